@@ -1,0 +1,404 @@
+//! Segments become token ids. This is the one place where text is encoded.
+//!
+//! Adjacent text, whoever wrote it, is encoded as one run; runs are cut only at tokens. So the ids
+//! equal those of the whole prompt as one string, and yet no content can write a reserved token.
+
+use std::ops::Range;
+
+use crate::compile::Atom;
+use crate::error::{ErrorKind, Result};
+use crate::render::{Element, Part, Segment};
+use crate::run_cache::RunCache;
+use crate::tokenizer::{Cut, Finder, Neighbour, Run, Scratch, SpecialTokens, TokenId, Tokenizer, strip};
+
+/// Whether content is data, or may write control tokens like the template.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ContentTrust {
+    /// Content never gives a reserved token: `<|im_end|>` in a question is text.
+    #[default]
+    Data,
+    /// Content is read as the template is, as every reference system does.
+    Trusted,
+}
+
+impl std::str::FromStr for ContentTrust {
+    type Err = crate::Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "data" => Ok(Self::Data),
+            "trusted" => Ok(Self::Trusted),
+            _ => Err(ErrorKind::Usage(format!("{name:?} is neither \"data\" nor \"trusted\"")).into()),
+        }
+    }
+}
+
+/// A prompt as an engine takes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TokenizedPrompt {
+    /// The token ids.
+    pub input_ids: Vec<TokenId>,
+    /// Where each token comes from, if asked for: adjacent, in order, covering all of `input_ids`.
+    pub spans: Option<Vec<Span>>,
+    /// The prompt as one string, without what the tokenizer adds by itself, if asked for.
+    pub text: Option<String>,
+    /// The special tokens that the tokenizer would have added but the prompt already has.
+    pub omitted: Vec<TokenId>,
+}
+
+/// Tokens in a row that have one origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The first token.
+    pub start: usize,
+    /// One past the last token.
+    pub end: usize,
+    /// Where they come from. A token made of several pieces belongs to that of its last byte.
+    pub part: Part,
+}
+
+impl TokenizedPrompt {
+    /// The attention mask of a single prompt: one for every token.
+    pub fn attention_mask(&self) -> Vec<u8> {
+        vec![1; self.input_ids.len()]
+    }
+
+    /// A mask with one for every token whose origin `is` so; none if spans were not asked for.
+    ///
+    /// ```
+    /// # let builder = metatok::PromptBuilder::demo()?.spans(true);
+    /// let prompt = builder.build(&metatok::Conversation::Messages(vec![metatok::ChatMessage::new("user", "Hi!")]))?;
+    /// let content = prompt.mask(|part| part.is_content()).expect("spans were asked for");
+    /// assert_eq!(content.len(), prompt.input_ids.len());
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    pub fn mask(&self, is: impl Fn(&Part) -> bool) -> Option<Vec<u8>> {
+        let spans = self.spans.as_deref()?;
+        Some(
+            spans
+                .iter()
+                .flat_map(|span| std::iter::repeat_n(u8::from(is(&span.part)), span.end - span.start))
+                .collect(),
+        )
+    }
+}
+
+/// The ids that only the template may give.
+pub(crate) struct Reserved {
+    ids: Vec<TokenId>,
+}
+
+impl Reserved {
+    pub(crate) fn new(ids: impl IntoIterator<Item = TokenId>) -> Self {
+        let mut ids: Vec<TokenId> = ids.into_iter().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        Self { ids }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = TokenId> + '_ {
+        self.ids.iter().copied()
+    }
+
+    pub(crate) fn contains(&self, id: TokenId) -> bool {
+        self.ids.binary_search(&id).is_ok()
+    }
+
+    /// Whether any of these ids is reserved. Reserved ids mostly stand close together, far from all
+    /// others, so one comparison per id, which the compiler vectorizes, answers nearly always.
+    fn any(&self, ids: &[TokenId]) -> bool {
+        let (Some(&low), Some(&high)) = (self.ids.first(), self.ids.last()) else { return false };
+        let near = ids.iter().fold(false, |near, id| near | (id.wrapping_sub(low) <= high - low));
+        near && ids.iter().any(|id| self.contains(*id))
+    }
+}
+
+/// Makes prompts of segments, for one tokenizer and one set of reserved tokens.
+pub(crate) struct Assembler {
+    pub(crate) tokenizer: std::sync::Arc<Tokenizer>,
+    /// Finds the added tokens that text may give; none where text may give all.
+    pub(crate) unreserved: Option<Finder>,
+    pub(crate) reserved: Reserved,
+    pub(crate) special_tokens: SpecialTokens,
+    /// Whether template texts side by side must be cut again.
+    pub(crate) has_open_seams: bool,
+}
+
+/// What is wanted beside the ids.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Detail {
+    pub(crate) spans: bool,
+    pub(crate) text: bool,
+}
+
+/// Buffers that make assembling again cheap. One per thread, for one assembler.
+pub(crate) struct AssembleScratch {
+    text: String,
+    pieces: Vec<(usize, Part)>,
+    tokenizer: Scratch,
+    cache: RunCache,
+    /// The length of the prompt before: a good guess at the next one's.
+    capacity: usize,
+}
+
+impl AssembleScratch {
+    pub(crate) fn new() -> Self {
+        Self {
+            text: String::new(),
+            pieces: Vec::new(),
+            tokenizer: Scratch::default(),
+            cache: RunCache::new(),
+            capacity: 0,
+        }
+    }
+}
+
+impl Assembler {
+    pub(crate) fn assemble(
+        &self,
+        segments: &[Segment<'_>],
+        detail: Detail,
+        scratch: &mut AssembleScratch,
+    ) -> Result<TokenizedPrompt> {
+        let mut prompt = Prompt {
+            this: self,
+            ids: Vec::with_capacity(scratch.capacity),
+            spans: detail.spans.then(Vec::new),
+            before: Neighbour::Edge,
+        };
+        if self.has_open_seams && self.unreserved.is_some() {
+            prompt.segments(&self.close_seams(segments)?, scratch)?;
+        } else {
+            prompt.segments(segments, scratch)?;
+        }
+        let text = detail.text.then(|| self.text(segments));
+        let prompt = prompt.finish(text);
+        scratch.capacity = prompt.input_ids.len() + prompt.input_ids.len() / 4;
+        Ok(prompt)
+    }
+
+    pub(crate) fn text(&self, segments: &[Segment<'_>]) -> String {
+        let mut text = String::new();
+        for segment in segments {
+            match segment.atom {
+                Atom::Text(piece) => text.push_str(piece),
+                Atom::Token(id) => text.push_str(&self.tokenizer.id_to_token(id).unwrap_or_default()),
+            }
+        }
+        text
+    }
+
+    /// Cuts the texts of the template again where they stand side by side, because together they may
+    /// spell a control token that neither holds alone. Content beside them has no part in it.
+    fn close_seams<'a>(&self, segments: &[Segment<'a>]) -> Result<Vec<Segment<'a>>> {
+        let mut closed = Vec::with_capacity(segments.len());
+        let is_template_text = |segment: &Segment| matches!(segment.atom, Atom::Text(_)) && !segment.part.is_content();
+        for group in segments.chunk_by(|a, b| is_template_text(a) && is_template_text(b)) {
+            let texts: Vec<(&'a str, Part)> = group
+                .iter()
+                .filter_map(|segment| match segment.atom {
+                    Atom::Text(text) => Some((text, segment.part)),
+                    Atom::Token(_) => None,
+                })
+                .collect();
+            let joined: String = texts.iter().map(|(text, _)| *text).collect();
+            let cuts = if texts.len() > 1 { self.tokenizer.cut(&joined)? } else { Vec::new() };
+            if cuts.iter().all(|cut| cut.token.is_none()) {
+                closed.extend_from_slice(group);
+                continue;
+            }
+            for Cut { token, bytes } in cuts {
+                let mut start = 0;
+                for &(text, part) in &texts {
+                    let piece =
+                        bytes.start.clamp(start, start + text.len())..bytes.end.clamp(start, start + text.len());
+                    match token {
+                        Some(id) if bytes.end == piece.end && !piece.is_empty() => {
+                            closed.push(Segment { atom: Atom::Token(id), part })
+                        }
+                        None if !piece.is_empty() => {
+                            closed.push(Segment {
+                                atom: Atom::Text(&text[piece.start - start..piece.end - start]),
+                                part,
+                            });
+                        }
+                        _ => {}
+                    }
+                    start += text.len();
+                }
+            }
+        }
+        Ok(closed)
+    }
+}
+
+struct Prompt<'p> {
+    this: &'p Assembler,
+    ids: Vec<TokenId>,
+    spans: Option<Vec<Span>>,
+    /// What stands before the run that is being collected.
+    before: Neighbour,
+}
+
+impl Prompt<'_> {
+    fn segments(&mut self, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Result<()> {
+        scratch.text.clear();
+        scratch.pieces.clear();
+        for segment in segments {
+            match segment.atom {
+                Atom::Text(text) => {
+                    scratch.text.push_str(text);
+                    scratch.pieces.push((scratch.text.len(), segment.part));
+                }
+                Atom::Token(id) => {
+                    self.run(Neighbour::Token(id), scratch)?;
+                    self.ids.push(id);
+                    self.extend_span(segment.part, 1);
+                    self.before = Neighbour::Token(id);
+                }
+            }
+        }
+        self.run(Neighbour::Edge, scratch)
+    }
+
+    /// Encodes the run that has been collected and that `after` ends.
+    fn run(&mut self, after: Neighbour, scratch: &mut AssembleScratch) -> Result<()> {
+        let tokenizer = &*self.this.tokenizer;
+        let AssembleScratch { text, pieces, tokenizer: buffers, cache, .. } = scratch;
+        if text.is_empty() && !tokenizer.neighbours_matter() {
+            return Ok(());
+        }
+        let run = Run { text, before: self.before, after };
+        let first = self.ids.len();
+        match cacheable(tokenizer, run) {
+            None => self.encode(run, pieces, buffers)?,
+            Some(key) => {
+                let opens_prompt = run.before == Neighbour::Edge;
+                match cache.get(key, opens_prompt) {
+                    Ok(ids) => self.ids.extend_from_slice(ids),
+                    Err(place) => {
+                        self.encode(run, pieces, buffers)?;
+                        cache.put(place, key, opens_prompt, &self.ids[first..]);
+                    }
+                }
+            }
+        }
+        if self.spans.is_some() {
+            let run = Run { text, before: self.before, after };
+            let offsets = tokenizer.offsets(self.finder(), run, &self.ids[first..])?;
+            for bytes in offsets {
+                self.extend_span(owner(pieces, &bytes), 1);
+            }
+        }
+        text.clear();
+        pieces.clear();
+        Ok(())
+    }
+
+    fn finder(&self) -> &Finder {
+        self.this.unreserved.as_ref().unwrap_or(self.this.tokenizer.finder())
+    }
+
+    fn encode(&mut self, run: Run<'_>, pieces: &[(usize, Part)], buffers: &mut Scratch) -> Result<()> {
+        let first = self.ids.len();
+        let finder = self.this.unreserved.as_ref().unwrap_or(self.this.tokenizer.finder());
+        self.this.tokenizer.encode_run(finder, run, buffers, &mut self.ids)?;
+        if self.this.unreserved.is_some() && self.this.reserved.any(&self.ids[first..]) {
+            self.check_owners(run, pieces, first)?;
+        }
+        Ok(())
+    }
+
+    /// A reserved token came out of text. That is fine only where it is the template's own text.
+    fn check_owners(&self, run: Run<'_>, pieces: &[(usize, Part)], first: usize) -> Result<()> {
+        let tokenizer = &*self.this.tokenizer;
+        let ids = &self.ids[first..];
+        let offsets = tokenizer.offsets(self.finder(), run, ids)?;
+        for (&id, bytes) in ids.iter().zip(&offsets) {
+            if self.this.reserved.contains(id) && owner(pieces, bytes).is_content() {
+                let token = tokenizer.id_to_token(id).unwrap_or_default();
+                return Err(ErrorKind::ReservedInContent { id, token, excerpt: excerpt(run.text, bytes) }.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn extend_span(&mut self, part: Part, tokens: usize) {
+        let Some(spans) = &mut self.spans else { return };
+        match spans.last_mut() {
+            Some(last) if last.part == part => last.end += tokens,
+            last => {
+                let start = last.map_or(0, |last| last.end);
+                spans.push(Span { start, end: start + tokens, part });
+            }
+        }
+    }
+
+    /// Adds what the tokenizer itself puts around a prompt.
+    fn finish(mut self, text: Option<String>) -> TokenizedPrompt {
+        let (prefix, suffix) = self.this.tokenizer.special_tokens_around();
+        let (before, after) = match self.this.special_tokens {
+            SpecialTokens::Never => (0..0, 0..0),
+            SpecialTokens::Always => (0..prefix.len(), 0..suffix.len()),
+            SpecialTokens::Auto => {
+                let begun =
+                    (0..prefix.len()).find(|&from| self.ids.starts_with(&prefix[from..])).unwrap_or(prefix.len());
+                let ended =
+                    (0..suffix.len()).rev().map(|to| to + 1).find(|&to| self.ids.ends_with(&suffix[..to])).unwrap_or(0);
+                (0..begun, ended..suffix.len())
+            }
+        };
+        let mut omitted = Vec::new();
+        if self.this.special_tokens == SpecialTokens::Auto {
+            omitted.extend_from_slice(&prefix[before.end..]);
+            omitted.extend_from_slice(&suffix[..after.start]);
+        }
+        let part = Part { element: Element::SpecialToken, ..Part::default() };
+        if !before.is_empty() {
+            let added = before.len();
+            self.ids.splice(0..0, prefix[before].iter().copied());
+            if let Some(spans) = &mut self.spans {
+                for span in spans.iter_mut() {
+                    *span = Span { start: span.start + added, end: span.end + added, ..*span };
+                }
+                spans.insert(0, Span { start: 0, end: added, part });
+            }
+        }
+        if !after.is_empty() {
+            self.ids.extend_from_slice(&suffix[after.clone()]);
+            self.extend_span(part, after.len());
+        }
+        TokenizedPrompt { input_ids: self.ids, spans: self.spans, text, omitted }
+    }
+}
+
+/// What a run's ids depend on, beside whether it opens the prompt; none where they also depend on
+/// a neighbour that is normalized together with it.
+fn cacheable<'a>(tokenizer: &Tokenizer, run: Run<'a>) -> Option<&'a str> {
+    if !tokenizer.neighbours_matter() {
+        return Some(run.text);
+    }
+    let token = |neighbour| match neighbour {
+        Neighbour::Edge => None,
+        Neighbour::Token(id) => tokenizer.added_token(id),
+    };
+    let (before, after) = (token(run.before), token(run.after));
+    let is_normalized = |token: Option<&crate::tokenizer::AddedToken>| token.is_some_and(|token| token.normalized);
+    (!is_normalized(before) && !is_normalized(after)).then(|| &run.text[strip(run.text, before, after)])
+}
+
+/// The piece that the last of these bytes belongs to.
+fn owner(pieces: &[(usize, Part)], bytes: &Range<usize>) -> Part {
+    let last_byte = bytes.end.saturating_sub(1).max(bytes.start);
+    let piece = pieces.partition_point(|(end, _)| *end <= last_byte).min(pieces.len().saturating_sub(1));
+    pieces.get(piece).map_or(Part::default(), |(_, part)| *part)
+}
+
+/// The bytes with a little of the text around them, whole characters only.
+fn excerpt(text: &str, bytes: &Range<usize>) -> String {
+    let start = (0..=bytes.start.saturating_sub(20)).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let end =
+        ((bytes.end + 20).min(text.len())..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+    text[start..end].to_owned()
+}

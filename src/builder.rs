@@ -1,0 +1,265 @@
+//! The facade: load once per model, build per prompt.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::assemble::{AssembleScratch, Assembler, ContentTrust, Detail, Reserved, TokenizedPrompt};
+use crate::compile::{CompiledTemplate, not_one_token};
+use crate::conversation::{Conversation, Mode};
+use crate::dialect::Model;
+use crate::error::{At, Error, Result};
+use crate::render::{MetaRenderer, Plain, Renderer, Segment};
+use crate::stop::{StopCriteria, StopSource};
+use crate::tokenizer::{SpecialTokens, TokenId, Tokenizer};
+
+/// What a [`PromptBuilder`] may be told beside its model.
+#[derive(Debug, Clone, Default)]
+pub struct BuilderOptions {
+    /// What is built: prompts to continue, or texts to score.
+    pub mode: Mode,
+    /// Instead of the model's own setting.
+    pub special_tokens: Option<SpecialTokens>,
+    /// Whether content may write control tokens.
+    pub content: ContentTrust,
+    /// Tokens, by their strings, that content must not produce either.
+    pub reserve: Vec<String>,
+    /// Stop ids of the user's own.
+    pub stop_token_ids: Vec<i64>,
+    /// Stop strings of the user's own.
+    pub stop_strings: Vec<String>,
+    /// Whether `fallback_role` counts inside rounds, see [`MetaRenderer::round_fallback`].
+    pub round_fallback: bool,
+    /// Whether prompts know where each token comes from.
+    pub spans: bool,
+    /// Whether prompts come with their text.
+    pub text: bool,
+}
+
+/// Builds prompts for one model: a template, a tokenizer and what was asked for.
+///
+/// ```
+/// use metatok::{ChatMessage, Conversation, PromptBuilder};
+///
+/// let builder = PromptBuilder::demo()?;
+/// let prompt = builder.build(&Conversation::Messages(vec![ChatMessage::new("user", "Hi!")]))?;
+/// assert_eq!(
+///     builder.tokenizer().decode(&prompt.input_ids, false)?,
+///     "<|im_start|>user\nHi!<|im_end|>\n<|im_start|>assistant\n",
+/// );
+/// # Ok::<(), metatok::Error>(())
+/// ```
+pub struct PromptBuilder {
+    renderer: Box<dyn Renderer>,
+    assembler: Assembler,
+    mode: Mode,
+    detail: Detail,
+    stop: StopCriteria,
+    warnings: Vec<Error>,
+    idle: Mutex<Vec<Buffers>>,
+}
+
+/// What makes building again cheap: the segments' memory, and the assembler's buffers.
+struct Buffers {
+    segments: Vec<Segment<'static>>,
+    assemble: AssembleScratch,
+}
+
+impl PromptBuilder {
+    /// Brings a model and a tokenizer together.
+    ///
+    /// # Errors
+    /// Names what in the template does not fit the tokenizer, see [`CompiledTemplate::new`], and a
+    /// reserved or stop token that does not exist.
+    pub fn new(model: &Model, tokenizer: Arc<Tokenizer>, options: &BuilderOptions) -> Result<Self> {
+        let mut stop = StopCriteria::default();
+        let mut used = Vec::new();
+        let mut has_open_seams = false;
+        let mut warnings = Vec::new();
+        let renderer: Box<dyn Renderer> = match &model.meta_template {
+            None => Box::new(Plain),
+            Some(template) => {
+                let mut template = CompiledTemplate::new(template, &tokenizer).at(&model.name)?;
+                stop = template.stop().clone();
+                used.extend(template.used_tokens());
+                has_open_seams = template.has_open_seams();
+                warnings.extend(template.take_warnings().into_iter().map(|warning| warning.at(&model.name)));
+                Box::new(MetaRenderer { template, round_fallback: options.round_fallback })
+            }
+        };
+        add_stops(&mut stop, model, &tokenizer, options)?;
+
+        let listed = options
+            .reserve
+            .iter()
+            .map(|token| tokenizer.token_to_id(token).ok_or_else(|| not_one_token(token, &tokenizer)).at("--reserve"));
+        let listed = listed.collect::<Result<Vec<TokenId>>>()?;
+        let special = tokenizer.added_tokens().filter(|token| token.special).map(|token| token.id);
+        // Text that the model has no entry for gives this id by itself: nobody forged it.
+        let unknown = tokenizer.unk_token_id().filter(|id| !used.contains(id) && !listed.contains(id));
+        let hidden = Reserved::new(special.chain(used.iter().copied()).chain(listed.iter().copied()));
+        let unreserved = match options.content {
+            ContentTrust::Trusted => None,
+            ContentTrust::Data => Some(tokenizer.finder_without(|token| hidden.contains(token.id))?),
+        };
+        let reserved = Reserved::new(hidden.iter().filter(|id| Some(*id) != unknown));
+        let special_tokens = options.special_tokens.or(model.special_tokens).unwrap_or_default();
+        Ok(Self {
+            renderer,
+            assembler: Assembler { tokenizer, unreserved, reserved, special_tokens, has_open_seams },
+            mode: options.mode,
+            detail: Detail { spans: options.spans, text: options.text },
+            stop,
+            warnings,
+            idle: Mutex::default(),
+        })
+    }
+
+    /// Loads a model and its tokenizer by name, as [`Model::load`] and [`Tokenizer::load`] find them.
+    ///
+    /// # Errors
+    /// What loading either, or [`Self::new`], says.
+    pub fn load(model: &str) -> Result<Self> {
+        let model = Model::load(model)?;
+        let tokenizer = Arc::new(model.load_tokenizer()?);
+        Self::new(&model, tokenizer, &BuilderOptions::default())
+    }
+
+    /// The embedded demo model: a small tokenizer and its template, for trying things without a network.
+    ///
+    /// # Errors
+    /// None that a user could cause.
+    pub fn demo() -> Result<Self> {
+        Self::load("demo")
+    }
+
+    /// Whether prompts know where each token comes from.
+    #[must_use]
+    pub fn spans(mut self, spans: bool) -> Self {
+        self.detail.spans = spans;
+        self
+    }
+
+    /// Builds one prompt.
+    ///
+    /// # Errors
+    /// Names the item of the conversation that the template has no place for, and content that
+    /// produces a reserved token.
+    pub fn build(&self, conversation: &Conversation) -> Result<TokenizedPrompt> {
+        self.session().build(conversation)
+    }
+
+    /// Buffers for building many prompts on one thread. They come from, and go back to, this builder.
+    pub fn session(&self) -> Session<'_> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let buffers = idle.unwrap_or_else(|| Buffers { segments: Vec::new(), assemble: AssembleScratch::new() });
+        Session { builder: self, buffers: Some(buffers) }
+    }
+
+    /// Where the model's output ends, and who says so.
+    pub fn stop(&self) -> &StopCriteria {
+        &self.stop
+    }
+
+    /// The tokenizer.
+    pub fn tokenizer(&self) -> &Tokenizer {
+        &self.assembler.tokenizer
+    }
+
+    /// The names that [`crate::Part::role`] refers to.
+    pub fn role_names(&self) -> Vec<&str> {
+        self.renderer.role_names()
+    }
+
+    /// What is worth telling the author of the model file.
+    pub fn warnings(&self) -> &[Error] {
+        &self.warnings
+    }
+
+    /// Whether only the template may produce this id.
+    pub fn is_reserved(&self, id: TokenId) -> bool {
+        self.assembler.reserved.contains(id)
+    }
+}
+
+/// Builds prompts one after the other with the same buffers; from [`PromptBuilder::session`].
+pub struct Session<'b> {
+    builder: &'b PromptBuilder,
+    buffers: Option<Buffers>,
+}
+
+impl Session<'_> {
+    /// Builds one prompt.
+    ///
+    /// # Errors
+    /// As [`PromptBuilder::build`].
+    pub fn build(&mut self, conversation: &Conversation) -> Result<TokenizedPrompt> {
+        let builder = self.builder;
+        let buffers = self.buffers.as_mut().expect("only dropping takes the buffers");
+        let mut segments = reuse(std::mem::take(&mut buffers.segments));
+        let rendered = builder.renderer.render(conversation, builder.mode, &mut segments);
+        let prompt =
+            rendered.and_then(|()| builder.assembler.assemble(&segments, builder.detail, &mut buffers.assemble));
+        buffers.segments = reuse(segments);
+        prompt
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        let buffers = self.buffers.take();
+        self.builder.idle.lock().unwrap_or_else(PoisonError::into_inner).extend(buffers);
+    }
+}
+
+/// Empties the segments, keeping their memory for segments of another conversation: collecting into
+/// the same layout reuses the allocation.
+fn reuse<'b>(mut segments: Vec<Segment<'_>>) -> Vec<Segment<'b>> {
+    segments.clear();
+    segments.into_iter().map(|_| -> Segment<'b> { unreachable!("it was just emptied") }).collect()
+}
+
+fn add_stops(stop: &mut StopCriteria, model: &Model, tokenizer: &Tokenizer, options: &BuilderOptions) -> Result<()> {
+    for (i, &id) in model.stop.token_ids.0.iter().enumerate() {
+        let id = tokenizer.check_id(id.into()).at(format_args!("stop.token_ids[{i}]")).at(&model.name)?;
+        stop.add_id(id, StopSource::ModelFile);
+    }
+    let special = tokenizer.special_token_ids();
+    if let Some(id) = special.eos {
+        stop.add_id(id, StopSource::TokenizerConfig);
+    }
+    // Engines know these by themselves; models pad their vocabulary, so they are not checked against it.
+    for &id in &special.generation_eos {
+        stop.add_id(id, StopSource::GenerationConfig);
+    }
+    for &id in &options.stop_token_ids {
+        stop.add_id(tokenizer.check_id(id.into()).at("--stop-id")?, StopSource::User);
+    }
+    for string in model.stop.strings.iter().chain(&options.stop_strings) {
+        stop.add_string(string);
+    }
+    Ok(())
+}
+
+/// Makes a prompt the way that metatok replaces: render, join, encode the string. For measuring.
+pub(crate) struct JoinSession<'b> {
+    builder: &'b PromptBuilder,
+    scratch: crate::tokenizer::Scratch,
+    ids: Vec<TokenId>,
+}
+
+impl PromptBuilder {
+    pub(crate) fn join_session(&self) -> JoinSession<'_> {
+        JoinSession { builder: self, scratch: crate::tokenizer::Scratch::default(), ids: Vec::new() }
+    }
+}
+
+impl JoinSession<'_> {
+    /// How many tokens the joined string has.
+    pub(crate) fn encode(&mut self, conversation: &Conversation) -> Result<usize> {
+        let mut segments = Vec::new();
+        self.builder.renderer.render(conversation, self.builder.mode, &mut segments)?;
+        let text = self.builder.assembler.text(&segments);
+        self.ids.clear();
+        self.builder.tokenizer().encode_into(&text, &mut self.scratch, &mut self.ids)?;
+        Ok(self.ids.len())
+    }
+}

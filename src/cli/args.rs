@@ -1,0 +1,182 @@
+//! The program's arguments.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Turns conversations into token ids for local inference engines.
+#[derive(Parser)]
+#[command(name = "metatok", version, about, long_about = None, after_help = "Examples:
+  metatok build                                     the demo's conversations, as token ids
+  metatok build --model qwen3 chats.jsonl           a built-in template, its tokenizer from the hub
+  metatok build --model my.toml --tokenizer dir/ chats.jsonl -o ids.jsonl
+  metatok bench --model my.toml chats.jsonl         how fast, beside joining strings and encoding them
+
+Exit codes: 0 fine, 1 some rows were rejected or one stopped the run, 2 anything else.")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Build prompts: conversations in, token ids out, both as JSON lines.
+    Build(BuildArgs),
+    /// Measure building your prompts beside joining strings and encoding them.
+    Bench(BenchArgs),
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// What every command needs that builds prompts.
+#[derive(clap::Args)]
+pub(crate) struct ModelArgs {
+    /// Model file (TOML or JSON), or a built-in model: demo, internlm2-chat, llama-3, plain, qwen3.
+    #[arg(short, long, default_value = "demo", value_name = "FILE|NAME")]
+    pub(crate) model: String,
+
+    /// Tokenizer, instead of the model's own: a directory, a tokenizer.json, a built-in model, or a
+    /// repository of the hub (org/name or org/name@revision).
+    #[arg(short, long, value_name = "DIR|FILE|REPO")]
+    pub(crate) tokenizer: Option<String>,
+
+    /// Build prompts to continue (gen), or texts to score (ppl).
+    #[arg(long, value_enum, default_value = "gen")]
+    pub(crate) mode: ModeArg,
+
+    /// Special tokens that the tokenizer adds by itself: not doubled (auto), as Hugging Face does
+    /// (always), or never. Default: the model file's, or auto.
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub(crate) special_tokens: Option<SpecialTokensArg>,
+
+    /// Whether content may write control tokens: it is data, or trusted like the template.
+    #[arg(long, value_enum, default_value = "data")]
+    pub(crate) content: ContentArg,
+
+    /// A token that content must not produce either, such as "<think>". May be repeated.
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) reserve: Vec<String>,
+
+    /// A further stop id. May be repeated.
+    #[arg(long, value_name = "ID", allow_negative_numbers = true)]
+    pub(crate) stop_id: Vec<i64>,
+
+    /// A further stop string. May be repeated.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) stop: Vec<String>,
+
+    /// Let fallback_role count inside rounds, as OpenCompass does for API models only.
+    #[arg(long)]
+    pub(crate) round_fallback: bool,
+
+    /// Threads. Default: one per core.
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+
+    /// Longest line to read, in bytes.
+    #[arg(long, value_name = "N", default_value_t = 64 << 20)]
+    pub(crate) max_line_bytes: usize,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "A line of input is one of
+  {\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}        OpenAI-style messages
+  {\"id\": 7, \"prompt\": [{\"section\": \"round\", …}, …]}          an OpenCompass PromptList
+  {\"prompt\": \"Once upon a time\"}                             a string, which no template touches
+
+A line of output has id (the input's, or its number from 0), input_ids, stop_token_ids and stop.
+
+Examples:
+  metatok build | head -1
+  metatok build --model qwen3 --tokenizer ./qwen3 --text --spans chats.jsonl
+  metatok build --model llama-3 --mode ppl -o ids.jsonl chats.jsonl
+  cat chats.jsonl | metatok build --on-error reject --rejects bad.jsonl - > ids.jsonl")]
+pub(crate) struct BuildArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Conversations as JSON lines; - is standard input. Without any, the demo's own.
+    #[arg(value_name = "FILE")]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// Write here instead of to standard output. The file appears when it is complete.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Add the prompt's text.
+    #[arg(long)]
+    pub(crate) text: bool,
+
+    /// Add where each token comes from. Needs the slower tokenizer library.
+    #[arg(long)]
+    pub(crate) spans: bool,
+
+    /// Add the attention mask, all ones.
+    #[arg(long)]
+    pub(crate) attention_mask: bool,
+
+    /// What to do about a line that gives no prompt: stop there, or write it to --rejects and go on.
+    #[arg(long, value_enum, default_value = "stop", value_name = "HOW")]
+    pub(crate) on_error: OnError,
+
+    /// Where rejected lines go, with their errors. Default: rejects.jsonl, or beside --output.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rejects: Option<PathBuf>,
+
+    /// Say nothing but errors.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Equality of the ids with those of the joined string is checked first.
+
+Examples:
+  metatok bench
+  metatok bench --model qwen3 --tokenizer ./qwen3 -j 1 chats.jsonl")]
+pub(crate) struct BenchArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Conversations as JSON lines; - is standard input. Without any, the demo's own.
+    #[arg(value_name = "FILE")]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// How long to measure each side, in seconds.
+    #[arg(long, default_value_t = 2.0, value_name = "SECONDS")]
+    pub(crate) seconds: f64,
+
+    /// Read at most this many conversations.
+    #[arg(long, default_value_t = 100_000, value_name = "N")]
+    pub(crate) limit: usize,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ModeArg {
+    #[value(alias = "generate")]
+    Gen,
+    #[value(alias = "score")]
+    Ppl,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum SpecialTokensArg {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ContentArg {
+    Data,
+    Trusted,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnError {
+    Stop,
+    Reject,
+}

@@ -1,0 +1,162 @@
+//! `metatok bench`: the user's own model and data, beside joining strings and encoding them.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use crate::builder::PromptBuilder;
+use crate::cli::args::BenchArgs;
+use crate::cli::setup;
+use crate::conversation::Conversation;
+use crate::dataset::{Lines, Record};
+use crate::error::{At, Error, ErrorKind, Result};
+
+/// What one way of making prompts took.
+struct Measured {
+    prompts: u64,
+    tokens: u64,
+    bytes: u64,
+    time: Duration,
+}
+
+#[allow(clippy::print_stdout, reason = "the table is the result")]
+pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
+    let conversations = read(args)?;
+    // Only so are the two the same work: a joined string has no content apart from its template.
+    let trusted = crate::builder::BuilderOptions {
+        content: crate::assemble::ContentTrust::Trusted,
+        special_tokens: Some(crate::tokenizer::SpecialTokens::Never),
+        text: true,
+        ..setup::options(&args.model)
+    };
+    let reference = setup::builder(&args.model, &trusted)?;
+    let options =
+        crate::builder::BuilderOptions { special_tokens: trusted.special_tokens, ..setup::options(&args.model) };
+    let builder = setup::builder(&args.model, &options)?;
+
+    let texts = joined(&reference, &conversations)?;
+    let bytes: u64 = texts.iter().map(|text| text.len() as u64).sum();
+    let (equal, protected) = compare(&builder, &reference, &conversations, &texts)?;
+    println!("{} prompts, {bytes} bytes, tokenizer library: {}", texts.len(), builder.tokenizer().backend().0);
+    println!("ids equal to the joined string's: {equal} of {}", texts.len());
+    if protected > 0 {
+        println!("({protected} more differ because their content holds control tokens, which are text here)");
+    }
+    if equal + protected < texts.len() {
+        return Err(ErrorKind::Encode(format!(
+            "{} prompts differ from their joined string; this is a bug in metatok",
+            texts.len() - equal - protected
+        ))
+        .into());
+    }
+
+    let threads = setup::threads(&args.model);
+    let time = Duration::from_secs_f64(args.seconds.clamp(0.01, 3600.0));
+    let build = measure(threads, time, bytes, &conversations, || {
+        let mut session = builder.session();
+        move |conversation: &Conversation| session.build(conversation).map(|prompt| prompt.input_ids.len())
+    })?;
+    let join = measure(threads, time, bytes, &conversations, || {
+        let mut join = reference.join_session();
+        move |conversation: &Conversation| join.encode(conversation)
+    })?;
+    println!();
+    println!("{:<18}{:>12}{:>10}{:>14}   {threads} threads", "", "prompts/s", "MB/s", "tokens/s");
+    row("build", &build);
+    row("join, then encode", &join);
+    let rate = |measured: &Measured| measured.prompts as f64 / measured.time.as_secs_f64();
+    println!("{:<18}{:>11.2}x", "ratio", rate(&build) / rate(&join));
+    Ok(ExitCode::SUCCESS)
+}
+
+#[allow(clippy::print_stdout, reason = "the table is the result")]
+fn row(name: &str, measured: &Measured) {
+    let seconds = measured.time.as_secs_f64();
+    println!(
+        "{name:<18}{:>12.0}{:>10.1}{:>14.0}",
+        measured.prompts as f64 / seconds,
+        measured.bytes as f64 / seconds / 1e6,
+        measured.tokens as f64 / seconds,
+    );
+}
+
+fn read(args: &BenchArgs) -> Result<Vec<Conversation>> {
+    let mut conversations = Vec::new();
+    let mut names = Vec::new();
+    for input in setup::inputs(&args.inputs)? {
+        let mut lines = Lines::new(input.reader, args.model.max_line_bytes);
+        let mut bytes = Vec::new();
+        while conversations.len() < args.limit {
+            bytes.clear();
+            let Some(line) = lines.next_into(&mut bytes).at(&input.name)? else { break };
+            let record = line.text(&bytes, args.model.max_line_bytes).and_then(Record::parse);
+            conversations.push(record.at(format_args!("line {}", line.number)).at(&input.name)?.conversation);
+        }
+        names.push(input.name);
+    }
+    if conversations.is_empty() {
+        return Err(Error::from(ErrorKind::EmptyInput).at(names.join(", ")));
+    }
+    Ok(conversations)
+}
+
+fn joined(reference: &PromptBuilder, conversations: &[Conversation]) -> Result<Vec<String>> {
+    let mut session = reference.session();
+    let text = |conversation| session.build(conversation).map(|prompt| prompt.text.unwrap_or_default());
+    conversations.iter().map(text).collect()
+}
+
+/// How many prompts are equal to their joined string, and how many differ on purpose only.
+fn compare(
+    builder: &PromptBuilder,
+    reference: &PromptBuilder,
+    conversations: &[Conversation],
+    texts: &[String],
+) -> Result<(usize, usize)> {
+    let (mut session, mut trusted) = (builder.session(), reference.session());
+    let (mut equal, mut protected) = (0, 0);
+    for (conversation, text) in conversations.iter().zip(texts) {
+        let expected = reference.tokenizer().encode(text)?;
+        if session.build(conversation)?.input_ids == expected {
+            equal += 1;
+        } else if trusted.build(conversation)?.input_ids == expected {
+            protected += 1;
+        }
+    }
+    Ok((equal, protected))
+}
+
+/// Repeats a step over all conversations on every thread until the time is over.
+fn measure<S: FnMut(&Conversation) -> Result<usize>>(
+    threads: usize,
+    time: Duration,
+    bytes: u64,
+    conversations: &[Conversation],
+    step: impl Fn() -> S + Sync,
+) -> Result<Measured> {
+    let started = Instant::now();
+    let totals = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| -> Result<(u64, u64)> {
+                    let mut step = step();
+                    let (mut passes, mut tokens) = (0, 0);
+                    while started.elapsed() < time || passes == 0 {
+                        for conversation in conversations {
+                            tokens += step(conversation)? as u64;
+                        }
+                        passes += 1;
+                    }
+                    Ok((passes, tokens))
+                })
+            })
+            .collect();
+        workers.into_iter().map(|worker| worker.join().expect("measuring does not panic")).collect::<Result<Vec<_>>>()
+    })?;
+    let passes: u64 = totals.iter().map(|(passes, _)| passes).sum();
+    Ok(Measured {
+        prompts: passes * conversations.len() as u64,
+        tokens: totals.iter().map(|(_, tokens)| tokens).sum(),
+        bytes: passes * bytes,
+        time: started.elapsed(),
+    })
+}

@@ -1,0 +1,77 @@
+//! Where results go: standard output, or a file that appears only when it is complete.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::error::{At, Result};
+
+/// An open output. Dropped before [`Output::finish`], a file is removed and its predecessor untouched.
+pub(crate) enum Output {
+    Stdout(io::Stdout),
+    /// A device or pipe, which is written to as it is.
+    Direct(File, PathBuf),
+    File(NamedTempFile, PathBuf),
+}
+
+impl Output {
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
+        let Some(path) = path else { return Ok(Self::Stdout(io::stdout())) };
+        Self::open_file(path).at(path.display())
+    }
+
+    fn open_file(path: &Path) -> Result<Self> {
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => return Err(io::Error::from(io::ErrorKind::IsADirectory).into()),
+            Ok(metadata) if !metadata.is_file() => {
+                return Ok(Self::Direct(OpenOptions::new().write(true).open(path)?, path.to_owned()));
+            }
+            _ => {}
+        }
+        // A link is written through, not replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let mut builder = tempfile::Builder::new();
+        // What umask leaves of these is what an ordinary file has.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = builder.prefix(&format!(".{name}.")).suffix(".partial").tempfile_in(directory)?;
+        Ok(Self::File(file, path))
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::Stdout(_) => "standard output".into(),
+            Self::Direct(_, path) | Self::File(_, path) => path.display().to_string(),
+        }
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Stdout(stdout) => stdout.write_all(bytes),
+            Self::Direct(file, _) => file.write_all(bytes),
+            Self::File(file, _) => file.write_all(bytes),
+        }
+    }
+
+    /// Makes what was written final.
+    pub(crate) fn finish(self) -> Result<()> {
+        let name = self.name();
+        match self {
+            Self::Stdout(mut stdout) => stdout.flush().at(name),
+            Self::Direct(mut file, _) => file.flush().at(name),
+            Self::File(file, path) => {
+                file.as_file().sync_all().at(&name)?;
+                file.persist(path).map(drop).map_err(|error| error.error).at(name)
+            }
+        }
+    }
+
+    /// The error of a write, with the place.
+    pub(crate) fn failed(&self, error: io::Error) -> crate::Error {
+        crate::Error::from(error).at(self.name())
+    }
+}

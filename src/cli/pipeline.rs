@@ -1,0 +1,77 @@
+//! All cores at work on a stream, in bounded memory, with results in the order of the input.
+//!
+//! Each batch takes its own one-place channel along. The writer holds the other ends in order, so
+//! nothing is sorted and nothing waits but for the oldest batch.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// Feeds what `produce` gives through `work` on `threads` threads. The results come in order; dropping
+/// them ends the threads, each when it next has something to hand over.
+///
+/// The threads are not waited for: one may be blocked reading a terminal.
+pub(crate) fn ordered<T, R>(
+    threads: usize,
+    mut produce: impl FnMut() -> Option<T> + Send + 'static,
+    worker: impl Fn() -> Box<dyn FnMut(T) -> R> + Send + Sync + 'static,
+) -> impl Iterator<Item = R>
+where
+    T: Send + 'static,
+    R: Send + 'static,
+{
+    let in_flight = 2 * threads + 2;
+    let (to_work, work) = sync_channel::<(T, SyncSender<R>)>(in_flight);
+    let (to_order, order) = sync_channel::<Receiver<R>>(in_flight);
+    thread::spawn(move || {
+        while let Some(item) = produce() {
+            let (done, result) = sync_channel(1);
+            if to_order.send(result).is_err() || to_work.send((item, done)).is_err() {
+                return;
+            }
+        }
+    });
+    let (work, worker) = (Arc::new(Mutex::new(work)), Arc::new(worker));
+    for _ in 0..threads {
+        let (work, worker) = (Arc::clone(&work), Arc::clone(&worker));
+        thread::spawn(move || {
+            let mut step = worker();
+            loop {
+                let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                let Ok((item, done)) = next else { return };
+                // The writer may be gone.
+                if done.send(step(item)).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    // A result that never comes means that a worker panicked, which ends the iteration like the
+    // reader's end would: `fuse_on_loss` below tells the two apart.
+    order.into_iter().map(|result| result.recv().expect("a worker hands over every batch it takes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_order_whatever_the_threads() {
+        for threads in [1, 2, 7] {
+            let mut next = 0..1_000_u64;
+            let results = ordered(
+                threads,
+                move || next.next(),
+                || {
+                    Box::new(|n: u64| {
+                        if n % 7 == 0 {
+                            thread::yield_now();
+                        }
+                        n * 2
+                    })
+                },
+            );
+            assert!(results.eq((0..1_000).map(|n| n * 2)), "{threads} threads");
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! A meta template meets its tokenizer, once: ids are checked, and text is cut at control tokens.
+//!
+//! What is compiled never depends on content, so content cannot change it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::error::{At, Error, ErrorKind, Result};
+use crate::stop::{StopCriteria, StopSource};
+use crate::template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem};
+use crate::tokenizer::{Cut, TokenId, Tokenizer};
+
+/// What prompts are made of: a token whose id is fixed, or text that is still to be encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Atom<T = Box<str>> {
+    /// A token that nothing merges with.
+    Token(TokenId),
+    /// Text, which is encoded together with the text beside it.
+    Text(T),
+}
+
+/// A meta template whose control tokens are ids.
+pub struct CompiledTemplate {
+    pub(crate) begin: Box<[Atom]>,
+    pub(crate) end: Box<[Atom]>,
+    pub(crate) round: Vec<CompiledItem>,
+    pub(crate) roles: Vec<CompiledRole>,
+    by_name: HashMap<String, usize>,
+    by_api_role: HashMap<String, usize>,
+    stop: StopCriteria,
+    used: BTreeSet<TokenId>,
+    open_seams: bool,
+    warnings: Vec<Error>,
+}
+
+/// An entry of a compiled round, in its order.
+pub(crate) enum CompiledItem {
+    Role(usize),
+    Text(Box<[Atom]>),
+}
+
+/// How a role speaks.
+pub(crate) struct CompiledRole {
+    pub(crate) name: String,
+    pub(crate) begin: Box<[Atom]>,
+    pub(crate) prompt: Box<[Atom]>,
+    pub(crate) end: Box<[Atom]>,
+    pub(crate) generate: bool,
+    pub(crate) generation_prompt: Option<Box<[Atom]>>,
+    /// Where the role stands in the round; none for a reserved role.
+    pub(crate) position: Option<usize>,
+}
+
+impl CompiledTemplate {
+    /// Compiles a template for a tokenizer.
+    ///
+    /// # Errors
+    /// Names the key path of a token id outside the vocabulary, of a `{ token = "…" }` that is not one
+    /// entry of it, and of a role that is defined twice.
+    pub fn new(template: &MetaTemplate, tokenizer: &Tokenizer) -> Result<Self> {
+        template.validate()?;
+        let mut compiler = Compiler { tokenizer, used: BTreeSet::new(), open_seams: false };
+        let begin = compiler.affix(&template.begin, "begin")?;
+        let end = compiler.affix(&template.end, "end")?;
+        let (mut round, mut roles) = (Vec::new(), Vec::new());
+        for (i, item) in template.round.iter().enumerate() {
+            let place = format!("round[{i}]");
+            match item {
+                RoundItem::Text(text) => round.push(CompiledItem::Text(compiler.text(text, &place)?)),
+                RoundItem::Role(role) => {
+                    round.push(CompiledItem::Role(roles.len()));
+                    roles.push(compiler.role(role, &place, Some(i))?);
+                }
+            }
+        }
+        for (i, role) in template.reserved_roles.iter().enumerate() {
+            roles.push(compiler.role(role, &format!("reserved_roles[{i}]"), None)?);
+        }
+        let (mut by_name, mut by_api_role) = (HashMap::new(), HashMap::new());
+        for (i, (_, role)) in template.roles().enumerate() {
+            by_name.insert(role.role.clone(), i);
+            if let Some(api_role) = &role.api_role {
+                by_api_role.entry(api_role.clone()).or_insert(i);
+            }
+        }
+        let mut compiled = Self {
+            begin,
+            end,
+            round,
+            roles,
+            by_name,
+            by_api_role,
+            stop: StopCriteria::default(),
+            used: compiler.used,
+            open_seams: compiler.open_seams,
+            warnings: Vec::new(),
+        };
+        compiled.find_stops(template, tokenizer)?;
+        Ok(compiled)
+    }
+
+    /// The stop ids of the template's own: `eos_token_id`, and the first id of the generating role's
+    /// `end` where that is a control token.
+    pub fn stop(&self) -> &StopCriteria {
+        &self.stop
+    }
+
+    /// What is worth telling the template's author, as messages with a key path.
+    pub fn warnings(&self) -> &[Error] {
+        &self.warnings
+    }
+
+    /// Hands the warnings over to whoever knows which file they belong to.
+    pub(crate) fn take_warnings(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// The names of the roles, those of the round first.
+    pub fn role_names(&self) -> impl Iterator<Item = &str> {
+        self.roles.iter().map(|role| role.name.as_str())
+    }
+
+    /// The added tokens that the template itself writes.
+    pub(crate) fn used_tokens(&self) -> &BTreeSet<TokenId> {
+        &self.used
+    }
+
+    /// Whether two template texts side by side could spell an added token that neither holds alone.
+    pub(crate) fn has_open_seams(&self) -> bool {
+        self.open_seams
+    }
+
+    pub(crate) fn role(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    pub(crate) fn api_role(&self, name: &str) -> Option<usize> {
+        self.by_api_role.get(name).copied()
+    }
+
+    pub(crate) fn round_role_names(&self) -> Vec<String> {
+        self.roles.iter().filter(|role| role.position.is_some()).map(|role| role.name.clone()).collect()
+    }
+
+    fn find_stops(&mut self, template: &MetaTemplate, tokenizer: &Tokenizer) -> Result<()> {
+        for (i, &id) in template.eos_token_id.0.iter().enumerate() {
+            let place = match template.eos_token_id.0.len() {
+                1 => "meta_template.eos_token_id".to_owned(),
+                _ => format!("meta_template.eos_token_id[{i}]"),
+            };
+            self.stop.add_id(tokenizer.check_id(id.into()).at(place)?, StopSource::MetaTemplate);
+        }
+        let eos: Vec<TokenId> = self.stop.stop_token_ids().collect();
+        for ((place, _), role) in template.roles().zip(&self.roles) {
+            let Some(Atom::Token(first)) = role.end.first().filter(|_| role.generate) else { continue };
+            let is_control = tokenizer.added_token(*first).is_some();
+            if is_control {
+                self.stop.add_id(*first, StopSource::RoleEnd);
+            }
+            if !eos.is_empty() && !eos.contains(first) {
+                let name = |id| tokenizer.id_to_token(id).unwrap_or_default();
+                let written: Vec<String> = eos.iter().map(|&id| format!("{id} ({:?})", name(id))).collect();
+                self.warnings.push(
+                    Error::from(ErrorKind::Usage(format!(
+                        "eos_token_id is {}, but {place}.end of the generating role begins with {first} ({:?}); {}",
+                        written.join(", "),
+                        name(*first),
+                        if is_control { "output stops at either" } else { "output stops at the former only" }
+                    )))
+                    .at("meta_template"),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Compiler<'a> {
+    tokenizer: &'a Tokenizer,
+    used: BTreeSet<TokenId>,
+    open_seams: bool,
+}
+
+impl Compiler<'_> {
+    fn role(&mut self, role: &RoleTemplate, place: &str, position: Option<usize>) -> Result<CompiledRole> {
+        let generation_prompt = role.generation_prompt.as_ref();
+        Ok(CompiledRole {
+            name: role.role.clone(),
+            begin: self.affix(&role.begin, &format!("{place}.begin"))?,
+            prompt: self.text(&role.prompt, &format!("{place}.prompt"))?,
+            end: self.affix(&role.end, &format!("{place}.end"))?,
+            generate: role.generate,
+            generation_prompt: generation_prompt
+                .map(|affix| self.affix(affix, &format!("{place}.generation_prompt")))
+                .transpose()?,
+            position,
+        })
+    }
+
+    fn affix(&mut self, affix: &Affix, place: &str) -> Result<Box<[Atom]>> {
+        let mut atoms = Vec::new();
+        let mut text = String::new();
+        for (i, item) in affix.0.iter().enumerate() {
+            let place = format_args!("meta_template.{place}[{i}]");
+            let id = match item {
+                AffixItem::Text(more) => {
+                    text.push_str(more);
+                    continue;
+                }
+                AffixItem::Id(id) => self.tokenizer.check_id((*id).into()).at(place)?,
+                AffixItem::Token(token) => self.named(token).at(place)?,
+            };
+            self.cut(&std::mem::take(&mut text), &mut atoms)?;
+            self.token(id, &mut atoms);
+        }
+        self.cut(&text, &mut atoms)?;
+        Ok(atoms.into())
+    }
+
+    fn text(&mut self, text: &str, place: &str) -> Result<Box<[Atom]>> {
+        let mut atoms = Vec::new();
+        self.cut(text, &mut atoms).at(format_args!("meta_template.{place}"))?;
+        Ok(atoms.into())
+    }
+
+    fn cut(&mut self, text: &str, atoms: &mut Vec<Atom>) -> Result<()> {
+        for Cut { token, bytes } in self.tokenizer.cut(text)? {
+            match token {
+                Some(id) => self.token(id, atoms),
+                None => {
+                    let text = &text[bytes];
+                    self.open_seams |=
+                        self.tokenizer.added_tokens().any(|token| ends_with_a_part_of(text, &token.content));
+                    atoms.push(Atom::Text(text.into()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn token(&mut self, id: TokenId, atoms: &mut Vec<Atom>) {
+        if self.tokenizer.added_token(id).is_some() {
+            self.used.insert(id);
+        }
+        atoms.push(Atom::Token(id));
+    }
+
+    fn named(&self, token: &str) -> Result<TokenId> {
+        match self.tokenizer.token_to_id(token) {
+            Some(id) => Ok(id),
+            None => Err(not_one_token(token, self.tokenizer)),
+        }
+    }
+}
+
+/// The error that shows into which pieces a string falls that should be one token.
+pub(crate) fn not_one_token(token: &str, tokenizer: &Tokenizer) -> Error {
+    let pieces = match tokenizer.encode(token) {
+        Ok(ids) if !ids.is_empty() => {
+            let pieces: Vec<String> =
+                ids.iter().map(|&id| format!("{:?}", tokenizer.id_to_token(id).unwrap_or_default())).collect();
+            format!("{} ({})", if ids.len() == 1 { "another one" } else { "several" }, pieces.join(" "))
+        }
+        _ => "none at all".to_owned(),
+    };
+    ErrorKind::NotOneToken { token: token.to_owned(), pieces }.into()
+}
+
+/// Whether `text` ends with a beginning of `token` that is not all of it.
+fn ends_with_a_part_of(text: &str, token: &str) -> bool {
+    token.char_indices().skip(1).any(|(end, _)| text.ends_with(&token[..end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_tokens() {
+        assert!(ends_with_a_part_of("a <", "<s>"));
+        assert!(ends_with_a_part_of("a<s", "<s>"));
+        assert!(!ends_with_a_part_of("a<s>", "<s>"));
+        assert!(!ends_with_a_part_of("", "<s>"));
+    }
+}

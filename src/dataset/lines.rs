@@ -1,0 +1,155 @@
+//! Lines of a file that may be anything: counted, bounded, and with their place in the file.
+
+use std::io::{self, BufRead};
+
+use crate::error::{At, Error, ErrorKind, Result};
+
+/// Reads lines of bytes, skipping blank ones. LF and CRLF end a line; a leading UTF-8 byte order mark
+/// is left out.
+pub(crate) struct Lines<R> {
+    reader: R,
+    longest: usize,
+    number: u64,
+    offset: u64,
+}
+
+/// A line and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// Counted from 1, blank lines included.
+    pub(crate) number: u64,
+    /// The bytes before it in the file.
+    pub(crate) offset: u64,
+    /// Its length in bytes without its end.
+    pub(crate) length: u64,
+    /// Whether it was longer than the limit. Then nothing of it was kept.
+    pub(crate) is_too_long: bool,
+}
+
+impl Line {
+    /// The line's text, if it is UTF-8.
+    ///
+    /// # Errors
+    /// [`ErrorKind::LineTooLong`], [`ErrorKind::NotUtf8`], or [`ErrorKind::OtherEncoding`] where the
+    /// first bytes tell.
+    pub(crate) fn text<'a>(&self, bytes: &'a [u8], longest: usize) -> Result<&'a str> {
+        if self.is_too_long {
+            return Err(ErrorKind::LineTooLong(longest).into());
+        }
+        std::str::from_utf8(bytes).map_err(|error| match bytes {
+            [0xff, 0xfe, ..] if self.number == 1 => ErrorKind::OtherEncoding("UTF-16 (little endian)").into(),
+            [0xfe, 0xff, ..] if self.number == 1 => ErrorKind::OtherEncoding("UTF-16 (big endian)").into(),
+            _ => Error::from(ErrorKind::NotUtf8(error.valid_up_to())),
+        })
+    }
+}
+
+impl<R: BufRead> Lines<R> {
+    /// Reads lines of at most `longest` bytes.
+    pub(crate) fn new(reader: R, longest: usize) -> Self {
+        Self { reader, longest, number: 0, offset: 0 }
+    }
+
+    /// Appends the bytes of the next line that is not blank.
+    ///
+    /// # Errors
+    /// What reading says, with the number of the line.
+    pub(crate) fn next_into(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
+        let start = bytes.len();
+        loop {
+            bytes.truncate(start);
+            if self.number == 0 {
+                self.skip_byte_order_mark()?;
+            }
+            self.number += 1;
+            let offset = self.offset;
+            let (read, is_too_long) = self.read_line(bytes).at(format_args!("line {}", self.number))?;
+            if read == 0 {
+                return Ok(None);
+            }
+            self.offset += read;
+            let line = &bytes[start..];
+            if !is_too_long && line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            let length = if is_too_long { read } else { line.len() as u64 };
+            return Ok(Some(Line { number: self.number, offset, length, is_too_long }));
+        }
+    }
+
+    fn skip_byte_order_mark(&mut self) -> io::Result<()> {
+        if self.reader.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
+            self.reader.consume(3);
+            self.offset += 3;
+        }
+        Ok(())
+    }
+
+    /// How many bytes the line takes with its end, and whether it is longer than the limit. A line that
+    /// is too long is read to its end, but not kept.
+    fn read_line(&mut self, bytes: &mut Vec<u8>) -> io::Result<(u64, bool)> {
+        let start = bytes.len();
+        let (mut read, mut is_too_long) = (0, false);
+        loop {
+            let available = match self.reader.fill_buf() {
+                Ok(available) => available,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let end = memchr::memchr(b'\n', available);
+            let taken = end.map_or(available.len(), |end| end + 1);
+            if bytes.len() - start + taken > self.longest.saturating_add(2) {
+                is_too_long = true;
+                bytes.truncate(start);
+            } else if !is_too_long {
+                bytes.extend_from_slice(&available[..end.unwrap_or(taken)]);
+            }
+            self.reader.consume(taken);
+            read += taken as u64;
+            if end.is_some() || taken == 0 {
+                if bytes[start..].ends_with(b"\r") {
+                    bytes.pop();
+                }
+                return Ok((read, is_too_long || bytes.len() - start > self.longest));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(input: &[u8], expected: &[(u64, u64, &[u8], bool)]) {
+        // A tiny buffer, so that lines run over its end.
+        let reader = io::BufReader::with_capacity(3, input);
+        let mut lines = Lines::new(reader, 8);
+        let mut found = Vec::new();
+        let mut bytes = Vec::new();
+        while let Some(line) = lines.next_into(&mut bytes).expect("reading from memory") {
+            found.push((line.number, line.offset, std::mem::take(&mut bytes), line.is_too_long));
+        }
+        let expected: Vec<_> =
+            expected.iter().map(|&(number, offset, bytes, long)| (number, offset, bytes.to_vec(), long)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn ends_and_blanks() {
+        check(b"", &[]);
+        check(b"\n \n\r\n", &[]);
+        check(b"a\nb", &[(1, 0, b"a", false), (2, 2, b"b", false)]);
+        check(b"a\r\n\nb\r\n", &[(1, 0, b"a", false), (3, 4, b"b", false)]);
+        check(b"a\rb\n", &[(1, 0, b"a\rb", false)]);
+    }
+
+    #[test]
+    fn limits_and_marks() {
+        check(b"12345678\n9\n", &[(1, 0, b"12345678", false), (2, 9, b"9", false)]);
+        check(b"12345678\r\n9\n", &[(1, 0, b"12345678", false), (2, 10, b"9", false)]);
+        check(b"123456789\n9\n", &[(1, 0, b"123456789", true), (2, 10, b"9", false)]);
+        check(b"1234567890123456789\n9\n", &[(1, 0, b"", true), (2, 20, b"9", false)]);
+        check(b"\xef\xbb\xbfa\n", &[(1, 3, b"a", false)]);
+    }
+}

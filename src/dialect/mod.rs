@@ -1,0 +1,142 @@
+//! Models as files: the dialects in which a template can be written, and the built-in ones.
+//!
+//! A dialect is a function that recognizes its files and reads them; a new one is a file here and a
+//! line in [`DIALECTS`].
+
+mod builtin;
+mod model_file;
+mod opencompass;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use builtin::demo_conversations;
+
+use crate::conversation::Conversation;
+use crate::error::{At, ErrorKind, Result};
+use crate::template::{MetaTemplate, TokenIds};
+use crate::tokenizer::{SpecialTokens, Tokenizer};
+
+/// A model's side of every prompt: its template, its tokenizer's name, and where its output ends.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// The file, or the built-in model's name.
+    #[serde(skip)]
+    pub name: String,
+    /// The tokenizer as [`Tokenizer::load`] finds it; a path is relative to the model file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokenizer: Option<String>,
+    /// Whether what the tokenizer adds by itself is added; `auto` if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub special_tokens: Option<SpecialTokens>,
+    /// The template. Without one, messages stand one below the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta_template: Option<MetaTemplate>,
+    /// Where output ends, beside what the template and the tokenizer say.
+    #[serde(default)]
+    pub stop: StopConfig,
+    /// A conversation and the prompt that it must give, for readers and for tests.
+    #[serde(default, skip_serializing)]
+    pub example: Option<Example>,
+}
+
+/// Stop ids and strings that a model file declares.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StopConfig {
+    /// An id or a list of ids.
+    #[serde(default, skip_serializing_if = "TokenIds::is_empty")]
+    pub token_ids: TokenIds,
+    /// Strings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strings: Vec<String>,
+}
+
+/// A conversation with the prompt texts that a model must make of it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Example {
+    /// The conversation.
+    pub conversation: Conversation,
+    /// The prompt to continue.
+    #[serde(rename = "gen")]
+    pub generate: String,
+    /// The text to score.
+    #[serde(rename = "ppl")]
+    pub score: String,
+}
+
+/// The languages that a model file may be written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Syntax {
+    Json,
+    Toml,
+}
+
+/// The first dialect that takes a text for its own reads it.
+type Dialect = fn(&str, Syntax) -> Option<Result<Model>>;
+
+const DIALECTS: [Dialect; 2] = [opencompass::read, model_file::read];
+
+impl Model {
+    /// Loads a model by name: a TOML or JSON file, or a built-in model.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] lists the built-in models; otherwise the error names file, key path and line.
+    pub fn load(name: &str) -> Result<Self> {
+        let path = Path::new(name);
+        if path.is_file() {
+            let bytes = std::fs::read(path).at(name)?;
+            return Self::parse(name, &bytes);
+        }
+        let text = builtin::model(name).ok_or_else(|| {
+            ErrorKind::NotFound(format!(
+                "there is no file {name:?} and no built-in model of that name; built in are {}",
+                builtin::names().join(", ")
+            ))
+        })?;
+        Self::parse(name, text.as_bytes())
+    }
+
+    /// The names of the built-in models.
+    pub fn builtin_names() -> Vec<&'static str> {
+        builtin::names()
+    }
+
+    /// Reads a model file; `name` is for messages, and its ending tells TOML from JSON.
+    ///
+    /// # Errors
+    /// Names the key path and line of what is not as it should be, and the keys there are.
+    pub fn parse(name: &str, bytes: &[u8]) -> Result<Self> {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let text = std::str::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.valid_up_to())).at(name)?;
+        let syntax = match Path::new(name).extension().and_then(|extension| extension.to_str()) {
+            Some("toml") => Syntax::Toml,
+            Some("json") => Syntax::Json,
+            _ if text.trim_start().starts_with(['{', '[']) && !text.trim_start().starts_with("[meta") => Syntax::Json,
+            _ => Syntax::Toml,
+        };
+        let model = DIALECTS.iter().find_map(|read| read(text, syntax)).expect("the last dialect reads everything");
+        let mut model = model.at(name)?;
+        name.clone_into(&mut model.name);
+        Ok(model)
+    }
+
+    /// Loads the tokenizer that the model names.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if it names none; otherwise as [`Tokenizer::load`].
+    pub fn load_tokenizer(&self) -> Result<Tokenizer> {
+        let tokenizer = self.tokenizer.as_deref().ok_or_else(|| {
+            ErrorKind::Usage("the model names no tokenizer; write tokenizer = \"org/name\" into it, or give one with --tokenizer".into())
+        }).at(&self.name)?;
+        let beside: Option<PathBuf> =
+            Path::new(&self.name).parent().map(|parent| parent.join(tokenizer)).filter(|path| path.exists());
+        match beside.as_ref().and_then(|path| path.to_str()) {
+            Some(path) => Tokenizer::load(path),
+            None => Tokenizer::load(tokenizer),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The one error type: what went wrong, and where.
+//!
+//! Inner code says *what* with an [`ErrorKind`]; each boundary on the way out adds *where* with
+//! [`Error::at`], so a message reads from the outside in:
+//! `models/x.toml: meta_template.round[1].end[0]: token id 99999 is outside the vocabulary (92544 tokens)`.
+
+use std::fmt::{self, Display};
+
+/// A [`std::result::Result`] with metatok's [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong ([`ErrorKind`]) and where (file, line, key path), outermost place first.
+#[derive(Debug)]
+pub struct Error {
+    place: String,
+    kind: Box<ErrorKind>,
+}
+
+impl Error {
+    /// Puts `place` in front of where the error is said to be.
+    #[must_use]
+    pub fn at(mut self, place: impl Display) -> Self {
+        self.place.insert_str(0, &format!("{place}: "));
+        self
+    }
+
+    /// What went wrong, for programs that want to tell errors apart.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.kind
+    }
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.place, self.kind)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.kind.source()
+    }
+}
+
+impl<K: Into<ErrorKind>> From<K> for Error {
+    fn from(kind: K) -> Self {
+        Self { place: String::new(), kind: Box::new(kind.into()) }
+    }
+}
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A file or stream could not be read or written.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// Bytes that are not UTF-8.
+    #[error("not UTF-8: the byte at offset {0} starts no valid character")]
+    NotUtf8(usize),
+    /// A byte order mark of an encoding other than UTF-8.
+    #[error("this is {0}, metatok reads UTF-8; convert it first, for example with `iconv -t UTF-8`")]
+    OtherEncoding(&'static str),
+    /// Text that is not the JSON or TOML it should be; the message is the parser's.
+    #[error("{0}")]
+    Parse(String),
+    /// A line longer than the limit. Only its beginning was read.
+    #[error("the line is longer than {0} bytes; raise --max-line-bytes if that is intended")]
+    LineTooLong(usize),
+    /// An input without a single conversation.
+    #[error("no conversation in it; a line is {{\"messages\": [{{\"role\": \"user\", \"content\": \"…\"}}]}}")]
+    EmptyInput,
+
+    /// A token id that the tokenizer does not have.
+    #[error("token id {id} is outside the vocabulary ({size} tokens)")]
+    OutsideVocabulary {
+        /// The id as written, which may be negative or larger than any id.
+        id: i128,
+        /// One more than the tokenizer's largest id.
+        size: usize,
+    },
+    /// A token id in a gap of the vocabulary.
+    #[error("token id {0} is a gap in the vocabulary: no token has it")]
+    UnusedTokenId(u32),
+    /// A `{ token = "…" }` or `--reserve` string that is not one vocabulary entry.
+    #[error(
+        "{token:?} is not one vocabulary entry but {pieces}; write it as a plain string, or name a token that exists"
+    )]
+    NotOneToken {
+        /// The string as written.
+        token: String,
+        /// How the tokenizer splits it.
+        pieces: String,
+    },
+    /// Two roles of one name.
+    #[error(
+        "role {role:?} is defined twice, first as {first}; role names must be unique over round and reserved_roles"
+    )]
+    DuplicateRole {
+        /// The name.
+        role: String,
+        /// Key path of the first definition.
+        first: String,
+    },
+    /// A message whose role, and fallback role, the template does not have.
+    #[error("{}", unknown_role(.role, .fallback.as_deref(), .known))]
+    UnknownRole {
+        /// The message's role.
+        role: String,
+        /// The message's fallback role.
+        fallback: Option<String>,
+        /// The roles that the template has.
+        known: Vec<String>,
+    },
+    /// A message inside a round whose role is not one of the template's `round`.
+    #[error(
+        "role {role:?} cannot stand inside a round, whose roles are {}; move the message to the begin section{}",
+        quoted(.known),
+        if *.has_fallback { ", or turn on round_fallback to let its fallback_role speak there" } else { "" }
+    )]
+    RoleOutsideRound {
+        /// The message's role.
+        role: String,
+        /// The roles of the template's round.
+        known: Vec<String>,
+        /// Whether `round_fallback` would help.
+        has_fallback: bool,
+    },
+    /// Section markers that do not nest, or a message outside every section.
+    #[error("{0}")]
+    Sections(String),
+    /// Two options that cannot both hold, or an option that makes no sense here.
+    #[error("{0}")]
+    Usage(String),
+
+    /// Content produced an id that only the template may produce.
+    #[error(
+        "content produces the reserved token {token:?} (id {id}) around {excerpt:?}: ordinary merges reach it; change the text, or set content = \"trusted\" if it may control the prompt"
+    )]
+    ReservedInContent {
+        /// The reserved id.
+        id: u32,
+        /// Its string.
+        token: String,
+        /// The text around it.
+        excerpt: String,
+    },
+
+    /// A `tokenizer.json` that neither library can load.
+    #[error("cannot load this tokenizer: {0}")]
+    UnsupportedTokenizer(String),
+    /// A tokenizer library failed on a text.
+    #[error("the tokenizer failed: {0}")]
+    Encode(String),
+    /// Nothing of that name: no directory, file, built-in model or repository.
+    #[error("{0}")]
+    NotFound(String),
+    /// The Hugging Face Hub said no, or could not be reached.
+    #[error("{0}")]
+    Hub(String),
+}
+
+fn unknown_role(role: &str, fallback: Option<&str>, known: &[String]) -> String {
+    let known = quoted(known);
+    match fallback {
+        None => format!("the template has no role {role:?} and the message no fallback_role; its roles are {known}"),
+        Some(fallback) => {
+            format!("the template has neither role {role:?} nor its fallback_role {fallback:?}; its roles are {known}")
+        }
+    }
+}
+
+fn quoted(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+    names.join(", ")
+}
+
+/// Adds the place to the error of a result.
+pub(crate) trait At<T> {
+    /// [`Error::at`] on the error, if there is one.
+    fn at(self, place: impl Display) -> Result<T>;
+}
+
+impl<T, E: Into<Error>> At<T> for std::result::Result<T, E> {
+    fn at(self, place: impl Display) -> Result<T> {
+        self.map_err(|error| error.into().at(place))
+    }
+}

@@ -1,0 +1,464 @@
+//! A conversation and a template become segments, in the order in which the prompt has them.
+//!
+//! The rules are those of OpenCompass's `LMTemplateParser`, the quirks that evaluations depend on
+//! included; what only crashes there works here or is a clear error.
+
+use crate::compile::{Atom, CompiledItem, CompiledRole, CompiledTemplate};
+use crate::conversation::{ChatMessage, Conversation, Item, Marker, Message, Mode, Prompt, Section};
+use crate::error::{At, Error, ErrorKind, Result};
+
+/// A piece of a prompt that has one origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment<'a> {
+    /// A token, or text.
+    pub atom: Atom<&'a str>,
+    /// Where it comes from.
+    pub part: Part,
+}
+
+/// Where a segment of a prompt, and each of its tokens, comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Part {
+    /// What of the template, or content.
+    pub element: Element,
+    /// The section of the conversation.
+    pub section: Option<Section>,
+    /// The template's role, as an index into [`Renderer::role_names`].
+    pub role: Option<u32>,
+    /// The position of the message or string in its conversation.
+    pub message: Option<u32>,
+    /// The number of the in-context example, from 0.
+    pub example: Option<u32>,
+}
+
+/// The part of a template that a segment is, or content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Element {
+    /// Said by a message, or a string of the conversation.
+    #[default]
+    Content,
+    /// `begin` of the meta template.
+    Begin,
+    /// `end` of the meta template.
+    End,
+    /// `begin` of a role.
+    RoleBegin,
+    /// `end` of a role.
+    RoleEnd,
+    /// `prompt` of a role, where the conversation has nothing.
+    DefaultPrompt,
+    /// What a prompt to be continued ends with.
+    GenerationPrompt,
+    /// A string in the round.
+    RoundText,
+    /// What stands between messages where there is no meta template.
+    Separator,
+    /// Added by the tokenizer itself.
+    SpecialToken,
+}
+
+impl Part {
+    /// Whether it comes from the conversation and not from the template.
+    pub fn is_content(&self) -> bool {
+        self.element == Element::Content
+    }
+}
+
+/// Turns a conversation into segments. A dialect with a format of its own implements this.
+pub trait Renderer: Send + Sync {
+    /// Appends the segments of a prompt.
+    ///
+    /// # Errors
+    /// Names the item of the conversation that the template has no place for.
+    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Vec<Segment<'a>>) -> Result<()>;
+
+    /// The names that [`Part::role`] refers to.
+    fn role_names(&self) -> Vec<&str>;
+}
+
+/// No template: messages and strings one below the other, as OpenCompass does without a meta template.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Plain;
+
+impl Renderer for Plain {
+    fn render<'a>(&'a self, conversation: &'a Conversation, _: Mode, segments: &mut Vec<Segment<'a>>) -> Result<()> {
+        let mut separator = "";
+        let mut say = |text: &'a str, message: usize| {
+            if !text.is_empty() {
+                let part = Part { message: Some(message as u32), ..Part::default() };
+                if !separator.is_empty() {
+                    segments.push(Segment {
+                        atom: Atom::Text(separator),
+                        part: Part { element: Element::Separator, ..part },
+                    });
+                }
+                segments.push(Segment { atom: Atom::Text(text), part });
+            }
+            // OpenCompass counts empty items too, so that an empty first one leaves a leading newline.
+            separator = "\n";
+        };
+        match conversation {
+            Conversation::Text(text) => say(text, 0),
+            Conversation::Messages(messages) => {
+                for (i, message) in messages.iter().enumerate() {
+                    say(&message.content, i);
+                }
+            }
+            Conversation::List(items) => {
+                for (i, item) in items.iter().enumerate() {
+                    match item {
+                        Item::Text(text) | Item::Message(Message { prompt: Prompt::Text(text), .. }) => say(text, i),
+                        Item::Message(_) => say("", i),
+                        Item::Marker(marker) if marker.has_extra_keys => say("", i),
+                        Item::Marker(_) => {}
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn role_names(&self) -> Vec<&str> {
+        Vec::new()
+    }
+}
+
+/// A compiled meta template and how lenient it is.
+pub struct MetaRenderer {
+    /// The template.
+    pub template: CompiledTemplate,
+    /// Whether `fallback_role` counts inside rounds too, as for OpenCompass's API models. Its language
+    /// models stop with a KeyError there.
+    pub round_fallback: bool,
+}
+
+impl Renderer for MetaRenderer {
+    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Vec<Segment<'a>>) -> Result<()> {
+        let mut writer = Writer { renderer: self, mode, segments };
+        match conversation {
+            Conversation::Text(text) => {
+                let part = Part { message: Some(0), ..Part::default() };
+                writer.segments.push(Segment { atom: Atom::Text(text), part });
+                Ok(())
+            }
+            Conversation::List(items) => writer.list(items),
+            Conversation::Messages(messages) => writer.messages(messages),
+        }
+    }
+
+    fn role_names(&self) -> Vec<&str> {
+        self.template.role_names().collect()
+    }
+}
+
+/// Whether the prompt goes on, or was cut for the model to continue it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Continue,
+    Cut,
+}
+
+/// A message that knows its role in the template.
+struct Turn<'a> {
+    role: usize,
+    position: usize,
+    message: Spoken<'a>,
+}
+
+/// What a message says, and what of the template it replaces.
+#[derive(Clone, Copy)]
+struct Spoken<'a> {
+    index: u32,
+    prompt: Option<&'a str>,
+    begin: Option<&'a str>,
+    end: Option<&'a str>,
+    generate: Option<bool>,
+}
+
+struct Writer<'a, 's> {
+    renderer: &'a MetaRenderer,
+    mode: Mode,
+    segments: &'s mut Vec<Segment<'a>>,
+}
+
+impl<'a> Writer<'a, '_> {
+    fn list(&mut self, items: &'a [Item]) -> Result<()> {
+        let template = &self.renderer.template;
+        self.atoms(&template.begin, Part { element: Element::Begin, ..Part::default() });
+        let mut flow = Flow::Continue;
+        let mut open: Vec<(Section, usize)> = Vec::new();
+        let mut examples = 0;
+        for (i, item) in items.iter().enumerate() {
+            let section = open.last().map(|(section, _)| *section);
+            match item {
+                // Also within a round, whose own text comes out only when it closes.
+                Item::Text(text) => {
+                    let part = Part { section, message: Some(i as u32), ..Part::default() };
+                    self.segments.push(Segment { atom: Atom::Text(text), part });
+                }
+                Item::Marker(marker) => match close(marker, &mut open, i).at(format_args!("item {i}"))? {
+                    Some((Section::Round, start)) => {
+                        flow = self.rounds(&self.turns(items, start, i)?, Section::Round, None);
+                    }
+                    Some((Section::Ice, start)) => {
+                        flow = self.rounds(&self.turns(items, start, i)?, Section::Ice, Some(examples));
+                        examples += 1;
+                    }
+                    _ => {}
+                },
+                Item::Message(message) => match section {
+                    Some(section @ (Section::Begin | Section::End)) => {
+                        let (role, spoken) = self.alone(message, i).at(format_args!("item {i}"))?;
+                        let part = Part {
+                            section: Some(section),
+                            role: Some(role as u32),
+                            message: Some(i as u32),
+                            ..Part::default()
+                        };
+                        flow = self.role(role, Some(spoken), part, false);
+                    }
+                    Some(Section::Round | Section::Ice) => {}
+                    None => {
+                        return Err(Error::from(ErrorKind::Sections(format!(
+                            "the message of role {:?} stands outside every section; put {{\"section\": \"round\", \"pos\": \"begin\"}} before it and a marker with \"end\" behind", message.role
+                        ))).at(format_args!("item {i}")));
+                    }
+                },
+            }
+            if flow == Flow::Cut {
+                return Ok(());
+            }
+        }
+        if let Some((section, at)) = open.first() {
+            return Err(Error::from(ErrorKind::Sections(format!(
+                "the section {:?} that begins here has no end",
+                section.name()
+            )))
+            .at(format_args!("item {at}")));
+        }
+        self.atoms(&template.end, Part { element: Element::End, ..Part::default() });
+        Ok(())
+    }
+
+    /// Leading system messages speak in the section begin, all others in rounds.
+    fn messages(&mut self, messages: &'a [ChatMessage]) -> Result<()> {
+        let template = &self.renderer.template;
+        self.atoms(&template.begin, Part { element: Element::Begin, ..Part::default() });
+        let mut turns = Vec::with_capacity(messages.len());
+        for (i, message) in messages.iter().enumerate() {
+            let (role, by_fallback) = self.chat_role(message).at(format_args!("message {i}"))?;
+            let spoken =
+                Spoken { index: i as u32, prompt: Some(&message.content), begin: None, end: None, generate: None };
+            match template.roles[role]
+                .position
+                .filter(|_| !by_fallback || (self.renderer.round_fallback && !turns.is_empty()))
+            {
+                Some(position) => turns.push(Turn { role, position, message: spoken }),
+                None if turns.is_empty() => {
+                    let part = Part {
+                        section: Some(Section::Begin),
+                        role: Some(role as u32),
+                        message: Some(i as u32),
+                        ..Part::default()
+                    };
+                    self.role(role, Some(spoken), part, false);
+                }
+                None => return Err(self.outside_round(&message.role, by_fallback).at(format_args!("message {i}"))),
+            }
+        }
+        if turns.is_empty() || self.rounds(&turns, Section::Round, None) == Flow::Continue {
+            self.atoms(&template.end, Part { element: Element::End, ..Part::default() });
+        }
+        Ok(())
+    }
+
+    /// The role by which an OpenAI-style message speaks, and whether only for want of another.
+    fn chat_role(&self, message: &ChatMessage) -> Result<(usize, bool)> {
+        let template = &self.renderer.template;
+        let named = |name: &str| template.api_role(name).or_else(|| template.role(name));
+        let role = match message.role.as_str() {
+            "user" => template.role("user").or_else(|| named("HUMAN")),
+            "assistant" => template.role("assistant").or_else(|| named("BOT")),
+            "system" => match template.role("system").or_else(|| named("SYSTEM")) {
+                Some(role) => Some(role),
+                None => return Ok((named("HUMAN").ok_or_else(|| self.unknown(&message.role, Some("HUMAN")))?, true)),
+            },
+            name => template.role(name),
+        };
+        Ok((role.ok_or_else(|| self.unknown(&message.role, None))?, false))
+    }
+
+    /// A message of the sections begin and end, which speaks by itself.
+    fn alone(&self, message: &'a Message, index: usize) -> Result<(usize, Spoken<'a>)> {
+        let template = &self.renderer.template;
+        let fallback = || message.fallback_role.as_deref().and_then(|role| template.role(role));
+        let role = template.role(&message.role).or_else(fallback);
+        let role = role.ok_or_else(|| self.unknown(&message.role, message.fallback_role.as_deref()))?;
+        Ok((role, spoken(message, index)?))
+    }
+
+    /// The messages of a round or example with their places in the template's round.
+    fn turns(&self, items: &'a [Item], start: usize, end: usize) -> Result<Vec<Turn<'a>>> {
+        let template = &self.renderer.template;
+        let mut turns = Vec::with_capacity(end - start - 1);
+        for (i, item) in items.iter().enumerate().take(end).skip(start + 1) {
+            let Item::Message(message) = item else { continue };
+            let position = |role: usize| template.roles[role].position.map(|position| (role, position));
+            let own = template.role(&message.role).and_then(position);
+            let fallback = message.fallback_role.as_deref().filter(|_| self.renderer.round_fallback);
+            let found = own.or_else(|| fallback.and_then(|role| template.role(role)).and_then(position));
+            let (role, position) = found
+                .ok_or_else(|| self.outside_round(&message.role, message.fallback_role.is_some()))
+                .at(format_args!("item {i}"))?;
+            turns.push(Turn { role, position, message: spoken(message, i).at(format_args!("item {i}"))? });
+        }
+        Ok(turns)
+    }
+
+    /// Writes a dialogue round by round. A new round begins with every message whose role does not
+    /// come later in the round than the one before. Only the last round of a dialogue can be cut.
+    fn rounds(&mut self, turns: &[Turn<'a>], section: Section, example: Option<u32>) -> Flow {
+        let mut start = 0;
+        loop {
+            let mut end = start + 1;
+            while end < turns.len() && turns[end].position > turns[end - 1].position {
+                end += 1;
+            }
+            let is_last = end >= turns.len();
+            let cut = is_last && section == Section::Round && self.mode == Mode::Generate;
+            let flow = self.round(&turns[start..end.min(turns.len())], section, example, cut);
+            if is_last {
+                return flow;
+            }
+            start = end;
+        }
+    }
+
+    fn round(&mut self, turns: &[Turn<'a>], section: Section, example: Option<u32>, cut: bool) -> Flow {
+        let part = Part { section: Some(section), example, ..Part::default() };
+        for item in &self.renderer.template.round {
+            match item {
+                CompiledItem::Text(atoms) => self.atoms(atoms, Part { element: Element::RoundText, ..part }),
+                CompiledItem::Role(role) => {
+                    let spoken = turns.iter().find(|turn| turn.role == *role).map(|turn| turn.message);
+                    let message = spoken.map(|spoken| spoken.index);
+                    if self.role(*role, spoken, Part { role: Some(*role as u32), message, ..part }, cut) == Flow::Cut {
+                        return Flow::Cut;
+                    }
+                }
+            }
+        }
+        Flow::Continue
+    }
+
+    fn role(&mut self, role: usize, spoken: Option<Spoken<'a>>, part: Part, cut: bool) -> Flow {
+        let renderer = self.renderer;
+        let role: &'a CompiledRole = &renderer.template.roles[role];
+        let own_begin = spoken.and_then(|spoken| spoken.begin);
+        if cut && spoken.and_then(|spoken| spoken.generate).unwrap_or(role.generate) {
+            let generation_prompt = role.generation_prompt.as_deref().unwrap_or(&role.begin);
+            self.replaceable(own_begin, generation_prompt, Part { element: Element::GenerationPrompt, ..part });
+            return Flow::Cut;
+        }
+        self.replaceable(own_begin, &role.begin, Part { element: Element::RoleBegin, ..part });
+        self.replaceable(
+            spoken.and_then(|spoken| spoken.prompt),
+            &role.prompt,
+            Part { element: Element::DefaultPrompt, ..part },
+        );
+        self.replaceable(spoken.and_then(|spoken| spoken.end), &role.end, Part { element: Element::RoleEnd, ..part });
+        Flow::Continue
+    }
+
+    /// What the message says instead, or what the template says.
+    fn replaceable(&mut self, own: Option<&'a str>, atoms: &'a [Atom], part: Part) {
+        match own {
+            Some("") => {}
+            Some(text) => {
+                self.segments.push(Segment { atom: Atom::Text(text), part: Part { element: Element::Content, ..part } })
+            }
+            None => self.atoms(atoms, part),
+        }
+    }
+
+    fn atoms(&mut self, atoms: &'a [Atom], part: Part) {
+        self.segments.extend(atoms.iter().map(|atom| {
+            let atom = match atom {
+                Atom::Token(id) => Atom::Token(*id),
+                Atom::Text(text) => Atom::Text(&**text),
+            };
+            Segment { atom, part }
+        }));
+    }
+
+    fn unknown(&self, role: &str, fallback: Option<&str>) -> Error {
+        ErrorKind::UnknownRole {
+            role: role.to_owned(),
+            fallback: fallback.map(str::to_owned),
+            known: self.renderer.template.role_names().map(str::to_owned).collect(),
+        }
+        .into()
+    }
+
+    fn outside_round(&self, role: &str, has_fallback: bool) -> Error {
+        let known = self.renderer.template.round_role_names();
+        ErrorKind::RoleOutsideRound {
+            role: role.to_owned(),
+            known,
+            has_fallback: has_fallback && !self.renderer.round_fallback,
+        }
+        .into()
+    }
+}
+
+/// Opens or closes a section; gives the section that is now complete, and where it began.
+fn close(marker: &Marker, open: &mut Vec<(Section, usize)>, index: usize) -> Result<Option<(Section, usize)>> {
+    let nested = open.last().is_some_and(|(section, _)| matches!(section, Section::Round | Section::Ice));
+    if marker.opens && nested {
+        return Err(
+            ErrorKind::Sections(format!("a section {:?} cannot begin within a round", marker.section.name())).into()
+        );
+    }
+    // OpenCompass opens the section `end` with a closing marker, and crashes on it.
+    if marker.opens || (marker.section == Section::End && open.is_empty()) {
+        open.push((marker.section, index));
+        return Ok(None);
+    }
+    match open.pop() {
+        Some((section, start)) if section == marker.section => Ok(Some((section, start))),
+        Some((section, start)) => Err(ErrorKind::Sections(format!(
+            "the section {:?} ends here, but the one that is open is {:?}, begun by item {start}",
+            marker.section.name(),
+            section.name()
+        ))
+        .into()),
+        None => {
+            Err(ErrorKind::Sections(format!("the section {:?} ends here and never began", marker.section.name()))
+                .into())
+        }
+    }
+}
+
+fn spoken(message: &Message, index: usize) -> Result<Spoken<'_>> {
+    let prompt = match &message.prompt {
+        Prompt::Text(prompt) => Some(prompt.as_str()),
+        Prompt::Absent => None,
+        Prompt::Null => {
+            return Err(ErrorKind::Parse(format!(
+                "the prompt of role {:?} is null; leave the key out for the template's default, or write \"\"",
+                message.role
+            ))
+            .into());
+        }
+    };
+    Ok(Spoken {
+        index: index as u32,
+        prompt,
+        begin: message.begin.as_deref(),
+        end: message.end.as_deref(),
+        generate: message.generate,
+    })
+}

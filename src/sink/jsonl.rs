@@ -1,0 +1,116 @@
+//! JSON lines: one object per prompt.
+//!
+//! Written by hand, digit by digit: going through a generic JSON value takes longer than building
+//! the prompt.
+
+use crate::assemble::{Span, TokenizedPrompt};
+use crate::builder::PromptBuilder;
+use crate::sink::Sink;
+
+/// Writes `id`, `input_ids`, `stop_token_ids`, `stop`, and what else a prompt was built with.
+pub struct Jsonl {
+    /// `"stop_token_ids"` and `"stop"`, which are the same for every prompt.
+    stop: Vec<u8>,
+    roles: Vec<Vec<u8>>,
+    attention_mask: bool,
+}
+
+impl Jsonl {
+    /// For the prompts of a builder, with `attention_mask` if asked for.
+    pub fn new(builder: &PromptBuilder, attention_mask: bool) -> Self {
+        let mut stop = b",\"stop_token_ids\":".to_vec();
+        write_ids(builder.stop().stop_token_ids(), &mut stop);
+        stop.extend_from_slice(b",\"stop\":[");
+        for (i, string) in builder.stop().strings().iter().enumerate() {
+            if i > 0 {
+                stop.push(b',');
+            }
+            write_string(string, &mut stop);
+        }
+        stop.push(b']');
+        let role = |name: &str| {
+            let mut json = Vec::new();
+            write_string(name, &mut json);
+            json
+        };
+        Self { stop, roles: builder.role_names().into_iter().map(role).collect(), attention_mask }
+    }
+
+    fn write_span(&self, span: &Span, out: &mut Vec<u8>) {
+        let part = &span.part;
+        out.extend_from_slice(b"{\"start\":");
+        write_number(span.start, out);
+        out.extend_from_slice(b",\"end\":");
+        write_number(span.end, out);
+        out.extend_from_slice(b",\"element\":");
+        write_json(&part.element, out);
+        if let Some(section) = part.section {
+            out.extend_from_slice(b",\"section\":");
+            write_json(&section, out);
+        }
+        if let Some(role) = part.role.and_then(|role| self.roles.get(role as usize)) {
+            out.extend_from_slice(b",\"role\":");
+            out.extend_from_slice(role);
+        }
+        for (key, value) in [(&b",\"message\":"[..], part.message), (b",\"example\":", part.example)] {
+            if let Some(value) = value {
+                out.extend_from_slice(key);
+                write_number(value as usize, out);
+            }
+        }
+        out.push(b'}');
+    }
+}
+
+impl Sink for Jsonl {
+    fn write(&self, id: &str, prompt: &TokenizedPrompt, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"id\":");
+        out.extend_from_slice(id.as_bytes());
+        out.extend_from_slice(b",\"input_ids\":");
+        write_ids(prompt.input_ids.iter().copied(), out);
+        if self.attention_mask {
+            out.extend_from_slice(b",\"attention_mask\":");
+            write_ids(prompt.attention_mask().into_iter().map(u32::from), out);
+        }
+        out.extend_from_slice(&self.stop);
+        if let Some(text) = &prompt.text {
+            out.extend_from_slice(b",\"text\":");
+            write_string(text, out);
+        }
+        if let Some(spans) = &prompt.spans {
+            out.extend_from_slice(b",\"spans\":[");
+            for (i, span) in spans.iter().enumerate() {
+                if i > 0 {
+                    out.push(b',');
+                }
+                self.write_span(span, out);
+            }
+            out.push(b']');
+        }
+        out.extend_from_slice(b"}\n");
+    }
+}
+
+fn write_ids(ids: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
+    let mut digits = itoa::Buffer::new();
+    out.push(b'[');
+    let mut separator: &[u8] = b"";
+    for id in ids {
+        out.extend_from_slice(separator);
+        out.extend_from_slice(digits.format(id).as_bytes());
+        separator = b",";
+    }
+    out.push(b']');
+}
+
+fn write_number(number: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+fn write_string(text: &str, out: &mut Vec<u8>) {
+    write_json(text, out);
+}
+
+fn write_json(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
+    serde_json::to_writer(out, value).expect("strings and names are JSON, and memory takes every byte");
+}

@@ -1,0 +1,12 @@
+//! What leaves metatok: built prompts in the forms that engines read.
+
+mod jsonl;
+
+use crate::assemble::TokenizedPrompt;
+pub use jsonl::Jsonl;
+
+/// A form in which prompts are written. A new one is a file here.
+pub trait Sink: Send + Sync {
+    /// Appends one prompt. `id` is JSON.
+    fn write(&self, id: &str, prompt: &TokenizedPrompt, out: &mut Vec<u8>);
+}

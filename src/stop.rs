@@ -1,0 +1,98 @@
+//! Where a model's output ends: stop ids and stop strings, each with the sources that ask for it.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::tokenizer::TokenId;
+
+/// Where generation stops: the union of what the template, the tokenizer's files and the user say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StopCriteria {
+    ids: Vec<StopId>,
+    strings: Vec<String>,
+}
+
+/// A stop id and everything that asks for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StopId {
+    /// The id.
+    pub id: TokenId,
+    /// Who asks for it, in the order of [`StopSource`].
+    pub sources: Vec<StopSource>,
+}
+
+/// Who asks to stop at an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StopSource {
+    /// `eos_token_id` of the meta template.
+    MetaTemplate,
+    /// The first id of the generating role's `end`, where that is a control token.
+    RoleEnd,
+    /// `stop.token_ids` of the model file.
+    ModelFile,
+    /// `eos_token` of `tokenizer_config.json` or `special_tokens_map.json`.
+    TokenizerConfig,
+    /// `eos_token_id` of `generation_config.json`.
+    GenerationConfig,
+    /// The user.
+    User,
+}
+
+impl fmt::Display for StopSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::MetaTemplate => "meta_template.eos_token_id",
+            Self::RoleEnd => "the generating role's end",
+            Self::ModelFile => "stop.token_ids of the model file",
+            Self::TokenizerConfig => "the tokenizer's eos_token",
+            Self::GenerationConfig => "generation_config.json",
+            Self::User => "the user",
+        })
+    }
+}
+
+impl StopCriteria {
+    /// Adds an id on behalf of `source`.
+    pub fn add_id(&mut self, id: TokenId, source: StopSource) {
+        let stop = match self.ids.iter_mut().find(|stop| stop.id == id) {
+            Some(stop) => stop,
+            None => {
+                self.ids.push(StopId { id, sources: Vec::new() });
+                self.ids.last_mut().expect("it was just pushed")
+            }
+        };
+        if let Err(at) = stop.sources.binary_search(&source) {
+            stop.sources.insert(at, source);
+        }
+    }
+
+    /// Adds a stop string. An empty one would stop at once and is left out.
+    pub fn add_string(&mut self, string: &str) {
+        if !string.is_empty() && !self.strings.iter().any(|known| known == string) {
+            self.strings.push(string.to_owned());
+        }
+    }
+
+    /// The stop ids with their sources, in the order in which they were added.
+    pub fn ids(&self) -> &[StopId] {
+        &self.ids
+    }
+
+    /// The stop ids alone, as an engine's `stop_token_ids` wants them.
+    pub fn stop_token_ids(&self) -> impl Iterator<Item = TokenId> + '_ {
+        self.ids.iter().map(|stop| stop.id)
+    }
+
+    /// The stop strings, as an engine's `stop` wants them.
+    pub fn strings(&self) -> &[String] {
+        &self.strings
+    }
+
+    /// Whether nothing ever stops.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty() && self.strings.is_empty()
+    }
+}

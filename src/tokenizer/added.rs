@@ -1,0 +1,169 @@
+//! Added tokens, and finding them in text exactly as the `tokenizers` library does.
+//!
+//! Both libraries number added tokens by themselves and tie finding them to the whole tokenizer.
+//! metatok keeps them apart: ids stay as the files declare them, and a finder can be built for any
+//! subset, which is how content is read without its reserved tokens.
+
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use serde::Deserialize;
+
+use crate::error::{ErrorKind, Result};
+use crate::tokenizer::TokenId;
+
+/// A token that the tokenizer finds in text before its model sees it. The flags are Hugging Face's.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct AddedToken {
+    /// The id that the file declares.
+    #[serde(default)]
+    pub id: TokenId,
+    /// The token's text.
+    pub content: String,
+    /// Found only where no word character touches it.
+    #[serde(default)]
+    pub single_word: bool,
+    /// Swallows white space on its left.
+    #[serde(default)]
+    pub lstrip: bool,
+    /// Swallows white space on its right.
+    #[serde(default)]
+    pub rstrip: bool,
+    /// Found in the normalized text, by its normalized form.
+    #[serde(default)]
+    pub normalized: bool,
+    /// A control token: never text.
+    #[serde(default)]
+    pub special: bool,
+}
+
+/// Finds a set of added tokens in text: leftmost first, longest first, never overlapping.
+pub(crate) struct Finder {
+    raw: Option<Automaton>,
+    normalized: Option<Automaton>,
+}
+
+/// Which text is searched: the text as written, or what the normalizer made of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Raw,
+    Normalized,
+}
+
+struct Automaton {
+    automaton: AhoCorasick,
+    tokens: Vec<AddedToken>,
+}
+
+impl Finder {
+    /// `normalize` gives the form in which a token flagged `normalized` is looked for.
+    pub(crate) fn new<'a>(
+        tokens: impl Iterator<Item = &'a AddedToken>,
+        normalize: impl Fn(&str) -> Result<String>,
+    ) -> Result<Self> {
+        let (normalized, raw): (Vec<_>, Vec<_>) =
+            tokens.filter(|token| !token.content.is_empty()).cloned().partition(|token| token.normalized);
+        let raw_forms = raw.iter().map(|token| token.content.clone()).collect();
+        let normalized_forms = normalized.iter().map(|token| normalize(&token.content)).collect::<Result<_>>()?;
+        Ok(Self { raw: Automaton::new(raw, raw_forms)?, normalized: Automaton::new(normalized, normalized_forms)? })
+    }
+
+    /// Whether no token can be found in this form, so that searching can be skipped.
+    pub(crate) fn is_empty(&self, form: Form) -> bool {
+        self.automaton(form).is_none()
+    }
+
+    fn automaton(&self, form: Form) -> Option<&Automaton> {
+        match form {
+            Form::Raw => self.raw.as_ref(),
+            Form::Normalized => self.normalized.as_ref(),
+        }
+    }
+
+    /// The tokens found in `text` with the bytes each takes, white space it strips included.
+    pub(crate) fn find<'a>(&'a self, form: Form, text: &'a str) -> impl Iterator<Item = (TokenId, Range<usize>)> + 'a {
+        let mut taken = 0;
+        self.automaton(form).into_iter().flat_map(move |this| {
+            this.automaton.find_iter(text).filter_map(move |found| {
+                let token = &this.tokens[found.pattern().as_usize()];
+                let (mut start, mut end) = (found.start(), found.end());
+                if token.single_word && !stands_alone(text, start..end) {
+                    return None;
+                }
+                if token.lstrip {
+                    // White space that the token before already swallowed is not there any more.
+                    start = text[..start].trim_end().len().max(taken);
+                }
+                if token.rstrip {
+                    end = text.len() - text[end..].trim_start().len();
+                }
+                let start = start.max(taken);
+                taken = end;
+                Some((token.id, start..end))
+            })
+        })
+    }
+}
+
+impl Automaton {
+    fn new(tokens: Vec<AddedToken>, forms: Vec<String>) -> Result<Option<Self>> {
+        let (tokens, forms): (Vec<_>, Vec<_>) =
+            tokens.into_iter().zip(forms).filter(|(_, form)| !form.is_empty()).unzip();
+        if tokens.is_empty() {
+            return Ok(None);
+        }
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(&forms)
+            .map_err(|error| ErrorKind::UnsupportedTokenizer(error.to_string()))?;
+        Ok(Some(Self { automaton, tokens }))
+    }
+}
+
+fn stands_alone(text: &str, token: Range<usize>) -> bool {
+    let is_word = |c: char| regex_syntax::is_word_character(c);
+    !text[..token.start].chars().next_back().is_some_and(is_word)
+        && !text[token.end..].chars().next().is_some_and(is_word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(id: TokenId, content: &str) -> AddedToken {
+        AddedToken {
+            id,
+            content: content.into(),
+            single_word: false,
+            lstrip: false,
+            rstrip: false,
+            normalized: false,
+            special: true,
+        }
+    }
+
+    #[track_caller]
+    fn check(tokens: &[AddedToken], text: &str, expected: &[(TokenId, &str)]) {
+        let finder = Finder::new(tokens.iter(), |form| Ok(form.to_owned())).expect("the finder builds");
+        let found: Vec<_> = finder.find(Form::Raw, text).map(|(id, range)| (id, &text[range])).collect();
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn longest_of_the_leftmost() {
+        let tokens = [token(1, "<a>"), token(2, "<a><b>"), token(3, "b>")];
+        check(&tokens, "x<a><b><a>b>", &[(2, "<a><b>"), (1, "<a>"), (3, "b>")]);
+    }
+
+    #[test]
+    fn flags() {
+        let left = AddedToken { lstrip: true, ..token(1, "<l>") };
+        let right = AddedToken { rstrip: true, ..token(2, "<r>") };
+        let alone = AddedToken { single_word: true, ..token(3, "ok") };
+        let tokens = [left, right, alone];
+        check(&tokens, "a \n<l>b", &[(1, " \n<l>")]);
+        check(&tokens, "a<r> \u{3000}b", &[(2, "<r> \u{3000}")]);
+        check(&tokens, "<r>  <l>", &[(2, "<r>  "), (1, "<l>")]);
+        check(&tokens, "ok oké -ok-", &[(3, "ok"), (3, "ok")]);
+    }
+}

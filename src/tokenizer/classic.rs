@@ -1,0 +1,160 @@
+//! The classic library, `tokenizers` 0.23: loads every file and knows where in the text each token
+//! comes from, at a fortieth of the fast library's speed.
+
+use std::ops::Range;
+
+use tokenizers::normalizer::Range as Referential;
+use tokenizers::{
+    Decoder as _, Encoding, Model as _, NormalizedString, Normalizer as _, OffsetType, PostProcessor as _,
+    PreTokenizedString, PreTokenizer as _,
+};
+use tokenizers_classic as tokenizers;
+
+use crate::error::{ErrorKind, Result};
+use crate::tokenizer::run::{Chunk, Run, Steps, encode_run};
+use crate::tokenizer::{Backend, Reader, Scratch, TokenId};
+
+pub(crate) struct Classic {
+    tokenizer: tokenizers::Tokenizer,
+}
+
+impl Classic {
+    /// `json` is a `tokenizer.json` without added tokens.
+    pub(crate) fn new(json: &str) -> Result<Self> {
+        let tokenizer = tokenizers::Tokenizer::from_bytes(json)
+            .map_err(|error| ErrorKind::UnsupportedTokenizer(error.to_string()))?;
+        Ok(Self { tokenizer })
+    }
+
+    /// The ids of a run, each with the bytes of the run that it comes from.
+    pub(crate) fn encode_run_with_offsets(
+        &self,
+        reader: Reader<'_>,
+        run: Run<'_>,
+    ) -> Result<Vec<(TokenId, Range<usize>)>> {
+        let mut out = Vec::new();
+        encode_run(self, reader.added, reader.finder, run, &mut out)?;
+        Ok(out)
+    }
+}
+
+impl Backend for Classic {
+    fn name(&self) -> &'static str {
+        "classic"
+    }
+
+    fn encode_run(&self, reader: Reader<'_>, run: Run<'_>, _: &mut Scratch, ids: &mut Vec<TokenId>) -> Result<()> {
+        let tokens = self.encode_run_with_offsets(reader, run)?;
+        ids.extend(tokens.into_iter().map(|(id, _)| id));
+        Ok(())
+    }
+
+    fn normalize(&self, text: &str) -> Result<String> {
+        let chunk = Chunk { left: "", text, right: "", offset: 0, opens_prompt: false };
+        Ok(Steps::normalize(self, &chunk)?.0.get().to_owned())
+    }
+
+    fn id_to_token(&self, id: TokenId) -> Option<String> {
+        self.tokenizer.get_model().id_to_token(id)
+    }
+
+    fn decode(&self, tokens: Vec<String>) -> Result<String> {
+        match self.tokenizer.get_decoder() {
+            Some(decoder) => Ok(decoder.decode(tokens).map_err(failed)?),
+            None => Ok(tokens.join(" ")),
+        }
+    }
+
+    fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)> {
+        let Some(post_processor) = self.tokenizer.get_post_processor() else {
+            return Ok(Default::default());
+        };
+        // What surrounds this token once the post-processor is done is what it adds.
+        let probe = TokenId::MAX;
+        let encoding = Encoding::new(
+            vec![probe],
+            vec![0],
+            vec![String::new()],
+            vec![None],
+            vec![(0, 0)],
+            vec![0],
+            vec![1],
+            vec![],
+            Default::default(),
+        );
+        let ids = post_processor.process(encoding, None, true).map_err(failed)?.get_ids().to_vec();
+        let at = ids.iter().position(|&id| id == probe).unwrap_or(ids.len());
+        Ok((ids[..at].to_vec(), ids.get(at + 1..).unwrap_or_default().to_vec()))
+    }
+}
+
+/// A normalized chunk that knows where its text comes from.
+pub(crate) struct Aligned(NormalizedString);
+
+impl AsRef<str> for Aligned {
+    fn as_ref(&self) -> &str {
+        self.0.get()
+    }
+}
+
+/// Stands before a chunk that does not open the prompt, so that its offsets do not begin at 0:
+/// that is how the library tells the beginning of a prompt.
+const NOT_FIRST: &str = "\u{1}";
+
+impl Steps for Classic {
+    type Normalized<'t> = Aligned;
+    type Output = Vec<(TokenId, Range<usize>)>;
+
+    fn normalize(&self, chunk: &Chunk<'_>) -> Result<Aligned> {
+        let pad = if chunk.opens_prompt { "" } else { NOT_FIRST };
+        let joined = NormalizedString::from([pad, chunk.left, chunk.text, chunk.right].concat());
+        let mut text = joined
+            .slice(Referential::Original(pad.len()..))
+            .ok_or_else(|| ErrorKind::Encode("a slice at a character boundary is refused".into()))?;
+        if let Some(normalizer) = self.tokenizer.get_normalizer() {
+            normalizer.normalize(&mut text).map_err(failed)?;
+        }
+        Ok(Aligned(text))
+    }
+
+    fn encode(
+        &self,
+        chunk: &Chunk<'_>,
+        normalized: &Aligned,
+        part: Range<usize>,
+        out: &mut Self::Output,
+    ) -> Result<()> {
+        if part.is_empty() {
+            return Ok(());
+        }
+        let part = normalized
+            .0
+            .slice(Referential::Normalized(part))
+            .ok_or_else(|| ErrorKind::Encode("a slice at a character boundary is refused".into()))?;
+        let mut split = PreTokenizedString::from(part);
+        if let Some(pre_tokenizer) = self.tokenizer.get_pre_tokenizer() {
+            pre_tokenizer.pre_tokenize(&mut split).map_err(failed)?;
+        }
+        let model = self.tokenizer.get_model();
+        split.tokenize(|text| model.tokenize(text.get())).map_err(failed)?;
+        let encoding = split.into_encoding(None, 0, OffsetType::Byte).map_err(failed)?;
+        let before = chunk.left.len() + if chunk.opens_prompt { 0 } else { NOT_FIRST.len() };
+        let in_run = |offset: usize| chunk.offset + offset.saturating_sub(before).min(chunk.text.len());
+        out.extend(
+            encoding
+                .get_ids()
+                .iter()
+                .zip(encoding.get_offsets())
+                .map(|(&id, &(start, end))| (id, in_run(start)..in_run(end))),
+        );
+        Ok(())
+    }
+
+    fn push(&self, id: TokenId, bytes: Range<usize>, out: &mut Self::Output) {
+        out.push((id, bytes));
+    }
+}
+
+fn failed(error: tokenizers::Error) -> ErrorKind {
+    ErrorKind::Encode(error.to_string())
+}

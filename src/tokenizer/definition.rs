@@ -1,0 +1,241 @@
+//! What a tokenizer's files say: `tokenizer.json`, and beside it `tokenizer_config.json`,
+//! `special_tokens_map.json` and `generation_config.json`, each of which may be missing.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::{At, ErrorKind, Result};
+use crate::tokenizer::{AddedToken, TokenId};
+
+/// The files of one tokenizer as bytes. Only `tokenizer_json` must be there.
+#[derive(Debug, Default, Clone)]
+pub struct TokenizerFiles {
+    /// Where they come from, for messages: a path or a repository.
+    pub name: String,
+    /// `tokenizer.json`.
+    pub tokenizer_json: Vec<u8>,
+    /// `tokenizer_config.json`.
+    pub tokenizer_config: Option<Vec<u8>>,
+    /// `special_tokens_map.json`.
+    pub special_tokens_map: Option<Vec<u8>>,
+    /// `generation_config.json`.
+    pub generation_config: Option<Vec<u8>>,
+}
+
+/// Ids above this are taken for a damaged file: the libraries build tables as long as the largest id.
+const LARGEST_ID: TokenId = 1 << 24;
+
+/// A tokenizer's files, read and reconciled.
+pub(crate) struct Definition {
+    /// `tokenizer.json` without its added tokens, and without dropout, which would make ids random.
+    pub(crate) json: Value,
+    /// Every added token, of both files, by id.
+    pub(crate) added: BTreeMap<TokenId, AddedToken>,
+    /// One more than the largest id.
+    pub(crate) vocab_size: usize,
+    /// What the model gives for text that it has no entry for.
+    pub(crate) unk_token_id: Option<TokenId>,
+    pub(crate) special: SpecialTokenIds,
+}
+
+/// The special tokens that the files name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SpecialTokenIds {
+    /// `bos_token` of `tokenizer_config.json` or `special_tokens_map.json`.
+    pub bos: Option<TokenId>,
+    /// `eos_token` of `tokenizer_config.json` or `special_tokens_map.json`.
+    pub eos: Option<TokenId>,
+    /// `pad_token` of `tokenizer_config.json` or `special_tokens_map.json`.
+    pub pad: Option<TokenId>,
+    /// `eos_token_id` of `generation_config.json`, which may be a list.
+    pub generation_eos: Vec<TokenId>,
+}
+
+impl Definition {
+    pub(crate) fn read(files: &TokenizerFiles) -> Result<Self> {
+        let mut json: Value = parse(&files.tokenizer_json).at("tokenizer.json")?;
+        let config: Config = optional(files.tokenizer_config.as_deref()).at("tokenizer_config.json")?;
+        let map: Config = optional(files.special_tokens_map.as_deref()).at("special_tokens_map.json")?;
+        let generation: GenerationConfig = optional(files.generation_config.as_deref()).at("generation_config.json")?;
+
+        let vocabulary = Vocabulary::of(&json).at("tokenizer.json: model.vocab")?;
+        let added = added_tokens(&mut json, config.added_tokens_decoder, &vocabulary)?;
+        let vocab_size = added.keys().next_back().copied().max(vocabulary.max).map_or(0, |id| id as usize + 1);
+
+        let model = json.get_mut("model").and_then(Value::as_object_mut);
+        let unk_token_id = model.and_then(|model| {
+            model.insert("dropout".into(), Value::Null);
+            match (model.get("unk_token"), model.get("unk_id")) {
+                (Some(Value::String(unk)), _) => vocabulary.ids.get(unk.as_str()).copied(),
+                (_, Some(id)) => id.as_u64().and_then(|id| TokenId::try_from(id).ok()),
+                _ => None,
+            }
+        });
+
+        let id_of = |token: Option<TokenName>| {
+            let content = token?.into_content();
+            added
+                .values()
+                .find(|token| token.content == content)
+                .map(|token| token.id)
+                .or_else(|| vocabulary.ids.get(content.as_str()).copied())
+        };
+        let special = SpecialTokenIds {
+            bos: id_of(config.bos_token.or(map.bos_token)),
+            eos: id_of(config.eos_token.or(map.eos_token)),
+            pad: id_of(config.pad_token.or(map.pad_token)),
+            generation_eos: generation.eos_token_id.map(OneOrMany::into_vec).unwrap_or_default(),
+        };
+        drop(vocabulary);
+        Ok(Self { json, added, vocab_size, unk_token_id, special })
+    }
+}
+
+/// The model's own vocabulary: text to id.
+struct Vocabulary {
+    ids: foldhash::HashMap<String, TokenId>,
+    max: Option<TokenId>,
+}
+
+impl Vocabulary {
+    fn of(json: &Value) -> Result<Self> {
+        let bad = |message: String| ErrorKind::UnsupportedTokenizer(message);
+        let model = json.get("model").ok_or_else(|| bad("the file has no \"model\"".into()))?;
+        let mut ids = foldhash::HashMap::default();
+        match model.get("vocab") {
+            Some(Value::Object(entries)) => {
+                for (token, id) in entries {
+                    let id = id.as_u64().filter(|&id| id <= u64::from(LARGEST_ID)).ok_or_else(|| {
+                        bad(format!("entry {token:?} has the id {id}, which is no number from 0 to {LARGEST_ID}"))
+                    })?;
+                    ids.insert(token.clone(), id as TokenId);
+                }
+            }
+            Some(Value::Array(entries)) => {
+                for (id, entry) in entries.iter().enumerate() {
+                    let token = entry
+                        .get(0)
+                        .and_then(Value::as_str)
+                        .ok_or_else(|| bad(format!("entry {id} is no [token, score] pair")))?;
+                    ids.insert(token.to_owned(), id as TokenId);
+                }
+            }
+            _ => return Err(bad("the model has no vocabulary".into()).into()),
+        }
+        let max = ids.values().copied().max();
+        Ok(Self { ids, max })
+    }
+}
+
+/// Takes the added tokens out of `json` and joins them with those of the config. A token that the
+/// model has too keeps the model's id, as in both libraries; every other has its declared id.
+fn added_tokens(
+    json: &mut Value,
+    config: BTreeMap<String, Value>,
+    vocabulary: &Vocabulary,
+) -> Result<BTreeMap<TokenId, AddedToken>> {
+    let listed = json
+        .as_object_mut()
+        .and_then(|json| json.insert("added_tokens".into(), Value::Array(Vec::new())))
+        .filter(|listed| !listed.is_null());
+    let listed: Vec<AddedToken> = match listed {
+        Some(listed) => serde_path_to_error::deserialize(listed)
+            .map_err(|error| ErrorKind::Parse(error.to_string()))
+            .at("tokenizer.json: added_tokens")?,
+        None => Vec::new(),
+    };
+    let mut known: HashSet<String> = HashSet::new();
+    let mut added = BTreeMap::new();
+    let mut add = |token: AddedToken, place: &str| -> Result<()> {
+        if !known.insert(token.content.clone()) {
+            return Ok(());
+        }
+        let id = vocabulary.ids.get(&token.content).copied().unwrap_or(token.id);
+        if id > LARGEST_ID {
+            return Err(ErrorKind::UnsupportedTokenizer(format!(
+                "{place}: {:?} has the id {id}, which is larger than {LARGEST_ID}",
+                token.content
+            ))
+            .into());
+        }
+        added.entry(id).or_insert(AddedToken { id, ..token });
+        Ok(())
+    };
+    for token in listed {
+        add(token, "tokenizer.json: added_tokens")?;
+    }
+    let place = "tokenizer_config.json: added_tokens_decoder";
+    let mut declared = Vec::with_capacity(config.len());
+    for (id, token) in config {
+        let bad = |what: String| ErrorKind::Parse(format!("{place}[{id:?}]: {what}"));
+        let token: AddedToken = serde_json::from_value(token).map_err(|error| bad(error.to_string()))?;
+        let id = id.parse().map_err(|_| bad("the key is no token id".into()))?;
+        declared.push(AddedToken { id, ..token });
+    }
+    declared.sort_by_key(|token| token.id);
+    for token in declared {
+        add(token, place)?;
+    }
+    Ok(added)
+}
+
+#[derive(Default, Deserialize)]
+struct Config {
+    #[serde(default)]
+    added_tokens_decoder: BTreeMap<String, Value>,
+    bos_token: Option<TokenName>,
+    eos_token: Option<TokenName>,
+    pad_token: Option<TokenName>,
+}
+
+#[derive(Default, Deserialize)]
+struct GenerationConfig {
+    eos_token_id: Option<OneOrMany>,
+}
+
+/// A token named by its string, or by a serialized `AddedToken`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum TokenName {
+    Content(String),
+    Token { content: String },
+}
+
+impl TokenName {
+    fn into_content(self) -> String {
+        match self {
+            Self::Content(content) | Self::Token { content } => content,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(TokenId),
+    Many(Vec<TokenId>),
+}
+
+impl OneOrMany {
+    fn into_vec(self) -> Vec<TokenId> {
+        match self {
+            Self::One(id) => vec![id],
+            Self::Many(ids) => ids,
+        }
+    }
+}
+
+fn optional<T: Default + for<'de> Deserialize<'de>>(bytes: Option<&[u8]>) -> Result<T> {
+    bytes.map_or_else(|| Ok(T::default()), parse)
+}
+
+fn parse<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| ErrorKind::Parse(error.to_string()))?;
+    json.end().map_err(|error| ErrorKind::Parse(error.to_string()))?;
+    Ok(value)
+}

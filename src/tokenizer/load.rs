@@ -1,0 +1,131 @@
+//! Finding a tokenizer's files: in a directory, beside a `tokenizer.json`, or on the hub.
+
+use std::path::Path;
+
+use crate::error::{At, ErrorKind, Result};
+use crate::tokenizer::{Tokenizer, TokenizerFiles};
+
+/// The files of a tokenizer, of which only the first must exist.
+pub(crate) const FILES: [&str; 4] =
+    ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "generation_config.json"];
+
+impl TokenizerFiles {
+    /// Collects the files by `get`, which gives `None` for a file that does not exist.
+    pub(crate) fn collect(name: &str, mut get: impl FnMut(&str) -> Result<Option<Vec<u8>>>) -> Result<Self> {
+        let [tokenizer, config, map, generation] = FILES;
+        let tokenizer_json = get(tokenizer)?.ok_or_else(|| {
+            ErrorKind::NotFound(format!("there is no {tokenizer} here; metatok reads that format only (transformers writes it with `save_pretrained`)"))
+        })?;
+        Ok(Self {
+            name: name.to_owned(),
+            tokenizer_json,
+            tokenizer_config: get(config)?,
+            special_tokens_map: get(map)?,
+            generation_config: get(generation)?,
+        })
+    }
+}
+
+fn demo_files() -> TokenizerFiles {
+    TokenizerFiles {
+        name: "demo".to_owned(),
+        tokenizer_json: include_bytes!("../../models/demo/tokenizer.json").to_vec(),
+        tokenizer_config: Some(include_bytes!("../../models/demo/tokenizer_config.json").to_vec()),
+        special_tokens_map: None,
+        generation_config: Some(include_bytes!("../../models/demo/generation_config.json").to_vec()),
+    }
+}
+
+/// Reads the files of a directory.
+pub(crate) fn read_directory(directory: &Path) -> Result<TokenizerFiles> {
+    let name = directory.display().to_string();
+    let read = |file: &str| match std::fs::read(directory.join(file)) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).at(file),
+    };
+    TokenizerFiles::collect(&name, read).at(&name)
+}
+
+impl Tokenizer {
+    /// Loads a tokenizer by name: a directory; a `tokenizer.json` file, whose neighbours are read too;
+    /// `demo`, which is embedded; or a repository of the Hugging Face Hub, `org/name` or `org/name@revision`.
+    ///
+    /// The hub honours `HF_HOME`, `HF_ENDPOINT`, `HF_TOKEN` and `HF_HUB_OFFLINE`; what it has once
+    /// fetched is read from its cache.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] says what was looked for; [`ErrorKind::Hub`] what the hub answered;
+    /// otherwise as [`Self::new`].
+    pub fn load(name: &str) -> Result<Self> {
+        Self::new(&Self::files(name)?)
+    }
+
+    /// The embedded demo tokenizer.
+    ///
+    /// # Errors
+    /// None that a user could cause.
+    pub fn demo() -> Result<Self> {
+        Self::new(&demo_files())
+    }
+
+    /// The files that [`Self::load`] would read.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn files(name: &str) -> Result<TokenizerFiles> {
+        let path = Path::new(name);
+        if path.is_dir() {
+            return read_directory(path);
+        }
+        if path.is_file() {
+            let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let beside = |file: &str| match std::fs::read(directory.join(file)) {
+                Ok(bytes) => Ok(Some(bytes)),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error).at(file),
+            };
+            return TokenizerFiles::collect(name, |file| match file {
+                "tokenizer.json" => std::fs::read(path).map(Some).at(name),
+                _ => beside(file),
+            });
+        }
+        if name == "demo" {
+            return Ok(demo_files());
+        }
+        if looks_like_a_repository(name) {
+            return from_hub(name);
+        }
+        Err(ErrorKind::NotFound(format!(
+            "there is no directory or file {name:?}, and a repository of the hub is named org/name"
+        ))
+        .into())
+    }
+}
+
+/// `org/name`, which a path that does not exist may look like too: the hub then says so.
+fn looks_like_a_repository(name: &str) -> bool {
+    let repository = name.split('@').next().unwrap_or_default();
+    let part = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with('.')
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    };
+    repository.split_once('/').is_some_and(|(org, name)| part(org) && part(name))
+        && !name.ends_with(".json")
+        && !name.ends_with(".toml")
+}
+
+#[cfg(feature = "hub")]
+fn from_hub(name: &str) -> Result<TokenizerFiles> {
+    crate::tokenizer::hub::fetch(name).at(name)
+}
+
+#[cfg(not(feature = "hub"))]
+fn from_hub(name: &str) -> Result<TokenizerFiles> {
+    Err(ErrorKind::Hub(
+        "this metatok is built without the hub; build it with --features hub, or give a directory".into(),
+    )
+    .into())
+    .at(name)
+}

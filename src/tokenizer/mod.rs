@@ -1,0 +1,418 @@
+//! Tokenizers: Hugging Face's files in, ids out, the same from either of two libraries.
+
+mod added;
+mod classic;
+mod definition;
+mod fast;
+#[cfg(feature = "hub")]
+mod hub;
+mod load;
+mod run;
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{At, Error, ErrorKind, Result};
+pub use added::AddedToken;
+pub(crate) use added::Finder;
+use added::Form;
+use classic::Classic;
+use definition::Definition;
+pub use definition::{SpecialTokenIds, TokenizerFiles};
+use fast::Fast;
+pub(crate) use run::{Neighbour, Run, strip};
+
+/// The id of a token.
+pub type TokenId = u32;
+
+/// Whether the special tokens that a tokenizer adds around a text by itself (its post-processor,
+/// `add_special_tokens`) are added to a prompt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SpecialTokens {
+    /// As the tokenizer does, but what the prompt already begins or ends with is not doubled.
+    #[default]
+    Auto,
+    /// As Hugging Face does, doubling what the template has written out.
+    Always,
+    /// Only what the template says.
+    Never,
+}
+
+impl std::str::FromStr for SpecialTokens {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "auto" => Ok(Self::Auto),
+            "always" => Ok(Self::Always),
+            "never" => Ok(Self::Never),
+            _ => Err(ErrorKind::Usage(format!("{name:?} is none of \"auto\", \"always\", \"never\"")).into()),
+        }
+    }
+}
+
+/// A tokenizer library, reduced to what metatok asks of it.
+pub(crate) trait Backend: Send + Sync {
+    fn name(&self) -> &'static str;
+    /// Appends the ids of a run.
+    fn encode_run(&self, reader: Reader<'_>, run: Run<'_>, scratch: &mut Scratch, ids: &mut Vec<TokenId>)
+    -> Result<()>;
+    fn normalize(&self, text: &str) -> Result<String>;
+    /// The model's entry, in the spelling of its vocabulary.
+    fn id_to_token(&self, id: TokenId) -> Option<String>;
+    /// Text from tokens in the spelling of the vocabulary.
+    fn decode(&self, tokens: Vec<String>) -> Result<String>;
+    /// Text from the model's own ids, where the library has a shorter way than [`Self::decode`].
+    fn decode_ids(&self, _ids: &[TokenId]) -> Option<Result<String>> {
+        None
+    }
+    /// What the post-processor puts before and after a text.
+    fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)>;
+}
+
+/// The added tokens that exist, and those that are to be found in a text.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    added: &'a BTreeMap<TokenId, AddedToken>,
+    finder: &'a Finder,
+}
+
+/// Buffers of a library that make encoding again cheap. One per thread, for one tokenizer.
+#[derive(Default)]
+pub(crate) struct Scratch(Option<Box<dyn Any + Send>>);
+
+impl Scratch {
+    fn get_or_insert_with<T: Any + Send>(&mut self, new: impl FnOnce() -> T) -> &mut T {
+        if !self.0.as_deref().is_some_and(<dyn Any + Send>::is::<T>) {
+            self.0 = Some(Box::new(new()));
+        }
+        self.0.as_deref_mut().and_then(<dyn Any + Send>::downcast_mut).expect("a T was just put there")
+    }
+}
+
+/// A piece of a text that was cut at its added tokens: one of them, or text between them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub(crate) token: Option<TokenId>,
+    pub(crate) bytes: Range<usize>,
+}
+
+/// A tokenizer and everything that its files say.
+///
+/// The ids are those of the `tokenizers` library, with two differences on purpose: added tokens that
+/// only `tokenizer_config.json` declares exist, and every added token has its declared id.
+///
+/// ```
+/// let tokenizer = metatok::Tokenizer::demo()?;
+/// let ids = tokenizer.encode("<|im_start|>user\nHello!<|im_end|>")?;
+/// assert_eq!(tokenizer.decode(&ids, false)?, "<|im_start|>user\nHello!<|im_end|>");
+/// assert_eq!(tokenizer.token_to_id("<|im_start|>"), Some(ids[0]));
+/// # Ok::<(), metatok::Error>(())
+/// ```
+pub struct Tokenizer {
+    name: String,
+    added: BTreeMap<TokenId, AddedToken>,
+    vocab_size: usize,
+    unk_token_id: Option<TokenId>,
+    special: SpecialTokenIds,
+    special_tokens: (Vec<TokenId>, Vec<TokenId>),
+    finder: Finder,
+    neighbours_matter: bool,
+    backend: Box<dyn Backend>,
+    /// Why the fast library is not used, if it is not.
+    fallback: Option<String>,
+    json: Box<str>,
+    classic: OnceLock<Classic>,
+}
+
+impl Tokenizer {
+    /// Builds a tokenizer from the bytes of its files: with the fast library, or with the classic one
+    /// where the fast one cannot load the file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] names the file and place of what is not as it should be;
+    /// [`ErrorKind::UnsupportedTokenizer`] says why neither library can load it.
+    pub fn new(files: &TokenizerFiles) -> Result<Self> {
+        Self::build(files, true).at(&files.name)
+    }
+
+    /// Like [`Self::new`], with the classic library even where the fast one can load the file: slow,
+    /// and meant as a reference to compare with.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn classic(files: &TokenizerFiles) -> Result<Self> {
+        Self::build(files, false).at(&files.name)
+    }
+
+    fn build(files: &TokenizerFiles, prefer_fast: bool) -> Result<Self> {
+        let Definition { json, added, vocab_size, unk_token_id, special } = Definition::read(files)?;
+        let text = json.to_string().into_boxed_str();
+        let fast = if prefer_fast { Fast::new(json) } else { Err(ErrorKind::Usage("not asked for".into()).into()) };
+        let (backend, fallback): (Box<dyn Backend>, _) = match fast {
+            Ok(fast) => (Box::new(fast), None),
+            Err(reason) => {
+                let classic = Classic::new(&text).at("tokenizer.json")?;
+                (Box::new(classic), Some(reason.to_string()))
+            }
+        };
+        let finder = Finder::new(added.values(), |form| backend.normalize(form))?;
+        Ok(Self {
+            name: files.name.clone(),
+            neighbours_matter: added.values().any(|token| token.lstrip || token.rstrip || token.normalized),
+            special_tokens: backend.special_tokens()?,
+            added,
+            vocab_size,
+            unk_token_id,
+            special,
+            finder,
+            backend,
+            fallback,
+            json: text,
+            classic: OnceLock::new(),
+        })
+    }
+
+    /// Where the tokenizer comes from: a path, a repository, or a built-in model's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Which library encodes, `"fast"` or `"classic"`, and why it is not the fast one.
+    pub fn backend(&self) -> (&'static str, Option<&str>) {
+        (self.backend.name(), self.fallback.as_deref())
+    }
+
+    /// One more than the largest id, added tokens included.
+    pub fn vocab_size(&self) -> usize {
+        self.vocab_size
+    }
+
+    /// The added tokens in the order of their ids.
+    pub fn added_tokens(&self) -> impl Iterator<Item = &AddedToken> {
+        self.added.values()
+    }
+
+    /// The special tokens that the files name.
+    pub fn special_token_ids(&self) -> &SpecialTokenIds {
+        &self.special
+    }
+
+    /// What the model gives for text that it has no entry for, if it has such an id.
+    pub fn unk_token_id(&self) -> Option<TokenId> {
+        self.unk_token_id
+    }
+
+    /// The ids that the tokenizer's post-processor puts before and after a text.
+    pub fn special_tokens_around(&self) -> (&[TokenId], &[TokenId]) {
+        (&self.special_tokens.0, &self.special_tokens.1)
+    }
+
+    /// The ids of a text, added tokens found in it, nothing put around it: the `tokenizers` library's
+    /// `encode(text, add_special_tokens=False)`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Encode`] where the library fails.
+    pub fn encode(&self, text: &str) -> Result<Vec<TokenId>> {
+        let mut ids = Vec::new();
+        self.encode_into(text, &mut Scratch::default(), &mut ids)?;
+        Ok(ids)
+    }
+
+    pub(crate) fn encode_into(&self, text: &str, scratch: &mut Scratch, ids: &mut Vec<TokenId>) -> Result<()> {
+        let run = Run { text, before: Neighbour::Edge, after: Neighbour::Edge };
+        self.encode_run(&self.finder, run, scratch, ids)
+    }
+
+    /// The text of ids, without the special tokens among them if `skip_special_tokens`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideVocabulary`] for an id that does not exist.
+    pub fn decode(&self, ids: &[TokenId], skip_special_tokens: bool) -> Result<String> {
+        let kept = ids.iter().copied().filter(|id| !(skip_special_tokens && self.is_special(*id)));
+        if self.backend.decode_ids(&[]).is_none() {
+            let tokens = kept.map(|id| self.spelling(id)).collect::<Result<_>>()?;
+            return self.backend.decode(tokens);
+        }
+        let (mut text, mut own) = (String::new(), Vec::new());
+        let flush = |own: &mut Vec<TokenId>, text: &mut String| -> Result<()> {
+            if let Some(decoded) = self.backend.decode_ids(own) {
+                text.push_str(&decoded?);
+            }
+            own.clear();
+            Ok(())
+        };
+        for id in kept {
+            match self.added.get(&id) {
+                Some(token) => {
+                    flush(&mut own, &mut text)?;
+                    text.push_str(&token.content);
+                }
+                None => {
+                    self.check_id(i128::from(id))?;
+                    own.push(id);
+                }
+            }
+        }
+        flush(&mut own, &mut text)?;
+        Ok(text)
+    }
+
+    fn spelling(&self, id: TokenId) -> Result<String> {
+        match self.added.get(&id) {
+            Some(token) if token.normalized => self.backend.normalize(&token.content),
+            _ => self.id_to_token(id).ok_or_else(|| self.missing(id)),
+        }
+    }
+
+    fn is_special(&self, id: TokenId) -> bool {
+        self.added.get(&id).is_some_and(|token| token.special)
+    }
+
+    /// The token that has this id: an added token's text, or the model's entry as its vocabulary
+    /// spells it (`Ġhello`, `▁hello`).
+    pub fn id_to_token(&self, id: TokenId) -> Option<String> {
+        match self.added.get(&id) {
+            Some(token) => Some(token.content.clone()),
+            None => self.backend.id_to_token(id),
+        }
+    }
+
+    /// The id of an added token's text or of a vocabulary entry. Reads the whole vocabulary for the
+    /// latter: meant for templates, not for text.
+    pub fn token_to_id(&self, token: &str) -> Option<TokenId> {
+        let added = self.added.values().find(|added| added.content == token).map(|added| added.id);
+        added.or_else(|| {
+            let ids = 0..TokenId::try_from(self.vocab_size).unwrap_or(TokenId::MAX);
+            ids.into_iter()
+                .find(|&id| !self.added.contains_key(&id) && self.backend.id_to_token(id).as_deref() == Some(token))
+        })
+    }
+
+    /// `id` as the id of an existing token.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideVocabulary`] or [`ErrorKind::UnusedTokenId`].
+    pub fn check_id(&self, id: i128) -> Result<TokenId> {
+        let token_id = TokenId::try_from(id).ok().filter(|&id| (id as usize) < self.vocab_size);
+        let token_id = token_id.ok_or(ErrorKind::OutsideVocabulary { id, size: self.vocab_size })?;
+        match self.id_to_token(token_id) {
+            Some(_) => Ok(token_id),
+            None => Err(self.missing(token_id)),
+        }
+    }
+
+    fn missing(&self, id: TokenId) -> Error {
+        if (id as usize) < self.vocab_size {
+            ErrorKind::UnusedTokenId(id).into()
+        } else {
+            ErrorKind::OutsideVocabulary { id: id.into(), size: self.vocab_size }.into()
+        }
+    }
+
+    /// Cuts a template's text at its added tokens, as the library would in a text of its own.
+    pub(crate) fn cut(&self, text: &str) -> Result<Vec<Cut>> {
+        let mut cuts = Vec::new();
+        let mut start = 0;
+        for (id, found) in self.finder.find(Form::Raw, text) {
+            self.cut_normalized(text, start..found.start, &mut cuts)?;
+            start = found.end;
+            cuts.push(Cut { token: Some(id), bytes: found });
+        }
+        self.cut_normalized(text, start..text.len(), &mut cuts)?;
+        Ok(cuts)
+    }
+
+    fn cut_normalized(&self, text: &str, part: Range<usize>, cuts: &mut Vec<Cut>) -> Result<()> {
+        let text = &text[part.clone()];
+        let mut start = 0;
+        let mut cut = |finder: &Finder| {
+            for (id, found) in finder.find(Form::Normalized, text) {
+                if start < found.start {
+                    cuts.push(Cut { token: None, bytes: part.start + start..part.start + found.start });
+                }
+                start = found.end;
+                cuts.push(Cut { token: Some(id), bytes: part.start + found.start..part.start + found.end });
+            }
+            if start < text.len() {
+                cuts.push(Cut { token: None, bytes: part.start + start..part.end });
+            }
+        };
+        if self.finder.is_empty(Form::Normalized) || self.backend.normalize(text)? == text {
+            cut(&self.finder);
+        } else {
+            // Positions in the normalized text are not positions here, so tokens are looked for as
+            // they are written.
+            cut(&Finder::new(self.added.values().filter(|token| token.normalized), |form| Ok(form.to_owned()))?);
+        }
+        Ok(())
+    }
+
+    /// Finds every added token but those that `hidden` names.
+    pub(crate) fn finder_without(&self, hidden: impl Fn(&AddedToken) -> bool) -> Result<Finder> {
+        Finder::new(self.added.values().filter(|token| !hidden(token)), |form| self.backend.normalize(form))
+    }
+
+    /// Finds every added token.
+    pub(crate) fn finder(&self) -> &Finder {
+        &self.finder
+    }
+
+    /// The added token of this id.
+    pub(crate) fn added_token(&self, id: TokenId) -> Option<&AddedToken> {
+        self.added.get(&id)
+    }
+
+    /// Whether any added token has a flag that reaches into the text beside it.
+    pub(crate) fn neighbours_matter(&self) -> bool {
+        self.neighbours_matter
+    }
+
+    /// Appends the ids of a run, in which only the tokens of `finder` are found.
+    pub(crate) fn encode_run(
+        &self,
+        finder: &Finder,
+        run: Run<'_>,
+        scratch: &mut Scratch,
+        ids: &mut Vec<TokenId>,
+    ) -> Result<()> {
+        self.backend.encode_run(Reader { added: &self.added, finder }, run, scratch, ids)
+    }
+
+    /// The bytes of the run that each of its `ids` comes from. The classic library knows them and is
+    /// loaded for it; the first call therefore takes as long as loading the tokenizer.
+    pub(crate) fn offsets(&self, finder: &Finder, run: Run<'_>, ids: &[TokenId]) -> Result<Vec<Range<usize>>> {
+        let classic = match self.classic.get() {
+            Some(classic) => classic,
+            None => {
+                let classic = Classic::new(&self.json).at(&self.name)?;
+                self.classic.get_or_init(|| classic)
+            }
+        };
+        let reference = classic.encode_run_with_offsets(Reader { added: &self.added, finder }, run)?;
+        Ok(align(ids, &reference, run.text.len()))
+    }
+}
+
+/// Gives the offsets of `reference` to equal ids from both ends. What differs in between (code points
+/// newer than one library's Unicode tables) shares the bytes in between.
+fn align(ids: &[TokenId], reference: &[(TokenId, Range<usize>)], len: usize) -> Vec<Range<usize>> {
+    let same = |(id, token): &(&TokenId, &(TokenId, Range<usize>))| **id == token.0;
+    let head = ids.iter().zip(reference).take_while(same).count();
+    let (ids_rest, reference_rest) = (&ids[head..], &reference[head..]);
+    let tail = ids_rest.iter().rev().zip(reference_rest.iter().rev()).take_while(same).count();
+    let start = reference[..head].last().map_or(0, |(_, bytes)| bytes.end);
+    let end = reference_rest[reference_rest.len() - tail..].first().map_or(len, |(_, bytes)| bytes.start);
+    let middle = std::iter::repeat_n(start..end.max(start), ids_rest.len() - tail);
+    let offsets =
+        |tokens: &[(TokenId, Range<usize>)]| tokens.iter().map(|(_, bytes)| bytes.clone()).collect::<Vec<_>>();
+    let mut all = offsets(&reference[..head]);
+    all.extend(middle);
+    all.extend(offsets(&reference_rest[reference_rest.len() - tail..]));
+    all
+}

@@ -1,0 +1,160 @@
+//! Encoding a run: the text between two control tokens, exactly as if it stood in the whole prompt.
+//!
+//! What a tokenizer does to a run depends on its surroundings in four ways, and on nothing else:
+//! a token beside it may strip white space (`lstrip`, `rstrip`); one flagged `normalized` is
+//! normalized together with the run; some tokenizers mark the beginning of the prompt; and added
+//! tokens inside the run cut it again.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::tokenizer::added::{Finder, Form};
+use crate::tokenizer::{AddedToken, TokenId};
+
+/// A run of text and what stands on either side of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) before: Neighbour,
+    pub(crate) after: Neighbour,
+}
+
+/// What stands beside a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Neighbour {
+    /// Nothing: here the prompt begins or ends.
+    Edge,
+    Token(TokenId),
+}
+
+/// The part of a run between two tokens that are found before normalizing.
+pub(crate) struct Chunk<'a> {
+    /// The content of the `normalized` token on the left, which is normalized with the text.
+    pub(crate) left: &'a str,
+    pub(crate) text: &'a str,
+    /// The same on the right.
+    pub(crate) right: &'a str,
+    /// Where the text begins in its run.
+    pub(crate) offset: usize,
+    /// Whether nothing stands before it in the prompt.
+    pub(crate) opens_prompt: bool,
+}
+
+/// The steps of a tokenizer library that encoding a run is made of.
+pub(crate) trait Steps {
+    type Normalized<'t>: AsRef<str>;
+    type Output;
+
+    /// The normalizer on `left`, `text` and `right` as one string.
+    fn normalize<'t>(&self, chunk: &Chunk<'t>) -> Result<Self::Normalized<'t>>;
+    /// The pre-tokenizer and the model on a part of the normalized text.
+    fn encode(
+        &self,
+        chunk: &Chunk,
+        normalized: &Self::Normalized<'_>,
+        part: Range<usize>,
+        out: &mut Self::Output,
+    ) -> Result<()>;
+    /// An added token found in the run, at these bytes of it.
+    fn push(&self, id: TokenId, bytes: Range<usize>, out: &mut Self::Output);
+}
+
+/// Encodes a run into `out`. Of the added tokens only those that `finder` has are found in it.
+pub(crate) fn encode_run<S: Steps>(
+    steps: &S,
+    added: &BTreeMap<TokenId, AddedToken>,
+    finder: &Finder,
+    run: Run<'_>,
+    out: &mut S::Output,
+) -> Result<()> {
+    let token = |neighbour| match neighbour {
+        Neighbour::Edge => None,
+        Neighbour::Token(id) => added.get(&id),
+    };
+    let (before, after) = (token(run.before), token(run.after));
+    let normalized = |token: Option<&AddedToken>| token.is_some_and(|token| token.normalized);
+    let content = |token: Option<&'_ AddedToken>| -> String {
+        token.filter(|token| token.normalized).map(|token| token.content.clone()).unwrap_or_default()
+    };
+    let bytes = strip(run.text, before, after);
+    if bytes.is_empty() && !normalized(before) && !normalized(after) {
+        return Ok(());
+    }
+    let (before, after) = (content(before), content(after));
+
+    let text = &run.text[bytes.clone()];
+    let mut chunk =
+        Chunk { left: &before, text: "", right: "", offset: bytes.start, opens_prompt: run.before == Neighbour::Edge };
+    let mut start = 0;
+    for (id, found) in finder.find(Form::Raw, text) {
+        chunk.text = &text[start..found.start];
+        encode_chunk(steps, finder, &chunk, out)?;
+        steps.push(id, bytes.start + found.start..bytes.start + found.end, out);
+        start = found.end;
+        chunk = Chunk { left: "", text: "", right: "", offset: bytes.start + start, opens_prompt: false };
+    }
+    chunk.text = &text[start..];
+    chunk.right = &after;
+    encode_chunk(steps, finder, &chunk, out)
+}
+
+/// The bytes of a run that its neighbours leave.
+pub(crate) fn strip(text: &str, before: Option<&AddedToken>, after: Option<&AddedToken>) -> Range<usize> {
+    let mut bytes = 0..text.len();
+    if before.is_some_and(|token| token.rstrip) {
+        bytes.start = text.len() - text.trim_start().len();
+    }
+    if after.is_some_and(|token| token.lstrip) {
+        bytes.end = text.trim_end().len().max(bytes.start);
+    }
+    bytes
+}
+
+fn encode_chunk<S: Steps>(steps: &S, finder: &Finder, chunk: &Chunk<'_>, out: &mut S::Output) -> Result<()> {
+    if chunk.left.is_empty() && chunk.text.is_empty() && chunk.right.is_empty() {
+        return Ok(());
+    }
+    let normalized = steps.normalize(chunk)?;
+    let Some(part) = between(steps, normalized.as_ref(), chunk)? else {
+        // The normalizer fused a neighbour with the text. The neighbour is a control token all the
+        // same, so the text is read without it.
+        let alone = Chunk { left: "", right: "", ..*chunk };
+        return encode_chunk(steps, finder, &alone, out);
+    };
+    if finder.is_empty(Form::Normalized) {
+        return steps.encode(chunk, &normalized, part, out);
+    }
+    let mut start = part.start;
+    for (id, found) in finder.find(Form::Normalized, &normalized.as_ref()[part.clone()]) {
+        let found = part.start + found.start..part.start + found.end;
+        steps.encode(chunk, &normalized, start..found.start, out)?;
+        steps.push(id, chunk.offset..chunk.offset + chunk.text.len(), out);
+        start = found.end;
+    }
+    steps.encode(chunk, &normalized, start..part.end, out)
+}
+
+/// Where the text stands in the normalized chunk, without its neighbours.
+fn between<S: Steps>(steps: &S, normalized: &str, chunk: &Chunk<'_>) -> Result<Option<Range<usize>>> {
+    let mut part = 0..normalized.len();
+    if !chunk.left.is_empty() {
+        let form = normalized_form(steps, chunk.left)?;
+        match [form.as_ref(), chunk.left].into_iter().find(|form| normalized.starts_with(form)) {
+            Some(form) => part.start = form.len(),
+            None => return Ok(None),
+        }
+    }
+    if !chunk.right.is_empty() {
+        let form = normalized_form(steps, chunk.right)?;
+        match [form.as_ref(), chunk.right].into_iter().find(|form| normalized[part.clone()].ends_with(form)) {
+            Some(form) => part.end -= form.len(),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(part))
+}
+
+fn normalized_form<'t, S: Steps>(steps: &S, text: &'t str) -> Result<S::Normalized<'t>> {
+    steps.normalize(&Chunk { left: "", text, right: "", offset: 0, opens_prompt: false })
+}

@@ -1,0 +1,339 @@
+//! Replays recorded behaviour of the reference systems and prints a line per file: `NAME passed/total`.
+//!
+//! Reads every `*.jsonl.gz` below `$METATOK_PARITY` (default `../shared/parity`) with the tokenizers
+//! below `$METATOK_TOKENIZERS` (default `../shared/tokenizers`), through the public API only. What a
+//! case may differ in on purpose stands in `parity_exceptions.toml`, as rules on what the case holds.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flate2::read::MultiGzDecoder;
+use metatok::{
+    BuilderOptions, Conversation, ErrorKind, MetaTemplate, Mode, Model, PromptBuilder, SpecialTokens, Tokenizer,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+#[test]
+fn replay() {
+    let folder = folder("METATOK_PARITY", "../shared/parity");
+    if !folder.is_dir() {
+        println!("skipped: {} does not exist", folder.display());
+        return;
+    }
+    let mut replayer = Replayer::new();
+    let mut failed = 0;
+    for path in files(&folder) {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().trim_end_matches(".jsonl.gz");
+        let mut counts = Counts::default();
+        for line in lines(&path) {
+            let case: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            counts.add(&case, replayer.replay(&case), name);
+        }
+        counts.print(name);
+        failed += counts.failed;
+    }
+    assert_eq!(failed, 0, "cases differ from what is recorded");
+}
+
+/// What became of a case.
+enum Outcome {
+    Passed,
+    /// Differs, and the exception of this name says why.
+    Excepted(String),
+    Failed(String),
+    /// Its kind is not replayed, or its tokenizer is not here.
+    Skipped(String),
+}
+
+#[derive(Default)]
+struct Counts {
+    passed: usize,
+    failed: usize,
+    excepted: HashMap<String, usize>,
+    skipped: HashMap<String, usize>,
+}
+
+impl Counts {
+    fn add(&mut self, case: &Value, outcome: Outcome, name: &str) {
+        match outcome {
+            Outcome::Passed => self.passed += 1,
+            Outcome::Excepted(rule) => *self.excepted.entry(rule).or_default() += 1,
+            Outcome::Skipped(kind) => *self.skipped.entry(kind).or_default() += 1,
+            Outcome::Failed(message) => {
+                self.failed += 1;
+                if self.failed <= 5 {
+                    println!("{name}: {}: {message}", case["id"]);
+                }
+            }
+        }
+    }
+
+    fn print(&self, name: &str) {
+        let list = |counts: &HashMap<String, usize>| {
+            let mut counts: Vec<String> = counts.iter().map(|(what, n)| format!("{what} {n}")).collect();
+            counts.sort();
+            counts.join(", ")
+        };
+        let excepted: usize = self.excepted.values().sum();
+        let total = self.passed + self.failed + excepted;
+        if total == 0 {
+            println!("{name} not replayed ({})", list(&self.skipped));
+            return;
+        }
+        let mut line = format!("{name} {}/{total}", self.passed + excepted);
+        for (what, counts) in [("by exception", &self.excepted), ("not replayed", &self.skipped)] {
+            if !counts.is_empty() {
+                line += &format!(" ({what}: {})", list(counts));
+            }
+        }
+        println!("{line}");
+    }
+}
+
+struct Replayer {
+    tokenizers: HashMap<String, Option<Arc<Tokenizer>>>,
+    demo: Arc<Tokenizer>,
+    rules: Vec<Rule>,
+}
+
+impl Replayer {
+    fn new() -> Self {
+        #[derive(Deserialize)]
+        struct Exceptions {
+            rule: Vec<Rule>,
+        }
+        let exceptions: Exceptions =
+            toml::from_str(include_str!("parity_exceptions.toml")).expect("the exceptions are TOML");
+        Self {
+            tokenizers: HashMap::new(),
+            demo: Arc::new(Tokenizer::demo().expect("the demo loads")),
+            rules: exceptions.rule,
+        }
+    }
+
+    fn replay(&mut self, case: &Value) -> Outcome {
+        if case.get("tokenizer").is_some()
+            && case.get("meta_template").is_some()
+            && case["expect"].get("input_ids").is_some()
+        {
+            return self.tokens(case);
+        }
+        let job = &case["job"];
+        match job["op"].as_str() {
+            Some("parse") if parsers(job).iter().any(|parser| parser == "lm") => self.parse(case),
+            Some("parse") => Outcome::Skipped("API parser".into()),
+            Some(op) => Outcome::Skipped(op.into()),
+            None => Outcome::Skipped(case["kind"].as_str().unwrap_or("another format").into()),
+        }
+    }
+
+    /// Token ids: a meta template, a prompt, a tokenizer.
+    fn tokens(&mut self, case: &Value) -> Outcome {
+        let name = case["tokenizer"].as_str().unwrap_or_default();
+        let Some(tokenizer) = self.tokenizer(name) else { return Outcome::Skipped(format!("tokenizer {name}")) };
+        let built = || -> metatok::Result<_> {
+            let model = model(&case["meta_template"])?;
+            let options = BuilderOptions {
+                mode: case["mode"].as_str().unwrap_or("gen").parse()?,
+                special_tokens: Some(case["special_tokens"].as_str().unwrap_or("never").parse::<SpecialTokens>()?),
+                text: true,
+                ..BuilderOptions::default()
+            };
+            PromptBuilder::new(&model, tokenizer, &options)?.build(&conversation(&case["prompt"])?)
+        };
+        let prompt = match built() {
+            Ok(prompt) => prompt,
+            Err(error) => return Outcome::Failed(error.to_string()),
+        };
+        let ids: Vec<u64> = prompt.input_ids.iter().map(|&id| id.into()).collect();
+        if case["expect"].get("text").is_some_and(|text| *text != prompt.text.as_deref().unwrap_or_default()) {
+            return Outcome::Failed(format!("the text is {:?}", prompt.text));
+        }
+        if case["expect"]["input_ids"] != Value::from(ids) {
+            return Outcome::Failed(format!("the ids are {:?}, not {}", prompt.input_ids, case["expect"]["input_ids"]));
+        }
+        Outcome::Passed
+    }
+
+    fn tokenizer(&mut self, name: &str) -> Option<Arc<Tokenizer>> {
+        let load = || {
+            let folder = folder("METATOK_TOKENIZERS", "../shared/tokenizers").join(name);
+            folder
+                .is_dir()
+                .then(|| Arc::new(Tokenizer::load(&folder.to_string_lossy()).unwrap_or_else(|error| panic!("{error}"))))
+        };
+        self.tokenizers.entry(name.to_owned()).or_insert_with(load).clone()
+    }
+
+    /// The text that OpenCompass's parser for language models makes of a prompt.
+    fn parse(&self, case: &Value) -> Outcome {
+        let job = &case["job"];
+        let mut excepted = None;
+        for (key, expected) in case["expect"].as_object().into_iter().flatten() {
+            let Some(mode) = key.strip_prefix("lm:") else { continue };
+            let found = self.parsed(job, &job["prompt"], mode);
+            if equal(&found, expected) {
+                continue;
+            }
+            match self.rules.iter().find(|rule| rule.matches(job, expected)) {
+                Some(rule) => excepted = Some(rule.name.clone()),
+                None => return Outcome::Failed(format!("{key}: {}", show(&found, expected))),
+            }
+        }
+        excepted.map_or(Outcome::Passed, Outcome::Excepted)
+    }
+
+    fn parsed(&self, job: &Value, prompt: &Value, mode: &str) -> metatok::Result<Value> {
+        // A plain list that is not messages is a batch.
+        if let Some(batch) = prompt.as_array().filter(|items| !items.iter().all(|item| item.get("role").is_some())) {
+            return batch.iter().map(|prompt| self.parsed(job, prompt, mode)).collect();
+        }
+        let mut meta = job["meta"].clone();
+        // An id of some model's vocabulary: it never changes the text, and the demo does not have it.
+        if let Some(meta) = meta.as_object_mut() {
+            meta.remove("eos_token_id");
+        }
+        let options = BuilderOptions {
+            mode: mode.parse::<Mode>()?,
+            text: true,
+            special_tokens: Some(SpecialTokens::Never),
+            ..BuilderOptions::default()
+        };
+        let builder = PromptBuilder::new(&model(&meta)?, Arc::clone(&self.demo), &options)?;
+        let prompt = builder.build(&conversation(prompt)?)?;
+        Ok(prompt.text.expect("the text was asked for").into())
+    }
+}
+
+/// When a case may differ: every condition that the rule gives must hold for what the case holds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    name: String,
+    #[allow(dead_code, reason = "for readers")]
+    reason: String,
+    /// What is recorded is an exception of one of these types.
+    #[serde(default)]
+    recorded_error: Vec<String>,
+    /// Something in the meta template is so.
+    meta: Option<MetaCondition>,
+    /// Something in the prompt is so.
+    prompt: Option<PromptCondition>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum MetaCondition {
+    /// A `begin` or `end` is a list.
+    AffixIsList,
+    /// A `generate` is neither true nor false.
+    GenerateIsNoBool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum PromptCondition {
+    /// The section `end` is opened by a closing marker.
+    EndOpenedByClosing,
+    /// OpenAI-style messages.
+    RawMessages,
+}
+
+impl Rule {
+    fn matches(&self, job: &Value, expected: &Value) -> bool {
+        let error = expected.get("$error").and_then(Value::as_str);
+        let error_fits = self.recorded_error.is_empty()
+            || error.is_some_and(|error| self.recorded_error.iter().any(|known| known == error));
+        let meta = &job["meta"];
+        let roles = ["round", "reserved_roles"].into_iter().filter_map(|key| meta[key].as_array()).flatten();
+        let meta_fits = match &self.meta {
+            None => true,
+            Some(MetaCondition::AffixIsList) => {
+                roles.chain([meta]).any(|place| place["begin"].is_array() || place["end"].is_array())
+            }
+            Some(MetaCondition::GenerateIsNoBool) => {
+                roles.into_iter().any(|role| role.get("generate").is_some_and(|generate| !generate.is_boolean()))
+            }
+        };
+        let prompt_fits = match &self.prompt {
+            None => true,
+            Some(PromptCondition::RawMessages) => job["prompt"].is_array(),
+            Some(PromptCondition::EndOpenedByClosing) => {
+                let markers =
+                    job["prompt"]["$pl"].as_array().into_iter().flatten().filter(|item| item["section"] == "end");
+                markers.into_iter().next().is_some_and(|marker| marker["pos"] == "end")
+            }
+        };
+        error_fits && meta_fits && prompt_fits
+    }
+}
+
+fn model(meta: &Value) -> metatok::Result<Model> {
+    if meta.is_null() || meta.as_object().is_some_and(serde_json::Map::is_empty) {
+        return Ok(Model::default());
+    }
+    let template: MetaTemplate =
+        serde_json::from_value(meta.clone()).map_err(|error| ErrorKind::Parse(error.to_string()))?;
+    Ok(Model { meta_template: Some(template), ..Model::default() })
+}
+
+fn conversation(prompt: &Value) -> metatok::Result<Conversation> {
+    let items = prompt.get("$pl").unwrap_or(prompt);
+    let parsed = serde_json::from_value(items.clone()).map_err(|error| ErrorKind::Parse(error.to_string()))?;
+    Ok(parsed)
+}
+
+/// Which parsers a case was recorded with: those of the job, or all for which there is a result.
+fn parsers(job: &Value) -> Vec<String> {
+    match job["parsers"].as_array() {
+        Some(parsers) => parsers.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        None => vec!["lm".into(), "api".into()],
+    }
+}
+
+/// Errors are equal whatever they say.
+fn equal(found: &metatok::Result<Value>, expected: &Value) -> bool {
+    match found {
+        Err(_) => expected.get("$error").is_some(),
+        Ok(found) => found == expected,
+    }
+}
+
+fn show(found: &metatok::Result<Value>, expected: &Value) -> String {
+    match found {
+        Ok(found) => format!("found {found}, recorded {expected}"),
+        Err(error) => format!("found the error «{error}», recorded {expected}"),
+    }
+}
+
+fn folder(variable: &str, default: &str) -> PathBuf {
+    std::env::var_os(variable).map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(default), PathBuf::from)
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        let path = entry.expect("the folder can be listed").path();
+        if path.is_dir() {
+            files.extend(self::files(&path));
+        } else if path.to_string_lossy().ends_with(".jsonl.gz") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Lines end at "\n" only: the strings hold every other separator there is.
+fn lines(path: &Path) -> impl Iterator<Item = String> {
+    let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let reader = BufReader::new(MultiGzDecoder::new(file));
+    reader
+        .split(b'\n')
+        .map(|line| String::from_utf8(line.expect("the file is gzip")).expect("the file is UTF-8"))
+        .filter(|line| !line.trim().is_empty())
+}
