@@ -189,6 +189,23 @@ impl Assembler {
         text
     }
 
+    /// The reserved tokens that content gives by spelling them out, because ordinary merges reach them.
+    /// Such content is an error.
+    pub(crate) fn reachable(&self) -> Result<Vec<TokenId>> {
+        let Some(finder) = &self.unreserved else { return Ok(Vec::new()) };
+        let (mut scratch, mut ids, mut reachable) = (Scratch::default(), Vec::new(), Vec::new());
+        for token in self.tokenizer.added_tokens().filter(|token| self.reserved.contains(token.id)) {
+            let run =
+                Run { text: &token.content, before: Neighbour::Token(token.id), after: Neighbour::Token(token.id) };
+            ids.clear();
+            self.tokenizer.encode_run(finder, run, &mut scratch, &mut ids)?;
+            if self.reserved.any(&ids) {
+                reachable.push(token.id);
+            }
+        }
+        Ok(reachable)
+    }
+
     /// Cuts the texts of the template again where they stand side by side, because together they may
     /// spell a control token that neither holds alone. Content beside them has no part in it.
     fn close_seams<'a>(&self, segments: &[Segment<'a>]) -> Result<Vec<Segment<'a>>> {

@@ -6,7 +6,7 @@ use crate::assemble::{AssembleScratch, Assembler, ContentTrust, Detail, Reserved
 use crate::compile::{CompiledTemplate, not_one_token};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::Model;
-use crate::error::{At, Error, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::{MetaRenderer, Plain, Renderer, Segment};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::{SpecialTokens, TokenId, Tokenizer};
@@ -102,9 +102,17 @@ impl PromptBuilder {
         };
         let reserved = Reserved::new(hidden.iter().filter(|id| Some(*id) != unknown));
         let special_tokens = options.special_tokens.or(model.special_tokens).unwrap_or_default();
+        let assembler = Assembler { tokenizer, unreserved, reserved, special_tokens, has_open_seams };
+        for id in assembler.reachable()? {
+            let token = assembler.tokenizer.id_to_token(id).unwrap_or_default();
+            let warning = format!(
+                "ordinary merges reach the reserved token {token:?} (id {id}): content that spells it is refused"
+            );
+            warnings.push(Error::from(ErrorKind::Usage(warning)).at(assembler.tokenizer.name()));
+        }
         Ok(Self {
             renderer,
-            assembler: Assembler { tokenizer, unreserved, reserved, special_tokens, has_open_seams },
+            assembler,
             mode: options.mode,
             detail: Detail { spans: options.spans, text: options.text },
             stop,

@@ -1,26 +1,27 @@
 #![doc = include_str!("../README.md")]
 
+mod error;
+mod tokenizer;
+mod conversation;
+mod template;
+mod stop;
+mod compile;
+mod render;
+mod dialect;
+mod dataset;
+mod run_cache;
 mod assemble;
 mod builder;
-pub mod cli;
-mod compile;
-mod conversation;
-mod dataset;
-mod dialect;
-mod error;
-mod render;
-mod run_cache;
 mod sink;
-mod stop;
-mod template;
-mod tokenizer;
+#[doc(hidden)]
+pub mod cli;
 
 pub use assemble::{ContentTrust, Span, TokenizedPrompt};
 pub use builder::{BuilderOptions, PromptBuilder, Session};
 pub use compile::{Atom, CompiledTemplate};
 pub use conversation::{ChatMessage, Conversation, Item, Marker, Message, Mode, Prompt, Section};
 pub use dataset::Record;
-pub use dialect::{Model, StopConfig};
+pub use dialect::{Example, Model, StopConfig};
 pub use error::{Error, ErrorKind, Result};
 pub use render::{Element, MetaRenderer, Part, Plain, Renderer, Segment};
 pub use sink::{Jsonl, Sink};
