@@ -1,1 +1,227 @@
-fn main() {}
+//! Building prompts beside what it replaces: joining a string and encoding it, with either library.
+//!
+//! Two workloads, with questions and answers as long as those of gsm8k: five-shot prompts, whose
+//! examples come again in each, and multi-turn dialogues of which nothing ever comes again. Prompts are
+//! made afresh for every iteration, outside the time that is taken, and the libraries get their strings
+//! joined, so that their figures hold encoding alone. With a real tokenizer
+//! (`../shared/tokenizers/qwen3`, or `$METATOK_BENCH_TOKENIZER`) where it is, else with the demo's.
+
+#![allow(missing_docs, reason = "criterion's macros write undocumented functions")]
+
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use metatok::{
+    BuilderOptions, CompiledTemplate, Conversation, Item, Marker, Message, Model, PromptBuilder, Section,
+    SpecialTokens, TokenizedPrompt, Tokenizer, TokenizerFiles,
+};
+use tokenizers::pipeline::{EncodeOptions, PipelineToken, PipelineTokenizer};
+
+/// How many prompts an iteration makes.
+const PROMPTS: usize = 500;
+/// The words of a question and of an answer.
+const QUESTION: usize = 46;
+const ANSWER: usize = 60;
+
+fn files() -> TokenizerFiles {
+    let real = std::env::var("METATOK_BENCH_TOKENIZER").unwrap_or_else(|_| "../shared/tokenizers/qwen3".into());
+    let name = if Path::new(&real).exists() { &real } else { "demo" };
+    Tokenizer::files(name).expect("the tokenizer can be read")
+}
+
+/// ChatML by strings, which every ChatML tokenizer understands.
+fn model() -> Model {
+    let role = |role: &str, name: &str, generate: bool| serde_json::json!({ "role": role, "begin": format!("<|im_start|>{name}\n"), "end": "<|im_end|>\n", "generate": generate });
+    let template = serde_json::json!({
+        "round": [role("HUMAN", "user", false), role("BOT", "assistant", true)], "reserved_roles": [role("SYSTEM", "system", false)],
+    });
+    Model { meta_template: Some(serde_json::from_value(template).expect("it is a template")), ..Model::default() }
+}
+
+/// Words of the demo's English corpus in an order that never repeats: a linear congruential generator.
+struct Words {
+    words: Vec<&'static str>,
+    state: u64,
+}
+
+impl Words {
+    fn new() -> Self {
+        let corpus = include_str!("../models/demo/corpus.txt").lines().filter(|line| line.is_ascii());
+        Self { words: corpus.flat_map(str::split_whitespace).collect(), state: 42 }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.state >> 33
+    }
+
+    fn say(&mut self, words: usize) -> String {
+        let count = self.words.len();
+        let places: Vec<_> = (0..words).map(|_| self.next() as usize % count).collect();
+        let words: Vec<_> = places.into_iter().map(|place| self.words[place]).collect();
+        words.join(" ")
+    }
+}
+
+fn marker(section: Section, opens: bool) -> Item {
+    Item::Marker(Marker { section, opens, has_extra_keys: false })
+}
+
+/// Makes one conversation after the other, no two alike.
+type Workload = Box<dyn FnMut() -> Conversation>;
+
+fn five_shot() -> Workload {
+    let mut words = Words::new();
+    let examples: Vec<(String, String)> = (0..5).map(|_| (words.say(QUESTION), words.say(ANSWER))).collect();
+    Box::new(move || {
+        let mut items = Vec::new();
+        for (question, answer) in &examples {
+            items.push(marker(Section::Ice, true));
+            items.push(Message::new("HUMAN", question).into());
+            items.push(Message::new("BOT", answer).into());
+            items.push(marker(Section::Ice, false));
+        }
+        items.push(marker(Section::Round, true));
+        items.push(Message::new("HUMAN", words.say(QUESTION)).into());
+        items.push(Message::new("BOT", "").into());
+        items.push(marker(Section::Round, false));
+        Conversation::List(items)
+    })
+}
+
+fn multi_turn() -> Workload {
+    let mut words = Words::new();
+    Box::new(move || {
+        let mut items = vec![marker(Section::Round, true)];
+        for _ in 0..5 {
+            items.push(Message::new("HUMAN", words.say(QUESTION)).into());
+            items.push(Message::new("BOT", words.say(ANSWER)).into());
+        }
+        items.push(marker(Section::Round, false));
+        Conversation::List(items)
+    })
+}
+
+fn builder(tokenizer: Arc<Tokenizer>, text: bool) -> PromptBuilder {
+    let options = BuilderOptions { text, special_tokens: Some(SpecialTokens::Never), ..BuilderOptions::default() };
+    PromptBuilder::new(&model(), tokenizer, &options).expect("the template fits")
+}
+
+/// Runs a step over all items, on one thread or on all.
+fn each<T: Sync, S: FnMut(&T)>(items: &[T], threads: usize, step: impl Fn() -> S + Sync) {
+    if threads == 1 {
+        return items.iter().for_each(step());
+    }
+    std::thread::scope(|scope| {
+        for chunk in items.chunks(items.len().div_ceil(threads)) {
+            let step = &step;
+            scope.spawn(move || chunk.iter().for_each(step()));
+        }
+    });
+}
+
+fn build(criterion: &mut Criterion) {
+    let files = files();
+    let tokenizer = Arc::new(Tokenizer::new(&files).expect("the tokenizer loads"));
+    let fast = fast(&files);
+    let classic = tokenizers_classic::Tokenizer::from_bytes(&files.tokenizer_json).expect("the library loads it");
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    for (name, mut workload) in [("5-shot", five_shot()), ("multi-turn", multi_turn())] {
+        let metatok = builder(Arc::clone(&tokenizer), false);
+        let joiner = builder(Arc::clone(&tokenizer), true);
+        let mut conversations = || -> Vec<Conversation> { (0..PROMPTS).map(|_| workload()).collect() };
+        let join = |conversation: &Conversation| {
+            joiner.build(conversation).expect("it builds").text.expect("it was asked for")
+        };
+        check(name, &metatok, &fast, &conversations(), join);
+
+        let mut group = criterion.benchmark_group(name);
+        group.throughput(Throughput::Elements(PROMPTS as u64)).warm_up_time(Duration::from_secs(1)).sample_size(30);
+        for threads in if all > 1 { vec![1, all] } else { vec![1] } {
+            group.bench_function(format!("metatok, threads: {threads}"), |bench| {
+                let step = || {
+                    let (mut session, mut prompt) = (metatok.session(), TokenizedPrompt::default());
+                    move |conversation: &Conversation| {
+                        session.build_into(conversation, &mut prompt).expect("it builds");
+                        black_box(&prompt);
+                    }
+                };
+                bench.iter_batched_ref(&mut conversations, |batch| each(batch, threads, step), BatchSize::PerIteration);
+            });
+            group.bench_function(format!("fast encode_into of the joined string, threads: {threads}"), |bench| {
+                let step = || {
+                    let (mut ids, options): (Vec<PipelineToken>, _) = (Vec::new(), EncodeOptions::no_specials());
+                    let fast = &fast;
+                    move |text: &String| {
+                        ids.clear();
+                        fast.encode_into(text, &options, &mut ids).expect("it encodes");
+                        black_box(&ids);
+                    }
+                };
+                let mut texts = || -> Vec<String> { conversations().iter().map(join).collect() };
+                bench.iter_batched_ref(&mut texts, |batch| each(batch, threads, step), BatchSize::PerIteration);
+            });
+        }
+        group.sample_size(10).bench_function("classic encode of the joined string, threads: 1", |bench| {
+            let mut texts = || -> Vec<String> { conversations().iter().map(join).collect() };
+            let step = || |text: &String| drop(black_box(classic.encode_fast(text.as_str(), false)));
+            bench.iter_batched_ref(&mut texts, |batch| each(batch, 1, step), BatchSize::PerIteration);
+        });
+        group.finish();
+    }
+}
+
+/// What is measured side by side must be equal.
+fn check(
+    name: &str,
+    metatok: &PromptBuilder,
+    fast: &PipelineTokenizer,
+    conversations: &[Conversation],
+    join: impl Fn(&Conversation) -> String,
+) {
+    let (mut tokens, mut bytes) = (0, 0);
+    for conversation in conversations {
+        let text = join(conversation);
+        let mut ids = Vec::new();
+        fast.encode_into(&text, &EncodeOptions::no_specials(), &mut ids).expect("it encodes");
+        assert_eq!(metatok.build(conversation).expect("it builds").input_ids, PipelineToken::cast_slice(&ids));
+        tokens += ids.len();
+        bytes += text.len();
+    }
+    let prompts = conversations.len();
+    println!(
+        "{name}: {} tokens and {} bytes a prompt, {}",
+        tokens / prompts,
+        bytes / prompts,
+        metatok.tokenizer().name()
+    );
+}
+
+fn fast(files: &TokenizerFiles) -> PipelineTokenizer {
+    let json = std::str::from_utf8(&files.tokenizer_json).expect("it is UTF-8");
+    tokenizers::from_json(&tokenizers::canonicalize_str(json).expect("it is canonical")).expect("the library loads it")
+}
+
+fn compile(criterion: &mut Criterion) {
+    let tokenizer = Tokenizer::new(&files()).expect("the tokenizer loads");
+    let template = model().meta_template.expect("it has one");
+    criterion.bench_function("compile", |bench| bench.iter(|| CompiledTemplate::new(&template, &tokenizer)));
+}
+
+fn load(criterion: &mut Criterion) {
+    let files = files();
+    let mut group = criterion.benchmark_group("load");
+    group.sample_size(10);
+    group.bench_function("metatok", |bench| bench.iter(|| Tokenizer::new(&files).expect("the tokenizer loads")));
+    group.bench_function("fast library", |bench| bench.iter(|| fast(&files)));
+    group.bench_function("classic library", |bench| {
+        bench.iter(|| tokenizers_classic::Tokenizer::from_bytes(&files.tokenizer_json).expect("the library loads it"));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, build, compile, load);
+criterion_main!(benches);

@@ -135,7 +135,6 @@ pub(crate) struct Detail {
 /// Buffers that make assembling again cheap. One per thread, for one assembler.
 pub(crate) struct AssembleScratch {
     text: String,
-    pieces: Vec<(usize, Part)>,
     tokenizer: Scratch,
     cache: RunCache,
     /// The length of the prompt before: a good guess at the next one's.
@@ -144,38 +143,32 @@ pub(crate) struct AssembleScratch {
 
 impl AssembleScratch {
     pub(crate) fn new() -> Self {
-        Self {
-            text: String::new(),
-            pieces: Vec::new(),
-            tokenizer: Scratch::default(),
-            cache: RunCache::new(),
-            capacity: 0,
-        }
+        Self { text: String::new(), tokenizer: Scratch::default(), cache: RunCache::new(), capacity: 0 }
     }
 }
 
 impl Assembler {
+    /// Assembles a prompt in place of the one that `prompt` holds.
     pub(crate) fn assemble(
         &self,
         segments: &[Segment<'_>],
         detail: Detail,
         scratch: &mut AssembleScratch,
-    ) -> Result<TokenizedPrompt> {
-        let mut prompt = Prompt {
-            this: self,
-            ids: Vec::with_capacity(scratch.capacity),
-            spans: detail.spans.then(Vec::new),
-            before: Neighbour::Edge,
-        };
+        prompt: &mut TokenizedPrompt,
+    ) -> Result<()> {
+        let mut ids = std::mem::take(&mut prompt.input_ids);
+        ids.clear();
+        ids.reserve(scratch.capacity);
+        let mut assembly = Assembly { this: self, ids, spans: detail.spans.then(Vec::new), before: Neighbour::Edge };
         if self.has_open_seams && self.unreserved.is_some() {
-            prompt.segments(&self.close_seams(segments)?, scratch)?;
+            assembly.segments(&self.close_seams(segments)?, scratch)?;
         } else {
-            prompt.segments(segments, scratch)?;
+            assembly.segments(segments, scratch)?;
         }
-        let text = detail.text.then(|| self.text(segments));
-        let prompt = prompt.finish(text);
-        scratch.capacity = prompt.input_ids.len() + prompt.input_ids.len() / 4;
-        Ok(prompt)
+        *prompt = assembly.finish();
+        prompt.text = detail.text.then(|| self.text(segments));
+        scratch.capacity = prompt.input_ids.len();
+        Ok(())
     }
 
     pub(crate) fn text(&self, segments: &[Segment<'_>]) -> String {
@@ -189,16 +182,23 @@ impl Assembler {
         text
     }
 
+    /// Finds the added tokens that text may give.
+    fn finder(&self) -> &Finder {
+        self.unreserved.as_ref().unwrap_or(self.tokenizer.finder())
+    }
+
     /// The reserved tokens that content gives by spelling them out, because ordinary merges reach them.
     /// Such content is an error.
     pub(crate) fn reachable(&self) -> Result<Vec<TokenId>> {
-        let Some(finder) = &self.unreserved else { return Ok(Vec::new()) };
+        if self.unreserved.is_none() {
+            return Ok(Vec::new());
+        }
         let (mut scratch, mut ids, mut reachable) = (Scratch::default(), Vec::new(), Vec::new());
         for token in self.tokenizer.added_tokens().filter(|token| self.reserved.contains(token.id)) {
             let run =
                 Run { text: &token.content, before: Neighbour::Token(token.id), after: Neighbour::Token(token.id) };
             ids.clear();
-            self.tokenizer.encode_run(finder, run, &mut scratch, &mut ids)?;
+            self.tokenizer.encode_run(self.finder(), run, &mut scratch, &mut ids)?;
             if self.reserved.any(&ids) {
                 reachable.push(token.id);
             }
@@ -212,13 +212,7 @@ impl Assembler {
         let mut closed = Vec::with_capacity(segments.len());
         let is_template_text = |segment: &Segment| matches!(segment.atom, Atom::Text(_)) && !segment.part.is_content();
         for group in segments.chunk_by(|a, b| is_template_text(a) && is_template_text(b)) {
-            let texts: Vec<(&'a str, Part)> = group
-                .iter()
-                .filter_map(|segment| match segment.atom {
-                    Atom::Text(text) => Some((text, segment.part)),
-                    Atom::Token(_) => None,
-                })
-                .collect();
+            let texts: Vec<(&'a str, Part)> = texts(group).collect();
             let joined: String = texts.iter().map(|(text, _)| *text).collect();
             let cuts = if texts.len() > 1 { self.tokenizer.cut(&joined)? } else { Vec::new() };
             if cuts.iter().all(|cut| cut.token.is_none()) {
@@ -250,7 +244,7 @@ impl Assembler {
     }
 }
 
-struct Prompt<'p> {
+struct Assembly<'p> {
     this: &'p Assembler,
     ids: Vec<TokenId>,
     spans: Option<Vec<Span>>,
@@ -258,102 +252,86 @@ struct Prompt<'p> {
     before: Neighbour,
 }
 
-impl Prompt<'_> {
+impl Assembly<'_> {
     fn segments(&mut self, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Result<()> {
-        scratch.text.clear();
-        scratch.pieces.clear();
-        for segment in segments {
-            match segment.atom {
-                Atom::Text(text) => {
-                    scratch.text.push_str(text);
-                    scratch.pieces.push((scratch.text.len(), segment.part));
-                }
-                Atom::Token(id) => {
-                    self.run(Neighbour::Token(id), scratch)?;
-                    self.ids.push(id);
-                    self.extend_span(segment.part, 1);
-                    self.before = Neighbour::Token(id);
-                }
+        let mut start = 0;
+        for (i, segment) in segments.iter().enumerate() {
+            if let Atom::Token(id) = segment.atom {
+                self.run(&segments[start..i], Neighbour::Token(id), scratch)?;
+                self.ids.push(id);
+                self.extend_span(segment.part);
+                self.before = Neighbour::Token(id);
+                start = i + 1;
             }
         }
-        self.run(Neighbour::Edge, scratch)
+        self.run(&segments[start..], Neighbour::Edge, scratch)
     }
 
-    /// Encodes the run that has been collected and that `after` ends.
-    fn run(&mut self, after: Neighbour, scratch: &mut AssembleScratch) -> Result<()> {
-        let tokenizer = &*self.this.tokenizer;
-        let AssembleScratch { text, pieces, tokenizer: buffers, cache, .. } = scratch;
-        if text.is_empty() && !tokenizer.neighbours_matter() {
-            return Ok(());
-        }
+    /// Encodes the texts between two tokens, or between a token and an end of the prompt.
+    fn run(&mut self, pieces: &[Segment<'_>], after: Neighbour, scratch: &mut AssembleScratch) -> Result<()> {
+        let this = self.this;
+        let tokenizer = &*this.tokenizer;
+        let AssembleScratch { text, tokenizer: buffers, cache, .. } = scratch;
+        let text = match pieces {
+            [] if !tokenizer.neighbours_matter() => return Ok(()),
+            [Segment { atom: Atom::Text(text), .. }] => text,
+            _ => {
+                text.clear();
+                text.extend(texts(pieces).map(|(text, _)| text));
+                text.as_str()
+            }
+        };
         let run = Run { text, before: self.before, after };
+        let opens_prompt = run.before == Neighbour::Edge;
         let first = self.ids.len();
-        match cacheable(tokenizer, run) {
-            None => self.encode(run, pieces, buffers)?,
-            Some(key) => {
-                let opens_prompt = run.before == Neighbour::Edge;
-                match cache.get(key, opens_prompt) {
-                    Ok(ids) => self.ids.extend_from_slice(ids),
-                    Err(place) => {
-                        self.encode(run, pieces, buffers)?;
-                        cache.put(place, key, opens_prompt, &self.ids[first..]);
-                    }
+        match cacheable(tokenizer, run).map(|key| (key, cache.get(key, opens_prompt))) {
+            Some((_, Ok(ids))) => self.ids.extend_from_slice(ids),
+            missed => {
+                tokenizer.encode_run(this.finder(), run, buffers, &mut self.ids)?;
+                if this.unreserved.is_some() && this.reserved.any(&self.ids[first..]) {
+                    // Not kept: the same text may belong to somebody else the next time.
+                    self.check_owners(run, pieces, first)?;
+                } else if let Some((key, Err(place))) = missed {
+                    cache.put(place, key, opens_prompt, &self.ids[first..]);
                 }
             }
         }
         if self.spans.is_some() {
-            let run = Run { text, before: self.before, after };
-            let offsets = tokenizer.offsets(self.finder(), run, &self.ids[first..])?;
-            for bytes in offsets {
-                self.extend_span(owner(pieces, &bytes), 1);
+            let owners = Owners::new(pieces);
+            for bytes in tokenizer.offsets(this.finder(), run, &self.ids[first..])? {
+                self.extend_span(owners.of(&bytes));
             }
-        }
-        text.clear();
-        pieces.clear();
-        Ok(())
-    }
-
-    fn finder(&self) -> &Finder {
-        self.this.unreserved.as_ref().unwrap_or(self.this.tokenizer.finder())
-    }
-
-    fn encode(&mut self, run: Run<'_>, pieces: &[(usize, Part)], buffers: &mut Scratch) -> Result<()> {
-        let first = self.ids.len();
-        let finder = self.this.unreserved.as_ref().unwrap_or(self.this.tokenizer.finder());
-        self.this.tokenizer.encode_run(finder, run, buffers, &mut self.ids)?;
-        if self.this.unreserved.is_some() && self.this.reserved.any(&self.ids[first..]) {
-            self.check_owners(run, pieces, first)?;
         }
         Ok(())
     }
 
     /// A reserved token came out of text. That is fine only where it is the template's own text.
-    fn check_owners(&self, run: Run<'_>, pieces: &[(usize, Part)], first: usize) -> Result<()> {
+    fn check_owners(&self, run: Run<'_>, pieces: &[Segment<'_>], first: usize) -> Result<()> {
         let tokenizer = &*self.this.tokenizer;
         let ids = &self.ids[first..];
-        let offsets = tokenizer.offsets(self.finder(), run, ids)?;
-        for (&id, bytes) in ids.iter().zip(&offsets) {
-            if self.this.reserved.contains(id) && owner(pieces, bytes).is_content() {
+        let owners = Owners::new(pieces);
+        for (&id, bytes) in ids.iter().zip(tokenizer.offsets(self.this.finder(), run, ids)?) {
+            if self.this.reserved.contains(id) && owners.of(&bytes).is_content() {
                 let token = tokenizer.id_to_token(id).unwrap_or_default();
-                return Err(ErrorKind::ReservedInContent { id, token, excerpt: excerpt(run.text, bytes) }.into());
+                return Err(ErrorKind::ReservedInContent { id, token, excerpt: excerpt(run.text, &bytes) }.into());
             }
         }
         Ok(())
     }
 
-    fn extend_span(&mut self, part: Part, tokens: usize) {
+    fn extend_span(&mut self, part: Part) {
         let Some(spans) = &mut self.spans else { return };
         match spans.last_mut() {
-            Some(last) if last.part == part => last.end += tokens,
+            Some(last) if last.part == part => last.end += 1,
             last => {
                 let start = last.map_or(0, |last| last.end);
-                spans.push(Span { start, end: start + tokens, part });
+                spans.push(Span { start, end: start + 1, part });
             }
         }
     }
 
     /// Adds what the tokenizer itself puts around a prompt.
-    fn finish(mut self, text: Option<String>) -> TokenizedPrompt {
+    fn finish(mut self) -> TokenizedPrompt {
         let (prefix, suffix) = self.this.tokenizer.special_tokens_around();
         let (before, after) = match self.this.special_tokens {
             SpecialTokens::Never => (0..0, 0..0),
@@ -384,9 +362,9 @@ impl Prompt<'_> {
         }
         if !after.is_empty() {
             self.ids.extend_from_slice(&suffix[after.clone()]);
-            self.extend_span(part, after.len());
+            after.for_each(|_| self.extend_span(part));
         }
-        TokenizedPrompt { input_ids: self.ids, spans: self.spans, text, omitted }
+        TokenizedPrompt { input_ids: self.ids, spans: self.spans, text: None, omitted }
     }
 }
 
@@ -405,11 +383,36 @@ fn cacheable<'a>(tokenizer: &Tokenizer, run: Run<'a>) -> Option<&'a str> {
     (!is_normalized(before) && !is_normalized(after)).then(|| &run.text[strip(run.text, before, after)])
 }
 
-/// The piece that the last of these bytes belongs to.
-fn owner(pieces: &[(usize, Part)], bytes: &Range<usize>) -> Part {
-    let last_byte = bytes.end.saturating_sub(1).max(bytes.start);
-    let piece = pieces.partition_point(|(end, _)| *end <= last_byte).min(pieces.len().saturating_sub(1));
-    pieces.get(piece).map_or(Part::default(), |(_, part)| *part)
+/// The texts of a run with their origins.
+fn texts<'a>(pieces: &[Segment<'a>]) -> impl Iterator<Item = (&'a str, Part)> {
+    pieces.iter().filter_map(|piece| match piece.atom {
+        Atom::Text(text) => Some((text, piece.part)),
+        Atom::Token(_) => None,
+    })
+}
+
+/// Which piece of a run each of its bytes belongs to.
+struct Owners(Vec<(usize, Part)>);
+
+impl Owners {
+    fn new(pieces: &[Segment<'_>]) -> Self {
+        let mut end = 0;
+        Self(
+            texts(pieces)
+                .map(|(text, part)| {
+                    end += text.len();
+                    (end, part)
+                })
+                .collect(),
+        )
+    }
+
+    /// The piece of the last of these bytes.
+    fn of(&self, bytes: &Range<usize>) -> Part {
+        let last_byte = bytes.end.saturating_sub(1).max(bytes.start);
+        let piece = self.0.partition_point(|(end, _)| *end <= last_byte);
+        self.0.get(piece).or(self.0.last()).map_or(Part::default(), |(_, part)| *part)
+    }
 }
 
 /// The bytes with a little of the text around them, whole characters only.

@@ -200,14 +200,25 @@ impl Session<'_> {
     /// # Errors
     /// As [`PromptBuilder::build`].
     pub fn build(&mut self, conversation: &Conversation) -> Result<TokenizedPrompt> {
+        let mut prompt = TokenizedPrompt::default();
+        self.build_into(conversation, &mut prompt)?;
+        Ok(prompt)
+    }
+
+    /// Builds one prompt in place of another, whose memory is used again.
+    ///
+    /// # Errors
+    /// As [`PromptBuilder::build`]. What `prompt` then holds is unspecified.
+    pub fn build_into(&mut self, conversation: &Conversation, prompt: &mut TokenizedPrompt) -> Result<()> {
         let builder = self.builder;
         let buffers = self.buffers.as_mut().expect("only dropping takes the buffers");
         let mut segments = reuse(std::mem::take(&mut buffers.segments));
-        let rendered = builder.renderer.render(conversation, builder.mode, &mut segments);
-        let prompt =
-            rendered.and_then(|()| builder.assembler.assemble(&segments, builder.detail, &mut buffers.assemble));
+        let built = builder
+            .renderer
+            .render(conversation, builder.mode, &mut segments)
+            .and_then(|()| builder.assembler.assemble(&segments, builder.detail, &mut buffers.assemble, prompt));
         buffers.segments = reuse(segments);
-        prompt
+        built
     }
 }
 

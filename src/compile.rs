@@ -2,7 +2,7 @@
 //!
 //! What is compiled never depends on content, so content cannot change it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::stop::{StopCriteria, StopSource};
@@ -24,8 +24,6 @@ pub struct CompiledTemplate {
     pub(crate) end: Box<[Atom]>,
     pub(crate) round: Vec<CompiledItem>,
     pub(crate) roles: Vec<CompiledRole>,
-    by_name: HashMap<String, usize>,
-    by_api_role: HashMap<String, usize>,
     stop: StopCriteria,
     used: BTreeSet<TokenId>,
     open_seams: bool,
@@ -41,6 +39,7 @@ pub(crate) enum CompiledItem {
 /// How a role speaks.
 pub(crate) struct CompiledRole {
     pub(crate) name: String,
+    api_role: Option<String>,
     pub(crate) begin: Box<[Atom]>,
     pub(crate) prompt: Box<[Atom]>,
     pub(crate) end: Box<[Atom]>,
@@ -75,20 +74,11 @@ impl CompiledTemplate {
         for (i, role) in template.reserved_roles.iter().enumerate() {
             roles.push(compiler.role(role, &format!("reserved_roles[{i}]"), None)?);
         }
-        let (mut by_name, mut by_api_role) = (HashMap::new(), HashMap::new());
-        for (i, (_, role)) in template.roles().enumerate() {
-            by_name.insert(role.role.clone(), i);
-            if let Some(api_role) = &role.api_role {
-                by_api_role.entry(api_role.clone()).or_insert(i);
-            }
-        }
         let mut compiled = Self {
             begin,
             end,
             round,
             roles,
-            by_name,
-            by_api_role,
             stop: StopCriteria::default(),
             used: compiler.used,
             open_seams: compiler.open_seams,
@@ -129,12 +119,13 @@ impl CompiledTemplate {
         self.open_seams
     }
 
+    // There are never so many roles that hashing a name would pay.
     pub(crate) fn role(&self, name: &str) -> Option<usize> {
-        self.by_name.get(name).copied()
+        self.roles.iter().position(|role| role.name == name)
     }
 
     pub(crate) fn api_role(&self, name: &str) -> Option<usize> {
-        self.by_api_role.get(name).copied()
+        self.roles.iter().position(|role| role.api_role.as_deref() == Some(name))
     }
 
     pub(crate) fn round_role_names(&self) -> Vec<String> {
@@ -185,6 +176,7 @@ impl Compiler<'_> {
         let generation_prompt = role.generation_prompt.as_ref();
         Ok(CompiledRole {
             name: role.role.clone(),
+            api_role: role.api_role.clone(),
             begin: self.affix(&role.begin, &format!("{place}.begin"))?,
             prompt: self.text(&role.prompt, &format!("{place}.prompt"))?,
             end: self.affix(&role.end, &format!("{place}.end"))?,

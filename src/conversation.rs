@@ -5,6 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use compact_str::CompactString;
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 
@@ -76,10 +77,10 @@ pub enum Item {
 /// What a role of the dataset's template says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message {
-    /// The role. The template decides how it speaks.
-    pub role: String,
+    /// The role. The template decides how it speaks. (Such short strings need no memory of their own.)
+    pub role: CompactString,
     /// The role to use where the template does not have `role`.
-    pub fallback_role: Option<String>,
+    pub fallback_role: Option<CompactString>,
     /// What is said; without it, the template's default for the role.
     pub prompt: Prompt,
     /// Replaces the template's `begin` for this message. Content: it holds no control tokens.
@@ -146,21 +147,21 @@ pub struct Marker {
 #[serde(deny_unknown_fields)]
 pub struct ChatMessage {
     /// `user`, `assistant`, `system`, or a role of the template.
-    pub role: String,
+    pub role: CompactString,
     /// What is said.
     pub content: String,
 }
 
 impl ChatMessage {
     /// A message.
-    pub fn new(role: impl Into<String>, content: impl Into<String>) -> Self {
+    pub fn new(role: impl Into<CompactString>, content: impl Into<String>) -> Self {
         Self { role: role.into(), content: content.into() }
     }
 }
 
 impl Message {
     /// A message with nothing but a role and a prompt.
-    pub fn new(role: impl Into<String>, prompt: impl Into<String>) -> Self {
+    pub fn new(role: impl Into<CompactString>, prompt: impl Into<String>) -> Self {
         Self { role: role.into(), prompt: Prompt::Text(prompt.into()), ..Self::default() }
     }
 }
@@ -219,10 +220,10 @@ enum Entry {
 
 #[derive(Default)]
 struct Keys {
-    section: Option<String>,
-    pos: Option<String>,
-    role: Option<String>,
-    fallback_role: Option<String>,
+    section: Option<CompactString>,
+    pos: Option<CompactString>,
+    role: Option<CompactString>,
+    fallback_role: Option<CompactString>,
     prompt: Prompt,
     content: Option<String>,
     begin: Option<String>,

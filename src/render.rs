@@ -190,6 +190,7 @@ impl<'a> Writer<'a, '_> {
         self.atoms(&template.begin, Part { element: Element::Begin, ..Part::default() });
         let mut flow = Flow::Continue;
         let mut open: Vec<(Section, usize)> = Vec::new();
+        let mut turns = Vec::new();
         let mut examples = 0;
         for (i, item) in items.iter().enumerate() {
             let section = open.last().map(|(section, _)| *section);
@@ -200,12 +201,11 @@ impl<'a> Writer<'a, '_> {
                     self.segments.push(Segment { atom: Atom::Text(text), part });
                 }
                 Item::Marker(marker) => match close(marker, &mut open, i).at(format_args!("item {i}"))? {
-                    Some((Section::Round, start)) => {
-                        flow = self.rounds(&self.turns(items, start, i)?, Section::Round, None);
-                    }
-                    Some((Section::Ice, start)) => {
-                        flow = self.rounds(&self.turns(items, start, i)?, Section::Ice, Some(examples));
-                        examples += 1;
+                    Some(section @ (Section::Round | Section::Ice)) => {
+                        let example = (section == Section::Ice).then_some(examples);
+                        flow = self.rounds(&turns, section, example);
+                        examples += u32::from(example.is_some());
+                        turns.clear();
                     }
                     _ => {}
                 },
@@ -220,7 +220,9 @@ impl<'a> Writer<'a, '_> {
                         };
                         flow = self.role(role, Some(spoken), part, false);
                     }
-                    Some(Section::Round | Section::Ice) => {}
+                    Some(Section::Round | Section::Ice) => {
+                        turns.push(self.turn(message, i).at(format_args!("item {i}"))?)
+                    }
                     None => {
                         return Err(Error::from(ErrorKind::Sections(format!(
                             "the message of role {:?} stands outside every section; put {{\"section\": \"round\", \"pos\": \"begin\"}} before it and a marker with \"end\" behind", message.role
@@ -300,22 +302,16 @@ impl<'a> Writer<'a, '_> {
         Ok((role, spoken(message, index)?))
     }
 
-    /// The messages of a round or example with their places in the template's round.
-    fn turns(&self, items: &'a [Item], start: usize, end: usize) -> Result<Vec<Turn<'a>>> {
+    /// A message of a round or example with its place in the template's round.
+    fn turn(&self, message: &'a Message, index: usize) -> Result<Turn<'a>> {
         let template = &self.renderer.template;
-        let mut turns = Vec::with_capacity(end - start - 1);
-        for (i, item) in items.iter().enumerate().take(end).skip(start + 1) {
-            let Item::Message(message) = item else { continue };
-            let position = |role: usize| template.roles[role].position.map(|position| (role, position));
-            let own = template.role(&message.role).and_then(position);
-            let fallback = message.fallback_role.as_deref().filter(|_| self.renderer.round_fallback);
-            let found = own.or_else(|| fallback.and_then(|role| template.role(role)).and_then(position));
-            let (role, position) = found
-                .ok_or_else(|| self.outside_round(&message.role, message.fallback_role.is_some()))
-                .at(format_args!("item {i}"))?;
-            turns.push(Turn { role, position, message: spoken(message, i).at(format_args!("item {i}"))? });
-        }
-        Ok(turns)
+        let position = |role: usize| template.roles[role].position.map(|position| (role, position));
+        let own = template.role(&message.role).and_then(position);
+        let fallback = message.fallback_role.as_deref().filter(|_| self.renderer.round_fallback);
+        let found = own.or_else(|| fallback.and_then(|role| template.role(role)).and_then(position));
+        let (role, position) =
+            found.ok_or_else(|| self.outside_round(&message.role, message.fallback_role.is_some()))?;
+        Ok(Turn { role, position, message: spoken(message, index)? })
     }
 
     /// Writes a dialogue round by round. A new round begins with every message whose role does not
@@ -414,8 +410,8 @@ impl<'a> Writer<'a, '_> {
     }
 }
 
-/// Opens or closes a section; gives the section that is now complete, and where it began.
-fn close(marker: &Marker, open: &mut Vec<(Section, usize)>, index: usize) -> Result<Option<(Section, usize)>> {
+/// Opens or closes a section; gives the section that is now complete.
+fn close(marker: &Marker, open: &mut Vec<(Section, usize)>, index: usize) -> Result<Option<Section>> {
     let nested = open.last().is_some_and(|(section, _)| matches!(section, Section::Round | Section::Ice));
     if marker.opens && nested {
         return Err(
@@ -428,7 +424,7 @@ fn close(marker: &Marker, open: &mut Vec<(Section, usize)>, index: usize) -> Res
         return Ok(None);
     }
     match open.pop() {
-        Some((section, start)) if section == marker.section => Ok(Some((section, start))),
+        Some((section, _)) if section == marker.section => Ok(Some(section)),
         Some((section, start)) => Err(ErrorKind::Sections(format!(
             "the section {:?} ends here, but the one that is open is {:?}, begun by item {start}",
             marker.section.name(),

@@ -1,8 +1,10 @@
 //! A bounded, exact cache of encoded runs: few-shot examples and the template's own words come again
 //! in every prompt, and need not be encoded again.
 //!
-//! A run is kept only when it is seen for the second time, so that unique text costs one write of
-//! four bytes. A hit compares the whole text: equal hashes are never enough.
+//! Text that never comes again must cost next to nothing: a run is kept only when it is seen for the
+//! second time, and looking for it touches two small tables, not the runs. What has proved useful is
+//! not driven out by what merely passes through. A hit compares the whole text: equal hashes are
+//! never enough.
 
 use std::hash::BuildHasher;
 
@@ -10,25 +12,65 @@ use foldhash::fast::FixedState;
 
 use crate::tokenizer::TokenId;
 
-const SEEN: usize = 1 << 15;
-const SLOTS: usize = 1 << 12;
+// Small enough to stay in the processor's caches while text streams through them.
+const SEEN: usize = 1 << 13;
+const SLOTS: usize = 1 << 14;
 /// A longer run is not kept.
 const LONGEST: usize = 1 << 16;
+/// How many bytes of a long run are looked at to find its place, and how often, from end to end.
+const SAMPLE: usize = 16;
+const SAMPLES: usize = 5;
 /// With more bytes of text and ids than this the cache starts anew.
 const BUDGET: usize = 16 << 20;
+/// How many runs that want its place an entry outlives between two hits.
+const LIVES: u8 = 8;
 
 /// Where an encoded run may be kept, from [`RunCache::get`].
+#[derive(Clone, Copy)]
 pub(crate) struct Place(u64);
 
+impl Place {
+    /// Of a long text, its length and a few samples are enough to find a place by: runs that share
+    /// these are rare, and then merely compete for it.
+    fn of(text: &str, opens_prompt: bool) -> Self {
+        let (bytes, seed) = (text.as_bytes(), FixedState::with_seed(u64::from(opens_prompt)));
+        if bytes.len() <= SAMPLES * SAMPLE {
+            return Self(seed.hash_one(bytes));
+        }
+        let mut sampled = [0; SAMPLES * SAMPLE + size_of::<usize>()];
+        let (samples, len) = sampled.split_at_mut(SAMPLES * SAMPLE);
+        len.copy_from_slice(&bytes.len().to_ne_bytes());
+        for (i, sample) in samples.chunks_exact_mut(SAMPLE).enumerate() {
+            let start = (bytes.len() - SAMPLE) * i / (SAMPLES - 1);
+            sample.copy_from_slice(&bytes[start..start + SAMPLE]);
+        }
+        Self(seed.hash_one(sampled))
+    }
+
+    fn slot(self) -> usize {
+        self.0 as usize % SLOTS
+    }
+
+    fn seen(self) -> usize {
+        (self.0 >> 32) as usize % SEEN
+    }
+
+    /// Never zero, which is what an empty place holds.
+    fn tag(self) -> u16 {
+        (self.0 >> 48) as u16 | 1
+    }
+}
+
 pub(crate) struct RunCache {
-    seen: Box<[u32]>,
-    slots: Vec<Option<Entry>>,
+    seen: Box<[u16]>,
+    tags: Box<[u16]>,
+    entries: Vec<Option<Entry>>,
     bytes: usize,
 }
 
 struct Entry {
-    hash: u64,
     opens_prompt: bool,
+    lives: u8,
     text: Box<str>,
     ids: Box<[TokenId]>,
 }
@@ -41,37 +83,51 @@ impl Entry {
 
 impl RunCache {
     pub(crate) fn new() -> Self {
-        Self { seen: vec![0; SEEN].into(), slots: (0..SLOTS).map(|_| None).collect(), bytes: 0 }
+        Self {
+            seen: vec![0; SEEN].into(),
+            tags: vec![0; SLOTS].into(),
+            entries: (0..SLOTS).map(|_| None).collect(),
+            bytes: 0,
+        }
     }
 
     /// The ids of a run, or where to put them.
-    pub(crate) fn get(&self, text: &str, opens_prompt: bool) -> Result<&[TokenId], Place> {
-        let hash = FixedState::with_seed(u64::from(opens_prompt)).hash_one(text.as_bytes());
-        match &self.slots[hash as usize % SLOTS] {
-            Some(entry) if entry.hash == hash && entry.opens_prompt == opens_prompt && *entry.text == *text => {
+    pub(crate) fn get(&mut self, text: &str, opens_prompt: bool) -> Result<&[TokenId], Place> {
+        let place = Place::of(text, opens_prompt);
+        if self.tags[place.slot()] != place.tag() {
+            return Err(place);
+        }
+        match &mut self.entries[place.slot()] {
+            Some(entry) if entry.opens_prompt == opens_prompt && *entry.text == *text => {
+                entry.lives = LIVES;
                 Ok(&entry.ids)
             }
-            _ => Err(Place(hash)),
+            _ => Err(place),
         }
     }
 
-    /// Keeps the ids of a run, if this is the second time that it is seen.
-    pub(crate) fn put(&mut self, Place(hash): Place, text: &str, opens_prompt: bool, ids: &[TokenId]) {
-        let seen = &mut self.seen[(hash >> 32) as usize % SEEN];
-        // Never zero, which is what a place holds that has seen nothing.
-        let tag = hash as u32 | 1;
-        if *seen != tag || text.len() > LONGEST {
-            *seen = tag;
+    /// Keeps the ids of a run, if it is seen for the second time and no better one has its place.
+    pub(crate) fn put(&mut self, place: Place, text: &str, opens_prompt: bool, ids: &[TokenId]) {
+        let seen = &mut self.seen[place.seen()];
+        if *seen != place.tag() || text.len() > LONGEST {
+            *seen = place.tag();
             return;
         }
-        let entry = Entry { hash, opens_prompt, text: text.into(), ids: ids.into() };
-        if self.bytes + entry.bytes() > BUDGET {
-            self.slots.fill_with(|| None);
-            self.bytes = 0;
+        let slot = &mut self.entries[place.slot()];
+        if let Some(entry) = slot {
+            entry.lives -= 1;
+            if entry.lives > 0 {
+                return;
+            }
+            self.bytes -= entry.bytes();
         }
+        let entry = slot.insert(Entry { opens_prompt, lives: LIVES, text: text.into(), ids: ids.into() });
+        self.tags[place.slot()] = place.tag();
         self.bytes += entry.bytes();
-        if let Some(old) = self.slots[hash as usize % SLOTS].replace(entry) {
-            self.bytes -= old.bytes();
+        if self.bytes > BUDGET {
+            self.tags.fill(0);
+            self.entries.fill_with(|| None);
+            self.bytes = 0;
         }
     }
 }
@@ -80,7 +136,7 @@ impl RunCache {
 mod tests {
     use super::*;
 
-    fn get(cache: &RunCache, text: &str, opens_prompt: bool) -> Option<Vec<TokenId>> {
+    fn get(cache: &mut RunCache, text: &str, opens_prompt: bool) -> Option<Vec<TokenId>> {
         cache.get(text, opens_prompt).ok().map(<[_]>::to_vec)
     }
 
@@ -94,11 +150,27 @@ mod tests {
     fn kept_the_second_time_and_told_apart() {
         let mut cache = RunCache::new();
         put(&mut cache, "run", false, &[1, 2]);
-        assert_eq!(get(&cache, "run", false), None);
+        assert_eq!(get(&mut cache, "run", false), None);
         put(&mut cache, "run", false, &[1, 2]);
-        assert_eq!(get(&cache, "run", false), Some(vec![1, 2]));
-        assert_eq!(get(&cache, "run", true), None);
-        assert_eq!(get(&cache, "run ", false), None);
+        assert_eq!(get(&mut cache, "run", false), Some(vec![1, 2]));
+        assert_eq!(get(&mut cache, "run", true), None);
+        assert_eq!(get(&mut cache, "run ", false), None);
+    }
+
+    #[test]
+    fn useful_entries_stay() {
+        let mut cache = RunCache::new();
+        put(&mut cache, "again", false, &[1]);
+        put(&mut cache, "again", false, &[1]);
+        // A hundred times as many runs as there are places, each twice, pass through.
+        for i in 0..100 * SLOTS as u32 {
+            let text = i.to_string();
+            put(&mut cache, &text, false, &[i]);
+            put(&mut cache, &text, false, &[i]);
+            if i % 100 == 0 {
+                assert_eq!(get(&mut cache, "again", false), Some(vec![1]), "after {i}");
+            }
+        }
     }
 
     #[test]
@@ -109,7 +181,7 @@ mod tests {
             put(&mut cache, &text, false, &[i]);
             put(&mut cache, &text, false, &[i]);
             assert!(cache.bytes <= BUDGET);
-            assert_eq!(cache.bytes, cache.slots.iter().flatten().map(Entry::bytes).sum::<usize>());
+            assert_eq!(cache.bytes, cache.entries.iter().flatten().map(Entry::bytes).sum::<usize>());
         }
     }
 }

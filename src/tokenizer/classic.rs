@@ -33,7 +33,7 @@ impl Classic {
         run: Run<'_>,
     ) -> Result<Vec<(TokenId, Range<usize>)>> {
         let mut out = Vec::new();
-        encode_run(self, reader.added, reader.finder, run, &mut out)?;
+        encode_run(self, reader, run, &mut out)?;
         Ok(out)
     }
 }

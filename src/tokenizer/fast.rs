@@ -12,6 +12,7 @@ use tokenizers::pipeline::{
 };
 
 use crate::error::{ErrorKind, Result};
+use crate::tokenizer::composed::is_composed;
 use crate::tokenizer::run::{Chunk, Run, Steps, encode_run};
 use crate::tokenizer::{Backend, Reader, Scratch, TokenId};
 
@@ -21,6 +22,8 @@ pub(crate) struct Fast {
     /// library moves here from the pre-tokenizers; it belongs after the normalized added tokens are
     /// found, or text behind such a token would lose its prefix space.
     declared: usize,
+    /// Whether all that the normalizers do is to compose characters (NFC).
+    only_composes: bool,
 }
 
 impl Fast {
@@ -37,7 +40,8 @@ impl Fast {
             Some(PipelineNormalizer::Metaspace(_)) => normalizers.len() - 1,
             _ => normalizers.len(),
         };
-        Ok(Self { tokenizer, declared })
+        let only_composes = matches!(&normalizers[..declared], [PipelineNormalizer::NFC(_)]);
+        Ok(Self { tokenizer, declared, only_composes })
     }
 }
 
@@ -86,7 +90,7 @@ impl Backend for Fast {
             tokens: Vec::new(),
         });
         buffers.tokens.clear();
-        encode_run(self, reader.added, reader.finder, run, buffers)?;
+        encode_run(self, reader, run, buffers)?;
         ids.extend_from_slice(PipelineToken::cast_slice(&buffers.tokens));
         Ok(())
     }
@@ -132,6 +136,9 @@ impl Steps for Fast {
         // The offset only matters to Metaspace, which is not among these.
         let normalize = |text: &'t str| normalize_all(normalizers, text, 0).map_err(|error| failed(error).into());
         if chunk.left.is_empty() && chunk.right.is_empty() {
+            if self.only_composes && is_composed(chunk.text) {
+                return Ok(Cow::Borrowed(chunk.text));
+            }
             return normalize(chunk.text);
         }
         let joined = [chunk.left, chunk.text, chunk.right].concat();

@@ -2,6 +2,7 @@
 
 mod added;
 mod classic;
+mod composed;
 mod definition;
 mod fast;
 #[cfg(feature = "hub")]
@@ -79,6 +80,7 @@ pub(crate) trait Backend: Send + Sync {
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'a> {
     added: &'a BTreeMap<TokenId, AddedToken>,
+    neighbours_matter: bool,
     finder: &'a Finder,
 }
 
@@ -373,6 +375,10 @@ impl Tokenizer {
         self.neighbours_matter
     }
 
+    fn reader<'a>(&'a self, finder: &'a Finder) -> Reader<'a> {
+        Reader { added: &self.added, neighbours_matter: self.neighbours_matter, finder }
+    }
+
     /// Appends the ids of a run, in which only the tokens of `finder` are found.
     pub(crate) fn encode_run(
         &self,
@@ -381,7 +387,7 @@ impl Tokenizer {
         scratch: &mut Scratch,
         ids: &mut Vec<TokenId>,
     ) -> Result<()> {
-        self.backend.encode_run(Reader { added: &self.added, finder }, run, scratch, ids)
+        self.backend.encode_run(self.reader(finder), run, scratch, ids)
     }
 
     /// The bytes of the run that each of its `ids` comes from. The classic library knows them and is
@@ -394,7 +400,7 @@ impl Tokenizer {
                 self.classic.get_or_init(|| classic)
             }
         };
-        let reference = classic.encode_run_with_offsets(Reader { added: &self.added, finder }, run)?;
+        let reference = classic.encode_run_with_offsets(self.reader(finder), run)?;
         Ok(align(ids, &reference, run.text.len()))
     }
 }

@@ -5,12 +5,11 @@
 //! normalized together with the run; some tokenizers mark the beginning of the prompt; and added
 //! tokens inside the run cut it again.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::error::Result;
 use crate::tokenizer::added::{Finder, Form};
-use crate::tokenizer::{AddedToken, TokenId};
+use crate::tokenizer::{AddedToken, Reader, TokenId};
 
 /// A run of text and what stands on either side of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,16 +60,11 @@ pub(crate) trait Steps {
 }
 
 /// Encodes a run into `out`. Of the added tokens only those that `finder` has are found in it.
-pub(crate) fn encode_run<S: Steps>(
-    steps: &S,
-    added: &BTreeMap<TokenId, AddedToken>,
-    finder: &Finder,
-    run: Run<'_>,
-    out: &mut S::Output,
-) -> Result<()> {
+pub(crate) fn encode_run<S: Steps>(steps: &S, reader: Reader<'_>, run: Run<'_>, out: &mut S::Output) -> Result<()> {
+    let finder = reader.finder;
     let token = |neighbour| match neighbour {
-        Neighbour::Edge => None,
-        Neighbour::Token(id) => added.get(&id),
+        Neighbour::Token(id) if reader.neighbours_matter => reader.added.get(&id),
+        _ => None,
     };
     let (before, after) = (token(run.before), token(run.after));
     let normalized = |token: Option<&AddedToken>| token.is_some_and(|token| token.normalized);
