@@ -10,7 +10,12 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
     if syntax != Syntax::Json {
         return None;
     }
-    match serde_json::from_str(text).ok()? {
+    let value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        // No dialect reads what is not JSON.
+        Err(error) => return Some(Err(ErrorKind::Parse(error.to_string()).into())),
+    };
+    match value {
         // What OpenCompass takes for no template at all.
         Value::Null => Some(Ok(Model::default())),
         Value::Object(keys) if keys.is_empty() => Some(Ok(Model::default())),

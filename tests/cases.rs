@@ -1,0 +1,255 @@
+//! Runs the cases of `tests/cases/`: one file each, and the file says all there is to it.
+//!
+//! `prompts/` holds models, conversations and the texts they must give, or the error; the ids must be
+//! those of the text. `cli/` holds command lines with the files they read and what must come of them.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use metatok::{BuilderOptions, ContentTrust, Conversation, Mode, Model, PromptBuilder, SpecialTokens, Tokenizer};
+use serde::Deserialize;
+
+/// A model, a conversation, and what must come of them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PromptCase {
+    #[allow(dead_code, reason = "for readers")]
+    about: String,
+    /// A model file. Without one, there is no template.
+    model: Option<String>,
+    /// The ending of the model file's name.
+    #[serde(default = "toml_file")]
+    model_file: String,
+    conversation: Option<Conversation>,
+    #[serde(default)]
+    round_fallback: bool,
+    #[serde(default)]
+    content: ContentTrust,
+    /// The prompt to continue.
+    r#gen: Option<String>,
+    /// The text to score.
+    ppl: Option<String>,
+    /// The error, whatever the mode.
+    error: Option<String>,
+    #[serde(default)]
+    warnings: Vec<String>,
+    stop_token_ids: Option<Vec<u32>>,
+}
+
+fn toml_file() -> String {
+    "model.toml".into()
+}
+
+#[test]
+fn prompts() {
+    let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
+    each("prompts", |case: PromptCase| {
+        for (mode, expected) in [(Mode::Generate, &case.r#gen), (Mode::Score, &case.ppl)] {
+            let built = build(&case, mode, &tokenizer);
+            match (&case.error, expected, built) {
+                (Some(expected), _, Err(error)) => assert_eq!(error.to_string(), *expected),
+                (Some(_), _, Ok((_, text))) => panic!("there is no error but {text:?}"),
+                (None, Some(expected), built) => {
+                    let (ids, text) = built.unwrap_or_else(|error| panic!("{error}"));
+                    assert_eq!(text, *expected, "{mode}");
+                    if case.content == ContentTrust::Trusted {
+                        assert_eq!(ids, tokenizer.encode(&text).expect("it encodes"), "{mode}");
+                    }
+                }
+                (None, None, _) => {}
+            }
+        }
+    });
+}
+
+fn build(case: &PromptCase, mode: Mode, tokenizer: &Arc<Tokenizer>) -> metatok::Result<(Vec<u32>, String)> {
+    let model = match &case.model {
+        Some(text) => Model::parse(&case.model_file, text.as_bytes())?,
+        None => Model::default(),
+    };
+    let options = BuilderOptions {
+        mode,
+        content: case.content,
+        round_fallback: case.round_fallback,
+        special_tokens: Some(SpecialTokens::Never),
+        text: true,
+        ..BuilderOptions::default()
+    };
+    let builder = PromptBuilder::new(&model, Arc::clone(tokenizer), &options)?;
+    let warnings: Vec<String> = builder.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(warnings, case.warnings);
+    if let Some(expected) = &case.stop_token_ids {
+        assert_eq!(builder.stop().stop_token_ids().collect::<Vec<_>>(), *expected);
+    }
+    let Some(conversation) = &case.conversation else { return Ok(Default::default()) };
+    let prompt = builder.build(conversation)?;
+    Ok((prompt.input_ids, prompt.text.expect("it was asked for")))
+}
+
+/// A command line in a folder of its own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CliCase {
+    #[allow(dead_code, reason = "for readers")]
+    about: String,
+    args: Vec<String>,
+    /// Files to be there, as text, or as bytes.
+    #[serde(default)]
+    files: BTreeMap<String, Contents>,
+    #[serde(default)]
+    stdin: String,
+    stdout: Option<String>,
+    /// What standard error holds, times left out. In it, and in files, `*` at the end of a line stands for anything.
+    stderr: Option<String>,
+    exit: i32,
+    /// Files that must be there afterwards, and what they hold.
+    #[serde(default)]
+    written: BTreeMap<String, String>,
+    /// Files that must not be there afterwards.
+    #[serde(default)]
+    absent: Vec<String>,
+    /// It cannot be so on this system, which lacks a device.
+    needs: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Contents {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+#[test]
+fn cli() {
+    each("cli", |case: CliCase| {
+        if case.needs.as_ref().is_some_and(|path| !path.exists()) {
+            println!("skipped: there is no {}", case.needs.as_deref().unwrap_or(Path::new("")).display());
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        for (name, contents) in &case.files {
+            let bytes = match contents {
+                Contents::Text(text) => text.as_bytes(),
+                Contents::Bytes(bytes) => bytes,
+            };
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("it is below the folder")).expect("folders can be made");
+            std::fs::write(path, bytes).expect("files can be written");
+        }
+        let mut child = Command::new(env!("CARGO_BIN_EXE_metatok"))
+            .args(&case.args)
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        // It may have ended before it reads.
+        let _ = child.stdin.take().expect("it is piped").write_all(case.stdin.as_bytes());
+        let output = child.wait_with_output().expect("the program ends");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let stderr = text(&output.stderr);
+        if let Some(expected) = &case.stderr {
+            assert_matches(&without_times(&stderr), expected);
+        }
+        if let Some(expected) = &case.stdout {
+            assert_matches(&text(&output.stdout), expected);
+        }
+        assert_eq!(output.status.code(), Some(case.exit), "{stderr}");
+        for (name, expected) in &case.written {
+            let found = std::fs::read(folder.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_matches(&text(&found), expected);
+        }
+        for name in &case.absent {
+            assert!(!folder.path().join(name).exists(), "{name} is there");
+        }
+        let left = std::fs::read_dir(folder.path()).expect("the folder can be listed").flatten();
+        let partial: Vec<_> =
+            left.map(|entry| entry.file_name()).filter(|name| name.to_string_lossy().contains("partial")).collect();
+        assert!(partial.is_empty(), "{partial:?} are left over");
+    });
+}
+
+/// The summary's seconds and rate differ each time.
+fn without_times(stderr: &str) -> String {
+    let mut text = String::new();
+    for line in stderr.lines() {
+        let line = match line.split_once(" tokens, ") {
+            Some((counts, _)) if line.ends_with("prompts/s)") => format!("{counts} tokens"),
+            _ => line.to_owned(),
+        };
+        text += &line;
+        text += "\n";
+    }
+    text
+}
+
+#[track_caller]
+fn assert_matches(found: &str, expected: &str) {
+    let fits = |found: &str, expected: &str| match expected.strip_suffix('*') {
+        Some(start) => found.starts_with(start),
+        None => found == expected,
+    };
+    let (found_lines, expected_lines): (Vec<_>, Vec<_>) = (found.lines().collect(), expected.lines().collect());
+    let is_equal =
+        found_lines.len() == expected_lines.len() && found_lines.iter().zip(&expected_lines).all(|(a, b)| fits(a, b));
+    assert!(is_equal, "found\n{found}\nexpected\n{expected}");
+}
+
+/// Runs every case of a folder, and names those that fail.
+fn each<C: for<'de> Deserialize<'de>>(folder: &str, run: impl Fn(C)) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(folder);
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(&folder).expect("the folder is there").flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty());
+    let failed: Vec<_> = paths
+        .iter()
+        .filter(|path| {
+            let text = std::fs::read_to_string(path).expect("a case can be read");
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let case: C = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            println!("{name}");
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(case))).is_err()
+        })
+        .collect();
+    assert!(failed.is_empty(), "failed: {failed:#?}");
+}
+
+#[test]
+fn built_in_models_give_the_texts_they_state() {
+    for name in Model::builtin_names() {
+        let model = Model::load(name).unwrap_or_else(|error| panic!("{error}"));
+        let example = model.example.as_ref().unwrap_or_else(|| panic!("{name} has no example"));
+        let real = match name {
+            "demo" | "plain" => Some(PathBuf::from("demo")),
+            "llama-3" => common::real("llama3_1"),
+            "internlm2-chat" => common::real("internlm2"),
+            name => common::real(name),
+        };
+        let Some(real) = real else {
+            println!("skipped: the tokenizer of {name} is not here");
+            continue;
+        };
+        let tokenizer = Arc::new(Tokenizer::load(&real.to_string_lossy()).unwrap_or_else(|error| panic!("{error}")));
+        for (mode, expected) in [(Mode::Generate, &example.generate), (Mode::Score, &example.score)] {
+            let options = BuilderOptions {
+                mode,
+                text: true,
+                special_tokens: Some(SpecialTokens::Never),
+                ..BuilderOptions::default()
+            };
+            let builder =
+                PromptBuilder::new(&model, Arc::clone(&tokenizer), &options).unwrap_or_else(|error| panic!("{error}"));
+            let prompt = builder.build(&example.conversation).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(prompt.text.as_deref(), Some(expected.as_str()), "{name} {mode}");
+            // The control tokens of internlm2 are in no file that the library reads.
+            assert_eq!(prompt.input_ids, tokenizer.encode(expected).expect("it encodes"), "{name} {mode}");
+        }
+    }
+}
