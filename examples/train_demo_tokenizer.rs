@@ -18,11 +18,14 @@ const CONTROL_TOKENS: [&str; 4] = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/demo");
-    let text = std::fs::read_to_string(folder.join("corpus.txt"))?
-        + &said(&std::fs::read_to_string(folder.join("conversations.jsonl"))?)?;
-    let json = train(&text)?;
-    std::fs::write(folder.join("tokenizer.json"), json)?;
+    std::fs::write(folder.join("tokenizer.json"), train(&text(&folder)?)?)?;
     Ok(())
+}
+
+/// All that the demo says.
+pub(crate) fn text(folder: &Path) -> Result<String, Box<dyn Error>> {
+    let conversations = std::fs::read_to_string(folder.join("conversations.jsonl"))?;
+    Ok(std::fs::read_to_string(folder.join("corpus.txt"))? + &said(&conversations)?)
 }
 
 /// What is said in the conversations, control tokens left out: the tokenizer must not learn them as text.
@@ -39,7 +42,8 @@ fn said(conversations: &str) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-fn train(text: &str) -> Result<String, Box<dyn Error>> {
+/// The tokenizer as `tokenizer.json`.
+pub(crate) fn train(text: &str) -> Result<String, Box<dyn Error>> {
     let byte_level = ByteLevel::new(false, false, true);
     let mut trainer = BpeTrainer::builder()
         .show_progress(false)

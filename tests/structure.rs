@@ -80,11 +80,17 @@ fn libraries_stay_where_they_belong() {
     }
 }
 
+#[path = "../examples/train_demo_tokenizer.rs"]
+#[allow(dead_code, reason = "it is a program too")]
+mod train_demo_tokenizer;
+
 #[test]
 fn the_demo_tokenizer_is_what_its_program_trains() {
-    // Only that it could be: training again is the program's business, and takes it a second.
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for file in ["examples/train_demo_tokenizer.rs", "models/demo/corpus.txt", "models/demo/tokenizer.json"] {
-        assert!(manifest.join(file).is_file(), "{file}");
-    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/demo");
+    let trained = train_demo_tokenizer::train(&train_demo_tokenizer::text(&folder).expect("the text is there"));
+    let embedded = std::fs::read_to_string(folder.join("tokenizer.json")).expect("it is there");
+    assert!(
+        trained.expect("it can be trained") == embedded,
+        "run `cargo run --release --example train_demo_tokenizer`"
+    );
 }
