@@ -5,7 +5,7 @@
 //! made afresh for every iteration, outside the time that is taken, and the libraries get their strings
 //! joined, so that their figures hold encoding alone. With a real tokenizer
 //! (`../shared/tokenizers/qwen3`, or `$METATOK_BENCH_TOKENIZER`) where it is, else with the demo's.
-
+#![allow(clippy::print_stdout, reason = "what is measured is said")]
 #![allow(missing_docs, reason = "criterion's macros write undocumented functions")]
 
 use std::hint::black_box;

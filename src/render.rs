@@ -200,15 +200,15 @@ impl<'a> Writer<'a, '_> {
                     let part = Part { section, message: Some(i as u32), ..Part::default() };
                     self.segments.push(Segment { atom: Atom::Text(text), part });
                 }
-                Item::Marker(marker) => match close(marker, &mut open, i).at(format_args!("item {i}"))? {
-                    Some(section @ (Section::Round | Section::Ice)) => {
+                Item::Marker(marker) => {
+                    let closed = close(marker, &mut open, i).at(format_args!("item {i}"))?;
+                    if let Some(section @ (Section::Round | Section::Ice)) = closed {
                         let example = (section == Section::Ice).then_some(examples);
                         flow = self.rounds(&turns, section, example);
                         examples += u32::from(example.is_some());
                         turns.clear();
                     }
-                    _ => {}
-                },
+                }
                 Item::Message(message) => match section {
                     Some(section @ (Section::Begin | Section::End)) => {
                         let (role, spoken) = self.alone(message, i).at(format_args!("item {i}"))?;

@@ -2,6 +2,7 @@
 //!
 //! `prompts/` holds models, conversations and the texts they must give, or the error; the ids must be
 //! those of the text. `cli/` holds command lines with the files they read and what must come of them.
+#![allow(clippy::panic, clippy::print_stdout, reason = "a test says what is wrong and stops")]
 
 mod common;
 

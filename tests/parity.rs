@@ -3,6 +3,7 @@
 //! Reads every `*.jsonl.gz` below `$METATOK_PARITY` (default `../shared/parity`) with the tokenizers
 //! below `$METATOK_TOKENIZERS` (default `../shared/tokenizers`), through the public API only. What a
 //! case may differ in on purpose stands in `parity_exceptions.toml`, as rules on what the case holds.
+#![allow(clippy::panic, clippy::print_stdout, reason = "a test says what is wrong and stops")]
 
 use std::collections::HashMap;
 use std::fs::File;

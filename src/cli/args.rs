@@ -56,7 +56,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_enum, default_value = "data")]
     pub(crate) content: ContentArg,
 
-    /// A token that content must not produce either, such as "<think>". May be repeated.
+    /// A token that content must not produce either, such as `<think>`. May be repeated.
     #[arg(long, value_name = "TOKEN")]
     pub(crate) reserve: Vec<String>,
 

@@ -23,6 +23,8 @@ const BATCH_BYTES: usize = 1 << 16;
 /// How many errors are shown where rows are rejected; the rejects file has them all.
 const SHOWN_ERRORS: u64 = 10;
 
+type InputLines = Lines<Box<dyn BufRead + Send>>;
+
 /// Lines of one input, with what is needed to name them.
 struct Batch {
     input: Arc<str>,
@@ -153,7 +155,7 @@ fn omitted(builder: &PromptBuilder, ids: &[TokenId]) -> String {
 /// Reads the inputs one after the other, batch by batch.
 fn batches(inputs: Vec<setup::Input>, longest: usize) -> impl FnMut() -> Option<Batch> + Send + 'static {
     let mut inputs = inputs.into_iter();
-    let mut current: Option<(Arc<str>, Lines<Box<dyn BufRead + Send>>)> = None;
+    let mut current: Option<(Arc<str>, InputLines)> = None;
     let mut first = 0;
     let mut has_failed = false;
     move || loop {
@@ -187,7 +189,7 @@ fn batches(inputs: Vec<setup::Input>, longest: usize) -> impl FnMut() -> Option<
 }
 
 /// Whether the input ended.
-fn fill(batch: &mut Batch, lines: &mut Lines<Box<dyn BufRead + Send>>) -> bool {
+fn fill(batch: &mut Batch, lines: &mut InputLines) -> bool {
     while batch.bytes.len() < BATCH_BYTES {
         let start = batch.bytes.len();
         match lines.next_into(&mut batch.bytes) {

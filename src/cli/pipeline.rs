@@ -46,9 +46,9 @@ where
             }
         });
     }
-    // A result that never comes means that a worker panicked, which ends the iteration like the
-    // reader's end would: `fuse_on_loss` below tells the two apart.
-    order.into_iter().map(|result| result.recv().expect("a worker hands over every batch it takes"))
+    order
+        .into_iter()
+        .map(|result| result.recv().expect("a worker hands over every batch that it takes, unless it panicked"))
 }
 
 #[cfg(test)]
@@ -64,7 +64,7 @@ mod tests {
                 move || next.next(),
                 || {
                     Box::new(|n: u64| {
-                        if n % 7 == 0 {
+                        if n.is_multiple_of(7) {
                             thread::yield_now();
                         }
                         n * 2

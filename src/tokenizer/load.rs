@@ -123,9 +123,6 @@ fn from_hub(name: &str) -> Result<TokenizerFiles> {
 
 #[cfg(not(feature = "hub"))]
 fn from_hub(name: &str) -> Result<TokenizerFiles> {
-    Err(ErrorKind::Hub(
-        "this metatok is built without the hub; build it with --features hub, or give a directory".into(),
-    )
-    .into())
-    .at(name)
+    let message = "this metatok is built without the hub; build it with --features hub, or give a directory";
+    Err(crate::Error::from(ErrorKind::Hub(message.into())).at(name))
 }

@@ -171,11 +171,10 @@ fn push_added(json: &mut Value, tokens: &[(&str, &[&str])]) {
     let entries = json["model"]["vocab"].as_object().into_iter().flat_map(|vocab| vocab.values());
     let largest = entries.filter_map(Value::as_u64).max().unwrap_or_default() as usize;
     let listed = json["added_tokens"].as_array_mut().expect("it is a list");
-    let mut next =
-        largest.max(listed.iter().filter_map(|token| token["id"].as_u64()).max().unwrap_or_default() as usize) + 1;
-    for (content, flags) in tokens {
-        listed.push(added(next, content, flags));
-        next += 1;
+    let listed_ids = listed.iter().filter_map(|token| token["id"].as_u64());
+    let largest = largest.max(listed_ids.max().unwrap_or_default() as usize);
+    for (id, (content, flags)) in (largest + 1..).zip(tokens) {
+        listed.push(added(id, content, flags));
     }
 }
 
