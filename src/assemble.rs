@@ -291,7 +291,7 @@ impl Assembly<'_> {
                 if this.unreserved.is_some() && this.reserved.any(&self.ids[first..]) {
                     // Not kept: the same text may belong to somebody else the next time.
                     self.check_owners(run, pieces, first)?;
-                } else if let Some((key, Err(place))) = missed {
+                } else if let Some((key, Err(Some(place)))) = missed {
                     cache.put(place, key, opens_prompt, &self.ids[first..]);
                 }
             }

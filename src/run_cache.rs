@@ -2,9 +2,9 @@
 //! in every prompt, and need not be encoded again.
 //!
 //! Text that never comes again must cost next to nothing: a run is kept only when it is seen for the
-//! second time, and looking for it touches two small tables, not the runs. What has proved useful is
-//! not driven out by what merely passes through. A hit compares the whole text: equal hashes are
-//! never enough.
+//! second time, and looking for it touches two small tables, not the runs. While no long run comes
+//! again, only some of them are looked for. What has proved useful is not driven out by what merely
+//! passes through. A hit compares the whole text: equal hashes are never enough.
 
 use std::hash::BuildHasher;
 
@@ -22,6 +22,10 @@ const SAMPLE: usize = 16;
 const SAMPLES: usize = 5;
 /// With more bytes of text and ids than this the cache starts anew.
 const BUDGET: usize = 16 << 20;
+/// A run of so many bytes is long: worth more to keep, and too many not to be found are a waste.
+const LONG: usize = 64;
+/// After so many long runs in a row that were not found, only one in eight is looked for.
+const PATIENCE: u32 = 512;
 /// How many runs that want its place an entry outlives between two hits.
 const LIVES: u8 = 8;
 
@@ -66,6 +70,8 @@ pub(crate) struct RunCache {
     tags: Box<[u16]>,
     entries: Vec<Option<Entry>>,
     bytes: usize,
+    /// How many long runs in a row were not found.
+    missed: u32,
 }
 
 struct Entry {
@@ -88,21 +94,32 @@ impl RunCache {
             tags: vec![0; SLOTS].into(),
             entries: (0..SLOTS).map(|_| None).collect(),
             bytes: 0,
+            missed: 0,
         }
     }
 
-    /// The ids of a run, or where to put them.
-    pub(crate) fn get(&mut self, text: &str, opens_prompt: bool) -> Result<&[TokenId], Place> {
+    /// The ids of a run, or where to put them, or neither where looking for it is not worth while.
+    pub(crate) fn get(&mut self, text: &str, opens_prompt: bool) -> Result<&[TokenId], Option<Place>> {
+        let is_long = text.len() >= LONG;
+        if is_long {
+            self.missed = self.missed.wrapping_add(1);
+            if self.missed > PATIENCE && !is_one_in_eight(self.missed) {
+                return Err(None);
+            }
+        }
         let place = Place::of(text, opens_prompt);
         if self.tags[place.slot()] != place.tag() {
-            return Err(place);
+            return Err(Some(place));
         }
         match &mut self.entries[place.slot()] {
             Some(entry) if entry.opens_prompt == opens_prompt && *entry.text == *text => {
                 entry.lives = LIVES;
+                if is_long {
+                    self.missed = 0;
+                }
                 Ok(&entry.ids)
             }
-            _ => Err(place),
+            _ => Err(Some(place)),
         }
     }
 
@@ -132,6 +149,11 @@ impl RunCache {
     }
 }
 
+/// Picks numbers in no step with any period, or prompts with eight long runs would see one looked for.
+fn is_one_in_eight(number: u32) -> bool {
+    number.wrapping_mul(0x9E37_79B1) >> 29 == 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,7 +163,7 @@ mod tests {
     }
 
     fn put(cache: &mut RunCache, text: &str, opens_prompt: bool, ids: &[TokenId]) {
-        if let Err(place) = cache.get(text, opens_prompt) {
+        if let Err(Some(place)) = cache.get(text, opens_prompt) {
             cache.put(place, text, opens_prompt, ids);
         }
     }
@@ -171,6 +193,21 @@ mod tests {
                 assert_eq!(get(&mut cache, "again", false), Some(vec![1]), "after {i}");
             }
         }
+    }
+
+    #[test]
+    fn long_runs_are_found_again_after_a_long_time_without_any() {
+        let mut cache = RunCache::new();
+        for i in 0..10_000 {
+            put(&mut cache, &format!("{i:>100}"), false, &[i]);
+        }
+        let run = "x".repeat(100);
+        let times = (0..).take_while(|_| {
+            put(&mut cache, &run, false, &[7]);
+            get(&mut cache, &run, false).is_none()
+        });
+        assert!(times.count() < 100);
+        assert_eq!(get(&mut cache, &run, false), Some(vec![7]));
     }
 
     #[test]
