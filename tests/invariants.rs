@@ -150,7 +150,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => prop::sample::select(HARD).prop_map(str::to_owned),
         1 => "[a-zA-Zà-ÿА-я0-9 .,\n]{0,12}",
-        1 => "[\u{4e00}-\u{4eff}\u{3040}-\u{30ff}\u{0600}-\u{064a}\u{1f600}-\u{1f64f}]{0,4}",
+        1 => "[\u{4e00}-\u{4eff}\u{3040}-\u{30ff}\u{0620}-\u{064a}\u{1f600}-\u{1f64f}]{0,4}",
     ]
 }
 

@@ -160,6 +160,10 @@ fn synthetic() -> Vec<TokenizerFiles> {
     gap["model"]["vocab"].as_object_mut().and_then(|vocab| vocab.remove("<0xA9>")).expect("it is there");
     all.push(files("byte fallback without <0xA9>", &gap));
 
+    for (name, model) in [("Unigram", train_unigram()), ("WordPiece", train_word_piece())] {
+        all.push(files(name, &model));
+    }
+
     let mut space = demo;
     space["pre_tokenizer"] =
         json!({ "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true });
@@ -178,11 +182,58 @@ fn push_added(json: &mut Value, tokens: &[(&str, &[&str])]) {
     }
 }
 
+/// The demo's text in Latin letters, so that other characters are unknown or fall back to bytes.
+fn latin_lines() -> impl Iterator<Item = String> + Send {
+    let corpus = include_str!("../../models/demo/corpus.txt");
+    corpus.lines().filter(|line| line.chars().all(|c| c < '\u{e0}')).map(str::to_owned)
+}
+
+fn train_unigram() -> Value {
+    use classic::models::unigram::{Unigram, UnigramTrainer};
+    use classic::pre_tokenizers::metaspace::{Metaspace, PrependScheme};
+    let trainer = UnigramTrainer::builder()
+        .show_progress(false)
+        .vocab_size(500)
+        .unk_token(Some("<unk>".into()))
+        .special_tokens(["<unk>", "<s>", "</s>"].map(|token| classic::AddedToken::from(token, true)).into())
+        .build()
+        .expect("the trainer is complete");
+    let mut tokenizer = classic::Tokenizer::new(classic::ModelWrapper::Unigram(Unigram::default()));
+    tokenizer.with_pre_tokenizer(Some(Metaspace::new('▁', PrependScheme::First, true)));
+    tokenizer
+        .train(&mut classic::models::TrainerWrapper::UnigramTrainer(trainer), latin_lines())
+        .expect("training works");
+    serde_json::from_str(&tokenizer.to_string(false).expect("it is JSON")).expect("it is JSON")
+}
+
+/// Like BERT: lower case, accents stripped, and words that have no pieces are unknown.
+fn train_word_piece() -> Value {
+    use classic::models::wordpiece::{WordPiece, WordPieceTrainer};
+    let trainer = WordPieceTrainer::builder()
+        .show_progress(false)
+        .vocab_size(600)
+        .special_tokens(
+            ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"].map(|token| classic::AddedToken::from(token, true)).into(),
+        )
+        .build();
+    let model = WordPiece::builder().unk_token("[UNK]".into()).build().expect("the model is complete");
+    let mut tokenizer = classic::Tokenizer::new(classic::ModelWrapper::WordPiece(model));
+    tokenizer.with_normalizer(Some(classic::normalizers::BertNormalizer::default())).expect("it normalizes");
+    tokenizer.with_pre_tokenizer(Some(classic::pre_tokenizers::bert::BertPreTokenizer));
+    tokenizer
+        .train(&mut classic::models::TrainerWrapper::WordPieceTrainer(trainer), latin_lines())
+        .expect("training works");
+    let mut json: Value = serde_json::from_str(&tokenizer.to_string(false).expect("it is JSON")).expect("it is JSON");
+    // The trainer forgets it.
+    json["model"]["unk_token"] = "[UNK]".into();
+    json["added_tokens"][4]["lstrip"] = true.into();
+    json
+}
+
 /// A SentencePiece-like BPE with byte fallback, trained on the demo's text.
 static SENTENCE_PIECES: LazyLock<Value> = LazyLock::new(|| {
     use classic::models::bpe::{BPE, BpeTrainer};
     use classic::pre_tokenizers::metaspace::{Metaspace, PrependScheme};
-    let corpus = include_str!("../../models/demo/corpus.txt");
     let mut trainer = BpeTrainer::builder().show_progress(false).vocab_size(900).min_frequency(2).build();
     let mut tokenizer = classic::TokenizerBuilder::<
         _,
@@ -195,9 +246,7 @@ static SENTENCE_PIECES: LazyLock<Value> = LazyLock::new(|| {
     .with_pre_tokenizer(Some(Metaspace::new('▁', PrependScheme::Always, true)))
     .build()
     .expect("the parts fit");
-    // Without the characters beyond Latin, so that they fall back to bytes.
-    let lines = corpus.lines().filter(|line| line.chars().all(|c| c < '\u{e0}')).map(str::to_owned);
-    tokenizer.train(&mut trainer, lines).expect("training works");
+    tokenizer.train(&mut trainer, latin_lines()).expect("training works");
     let trained: Value = serde_json::from_str(&tokenizer.to_string(false).expect("it is JSON")).expect("it is JSON");
     let shift = |id: u64| id + 259;
     let mut vocab = serde_json::Map::new();
