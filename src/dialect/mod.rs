@@ -25,7 +25,8 @@ pub struct Model {
     /// The file, or the built-in model's name.
     #[serde(skip)]
     pub name: String,
-    /// The tokenizer as [`Tokenizer::load`] finds it; a path is relative to the model file.
+    /// The tokenizer as [`Tokenizer::load`] finds it; a path is relative to the model file, and `demo` is
+    /// always the embedded one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<String>,
     /// Whether what the tokenizer adds by itself is added; `auto` if nothing is said.
@@ -115,7 +116,9 @@ impl Model {
         let syntax = match Path::new(name).extension().and_then(|extension| extension.to_str()) {
             Some("toml") => Syntax::Toml,
             Some("json") => Syntax::Json,
-            _ if text.trim_start().starts_with(['{', '[']) && !text.trim_start().starts_with("[meta") => Syntax::Json,
+            _ if text.trim_start().starts_with('{') || serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() => {
+                Syntax::Json
+            }
             _ => Syntax::Toml,
         };
         let model = DIALECTS.iter().find_map(|read| read(text, syntax)).expect("the last dialect reads everything");
@@ -132,6 +135,10 @@ impl Model {
         let tokenizer = self.tokenizer.as_deref().ok_or_else(|| {
             ErrorKind::Usage("the model names no tokenizer; write tokenizer = \"org/name\" into it, or give one with --tokenizer".into())
         }).at(&self.name)?;
+        // Whatever folder of that name there is.
+        if tokenizer == "demo" {
+            return Tokenizer::demo();
+        }
         let beside: Option<PathBuf> =
             Path::new(&self.name).parent().map(|parent| parent.join(tokenizer)).filter(|path| path.exists());
         match beside.as_ref().and_then(|path| path.to_str()) {

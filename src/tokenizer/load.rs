@@ -36,15 +36,12 @@ fn demo_files() -> TokenizerFiles {
     }
 }
 
-/// Reads the files of a directory.
-pub(crate) fn read_directory(directory: &Path) -> Result<TokenizerFiles> {
-    let name = directory.display().to_string();
-    let read = |file: &str| match std::fs::read(directory.join(file)) {
+fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
+    match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).at(file),
-    };
-    TokenizerFiles::collect(&name, read).at(&name)
+        Err(error) => Err(error).at(path.display()),
+    }
 }
 
 impl Tokenizer {
@@ -76,18 +73,12 @@ impl Tokenizer {
     pub fn files(name: &str) -> Result<TokenizerFiles> {
         let path = Path::new(name);
         if path.is_dir() {
-            return read_directory(path);
+            return TokenizerFiles::collect(name, |file| read_if_there(&path.join(file))).at(name);
         }
         if path.is_file() {
-            let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let beside = |file: &str| match std::fs::read(directory.join(file)) {
-                Ok(bytes) => Ok(Some(bytes)),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-                Err(error) => Err(error).at(file),
-            };
             return TokenizerFiles::collect(name, |file| match file {
-                "tokenizer.json" => std::fs::read(path).map(Some).at(name),
-                _ => beside(file),
+                "tokenizer.json" => read_if_there(path),
+                _ => read_if_there(&path.with_file_name(file)),
             });
         }
         if name == "demo" {
