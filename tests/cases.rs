@@ -181,8 +181,8 @@ fn without_times(stderr: &str) -> String {
     let mut text = String::new();
     for line in stderr.lines() {
         let line = match line.split_once(" tokens, ") {
-            Some((counts, _)) if line.ends_with("prompts/s)") => format!("{counts} tokens"),
-            _ => line.to_owned(),
+            Some((counts, _)) => format!("{counts} tokens"),
+            None => line.to_owned(),
         };
         text += &line;
         text += "\n";

@@ -105,7 +105,9 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
                 None => {
                     progress.finish_and_clear();
                     eprintln!("metatok: {}", rejected.error);
-                    eprintln!("metatok: stopped after {prompts} prompts; --on-error reject goes on without such rows");
+                    eprintln!(
+                        "metatok: stopped there, after {prompts} good ones; --on-error reject goes on without such rows"
+                    );
                     return Ok(ExitCode::from(REJECTED));
                 }
             }
@@ -121,11 +123,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     }
     output.finish()?;
     if !args.quiet {
-        let seconds = started.elapsed().as_secs_f64();
-        eprintln!(
-            "metatok: {prompts} prompts, {tokens} tokens, {seconds:.2} s ({} prompts/s)",
-            per_second(prompts, seconds)
-        );
+        eprintln!("metatok: {}", summary(prompts, tokens, started.elapsed().as_secs_f64()));
     }
     match rejects.filter(|rejects| rejects.count > 0) {
         None => Ok(ExitCode::SUCCESS),
@@ -136,8 +134,13 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     }
 }
 
-fn per_second(count: u64, seconds: f64) -> u64 {
-    (count as f64 / seconds.max(1e-9)) as u64
+/// A rate is worth saying only of so many prompts that loading the tokenizer does not decide it.
+fn summary(prompts: u64, tokens: u64, seconds: f64) -> String {
+    let rate = match prompts {
+        10_000.. => format!(" ({:.0} prompts/s)", prompts as f64 / seconds),
+        _ => String::new(),
+    };
+    format!("{prompts} {}, {tokens} tokens, {seconds:.2} s{rate}", if prompts == 1 { "prompt" } else { "prompts" })
 }
 
 /// Says which special tokens the prompts have already.
@@ -294,7 +297,8 @@ impl Rejects {
             0 => String::new(),
             more => format!(" ({more} of them not shown)"),
         };
-        eprintln!("metatok: {} rows rejected{more}, see {}", self.count, self.path.display());
+        let rows = if self.count == 1 { "row" } else { "rows" };
+        eprintln!("metatok: {} {rows} rejected{more}, see {}", self.count, self.path.display());
         self.output.map_or(Ok(()), Output::finish)
     }
 }
