@@ -1,6 +1,7 @@
 //! Tokenizers: Hugging Face's files in, ids out, the same from either of two libraries.
 
 mod added;
+mod align;
 mod classic;
 mod composed;
 mod definition;
@@ -21,6 +22,7 @@ use crate::error::{At, Error, ErrorKind, Result};
 pub use added::AddedToken;
 pub(crate) use added::Finder;
 use added::Form;
+use align::align;
 use classic::Classic;
 use definition::Definition;
 pub use definition::{SpecialTokenIds, TokenizerFiles};
@@ -403,22 +405,4 @@ impl Tokenizer {
         let reference = classic.encode_run_with_offsets(self.reader(finder), run)?;
         Ok(align(ids, &reference, run.text.len()))
     }
-}
-
-/// Gives the offsets of `reference` to equal ids from both ends. What differs in between (code points
-/// newer than one library's Unicode tables) shares the bytes in between.
-fn align(ids: &[TokenId], reference: &[(TokenId, Range<usize>)], len: usize) -> Vec<Range<usize>> {
-    let same = |(id, token): &(&TokenId, &(TokenId, Range<usize>))| **id == token.0;
-    let head = ids.iter().zip(reference).take_while(same).count();
-    let (ids_rest, reference_rest) = (&ids[head..], &reference[head..]);
-    let tail = ids_rest.iter().rev().zip(reference_rest.iter().rev()).take_while(same).count();
-    let start = reference[..head].last().map_or(0, |(_, bytes)| bytes.end);
-    let end = reference_rest[reference_rest.len() - tail..].first().map_or(len, |(_, bytes)| bytes.start);
-    let middle = std::iter::repeat_n(start..end.max(start), ids_rest.len() - tail);
-    let offsets =
-        |tokens: &[(TokenId, Range<usize>)]| tokens.iter().map(|(_, bytes)| bytes.clone()).collect::<Vec<_>>();
-    let mut all = offsets(&reference[..head]);
-    all.extend(middle);
-    all.extend(offsets(&reference_rest[reference_rest.len() - tail..]));
-    all
 }

@@ -3,13 +3,17 @@
 //! Adjacent text, whoever wrote it, is encoded as one run; runs are cut only at tokens. So the ids
 //! equal those of the whole prompt as one string, and yet no content can write a reserved token.
 
+mod reserved;
+mod seams;
+
 use std::ops::Range;
 
 use crate::compile::Atom;
 use crate::error::{ErrorKind, Result};
 use crate::render::{Element, Part, Segment};
 use crate::run_cache::RunCache;
-use crate::tokenizer::{Cut, Finder, Neighbour, Run, Scratch, SpecialTokens, TokenId, Tokenizer, strip};
+use crate::tokenizer::{Finder, Neighbour, Run, Scratch, SpecialTokens, TokenId, Tokenizer, strip};
+pub(crate) use reserved::Reserved;
 
 /// Whether content is data, or may write control tokens like the template.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -84,36 +88,6 @@ impl TokenizedPrompt {
     }
 }
 
-/// The ids that only the template may give.
-pub(crate) struct Reserved {
-    ids: Vec<TokenId>,
-}
-
-impl Reserved {
-    pub(crate) fn new(ids: impl IntoIterator<Item = TokenId>) -> Self {
-        let mut ids: Vec<TokenId> = ids.into_iter().collect();
-        ids.sort_unstable();
-        ids.dedup();
-        Self { ids }
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = TokenId> + '_ {
-        self.ids.iter().copied()
-    }
-
-    pub(crate) fn contains(&self, id: TokenId) -> bool {
-        self.ids.binary_search(&id).is_ok()
-    }
-
-    /// Whether any of these ids is reserved. Reserved ids mostly stand close together, far from all
-    /// others, so one comparison per id, which the compiler vectorizes, answers nearly always.
-    fn any(&self, ids: &[TokenId]) -> bool {
-        let (Some(&low), Some(&high)) = (self.ids.first(), self.ids.last()) else { return false };
-        let near = ids.iter().fold(false, |near, id| near | (id.wrapping_sub(low) <= high - low));
-        near && ids.iter().any(|id| self.contains(*id))
-    }
-}
-
 /// Makes prompts of segments, for one tokenizer and one set of reserved tokens.
 pub(crate) struct Assembler {
     pub(crate) tokenizer: std::sync::Arc<Tokenizer>,
@@ -161,7 +135,7 @@ impl Assembler {
         ids.reserve(scratch.capacity);
         let mut assembly = Assembly { this: self, ids, spans: detail.spans.then(Vec::new), before: Neighbour::Edge };
         if self.has_open_seams && self.unreserved.is_some() {
-            assembly.segments(&self.close_seams(segments)?, scratch)?;
+            assembly.segments(&seams::close(segments, &self.tokenizer)?, scratch)?;
         } else {
             assembly.segments(segments, scratch)?;
         }
@@ -204,43 +178,6 @@ impl Assembler {
             }
         }
         Ok(reachable)
-    }
-
-    /// Cuts the texts of the template again where they stand side by side, because together they may
-    /// spell a control token that neither holds alone. Content beside them has no part in it.
-    fn close_seams<'a>(&self, segments: &[Segment<'a>]) -> Result<Vec<Segment<'a>>> {
-        let mut closed = Vec::with_capacity(segments.len());
-        let is_template_text = |segment: &Segment| matches!(segment.atom, Atom::Text(_)) && !segment.part.is_content();
-        for group in segments.chunk_by(|a, b| is_template_text(a) && is_template_text(b)) {
-            let texts: Vec<(&'a str, Part)> = texts(group).collect();
-            let joined: String = texts.iter().map(|(text, _)| *text).collect();
-            let cuts = if texts.len() > 1 { self.tokenizer.cut(&joined)? } else { Vec::new() };
-            if cuts.iter().all(|cut| cut.token.is_none()) {
-                closed.extend_from_slice(group);
-                continue;
-            }
-            for Cut { token, bytes } in cuts {
-                let mut start = 0;
-                for &(text, part) in &texts {
-                    let piece =
-                        bytes.start.clamp(start, start + text.len())..bytes.end.clamp(start, start + text.len());
-                    match token {
-                        Some(id) if bytes.end == piece.end && !piece.is_empty() => {
-                            closed.push(Segment { atom: Atom::Token(id), part })
-                        }
-                        None if !piece.is_empty() => {
-                            closed.push(Segment {
-                                atom: Atom::Text(&text[piece.start - start..piece.end - start]),
-                                part,
-                            });
-                        }
-                        _ => {}
-                    }
-                    start += text.len();
-                }
-            }
-        }
-        Ok(closed)
     }
 }
 
