@@ -365,6 +365,19 @@ fn both_libraries_give_the_same_ids() {
 }
 
 #[test]
+fn both_libraries_decode_alike() {
+    law(Content::Attacking, |subject, trial| {
+        let prompt = built(trial.build(subject, &subject.fast, ContentTrust::Trusted, false))?;
+        for skip in [false, true] {
+            let decode =
+                |tokenizer: &Tokenizer| tokenizer.decode(&prompt.input_ids, skip).map_err(|error| error.to_string());
+            prop_assert_eq!(decode(&subject.fast), decode(&subject.classic));
+        }
+        Ok(())
+    });
+}
+
+#[test]
 fn no_content_gives_a_reserved_token() {
     law(Content::Attacking, |subject, trial| {
         let options = BuilderOptions {

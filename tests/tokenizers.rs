@@ -160,6 +160,7 @@ fn which_library_loads_what() {
         ("byte fallback without <0x09>", "fast"),
         ("byte fallback without <0xA9>", "classic"),
         ("a prefix space by bytes", "classic"),
+        ("a pattern of its own", "classic"),
     ] {
         let (found, reason) = common::subject(name).fast.backend();
         assert_eq!(found, library, "{name}");

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     println!("{} prompts, {bytes} bytes, tokenizer library: {}", texts.len(), builder.tokenizer().backend().0);
     println!("ids equal to the joined string's: {equal} of {}", texts.len());
     if protected > 0 {
-        println!("({protected} more differ because their content holds control tokens, which are text here)");
+        println!("(not equal on purpose: {protected}, whose content holds control tokens, which are text here)");
     }
     if equal + protected < texts.len() {
         return Err(ErrorKind::Encode(format!(

@@ -65,6 +65,12 @@ impl Backend for Classic {
         }
     }
 
+    fn decode_ids(&self, ids: &[TokenId]) -> Option<Result<String>> {
+        // This decoder takes each character for a byte, also those of added tokens, which are none.
+        let is_byte_level = matches!(self.tokenizer.get_decoder(), Some(tokenizers::DecoderWrapper::ByteLevel(_)));
+        is_byte_level.then(|| self.decode(ids.iter().filter_map(|id| self.id_to_token(*id)).collect()))
+    }
+
     fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)> {
         let Some(post_processor) = self.tokenizer.get_post_processor() else {
             return Ok(Default::default());

@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde_json::Value;
 use tokenizers::decoders::Decoder as _;
 use tokenizers::pipeline::{
-    Model as _, Normalizer as _, PipelineModel, PipelineModelScratch, PipelineNormalizer, PipelineToken,
+    EncodeOptions, Model as _, Normalizer as _, PipelineModel, PipelineModelScratch, PipelineNormalizer, PipelineToken,
     PipelineTokenizer, PreTokenizer as _, PreTokenizerScratch, Span, normalize_all,
 };
 
@@ -35,6 +35,10 @@ impl Fast {
         let text = json.to_string();
         drop(json);
         let tokenizer = tokenizers::from_json(&text).map_err(|error| unsupported(error.to_string()))?;
+        // A pattern that the library does not know shows only when text is split by it.
+        tokenizer
+            .encode_into("A b, 12 é\n法", &EncodeOptions::no_specials(), &mut Vec::new())
+            .map_err(|error| unsupported(error.to_string()))?;
         let normalizers = tokenizer.get_normalizers();
         let declared = match normalizers.last() {
             Some(PipelineNormalizer::Metaspace(_)) => normalizers.len() - 1,

@@ -70,7 +70,7 @@ pub(crate) trait Backend: Send + Sync {
     fn id_to_token(&self, id: TokenId) -> Option<String>;
     /// Text from tokens in the spelling of the vocabulary.
     fn decode(&self, tokens: Vec<String>) -> Result<String>;
-    /// Text from the model's own ids, where the library has a shorter way than [`Self::decode`].
+    /// Text from the model's own ids, where these stand for bytes and so must not mix with added tokens.
     fn decode_ids(&self, _ids: &[TokenId]) -> Option<Result<String>> {
         None
     }

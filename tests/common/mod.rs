@@ -164,6 +164,13 @@ fn synthetic() -> Vec<TokenizerFiles> {
         all.push(files(name, &model));
     }
 
+    let mut pattern = demo.clone();
+    pattern["pre_tokenizer"] = json!({ "type": "Sequence", "pretokenizers": [
+        { "type": "Split", "pattern": { "Regex": "[a-z]+(?=[^a-z]|$)|\\s+|." }, "behavior": "Isolated", "invert": false },
+        { "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false },
+    ]});
+    all.push(files("a pattern of its own", &pattern));
+
     let mut space = demo;
     space["pre_tokenizer"] =
         json!({ "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true });
