@@ -11,17 +11,18 @@
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use metatok::{
     BuilderOptions, CompiledTemplate, Conversation, Item, Marker, Message, Model, PromptBuilder, Section,
     SpecialTokens, TokenizedPrompt, Tokenizer, TokenizerFiles,
 };
 use tokenizers::pipeline::{EncodeOptions, PipelineToken, PipelineTokenizer};
 
-/// How many prompts an iteration makes.
-const PROMPTS: usize = 500;
+/// How many prompts a thread makes in an iteration: few enough to be in its caches, as what was just read is.
+const PROMPTS: usize = 100;
 /// The words of a question and of an answer.
 const QUESTION: usize = 46;
 const ANSWER: usize = 60;
@@ -48,9 +49,9 @@ struct Words {
 }
 
 impl Words {
-    fn new() -> Self {
+    fn new(seed: u64) -> Self {
         let corpus = include_str!("../models/demo/corpus.txt").lines().filter(|line| line.is_ascii());
-        Self { words: corpus.flat_map(str::split_whitespace).collect(), state: 42 }
+        Self { words: corpus.flat_map(str::split_whitespace).collect(), state: seed }
     }
 
     fn next(&mut self) -> u64 {
@@ -73,8 +74,8 @@ fn marker(section: Section, opens: bool) -> Item {
 /// Makes one conversation after the other, no two alike.
 type Workload = Box<dyn FnMut() -> Conversation>;
 
-fn five_shot() -> Workload {
-    let mut words = Words::new();
+fn five_shot(seed: u64) -> Workload {
+    let mut words = Words::new(seed);
     let examples: Vec<(String, String)> = (0..5).map(|_| (words.say(QUESTION), words.say(ANSWER))).collect();
     Box::new(move || {
         let mut items = Vec::new();
@@ -92,8 +93,8 @@ fn five_shot() -> Workload {
     })
 }
 
-fn multi_turn() -> Workload {
-    let mut words = Words::new();
+fn multi_turn(seed: u64) -> Workload {
+    let mut words = Words::new(seed);
     Box::new(move || {
         let mut items = vec![marker(Section::Round, true)];
         for _ in 0..5 {
@@ -110,17 +111,30 @@ fn builder(tokenizer: Arc<Tokenizer>, text: bool) -> PromptBuilder {
     PromptBuilder::new(&model(), tokenizer, &options).expect("the template fits")
 }
 
-/// Runs a step over all items, on one thread or on all.
-fn each<T: Sync, S: FnMut(&T)>(items: &[T], threads: usize, step: impl Fn() -> S + Sync) {
-    if threads == 1 {
-        return items.iter().for_each(step());
-    }
+/// The time that so many batches take on every thread, each making its own; making them is not counted.
+fn time<T, S: FnMut(&T)>(
+    batches: u64,
+    threads: u64,
+    batch: impl Fn(&mut Workload) -> Vec<T> + Sync,
+    workload: fn(u64) -> Workload,
+    step: impl Fn() -> S + Sync,
+) -> Duration {
+    let one = || {
+        // Never twice the same, or the cache of runs would know what is said to be new.
+        static SEED: AtomicU64 = AtomicU64::new(1);
+        let (mut workload, mut step) = (workload(SEED.fetch_add(1, Ordering::Relaxed)), step());
+        let timed = |_| {
+            let batch = batch(&mut workload);
+            let started = Instant::now();
+            batch.iter().for_each(&mut step);
+            started.elapsed()
+        };
+        (0..batches).map(timed).sum()
+    };
     std::thread::scope(|scope| {
-        for chunk in items.chunks(items.len().div_ceil(threads)) {
-            let step = &step;
-            scope.spawn(move || chunk.iter().for_each(step()));
-        }
-    });
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("measuring does not panic")).max().unwrap_or_default()
+    })
 }
 
 fn build(criterion: &mut Criterion) {
@@ -128,19 +142,22 @@ fn build(criterion: &mut Criterion) {
     let tokenizer = Arc::new(Tokenizer::new(&files).expect("the tokenizer loads"));
     let fast = fast(&files);
     let classic = tokenizers_classic::Tokenizer::from_bytes(&files.tokenizer_json).expect("the library loads it");
-    let all = std::thread::available_parallelism().map_or(1, usize::from);
-    for (name, mut workload) in [("5-shot", five_shot()), ("multi-turn", multi_turn())] {
+    let all = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    for (name, workload) in [("5-shot", five_shot as fn(u64) -> Workload), ("multi-turn", multi_turn)] {
         let metatok = builder(Arc::clone(&tokenizer), false);
         let joiner = builder(Arc::clone(&tokenizer), true);
-        let mut conversations = || -> Vec<Conversation> { (0..PROMPTS).map(|_| workload()).collect() };
+        let conversations =
+            |workload: &mut Workload| -> Vec<Conversation> { (0..PROMPTS).map(|_| workload()).collect() };
         let join = |conversation: &Conversation| {
             joiner.build(conversation).expect("it builds").text.expect("it was asked for")
         };
-        check(name, &metatok, &fast, &conversations(), join);
+        let texts = |workload: &mut Workload| -> Vec<String> { conversations(workload).iter().map(join).collect() };
+        check(name, &metatok, &fast, &conversations(&mut workload(0)), join);
 
         let mut group = criterion.benchmark_group(name);
-        group.throughput(Throughput::Elements(PROMPTS as u64)).warm_up_time(Duration::from_secs(1)).sample_size(30);
+        group.warm_up_time(Duration::from_secs(1)).sample_size(30);
         for threads in if all > 1 { vec![1, all] } else { vec![1] } {
+            group.throughput(Throughput::Elements(threads * PROMPTS as u64));
             group.bench_function(format!("metatok, threads: {threads}"), |bench| {
                 let step = || {
                     let (mut session, mut prompt) = (metatok.session(), TokenizedPrompt::default());
@@ -149,7 +166,7 @@ fn build(criterion: &mut Criterion) {
                         black_box(&prompt);
                     }
                 };
-                bench.iter_batched_ref(&mut conversations, |batch| each(batch, threads, step), BatchSize::PerIteration);
+                bench.iter_custom(|batches| time(batches, threads, conversations, workload, step));
             });
             group.bench_function(format!("fast encode_into of the joined string, threads: {threads}"), |bench| {
                 let step = || {
@@ -161,14 +178,13 @@ fn build(criterion: &mut Criterion) {
                         black_box(&ids);
                     }
                 };
-                let mut texts = || -> Vec<String> { conversations().iter().map(join).collect() };
-                bench.iter_batched_ref(&mut texts, |batch| each(batch, threads, step), BatchSize::PerIteration);
+                bench.iter_custom(|batches| time(batches, threads, texts, workload, step));
             });
         }
-        group.sample_size(10).bench_function("classic encode of the joined string, threads: 1", |bench| {
-            let mut texts = || -> Vec<String> { conversations().iter().map(join).collect() };
+        group.throughput(Throughput::Elements(PROMPTS as u64)).sample_size(10);
+        group.bench_function("classic encode of the joined string, threads: 1", |bench| {
             let step = || |text: &String| drop(black_box(classic.encode_fast(text.as_str(), false)));
-            bench.iter_batched_ref(&mut texts, |batch| each(batch, 1, step), BatchSize::PerIteration);
+            bench.iter_custom(|batches| time(batches, 1, texts, workload, step));
         });
         group.finish();
     }

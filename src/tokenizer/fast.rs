@@ -32,6 +32,7 @@ impl Fast {
         fill_byte_fallback(&mut json);
         let unsupported = |error: String| ErrorKind::UnsupportedTokenizer(error);
         tokenizers::canonicalize_value(&mut json).map_err(|error| unsupported(error.to_string()))?;
+        unwrap_sequence_of_one(&mut json["pre_tokenizer"]);
         let text = json.to_string();
         drop(json);
         let tokenizer = tokenizers::from_json(&text).map_err(|error| unsupported(error.to_string()))?;
@@ -46,6 +47,14 @@ impl Fast {
         };
         let only_composes = matches!(&normalizers[..declared], [PipelineNormalizer::NFC(_)]);
         Ok(Self { tokenizer, declared, only_composes })
+    }
+}
+
+/// A sequence of one is that one, and spares the library a pass over what was split.
+fn unwrap_sequence_of_one(pre_tokenizer: &mut Value) {
+    let members = pre_tokenizer.get_mut("pretokenizers").and_then(Value::as_array_mut);
+    if let Some([_]) = members.as_deref().map(Vec::as_slice) {
+        *pre_tokenizer = pre_tokenizer["pretokenizers"][0].take();
     }
 }
 
