@@ -233,13 +233,13 @@ impl Trial {
         Conversation::List([marker(true)].into_iter().chain(messages).chain([marker(false)]).collect())
     }
 
-    fn build(
+    fn builder(
         &self,
         subject: &Subject,
         tokenizer: &Arc<Tokenizer>,
         content: ContentTrust,
         spans: bool,
-    ) -> metatok::Result<TokenizedPrompt> {
+    ) -> metatok::Result<PromptBuilder> {
         let options = BuilderOptions {
             mode: self.mode,
             content,
@@ -247,7 +247,17 @@ impl Trial {
             spans,
             ..BuilderOptions::default()
         };
-        PromptBuilder::new(&self.model(subject), Arc::clone(tokenizer), &options)?.build(&self.conversation(subject))
+        PromptBuilder::new(&self.model(subject), Arc::clone(tokenizer), &options)
+    }
+
+    fn build(
+        &self,
+        subject: &Subject,
+        tokenizer: &Arc<Tokenizer>,
+        content: ContentTrust,
+        spans: bool,
+    ) -> metatok::Result<TokenizedPrompt> {
+        self.builder(subject, tokenizer, content, spans)?.build(&self.conversation(subject))
     }
 
     /// The prompt as one string, with a stand-in for the token that no text could give. Written anew
@@ -421,12 +431,8 @@ fn spans_cover_the_ids_and_do_not_change_them() {
 fn a_session_builds_what_a_new_builder_builds() {
     // The cache of runs must not show: the same conversation, three times with the same buffers.
     law(Content::Attacking, |subject, trial| {
-        let options = BuilderOptions {
-            mode: trial.mode,
-            special_tokens: Some(SpecialTokens::Never),
-            ..BuilderOptions::default()
-        };
-        let builder = PromptBuilder::new(&trial.model(subject), Arc::clone(&subject.fast), &options)
+        let builder = trial
+            .builder(subject, &subject.fast, ContentTrust::Data, false)
             .map_err(|error| TestCaseError::fail(error.to_string()))?;
         let conversation = trial.conversation(subject);
         let mut session = builder.session();

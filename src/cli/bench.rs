@@ -1,6 +1,7 @@
 //! `metatok bench`: the user's own model and data, beside joining strings and encoding them.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::builder::PromptBuilder;
@@ -28,10 +29,11 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         text: true,
         ..setup::options(&args.model)
     };
-    let reference = setup::builder(&args.model, &trusted)?;
+    let (model, tokenizer) = setup::load(&args.model)?;
+    let reference = PromptBuilder::new(&model, Arc::clone(&tokenizer), &trusted)?;
     let options =
         crate::builder::BuilderOptions { special_tokens: trusted.special_tokens, ..setup::options(&args.model) };
-    let builder = setup::builder(&args.model, &options)?;
+    let builder = PromptBuilder::new(&model, tokenizer, &options)?;
 
     let texts = joined(&reference, &conversations)?;
     let bytes: u64 = texts.iter().map(|text| text.len() as u64).sum();

@@ -57,7 +57,8 @@ struct Rejected {
 pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let started = Instant::now();
     let options = crate::builder::BuilderOptions { spans: args.spans, text: args.text, ..setup::options(&args.model) };
-    let builder = setup::builder(&args.model, &options)?;
+    let (model, tokenizer) = setup::load(&args.model)?;
+    let builder = Arc::new(PromptBuilder::new(&model, tokenizer, &options)?);
     if !args.quiet {
         for warning in builder.warnings() {
             eprintln!("metatok: warning: {warning}");
@@ -78,7 +79,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let shared = Arc::clone(&builder);
     let results = pipeline::ordered(setup::threads(&args.model), batches(inputs, longest), move || {
         let (builder, sink) = (Arc::clone(&shared), Arc::clone(&sink));
-        Box::new(move |batch| build(&batch, &mut builder.session(), &*sink, longest, stop_at_error))
+        Box::new(move |batch| build(batch, &mut builder.session(), &*sink, longest, stop_at_error))
     });
 
     let (mut prompts, mut tokens, mut said_omitted) = (0, 0, false);
@@ -207,7 +208,7 @@ fn fill(batch: &mut Batch, lines: &mut InputLines) -> bool {
     false
 }
 
-fn build(batch: &Batch, session: &mut Session<'_>, sink: &dyn Sink, longest: usize, stop_at_error: bool) -> Built {
+fn build(batch: Batch, session: &mut Session<'_>, sink: &dyn Sink, longest: usize, stop_at_error: bool) -> Built {
     let mut built = Built { bytes: batch.bytes.len() as u64, ..Built::default() };
     let mut number = itoa::Buffer::new();
     for (i, (line, range)) in batch.lines.iter().enumerate() {
@@ -226,7 +227,7 @@ fn build(batch: &Batch, session: &mut Session<'_>, sink: &dyn Sink, longest: usi
                 }
             }
             Err(error) => {
-                let json = reject(batch, line, bytes, &error);
+                let json = reject(&batch, line, bytes, &error);
                 built
                     .rejected
                     .push(Rejected { error: error.at(format_args!("line {}", line.number)).at(&batch.input), json });
@@ -237,7 +238,7 @@ fn build(batch: &Batch, session: &mut Session<'_>, sink: &dyn Sink, longest: usi
         }
     }
     // An error of reading travels with the batch that it ends, so that all rows before it are kept.
-    built.error = batch.error.as_ref().map(|error| ErrorKind::Parse(error.to_string()).into());
+    built.error = batch.error;
     built
 }
 

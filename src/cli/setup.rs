@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::assemble::ContentTrust;
-use crate::builder::{BuilderOptions, PromptBuilder};
+use crate::builder::BuilderOptions;
 use crate::cli::args::{ContentArg, ModeArg, ModelArgs, SpecialTokensArg};
 use crate::conversation::Mode;
 use crate::dialect::{Model, demo_conversations};
@@ -38,7 +38,7 @@ pub(crate) fn options(args: &ModelArgs) -> BuilderOptions {
 }
 
 /// Loads the model and its tokenizer.
-pub(crate) fn builder(args: &ModelArgs, options: &BuilderOptions) -> Result<Arc<PromptBuilder>> {
+pub(crate) fn load(args: &ModelArgs) -> Result<(Model, Arc<Tokenizer>)> {
     let model = Model::load(&args.model)?;
     let tokenizer = match args.tokenizer.as_deref() {
         None => model.load_tokenizer()?,
@@ -48,7 +48,7 @@ pub(crate) fn builder(args: &ModelArgs, options: &BuilderOptions) -> Result<Arc<
         }
         Some(name) => Tokenizer::load(name)?,
     };
-    Ok(Arc::new(PromptBuilder::new(&model, Arc::new(tokenizer), options)?))
+    Ok((model, Arc::new(tokenizer)))
 }
 
 /// The threads that build.

@@ -4,6 +4,8 @@ mod added;
 mod align;
 mod classic;
 mod composed;
+mod cut;
+mod decode;
 mod definition;
 mod fast;
 #[cfg(feature = "hub")]
@@ -21,9 +23,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{At, Error, ErrorKind, Result};
 pub use added::AddedToken;
 pub(crate) use added::Finder;
-use added::Form;
 use align::align;
 use classic::Classic;
+pub(crate) use cut::Cut;
 use definition::Definition;
 pub use definition::{SpecialTokenIds, TokenizerFiles};
 use fast::Fast;
@@ -97,13 +99,6 @@ impl Scratch {
         }
         self.0.as_deref_mut().and_then(<dyn Any + Send>::downcast_mut).expect("a T was just put there")
     }
-}
-
-/// A piece of a text that was cut at its added tokens: one of them, or text between them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Cut {
-    pub(crate) token: Option<TokenId>,
-    pub(crate) bytes: Range<usize>,
 }
 
 /// A tokenizer and everything that its files say.
@@ -233,51 +228,6 @@ impl Tokenizer {
         self.encode_run(&self.finder, run, scratch, ids)
     }
 
-    /// The text of ids, without the special tokens among them if `skip_special_tokens`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::OutsideVocabulary`] for an id that does not exist.
-    pub fn decode(&self, ids: &[TokenId], skip_special_tokens: bool) -> Result<String> {
-        let kept = ids.iter().copied().filter(|id| !(skip_special_tokens && self.is_special(*id)));
-        if self.backend.decode_ids(&[]).is_none() {
-            let tokens = kept.map(|id| self.spelling(id)).collect::<Result<_>>()?;
-            return self.backend.decode(tokens);
-        }
-        let (mut text, mut own) = (String::new(), Vec::new());
-        let flush = |own: &mut Vec<TokenId>, text: &mut String| -> Result<()> {
-            if let Some(decoded) = self.backend.decode_ids(own) {
-                text.push_str(&decoded?);
-            }
-            own.clear();
-            Ok(())
-        };
-        for id in kept {
-            match self.added.get(&id) {
-                Some(token) => {
-                    flush(&mut own, &mut text)?;
-                    text.push_str(&token.content);
-                }
-                None => {
-                    self.check_id(i128::from(id))?;
-                    own.push(id);
-                }
-            }
-        }
-        flush(&mut own, &mut text)?;
-        Ok(text)
-    }
-
-    fn spelling(&self, id: TokenId) -> Result<String> {
-        match self.added.get(&id) {
-            Some(token) if token.normalized => self.backend.normalize(&token.content),
-            _ => self.id_to_token(id).ok_or_else(|| self.missing(id)),
-        }
-    }
-
-    fn is_special(&self, id: TokenId) -> bool {
-        self.added.get(&id).is_some_and(|token| token.special)
-    }
-
     /// The token that has this id: an added token's text, or the model's entry as its vocabulary
     /// spells it (`Ġhello`, `▁hello`).
     pub fn id_to_token(&self, id: TokenId) -> Option<String> {
@@ -317,44 +267,6 @@ impl Tokenizer {
         } else {
             ErrorKind::OutsideVocabulary { id: id.into(), size: self.vocab_size }.into()
         }
-    }
-
-    /// Cuts a template's text at its added tokens, as the library would in a text of its own.
-    pub(crate) fn cut(&self, text: &str) -> Result<Vec<Cut>> {
-        let mut cuts = Vec::new();
-        let mut start = 0;
-        for (id, found) in self.finder.find(Form::Raw, text) {
-            self.cut_normalized(text, start..found.start, &mut cuts)?;
-            start = found.end;
-            cuts.push(Cut { token: Some(id), bytes: found });
-        }
-        self.cut_normalized(text, start..text.len(), &mut cuts)?;
-        Ok(cuts)
-    }
-
-    fn cut_normalized(&self, text: &str, part: Range<usize>, cuts: &mut Vec<Cut>) -> Result<()> {
-        let text = &text[part.clone()];
-        let mut start = 0;
-        let mut cut = |finder: &Finder| {
-            for (id, found) in finder.find(Form::Normalized, text) {
-                if start < found.start {
-                    cuts.push(Cut { token: None, bytes: part.start + start..part.start + found.start });
-                }
-                start = found.end;
-                cuts.push(Cut { token: Some(id), bytes: part.start + found.start..part.start + found.end });
-            }
-            if start < text.len() {
-                cuts.push(Cut { token: None, bytes: part.start + start..part.end });
-            }
-        };
-        if self.finder.is_empty(Form::Normalized) || self.backend.normalize(text)? == text {
-            cut(&self.finder);
-        } else {
-            // Positions in the normalized text are not positions here, so tokens are looked for as
-            // they are written.
-            cut(&Finder::new(self.added.values().filter(|token| token.normalized), |form| Ok(form.to_owned()))?);
-        }
-        Ok(())
     }
 
     /// Finds every added token but those that `hidden` names.

@@ -1,0 +1,54 @@
+//! Cutting a template's text at its control tokens.
+
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::tokenizer::added::{Finder, Form};
+use crate::tokenizer::{TokenId, Tokenizer};
+
+/// A piece of a text that was cut at its added tokens: one of them, or text between them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub(crate) token: Option<TokenId>,
+    pub(crate) bytes: Range<usize>,
+}
+
+impl Tokenizer {
+    /// Cuts a template's text at its added tokens, as the library would in a text of its own.
+    pub(crate) fn cut(&self, text: &str) -> Result<Vec<Cut>> {
+        let mut cuts = Vec::new();
+        let mut start = 0;
+        for (id, found) in self.finder.find(Form::Raw, text) {
+            self.cut_normalized(text, start..found.start, &mut cuts)?;
+            start = found.end;
+            cuts.push(Cut { token: Some(id), bytes: found });
+        }
+        self.cut_normalized(text, start..text.len(), &mut cuts)?;
+        Ok(cuts)
+    }
+
+    fn cut_normalized(&self, text: &str, part: Range<usize>, cuts: &mut Vec<Cut>) -> Result<()> {
+        let text = &text[part.clone()];
+        let mut start = 0;
+        let mut cut = |finder: &Finder| {
+            for (id, found) in finder.find(Form::Normalized, text) {
+                if start < found.start {
+                    cuts.push(Cut { token: None, bytes: part.start + start..part.start + found.start });
+                }
+                start = found.end;
+                cuts.push(Cut { token: Some(id), bytes: part.start + found.start..part.start + found.end });
+            }
+            if start < text.len() {
+                cuts.push(Cut { token: None, bytes: part.start + start..part.end });
+            }
+        };
+        if self.finder.is_empty(Form::Normalized) || self.backend.normalize(text)? == text {
+            cut(&self.finder);
+        } else {
+            // Positions in the normalized text are not positions here, so tokens are looked for as
+            // they are written.
+            cut(&Finder::new(self.added.values().filter(|token| token.normalized), |form| Ok(form.to_owned()))?);
+        }
+        Ok(())
+    }
+}
