@@ -390,13 +390,8 @@ fn both_libraries_decode_alike() {
 #[test]
 fn no_content_gives_a_reserved_token() {
     law(Content::Attacking, |subject, trial| {
-        let options = BuilderOptions {
-            mode: trial.mode,
-            spans: true,
-            special_tokens: Some(SpecialTokens::Never),
-            ..BuilderOptions::default()
-        };
-        let builder = PromptBuilder::new(&trial.model(subject), Arc::clone(&subject.fast), &options)
+        let builder = trial
+            .builder(subject, &subject.fast, ContentTrust::Data, true)
             .map_err(|error| TestCaseError::fail(error.to_string()))?;
         let Some(prompt) = built_or_refused(builder.build(&trial.conversation(subject)))? else { return Ok(()) };
         let spans = prompt.spans.as_ref().expect("they were asked for");
