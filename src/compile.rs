@@ -47,6 +47,9 @@ pub(crate) struct CompiledRole {
     pub(crate) generation_prompt: Option<Box<[Atom]>>,
     /// Where the role stands in the round; none for a reserved role.
     pub(crate) position: Option<usize>,
+    /// The role in whose next turn this one speaks, if it has no turn of its own.
+    pub(crate) within: Option<usize>,
+    pub(crate) always: bool,
 }
 
 impl CompiledTemplate {
@@ -72,7 +75,9 @@ impl CompiledTemplate {
             }
         }
         for (i, role) in template.reserved_roles.iter().enumerate() {
-            roles.push(compiler.role(role, &format!("reserved_roles[{i}]"), None)?);
+            let mut compiled = compiler.role(role, &format!("reserved_roles[{i}]"), None)?;
+            compiled.within = roles.iter().position(|other| role.within.as_ref() == Some(&other.name));
+            roles.push(compiled);
         }
         let mut compiled = Self {
             begin,
@@ -185,6 +190,8 @@ impl Compiler<'_> {
                 .map(|affix| self.affix(affix, &format!("{place}.generation_prompt")))
                 .transpose()?,
             position,
+            within: None,
+            always: role.always,
         })
     }
 

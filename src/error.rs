@@ -102,6 +102,29 @@ pub enum ErrorKind {
         /// Key path of the first definition.
         first: String,
     },
+    /// A key of reserved roles on a role of the round.
+    #[error(
+        "{0:?} is for reserved roles, and this role has its turn in every round; move it to reserved_roles, or leave the key out"
+    )]
+    ReservedOnly(&'static str),
+    /// A `within` that names no role of the round.
+    #[error("within: the round has no role {role:?}; its roles are {}", quoted(.known))]
+    UnknownWithin {
+        /// The name as written.
+        role: String,
+        /// The roles of the round.
+        known: Vec<String>,
+    },
+    /// A message that speaks within a turn that never comes.
+    #[error(
+        "role {role:?} speaks within the next turn of {within:?}, and no such turn comes; let a message of {within:?} follow"
+    )]
+    NoTurnWithin {
+        /// The message's role.
+        role: String,
+        /// The role within whose turn it speaks.
+        within: String,
+    },
     /// A message whose role, and fallback role, the template does not have.
     #[error("{}", unknown_role(.role, .fallback.as_deref(), .known))]
     UnknownRole {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result};
 
 /// How a model wants its dialogue: what stands around a whole prompt, and how each role speaks.
 ///
@@ -54,6 +54,16 @@ pub enum RoundItem {
     Text(String),
 }
 
+impl RoundItem {
+    /// The role, if it is one.
+    pub fn role(&self) -> Option<&RoleTemplate> {
+        match self {
+            Self::Role(role) => Some(role),
+            Self::Text(_) => None,
+        }
+    }
+}
+
 /// How a role speaks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -79,6 +89,15 @@ pub struct RoleTemplate {
     /// `"ASSISTANT: "` are different tokens, and many formats need both. Not in OpenCompass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation_prompt: Option<Affix>,
+    /// For a reserved role: it has no turn of its own; what it says stands in the next turn of this
+    /// role of the round, right behind that turn's `begin`. So Llama 2 and Gemma take a system message
+    /// into the first question. Not in OpenCompass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
+    /// For a reserved role: it opens every conversation in which it says nothing itself, with its
+    /// `prompt`. So Qwen2.5 and Vicuna have a system message of their own. Not in OpenCompass.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub always: bool,
 }
 
 /// What stands before or after something: a string, or a list of strings, token ids and
@@ -124,27 +143,45 @@ impl TokenIds {
 impl MetaTemplate {
     /// The role templates of round and reserved_roles with their key paths, in OpenCompass's order.
     pub fn roles(&self) -> impl Iterator<Item = (String, &RoleTemplate)> {
-        let round = self.round.iter().enumerate().filter_map(|(i, item)| match item {
-            RoundItem::Role(role) => Some((format!("round[{i}]"), &**role)),
-            RoundItem::Text(_) => None,
-        });
+        let round = self.round.iter().enumerate();
+        let round = round.filter_map(|(i, item)| item.role().map(|role| (format!("round[{i}]"), role)));
         let reserved = self.reserved_roles.iter().enumerate();
         round.chain(reserved.map(|(i, role)| (format!("reserved_roles[{i}]"), role)))
     }
 
-    /// Checks what does not need a tokenizer: that no two roles have one name.
+    /// Checks what does not need a tokenizer: that no two roles have one name, and that only reserved
+    /// roles speak `within` a role of the round, or `always`.
     ///
     /// # Errors
-    /// [`ErrorKind::DuplicateRole`] with both places.
+    /// [`ErrorKind::DuplicateRole`] with both places; [`ErrorKind::Usage`] for the latter.
     pub fn validate(&self) -> Result<()> {
         let roles: Vec<_> = self.roles().collect();
         for (i, (place, role)) in roles.iter().enumerate() {
+            let place = format_args!("meta_template.{place}");
             if let Some((first, _)) = roles[..i].iter().find(|(_, other)| other.role == role.role) {
                 let error = ErrorKind::DuplicateRole { role: role.role.clone(), first: first.clone() };
-                return Err(crate::Error::from(error).at(format_args!("meta_template.{place}")));
+                return Err(crate::Error::from(error).at(place));
             }
+            self.check_reserved_only(role).at(place)?;
         }
         Ok(())
+    }
+
+    fn check_reserved_only(&self, role: &RoleTemplate) -> Result<()> {
+        let in_round = || self.round.iter().filter_map(RoundItem::role).map(|role| role.role.clone());
+        if in_round().any(|name| name == role.role) {
+            return match (&role.within, role.always) {
+                (None, false) => Ok(()),
+                (Some(_), _) => Err(ErrorKind::ReservedOnly("within").into()),
+                (None, true) => Err(ErrorKind::ReservedOnly("always").into()),
+            };
+        }
+        match &role.within {
+            Some(within) if !in_round().any(|name| name == *within) => {
+                Err(ErrorKind::UnknownWithin { role: within.clone(), known: in_round().collect() }.into())
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -17,15 +17,17 @@ pub struct MetaRenderer {
 
 impl Renderer for MetaRenderer {
     fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Vec<Segment<'a>>) -> Result<()> {
-        let mut writer = Writer { renderer: self, mode, segments };
+        let mut writer = Writer { renderer: self, mode, segments, waiting: Vec::new() };
         match conversation {
             Conversation::Text(text) => {
                 let part = Part { message: Some(0), ..Part::default() };
                 writer.segments.push(Segment { atom: Atom::Text(text), part });
                 Ok(())
             }
-            Conversation::List(items) => writer.list(items),
-            Conversation::Messages(messages) => writer.messages(messages),
+            Conversation::List(items) => writer.list(items).and_then(|()| writer.nobody_waits("item")),
+            Conversation::Messages(messages) => {
+                writer.messages(messages).and_then(|()| writer.nobody_waits("message"))
+            }
         }
     }
 
@@ -62,12 +64,24 @@ struct Writer<'a, 's> {
     renderer: &'a MetaRenderer,
     mode: Mode,
     segments: &'s mut Vec<Segment<'a>>,
+    /// Who speaks within a turn that is still to come.
+    waiting: Vec<Waiting<'a>>,
+}
+
+/// What a role without a turn of its own says.
+struct Waiting<'a> {
+    role: usize,
+    spoken: Option<Spoken<'a>>,
+    part: Part,
 }
 
 impl<'a> Writer<'a, '_> {
     fn list(&mut self, items: &'a [Item]) -> Result<()> {
         let template = &self.renderer.template;
-        self.atoms(&template.begin, Part { element: Element::Begin, ..Part::default() });
+        self.open(|this, role| {
+            let speaks = |message: &Message| this.own_or_fallback(message) == Some(role);
+            items.iter().any(|item| matches!(item, Item::Message(message) if speaks(message)))
+        });
         let mut flow = Flow::Continue;
         let mut open: Vec<(Section, usize)> = Vec::new();
         let mut turns = Vec::new();
@@ -98,7 +112,7 @@ impl<'a> Writer<'a, '_> {
                             message: Some(i as u32),
                             ..Part::default()
                         };
-                        flow = self.role(role, Some(spoken), part, false);
+                        self.speak(role, Some(spoken), part);
                     }
                     Some(Section::Round | Section::Ice) => {
                         turns.push(self.turn(message, i).at(format_args!("item {i}"))?)
@@ -128,7 +142,7 @@ impl<'a> Writer<'a, '_> {
     /// Leading system messages speak in the section begin, all others in rounds.
     fn messages(&mut self, messages: &'a [ChatMessage]) -> Result<()> {
         let template = &self.renderer.template;
-        self.atoms(&template.begin, Part { element: Element::Begin, ..Part::default() });
+        self.open(|this, role| messages.iter().any(|message| this.chat_role(message).is_ok_and(|(own, _)| own == role)));
         let mut turns = Vec::with_capacity(messages.len());
         for (i, message) in messages.iter().enumerate() {
             let (role, by_fallback) = self.chat_role(message).at(format_args!("message {i}"))?;
@@ -146,7 +160,7 @@ impl<'a> Writer<'a, '_> {
                         message: Some(i as u32),
                         ..Part::default()
                     };
-                    self.role(role, Some(spoken), part, false);
+                    self.speak(role, Some(spoken), part);
                 }
                 None => return Err(self.outside_round(&message.role, by_fallback).at(format_args!("message {i}"))),
             }
@@ -155,6 +169,39 @@ impl<'a> Writer<'a, '_> {
             self.atoms(&template.end, Part { element: Element::End, ..Part::default() });
         }
         Ok(())
+    }
+
+    /// Writes what every prompt begins with: the template's `begin`, and the roles that are never silent.
+    fn open(&mut self, speaks: impl Fn(&Self, usize) -> bool) {
+        let template = &self.renderer.template;
+        self.atoms(&template.begin, Part { element: Element::Begin, ..Part::default() });
+        for (index, role) in template.roles.iter().enumerate() {
+            if role.always && !speaks(self, index) {
+                let part = Part { section: Some(Section::Begin), role: Some(index as u32), ..Part::default() };
+                self.speak(index, None, part);
+            }
+        }
+    }
+
+    /// Says what stands outside rounds: at once, or within a turn to come.
+    fn speak(&mut self, role: usize, spoken: Option<Spoken<'a>>, part: Part) {
+        if self.renderer.template.roles[role].within.is_some() {
+            self.waiting.push(Waiting { role, spoken, part });
+        } else {
+            self.role(role, spoken, part, false);
+        }
+    }
+
+    /// A message whose turn never came would be lost; a template's own words may be.
+    fn nobody_waits(&self, unit: &str) -> Result<()> {
+        let roles = &self.renderer.template.roles;
+        let Some((waiting, spoken)) = self.waiting.iter().find_map(|waiting| Some((waiting, waiting.spoken?))) else {
+            return Ok(());
+        };
+        let role = &roles[waiting.role];
+        let within = role.within.map(|within| roles[within].name.clone()).unwrap_or_default();
+        Err(Error::from(ErrorKind::NoTurnWithin { role: role.name.clone(), within })
+            .at(format_args!("{unit} {}", spoken.index)))
     }
 
     /// The role by which an OpenAI-style message speaks, and whether only for want of another.
@@ -175,11 +222,15 @@ impl<'a> Writer<'a, '_> {
 
     /// A message of the sections begin and end, which speaks by itself.
     fn alone(&self, message: &'a Message, index: usize) -> Result<(usize, Spoken<'a>)> {
-        let template = &self.renderer.template;
-        let fallback = || message.fallback_role.as_deref().and_then(|role| template.role(role));
-        let role = template.role(&message.role).or_else(fallback);
+        let role = self.own_or_fallback(message);
         let role = role.ok_or_else(|| self.unknown(&message.role, message.fallback_role.as_deref()))?;
         Ok((role, spoken(message, index)?))
+    }
+
+    fn own_or_fallback(&self, message: &Message) -> Option<usize> {
+        let template = &self.renderer.template;
+        let fallback = || message.fallback_role.as_deref().and_then(|role| template.role(role));
+        template.role(&message.role).or_else(fallback)
     }
 
     /// A message of a round or example with its place in the template's round.
@@ -230,9 +281,9 @@ impl<'a> Writer<'a, '_> {
         Flow::Continue
     }
 
-    fn role(&mut self, role: usize, spoken: Option<Spoken<'a>>, part: Part, cut: bool) -> Flow {
+    fn role(&mut self, index: usize, spoken: Option<Spoken<'a>>, part: Part, cut: bool) -> Flow {
         let renderer = self.renderer;
-        let role: &'a CompiledRole = &renderer.template.roles[role];
+        let role: &'a CompiledRole = &renderer.template.roles[index];
         let own_begin = spoken.and_then(|spoken| spoken.begin);
         if cut && spoken.and_then(|spoken| spoken.generate).unwrap_or(role.generate) {
             let generation_prompt = role.generation_prompt.as_deref().unwrap_or(&role.begin);
@@ -240,6 +291,9 @@ impl<'a> Writer<'a, '_> {
             return Flow::Cut;
         }
         self.replaceable(own_begin, &role.begin, Part { element: Element::RoleBegin, ..part });
+        if !self.waiting.is_empty() {
+            self.others_within(index);
+        }
         self.replaceable(
             spoken.and_then(|spoken| spoken.prompt),
             &role.prompt,
@@ -247,6 +301,16 @@ impl<'a> Writer<'a, '_> {
         );
         self.replaceable(spoken.and_then(|spoken| spoken.end), &role.end, Part { element: Element::RoleEnd, ..part });
         Flow::Continue
+    }
+
+    /// Those who waited for a turn of this role speak in it.
+    fn others_within(&mut self, role: usize) {
+        let roles = &self.renderer.template.roles;
+        for Waiting { role, spoken, part } in
+            self.waiting.extract_if(.., |waiting| roles[waiting.role].within == Some(role)).collect::<Vec<_>>()
+        {
+            self.role(role, spoken, part, false);
+        }
     }
 
     /// What the message says instead, or what the template says.
