@@ -4,8 +4,6 @@
 //! those of the text. `cli/` holds command lines with the files they read and what must come of them.
 #![allow(clippy::panic, clippy::print_stdout, reason = "a test says what is wrong and stops")]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -220,37 +218,4 @@ fn each<C: for<'de> Deserialize<'de>>(folder: &str, run: impl Fn(C)) {
         })
         .collect();
     assert!(failed.is_empty(), "failed: {failed:#?}");
-}
-
-#[test]
-fn built_in_models_give_the_texts_they_state() {
-    for name in Model::builtin_names() {
-        let model = Model::load(name).unwrap_or_else(|error| panic!("{error}"));
-        let example = model.example.as_ref().unwrap_or_else(|| panic!("{name} has no example"));
-        let real = match name {
-            "demo" | "plain" => Some(PathBuf::from("demo")),
-            "llama-3" => common::real("llama3_1"),
-            "internlm2-chat" => common::real("internlm2"),
-            name => common::real(name),
-        };
-        let Some(real) = real else {
-            println!("skipped: the tokenizer of {name} is not here");
-            continue;
-        };
-        let tokenizer = Arc::new(Tokenizer::load(&real.to_string_lossy()).unwrap_or_else(|error| panic!("{error}")));
-        for (mode, expected) in [(Mode::Generate, &example.generate), (Mode::Score, &example.score)] {
-            let options = BuilderOptions {
-                mode,
-                text: true,
-                special_tokens: Some(SpecialTokens::Never),
-                ..BuilderOptions::default()
-            };
-            let builder =
-                PromptBuilder::new(&model, Arc::clone(&tokenizer), &options).unwrap_or_else(|error| panic!("{error}"));
-            let prompt = builder.build(&example.conversation).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(prompt.text.as_deref(), Some(expected.as_str()), "{name} {mode}");
-            // The control tokens of internlm2 are in no file that the library reads.
-            assert_eq!(prompt.input_ids, tokenizer.encode(expected).expect("it encodes"), "{name} {mode}");
-        }
-    }
 }

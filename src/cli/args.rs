@@ -11,6 +11,7 @@ use clap::{Parser, Subcommand, ValueEnum};
   metatok build --model qwen3 chats.jsonl           a built-in template, its tokenizer from the hub
   metatok build --model my.toml --tokenizer dir/ chats.jsonl -o ids.jsonl
   metatok bench --model my.toml chats.jsonl         how fast, beside joining strings and encoding them
+  metatok models                                    the built-in models
 
 Exit codes: 0 fine, 1 some rows were rejected or one stopped the run, 2 anything else.")]
 pub(crate) struct Args {
@@ -24,6 +25,8 @@ pub(crate) enum Command {
     Build(BuildArgs),
     /// Measure building your prompts beside joining strings and encoding them.
     Bench(BenchArgs),
+    /// List the built-in models, or print one as a file to start from.
+    Models(ModelsArgs),
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -34,8 +37,9 @@ pub(crate) enum Command {
 /// What every command needs that builds prompts.
 #[derive(clap::Args)]
 pub(crate) struct ModelArgs {
-    /// Model file (TOML or JSON), or a built-in model: demo, internlm2-chat, llama-3, plain, qwen3.
-    #[arg(short, long, default_value = "demo", value_name = "FILE|NAME")]
+    /// Model file (TOML or JSON), a built-in model (`metatok models` lists them), or a repository of the
+    /// hub that a built-in model claims.
+    #[arg(short, long, default_value = "demo", value_name = "FILE|NAME|REPO")]
     pub(crate) model: String,
 
     /// Tokenizer, instead of the model's own: a directory, a tokenizer.json, a built-in model, or a
@@ -152,6 +156,22 @@ pub(crate) struct BenchArgs {
     /// Read at most this many conversations.
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     pub(crate) limit: usize,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  metatok models                          what there is
+  metatok models llama-3 > mine.toml      a file to start from
+  metatok models Qwen/Qwen3-8B            the template that claims a repository
+  metatok models --json | jq '.[].name'")]
+pub(crate) struct ModelsArgs {
+    /// A built-in model, or a repository of the hub that one claims.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Print JSON: a list of all, or the one as a model file.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -43,7 +43,7 @@ pub(crate) fn load(args: &ModelArgs) -> Result<(Model, Arc<Tokenizer>)> {
     let tokenizer = match args.tokenizer.as_deref() {
         None => model.load_tokenizer()?,
         // A built-in model stands for its tokenizer, unless a file or directory has that name.
-        Some(name) if !Path::new(name).exists() && Model::builtin_names().contains(&name) => {
+        Some(name) if !Path::new(name).exists() && Model::builtin_file(name).is_some() => {
             Model::load(name)?.load_tokenizer()?
         }
         Some(name) => Tokenizer::load(name)?,

@@ -12,11 +12,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use builtin::demo_conversations;
+use builtin::near;
 
 use crate::conversation::Conversation;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::template::{MetaTemplate, TokenIds};
-use crate::tokenizer::{SpecialTokens, Tokenizer};
+use crate::tokenizer::{SpecialTokens, TokenId, Tokenizer};
 
 /// A model's side of every prompt: its template, its tokenizer's name, and where its output ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,10 +26,16 @@ pub struct Model {
     /// The file, or the built-in model's name.
     #[serde(skip)]
     pub name: String,
+    /// What is particular about it, in a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
     /// The tokenizer as [`Tokenizer::load`] finds it; a path is relative to the model file, and `demo` is
     /// always the embedded one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<String>,
+    /// The repositories of the hub whose models take this template; one `*` in a name stands for anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hub: Vec<String>,
     /// Whether what the tokenizer adds by itself is added; `auto` if nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub special_tokens: Option<SpecialTokens>,
@@ -67,6 +74,10 @@ pub struct Example {
     /// The text to score.
     #[serde(rename = "ppl")]
     pub score: String,
+    /// The ids of `gen` with the model's own tokenizer, without what that adds by itself.
+    pub gen_ids: Option<Vec<TokenId>>,
+    /// The ids of `ppl`, likewise.
+    pub ppl_ids: Option<Vec<TokenId>>,
 }
 
 /// The languages that a model file may be written in.
@@ -82,28 +93,43 @@ type Dialect = fn(&str, Syntax) -> Option<Result<Model>>;
 const DIALECTS: [Dialect; 2] = [opencompass::read, model_file::read];
 
 impl Model {
-    /// Loads a model by name: a TOML or JSON file, or a built-in model.
+    /// Loads a model by name: a TOML or JSON file, a built-in model, or a repository of the hub that a
+    /// built-in model claims, which then is the tokenizer too.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] lists the built-in models; otherwise the error names file, key path and line.
+    /// [`ErrorKind::NotFound`] suggests names like it; otherwise the error names file, key path and line.
     pub fn load(name: &str) -> Result<Self> {
         let path = Path::new(name);
         if path.is_file() {
             let bytes = std::fs::read(path).at(name)?;
             return Self::parse(name, &bytes);
         }
-        let text = builtin::model(name).ok_or_else(|| {
-            ErrorKind::NotFound(format!(
-                "there is no file {name:?} and no built-in model of that name; built in are {}",
-                builtin::names().join(", ")
-            ))
-        })?;
-        Self::parse(name, text.as_bytes())
+        Self::find_builtin(name)
     }
 
-    /// The names of the built-in models.
-    pub fn builtin_names() -> Vec<&'static str> {
-        builtin::names()
+    /// The built-in model of this name, or the one that claims this repository, which then is its tokenizer.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] suggests names like it.
+    pub fn find_builtin(name: &str) -> Result<Self> {
+        if let Some(text) = builtin::text(name) {
+            return Self::parse(name, text.as_bytes());
+        }
+        let repository = name.split('@').next().unwrap_or(name);
+        match builtin::claiming(repository) {
+            Some(model) => Ok(Self { tokenizer: Some(name.to_owned()), ..model }),
+            None => Err(not_found(name)),
+        }
+    }
+
+    /// The built-in models: the demo, and then by name.
+    pub fn builtin() -> impl Iterator<Item = Self> {
+        builtin::models()
+    }
+
+    /// The file of a built-in model, with its comments.
+    pub fn builtin_file(name: &str) -> Option<&'static str> {
+        builtin::text(name)
     }
 
     /// Reads a model file; `name` is for messages, and its ending tells TOML from JSON.
@@ -146,4 +172,17 @@ impl Model {
             None => Tokenizer::load(tokenizer),
         }
     }
+}
+
+/// The error for a name that is neither a file nor a built-in model, with names like it.
+fn not_found(name: &str) -> Error {
+    let near = near(name);
+    let hint = match &near[..] {
+        [] if name.contains('/') => {
+            format!("nor does one claim such a repository; name one that fits, with --tokenizer {name}")
+        }
+        [] => "`metatok models` lists those there are".to_owned(),
+        near => format!("did you mean {}? `metatok models` lists all", near.join(" or ")),
+    };
+    ErrorKind::NotFound(format!("there is no file {name:?} and no built-in model of that name; {hint}")).into()
 }

@@ -25,9 +25,7 @@ impl Renderer for MetaRenderer {
                 Ok(())
             }
             Conversation::List(items) => writer.list(items).and_then(|()| writer.nobody_waits("item")),
-            Conversation::Messages(messages) => {
-                writer.messages(messages).and_then(|()| writer.nobody_waits("message"))
-            }
+            Conversation::Messages(messages) => writer.messages(messages).and_then(|()| writer.nobody_waits("message")),
         }
     }
 
@@ -142,7 +140,9 @@ impl<'a> Writer<'a, '_> {
     /// Leading system messages speak in the section begin, all others in rounds.
     fn messages(&mut self, messages: &'a [ChatMessage]) -> Result<()> {
         let template = &self.renderer.template;
-        self.open(|this, role| messages.iter().any(|message| this.chat_role(message).is_ok_and(|(own, _)| own == role)));
+        self.open(|this, role| {
+            messages.iter().any(|message| this.chat_role(message).is_ok_and(|(own, _)| own == role))
+        });
         let mut turns = Vec::with_capacity(messages.len());
         for (i, message) in messages.iter().enumerate() {
             let (role, by_fallback) = self.chat_role(message).at(format_args!("message {i}"))?;

@@ -1,0 +1,63 @@
+//! `metatok models`: what is built in.
+#![allow(clippy::print_stdout, reason = "the list is what this command is for")]
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::cli::args::ModelsArgs;
+use crate::dialect::Model;
+use crate::error::Result;
+
+/// A model in the list.
+#[derive(Serialize)]
+struct Entry<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    model: &'a Model,
+}
+
+pub(crate) fn run(args: &ModelsArgs) -> Result<ExitCode> {
+    let mut out = Vec::new();
+    match &args.name {
+        None if args.json => {
+            let models: Vec<Model> = Model::builtin().collect();
+            let entries: Vec<_> = models.iter().map(|model| Entry { name: &model.name, model }).collect();
+            write_json(&entries, &mut out);
+        }
+        None => list(&mut out)?,
+        Some(name) => {
+            let model = Model::find_builtin(name)?;
+            match Model::builtin_file(&model.name) {
+                Some(file) if !args.json => out.extend_from_slice(file.as_bytes()),
+                _ => write_json(&model, &mut out),
+            }
+        }
+    }
+    match io::stdout().write_all(&out) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        written => Ok(written.map(|()| ExitCode::SUCCESS)?),
+    }
+}
+
+fn list(out: &mut Vec<u8>) -> Result<()> {
+    let rows: Vec<[String; 3]> = Model::builtin()
+        .map(|model| {
+            let tokenizer = model.tokenizer.unwrap_or_else(|| "any".to_owned());
+            [model.name, tokenizer, model.about.unwrap_or_default()]
+        })
+        .collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let (names, tokenizers) = (width(0), width(1));
+    for [name, tokenizer, about] in &rows {
+        writeln!(out, "{name:names$}  {tokenizer:tokenizers$}  {about}")?;
+    }
+    Ok(())
+}
+
+fn write_json(value: &impl Serialize, out: &mut Vec<u8>) {
+    serde_json::to_writer_pretty(&mut *out, value).expect("models are JSON, and memory takes every byte");
+    out.push(b'\n');
+}
