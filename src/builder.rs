@@ -162,6 +162,18 @@ impl PromptBuilder {
         Session { builder: self, buffers: Some(buffers) }
     }
 
+    /// A prompt before it is encoded.
+    pub(crate) fn segments<'a>(&'a self, conversation: &'a Conversation) -> Result<Vec<Segment<'a>>> {
+        let mut segments = Vec::new();
+        self.renderer.render(conversation, self.mode, &mut segments)?;
+        Ok(segments)
+    }
+
+    /// The reserved tokens that content gives by spelling them out, because ordinary merges reach them.
+    pub(crate) fn reachable(&self) -> Result<Vec<TokenId>> {
+        self.assembler.reachable()
+    }
+
     /// Where the model's output ends, and who says so.
     pub fn stop(&self) -> &StopCriteria {
         &self.stop
@@ -274,8 +286,7 @@ impl PromptBuilder {
 impl JoinSession<'_> {
     /// How many tokens the joined string has.
     pub(crate) fn encode(&mut self, conversation: &Conversation) -> Result<usize> {
-        let mut segments = Vec::new();
-        self.builder.renderer.render(conversation, self.builder.mode, &mut segments)?;
+        let segments = self.builder.segments(conversation)?;
         let text = self.builder.assembler.text(&segments);
         self.ids.clear();
         self.builder.tokenizer().encode_into(&text, &mut self.scratch, &mut self.ids)?;

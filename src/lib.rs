@@ -12,12 +12,14 @@ mod dataset;
 mod run_cache;
 mod assemble;
 mod builder;
+mod check;
 mod sink;
 #[doc(hidden)]
 pub mod cli;
 
 pub use assemble::{ContentTrust, Span, TokenizedPrompt};
 pub use builder::{BuilderOptions, PromptBuilder, Session};
+pub use check::{Checker, Finding, LINTS, Level, Lint};
 pub use compile::{Atom, CompiledTemplate};
 pub use conversation::{ChatMessage, Conversation, Item, Marker, Message, Mode, Prompt, Section};
 pub use dataset::Record;

@@ -456,6 +456,8 @@ fn decoding_gives_the_text_back() {
             let text =
                 subject.fast.decode(&with_token, false).map_err(|error| TestCaseError::fail(error.to_string()))?;
             prop_assert_eq!(text, [decoded.as_str(), &added.content, &decoded].concat());
+            let bytes: Vec<u8> = ids.iter().filter_map(|&id| subject.fast.token_bytes(id)).flatten().collect();
+            prop_assert_eq!(String::from_utf8_lossy(&bytes), decoded);
             Ok(())
         });
         if let Err(error) = outcome {

@@ -11,6 +11,7 @@ use clap::{Parser, Subcommand, ValueEnum};
   metatok build --model qwen3 chats.jsonl           a built-in template, its tokenizer from the hub
   metatok build --model my.toml --tokenizer dir/ chats.jsonl -o ids.jsonl
   metatok bench --model my.toml chats.jsonl         how fast, beside joining strings and encoding them
+  metatok check --model my.toml                     what is likely to be wrong
   metatok models                                    the built-in models
 
 Exit codes: 0 fine, 1 some rows were rejected or one stopped the run, 2 anything else.")]
@@ -25,6 +26,8 @@ pub(crate) enum Command {
     Build(BuildArgs),
     /// Measure building your prompts beside joining strings and encoding them.
     Bench(BenchArgs),
+    /// Find what is likely to be wrong with a model file, its tokenizer, or conversations.
+    Check(CheckArgs),
     /// List the built-in models, or print one as a file to start from.
     Models(ModelsArgs),
     /// Print completions for a shell.
@@ -156,6 +159,41 @@ pub(crate) struct BenchArgs {
     /// Read at most this many conversations.
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     pub(crate) limit: usize,
+}
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 nothing denied, 1 something is (errors always are), 2 the check could not be made.
+
+Examples:
+  metatok check --model my.toml --tokenizer ./tokenizer
+  metatok check --model llama-3 --deny warnings chats.jsonl
+  metatok check --model my.toml --json | jq '.[].code'
+  metatok check --list                    what every code means"
+)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Conversations to check too, as JSON lines; - is standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// Fail on this too: a code, `warnings`, or `all`. May be repeated.
+    #[arg(long, value_name = "CODE")]
+    pub(crate) deny: Vec<String>,
+
+    /// Leave out what this code finds; `allow` in the model file does the same. May be repeated.
+    #[arg(long, value_name = "CODE")]
+    pub(crate) allow: Vec<String>,
+
+    /// Print a JSON list.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Explain every code, and check nothing.
+    #[arg(long)]
+    pub(crate) list: bool,
 }
 
 #[derive(clap::Args)]

@@ -1,5 +1,6 @@
 //! `metatok bench`: the user's own model and data, beside joining strings and encoding them.
 
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,8 +9,7 @@ use crate::builder::PromptBuilder;
 use crate::cli::args::BenchArgs;
 use crate::cli::setup;
 use crate::conversation::Conversation;
-use crate::dataset::{Lines, Record};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What one way of making prompts took.
 struct Measured {
@@ -83,18 +83,12 @@ fn row(name: &str, measured: &Measured) {
 
 fn read(args: &BenchArgs) -> Result<Vec<Conversation>> {
     let mut conversations = Vec::new();
-    let mut names = Vec::new();
-    for input in setup::inputs(&args.inputs)? {
-        let mut lines = Lines::new(input.reader, args.model.max_line_bytes);
-        let mut bytes = Vec::new();
-        while conversations.len() < args.limit {
-            bytes.clear();
-            let Some(line) = lines.next_into(&mut bytes).at(&input.name)? else { break };
-            let record = line.text(&bytes, args.model.max_line_bytes).and_then(Record::parse);
-            conversations.push(record.at(format_args!("line {}", line.number)).at(&input.name)?.conversation);
-        }
-        names.push(input.name);
-    }
+    let inputs = setup::inputs(&args.inputs)?;
+    let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
+    setup::each_conversation(inputs, args.model.max_line_bytes, |_, conversation| {
+        conversations.push(conversation?);
+        Ok(if conversations.len() < args.limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })?;
     if conversations.is_empty() {
         return Err(Error::from(ErrorKind::EmptyInput).at(names.join(", ")));
     }

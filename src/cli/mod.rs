@@ -4,6 +4,7 @@
 mod args;
 mod bench;
 mod build;
+mod check;
 mod models;
 mod output;
 mod pipeline;
@@ -27,6 +28,7 @@ pub fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Build(args) => build::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Models(args) => models::run(&args),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "metatok", &mut io::stdout());

@@ -1,12 +1,12 @@
 //! `metatok models`: what is built in.
-#![allow(clippy::print_stdout, reason = "the list is what this command is for")]
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use serde::Serialize;
 
 use crate::cli::args::ModelsArgs;
+use crate::cli::output;
 use crate::dialect::Model;
 use crate::error::Result;
 
@@ -35,11 +35,7 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<ExitCode> {
             }
         }
     }
-    match io::stdout().write_all(&out) {
-        // Whoever reads has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        written => Ok(written.map(|()| ExitCode::SUCCESS)?),
-    }
+    output::to_stdout(out)
 }
 
 fn list(out: &mut Vec<u8>) -> Result<()> {

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use tempfile::NamedTempFile;
 
@@ -74,4 +75,18 @@ impl Output {
     pub(crate) fn failed(&self, error: io::Error) -> crate::Error {
         crate::Error::from(error).at(self.name())
     }
+}
+
+/// Prints what a command was asked for, in colour only where that is welcome.
+pub(crate) fn to_stdout(out: Vec<u8>) -> Result<ExitCode> {
+    match anstream::stdout().write_all(&out) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        written => Ok(written.map(|()| ExitCode::SUCCESS)?),
+    }
+}
+
+/// The columns of the terminal, or 100 where there is none.
+pub(crate) fn width() -> usize {
+    terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0))
 }

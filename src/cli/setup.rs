@@ -2,13 +2,15 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::assemble::ContentTrust;
 use crate::builder::BuilderOptions;
 use crate::cli::args::{ContentArg, ModeArg, ModelArgs, SpecialTokensArg};
-use crate::conversation::Mode;
+use crate::conversation::{Conversation, Mode};
+use crate::dataset::{Lines, Record};
 use crate::dialect::{Model, demo_conversations};
 use crate::error::{At, Result};
 use crate::tokenizer::{SpecialTokens, Tokenizer};
@@ -74,6 +76,28 @@ pub(crate) fn inputs(paths: &[PathBuf]) -> Result<Vec<Input>> {
         }]);
     }
     paths.iter().map(|path| open(path).at(path.display())).collect()
+}
+
+/// Reads every conversation of every input, in order, until `visit` breaks off. A line that holds none
+/// is an error, which `visit` gets with its place.
+pub(crate) fn each_conversation(
+    inputs: Vec<Input>,
+    longest: usize,
+    mut visit: impl FnMut(&str, Result<Conversation>) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    for input in inputs {
+        let mut lines = Lines::new(input.reader, longest);
+        let mut bytes = Vec::new();
+        while let Some(line) = lines.next_into(&mut bytes).at(&input.name)? {
+            let place = format!("{}: line {}", input.name, line.number);
+            let record = line.text(&bytes, longest).and_then(Record::parse).at(&place);
+            if visit(&place, record.map(|record| record.conversation))?.is_break() {
+                return Ok(());
+            }
+            bytes.clear();
+        }
+    }
+    Ok(())
 }
 
 fn open(path: &Path) -> Result<Input> {

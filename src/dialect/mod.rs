@@ -43,8 +43,11 @@ pub struct Model {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta_template: Option<MetaTemplate>,
     /// Where output ends, beside what the template and the tokenizer say.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "StopConfig::is_empty")]
     pub stop: StopConfig,
+    /// Codes of lints whose findings are known and meant to be so, see [`crate::Lint`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<String>,
     /// A conversation and the prompt that it must give, for readers and for tests.
     #[serde(default, skip_serializing)]
     pub example: Option<Example>,
@@ -60,6 +63,13 @@ pub struct StopConfig {
     /// Strings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strings: Vec<String>,
+}
+
+impl StopConfig {
+    /// Whether it declares nothing.
+    pub fn is_empty(&self) -> bool {
+        self.token_ids.is_empty() && self.strings.is_empty()
+    }
 }
 
 /// A conversation with the prompt texts that a model must make of it.

@@ -1,7 +1,8 @@
 //! What a tokenizer's files say: `tokenizer.json`, and beside it `tokenizer_config.json`,
 //! `special_tokens_map.json` and `generation_config.json`, each of which may be missing.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -38,6 +39,8 @@ pub(crate) struct Definition {
     /// What the model gives for text that it has no entry for.
     pub(crate) unk_token_id: Option<TokenId>,
     pub(crate) special: SpecialTokenIds,
+    /// What the files say differently about one token or id, as sentences.
+    pub(crate) conflicts: Vec<String>,
 }
 
 /// The special tokens that the files name.
@@ -62,7 +65,7 @@ impl Definition {
         let generation: GenerationConfig = optional(files.generation_config.as_deref()).at("generation_config.json")?;
 
         let vocabulary = Vocabulary::of(&json).at("tokenizer.json: model.vocab")?;
-        let added = added_tokens(&mut json, config.added_tokens_decoder, &vocabulary)?;
+        let (added, conflicts) = added_tokens(&mut json, config.added_tokens_decoder, &vocabulary)?;
         let vocab_size = added.keys().next_back().copied().max(vocabulary.max).map_or(0, |id| id as usize + 1);
 
         let model = json.get_mut("model").and_then(Value::as_object_mut);
@@ -90,7 +93,7 @@ impl Definition {
             generation_eos: generation.eos_token_id.map(OneOrMany::into_vec).unwrap_or_default(),
         };
         drop(vocabulary);
-        Ok(Self { json, added, vocab_size, unk_token_id, special })
+        Ok(Self { json, added, vocab_size, unk_token_id, special, conflicts })
     }
 }
 
@@ -131,12 +134,13 @@ impl Vocabulary {
 }
 
 /// Takes the added tokens out of `json` and joins them with those of the config. A token that the
-/// model has too keeps the model's id, as in both libraries; every other has its declared id.
+/// model has too keeps the model's id, as in both libraries; every other has its declared id. The
+/// sentences say where the files disagree.
 fn added_tokens(
     json: &mut Value,
     config: BTreeMap<String, Value>,
     vocabulary: &Vocabulary,
-) -> Result<BTreeMap<TokenId, AddedToken>> {
+) -> Result<(BTreeMap<TokenId, AddedToken>, Vec<String>)> {
     let listed = json
         .as_object_mut()
         .and_then(|json| json.insert("added_tokens".into(), Value::Array(Vec::new())))
@@ -147,13 +151,19 @@ fn added_tokens(
             .at("tokenizer.json: added_tokens")?,
         None => Vec::new(),
     };
-    let mut known: HashSet<String> = HashSet::new();
-    let mut added = BTreeMap::new();
+    let mut known: HashMap<String, TokenId> = HashMap::new();
+    let mut added: BTreeMap<TokenId, AddedToken> = BTreeMap::new();
+    let mut conflicts = Vec::new();
     let mut add = |token: AddedToken, place: &str| -> Result<()> {
-        if !known.insert(token.content.clone()) {
+        let id = known.get(&token.content).or(vocabulary.ids.get(&token.content)).copied().unwrap_or(token.id);
+        if id != token.id {
+            let (content, declared) = (&token.content, token.id);
+            conflicts
+                .push(format!("{place} gives {content:?} the id {declared}, which elsewhere is {id}; {id} counts"));
+        }
+        if known.insert(token.content.clone(), id).is_some() {
             return Ok(());
         }
-        let id = vocabulary.ids.get(&token.content).copied().unwrap_or(token.id);
         if id > LARGEST_ID {
             return Err(ErrorKind::UnsupportedTokenizer(format!(
                 "{place}: {:?} has the id {id}, which is larger than {LARGEST_ID}",
@@ -161,7 +171,13 @@ fn added_tokens(
             ))
             .into());
         }
-        added.entry(id).or_insert(AddedToken { id, ..token });
+        match added.entry(id) {
+            Entry::Vacant(entry) => drop(entry.insert(AddedToken { id, ..token })),
+            Entry::Occupied(entry) => {
+                let (content, first) = (&token.content, &entry.get().content);
+                conflicts.push(format!("{place} gives {content:?} the id {id} of {first:?}; {first:?} counts"));
+            }
+        }
         Ok(())
     };
     for token in listed {
@@ -176,10 +192,21 @@ fn added_tokens(
         declared.push(AddedToken { id, ..token });
     }
     declared.sort_by_key(|token| token.id);
-    for token in declared {
-        add(token, place)?;
+    for token in &declared {
+        add(token.clone(), place)?;
     }
-    Ok(added)
+    // Found in one pass over the vocabulary, which has no way from an id to its entry.
+    let renamed = |id: TokenId| declared.binary_search_by_key(&id, |token| token.id).ok().map(|at| &declared[at]);
+    for (entry, &id) in &vocabulary.ids {
+        if let Some(token) = renamed(id).filter(|token| token.content != *entry && added.contains_key(&id)) {
+            let content = &token.content;
+            conflicts.push(format!(
+                "{place} gives {content:?} the id {id}, which is {entry:?} in tokenizer.json; {content:?} counts"
+            ));
+        }
+    }
+    conflicts.sort();
+    Ok((added, conflicts))
 }
 
 #[derive(Default, Deserialize)]

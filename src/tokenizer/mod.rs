@@ -2,6 +2,7 @@
 
 mod added;
 mod align;
+mod bytes;
 mod classic;
 mod composed;
 mod cut;
@@ -24,6 +25,7 @@ use crate::error::{At, Error, ErrorKind, Result};
 pub use added::AddedToken;
 pub(crate) use added::Finder;
 use align::align;
+use bytes::Spelling;
 use classic::Classic;
 pub(crate) use cut::Cut;
 use definition::Definition;
@@ -119,6 +121,8 @@ pub struct Tokenizer {
     vocab_size: usize,
     unk_token_id: Option<TokenId>,
     special: SpecialTokenIds,
+    conflicts: Vec<String>,
+    spelling: Spelling,
     special_tokens: (Vec<TokenId>, Vec<TokenId>),
     finder: Finder,
     neighbours_matter: bool,
@@ -150,8 +154,9 @@ impl Tokenizer {
     }
 
     fn build(files: &TokenizerFiles, prefer_fast: bool) -> Result<Self> {
-        let Definition { json, added, vocab_size, unk_token_id, special } = Definition::read(files)?;
+        let Definition { json, added, vocab_size, unk_token_id, special, conflicts } = Definition::read(files)?;
         let text = json.to_string().into_boxed_str();
+        let spelling = Spelling::of(&json);
         let fast = if prefer_fast { Fast::new(json) } else { Err(ErrorKind::Usage("not asked for".into()).into()) };
         let (backend, fallback): (Box<dyn Backend>, _) = match fast {
             Ok(fast) => (Box::new(fast), None),
@@ -169,6 +174,8 @@ impl Tokenizer {
             vocab_size,
             unk_token_id,
             special,
+            conflicts,
+            spelling,
             finder,
             backend,
             fallback,
@@ -200,6 +207,11 @@ impl Tokenizer {
     /// The special tokens that the files name.
     pub fn special_token_ids(&self) -> &SpecialTokenIds {
         &self.special
+    }
+
+    /// What the tokenizer's files say differently about one token or id, as sentences.
+    pub fn conflicts(&self) -> &[String] {
+        &self.conflicts
     }
 
     /// What the model gives for text that it has no entry for, if it has such an id.

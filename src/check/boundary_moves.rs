@@ -1,0 +1,49 @@
+//! Template text that merges with the content before it.
+
+use crate::check::{Findings, Level, Lint, Subject};
+use crate::compile::Atom;
+use crate::error::Result;
+use crate::render::{Element, Segment};
+use crate::tokenizer::Tokenizer;
+
+pub(super) const LINT: Lint = Lint {
+    code: "boundary-moves",
+    level: Level::Note,
+    about: "A template text's first characters merge with the content before it.",
+    why: "The prompt is right: metatok encodes both as one text, as the tokenizer would. But one token then is content and \
+          template at once, so a loss mask or a cached prefix that ends with the content ends elsewhere. A control token \
+          in that place keeps the boundary.",
+    find,
+};
+
+/// What content often ends with.
+const ENDINGS: [&str; 7] = ["a", "1", ".", "?", ")", "\"", "。"];
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    let dialogue = subject.dialogue("a");
+    for builder in subject.both() {
+        for pair in builder.segments(&dialogue)?.windows(2) {
+            let [Segment { part: before, .. }, Segment { atom: Atom::Text(text), part }] = pair else { continue };
+            if !before.is_content() || part.is_content() || part.element == Element::SpecialToken {
+                continue;
+            }
+            for ending in ENDINGS {
+                if let Some(merged) = merged(&subject.tokenizer, ending, text)? {
+                    let message = format!("{text:?} merges with content before it: {ending:?} and it share {merged:?}");
+                    let help = "let a control token stand there, if masks or cached prefixes must end with the content";
+                    findings.add(subject.place(part), message, help);
+                    break;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The token that content with this ending and a text behind it share.
+fn merged(tokenizer: &Tokenizer, ending: &str, text: &str) -> Result<Option<String>> {
+    let alone = tokenizer.encode(ending)?;
+    let together = tokenizer.encode(&format!("{ending}{text}"))?;
+    let same = alone.iter().zip(&together).take_while(|(a, b)| a == b).count();
+    Ok((same < alone.len()).then(|| together.get(same).and_then(|&id| tokenizer.id_to_token(id)).unwrap_or_default()))
+}

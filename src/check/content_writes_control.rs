@@ -1,0 +1,39 @@
+//! Tokens that the template relies on and content may write.
+
+use crate::assemble::ContentTrust;
+use crate::check::{Findings, Level, Lint, Subject};
+use crate::compile::Atom;
+use crate::error::Result;
+use crate::tokenizer::TokenId;
+
+pub(super) const LINT: Lint = Lint {
+    code: "content-writes-control",
+    level: Level::Warning,
+    about: "The template relies on a token that content can produce as well.",
+    why: "Added tokens that a template uses are kept from content, but an ordinary vocabulary entry that it names by id or \
+          by { token = \"…\" } is ordinary text in content too: whoever writes it can speak for another role. Reserve it, or \
+          choose a control token. With trusted content this holds for every token.",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    let Some(builder) = subject.generating() else { return Ok(()) };
+    let trusted = subject.options.content == ContentTrust::Trusted;
+    let is_open = |id: TokenId| trusted || !builder.is_reserved(id);
+    let dialogue = subject.dialogue("a");
+    for builder in subject.both() {
+        for segment in builder.segments(&dialogue)? {
+            let Atom::Token(id) = segment.atom else { continue };
+            let writes = subject.tokenizer.id_to_token(id).unwrap_or_default();
+            if is_open(id) {
+                let help = match trusted {
+                    true => "build without --content trusted".to_owned(),
+                    false => format!("build with --reserve {writes:?}, or use a control token"),
+                };
+                let message = format!("content can produce {}, which the template relies on", subject.name(id));
+                findings.add(subject.place(&segment.part), message, help);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! An eos id that the model does not write when its turn ends.
+
+use crate::check::{Findings, Level, Lint, Subject};
+use crate::compile::Atom;
+use crate::error::Result;
+use crate::tokenizer::TokenId;
+
+pub(super) const LINT: Lint = Lint {
+    code: "eos-not-in-end",
+    level: Level::Warning,
+    about: "eos_token_id is not the first id of the generating role's end.",
+    why: "Where a turn ends the model writes the first id of that role's end. If eos_token_id is another one, either the \
+          output runs on or the template is not the one that the model was trained with. White space before that id \
+          does no harm.",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    let Some(compiled) = &subject.compiled else { return Ok(()) };
+    let eos: Vec<TokenId> =
+        subject.template.eos_token_id.0.iter().filter_map(|&id| TokenId::try_from(id).ok()).collect();
+    if eos.is_empty() {
+        return Ok(());
+    }
+    let written: Vec<String> = eos.iter().map(|&id| subject.name(id)).collect();
+    for (place, role) in subject.roles.iter().zip(&compiled.roles).filter(|(_, role)| role.generate) {
+        let is_space = |atom: &&Atom| matches!(atom, Atom::Text(text) if text.trim().is_empty());
+        let first = match role.end.iter().find(|atom| !is_space(atom)) {
+            Some(Atom::Token(id)) if eos.contains(id) => continue,
+            Some(Atom::Token(id)) => subject.name(*id),
+            Some(Atom::Text(text)) => match subject.tokenizer.encode(text)?.first() {
+                Some(&id) => format!("{}, the first piece of {text:?}", subject.name(id)),
+                None => continue,
+            },
+            // Whoever speaks next closes the turn.
+            None => continue,
+        };
+        findings.add(
+            "meta_template.eos_token_id",
+            format!("{} is not what {place}.end begins with: {first}", written.join(", ")),
+            format!("let {place}.end begin with eos_token_id, or set eos_token_id to what it begins with"),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! Ids that the tokenizer does not have.
+
+use crate::check::{Findings, Level, Lint, Subject};
+use crate::error::Result;
+use crate::template::AffixItem;
+
+pub(super) const LINT: Lint = Lint {
+    code: "id-outside-vocabulary",
+    level: Level::Error,
+    about: "A token id that the tokenizer does not have.",
+    why: "The model has no row for such an id, so nothing can be built. Take the id from the tokenizer's files, or name \
+          the token instead: { token = \"<|im_end|>\" }. Often the template belongs to another tokenizer.",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    let mut check = |id: i64, place: String| {
+        if let Err(error) = subject.tokenizer.check_id(id.into()) {
+            let help = "take the id from the tokenizer's files, or name the token: { token = \"…\" }";
+            findings.add(place, error.to_string(), help);
+        }
+    };
+    for (place, affix) in subject.affixes() {
+        for (i, item) in affix.0.iter().enumerate() {
+            if let AffixItem::Id(id) = item {
+                check(*id, format!("{place}[{i}]"));
+            }
+        }
+    }
+    for (key, ids) in [
+        ("meta_template.eos_token_id", &subject.template.eos_token_id),
+        ("stop.token_ids", &subject.model.stop.token_ids),
+    ] {
+        for (i, &id) in ids.0.iter().enumerate() {
+            check(id, if ids.0.len() == 1 { key.to_owned() } else { format!("{key}[{i}]") });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! Files of one tokenizer that declare different things.
+
+use crate::check::{Findings, Level, Lint, Subject};
+use crate::error::Result;
+
+pub(super) const LINT: Lint = Lint {
+    code: "ids-disagree",
+    level: Level::Warning,
+    about: "tokenizer.json and tokenizer_config.json declare a token or an id differently.",
+    why: "Libraries then disagree too: one that appends what tokenizer.json lacks gives the token another id than the model \
+          was trained with. metatok goes by the declared id; check that the engine's model does.",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    for conflict in subject.tokenizer.conflicts() {
+        let help =
+            "take the tokenizer's files from one revision of one repository, and compare with the model's own ids";
+        findings.add(subject.tokenizer.name(), conflict.as_str(), help);
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! Messages whose role, and the role to fall back to, do not exist.
+
+use crate::check::{Findings, Level, Lint, Subject, subject};
+use crate::conversation::{ChatMessage, Conversation};
+use crate::error::{ErrorKind, Result};
+
+pub(super) const LINT: Lint = Lint {
+    code: "missing-fallback",
+    level: Level::Warning,
+    about: "A message has no role here, nor one to fall back to.",
+    why: "Chat messages of the roles system, user and assistant look for SYSTEM, HUMAN and BOT, by api_role or by name, and \
+          system falls back to HUMAN; messages of a prompt list say themselves what to fall back to. Without either, the \
+          conversation cannot be built.",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    let Some(builder) = subject.generating() else { return Ok(()) };
+    for name in ["system", "user", "assistant"] {
+        // Something is said before and behind, so that only the role can be missing.
+        let conversation = Conversation::Messages(vec![ChatMessage::new(name, "a")]);
+        if let Err(error) = builder.segments(&conversation)
+            && let ErrorKind::UnknownRole { known, .. } = error.kind()
+        {
+            let message =
+                format!("chat messages of the role {name:?} have no role here; there are {}", known.join(", "));
+            let role = match name {
+                "system" => "SYSTEM or HUMAN",
+                "user" => "HUMAN",
+                _ => "BOT",
+            };
+            findings.add("meta_template", message, format!("give a role the api_role {role}"));
+        }
+    }
+    for (place, error) in subject.seen.refused.iter().filter(|(_, error)| subject::is_missing_role(error)) {
+        findings.add(
+            place,
+            error.to_string(),
+            "define the role, or set another fallback_role in the dataset's template",
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! Lints: what is likely to be wrong with a template, its tokenizer, and the two together.
+//!
+//! A lint is a file here with a constant [`Lint`], and a line in [`LINTS`].
+
+mod boundary_moves;
+mod content_writes_control;
+mod double_bos;
+mod eos_not_in_end;
+mod id_outside_vocabulary;
+mod ids_disagree;
+mod missing_fallback;
+mod never_stops;
+mod no_pad;
+mod refused;
+mod reserved_reachable;
+mod role_never_rendered;
+mod space_before_generation;
+mod stop_never_matches;
+mod strips_content;
+mod subject;
+mod token_of_several_ids;
+mod unknown_control_token;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::builder::BuilderOptions;
+use crate::conversation::Conversation;
+use crate::dialect::Model;
+use crate::error::{At, Error, ErrorKind, Result};
+use crate::tokenizer::Tokenizer;
+use subject::Subject;
+
+/// Something that can be wrong, and how it is found.
+pub struct Lint {
+    /// The stable code, such as `double-bos`.
+    pub code: &'static str,
+    /// How bad it is.
+    pub level: Level,
+    /// What is wrong, in a sentence.
+    pub about: &'static str,
+    /// Why that matters, and what to do about it.
+    pub why: &'static str,
+    find: fn(&Subject<'_>, &mut Findings) -> Result<()>,
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Good to know.
+    Note,
+    /// Probably not what was meant.
+    Warning,
+    /// Prompts cannot be built.
+    Error,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// What a lint found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The lint's code.
+    pub code: &'static str,
+    /// The lint's level.
+    pub level: Level,
+    /// Where: a key path of the model file, a file of the tokenizer, or a line of input.
+    pub place: String,
+    /// What is wrong there.
+    pub message: String,
+    /// A way out.
+    pub help: String,
+}
+
+/// Every lint, in the order in which their findings are listed.
+pub static LINTS: [Lint; 17] = [
+    id_outside_vocabulary::LINT,
+    token_of_several_ids::LINT,
+    refused::LINT,
+    unknown_control_token::LINT,
+    eos_not_in_end::LINT,
+    never_stops::LINT,
+    stop_never_matches::LINT,
+    double_bos::LINT,
+    reserved_reachable::LINT,
+    content_writes_control::LINT,
+    role_never_rendered::LINT,
+    missing_fallback::LINT,
+    space_before_generation::LINT,
+    strips_content::LINT,
+    ids_disagree::LINT,
+    boundary_moves::LINT,
+    no_pad::LINT,
+];
+
+/// Collects what one lint finds.
+struct Findings {
+    code: &'static str,
+    level: Level,
+    found: Vec<Finding>,
+}
+
+impl Findings {
+    fn add(&mut self, place: impl fmt::Display, message: impl Into<String>, help: impl Into<String>) {
+        let finding = Finding {
+            code: self.code,
+            level: self.level,
+            place: place.to_string(),
+            message: message.into(),
+            help: help.into(),
+        };
+        // Two prompts may show the same thing.
+        if !self.found.contains(&finding) {
+            self.found.push(finding);
+        }
+    }
+}
+
+/// Lints a model with its tokenizer, and the conversations it is given.
+///
+/// ```
+/// use metatok::{BuilderOptions, Checker, Model, Tokenizer};
+///
+/// let model = Model::parse("x.toml", br#"
+///     [meta_template]
+///     round = [{ role = "HUMAN", begin = "<|user|>" }, { role = "BOT", begin = "A:", generate = true }]
+/// "#)?;
+/// let tokenizer = Tokenizer::demo()?;
+/// let findings = Checker::new(&model, tokenizer, &BuilderOptions::default()).finish()?;
+/// assert_eq!(findings[0].code, "unknown-control-token");
+/// assert_eq!(findings[0].place, "meta_template.round[0].begin");
+/// # Ok::<(), metatok::Error>(())
+/// ```
+pub struct Checker<'a> {
+    subject: Subject<'a>,
+}
+
+impl<'a> Checker<'a> {
+    /// Prepares to lint a model.
+    pub fn new(model: &'a Model, tokenizer: impl Into<std::sync::Arc<Tokenizer>>, options: &'a BuilderOptions) -> Self {
+        Self { subject: Subject::new(model, tokenizer.into(), options) }
+    }
+
+    /// Looks at a conversation too; `place` says where it stands.
+    pub fn see(&mut self, conversation: &Conversation, place: &str) {
+        self.subject.see(conversation, place);
+    }
+
+    /// What was found, the worst first; nothing of what the model file allows.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for a code in the model's `allow` that no lint has; [`ErrorKind::Encode`]
+    /// where the tokenizer fails.
+    pub fn finish(self) -> Result<Vec<Finding>> {
+        let model = self.subject.model;
+        for (i, code) in model.allow.iter().enumerate() {
+            known(code).at(format_args!("allow[{i}]")).at(&model.name)?;
+        }
+        let mut all = Vec::new();
+        for lint in &LINTS {
+            let mut findings = Findings { code: lint.code, level: lint.level, found: Vec::new() };
+            (lint.find)(&self.subject, &mut findings)?;
+            all.extend(
+                findings.found.into_iter().filter(|finding| !model.allow.iter().any(|code| code == finding.code)),
+            );
+        }
+        all.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+        Ok(all)
+    }
+}
+
+/// The lint of this code.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] lists the codes there are.
+pub(crate) fn known(code: &str) -> Result<&'static Lint> {
+    LINTS.iter().find(|lint| lint.code == code).ok_or_else(|| {
+        let codes: Vec<_> = LINTS.iter().map(|lint| lint.code).collect();
+        Error::from(ErrorKind::Usage(format!("there is no lint {code:?}; there are {}", codes.join(", "))))
+    })
+}

@@ -1,0 +1,25 @@
+//! Tokenizers without a pad token.
+
+use crate::check::{Findings, Level, Lint, Subject};
+use crate::error::Result;
+
+pub(super) const LINT: Lint = Lint {
+    code: "no-pad",
+    level: Level::Note,
+    about: "The tokenizer names no pad token.",
+    why: "A batch of prompts of different lengths needs an id to fill up with. Any id will do where the attention mask is \
+          honoured; eos is customary.",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    let special = subject.tokenizer.special_token_ids();
+    if special.pad.is_none() {
+        let help = match special.eos {
+            Some(eos) => format!("pad batches with eos, {}", subject.name(eos)),
+            None => "name one in tokenizer_config.json: \"pad_token\"".to_owned(),
+        };
+        findings.add(subject.tokenizer.name(), "the tokenizer names no pad token", help);
+    }
+    Ok(())
+}

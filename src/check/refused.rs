@@ -1,0 +1,38 @@
+//! Everything else with which nothing can be built.
+
+use crate::check::{Findings, Level, Lint, Subject, subject};
+use crate::error::{ErrorKind, Result};
+
+pub(super) const LINT: Lint = Lint {
+    code: "refused",
+    level: Level::Error,
+    about: "Prompts cannot be built: of the model, or of a conversation given.",
+    why: "This is the error that `metatok build` would stop with. The first ten conversations are named.",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    let help = "mend what the message names; `metatok build` stops with the same";
+    if let Err(error) = &subject.builders {
+        // These have lints of their own.
+        let is_known = matches!(
+            error.kind(),
+            ErrorKind::OutsideVocabulary { .. } | ErrorKind::UnusedTokenId(_) | ErrorKind::NotOneToken { .. }
+        );
+        if !is_known {
+            let message = error.to_string();
+            let name = &subject.model.name;
+            let message = message.strip_prefix(&format!("{name}: ")).unwrap_or(&message);
+            findings.add(name, message, help);
+        }
+    }
+    let seen = &subject.seen;
+    for (place, error) in seen.refused.iter().filter(|(_, error)| !subject::is_missing_role(error)) {
+        findings.add(place, error.to_string(), help);
+    }
+    if seen.refused_in_all > seen.refused.len() {
+        let rest = seen.refused_in_all - seen.refused.len();
+        findings.add("conversations", format!("{rest} more of {} cannot be built", seen.conversations), help);
+    }
+    Ok(())
+}

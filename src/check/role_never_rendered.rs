@@ -1,0 +1,51 @@
+//! Roles that no prompt has.
+
+use std::collections::BTreeSet;
+
+use crate::check::{Findings, Level, Lint, Subject};
+use crate::conversation::{ChatMessage, Conversation};
+use crate::error::Result;
+
+pub(super) const LINT: Lint = Lint {
+    code: "role-never-rendered",
+    level: Level::Warning,
+    about: "A role that is never rendered.",
+    why: "With conversations given, none of them has it. Without, neither a round nor a system, user or assistant message \
+          does; only messages that name the role itself. Often an api_role is missing, or another role has the same one.",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    let (rendered, message) = match subject.seen.conversations {
+        0 => (usual(subject), "no round and no system, user or assistant message renders it".to_owned()),
+        n => (subject.seen.roles.clone(), format!("none of the {n} conversations renders it")),
+    };
+    if subject.builders.is_err() {
+        return Ok(());
+    }
+    for (i, (place, (_, role))) in subject.roles.iter().zip(subject.template.roles()).enumerate() {
+        if !rendered.contains(&(i as u32)) {
+            let help = "give it the api_role HUMAN, BOT or SYSTEM, name it in messages, or leave it out";
+            findings.add(place, format!("role {:?}: {message}", role.role), help);
+        }
+    }
+    Ok(())
+}
+
+/// The roles of rounds and of chat messages.
+fn usual(subject: &Subject<'_>) -> BTreeSet<u32> {
+    let chat = |names: &[&str]| Conversation::Messages(names.iter().map(|name| ChatMessage::new(*name, "a")).collect());
+    let mut rendered = BTreeSet::new();
+    for builder in subject.both() {
+        for conversation in
+            [subject.dialogue("a"), chat(&["system", "user", "assistant"]), chat(&["user", "assistant"])]
+        {
+            let segments = builder.segments(&conversation).unwrap_or_default();
+            rendered.extend(segments.iter().filter_map(|segment| segment.part.role));
+        }
+    }
+    // A role of the round has its turn even where it is silent and has nothing around it.
+    let in_round = subject.roles.iter().take_while(|place| place.starts_with("meta_template.round"));
+    rendered.extend((0..).zip(in_round).map(|(i, _)| i));
+    rendered
+}

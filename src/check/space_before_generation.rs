@@ -1,0 +1,38 @@
+//! Prompts that end with a space.
+
+use crate::check::{Findings, Level, Lint, Subject};
+use crate::compile::Atom;
+use crate::error::Result;
+
+pub(super) const LINT: Lint = Lint {
+    code: "space-before-generation",
+    level: Level::Warning,
+    about: "Prompts to continue end with a space.",
+    why: "In nearly all vocabularies the space belongs to the word behind it. A prompt that ends with one leaves the model \
+          to begin without, which it was hardly trained for. Set generation_prompt to the text without the space: \
+          begin = \"ASSISTANT: \", generation_prompt = \"ASSISTANT:\".",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    let Some(builder) = subject.generating() else { return Ok(()) };
+    if !subject.template.roles().any(|(_, role)| role.generate) {
+        return Ok(());
+    }
+    let dialogue = subject.dialogue("a");
+    let segments = builder.segments(&dialogue)?;
+    let last = segments.iter().rev().find(|segment| segment.atom != Atom::Text(""));
+    if let Some(last) = last
+        && let Atom::Text(text) = last.atom
+        && text.ends_with([' ', '\t'])
+    {
+        let ids = subject.tokenizer.encode(text)?;
+        let token = ids.last().map(|&id| subject.name(id)).unwrap_or_default();
+        findings.add(
+            subject.place(&last.part),
+            format!("prompts end with {text:?}, whose last token is {token}"),
+            format!("set generation_prompt to {:?}", text.trim_end_matches([' ', '\t'])),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! Stop strings that no output can contain.
+
+use crate::check::{Findings, Level, Lint, Subject};
+use crate::error::Result;
+
+pub(super) const LINT: Lint = Lint {
+    code: "stop-never-matches",
+    level: Level::Warning,
+    about: "A stop string that can never match.",
+    why: "Engines look for stop strings in decoded text, from which special tokens are left out, and a tokenizer may fold \
+          case or drop characters. A control token belongs into stop.token_ids or eos_token_id instead.",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    let model = subject.model.stop.strings.iter().enumerate().map(|(i, text)| (format!("stop.strings[{i}]"), text));
+    let user = subject.options.stop_strings.iter().map(|text| ("--stop".to_owned(), text));
+    for (place, text) in model.chain(user) {
+        if text.is_empty() {
+            findings.add(place, "it is empty, and left out", "leave it out, or write what to stop at");
+            continue;
+        }
+        // In the middle, because tokenizers treat the edges of a text in their own ways.
+        let ids = subject.tokenizer.encode(&format!("a{text}a"))?;
+        let decoded = subject.tokenizer.decode(&ids, true)?;
+        if !decoded.contains(text.as_str()) {
+            let help = match subject.tokenizer.token_to_id(text) {
+                Some(id) => format!("stop at the id instead: stop.token_ids = [{id}]"),
+                None => "write it as the tokenizer decodes it".to_owned(),
+            };
+            findings.add(place, format!("{text:?} never comes out: between two letters it is {decoded:?}"), help);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! Named tokens that are no single vocabulary entry.
+
+use crate::check::{Findings, Level, Lint, Subject};
+use crate::compile::not_one_token;
+use crate::error::Result;
+use crate::template::AffixItem;
+
+pub(super) const LINT: Lint = Lint {
+    code: "token-of-several-ids",
+    level: Level::Error,
+    about: "A { token = \"…\" } for which the tokenizer needs several ids.",
+    why: "A control token that falls into pieces controls nothing: the model has never seen them together in that place. \
+          Name a token that exists, or write a plain string if the pieces are meant.",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    for (place, affix) in subject.affixes() {
+        for (i, item) in affix.0.iter().enumerate() {
+            let AffixItem::Token(token) = item else { continue };
+            if subject.tokenizer.token_to_id(token).is_none() {
+                let help = "name a token that exists, or write a plain string";
+                let error = not_one_token(token, &subject.tokenizer).to_string();
+                let what = error.split_once(';').map_or(error.as_str(), |(what, _)| what);
+                findings.add(format_args!("{place}[{i}]"), what, help);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! `metatok check`: what the lints find.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use crate::check::{self, Checker, Finding, LINTS, Level};
+use crate::cli::args::CheckArgs;
+use crate::cli::{REJECTED, output, setup};
+use crate::error::{At, Result};
+
+const BOLD: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    #[serde(flatten)]
+    finding: &'a Finding,
+    denied: bool,
+}
+
+pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
+    if args.list {
+        return output::to_stdout(list(args)?);
+    }
+    for code in &args.deny {
+        if !matches!(code.as_str(), "warnings" | "all") {
+            check::known(code).at("--deny")?;
+        }
+    }
+    for code in &args.allow {
+        check::known(code).at("--allow")?;
+    }
+    let findings = find(args)?;
+    let denied = |finding: &Finding| {
+        finding.level == Level::Error
+            || args.deny.iter().any(|deny| match deny.as_str() {
+                "all" => true,
+                "warnings" => finding.level == Level::Warning,
+                code => code == finding.code,
+            })
+    };
+    let mut out = Vec::new();
+    if args.json {
+        let entries: Vec<_> = findings.iter().map(|finding| Entry { finding, denied: denied(finding) }).collect();
+        serde_json::to_writer_pretty(&mut out, &entries).expect("findings are JSON, and memory takes every byte");
+        out.push(b'\n');
+    } else {
+        for finding in &findings {
+            write(finding, denied(finding), &mut out)?;
+        }
+    }
+    let printed = output::to_stdout(out)?;
+    if !args.json {
+        eprintln!("metatok: {}", summary(&findings));
+    }
+    Ok(if findings.iter().any(denied) { ExitCode::from(REJECTED) } else { printed })
+}
+
+fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
+    let options = setup::options(&args.model);
+    let (mut model, tokenizer) = setup::load(&args.model)?;
+    model.allow.extend(args.allow.iter().cloned());
+    let mut checker = Checker::new(&model, tokenizer, &options);
+    if !args.inputs.is_empty() {
+        setup::each_conversation(setup::inputs(&args.inputs)?, args.model.max_line_bytes, |place, conversation| {
+            checker.see(&conversation?, place);
+            Ok(ControlFlow::Continue(()))
+        })?;
+    }
+    checker.finish()
+}
+
+fn write(finding: &Finding, is_denied: bool, out: &mut Vec<u8>) -> Result<()> {
+    let style = colour(if is_denied { Level::Error } else { finding.level });
+    let denied = if is_denied && finding.level != Level::Error { " (denied)" } else { "" };
+    let Finding { code, level, place, message, help } = finding;
+    writeln!(out, "{style}{level}[{code}]{style:#}{denied}{BOLD}: {message}{BOLD:#}")?;
+    writeln!(out, "  {FAINT}at{FAINT:#}   {place}")?;
+    writeln!(out, "  {FAINT}help{FAINT:#} {help}")?;
+    Ok(())
+}
+
+fn colour(level: Level) -> Style {
+    BOLD.fg_color(Some(
+        match level {
+            Level::Note => AnsiColor::Cyan,
+            Level::Warning => AnsiColor::Yellow,
+            Level::Error => AnsiColor::Red,
+        }
+        .into(),
+    ))
+}
+
+fn summary(findings: &[Finding]) -> String {
+    let counts: Vec<String> = [Level::Error, Level::Warning, Level::Note]
+        .into_iter()
+        .map(|level| (level, findings.iter().filter(|finding| finding.level == level).count()))
+        .filter(|(_, count)| *count > 0)
+        .map(|(level, count)| format!("{count} {level}{}", if count == 1 { "" } else { "s" }))
+        .collect();
+    if counts.is_empty() { "nothing found".into() } else { counts.join(", ") }
+}
+
+fn list(args: &CheckArgs) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    if args.json {
+        let lints: Vec<_> = LINTS
+            .iter()
+            .map(|lint| serde_json::json!({"code": lint.code, "level": lint.level, "about": lint.about, "why": lint.why}))
+            .collect();
+        serde_json::to_writer_pretty(&mut out, &lints).expect("lints are JSON, and memory takes every byte");
+        out.push(b'\n');
+        return Ok(out);
+    }
+    let options = textwrap::Options::new(output::width().min(100)).initial_indent("    ").subsequent_indent("    ");
+    for lint in &LINTS {
+        let style = colour(lint.level);
+        writeln!(out, "{BOLD}{}{BOLD:#}  {style}{}{style:#}", lint.code, lint.level)?;
+        writeln!(out, "{}", textwrap::fill(lint.about, &options))?;
+        writeln!(out, "{FAINT}{}{FAINT:#}\n", textwrap::fill(lint.why, &options))?;
+    }
+    Ok(out)
+}

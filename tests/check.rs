@@ -1,0 +1,187 @@
+//! Every lint, by cases: what triggers it, and a near miss that does not.
+#![allow(clippy::panic, clippy::print_stdout, reason = "a test says what is wrong and stops")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use metatok::{BuilderOptions, Checker, ContentTrust, Finding, LINTS, Level, Model, Record, Tokenizer, TokenizerFiles};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A file of `cases/check/`. Its name begins with the lint's code.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    #[allow(dead_code, reason = "for readers")]
+    about: String,
+    trigger: Side,
+    near_miss: Side,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Side {
+    model: String,
+    /// JSON: what the demo's tokenizer has beside its own added tokens.
+    #[serde(default)]
+    added_tokens: Option<String>,
+    /// JSON: what differs in the demo's `tokenizer.json`.
+    #[serde(default)]
+    patch: Option<String>,
+    /// JSON: another `tokenizer_config.json`.
+    #[serde(default)]
+    config: Option<String>,
+    #[serde(default)]
+    conversations: String,
+    #[serde(default)]
+    options: Options,
+    /// `level place: message` of every finding of the lint.
+    #[serde(default)]
+    findings: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    #[serde(default)]
+    content: ContentTrust,
+    #[serde(default)]
+    reserve: Vec<String>,
+}
+
+fn cases() -> Vec<(String, Case)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/check");
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("the folder is there").flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let read = |path: &PathBuf| {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(path).expect("a case can be read");
+        let case = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        (name, case)
+    };
+    paths.iter().map(read).collect()
+}
+
+/// The lint of a case: the longest code that its name begins with. `allow` is about all of them.
+fn code(name: &str) -> Option<&'static str> {
+    LINTS.iter().map(|lint| lint.code).filter(|code| name.starts_with(code)).max_by_key(|code| code.len())
+}
+
+#[test]
+fn lints() {
+    let mut failed = Vec::new();
+    for (name, case) in cases() {
+        println!("{name}");
+        let code = code(&name);
+        let found = |side: &Side| -> Vec<String> {
+            let of_this = check(side).into_iter().filter(|finding| code.is_none_or(|code| finding.code == code));
+            of_this.map(|finding| format!("{} {}: {}", finding.level, finding.place, finding.message)).collect()
+        };
+        let (trigger, near_miss) = (found(&case.trigger), found(&case.near_miss));
+        if trigger != case.trigger.findings || case.trigger.findings.is_empty() {
+            failed.push(format!("{name} finds {trigger:#?}"));
+        }
+        if !near_miss.is_empty() {
+            failed.push(format!("{name}'s near miss finds {near_miss:#?}"));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn every_lint_has_a_case() {
+    let have: BTreeSet<_> = cases().iter().filter_map(|(name, _)| code(name)).collect();
+    let missing: Vec<_> = LINTS.iter().map(|lint| lint.code).filter(|code| !have.contains(code)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn an_unknown_code_is_refused() {
+    let model = Model::parse("x.toml", br#"allow = ["no-such"]"#).unwrap_or_else(|error| panic!("{error}"));
+    let tokenizer = Tokenizer::demo().unwrap_or_else(|error| panic!("{error}"));
+    let error = Checker::new(&model, tokenizer, &BuilderOptions::default()).finish().expect_err("there is none");
+    assert!(error.to_string().starts_with("x.toml: allow[0]: there is no lint \"no-such\"; there are "), "{error}");
+}
+
+/// The built-in models with their own tokenizers, and all that may be found there.
+#[test]
+fn built_in_models_pass() {
+    let expected: [(&str, &str, &[&str]); 13] = [
+        ("demo", "demo", &[]),
+        ("alpaca", "llama2", &["no-pad"]),
+        ("chatml", "qwen3", &[]),
+        ("internlm2-chat", "internlm2", &["reserved-reachable"]),
+        ("llama-2-chat", "llama2", &["no-pad"]),
+        ("llama-3", "llama3_1", &["no-pad"]),
+        ("mistral-instruct-v1", "llama2", &["no-pad"]),
+        ("mixtral", "llama2", &["no-pad"]),
+        ("qwen2.5", "qwen3", &[]),
+        ("qwen3", "qwen3", &[]),
+        ("qwen3-no-think", "qwen3", &[]),
+        ("vicuna", "llama2", &["no-pad"]),
+        ("zephyr", "llama2", &["no-pad"]),
+    ];
+    for (name, tokenizer, codes) in expected {
+        let folder = if tokenizer == "demo" { Some("demo".into()) } else { common::real(tokenizer) };
+        let Some(folder) = folder else {
+            println!("skipped: the tokenizer of {name} is not here");
+            continue;
+        };
+        let model = Model::load(name).unwrap_or_else(|error| panic!("{error}"));
+        let tokenizer = Tokenizer::load(&folder.to_string_lossy()).unwrap_or_else(|error| panic!("{error}"));
+        let options = BuilderOptions::default();
+        let findings = Checker::new(&model, tokenizer, &options).finish().unwrap_or_else(|error| panic!("{error}"));
+        assert!(findings.iter().all(|finding| finding.level < Level::Error), "{name}: {findings:#?}");
+        assert_eq!(findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), codes, "{name}: {findings:#?}");
+    }
+}
+
+fn check(side: &Side) -> Vec<Finding> {
+    let model = Model::parse("model.toml", side.model.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let tokenizer = Tokenizer::new(&files(side)).unwrap_or_else(|error| panic!("{error}"));
+    let options = BuilderOptions {
+        content: side.options.content,
+        reserve: side.options.reserve.clone(),
+        ..BuilderOptions::default()
+    };
+    let mut checker = Checker::new(&model, tokenizer, &options);
+    for (i, line) in side.conversations.lines().enumerate() {
+        let record = Record::parse(line).unwrap_or_else(|error| panic!("{error}"));
+        checker.see(&record.conversation, &format!("line {}", i + 1));
+    }
+    checker.finish().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn files(side: &Side) -> TokenizerFiles {
+    let mut files = Tokenizer::files("demo").expect("the demo is there");
+    let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let mut json: Value = serde_json::from_slice(&files.tokenizer_json).expect("it is JSON");
+    if let Some(patch) = &side.patch {
+        merge(&mut json, parse(patch));
+    }
+    if let Some(Value::Array(tokens)) = side.added_tokens.as_deref().map(parse) {
+        json["added_tokens"].as_array_mut().expect("it is a list").extend(tokens);
+    }
+    files.tokenizer_json = json.to_string().into_bytes();
+    if let Some(config) = &side.config {
+        files.tokenizer_config = Some(config.clone().into_bytes());
+        files.generation_config = None;
+    }
+    files
+}
+
+/// Objects are merged, lists extended, all else is replaced.
+fn merge(to: &mut Value, patch: Value) {
+    match (to, patch) {
+        (Value::Object(to), Value::Object(patch)) => {
+            for (key, value) in patch {
+                merge(to.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (Value::Array(to), Value::Array(patch)) => to.extend(patch),
+        (to, patch) => *to = patch,
+    }
+}
