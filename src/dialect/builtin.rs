@@ -116,7 +116,7 @@ mod tests {
             let like = pattern.replace('*', "7B");
             let claimed: Vec<_> =
                 patterns.iter().filter(|(_, other)| claims(other, &like)).map(|(name, _)| name).collect();
-            assert_eq!(claimed, [name], "{pattern}");
+            assert_eq!(claimed, [name], "{like}");
         }
     }
 }
