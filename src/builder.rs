@@ -30,6 +30,8 @@ pub struct BuilderOptions {
     pub round_fallback: bool,
     /// Whether prompts know where each token comes from.
     pub spans: bool,
+    /// Whether prompts know which bytes of their text each token stands for.
+    pub offsets: bool,
     /// Whether prompts come with their text.
     pub text: bool,
 }
@@ -114,7 +116,7 @@ impl PromptBuilder {
             renderer,
             assembler,
             mode: options.mode,
-            detail: Detail { spans: options.spans, text: options.text },
+            detail: Detail { spans: options.spans, offsets: options.offsets, text: options.text },
             stop,
             warnings,
             idle: Mutex::default(),
@@ -160,6 +162,19 @@ impl PromptBuilder {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let buffers = idle.unwrap_or_else(|| Buffers { segments: Vec::new(), assemble: AssembleScratch::new() });
         Session { builder: self, buffers: Some(buffers) }
+    }
+
+    /// Builds one prompt with everything there is to know about it.
+    pub(crate) fn build_in_detail(&self, conversation: &Conversation) -> Result<TokenizedPrompt> {
+        let mut session = self.session();
+        let mut prompt = TokenizedPrompt::default();
+        session.build_with(conversation, Detail { spans: true, offsets: true, text: true }, &mut prompt)?;
+        Ok(prompt)
+    }
+
+    /// What is built: prompts to continue, or texts to score.
+    pub fn mode(&self) -> Mode {
+        self.mode
     }
 
     /// A prompt before it is encoded.
@@ -222,13 +237,17 @@ impl Session<'_> {
     /// # Errors
     /// As [`PromptBuilder::build`]. What `prompt` then holds is unspecified.
     pub fn build_into(&mut self, conversation: &Conversation, prompt: &mut TokenizedPrompt) -> Result<()> {
+        self.build_with(conversation, self.builder.detail, prompt)
+    }
+
+    fn build_with(&mut self, conversation: &Conversation, detail: Detail, prompt: &mut TokenizedPrompt) -> Result<()> {
         let builder = self.builder;
         let buffers = self.buffers.as_mut().expect("only dropping takes the buffers");
         let mut segments = reuse(std::mem::take(&mut buffers.segments));
         let built = builder
             .renderer
             .render(conversation, builder.mode, &mut segments)
-            .and_then(|()| builder.assembler.assemble(&segments, builder.detail, &mut buffers.assemble, prompt));
+            .and_then(|()| builder.assembler.assemble(&segments, detail, &mut buffers.assemble, prompt));
         buffers.segments = reuse(segments);
         built
     }

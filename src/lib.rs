@@ -13,6 +13,7 @@ mod run_cache;
 mod assemble;
 mod builder;
 mod check;
+mod view;
 mod sink;
 #[doc(hidden)]
 pub mod cli;
@@ -30,3 +31,4 @@ pub use sink::{Jsonl, Sink};
 pub use stop::{StopCriteria, StopId, StopSource};
 pub use template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem, TokenIds};
 pub use tokenizer::{AddedToken, SpecialTokenIds, SpecialTokens, TokenId, Tokenizer, TokenizerFiles};
+pub use view::{Named, TerminalOptions, View, ViewRow, ViewStop, ViewToken};

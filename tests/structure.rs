@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// In the order of the data's flow.
-const MODULES: [&str; 16] = [
+const MODULES: [&str; 17] = [
     "error",
     "tokenizer",
     "conversation",
@@ -18,6 +18,7 @@ const MODULES: [&str; 16] = [
     "assemble",
     "builder",
     "check",
+    "view",
     "sink",
     "cli",
     "main",

@@ -45,6 +45,9 @@ pub struct TokenizedPrompt {
     pub input_ids: Vec<TokenId>,
     /// Where each token comes from, if asked for: adjacent, in order, covering all of `input_ids`.
     pub spans: Option<Vec<Span>>,
+    /// The bytes of the prompt's text that each token stands for, if asked for; none for what the
+    /// tokenizer adds by itself.
+    pub offsets: Option<Vec<Range<usize>>>,
     /// The prompt as one string, without what the tokenizer adds by itself, if asked for.
     pub text: Option<String>,
     /// The special tokens that the tokenizer would have added but the prompt already has.
@@ -103,6 +106,7 @@ pub(crate) struct Assembler {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Detail {
     pub(crate) spans: bool,
+    pub(crate) offsets: bool,
     pub(crate) text: bool,
 }
 
@@ -133,7 +137,13 @@ impl Assembler {
         let mut ids = std::mem::take(&mut prompt.input_ids);
         ids.clear();
         ids.reserve(scratch.capacity);
-        let mut assembly = Assembly { this: self, ids, spans: detail.spans.then(Vec::new), before: Neighbour::Edge };
+        let mut assembly = Assembly {
+            this: self,
+            ids,
+            spans: detail.spans.then(Vec::new),
+            offsets: detail.offsets.then(Offsets::default),
+            before: Neighbour::Edge,
+        };
         if self.has_open_seams && self.unreserved.is_some() {
             assembly.segments(&seams::close(segments, &self.tokenizer)?, scratch)?;
         } else {
@@ -185,8 +195,17 @@ struct Assembly<'p> {
     this: &'p Assembler,
     ids: Vec<TokenId>,
     spans: Option<Vec<Span>>,
+    offsets: Option<Offsets>,
     /// What stands before the run that is being collected.
     before: Neighbour,
+}
+
+/// Where in the text the tokens stand, as far as there are any.
+#[derive(Default)]
+struct Offsets {
+    of_tokens: Vec<Range<usize>>,
+    /// The length of the text so far.
+    text: usize,
 }
 
 impl Assembly<'_> {
@@ -197,6 +216,11 @@ impl Assembly<'_> {
                 self.run(&segments[start..i], Neighbour::Token(id), scratch)?;
                 self.ids.push(id);
                 self.extend_span(segment.part);
+                if let Some(Offsets { of_tokens, text }) = &mut self.offsets {
+                    let start = *text;
+                    *text += self.this.tokenizer.id_to_token(id).unwrap_or_default().len();
+                    of_tokens.push(start..*text);
+                }
                 self.before = Neighbour::Token(id);
                 start = i + 1;
             }
@@ -233,11 +257,17 @@ impl Assembly<'_> {
                 }
             }
         }
-        if self.spans.is_some() {
+        if self.spans.is_some() || self.offsets.is_some() {
             let owners = Owners::new(pieces);
             for bytes in tokenizer.offsets(this.finder(), run, &self.ids[first..])? {
                 self.extend_span(owners.of(&bytes));
+                if let Some(Offsets { of_tokens, text }) = &mut self.offsets {
+                    of_tokens.push(*text + bytes.start..*text + bytes.end);
+                }
             }
+        }
+        if let Some(offsets) = &mut self.offsets {
+            offsets.text += run.text.len();
         }
         Ok(())
     }
@@ -286,6 +316,10 @@ impl Assembly<'_> {
             omitted.extend_from_slice(&prefix[before.end..]);
             omitted.extend_from_slice(&suffix[..after.start]);
         }
+        let offsets = self.offsets.take().map(|Offsets { of_tokens, text }| {
+            let around = |range: &Range<usize>, at: usize| std::iter::repeat_n(at..at, range.len());
+            around(&before, 0).chain(of_tokens).chain(around(&after, text)).collect()
+        });
         let part = Part { element: Element::SpecialToken, ..Part::default() };
         if !before.is_empty() {
             let added = before.len();
@@ -301,7 +335,7 @@ impl Assembly<'_> {
             self.ids.extend_from_slice(&suffix[after.clone()]);
             after.for_each(|_| self.extend_span(part));
         }
-        TokenizedPrompt { input_ids: self.ids, spans: self.spans, text: None, omitted }
+        TokenizedPrompt { input_ids: self.ids, spans: self.spans, offsets, text: None, omitted }
     }
 }
 

@@ -11,6 +11,7 @@ use clap::{Parser, Subcommand, ValueEnum};
   metatok build --model qwen3 chats.jsonl           a built-in template, its tokenizer from the hub
   metatok build --model my.toml --tokenizer dir/ chats.jsonl -o ids.jsonl
   metatok bench --model my.toml chats.jsonl         how fast, beside joining strings and encoding them
+  metatok view --model qwen3 chats.jsonl            the first prompt, token by token
   metatok check --model my.toml                     what is likely to be wrong
   metatok models                                    the built-in models
 
@@ -26,6 +27,8 @@ pub(crate) enum Command {
     Build(BuildArgs),
     /// Measure building your prompts beside joining strings and encoding them.
     Bench(BenchArgs),
+    /// Show a prompt exactly as the model gets it.
+    View(ViewArgs),
     /// Find what is likely to be wrong with a model file, its tokenizer, or conversations.
     Check(CheckArgs),
     /// List the built-in models, or print one as a file to start from.
@@ -159,6 +162,43 @@ pub(crate) struct BenchArgs {
     /// Read at most this many conversations.
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     pub(crate) limit: usize,
+}
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Each row is one piece of the template, or content; each token has its own shade. Without colours (NO_COLOR, or no
+terminal), bars stand between tokens and brackets around control tokens. Signs: · space, ↵ line end, ⇥ tab,
+<E4> a byte of a character that the token does not hold whole.
+
+Examples:
+  metatok view                                      the demo's first conversation
+  metatok view --model llama-3 --ids chats.jsonl --prompt 2
+  metatok view --html prompt.html --mode ppl chats.jsonl
+  echo '{\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}' | metatok view --model qwen3 -"
+)]
+pub(crate) struct ViewArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// Conversations as JSON lines; - is standard input. Without any, the demo's own.
+    #[arg(value_name = "FILE")]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// Which one, counted from 0 over all files.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
+    pub(crate) prompt: usize,
+
+    /// Show each token's id below it.
+    #[arg(long)]
+    pub(crate) ids: bool,
+
+    /// Write a page for the browser; - is standard output.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "ids"])]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long, conflicts_with = "ids")]
+    pub(crate) json: bool,
 }
 
 #[derive(clap::Args)]

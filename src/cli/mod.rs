@@ -10,6 +10,7 @@ mod output;
 mod pipeline;
 mod progress;
 mod setup;
+mod view;
 
 use std::io;
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ pub fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Build(args) => build::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::View(args) => view::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Models(args) => models::run(&args),
         Command::Completions { shell } => {

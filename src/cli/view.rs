@@ -1,0 +1,69 @@
+//! `metatok view`: a prompt, to look at.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anstream::ColorChoice;
+
+use crate::builder::PromptBuilder;
+use crate::cli::args::ViewArgs;
+use crate::cli::output::{self, Output};
+use crate::cli::setup;
+use crate::conversation::Conversation;
+use crate::error::{At, Error, ErrorKind, Result};
+use crate::view::{TerminalOptions, View};
+
+pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
+    let (model, tokenizer) = setup::load(&args.model)?;
+    let builder = PromptBuilder::new(&model, tokenizer, &setup::options(&args.model))?;
+    let (place, conversation) = nth(args)?;
+    let view = View::new(&builder, &model.name, &conversation).at(place)?;
+    match &args.html {
+        Some(path) if path != Path::new("-") => {
+            let mut output = Output::open(Some(path))?;
+            output.write(view.html().as_bytes()).map_err(|error| output.failed(error))?;
+            output.finish()?;
+            eprintln!("metatok: {} shows {} tokens", path.display(), view.tokens.len());
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(_) => output::to_stdout(view.html().into_bytes()),
+        None if args.json => {
+            let mut json = serde_json::to_vec_pretty(&view).expect("a view is JSON");
+            json.push(b'\n');
+            output::to_stdout(json)
+        }
+        None => {
+            let colour = anstream::AutoStream::choice(&std::io::stdout()) != ColorChoice::Never;
+            let options = TerminalOptions { width: output::width(), colour, ids: args.ids };
+            output::to_stdout(view.terminal(options).into_bytes())
+        }
+    }
+}
+
+/// The conversation that is asked for, and where it stands.
+fn nth(args: &ViewArgs) -> Result<(String, Conversation)> {
+    let inputs = setup::inputs(&args.inputs)?;
+    let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
+    let (mut count, mut found) = (0, None);
+    setup::each_conversation(inputs, args.model.max_line_bytes, |place, conversation| {
+        count += 1;
+        if count <= args.prompt {
+            return Ok(ControlFlow::Continue(()));
+        }
+        found = Some((place.to_owned(), conversation?));
+        Ok(ControlFlow::Break(()))
+    })?;
+    found.ok_or_else(|| {
+        let names = names.join(", ");
+        match count {
+            0 => Error::from(ErrorKind::EmptyInput).at(names),
+            _ => {
+                let last = count - 1;
+                let message =
+                    format!("there is no prompt {}; they are counted from 0, and the last is {last}", args.prompt);
+                Error::from(ErrorKind::Usage(message)).at(names)
+            }
+        }
+    })
+}

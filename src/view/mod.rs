@@ -1,0 +1,223 @@
+//! A prompt to look at: its tokens with their origins, in rows of one origin each.
+//!
+//! This is data. [`View::terminal`] and [`View::html`] are two ways to show it; it serializes to JSON.
+
+mod glyph;
+mod html;
+mod terminal;
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+use crate::assemble::{Span, TokenizedPrompt};
+use crate::builder::PromptBuilder;
+use crate::conversation::{Conversation, Mode, Section};
+use crate::error::Result;
+use crate::render::{Element, Part};
+use crate::stop::StopSource;
+use crate::tokenizer::TokenId;
+pub use terminal::TerminalOptions;
+
+/// A prompt exactly as the model gets it, and what the model stops at.
+///
+/// ```
+/// use metatok::{ChatMessage, Conversation, PromptBuilder, View};
+///
+/// let builder = PromptBuilder::demo()?;
+/// let view = View::new(&builder, "demo", &Conversation::Messages(vec![ChatMessage::new("user", "Hi!")]))?;
+/// assert_eq!(view.rows[1].label(), "content");
+/// assert_eq!(view.rows[1].role.as_deref(), Some("HUMAN"));
+/// assert_eq!(view.tokens[0].token, "<|im_start|>");
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct View {
+    /// The model's name.
+    pub model: String,
+    /// The tokenizer's name.
+    pub tokenizer: String,
+    /// Whether it is a prompt to continue or a text to score.
+    pub mode: Mode,
+    /// The prompt as one string.
+    pub text: String,
+    /// The tokens.
+    pub tokens: Vec<ViewToken>,
+    /// The tokens grouped by their origin, in order, covering all.
+    pub rows: Vec<ViewRow>,
+    /// The stop ids.
+    pub stop: Vec<ViewStop>,
+    /// The stop strings.
+    pub stop_strings: Vec<String>,
+    /// The special tokens that the tokenizer itself added.
+    pub special_tokens_added: Vec<Named>,
+    /// Those that it would have added, had the prompt not had them.
+    pub special_tokens_omitted: Vec<Named>,
+}
+
+/// A token of a [`View`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ViewToken {
+    /// The id.
+    pub id: TokenId,
+    /// As the vocabulary spells it.
+    pub token: String,
+    /// The bytes it stands for, see [`crate::Tokenizer::token_bytes`].
+    pub bytes: Vec<u8>,
+    /// The bytes of the prompt's text that it comes from.
+    pub range: Range<usize>,
+    /// Whether it is a control token: an added token, or one that the template gives by id.
+    pub control: bool,
+}
+
+/// Tokens in a row that have one origin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ViewRow {
+    /// The tokens, by their positions.
+    pub tokens: Range<usize>,
+    /// What of the template, or content.
+    pub element: Element,
+    /// The section of the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<Section>,
+    /// The role, as the template calls it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The position of the message in its conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<u32>,
+    /// The number of the in-context example.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub example: Option<u32>,
+}
+
+/// A stop id and who asks for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ViewStop {
+    /// The id with its string; the string is empty for an id that only the engine knows.
+    #[serde(flatten)]
+    pub named: Named,
+    /// Who asks for it.
+    pub sources: Vec<StopSource>,
+}
+
+/// An id and its string.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Named {
+    /// The id.
+    pub id: TokenId,
+    /// As the vocabulary spells it.
+    pub token: String,
+}
+
+impl View {
+    /// Builds a prompt to look at. `model` is the name to show; what the builder was told about spans
+    /// and text does not matter.
+    ///
+    /// # Errors
+    /// As [`PromptBuilder::build`].
+    pub fn new(builder: &PromptBuilder, model: &str, conversation: &Conversation) -> Result<Self> {
+        let prompt = builder.build_in_detail(conversation)?;
+        let roles = builder.role_names();
+        let tokenizer = builder.tokenizer();
+        let named = |id| Named { id, token: tokenizer.id_to_token(id).unwrap_or_default() };
+        let TokenizedPrompt { input_ids, spans, offsets, text, omitted } = prompt;
+        let spans = spans.unwrap_or_default();
+        let tokens = input_ids.iter().zip(offsets.unwrap_or_default()).map(|(&id, range)| ViewToken {
+            id,
+            token: named(id).token,
+            bytes: tokenizer.token_bytes(id).unwrap_or_default(),
+            range,
+            control: tokenizer.added_token(id).is_some() || builder.is_reserved(id),
+        });
+        let added = spans.iter().filter(|span| span.part.element == Element::SpecialToken);
+        let added = added.flat_map(|span| &input_ids[span.start..span.end]).map(|&id| named(id)).collect();
+        let stop = builder.stop().ids().iter();
+        Ok(Self {
+            model: model.to_owned(),
+            tokenizer: tokenizer.name().to_owned(),
+            mode: builder.mode(),
+            text: text.unwrap_or_default(),
+            tokens: tokens.collect(),
+            rows: spans.iter().map(|span| row(span, &roles)).collect(),
+            stop: stop.map(|stop| ViewStop { named: named(stop.id), sources: stop.sources.clone() }).collect(),
+            stop_strings: builder.stop().strings().to_vec(),
+            special_tokens_added: added,
+            special_tokens_omitted: omitted.into_iter().map(named).collect(),
+        })
+    }
+
+    /// What became of the special tokens that the tokenizer adds by itself, as a sentence.
+    fn special_tokens(&self) -> String {
+        let list = |named: &[Named]| {
+            named.iter().map(|named| format!("{} ({})", named.token, named.id)).collect::<Vec<_>>().join(" ")
+        };
+        let added = match &self.special_tokens_added[..] {
+            [] => "the tokenizer added none".to_owned(),
+            added => format!("the tokenizer added {}", list(added)),
+        };
+        match &self.special_tokens_omitted[..] {
+            [] => added,
+            omitted => format!("{added}; {} is there already and was not doubled", list(omitted)),
+        }
+    }
+
+    /// The stop ids, each with its token and sources, as lines.
+    fn stops(&self) -> Vec<(String, String)> {
+        let ids = self.stop.iter().map(|stop| {
+            let sources: Vec<String> = stop.sources.iter().map(ToString::to_string).collect();
+            (format!("{} {}", stop.named.id, stop.named.token), sources.join(", "))
+        });
+        let strings = self.stop_strings.iter().map(|text| (format!("{text:?}"), "stop string".to_owned()));
+        ids.chain(strings).collect()
+    }
+}
+
+impl ViewRow {
+    /// What the row is, in a word: the template's key, or "content".
+    pub fn label(&self) -> &'static str {
+        match self.element {
+            Element::Content => "content",
+            Element::Begin | Element::RoleBegin => "begin",
+            Element::End | Element::RoleEnd => "end",
+            Element::DefaultPrompt => "prompt",
+            Element::GenerationPrompt => "opens",
+            Element::RoundText => "text",
+            Element::Separator => "between",
+            Element::SpecialToken => "added",
+        }
+    }
+
+    /// Who speaks: a role and its message's number, the template, or the tokenizer.
+    fn speaker(&self) -> String {
+        match (&self.role, self.message, self.element) {
+            (Some(role), Some(message), _) => format!("{role} #{message}"),
+            (Some(role), None, _) => role.clone(),
+            (None, Some(message), _) => format!("#{message}"),
+            (None, None, Element::SpecialToken) => "tokenizer".into(),
+            (None, None, _) => "template".into(),
+        }
+    }
+
+    /// The section, and the number of the example.
+    fn place(&self) -> String {
+        match (self.section, self.example) {
+            (Some(section), Some(example)) => format!("{} {example}", section.name()),
+            (Some(section), None) => section.name().into(),
+            (None, _) => String::new(),
+        }
+    }
+
+    /// Where a token of this row comes from, in words.
+    fn source(&self) -> String {
+        let place = self.place();
+        let place = if place.is_empty() { place } else { format!("{place}, ") };
+        format!("{place}{} {}", self.speaker(), self.label())
+    }
+}
+
+fn row(span: &Span, roles: &[&str]) -> ViewRow {
+    let Part { element, section, role, message, example, .. } = span.part;
+    let role = role.and_then(|role| roles.get(role as usize)).map(|role| (*role).to_owned());
+    ViewRow { tokens: span.start..span.end, element, section, role, message, example }
+}

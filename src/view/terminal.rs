@@ -1,0 +1,240 @@
+//! A prompt in the terminal.
+
+use std::fmt::Write;
+
+use anstyle::{Ansi256Color, Style};
+use unicode_width::UnicodeWidthStr;
+
+use crate::render::Element;
+use crate::view::glyph::{Glyph, glyphs};
+use crate::view::{View, ViewRow, ViewToken};
+
+/// How a prompt is shown in a terminal.
+#[derive(Debug, Clone, Copy)]
+pub struct TerminalOptions {
+    /// The columns there are.
+    pub width: usize,
+    /// Whether tokens are told apart by colour; otherwise by marks.
+    pub colour: bool,
+    /// Whether each token's id stands below it.
+    pub ids: bool,
+}
+
+/// Dark blocks with light text, which can be read on a dark and on a light terminal.
+const fn block(background: u8, foreground: u8) -> Style {
+    Style::new()
+        .bg_color(Some(anstyle::Color::Ansi256(Ansi256Color(background))))
+        .fg_color(Some(anstyle::Color::Ansi256(Ansi256Color(foreground))))
+}
+
+const CONTENT: [Style; 2] = [block(236, 255), block(240, 255)];
+const TEMPLATE: [Style; 2] = [block(24, 231), block(31, 231)];
+const CONTROL: Style = block(90, 231).bold();
+const FAINT: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+
+/// What stands above the margin.
+const HEADS: [&str; 3] = ["section", "role", "part"];
+
+/// The narrowest column of tokens, however wide the margin is.
+const NARROWEST: usize = 16;
+
+impl View {
+    /// The prompt as text for a terminal, ANSI colours included.
+    pub fn terminal(&self, options: TerminalOptions) -> String {
+        let mut out = String::new();
+        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let style = |style: Style| if options.colour { style } else { Style::new() };
+        let (bold, faint) = (style(BOLD), style(FAINT));
+        let _ = writeln!(
+            out,
+            "{bold}{}{bold:#} {faint}{} · tokenizer {} · {} · {}{faint:#}\n",
+            self.model,
+            self.mode,
+            self.tokenizer,
+            count(self.tokens.len(), "token"),
+            count(self.text.len(), "byte")
+        );
+        Rows::new(self, options).write(&mut out);
+        out.push('\n');
+        let stops = self.stops();
+        let widest = stops.iter().map(|(stop, _)| stop.width()).max().unwrap_or(0);
+        for (i, (stop, sources)) in stops.iter().enumerate() {
+            let head = if i == 0 { "stops at" } else { "" };
+            let fill = " ".repeat(widest - stop.width());
+            let _ = writeln!(out, "{faint}{head:<9}{faint:#}{stop}{fill}  {faint}{sources}{faint:#}");
+        }
+        if stops.is_empty() {
+            let _ = writeln!(out, "{faint}stops at{faint:#} nothing");
+        }
+        let _ = writeln!(out, "{faint}special  {}{faint:#}", self.special_tokens());
+        out
+    }
+}
+
+/// Draws the rows, each with its margin.
+struct Rows<'v> {
+    view: &'v View,
+    options: TerminalOptions,
+    /// The widths of the margin's columns.
+    margin: [usize; 3],
+    /// The columns left for tokens.
+    room: usize,
+}
+
+impl<'v> Rows<'v> {
+    fn new(view: &'v View, options: TerminalOptions) -> Self {
+        let widest =
+            |column: fn(&ViewRow) -> String| view.rows.iter().map(|row| column(row).width()).max().unwrap_or(0);
+        let widths = [widest(ViewRow::place), widest(ViewRow::speaker), widest(|row| row.label().into())];
+        let margin = std::array::from_fn(|i| if widths[i] == 0 { 0 } else { widths[i].max(HEADS[i].len()) });
+        // Two spaces behind each column that is not empty.
+        let taken: usize = margin.iter().filter(|width| **width > 0).map(|width| width + 2).sum();
+        Self { view, options, margin, room: options.width.saturating_sub(taken).max(NARROWEST) }
+    }
+
+    fn write(&self, out: &mut String) {
+        out.push_str(self.margin(HEADS).trim_end());
+        out.push('\n');
+        let mut before: Option<&ViewRow> = None;
+        for row in &self.view.rows {
+            let is_same = |before: &ViewRow| before.speaker() == row.speaker() && before.place() == row.place();
+            let goes_on = before.is_some_and(is_same);
+            let head = if goes_on { [String::new(), String::new()] } else { [row.place(), row.speaker()] };
+            let mut margin = self.margin([&head[0], &head[1], row.label()]);
+            for line in Lines::new(self, row).lay_out() {
+                out.push_str(&margin);
+                out.push_str(line.cells.trim_end_matches(' '));
+                out.push('\n');
+                margin = self.margin(["", "", ""]);
+                if self.options.ids {
+                    out.push_str(&margin);
+                    out.push_str(line.ids.trim_end());
+                    out.push('\n');
+                }
+            }
+            before = Some(row);
+        }
+    }
+
+    fn margin(&self, columns: [&str; 3]) -> String {
+        let faint = if self.options.colour { FAINT } else { Style::new() };
+        let mut margin = String::new();
+        for (column, width) in columns.into_iter().zip(self.margin).filter(|(_, width)| *width > 0) {
+            let fill = " ".repeat(width - column.width() + 2);
+            let _ = match column {
+                "" => write!(margin, "{fill}"),
+                _ => write!(margin, "{faint}{column}{faint:#}{fill}"),
+            };
+        }
+        margin
+    }
+}
+
+/// Lays the tokens of a row out in lines.
+struct Lines<'v> {
+    rows: &'v Rows<'v>,
+    row: &'v ViewRow,
+    lines: Vec<Line>,
+    line: Line,
+}
+
+#[derive(Default)]
+struct Line {
+    cells: String,
+    ids: String,
+    width: usize,
+}
+
+impl<'v> Lines<'v> {
+    fn new(rows: &'v Rows<'v>, row: &'v ViewRow) -> Self {
+        Self { rows, row, lines: Vec::new(), line: Line::default() }
+    }
+
+    fn lay_out(mut self) -> Vec<Line> {
+        for position in self.row.tokens.clone() {
+            self.token(position, &self.rows.view.tokens[position]);
+        }
+        if self.line.width > 0 {
+            self.lines.push(self.line);
+        }
+        self.lines
+    }
+
+    fn token(&mut self, position: usize, token: &ViewToken) {
+        let TerminalOptions { colour, ids, .. } = self.rows.options;
+        let mut pieces = pieces(&glyphs(&token.bytes), self.rows.room - 4);
+        if pieces.is_empty() {
+            pieces.push((String::new(), false));
+        }
+        let last = pieces.len() - 1;
+        for (i, (text, ends_line)) in pieces.into_iter().enumerate() {
+            let text = match (colour, token.control) {
+                (true, true) => format!(" {text} "),
+                (false, true) => format!("[{text}]"),
+                _ => text,
+            };
+            let id = if ids && i == 0 { token.id.to_string() } else { String::new() };
+            // Without colours, a bar stands between tokens; ids need a space between them anyway.
+            let bar = if !colour && !ids && i == last { "|" } else { "" };
+            let width = text.width().max(id.len() + usize::from(ids)) + bar.len();
+            if self.line.width > 0 && self.line.width + width > self.rows.room {
+                self.end_line();
+            }
+            let fill = " ".repeat(width - bar.len() - text.width());
+            let style = if colour { self.style(position, token) } else { Style::new() };
+            let _ = write!(self.line.cells, "{style}{text}{style:#}{fill}{bar}");
+            let _ = write!(self.line.ids, "{id:width$}");
+            self.line.width += width;
+            if ends_line {
+                self.end_line();
+            }
+        }
+    }
+
+    fn end_line(&mut self) {
+        self.lines.push(std::mem::take(&mut self.line));
+    }
+
+    fn style(&self, position: usize, token: &ViewToken) -> Style {
+        match (token.control, self.row.element) {
+            (true, _) => CONTROL,
+            (false, Element::Content) => CONTENT[position % 2],
+            (false, _) => TEMPLATE[position % 2],
+        }
+    }
+}
+
+/// A token's glyphs as texts of at most `room` columns, and whether the line ends behind each.
+fn pieces(glyphs: &[Glyph], room: usize) -> Vec<(String, bool)> {
+    let mut pieces = Vec::new();
+    let mut piece = String::new();
+    for glyph in glyphs {
+        for part in parts(glyph) {
+            if !piece.is_empty() && piece.width() + part.width() > room {
+                pieces.push((std::mem::take(&mut piece), true));
+            }
+            piece.push_str(&part);
+        }
+        if *glyph == Glyph::Newline {
+            pieces.push((std::mem::take(&mut piece), true));
+        }
+    }
+    if !piece.is_empty() {
+        pieces.push((piece, false));
+    }
+    pieces
+}
+
+/// What of a glyph must stay on one line: a character with its marks, or the whole sign.
+fn parts(glyph: &Glyph) -> Vec<String> {
+    let Glyph::Text(text) = glyph else { return vec![glyph.text().0] };
+    let mut parts: Vec<String> = Vec::new();
+    for c in text.chars() {
+        match parts.last_mut() {
+            Some(part) if unicode_width::UnicodeWidthChar::width(c) == Some(0) => part.push(c),
+            _ => parts.push(c.to_string()),
+        }
+    }
+    parts
+}
