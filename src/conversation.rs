@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use compact_str::CompactString;
 use serde::de::{self, Deserializer};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -75,19 +75,24 @@ pub enum Item {
 }
 
 /// What a role of the dataset's template says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Message {
     /// The role. The template decides how it speaks. (Such short strings need no memory of their own.)
     pub role: CompactString,
     /// The role to use where the template does not have `role`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback_role: Option<CompactString>,
     /// What is said; without it, the template's default for the role.
+    #[serde(skip_serializing_if = "Prompt::is_absent")]
     pub prompt: Prompt,
     /// Replaces the template's `begin` for this message. Content: it holds no control tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub begin: Option<String>,
     /// Replaces the template's `end` for this message. Content, like `begin`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
     /// Replaces the template's `generate` for this message.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<bool>,
 }
 
@@ -169,6 +174,44 @@ impl Message {
 impl From<Message> for Item {
     fn from(message: Message) -> Self {
         Self::Message(message)
+    }
+}
+
+impl Serialize for Conversation {
+    /// Writes what [`Deserialize`] reads.
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::List(items) => items.serialize(serializer),
+            Self::Messages(messages) => messages.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for Item {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Message(message) => message.serialize(serializer),
+            Self::Marker(Marker { section, opens, .. }) => {
+                serializer.collect_map([("section", section.name()), ("pos", if *opens { "begin" } else { "end" })])
+            }
+        }
+    }
+}
+
+impl Serialize for Prompt {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Absent | Self::Null => serializer.serialize_none(),
+        }
+    }
+}
+
+impl Prompt {
+    fn is_absent(&self) -> bool {
+        *self == Self::Absent
     }
 }
 

@@ -152,6 +152,9 @@ pub enum ErrorKind {
     /// Section markers that do not nest, or a message outside every section.
     #[error("{0}")]
     Sections(String),
+    /// A dataset's template, or a row, with which no prompt can be made.
+    #[error("{0}")]
+    Template(String),
     /// Two options that cannot both hold, or an option that makes no sense here.
     #[error("{0}")]
     Usage(String),

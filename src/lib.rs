@@ -23,7 +23,10 @@ pub use builder::{BuilderOptions, PromptBuilder, Session};
 pub use check::{Checker, Finding, LINTS, Level, Lint};
 pub use compile::{Atom, CompiledTemplate};
 pub use conversation::{ChatMessage, Conversation, Item, Marker, Message, Mode, Prompt, Section};
-pub use dataset::Record;
+pub use dataset::{
+    AnyTemplate, MessageTemplate, PromptTemplate, Record, Retriever, RetrieverConfig, RetrieverKind, Row, SplitRange,
+    Substitution, Task, Value,
+};
 pub use dialect::{Example, Model, StopConfig};
 pub use error::{Error, ErrorKind, Result};
 pub use render::{Element, MetaRenderer, Part, Plain, Renderer, Segment};

@@ -1,7 +1,24 @@
-//! Conversations from files: lines, and what a line holds.
+//! Datasets: lines of conversations, and rows that templates make conversations of.
 
+mod fill;
 mod lines;
+mod message_template;
+mod prompt_list;
+mod prompt_template;
 mod record;
+mod retriever;
+mod row;
+mod split;
+mod task;
+mod value;
 
+pub use fill::Substitution;
 pub(crate) use lines::{Line, Lines};
+pub use message_template::MessageTemplate;
+pub use prompt_template::PromptTemplate;
 pub use record::Record;
+pub use retriever::{Retriever, RetrieverConfig, RetrieverKind};
+pub use row::Row;
+pub use split::SplitRange;
+pub use task::{AnyTemplate, Task};
+pub use value::Value;

@@ -11,10 +11,14 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+mod dataset;
+mod rules;
+
 use flate2::read::MultiGzDecoder;
 use metatok::{
     BuilderOptions, Conversation, ErrorKind, MetaTemplate, Mode, Model, PromptBuilder, SpecialTokens, Tokenizer,
 };
+use rules::Rule;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -32,7 +36,7 @@ fn replay() {
         let mut counts = Counts::default();
         for line in lines(&path) {
             let case: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            counts.add(&case, replayer.replay(&case), name);
+            counts.add(&case, replayer.replay(&case, &line), name);
         }
         counts.print(name);
         failed += counts.failed;
@@ -108,7 +112,7 @@ impl Replayer {
             rule: Vec<Rule>,
         }
         let exceptions: Exceptions =
-            toml::from_str(include_str!("parity_exceptions.toml")).expect("the exceptions are TOML");
+            toml::from_str(include_str!("../parity_exceptions.toml")).expect("the exceptions are TOML");
         Self {
             tokenizers: HashMap::new(),
             demo: Arc::new(Tokenizer::demo().expect("the demo loads")),
@@ -116,7 +120,7 @@ impl Replayer {
         }
     }
 
-    fn replay(&mut self, case: &Value) -> Outcome {
+    fn replay(&mut self, case: &Value, line: &str) -> Outcome {
         if case.get("tokenizer").is_some()
             && case.get("meta_template").is_some()
             && case["expect"].get("input_ids").is_some()
@@ -127,6 +131,9 @@ impl Replayer {
         match job["op"].as_str() {
             Some("parse") if parsers(job).iter().any(|parser| parser == "lm") => self.parse(case),
             Some("parse") => Outcome::Skipped("API parser".into()),
+            Some(
+                "prompt" | "safe_format" | "promptlist" | "retrieve" | "partial" | "template" | "column_token_map",
+            ) => dataset::replay(self, case, line),
             Some(op) => Outcome::Skipped(op.into()),
             None => Outcome::Skipped(case["kind"].as_str().unwrap_or("another format").into()),
         }
@@ -170,6 +177,11 @@ impl Replayer {
         self.tokenizers.entry(name.to_owned()).or_insert_with(load).clone()
     }
 
+    /// The rule by which a job may give something else than what is recorded.
+    fn excepted(&self, job: &Value, expected: &Value) -> Option<String> {
+        self.rules.iter().find(|rule| rule.matches(job, expected)).map(|rule| rule.name.clone())
+    }
+
     /// The text that OpenCompass's parser for language models makes of a prompt.
     fn parse(&self, case: &Value) -> Outcome {
         let job = &case["job"];
@@ -207,69 +219,6 @@ impl Replayer {
         let builder = PromptBuilder::new(&model(&meta)?, Arc::clone(&self.demo), &options)?;
         let prompt = builder.build(&conversation(prompt)?)?;
         Ok(prompt.text.expect("the text was asked for").into())
-    }
-}
-
-/// When a case may differ: every condition that the rule gives must hold for what the case holds.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Rule {
-    name: String,
-    #[allow(dead_code, reason = "for readers")]
-    reason: String,
-    /// What is recorded is an exception of one of these types.
-    #[serde(default)]
-    recorded_error: Vec<String>,
-    /// Something in the meta template is so.
-    meta: Option<MetaCondition>,
-    /// Something in the prompt is so.
-    prompt: Option<PromptCondition>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum MetaCondition {
-    /// A `begin` or `end` is a list.
-    AffixIsList,
-    /// A `generate` is neither true nor false.
-    GenerateIsNoBool,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum PromptCondition {
-    /// The section `end` is opened by a closing marker.
-    EndOpenedByClosing,
-    /// OpenAI-style messages.
-    RawMessages,
-}
-
-impl Rule {
-    fn matches(&self, job: &Value, expected: &Value) -> bool {
-        let error = expected.get("$error").and_then(Value::as_str);
-        let error_fits = self.recorded_error.is_empty()
-            || error.is_some_and(|error| self.recorded_error.iter().any(|known| known == error));
-        let meta = &job["meta"];
-        let roles = ["round", "reserved_roles"].into_iter().filter_map(|key| meta[key].as_array()).flatten();
-        let meta_fits = match &self.meta {
-            None => true,
-            Some(MetaCondition::AffixIsList) => {
-                roles.chain([meta]).any(|place| place["begin"].is_array() || place["end"].is_array())
-            }
-            Some(MetaCondition::GenerateIsNoBool) => {
-                roles.into_iter().any(|role| role.get("generate").is_some_and(|generate| !generate.is_boolean()))
-            }
-        };
-        let prompt_fits = match &self.prompt {
-            None => true,
-            Some(PromptCondition::RawMessages) => job["prompt"].is_array(),
-            Some(PromptCondition::EndOpenedByClosing) => {
-                let markers =
-                    job["prompt"]["$pl"].as_array().into_iter().flatten().filter(|item| item["section"] == "end");
-                markers.into_iter().next().is_some_and(|marker| marker["pos"] == "end")
-            }
-        };
-        error_fits && meta_fits && prompt_fits
     }
 }
 

@@ -1,0 +1,102 @@
+//! Templates of OpenAI-style messages: OpenCompass's `RawPromptTemplate`.
+
+use crate::conversation::{ChatMessage, Conversation};
+use crate::dataset::fill::{Substitution, fill};
+use crate::dataset::row::{Fields, Row};
+use crate::dataset::value::Value;
+use crate::error::{At, Error, ErrorKind, Result};
+
+/// Messages with fields. The answer is never masked in them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessageTemplate {
+    items: Vec<Entry>,
+    /// Whether fields are filled.
+    pub format_variables: bool,
+    /// The string that stands where the examples' messages go.
+    pub ice_token: String,
+    /// How fields are filled.
+    pub substitution: Substitution,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Entry {
+    Message(ChatMessage),
+    /// The messages that a column lists.
+    Expand(String),
+    Text(String),
+}
+
+impl MessageTemplate {
+    /// A template of messages, strings, and `{expand_column: name}`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] for anything else, and for a role that is not system, user or assistant.
+    pub fn new(messages: &[Value]) -> Result<Self> {
+        let entry = |(i, value): (usize, &Value)| entry(value).at(format_args!("messages[{i}]"));
+        Ok(Self {
+            items: messages.iter().enumerate().map(entry).collect::<Result<_>>()?,
+            format_variables: true,
+            ice_token: "</E>".into(),
+            substitution: Substitution::default(),
+        })
+    }
+
+    /// The messages for a row; of `examples` only messages count.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] if a column to expand lists what is no message.
+    pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
+        let mut messages = Vec::new();
+        for item in &self.items {
+            match item {
+                Entry::Text(text) if *text == self.ice_token => match examples {
+                    Conversation::Messages(examples) => messages.extend(examples.iter().cloned()),
+                    _ => {}
+                },
+                // A string that is no token is left out, as in the reference.
+                Entry::Text(_) => {}
+                Entry::Expand(column) => {
+                    if let Some(Value::List(list)) = row.get(column) {
+                        for (i, value) in list.iter().enumerate() {
+                            messages.push(listed(value).at(format_args!("column {column:?}[{i}]"))?);
+                        }
+                    }
+                }
+                Entry::Message(message) => {
+                    let content = match self.format_variables {
+                        true => fill(&message.content, Fields::new(row), self.substitution).into_owned(),
+                        false => message.content.clone(),
+                    };
+                    messages.push(ChatMessage { role: message.role.clone(), content });
+                }
+            }
+        }
+        Ok(Conversation::Messages(messages))
+    }
+}
+
+fn entry(value: &Value) -> Result<Entry> {
+    if let Value::Text(text) = value {
+        return Ok(Entry::Text(text.clone()));
+    }
+    if let Some(Value::Text(column)) = value.get("expand_column") {
+        return Ok(Entry::Expand(column.clone()));
+    }
+    let message = listed(value)?;
+    match message.role.as_str() {
+        "system" | "user" | "assistant" => Ok(Entry::Message(message)),
+        role => Err(error(&format!("role {role:?} is none of system, user, assistant"))),
+    }
+}
+
+fn listed(value: &Value) -> Result<ChatMessage> {
+    let text = |key: &str| value.get(key).and_then(Value::as_text);
+    match (text("role"), text("content")) {
+        (Some(role), Some(content)) => Ok(ChatMessage::new(role, content)),
+        _ => Err(error(&format!("a message is {{\"role\": \"user\", \"content\": \"…\"}}, not {}", value.repr()))),
+    }
+}
+
+fn error(what: &str) -> Error {
+    ErrorKind::Template(what.to_owned()).into()
+}

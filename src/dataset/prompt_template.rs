@@ -1,0 +1,355 @@
+//! Dataset templates: how a row becomes a prompt. The format is OpenCompass's `PromptTemplate`.
+
+use crate::conversation::{Conversation, Item, Marker, Section};
+use crate::dataset::fill::{Substitution, fill};
+use crate::dataset::prompt_list::{fill_items, replace};
+use crate::dataset::row::{Fields, Row};
+use crate::dataset::value::Value;
+use crate::error::{At, Error, ErrorKind, Result};
+
+/// How a row becomes a prompt, or an in-context example.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PromptTemplate {
+    template: Template,
+    /// What stands where the in-context examples go.
+    pub ice_token: Option<String>,
+    /// What parts a context from an answer; left out of prompts.
+    pub sep_token: Option<String>,
+    column_token_map: Vec<(String, String)>,
+    /// How fields are filled.
+    pub substitution: Substitution,
+    /// Whether a label is also found by its text, as in files, whose keys are strings.
+    pub labels_by_text: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Template {
+    Text(String),
+    Dialogue(Dialogue),
+    /// A template for each label. OpenCompass calls it "origin".
+    Labels(Vec<(Value, LabelTemplate)>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum LabelTemplate {
+    Text(String),
+    Dialogue(Dialogue),
+    /// A list passes for a template until it is used.
+    List,
+}
+
+/// A dialogue, part by part. OpenCompass calls it "meta".
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Dialogue {
+    begin: Option<Vec<Item>>,
+    round: Option<Vec<Item>>,
+    end: Option<Vec<Item>>,
+}
+
+/// A template that was chosen for a row.
+enum Chosen<'t> {
+    Text(&'t str),
+    Dialogue(&'t Dialogue),
+}
+
+const SECTIONS: [&str; 3] = ["begin", "round", "end"];
+
+impl PromptTemplate {
+    /// A template: a string, a dialogue (a dict with no keys but begin, round and end), or a dict from
+    /// labels to either.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] names what is none of these, and a string that does not have the
+    /// `ice_token`.
+    pub fn new(template: &Value, ice_token: Option<&str>, sep_token: Option<&str>) -> Result<Self> {
+        if ice_token == Some("") {
+            return Err(ErrorKind::Template(
+                "an empty ice_token would put the examples between all characters; write a token such as \"</E>\", or leave it out".into(),
+            )
+            .into());
+        }
+        let template = Template::new(template)?;
+        if let Some(token) = ice_token {
+            template.must_hold(token)?;
+        }
+        Ok(Self {
+            template,
+            ice_token: ice_token.map(str::to_owned),
+            sep_token: sep_token.map(str::to_owned),
+            column_token_map: Vec::new(),
+            substitution: Substitution::default(),
+            labels_by_text: false,
+        })
+    }
+
+    /// With the tokens that name fields, July 2023's way: braces then mean nothing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] for a token that stands for two columns, or for the examples too.
+    pub fn with_column_token_map(mut self, map: Vec<(String, String)>) -> Result<Self> {
+        for (i, (column, token)) in map.iter().enumerate() {
+            let other = map[..i].iter().find(|(_, known)| known == token).map(|(other, _)| other.as_str());
+            if let Some(other) = other.or((self.ice_token.as_ref() == Some(token)).then_some("the examples")) {
+                let what = format!("column_token_map: {token:?} stands for {column:?} and for {other:?}");
+                return Err(template_error(&what));
+            }
+        }
+        self.column_token_map = map;
+        Ok(self)
+    }
+
+    /// Whether it is one dialogue, whose examples stand side by side without separators.
+    pub fn is_dialogue(&self) -> bool {
+        matches!(self.template, Template::Dialogue(_))
+    }
+
+    /// The labels, if it has a template for each.
+    pub fn labels(&self) -> Option<impl Iterator<Item = &Value>> {
+        match &self.template {
+            Template::Labels(labels) => Some(labels.iter().map(|(label, _)| label)),
+            _ => None,
+        }
+    }
+
+    /// An in-context example of a row, whose answer is not masked. OpenCompass: `generate_ice_item`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] for a label that has no template, and a dialogue without a round.
+    pub fn example(&self, row: &Row, label: &Value) -> Result<Conversation> {
+        let mut example = encode(self.of_label(label)?, true)?;
+        // The reference means to leave out sep_token too, and forgets the result.
+        if let Some(token) = &self.ice_token {
+            example = self.replace(example, token, &Conversation::Text(String::new()))?;
+        }
+        self.fill(example, Fields::new(row))
+    }
+
+    /// A prompt to continue: `masked` is the column of the answer with what stands there instead.
+    /// OpenCompass: `generate_item`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where the examples cannot be put in.
+    pub fn prompt(&self, row: &Row, masked: Option<(&str, &str)>, examples: &Conversation) -> Result<Conversation> {
+        let first = match &self.template {
+            Template::Labels(labels) => {
+                let (_, template) = labels.first().ok_or_else(|| template_error("it has no label"))?;
+                template.choose()?
+            }
+            Template::Text(text) => Chosen::Text(text),
+            Template::Dialogue(dialogue) => Chosen::Dialogue(dialogue),
+        };
+        let mut prompt = encode(first, false)?;
+        if let Some(token) = &self.ice_token {
+            prompt = self.replace(prompt, token, examples)?;
+        }
+        if let Some(token) = &self.sep_token {
+            prompt = self.replace(prompt, token, &Conversation::Text(String::new()))?;
+        }
+        let fields = masked.map_or(Fields::new(row), |(column, token)| Fields::masked(row, column, token));
+        self.fill(prompt, fields)
+    }
+
+    /// A text to score for a label; the answer is not masked. `keep_sep_token` leaves the separator in.
+    /// OpenCompass: `generate_label_prompt_item`.
+    ///
+    /// # Errors
+    /// As [`Self::example`] and [`Self::prompt`].
+    pub fn label_prompt(
+        &self,
+        row: &Row,
+        examples: &Conversation,
+        label: &Value,
+        keep_sep_token: bool,
+    ) -> Result<Conversation> {
+        let mut prompt = encode(self.of_label(label)?, false)?;
+        if let Some(token) = self.sep_token.as_ref().filter(|_| !keep_sep_token) {
+            prompt = self.replace(prompt, token, &Conversation::Text(String::new()))?;
+        }
+        if let Some(token) = &self.ice_token {
+            prompt = self.replace(prompt, token, examples)?;
+        }
+        self.fill(prompt, Fields::new(row))
+    }
+
+    fn of_label(&self, label: &Value) -> Result<Chosen<'_>> {
+        let labels = match &self.template {
+            Template::Text(text) => return Ok(Chosen::Text(text)),
+            Template::Dialogue(dialogue) => return Ok(Chosen::Dialogue(dialogue)),
+            Template::Labels(labels) => labels,
+        };
+        let by_text = || labels.iter().find(|(known, _)| self.labels_by_text && known.text() == label.text());
+        let found = labels.iter().find(|(known, _)| known.equals(label)).or_else(by_text);
+        let (_, template) = found.ok_or_else(|| {
+            let known: Vec<String> = labels.iter().map(|(known, _)| known.repr()).collect();
+            template_error(&format!("no template for the label {}; there are {}", label.repr(), known.join(", ")))
+        })?;
+        template.choose().at(label.repr())
+    }
+
+    fn replace(&self, prompt: Conversation, token: &str, with: &Conversation) -> Result<Conversation> {
+        if token.is_empty() {
+            return Ok(prompt);
+        }
+        Ok(match (prompt, with) {
+            (Conversation::Text(text), Conversation::Text(with)) => Conversation::Text(text.replace(token, with)),
+            (Conversation::Text(_), _) => {
+                return Err(template_error(
+                    "the prompt is a string and the examples have roles of their own; make both strings or both dialogues",
+                ));
+            }
+            (Conversation::List(items), with) => Conversation::List(replace(items, token, with)?),
+            (messages, _) => messages,
+        })
+    }
+
+    fn fill(&self, prompt: Conversation, fields: Fields<'_>) -> Result<Conversation> {
+        if !self.column_token_map.is_empty() {
+            return self.fill_tokens(prompt, fields);
+        }
+        Ok(match prompt {
+            Conversation::Text(text) => Conversation::Text(fill(&text, fields, self.substitution).into_owned()),
+            Conversation::List(items) => Conversation::List(fill_items(items, fields, self.substitution)),
+            messages => messages,
+        })
+    }
+
+    /// OpenICL's way: each column's token is replaced, in the order of the map.
+    fn fill_tokens(&self, mut prompt: Conversation, fields: Fields<'_>) -> Result<Conversation> {
+        for (column, token) in &self.column_token_map {
+            let (_, field) = fields.iter().find(|(name, _)| name == column).ok_or_else(|| {
+                let known: Vec<&str> = fields.iter().map(|(name, _)| name).collect();
+                template_error(&format!(
+                    "column_token_map: there is no column {column:?} (columns: {})",
+                    known.join(", ")
+                ))
+            })?;
+            prompt = self.replace(prompt, token, &Conversation::Text(field.text().into_owned()))?;
+        }
+        Ok(prompt)
+    }
+}
+
+impl Template {
+    fn new(template: &Value) -> Result<Self> {
+        match template {
+            Value::Text(text) => Ok(Self::Text(text.clone())),
+            Value::Dict(entries) => {
+                if is_dialogue(entries) {
+                    return Ok(Self::Dialogue(Dialogue::new(template)?));
+                }
+                let label = |(label, template): &(Value, Value)| {
+                    let template = match template {
+                        Value::Text(text) => LabelTemplate::Text(text.clone()),
+                        Value::Dict(_) => LabelTemplate::Dialogue(Dialogue::new(template).at(label.text())?),
+                        Value::List(_) => LabelTemplate::List,
+                        other => {
+                            let what = format!("a template is a string or a dialogue, not {}", other.repr());
+                            return Err(template_error(&what).at(label.text()));
+                        }
+                    };
+                    Ok((label.clone(), template))
+                };
+                Ok(Self::Labels(entries.iter().map(label).collect::<Result<_>>()?))
+            }
+            other => Err(template_error(&format!(
+                "a template is a string, a dialogue {{begin, round, end}} or a dict from labels to them, not {}",
+                other.repr()
+            ))),
+        }
+    }
+
+    /// Strings of their own, and of labels, must hold the token; dialogues may hold it anywhere.
+    fn must_hold(&self, token: &str) -> Result<()> {
+        let lacks = |text: &str, place: &dyn std::fmt::Display| -> Result<()> {
+            if text.contains(token) {
+                return Ok(());
+            }
+            Err(template_error(&format!("the ice_token {token:?} is not in the template {text:?}")).at(place))
+        };
+        match self {
+            Self::Text(text) => lacks(text, &"template"),
+            Self::Dialogue(_) => Ok(()),
+            Self::Labels(labels) => labels.iter().try_for_each(|(label, template)| match template {
+                LabelTemplate::Text(text) => lacks(text, &label.text()),
+                _ => Ok(()),
+            }),
+        }
+    }
+}
+
+/// A dict with no other keys; an empty one too.
+fn is_dialogue(entries: &[(Value, Value)]) -> bool {
+    entries.iter().all(|(key, _)| key.as_text().is_some_and(|key| SECTIONS.contains(&key)))
+}
+
+impl LabelTemplate {
+    fn choose(&self) -> Result<Chosen<'_>> {
+        match self {
+            Self::Text(text) => Ok(Chosen::Text(text)),
+            Self::Dialogue(dialogue) => Ok(Chosen::Dialogue(dialogue)),
+            Self::List => Err(template_error("a list is no template; write {round = [ … ]}")),
+        }
+    }
+}
+
+impl Dialogue {
+    fn new(template: &Value) -> Result<Self> {
+        let part = |name: &str| template.get(name).map(|value| items(value).at(name)).transpose();
+        Ok(Self { begin: part("begin")?, round: part("round")?, end: part("end")? })
+    }
+}
+
+/// A list of items, or one.
+fn items(value: &Value) -> Result<Vec<Item>> {
+    match value {
+        Value::List(list) => list.iter().enumerate().map(|(i, value)| item(value).at(format_args!("[{i}]"))).collect(),
+        one => Ok(vec![item(one)?]),
+    }
+}
+
+fn item(value: &Value) -> Result<Item> {
+    match value {
+        Value::Text(text) => Ok(Item::Text(text.clone())),
+        Value::Dict(_) => {
+            let list = serde_json::Value::Array(vec![value.to_json()]);
+            let items: Conversation =
+                serde_json::from_value(list).map_err(|error| ErrorKind::Parse(error.to_string()))?;
+            match items {
+                Conversation::List(items) => {
+                    items.into_iter().next().ok_or_else(|| template_error("an item is a string or {role, prompt}"))
+                }
+                _ => Err(template_error("an item of a dialogue has \"prompt\", not \"content\"")),
+            }
+        }
+        other => Err(template_error(&format!("an item is a string or {{role, prompt}}, not {}", other.repr()))),
+    }
+}
+
+/// Puts a dialogue's parts one behind the other, with their markers; of an example only the round.
+fn encode(chosen: Chosen<'_>, is_example: bool) -> Result<Conversation> {
+    let dialogue = match chosen {
+        Chosen::Text(text) => return Ok(Conversation::Text(text.to_owned())),
+        Chosen::Dialogue(dialogue) => dialogue,
+    };
+    let round = dialogue.round.as_ref().ok_or_else(|| template_error("the dialogue has no round"))?;
+    let mut list = Vec::new();
+    let mut part = |section, items: &[Item]| {
+        let marker = |opens| Item::Marker(Marker { section, opens, has_extra_keys: false });
+        list.push(marker(true));
+        list.extend_from_slice(items);
+        list.push(marker(false));
+    };
+    match (&dialogue.begin, &dialogue.end) {
+        _ if is_example => part(Section::Ice, round),
+        (begin, end) => {
+            begin.iter().for_each(|begin| part(Section::Begin, begin));
+            part(Section::Round, round);
+            end.iter().for_each(|end| part(Section::End, end));
+        }
+    }
+    Ok(Conversation::List(list))
+}
+
+fn template_error(what: &str) -> Error {
+    ErrorKind::Template(what.to_owned()).into()
+}

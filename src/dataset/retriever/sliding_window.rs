@@ -1,0 +1,22 @@
+//! The rows before each row, as examples.
+
+use crate::dataset::retriever::Retriever;
+use crate::dataset::row::Row;
+use crate::error::Result;
+
+/// The `k` rows before row `i`; near the start, the last of the training set come first. The numbers
+/// are those of the test set, though they are looked up in the training set: a quirk of the reference.
+pub(crate) struct SlidingWindow {
+    pub(crate) k: usize,
+    pub(crate) train: usize,
+}
+
+impl Retriever for SlidingWindow {
+    fn retrieve(&mut self, index: usize, _: &Row) -> Result<Vec<i64>> {
+        let (k, index, train) = (self.k as i64, index as i64, self.train as i64);
+        if index >= k {
+            return Ok((index - k..index).collect());
+        }
+        Ok((train - (k - index)..train).chain(0..index).collect())
+    }
+}

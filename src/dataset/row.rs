@@ -1,0 +1,97 @@
+//! Rows of a dataset: columns in their order, for that is the order in which templates are filled.
+
+use std::borrow::Cow;
+
+use crate::dataset::value::Value;
+use crate::error::{ErrorKind, Result};
+
+/// A row.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Row {
+    columns: Vec<(String, Value)>,
+}
+
+impl Row {
+    /// A row of these columns.
+    pub fn new(columns: Vec<(String, Value)>) -> Self {
+        Self { columns }
+    }
+
+    /// Reads a JSON object.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] if it is none.
+    pub fn from_json(json: &str) -> Result<Self> {
+        match Value::from_json(json)? {
+            Value::Dict(entries) => {
+                let column = |(name, value): (Value, Value)| (name.text().into_owned(), value);
+                Ok(Self { columns: entries.into_iter().map(column).collect() })
+            }
+            _ => {
+                Err(ErrorKind::Parse("a row is a JSON object: {\"question\": \"…\", \"answer\": \"…\"}".into()).into())
+            }
+        }
+    }
+
+    /// The value of a column.
+    pub fn get(&self, column: &str) -> Option<&Value> {
+        self.columns.iter().find(|(name, _)| name == column).map(|(_, value)| value)
+    }
+
+    /// The names of the columns.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Sets a column, in its place if it is there already, else behind all others.
+    pub fn set(&mut self, column: &str, value: Value) {
+        match self.columns.iter_mut().find(|(name, _)| name == column) {
+            Some((_, old)) => *old = value,
+            None => self.columns.push((column.to_owned(), value)),
+        }
+    }
+}
+
+/// What a template sees of a row: one column may hold something else.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'r> {
+    row: &'r Row,
+    masked: Option<(&'r str, &'r str)>,
+}
+
+impl<'r> Fields<'r> {
+    pub(crate) fn new(row: &'r Row) -> Self {
+        Self { row, masked: None }
+    }
+
+    /// With `token` in the place of a column, behind all others if the row does not have it.
+    pub(crate) fn masked(row: &'r Row, column: &'r str, token: &'r str) -> Self {
+        Self { row, masked: Some((column, token)) }
+    }
+
+    /// The columns with their texts, made only where they are asked for.
+    pub(crate) fn iter(self) -> impl Iterator<Item = (&'r str, Field<'r>)> {
+        let own = self.row.columns.iter().map(move |(name, value)| match self.masked {
+            Some((column, token)) if column == name => (name.as_str(), Field::Text(token)),
+            _ => (name.as_str(), Field::Value(value)),
+        });
+        let absent = self.masked.filter(|(column, _)| self.row.get(column).is_none());
+        own.chain(absent.map(|(column, token)| (column, Field::Text(token))))
+    }
+}
+
+/// What stands in a column.
+#[derive(Clone, Copy)]
+pub(crate) enum Field<'r> {
+    Value(&'r Value),
+    Text(&'r str),
+}
+
+impl<'r> Field<'r> {
+    pub(crate) fn text(self) -> Cow<'r, str> {
+        match self {
+            Self::Value(value) => value.text(),
+            Self::Text(text) => text.into(),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! A dataset's task: its templates and examples together make prompts of rows.
+
+use crate::conversation::Conversation;
+use crate::dataset::message_template::MessageTemplate;
+use crate::dataset::prompt_template::PromptTemplate;
+use crate::dataset::retriever::{RetrieverConfig, no_such_example};
+use crate::dataset::row::Row;
+use crate::dataset::value::Value;
+use crate::error::{At, Error, ErrorKind, Result};
+
+/// How rows become prompts: `infer_cfg` and `reader_cfg` of OpenCompass, but for the rows themselves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    /// The column of the answer.
+    pub output_column: Option<String>,
+    /// How an example is written.
+    pub ice_template: Option<AnyTemplate>,
+    /// How the prompt is written.
+    pub prompt_template: Option<AnyTemplate>,
+    /// Where examples come from, and what stands between them.
+    pub retriever: RetrieverConfig,
+    /// What stands in the place of the answer where it is masked.
+    pub gen_field_replace_token: String,
+}
+
+/// A template of either kind.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AnyTemplate {
+    /// Strings and dialogues.
+    Prompt(PromptTemplate),
+    /// OpenAI-style messages.
+    Messages(MessageTemplate),
+}
+
+impl AnyTemplate {
+    fn ice_token(&self) -> Option<&str> {
+        match self {
+            Self::Prompt(template) => template.ice_token.as_deref(),
+            Self::Messages(template) => Some(&template.ice_token),
+        }
+    }
+
+    fn labels(&self) -> Option<Vec<Value>> {
+        match self {
+            Self::Prompt(template) => template.labels().map(|labels| labels.cloned().collect()),
+            Self::Messages(_) => None,
+        }
+    }
+
+    fn is_dialogue(&self) -> bool {
+        matches!(self, Self::Prompt(template) if template.is_dialogue())
+    }
+}
+
+impl Task {
+    /// The in-context examples of these rows of the training set, joined as the templates want it.
+    /// OpenCompass: `generate_ice`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] without an `ice_template`, and for an example that does not exist.
+    pub fn examples(&self, ids: &[i64], train: &[Row]) -> Result<Conversation> {
+        let template = match &self.ice_template {
+            Some(AnyTemplate::Messages(template)) => return self.example_messages(template, ids, train),
+            Some(AnyTemplate::Prompt(template)) => Some(template),
+            None if ids.is_empty() => None,
+            None => return Err(error("there are examples to show and no ice_template that says how")),
+        };
+        let (separator, eos) = match template {
+            Some(template) if template.is_dialogue() => ("", ""),
+            _ => self.retriever.separators(),
+        };
+        let mut examples = Vec::with_capacity(ids.len());
+        for &id in ids {
+            let row = row_of(id, train)?;
+            let label = self.label(row).at(format_args!("example {id}"))?;
+            let template = template.ok_or_else(|| error("there is no ice_template"))?;
+            examples.push(template.example(row, label).at(format_args!("ice_template: example {id}"))?);
+        }
+        if !matches!(examples.first(), Some(Conversation::List(_))) {
+            let texts = examples.iter().map(|example| match example {
+                Conversation::Text(text) => Ok(text.as_str()),
+                _ => Err(error("some examples are strings and some dialogues; make all the same")),
+            });
+            return Ok(Conversation::Text(texts.collect::<Result<Vec<_>>>()?.join(separator) + eos));
+        }
+        let mut list = Vec::new();
+        for example in examples {
+            match example {
+                Conversation::List(items) => list.extend(items),
+                Conversation::Text(text) if text.is_empty() => {}
+                Conversation::Text(text) => list.push(crate::conversation::Item::Text(text)),
+                Conversation::Messages(_) => return Err(error("messages do not mix with dialogues")),
+            }
+            if !separator.is_empty() {
+                list.push(crate::conversation::Item::Text(separator.to_owned()));
+            }
+        }
+        list.push(crate::conversation::Item::Text(eos.to_owned()));
+        Ok(Conversation::List(list))
+    }
+
+    fn example_messages(&self, template: &MessageTemplate, ids: &[i64], train: &[Row]) -> Result<Conversation> {
+        let mut messages = Vec::new();
+        for &id in ids {
+            let example = template.prompt(row_of(id, train)?, &Conversation::Messages(Vec::new()));
+            if let Conversation::Messages(example) = example.at(format_args!("ice_template: example {id}"))? {
+                messages.extend(example);
+            }
+        }
+        Ok(Conversation::Messages(messages))
+    }
+
+    /// A prompt to continue, the answer masked.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where the templates do not fit together, or the row.
+    pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
+        match self.template()? {
+            AnyTemplate::Messages(template) => template.prompt(row, examples),
+            AnyTemplate::Prompt(template) => {
+                let masked =
+                    self.output_column.as_deref().map(|column| (column, self.gen_field_replace_token.as_str()));
+                template.prompt(row, masked, examples)
+            }
+        }
+    }
+
+    /// A text to score for a label; nothing is masked.
+    ///
+    /// # Errors
+    /// As [`Self::prompt`].
+    pub fn label_prompt(
+        &self,
+        row: &Row,
+        examples: &Conversation,
+        label: &Value,
+        keep_sep_token: bool,
+    ) -> Result<Conversation> {
+        match self.template()? {
+            // The reference ignores examples and label here.
+            AnyTemplate::Messages(template) => template.prompt(row, &Conversation::Text(String::new())),
+            AnyTemplate::Prompt(template) => template.label_prompt(row, examples, label, keep_sep_token),
+        }
+    }
+
+    /// The labels of a scoring task: those of the templates, or the answers of the test set, each once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] if the template is one dialogue, which has none: the reference then takes
+    /// the names of its sections.
+    pub fn labels(&self, test: &[Row]) -> Result<Vec<Value>> {
+        let ice = self.ice_template.as_ref().filter(|template| template.ice_token().is_some());
+        for template in self.prompt_template.iter().chain(ice) {
+            if template.is_dialogue() {
+                return Err(error(
+                    "one dialogue for all has no labels; write a template for each label, or list the labels",
+                ));
+            }
+            if let Some(labels) = template.labels() {
+                return Ok(labels);
+            }
+        }
+        let mut labels: Vec<Value> = Vec::new();
+        let answers = test.iter().filter_map(|row| row.get(self.output_column.as_deref()?));
+        for answer in answers {
+            if matches!(answer, Value::List(_) | Value::Dict(_)) {
+                return Err(error(&format!("{} is no label: it must be a string or a number", answer.repr())));
+            }
+            if !labels.iter().any(|label| label.equals(answer)) {
+                labels.push(answer.clone());
+            }
+        }
+        Ok(labels)
+    }
+
+    /// The template that prompts are made by.
+    fn template(&self) -> Result<&AnyTemplate> {
+        let lacks = |name: &str| {
+            error(&format!(
+                "{name} has no ice_token, which says where the examples go; write ice_token = \"</E>\" and put </E> into the template"
+            ))
+        };
+        match (&self.prompt_template, &self.ice_template) {
+            (Some(template), Some(_)) if template.ice_token().is_none() => Err(lacks("prompt_template")),
+            (Some(template), _) => Ok(template),
+            (None, Some(template)) if template.ice_token().is_none() => Err(lacks("ice_template")),
+            (None, Some(template)) => Ok(template),
+            (None, None) => Err(error("there is neither a prompt_template nor an ice_template")),
+        }
+    }
+
+    fn label<'r>(&self, row: &'r Row) -> Result<&'r Value> {
+        let column = self.output_column.as_deref().ok_or_else(|| error("examples need an output_column"))?;
+        row.get(column).ok_or_else(|| {
+            let known: Vec<&str> = row.names().collect();
+            error(&format!("there is no column {column:?}, the output_column (columns: {})", known.join(", ")))
+        })
+    }
+}
+
+/// A row by its number, from the end if that is negative.
+fn row_of(id: i64, train: &[Row]) -> Result<&Row> {
+    let at = if id < 0 { id + train.len() as i64 } else { id };
+    usize::try_from(at).ok().and_then(|at| train.get(at)).ok_or_else(|| no_such_example(id, train.len()))
+}
+
+fn error(what: &str) -> Error {
+    ErrorKind::Template(what.to_owned()).into()
+}

@@ -1,0 +1,454 @@
+//! OpenCompass's dataset side: templates, retrievers, ranges.
+
+use metatok::{
+    AnyTemplate, Conversation, ErrorKind, Item, Message, MessageTemplate, Prompt, PromptTemplate, RetrieverConfig,
+    RetrieverKind, Row, SplitRange, Task, Value as Py,
+};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::{Outcome, Replayer, equal, show};
+
+/// Replays a case; `line` is the case as it is written, for the order of its keys counts.
+pub(crate) fn replay(replayer: &Replayer, case: &Value, line: &str) -> Outcome {
+    let py = Py::from_json(line).unwrap_or_else(|error| panic!("{error}"));
+    let job = py.get("job").expect("a case has a job");
+    let expected = &case["expect"];
+    match case["job"]["op"].as_str().unwrap_or_default() {
+        "prompt" => prompts(replayer, case, job),
+        "safe_format" => {
+            let filled = filled(text(job, "s"), &row(job.get("kwargs").expect("it has columns")));
+            one(replayer, case, filled, &expected["value"])
+        }
+        "promptlist" => prompt_list(replayer, case, job),
+        "retrieve" => one(replayer, case, retrieved(job), &expected["ids"]),
+        "partial" => one(replayer, case, range(job), &expected["value"]),
+        "template" | "column_token_map" => template(replayer, case, job, "kwargs"),
+        other => Outcome::Skipped(other.into()),
+    }
+}
+
+fn one(replayer: &Replayer, case: &Value, found: metatok::Result<Value>, expected: &Value) -> Outcome {
+    if matches(&found, expected) {
+        return Outcome::Passed;
+    }
+    if matches(&found, &with_end_opened(expected)) {
+        return Outcome::Excepted("Q1".into());
+    }
+    match replayer.excepted(&case["job"], expected) {
+        Some(rule) => Outcome::Excepted(rule),
+        None => Outcome::Failed(show(&found, expected)),
+    }
+}
+
+/// A recorded prompt list whose section `end` is opened as it should be.
+fn with_end_opened(recorded: &Value) -> Value {
+    let mut repaired = recorded.clone();
+    let items = repaired.get_mut("$pl").and_then(Value::as_array_mut).into_iter().flatten();
+    if let Some(marker) = items.into_iter().find(|item| item["section"] == "end") {
+        marker["pos"] = "begin".into();
+    }
+    repaired
+}
+
+/// Whether what was found is what is recorded, long strings by their hashes.
+fn matches(found: &metatok::Result<Value>, expected: &Value) -> bool {
+    match found {
+        Ok(found) => is_same(found, expected),
+        Err(_) => equal(found, expected),
+    }
+}
+
+fn is_same(found: &Value, expected: &Value) -> bool {
+    match (found, expected) {
+        (Value::String(text), Value::Object(object)) => {
+            object.get("$sha256").is_some_and(|hash| hex(&Sha256::digest(text.as_bytes())) == *hash)
+        }
+        (Value::Array(found), Value::Array(expected)) => {
+            found.len() == expected.len()
+                && found.iter().zip(expected).all(|(found, expected)| is_same(found, expected))
+        }
+        (Value::Object(found), Value::Object(expected)) => {
+            let has = |(key, expected): (&String, &Value)| found.get(key).is_some_and(|found| is_same(found, expected));
+            found.len() == expected.len() && expected.iter().all(has)
+        }
+        _ => found == expected,
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn text<'v>(value: &'v Py, key: &str) -> &'v str {
+    value.get(key).and_then(Py::as_text).unwrap_or_default()
+}
+
+/// Filling is what a string template does with a row.
+fn filled(text: &str, row: &Row) -> metatok::Result<Value> {
+    let template = PromptTemplate::new(&Py::from(text), None, None)?;
+    Ok(json!(template.prompt(row, None, &none())?))
+}
+
+fn none() -> Conversation {
+    Conversation::Text(String::new())
+}
+
+/// A value whose dicts with other keys than strings, tuples and prompt lists are written out.
+fn plain(value: &Py) -> Py {
+    match value {
+        Py::List(items) => Py::List(items.iter().map(plain).collect()),
+        Py::Dict(entries) => match &entries[..] {
+            [(Py::Text(key), Py::List(pairs))] if key == "$dict" => {
+                let pair = |pair: &Py| match pair {
+                    Py::List(pair) => (plain(&pair[0]), plain(&pair[1])),
+                    other => panic!("{other:?} is no pair"),
+                };
+                Py::Dict(pairs.iter().map(pair).collect())
+            }
+            [(Py::Text(key), list)] if key == "$pl" || key == "$tuple" => plain(list),
+            entries => Py::Dict(entries.iter().map(|(key, value)| (key.clone(), plain(value))).collect()),
+        },
+        other => other.clone(),
+    }
+}
+
+fn row(value: &Py) -> Row {
+    match plain(value) {
+        Py::Dict(columns) => Row::new(columns.into_iter().map(|(name, value)| (name.text().into(), value)).collect()),
+        other => panic!("{other:?} is no row"),
+    }
+}
+
+/// A list of rows, or of some of them by their numbers: the others are empty.
+fn rows(value: Option<&Py>) -> Vec<Row> {
+    match value {
+        Some(Py::List(rows)) => rows.iter().map(row).collect(),
+        Some(Py::Dict(sparse)) => {
+            let number = |key: &Py| key.text().parse::<usize>().expect("rows are numbered");
+            let count = sparse.iter().map(|(key, _)| number(key) + 1).max().unwrap_or(0);
+            let mut all = vec![Row::default(); count];
+            for (key, value) in sparse {
+                all[number(key)] = row(value);
+            }
+            all
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A prompt as it is recorded: `{"$pl": [...]}` for a prompt list.
+fn recorded(prompt: &Conversation) -> Value {
+    match prompt {
+        Conversation::List(items) => json!({ "$pl": items }),
+        other => json!(other),
+    }
+}
+
+/// What is put into a template. A plain list of anything else than messages has no counterpart here:
+/// the reference drops what it is put into, as with messages.
+fn inserted(value: &Value) -> metatok::Result<Conversation> {
+    match value {
+        Value::Array(items) if !items.iter().all(|item| item.get("content").is_some()) => {
+            Ok(Conversation::Messages(Vec::new()))
+        }
+        value => conversation(value),
+    }
+}
+
+/// The other way round.
+fn conversation(value: &Value) -> metatok::Result<Conversation> {
+    crate::conversation(value)
+}
+
+fn any_template(config: Option<&Py>) -> metatok::Result<Option<AnyTemplate>> {
+    let Some(config) = config.filter(|config| **config != Py::Null) else { return Ok(None) };
+    let token = |key: &str| config.get(key).and_then(Py::as_text);
+    for key in ["ice_token", "sep_token"] {
+        if config.get(key).is_some_and(|token| !matches!(token, Py::Text(_) | Py::Null)) {
+            return Err(ErrorKind::Parse(format!("{key} is a string")).into());
+        }
+    }
+    if let Some(Py::List(messages)) = config.get("messages") {
+        let mut template = MessageTemplate::new(&messages.iter().map(plain).collect::<Vec<_>>())?;
+        if let Some(token) = token("ice_token") {
+            template.ice_token = token.to_owned();
+        }
+        template.format_variables = config.get("format_variables") != Some(&Py::Bool(false));
+        return Ok(Some(AnyTemplate::Messages(template)));
+    }
+    let template = config.get("template").map_or(Py::Null, plain);
+    let mut template = PromptTemplate::new(&template, token("ice_token"), token("sep_token"))?;
+    if let Some(Py::Dict(map)) = config.get("column_token_map") {
+        let pairs = map.iter().map(|(column, token)| (column.text().into(), token.text().into()));
+        template = template.with_column_token_map(pairs.collect())?;
+    }
+    Ok(Some(AnyTemplate::Prompt(template)))
+}
+
+fn retriever(config: Option<&Py>) -> RetrieverConfig {
+    let Some(config) = config.filter(|config| **config != Py::Null) else { return RetrieverConfig::default() };
+    let kind = config.get("type").map(plain);
+    let name =
+        kind.as_ref().and_then(|kind| kind.get("$type").or(Some(kind))).and_then(Py::as_text).unwrap_or_default();
+    let number =
+        |key: &str, default: i64| config.get(key).map_or(default, |value| value.text().parse().expect("it is one"));
+    let kind = match name.rsplit('.').next().unwrap_or_default() {
+        "FixKRetriever" => {
+            let Some(Py::List(ids)) = config.get("fix_id_list") else { panic!("FixKRetriever has no ids") };
+            RetrieverKind::Fixed { fix_id_list: ids.iter().map(|id| id.text().parse().expect("it is one")).collect() }
+        }
+        "RandomRetriever" => {
+            RetrieverKind::Random { ice_num: number("ice_num", 1) as usize, seed: number("seed", 43) as u32 }
+        }
+        "SlidingWindowRetriever" => RetrieverKind::SlidingWindow { k: number("k", 1) as usize },
+        // Its examples stand in the case; only the separators count.
+        other => RetrieverKind::TopK { ice_num: number("ice_num", 1) as usize, neighbours: other.into() },
+    };
+    let kind = if name.ends_with("ZeroRetriever") { RetrieverKind::Zero } else { kind };
+    let text = |key: &str| config.get(key).and_then(Py::as_text).map(str::to_owned);
+    RetrieverConfig { kind, ice_separator: text("ice_separator"), ice_eos_token: text("ice_eos_token") }
+}
+
+fn retrieved(job: &Py) -> metatok::Result<Value> {
+    let (train, test) = (rows(job.get("train")), rows(job.get("test")));
+    let mut retriever = retriever(job.get("retriever")).open(train.len())?;
+    let ids =
+        test.iter().enumerate().map(|(i, row)| retriever.retrieve(i, row)).collect::<metatok::Result<Vec<_>>>()?;
+    Ok(json!(ids))
+}
+
+fn range(job: &Py) -> metatok::Result<Value> {
+    let len = job.get("n").map_or(0, |n| n.text().parse().expect("it is a number"));
+    let range = match job.get("size") {
+        None | Some(Py::Null) => return Ok((0..len).collect()),
+        Some(Py::Text(slice)) => SplitRange::Slice(slice.clone()),
+        Some(number) => SplitRange::Number(number.text().parse().expect("it is a number")),
+    };
+    Ok(json!(range.rows(len)?))
+}
+
+fn task(job: &Py) -> metatok::Result<Task> {
+    let output_column = job.get("reader_cfg").and_then(|reader| reader.get("output_column")).and_then(Py::as_text);
+    Ok(Task {
+        output_column: output_column.filter(|column| !column.is_empty()).map(str::to_owned),
+        ice_template: any_template(job.get("ice_template"))?,
+        prompt_template: any_template(job.get("prompt_template"))?,
+        retriever: retriever(job.get("retriever")),
+        gen_field_replace_token: String::new(),
+    })
+}
+
+fn prompts(replayer: &Replayer, case: &Value, job: &Py) -> Outcome {
+    let expected = &case["expect"];
+    let mut excepted = None;
+    let task = match task(job) {
+        Ok(task) => task,
+        Err(error) => return one(replayer, case, Err(error), expected.get("build_error").unwrap_or(expected)),
+    };
+    let (train, test) = (rows(job.get("train")), rows(job.get("test")));
+    if let Some(recorded) = expected.get("labels").filter(|labels| !labels.is_null()) {
+        let found = labels(&task, &test);
+        let is_equal = match &found {
+            Ok(found) => *found == sorted(recorded),
+            Err(_) => recorded.get("$error").is_some(),
+        };
+        if !is_equal {
+            match replayer.excepted(&case["job"], recorded) {
+                Some(rule) => excepted = Some(rule),
+                None => return Outcome::Failed(format!("labels {found:?}, recorded {recorded}")),
+            }
+        }
+    }
+    let cases = job.get("cases").map(|cases| match cases {
+        Py::List(cases) => cases.as_slice(),
+        _ => &[],
+    });
+    for (one_case, expected) in cases.unwrap_or_default().iter().zip(expected["cases"].as_array().into_iter().flatten())
+    {
+        match prompt(replayer, case, &task, &train, &test, one_case, expected) {
+            Outcome::Passed => {}
+            Outcome::Excepted(rule) => excepted = Some(rule),
+            other => return other,
+        }
+    }
+    excepted.map_or(Outcome::Passed, Outcome::Excepted)
+}
+
+#[allow(clippy::too_many_arguments, reason = "it is one step of a loop")]
+fn prompt(
+    replayer: &Replayer,
+    case: &Value,
+    task: &Task,
+    train: &[Row],
+    test: &[Row],
+    one_case: &Py,
+    expected: &Value,
+) -> Outcome {
+    let index: usize = one_case.get("idx").expect("it has one").text().parse().expect("it is a number");
+    let row = &test[index];
+    let ids = match one_case.get("ice_ids") {
+        Some(Py::List(ids)) => ids.iter().map(|id| id.text().parse::<i64>().expect("it is one")).collect(),
+        _ => {
+            let ids = task.retriever.open(train.len()).and_then(|mut retriever| {
+                (0..=index).map(|i| retriever.retrieve(i, &test[i])).next_back().expect("there is one")
+            });
+            match ids {
+                Ok(ids) => ids,
+                Err(error) => return one(replayer, case, Err(error), &expected["retrieve"]),
+            }
+        }
+    };
+    let examples = task.examples(&ids, train);
+    if let Some(recorded_ice) = expected.get("ice") {
+        let found = examples.as_ref().map(recorded).map_err(copy);
+        if !matches(&found, recorded_ice) {
+            return one(replayer, case, found, recorded_ice);
+        }
+    }
+    let Ok(examples) = examples else {
+        return if expected.get("ice").is_some() { Outcome::Passed } else { Outcome::Failed("no examples".into()) };
+    };
+    let mut task = task.clone();
+    if let Some(Py::Text(token)) = one_case.get("gen_field_replace_token") {
+        task.gen_field_replace_token = token.clone();
+    }
+    let mode = one_case.get("mode").and_then(Py::as_text).unwrap_or("gen");
+    let built = match mode {
+        "gen" => task.prompt(row, &examples),
+        _ => {
+            let label = one_case.get("label").map_or(Py::Null, plain);
+            let keep = one_case.get("remain_sep") == Some(&Py::Bool(true));
+            task.label_prompt(row, &examples, &label, keep)
+        }
+    };
+    let found = built.as_ref().map(recorded).map_err(copy);
+    let mut excepted = None;
+    if !matches(&found, &expected["prompt"]) {
+        match one(replayer, case, found, &expected["prompt"]) {
+            Outcome::Excepted(rule) => excepted = Some(rule),
+            other => return other,
+        }
+    }
+    let Ok(prompt) = built else { return excepted.map_or(Outcome::Passed, Outcome::Excepted) };
+    for parsed in expected["parsed"].as_array().into_iter().flatten() {
+        let meta = parsed["meta"].as_u64().unwrap_or_default() as usize;
+        let meta = &case["job"]["metas"][meta];
+        let mode = one_case.get("parse_mode").and_then(Py::as_text).unwrap_or(mode);
+        if let Some(recorded_text) = parsed.get("lm") {
+            let recorded_text = if recorded_text.get("$same").is_some() { &expected["prompt"] } else { recorded_text };
+            let job = json!({ "meta": meta, "prompt": expected["prompt"] });
+            let found = replayer.parsed(&job, &recorded(&prompt), mode);
+            if !matches(&found, recorded_text) {
+                match replayer.excepted(&job, recorded_text) {
+                    Some(rule) => excepted = Some(rule),
+                    None => return Outcome::Failed(format!("lm {meta}: {}", show(&found, recorded_text))),
+                }
+            }
+        }
+    }
+    excepted.map_or(Outcome::Passed, Outcome::Excepted)
+}
+
+/// The labels as texts. Those of a template have an order; those of rows come from a set in the reference.
+fn labels(task: &Task, test: &[Row]) -> metatok::Result<Vec<String>> {
+    let mut labels: Vec<String> = task.labels(test)?.iter().map(Py::repr).collect();
+    labels.sort();
+    Ok(labels)
+}
+
+fn sorted(recorded: &Value) -> Vec<String> {
+    let list = recorded.get("$unordered").unwrap_or(recorded);
+    let mut labels: Vec<String> = list
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|label| plain(&Py::from_json(&label.to_string()).expect("it is JSON")).repr())
+        .collect();
+    labels.sort();
+    labels
+}
+
+fn copy(error: &metatok::Error) -> metatok::Error {
+    ErrorKind::Usage(error.to_string()).into()
+}
+
+fn prompt_list(replayer: &Replayer, case: &Value, job: &Py) -> Outcome {
+    let expected = &case["expect"]["value"];
+    let found = || -> metatok::Result<Value> {
+        let Conversation::List(items) = conversation(&case["job"]["a"])? else { panic!("it is a list") };
+        // What a template with only a round makes of its items, its markers left out.
+        let inside = |prompt: Conversation| match prompt {
+            Conversation::List(items) => json!({ "$pl": items[1..items.len() - 1] }),
+            other => panic!("{other:?} is no list"),
+        };
+        let dialogue = |token: Option<&str>| {
+            let round = Py::Dict(vec![(Py::from("round"), plain(job.get("a").expect("it has a list")))]);
+            PromptTemplate::new(&round, token, None)
+        };
+        match text(job, "fn") {
+            "format" => {
+                Ok(inside(dialogue(None)?.prompt(&row(job.get("kwargs").expect("it has columns")), None, &none())?))
+            }
+            "replace" => {
+                let with = inserted(&case["job"]["dst"])?;
+                Ok(inside(dialogue(Some(text(job, "src")))?.prompt(&Row::default(), None, &with)?))
+            }
+            "str" => {
+                let text = |item: &Item| match item {
+                    Item::Text(text) | Item::Message(Message { prompt: Prompt::Text(text), .. }) => text.clone(),
+                    _ => String::new(),
+                };
+                Ok(json!(items.iter().map(text).collect::<String>()))
+            }
+            other => Err(ErrorKind::Usage(format!("{other} is Python's own")).into()),
+        }
+    };
+    match text(job, "fn") {
+        // Lists are joined by Rust itself here.
+        "add" | "iadd" | "radd" => Outcome::Skipped("PromptList +".into()),
+        _ => one(replayer, case, found(), expected),
+    }
+}
+
+fn template(replayer: &Replayer, case: &Value, job: &Py, key: &str) -> Outcome {
+    let expected = &case["expect"];
+    let kwargs = job.get(key).expect("it has arguments");
+    let built = any_template(Some(kwargs));
+    if let Some(error) = expected.get("build_error") {
+        return one(replayer, case, built.map(|_| Value::Null), error);
+    }
+    let found = built.and_then(|template| {
+        let args = job.get("args").map_or(Py::Null, plain);
+        let entry = args.get("entry").map(row).unwrap_or_default();
+        let label = args.get("label").cloned().unwrap_or(Py::Null);
+        let ice = case["job"]["args"].get("ice_field_replace_token").or(case["job"]["args"].get("ice"));
+        let ice = ice.map_or_else(|| Ok(none()), inserted)?;
+        let template = match (template, text(job, "method")) {
+            (_, "") => return Ok(Value::Null),
+            (Some(AnyTemplate::Prompt(template)), _) => template,
+            (Some(AnyTemplate::Messages(template)), "generate_label_prompt_item") => {
+                return Ok(recorded(&template.prompt(&entry, &none())?));
+            }
+            (Some(AnyTemplate::Messages(template)), _) => return Ok(recorded(&template.prompt(&entry, &ice)?)),
+            (None, _) => return Ok(Value::Null),
+        };
+        let prompt = match text(job, "method") {
+            "generate_ice_item" => template.example(&entry, &label)?,
+            "generate_label_prompt_item" => {
+                template.label_prompt(&entry, &ice, &label, args.get("remain_sep") == Some(&Py::Bool(true)))?
+            }
+            "generate_item" => {
+                let token = args.get("output_field_replace_token").and_then(Py::as_text).unwrap_or_default();
+                let masked = args.get("output_field").and_then(Py::as_text).map(|column| (column, token));
+                template.prompt(&entry, masked, &ice)?
+            }
+            _ => return Ok(Value::Null),
+        };
+        Ok(recorded(&prompt))
+    });
+    match expected.get("value") {
+        None => one(replayer, case, found, &Value::Null),
+        Some(expected) => one(replayer, case, found, expected),
+    }
+}

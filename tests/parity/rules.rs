@@ -1,0 +1,123 @@
+//! The exceptions: when a case may differ from what is recorded.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// When a case may differ: every condition that the rule gives must hold for what the case holds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Rule {
+    pub(crate) name: String,
+    #[allow(dead_code, reason = "for readers")]
+    reason: String,
+    /// What is recorded is an exception of one of these types.
+    #[serde(default)]
+    recorded_error: Vec<String>,
+    /// What is recorded is so.
+    recorded: Option<RecordedCondition>,
+    /// Something in the meta template is so.
+    meta: Option<MetaCondition>,
+    /// Something in the prompt is so.
+    prompt: Option<PromptCondition>,
+    /// Something in a dataset's template is so.
+    template: Option<TemplateCondition>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RecordedCondition {
+    /// A string.
+    Text,
+    /// A list of sections' names.
+    SectionNames,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum TemplateCondition {
+    /// One of the templates is a dialogue, or `{}`.
+    IsDialogue,
+    /// Its ice_token, or the token to be replaced, is empty.
+    IceTokenIsEmpty,
+    /// It has a column_token_map.
+    HasColumnTokenMap,
+    /// A row has a column of a name that Python's functions use.
+    HasPythonName,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum MetaCondition {
+    /// A `begin` or `end` is a list.
+    AffixIsList,
+    /// `begin` is a dict, as API models have it.
+    BeginIsDict,
+    /// A `generate` is neither true nor false.
+    GenerateIsNoBool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum PromptCondition {
+    /// The section `end` is opened by a closing marker.
+    EndOpenedByClosing,
+    /// OpenAI-style messages.
+    RawMessages,
+}
+
+impl Rule {
+    pub(crate) fn matches(&self, job: &Value, expected: &Value) -> bool {
+        let error = expected.get("$error").and_then(Value::as_str);
+        let error_fits = self.recorded_error.is_empty()
+            || error.is_some_and(|error| self.recorded_error.iter().any(|known| known == error));
+        let recorded_fits = match &self.recorded {
+            None => true,
+            Some(RecordedCondition::Text) => expected.is_string() || expected.get("$sha256").is_some(),
+            Some(RecordedCondition::SectionNames) => {
+                let is_section = |name: &Value| ["begin", "round", "end"].iter().any(|section| name == section);
+                expected.as_array().is_some_and(|names| names.iter().all(is_section))
+            }
+        };
+        let meta = &job["meta"];
+        let roles = ["round", "reserved_roles"].into_iter().filter_map(|key| meta[key].as_array()).flatten();
+        let meta_fits = match &self.meta {
+            None => true,
+            Some(MetaCondition::AffixIsList) => {
+                roles.chain([meta]).any(|place| place["begin"].is_array() || place["end"].is_array())
+            }
+            Some(MetaCondition::BeginIsDict) => meta["begin"].is_object(),
+            Some(MetaCondition::GenerateIsNoBool) => {
+                roles.into_iter().any(|role| role.get("generate").is_some_and(|generate| !generate.is_boolean()))
+            }
+        };
+        let prompt_fits = match &self.prompt {
+            None => true,
+            Some(PromptCondition::RawMessages) => job["prompt"].is_array(),
+            Some(PromptCondition::EndOpenedByClosing) => {
+                let markers =
+                    job["prompt"]["$pl"].as_array().into_iter().flatten().filter(|item| item["section"] == "end");
+                markers.into_iter().next().is_some_and(|marker| marker["pos"] == "end")
+            }
+        };
+        let templates = [&job["prompt_template"], &job["ice_template"], &job["kwargs"]];
+        let template_fits = match &self.template {
+            None => true,
+            Some(TemplateCondition::IsDialogue) => templates.iter().any(|config| {
+                config["template"]
+                    .as_object()
+                    .is_some_and(|keys| keys.keys().all(|key| ["begin", "round", "end"].contains(&key.as_str())))
+            }),
+            Some(TemplateCondition::IceTokenIsEmpty) => {
+                job["src"] == "" || templates.iter().any(|config| config["ice_token"] == "")
+            }
+            Some(TemplateCondition::HasColumnTokenMap) => {
+                templates.iter().any(|config| config.get("column_token_map").is_some())
+            }
+            Some(TemplateCondition::HasPythonName) => {
+                let rows = [&job["args"]["entry"], &job["kwargs"]];
+                rows.iter().any(|row| row.get("input_str").is_some() || row.get("self").is_some())
+            }
+        };
+        error_fits && recorded_fits && meta_fits && prompt_fits && template_fits
+    }
+}
