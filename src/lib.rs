@@ -29,7 +29,9 @@ pub use dataset::{
 };
 pub use dialect::{Example, Model, StopConfig};
 pub use error::{Error, ErrorKind, Result};
-pub use render::{Element, MetaRenderer, Part, Plain, Renderer, Segment};
+pub use render::{
+    ApiPrompt, ApiRoles, ApiTemplate, Element, MetaRenderer, Opening, Part, Plain, Renderer, Segment, Turn,
+};
 pub use sink::{Jsonl, Sink};
 pub use stop::{StopCriteria, StopId, StopSource};
 pub use template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem, TokenIds};

@@ -49,10 +49,11 @@ impl MessageTemplate {
         let mut messages = Vec::new();
         for item in &self.items {
             match item {
-                Entry::Text(text) if *text == self.ice_token => match examples {
-                    Conversation::Messages(examples) => messages.extend(examples.iter().cloned()),
-                    _ => {}
-                },
+                Entry::Text(text) if *text == self.ice_token => {
+                    if let Conversation::Messages(examples) = examples {
+                        messages.extend(examples.iter().cloned());
+                    }
+                }
                 // A string that is no token is left out, as in the reference.
                 Entry::Text(_) => {}
                 Entry::Expand(column) => {

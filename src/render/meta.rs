@@ -2,8 +2,9 @@
 //! evaluations depend on included. What only crashes there works here or is a clear error.
 
 use crate::compile::{Atom, CompiledItem, CompiledRole, CompiledTemplate};
-use crate::conversation::{ChatMessage, Conversation, Item, Marker, Message, Mode, Prompt, Section};
+use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Prompt, Section};
 use crate::error::{At, Error, ErrorKind, Result};
+use crate::render::sections::{Flow, close};
 use crate::render::{Element, Part, Renderer, Segment};
 
 /// A compiled meta template and how lenient it is.
@@ -32,13 +33,6 @@ impl Renderer for MetaRenderer {
     fn role_names(&self) -> Vec<&str> {
         self.template.role_names().collect()
     }
-}
-
-/// Whether the prompt goes on, or was cut for the model to continue it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Flow {
-    Continue,
-    Cut,
 }
 
 /// A message that knows its role in the template.
@@ -351,34 +345,6 @@ impl<'a> Writer<'a, '_> {
             has_fallback: has_fallback && !self.renderer.round_fallback,
         }
         .into()
-    }
-}
-
-/// Opens or closes a section; gives the section that is now complete.
-fn close(marker: &Marker, open: &mut Vec<(Section, usize)>, index: usize) -> Result<Option<Section>> {
-    let nested = open.last().is_some_and(|(section, _)| matches!(section, Section::Round | Section::Ice));
-    if marker.opens && nested {
-        return Err(
-            ErrorKind::Sections(format!("a section {:?} cannot begin within a round", marker.section.name())).into()
-        );
-    }
-    // OpenCompass opens the section `end` with a closing marker, and crashes on it.
-    if marker.opens || (marker.section == Section::End && open.is_empty()) {
-        open.push((marker.section, index));
-        return Ok(None);
-    }
-    match open.pop() {
-        Some((section, _)) if section == marker.section => Ok(Some(section)),
-        Some((section, start)) => Err(ErrorKind::Sections(format!(
-            "the section {:?} ends here, but the one that is open is {:?}, begun by item {start}",
-            marker.section.name(),
-            section.name()
-        ))
-        .into()),
-        None => {
-            Err(ErrorKind::Sections(format!("the section {:?} ends here and never began", marker.section.name()))
-                .into())
-        }
     }
 }
 

@@ -1,11 +1,14 @@
 //! A conversation and a template become segments, in the order in which the prompt has them.
 
+mod chat;
 mod meta;
 mod plain;
+mod sections;
 
 use crate::compile::Atom;
 use crate::conversation::{Conversation, Mode, Section};
 use crate::error::Result;
+pub use chat::{ApiPrompt, ApiRoles, ApiTemplate, Opening, Turn};
 pub use meta::MetaRenderer;
 pub use plain::Plain;
 

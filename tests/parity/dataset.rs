@@ -7,7 +7,7 @@ use metatok::{
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::{Outcome, Replayer, equal, show};
+use crate::{Outcome, Replayer, api, equal, show};
 
 /// Replays a case; `line` is the case as it is written, for the order of its keys counts.
 pub(crate) fn replay(replayer: &Replayer, case: &Value, line: &str) -> Outcome {
@@ -52,7 +52,7 @@ fn with_end_opened(recorded: &Value) -> Value {
 }
 
 /// Whether what was found is what is recorded, long strings by their hashes.
-fn matches(found: &metatok::Result<Value>, expected: &Value) -> bool {
+pub(crate) fn matches(found: &metatok::Result<Value>, expected: &Value) -> bool {
     match found {
         Ok(found) => is_same(found, expected),
         Err(_) => equal(found, expected),
@@ -343,6 +343,35 @@ fn prompt(
                 match replayer.excepted(&job, recorded_text) {
                     Some(rule) => excepted = Some(rule),
                     None => return Outcome::Failed(format!("lm {meta}: {}", show(&found, recorded_text))),
+                }
+            }
+        }
+        let api = replayer.api(meta, &recorded(&prompt), mode);
+        if let Some(recorded_turns) = parsed.get("api") {
+            let recorded_turns = if recorded_turns.get("$same").is_some() {
+                if recorded_turns["$same"] == "lm" { &parsed["lm"] } else { &expected["prompt"] }
+            } else {
+                recorded_turns
+            };
+            if !matches(&api, &api::without_api_role(recorded_turns)) {
+                let job = json!({ "meta": meta, "prompt": expected["prompt"] });
+                match replayer.excepted(&job, recorded_turns) {
+                    Some(rule) => excepted = Some(rule),
+                    None => return Outcome::Failed(format!("api {meta}: {}", show(&api, recorded_turns))),
+                }
+            }
+        }
+        if let Some(recorded_messages) = parsed.get("messages") {
+            let found = match &api {
+                // Without a template the prompt is a string, and all the user's.
+                Ok(Value::String(text)) => Ok(json!([{ "role": "user", "content": text }])),
+                _ => api::template(meta).and_then(|template| Ok(json!(template.messages(&prompt, mode.parse()?)?))),
+            };
+            if !matches(&found, recorded_messages) {
+                let job = json!({ "meta": meta, "prompt": expected["prompt"] });
+                match replayer.excepted(&job, recorded_messages) {
+                    Some(rule) => excepted = Some(rule),
+                    None => return Outcome::Failed(format!("messages {meta}: {}", show(&found, recorded_messages))),
                 }
             }
         }

@@ -28,6 +28,10 @@ pub(crate) struct Rule {
 enum RecordedCondition {
     /// A string.
     Text,
+    /// A prompt list that opens with a string.
+    ListOpensWithText,
+    /// A prompt list in which a turn's prompt is a list.
+    PromptIsList,
     /// A list of sections' names.
     SectionNames,
 }
@@ -52,6 +56,8 @@ enum MetaCondition {
     AffixIsList,
     /// `begin` is a dict, as API models have it.
     BeginIsDict,
+    /// `begin` is a string.
+    BeginIsText,
     /// A `generate` is neither true nor false.
     GenerateIsNoBool,
 }
@@ -63,6 +69,10 @@ enum PromptCondition {
     EndOpenedByClosing,
     /// OpenAI-style messages.
     RawMessages,
+    /// Strings that all contain "role" and "content".
+    StringsLikeMessages,
+    /// A message in a round has a reserved role, and one to fall back to.
+    ReservedInRound,
 }
 
 impl Rule {
@@ -72,6 +82,10 @@ impl Rule {
             || error.is_some_and(|error| self.recorded_error.iter().any(|known| known == error));
         let recorded_fits = match &self.recorded {
             None => true,
+            Some(RecordedCondition::PromptIsList) => {
+                expected["$pl"].as_array().into_iter().flatten().any(|turn| turn["prompt"].is_array())
+            }
+            Some(RecordedCondition::ListOpensWithText) => expected["$pl"][0].is_string(),
             Some(RecordedCondition::Text) => expected.is_string() || expected.get("$sha256").is_some(),
             Some(RecordedCondition::SectionNames) => {
                 let is_section = |name: &Value| ["begin", "round", "end"].iter().any(|section| name == section);
@@ -85,6 +99,7 @@ impl Rule {
             Some(MetaCondition::AffixIsList) => {
                 roles.chain([meta]).any(|place| place["begin"].is_array() || place["end"].is_array())
             }
+            Some(MetaCondition::BeginIsText) => meta["begin"].as_str().is_some_and(|begin| !begin.is_empty()),
             Some(MetaCondition::BeginIsDict) => meta["begin"].is_object(),
             Some(MetaCondition::GenerateIsNoBool) => {
                 roles.into_iter().any(|role| role.get("generate").is_some_and(|generate| !generate.is_boolean()))
@@ -93,6 +108,17 @@ impl Rule {
         let prompt_fits = match &self.prompt {
             None => true,
             Some(PromptCondition::RawMessages) => job["prompt"].is_array(),
+            Some(PromptCondition::StringsLikeMessages) => job["prompt"].as_array().is_some_and(|items| {
+                items
+                    .iter()
+                    .all(|item| item.as_str().is_some_and(|item| item.contains("role") && item.contains("content")))
+            }),
+            Some(PromptCondition::ReservedInRound) => {
+                let reserved = meta["reserved_roles"].as_array().into_iter().flatten();
+                let reserved: Vec<&Value> = reserved.map(|role| &role["role"]).collect();
+                let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
+                items.into_iter().any(|item| item.get("fallback_role").is_some() && reserved.contains(&&item["role"]))
+            }
             Some(PromptCondition::EndOpenedByClosing) => {
                 let markers =
                     job["prompt"]["$pl"].as_array().into_iter().flatten().filter(|item| item["section"] == "end");

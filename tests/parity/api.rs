@@ -1,0 +1,82 @@
+//! Prompts for models behind an API.
+
+use metatok::{ApiPrompt, ApiTemplate, Conversation, ErrorKind, Mode, Turn};
+use serde_json::{Value, json};
+
+use crate::dataset::matches;
+use crate::{Outcome, Replayer, conversation, show};
+
+/// What OpenCompass's parser for API models makes of a prompt.
+pub(crate) fn parsed(meta: &Value, prompt: &Value, mode: &str) -> metatok::Result<Value> {
+    let mode: Mode = mode.parse()?;
+    if let Some(batch) = prompt.as_array().filter(|items| !items.iter().all(|item| item.get("content").is_some())) {
+        return batch.iter().map(|prompt| parsed(meta, prompt, &mode.to_string())).collect();
+    }
+    let conversation = conversation(prompt)?;
+    Ok(recorded(&template(meta)?.prompt(&conversation, mode)?))
+}
+
+pub(crate) fn is_none(meta: &Value) -> bool {
+    meta.is_null() || meta.as_object().is_some_and(serde_json::Map::is_empty)
+}
+
+pub(crate) fn template(meta: &Value) -> metatok::Result<ApiTemplate> {
+    if is_none(meta) {
+        return Ok(ApiTemplate::default());
+    }
+    serde_json::from_value(meta.clone()).map_err(|error| ErrorKind::Parse(error.to_string()).into())
+}
+
+fn recorded(prompt: &ApiPrompt) -> Value {
+    match prompt {
+        ApiPrompt::Turns(turns) => json!({ "$pl": turns }),
+        other => json!(other),
+    }
+}
+
+/// The meta template's own turn is recorded with its `api_role` too.
+pub(crate) fn without_api_role(recorded: &Value) -> Value {
+    let mut recorded = recorded.clone();
+    for item in recorded.get_mut("$pl").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(item) = item.as_object_mut() {
+            item.remove("api_role");
+        }
+    }
+    recorded
+}
+
+/// Turns as OpenAI-style messages, in the ways in which the wrappers make them.
+pub(crate) fn convert(replayer: &Replayer, case: &Value) -> Outcome {
+    let job = &case["job"];
+    let inputs = job["inputs"].as_array().expect("it has inputs");
+    let mut excepted = None;
+    for (key, expected) in case["expect"].as_object().into_iter().flatten() {
+        let (merge, keep_empty) = match key.as_str() {
+            "chat" => (true, false),
+            "chat_nomerge" => (false, false),
+            "chat_keepempty" => (true, true),
+            // ChatInferencer's own way, and contents one behind the other.
+            _ => continue,
+        };
+        let messages = |input: &Value| -> metatok::Result<Value> {
+            let prompt = match conversation(input)? {
+                Conversation::Text(text) => ApiPrompt::Text(text),
+                Conversation::Messages(messages) => ApiPrompt::Messages(messages),
+                Conversation::List(_) => {
+                    let turns: Vec<Turn> = serde_json::from_value(input["$pl"].clone())
+                        .map_err(|error| ErrorKind::Parse(error.to_string()))?;
+                    ApiPrompt::Turns(turns)
+                }
+            };
+            Ok(json!(prompt.messages(merge, keep_empty)?))
+        };
+        let found = inputs.iter().map(messages).collect::<metatok::Result<Value>>();
+        if !matches(&found, expected) {
+            match replayer.excepted(&json!({ "prompt": inputs[0] }), expected) {
+                Some(rule) => excepted = Some(rule),
+                None => return Outcome::Failed(format!("{key}: {}", show(&found, expected))),
+            }
+        }
+    }
+    excepted.map_or(Outcome::Passed, Outcome::Excepted)
+}
