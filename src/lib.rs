@@ -24,8 +24,8 @@ pub use check::{Checker, Finding, LINTS, Level, Lint};
 pub use compile::{Atom, CompiledTemplate};
 pub use conversation::{ChatMessage, Conversation, Item, Marker, Message, Mode, Prompt, Section};
 pub use dataset::{
-    AnyTemplate, MessageTemplate, PromptTemplate, Record, Retriever, RetrieverConfig, RetrieverKind, Row, SplitRange,
-    Substitution, Task, Value,
+    AnyTemplate, Dataset, Inferencer, InferencerKind, MessageTemplate, PromptTemplate, Record, Retriever,
+    RetrieverConfig, RetrieverKind, Row, SplitRange, Substitution, Task, TemplateField, Value,
 };
 pub use dialect::{Example, Model, StopConfig};
 pub use error::{Error, ErrorKind, Result};

@@ -53,9 +53,10 @@ pub(crate) struct ModelArgs {
     #[arg(short, long, value_name = "DIR|FILE|REPO")]
     pub(crate) tokenizer: Option<String>,
 
-    /// Build prompts to continue (gen), or texts to score (ppl).
-    #[arg(long, value_enum, default_value = "gen")]
-    pub(crate) mode: ModeArg,
+    /// Build prompts to continue (gen), or texts to score (ppl). Default: gen, or what the dataset's
+    /// inferencer does.
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<ModeArg>,
 
     /// Special tokens that the tokenizer adds by itself: not doubled (auto), as Hugging Face does
     /// (always), or never. Default: the model file's, or auto.
@@ -91,24 +92,56 @@ pub(crate) struct ModelArgs {
     pub(crate) max_line_bytes: usize,
 }
 
+/// How rows become prompts.
+#[derive(clap::Args)]
+pub(crate) struct DatasetArgs {
+    /// A dataset file (TOML or JSON with OpenCompass's reader_cfg and infer_cfg): the input is rows.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) dataset: Option<PathBuf>,
+
+    /// The rows that in-context examples come from, as JSON lines.
+    #[arg(long, value_name = "FILE", requires = "dataset")]
+    pub(crate) train: Option<PathBuf>,
+
+    /// Drop examples from the end until a prompt has no more tokens than this.
+    #[arg(long, value_name = "N", requires = "dataset")]
+    pub(crate) max_seq_len: Option<usize>,
+
+    /// Leave room for so many tokens of the answer within --max-seq-len.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "max_seq_len")]
+    pub(crate) max_out_len: usize,
+
+    /// Refuse rows that lack a column which the template names, instead of warning.
+    #[arg(long, requires = "dataset")]
+    pub(crate) strict: bool,
+}
+
 #[derive(clap::Args)]
 #[command(after_help = "A line of input is one of
   {\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}        OpenAI-style messages
   {\"id\": 7, \"prompt\": [{\"section\": \"round\", …}, …]}          an OpenCompass PromptList
   {\"prompt\": \"Once upon a time\"}                             a string, which no template touches
 
-A line of output has id (the input's, or its number from 0), input_ids, stop_token_ids and stop.
+With --dataset it is a row, such as {\"question\": \"1+1=?\", \"answer\": \"2\"}.
+
+A line of output has id (the input's, or its number from 0), input_ids, stop_token_ids and stop; a text to
+score has its label too.
 
 Examples:
   metatok build | head -1
   metatok build --model qwen3 --tokenizer ./qwen3 --text --spans chats.jsonl
+  metatok build --dataset gsm8k.toml --train train.jsonl --model llama-3 test.jsonl
   metatok build --model llama-3 --mode ppl -o ids.jsonl chats.jsonl
   cat chats.jsonl | metatok build --on-error reject --rejects bad.jsonl - > ids.jsonl")]
 pub(crate) struct BuildArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 
-    /// Conversations as JSON lines; - is standard input. Without any, the demo's own.
+    #[command(flatten)]
+    pub(crate) dataset: DatasetArgs,
+
+    /// Conversations as JSON lines, or with --dataset rows; - is standard input. Without any, the demo's
+    /// own conversations.
     #[arg(value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
 
@@ -174,19 +207,28 @@ Examples:
   metatok view                                      the demo's first conversation
   metatok view --model llama-3 --ids chats.jsonl --prompt 2
   metatok view --html prompt.html --mode ppl chats.jsonl
+  metatok view --dataset mmlu.toml --train dev.jsonl --label B test.jsonl
   echo '{\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}' | metatok view --model qwen3 -"
 )]
 pub(crate) struct ViewArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 
-    /// Conversations as JSON lines; - is standard input. Without any, the demo's own.
+    #[command(flatten)]
+    pub(crate) dataset: DatasetArgs,
+
+    /// Conversations as JSON lines, or with --dataset rows; - is standard input. Without any, the demo's
+    /// own conversations.
     #[arg(value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
 
     /// Which one, counted from 0 over all files.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
     pub(crate) prompt: usize,
+
+    /// Which label's text, where the dataset scores one for each. Default: the first.
+    #[arg(long, value_name = "LABEL", requires = "dataset")]
+    pub(crate) label: Option<String>,
 
     /// Show each token's id below it.
     #[arg(long)]

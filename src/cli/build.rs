@@ -1,40 +1,22 @@
 //! `metatok build`: conversations in, token ids out.
 
-use std::io::{self, BufRead};
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::assemble::TokenizedPrompt;
 use crate::builder::{PromptBuilder, Session};
 use crate::cli::args::{BuildArgs, OnError};
+use crate::cli::batches::{Batch, batches};
 use crate::cli::output::Output;
+use crate::cli::rejects::{Rejected, Rejects, reject, rejects_path};
+use crate::cli::rows::{self, RowPrompt, Rows};
 use crate::cli::{REJECTED, pipeline, progress, setup};
-use crate::dataset::{Line, Lines, Record};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::dataset::{Line, Record};
+use crate::error::{Error, ErrorKind, Result};
 use crate::sink::{Jsonl, Sink};
 use crate::tokenizer::TokenId;
-
-/// A batch is full with this many bytes: enough to make handing it over cheap, little enough to share
-/// small inputs among all cores.
-const BATCH_BYTES: usize = 1 << 16;
-
-/// How many errors are shown where rows are rejected; the rejects file has them all.
-const SHOWN_ERRORS: u64 = 10;
-
-type InputLines = Lines<Box<dyn BufRead + Send>>;
-
-/// Lines of one input, with what is needed to name them.
-struct Batch {
-    input: Arc<str>,
-    bytes: Vec<u8>,
-    lines: Vec<(Line, Range<usize>)>,
-    /// The number of the first line among all conversations, from 0.
-    first: u64,
-    /// Reading failed behind these lines.
-    error: Option<Error>,
-}
 
 /// What became of a batch.
 #[derive(Default)]
@@ -44,19 +26,23 @@ struct Built {
     prompts: u64,
     tokens: u64,
     omitted: Vec<TokenId>,
+    /// The first row that lacks a column, and what to say of it.
+    missing: Option<String>,
     rejected: Vec<Rejected>,
     error: Option<Error>,
 }
 
-struct Rejected {
-    error: Error,
-    /// What the rejects file says of it.
-    json: Vec<u8>,
-}
-
 pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let started = Instant::now();
-    let options = crate::builder::BuilderOptions { spans: args.spans, text: args.text, ..setup::options(&args.model) };
+    let rows = Rows::open(&args.dataset, args.model.max_line_bytes)?;
+    let mut options =
+        crate::builder::BuilderOptions { spans: args.spans, text: args.text, ..setup::options(&args.model) };
+    if let Some(rows) = &rows {
+        rows.set(&mut options, &args.model);
+        if args.inputs.is_empty() {
+            return Err(ErrorKind::Usage("--dataset needs rows: name a file, or - for standard input".into()).into());
+        }
+    }
     let (model, tokenizer) = setup::load(&args.model)?;
     let builder = Arc::new(PromptBuilder::new(&model, tokenizer, &options)?);
     if !args.quiet {
@@ -77,12 +63,17 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let sink = Arc::new(Jsonl::new(&builder, args.attention_mask));
     let stop_at_error = args.on_error == OnError::Stop;
     let shared = Arc::clone(&builder);
-    let results = pipeline::ordered(setup::threads(&args.model), batches(inputs, longest), move || {
-        let (builder, sink) = (Arc::clone(&shared), Arc::clone(&sink));
-        Box::new(move |batch| build(batch, &mut builder.session(), &*sink, longest, stop_at_error))
+    let rows = Arc::new(rows);
+    let batches = batches(inputs, longest, rows.as_ref().as_ref())?;
+    let results = pipeline::ordered(setup::threads(&args.model), batches, move || {
+        let (builder, sink, rows) = (Arc::clone(&shared), Arc::clone(&sink), Arc::clone(&rows));
+        Box::new(move |batch| {
+            let source = Source { rows: rows.as_ref().as_ref(), longest, stop_at_error };
+            source.build(batch, &mut builder.session(), &*sink)
+        })
     });
 
-    let (mut prompts, mut tokens, mut said_omitted) = (0, 0, false);
+    let (mut prompts, mut tokens, mut said_omitted, mut said_missing) = (0, 0, false, false);
     for built in results {
         progress.inc(built.bytes);
         if let Err(error) = output.write(&built.out) {
@@ -99,6 +90,12 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         if !built.omitted.is_empty() && !said_omitted && !args.quiet {
             said_omitted = true;
             progress.suspend(|| eprintln!("metatok: note: {}", omitted(&builder, &built.omitted)));
+        }
+        if let Some(missing) = built.missing.filter(|_| !said_missing && !args.quiet) {
+            said_missing = true;
+            progress.suspend(|| {
+                eprintln!("metatok: warning: {missing}; such fields stay as they are (--strict refuses the row)")
+            });
         }
         for rejected in built.rejected {
             match &mut rejects {
@@ -156,150 +153,96 @@ fn omitted(builder: &PromptBuilder, ids: &[TokenId]) -> String {
     )
 }
 
-/// Reads the inputs one after the other, batch by batch.
-fn batches(inputs: Vec<setup::Input>, longest: usize) -> impl FnMut() -> Option<Batch> + Send + 'static {
-    let mut inputs = inputs.into_iter();
-    let mut current: Option<(Arc<str>, InputLines)> = None;
-    let mut first = 0;
-    let mut has_failed = false;
-    move || loop {
-        if has_failed {
-            return None;
-        }
-        let (input, lines) = match &mut current {
-            Some(current) => current,
-            None => {
-                let input = inputs.next()?;
-                current.insert((input.name.into(), Lines::new(input.reader, longest)))
-            }
-        };
-        let mut batch = Batch {
-            input: Arc::clone(input),
-            bytes: Vec::with_capacity(BATCH_BYTES + (BATCH_BYTES >> 2)),
-            lines: Vec::new(),
-            first,
-            error: None,
-        };
-        let is_complete = fill(&mut batch, lines);
-        has_failed = batch.error.is_some();
-        first += batch.lines.len() as u64;
-        if is_complete {
-            current = None;
-        }
-        if !batch.lines.is_empty() || has_failed {
-            return Some(batch);
-        }
-    }
+/// What lines are, and what is done about bad ones.
+struct Source<'a> {
+    rows: Option<&'a Rows>,
+    longest: usize,
+    stop_at_error: bool,
 }
 
-/// Whether the input ended.
-fn fill(batch: &mut Batch, lines: &mut InputLines) -> bool {
-    while batch.bytes.len() < BATCH_BYTES {
-        let start = batch.bytes.len();
-        match lines.next_into(&mut batch.bytes) {
-            Ok(Some(line)) => batch.lines.push((line, start..batch.bytes.len())),
-            Ok(None) => return true,
-            Err(error) => {
-                batch.error = Some(error.at(&batch.input));
-                return true;
-            }
-        }
-    }
-    false
-}
-
-fn build(batch: Batch, session: &mut Session<'_>, sink: &dyn Sink, longest: usize, stop_at_error: bool) -> Built {
-    let mut built = Built { bytes: batch.bytes.len() as u64, ..Built::default() };
-    let mut number = itoa::Buffer::new();
-    for (i, (line, range)) in batch.lines.iter().enumerate() {
-        let bytes = &batch.bytes[range.clone()];
-        let row = || -> Result<_> {
-            let record = Record::parse(line.text(bytes, longest)?)?;
-            Ok((record.id, session.build(&record.conversation)?))
-        };
-        match { row }() {
-            Ok((id, prompt)) => {
-                sink.write(id.unwrap_or_else(|| number.format(batch.first + i as u64)), &prompt, &mut built.out);
-                built.prompts += 1;
-                built.tokens += prompt.input_ids.len() as u64;
-                if built.omitted.is_empty() {
-                    built.omitted = prompt.omitted;
+impl Source<'_> {
+    fn build(&self, mut batch: Batch, session: &mut Session<'_>, sink: &dyn Sink) -> Built {
+        let mut built = Built { bytes: batch.bytes.len() as u64, ..Built::default() };
+        let mut examples = std::mem::take(&mut batch.examples).into_iter();
+        for (i, (line, range)) in batch.lines.iter().enumerate() {
+            let bytes = &batch.bytes[range.clone()];
+            let number = batch.first + i as u64;
+            let before = (built.out.len(), built.prompts, built.tokens);
+            let place = || format!("{}: line {}", batch.input, line.number);
+            let written = match self.rows {
+                None => self.conversation(line, bytes, number, session, sink, &mut built),
+                Some(rows) => {
+                    let ids = examples.next().unwrap_or_default();
+                    self.row(rows, line, bytes, number, ids, session, sink, &mut built, &place)
                 }
-            }
-            Err(error) => {
+            };
+            if let Err(error) = written {
+                // Of a row with several prompts, all or none.
+                built.out.truncate(before.0);
+                (built.prompts, built.tokens) = (before.1, before.2);
                 let json = reject(&batch, line, bytes, &error);
-                built
-                    .rejected
-                    .push(Rejected { error: error.at(format_args!("line {}", line.number)).at(&batch.input), json });
-                if stop_at_error {
+                built.rejected.push(Rejected { error: error.at(place()), json });
+                if self.stop_at_error {
                     return built;
                 }
             }
         }
+        // An error of reading travels with the batch that it ends, so that all rows before it are kept.
+        built.error = batch.error;
+        built
     }
-    // An error of reading travels with the batch that it ends, so that all rows before it are kept.
-    built.error = batch.error;
-    built
-}
 
-/// A line of the rejects file: where the row stands, why it gave no prompt, and the row itself, as
-/// text or, where it is none, as bytes. A row that was too long to keep is found by its offset.
-fn reject(batch: &Batch, line: &Line, bytes: &[u8], error: &Error) -> Vec<u8> {
-    let mut object = serde_json::json!({
-        "file": &*batch.input, "line": line.number, "offset": line.offset, "length": line.length, "error": error.to_string(),
-    });
-    if !line.is_too_long {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => object["text"] = text.into(),
-            Err(_) => object["bytes"] = bytes.into(),
+    fn conversation(
+        &self,
+        line: &Line,
+        bytes: &[u8],
+        number: u64,
+        session: &mut Session<'_>,
+        sink: &dyn Sink,
+        built: &mut Built,
+    ) -> Result<()> {
+        let record = Record::parse(line.text(bytes, self.longest)?)?;
+        let prompt = session.build(&record.conversation)?;
+        match record.id {
+            Some(id) => sink.write(id, None, &prompt, &mut built.out),
+            None => sink.write(itoa::Buffer::new().format(number), None, &prompt, &mut built.out),
         }
+        built.count(prompt);
+        Ok(())
     }
-    format!("{object}\n").into_bytes()
-}
 
-fn rejects_path(args: &BuildArgs) -> PathBuf {
-    match (&args.rejects, &args.output) {
-        (Some(rejects), _) => rejects.clone(),
-        (None, Some(output)) if output.metadata().map_or(true, |metadata| metadata.is_file()) => {
-            let mut name = output.clone().into_os_string();
-            name.push(".rejects.jsonl");
-            name.into()
+    #[allow(clippy::too_many_arguments, reason = "a step of one loop")]
+    fn row(
+        &self,
+        rows: &Rows,
+        line: &Line,
+        bytes: &[u8],
+        number: u64,
+        examples: Vec<i64>,
+        session: &mut Session<'_>,
+        sink: &dyn Sink,
+        built: &mut Built,
+        place: &dyn Fn() -> String,
+    ) -> Result<()> {
+        let row = rows::row(line, bytes, self.longest)?;
+        if built.missing.is_none() {
+            built.missing = rows.missing(&row).map(|missing| format!("{}: {missing}", place()));
         }
-        _ => PathBuf::from("rejects.jsonl"),
-    }
-}
-
-/// The rejected rows. The file is made only when there is one.
-struct Rejects {
-    path: PathBuf,
-    output: Option<Output>,
-    count: u64,
-}
-
-impl Rejects {
-    fn new(path: PathBuf) -> Self {
-        Self { path, output: None, count: 0 }
-    }
-
-    fn add(&mut self, rejected: Rejected, progress: &indicatif::ProgressBar) -> Result<()> {
-        self.count += 1;
-        if self.count <= SHOWN_ERRORS {
-            progress.suspend(|| eprintln!("metatok: {}", rejected.error));
+        for RowPrompt { label, conversation } in rows.prompts(&row, examples, session)? {
+            let prompt = session.build(&conversation)?;
+            sink.write(itoa::Buffer::new().format(number), label.as_deref(), &prompt, &mut built.out);
+            built.count(prompt);
         }
-        let output = match &mut self.output {
-            Some(output) => output,
-            None => self.output.insert(Output::open(Some(Path::new(&self.path)))?),
-        };
-        output.write(&rejected.json).at(self.path.display())
+        Ok(())
     }
+}
 
-    fn finish(self) -> Result<()> {
-        let more = match self.count.saturating_sub(SHOWN_ERRORS) {
-            0 => String::new(),
-            more => format!(" ({more} of them not shown)"),
-        };
-        let rows = if self.count == 1 { "row" } else { "rows" };
-        eprintln!("metatok: {} {rows} rejected{more}, see {}", self.count, self.path.display());
-        self.output.map_or(Ok(()), Output::finish)
+impl Built {
+    fn count(&mut self, prompt: TokenizedPrompt) {
+        self.prompts += 1;
+        self.tokens += prompt.input_ids.len() as u64;
+        if self.omitted.is_empty() {
+            self.omitted = prompt.omitted;
+        }
     }
 }

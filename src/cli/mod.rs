@@ -2,6 +2,7 @@
 #![allow(clippy::print_stderr, reason = "the command line is where printing belongs")]
 
 mod args;
+mod batches;
 mod bench;
 mod build;
 mod check;
@@ -9,6 +10,8 @@ mod models;
 mod output;
 mod pipeline;
 mod progress;
+mod rejects;
+mod rows;
 mod setup;
 mod view;
 

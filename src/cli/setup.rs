@@ -18,10 +18,7 @@ use crate::tokenizer::{SpecialTokens, Tokenizer};
 /// What a command builds with, before its own options.
 pub(crate) fn options(args: &ModelArgs) -> BuilderOptions {
     BuilderOptions {
-        mode: match args.mode {
-            ModeArg::Gen => Mode::Generate,
-            ModeArg::Ppl => Mode::Score,
-        },
+        mode: args.mode.map_or(Mode::Generate, mode),
         special_tokens: args.special_tokens.map(|when| match when {
             SpecialTokensArg::Auto => SpecialTokens::Auto,
             SpecialTokensArg::Always => SpecialTokens::Always,
@@ -36,6 +33,13 @@ pub(crate) fn options(args: &ModelArgs) -> BuilderOptions {
         stop_strings: args.stop.clone(),
         round_fallback: args.round_fallback,
         ..BuilderOptions::default()
+    }
+}
+
+pub(crate) fn mode(mode: ModeArg) -> Mode {
+    match mode {
+        ModeArg::Gen => Mode::Generate,
+        ModeArg::Ppl => Mode::Score,
     }
 }
 
@@ -85,13 +89,24 @@ pub(crate) fn each_conversation(
     longest: usize,
     mut visit: impl FnMut(&str, Result<Conversation>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
+    each_line(inputs, longest, |place, line| {
+        let record = line.and_then(Record::parse).map(|record| record.conversation);
+        visit(place, record.at(place))
+    })
+}
+
+/// Reads every line of every input, in order, until `visit` breaks off.
+pub(crate) fn each_line(
+    inputs: Vec<Input>,
+    longest: usize,
+    mut visit: impl FnMut(&str, Result<&str>) -> Result<ControlFlow<()>>,
+) -> Result<()> {
     for input in inputs {
         let mut lines = Lines::new(input.reader, longest);
         let mut bytes = Vec::new();
         while let Some(line) = lines.next_into(&mut bytes).at(&input.name)? {
             let place = format!("{}: line {}", input.name, line.number);
-            let record = line.text(&bytes, longest).and_then(Record::parse).at(&place);
-            if visit(&place, record.map(|record| record.conversation))?.is_break() {
+            if visit(&place, line.text(&bytes, longest))?.is_break() {
                 return Ok(());
             }
             bytes.clear();

@@ -9,15 +9,27 @@ use anstream::ColorChoice;
 use crate::builder::PromptBuilder;
 use crate::cli::args::ViewArgs;
 use crate::cli::output::{self, Output};
+use crate::cli::rows::{RowPrompt, Rows};
 use crate::cli::setup;
 use crate::conversation::Conversation;
+use crate::dataset::{Record, Row};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::view::{TerminalOptions, View};
 
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let (model, tokenizer) = setup::load(&args.model)?;
-    let builder = PromptBuilder::new(&model, tokenizer, &setup::options(&args.model))?;
-    let (place, conversation) = nth(args)?;
+    let rows = Rows::open(&args.dataset, args.model.max_line_bytes)?;
+    let mut options = setup::options(&args.model);
+    if let Some(rows) = &rows {
+        rows.set(&mut options, &args.model);
+    }
+    let builder = PromptBuilder::new(&model, tokenizer, &options)?;
+    let (place, line) = nth(args)?;
+    let conversation = match &rows {
+        None => Record::parse(&line).map(|record| record.conversation),
+        Some(rows) => of_row(rows, &line, args, &builder),
+    };
+    let conversation = conversation.at(&place)?;
     let view = View::new(&builder, &model.name, &conversation).at(place)?;
     match &args.html {
         Some(path) if path != Path::new("-") => {
@@ -41,17 +53,17 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     }
 }
 
-/// The conversation that is asked for, and where it stands.
-fn nth(args: &ViewArgs) -> Result<(String, Conversation)> {
+/// The line that is asked for, and where it stands.
+fn nth(args: &ViewArgs) -> Result<(String, String)> {
     let inputs = setup::inputs(&args.inputs)?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let (mut count, mut found) = (0, None);
-    setup::each_conversation(inputs, args.model.max_line_bytes, |place, conversation| {
+    setup::each_line(inputs, args.model.max_line_bytes, |place, line| {
         count += 1;
         if count <= args.prompt {
             return Ok(ControlFlow::Continue(()));
         }
-        found = Some((place.to_owned(), conversation?));
+        found = Some((place.to_owned(), line?.to_owned()));
         Ok(ControlFlow::Break(()))
     })?;
     found.ok_or_else(|| {
@@ -65,5 +77,29 @@ fn nth(args: &ViewArgs) -> Result<(String, Conversation)> {
                 Error::from(ErrorKind::Usage(message)).at(names)
             }
         }
+    })
+}
+
+/// The prompt of a row, of the label that is asked for.
+fn of_row(rows: &Rows, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<Conversation> {
+    let mut retriever = rows.retriever()?;
+    let mut examples = Vec::new();
+    for index in 0..=args.prompt {
+        examples = retriever.retrieve(index)?;
+    }
+    let prompts = rows.prompts(&Row::from_json(line)?, examples, &mut builder.session())?;
+    let labels: Vec<String> = prompts.iter().filter_map(|prompt| prompt.label.clone()).collect();
+    let is_wanted = |prompt: &RowPrompt| match (&args.label, &prompt.label) {
+        (None, _) => true,
+        (Some(wanted), Some(label)) => label == wanted || *label == format!("{wanted:?}"),
+        (Some(_), None) => false,
+    };
+    prompts.into_iter().find(is_wanted).map(|prompt| prompt.conversation).ok_or_else(|| {
+        let known = if labels.is_empty() {
+            "the dataset has none".to_owned()
+        } else {
+            format!("there are {}", labels.join(", "))
+        };
+        ErrorKind::Usage(format!("--label: no such label; {known}")).into()
     })
 }

@@ -1,6 +1,7 @@
 //! Templates of OpenAI-style messages: OpenCompass's `RawPromptTemplate`.
 
 use crate::conversation::{ChatMessage, Conversation};
+use crate::dataset::fields::{self, TemplateField};
 use crate::dataset::fill::{Substitution, fill};
 use crate::dataset::row::{Fields, Row};
 use crate::dataset::value::Value;
@@ -39,6 +40,20 @@ impl MessageTemplate {
             ice_token: "</E>".into(),
             substitution: Substitution::default(),
         })
+    }
+
+    /// The fields that it names.
+    pub fn fields(&self) -> Vec<TemplateField> {
+        let mut found = Vec::new();
+        for (i, item) in self.items.iter().enumerate() {
+            match item {
+                Entry::Message(message) if self.format_variables => {
+                    fields::of_text(&message.content, &format!("messages[{i}].content"), &mut found);
+                }
+                _ => {}
+            }
+        }
+        found
     }
 
     /// The messages for a row; of `examples` only messages count.

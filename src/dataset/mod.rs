@@ -1,5 +1,7 @@
 //! Datasets: lines of conversations, and rows that templates make conversations of.
 
+mod config;
+mod fields;
 mod fill;
 mod lines;
 mod message_template;
@@ -12,6 +14,8 @@ mod split;
 mod task;
 mod value;
 
+pub use config::{Dataset, Inferencer, InferencerKind};
+pub use fields::TemplateField;
 pub use fill::Substitution;
 pub(crate) use lines::{Line, Lines};
 pub use message_template::MessageTemplate;

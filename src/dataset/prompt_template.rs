@@ -1,6 +1,7 @@
 //! Dataset templates: how a row becomes a prompt. The format is OpenCompass's `PromptTemplate`.
 
 use crate::conversation::{Conversation, Item, Marker, Section};
+use crate::dataset::fields::{self, TemplateField};
 use crate::dataset::fill::{Substitution, fill};
 use crate::dataset::prompt_list::{fill_items, replace};
 use crate::dataset::row::{Fields, Row};
@@ -101,6 +102,32 @@ impl PromptTemplate {
     /// Whether it is one dialogue, whose examples stand side by side without separators.
     pub fn is_dialogue(&self) -> bool {
         matches!(self.template, Template::Dialogue(_))
+    }
+
+    /// The fields that it names.
+    pub fn fields(&self) -> Vec<TemplateField> {
+        let mut found = Vec::new();
+        if !self.column_token_map.is_empty() {
+            return found;
+        }
+        match &self.template {
+            Template::Text(text) => fields::of_text(text, "template", &mut found),
+            Template::Dialogue(dialogue) => dialogue.fields("template", &mut found),
+            Template::Labels(labels) => {
+                for (label, template) in labels {
+                    let place = format!("template.{}", label.text());
+                    match template {
+                        LabelTemplate::Text(text) => fields::of_text(text, &place, &mut found),
+                        LabelTemplate::Dialogue(dialogue) => dialogue.fields(&place, &mut found),
+                        LabelTemplate::List => {}
+                    }
+                }
+            }
+        }
+        // A token is no field, though it may look like one.
+        let tokens = [&self.ice_token, &self.sep_token];
+        found.retain(|field| !tokens.into_iter().flatten().any(|token| *token == format!("{{{}}}", field.column)));
+        found
     }
 
     /// The labels, if it has a template for each.
@@ -293,6 +320,14 @@ impl LabelTemplate {
 }
 
 impl Dialogue {
+    fn fields(&self, place: &str, found: &mut Vec<TemplateField>) {
+        for (name, items) in SECTIONS.into_iter().zip([&self.begin, &self.round, &self.end]) {
+            if let Some(items) = items {
+                fields::of_items(items, &format!("{place}.{name}"), found);
+            }
+        }
+    }
+
     fn new(template: &Value) -> Result<Self> {
         let part = |name: &str| template.get(name).map(|value| items(value).at(name)).transpose();
         Ok(Self { begin: part("begin")?, round: part("round")?, end: part("end")? })

@@ -1,6 +1,7 @@
 //! A dataset's task: its templates and examples together make prompts of rows.
 
 use crate::conversation::Conversation;
+use crate::dataset::fields::TemplateField;
 use crate::dataset::message_template::MessageTemplate;
 use crate::dataset::prompt_template::PromptTemplate;
 use crate::dataset::retriever::{RetrieverConfig, no_such_example};
@@ -44,6 +45,14 @@ impl AnyTemplate {
         match self {
             Self::Prompt(template) => template.labels().map(|labels| labels.cloned().collect()),
             Self::Messages(_) => None,
+        }
+    }
+
+    /// The fields that it names.
+    pub fn fields(&self) -> Vec<TemplateField> {
+        match self {
+            Self::Prompt(template) => template.fields(),
+            Self::Messages(template) => template.fields(),
         }
     }
 
@@ -174,7 +183,10 @@ impl Task {
     }
 
     /// The template that prompts are made by.
-    fn template(&self) -> Result<&AnyTemplate> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] if there is none, or no place in it for the examples.
+    pub fn template(&self) -> Result<&AnyTemplate> {
         let lacks = |name: &str| {
             error(&format!(
                 "{name} has no ice_token, which says where the examples go; write ice_token = \"</E>\" and put </E> into the template"

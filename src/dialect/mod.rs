@@ -147,16 +147,7 @@ impl Model {
     /// # Errors
     /// Names the key path and line of what is not as it should be, and the keys there are.
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self> {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let text = std::str::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.valid_up_to())).at(name)?;
-        let syntax = match Path::new(name).extension().and_then(|extension| extension.to_str()) {
-            Some("toml") => Syntax::Toml,
-            Some("json") => Syntax::Json,
-            _ if text.trim_start().starts_with('{') || serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() => {
-                Syntax::Json
-            }
-            _ => Syntax::Toml,
-        };
+        let (text, syntax) = text_of(name, bytes)?;
         let model = DIALECTS.iter().find_map(|read| read(text, syntax)).expect("the last dialect reads everything");
         let mut model = model.at(name)?;
         name.clone_into(&mut model.name);
@@ -182,6 +173,31 @@ impl Model {
             None => Tokenizer::load(tokenizer),
         }
     }
+}
+
+/// The text of a file and the language it is written in, by its name's ending or else by its looks.
+fn text_of<'t>(name: &str, bytes: &'t [u8]) -> Result<(&'t str, Syntax)> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let text = std::str::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.valid_up_to())).at(name)?;
+    let syntax = match Path::new(name).extension().and_then(|extension| extension.to_str()) {
+        Some("toml") => Syntax::Toml,
+        Some("json") => Syntax::Json,
+        _ if text.trim_start().starts_with('{') || serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() => {
+            Syntax::Json
+        }
+        _ => Syntax::Toml,
+    };
+    Ok((text, syntax))
+}
+
+/// Reads a TOML or JSON file of any kind; errors name file, key path and line.
+pub(crate) fn parse_file<T: serde::de::DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T> {
+    let (text, syntax) = text_of(name, bytes)?;
+    match syntax {
+        Syntax::Toml => model_file::from_toml(text),
+        Syntax::Json => model_file::from_json(text),
+    }
+    .at(name)
 }
 
 /// The error for a name that is neither a file nor a built-in model, with names like it.

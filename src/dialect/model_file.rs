@@ -21,7 +21,7 @@ pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
     Ok(value)
 }
 
-fn from_toml(text: &str) -> Result<Model> {
+pub(crate) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
     let describe = |error: &toml::de::Error| match error.span() {
         Some(span) => format!("{} (line {})", error.message().trim_end(), line_of(text, span.start)),
         None => error.message().to_owned(),

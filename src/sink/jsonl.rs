@@ -63,9 +63,13 @@ impl Jsonl {
 }
 
 impl Sink for Jsonl {
-    fn write(&self, id: &str, prompt: &TokenizedPrompt, out: &mut Vec<u8>) {
+    fn write(&self, id: &str, label: Option<&str>, prompt: &TokenizedPrompt, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"id\":");
         out.extend_from_slice(id.as_bytes());
+        if let Some(label) = label {
+            out.extend_from_slice(b",\"label\":");
+            out.extend_from_slice(label.as_bytes());
+        }
         out.extend_from_slice(b",\"input_ids\":");
         write_ids(prompt.input_ids.iter().copied(), out);
         if self.attention_mask {

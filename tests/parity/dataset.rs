@@ -213,8 +213,7 @@ fn retriever(config: Option<&Py>) -> RetrieverConfig {
 fn retrieved(job: &Py) -> metatok::Result<Value> {
     let (train, test) = (rows(job.get("train")), rows(job.get("test")));
     let mut retriever = retriever(job.get("retriever")).open(train.len())?;
-    let ids =
-        test.iter().enumerate().map(|(i, row)| retriever.retrieve(i, row)).collect::<metatok::Result<Vec<_>>>()?;
+    let ids = (0..test.len()).map(|i| retriever.retrieve(i)).collect::<metatok::Result<Vec<_>>>()?;
     Ok(json!(ids))
 }
 
@@ -291,7 +290,7 @@ fn prompt(
         Some(Py::List(ids)) => ids.iter().map(|id| id.text().parse::<i64>().expect("it is one")).collect(),
         _ => {
             let ids = task.retriever.open(train.len()).and_then(|mut retriever| {
-                (0..=index).map(|i| retriever.retrieve(i, &test[i])).next_back().expect("there is one")
+                (0..=index).map(|i| retriever.retrieve(i)).next_back().expect("there is one")
             });
             match ids {
                 Ok(ids) => ids,

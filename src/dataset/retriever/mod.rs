@@ -8,7 +8,6 @@ mod top_k;
 
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::row::Row;
 use crate::error::{At, Error, ErrorKind, Result};
 use random::Random;
 use sliding_window::SlidingWindow;
@@ -20,7 +19,7 @@ pub trait Retriever: Send {
     ///
     /// # Errors
     /// What is particular to the retriever.
-    fn retrieve(&mut self, index: usize, row: &Row) -> Result<Vec<i64>>;
+    fn retrieve(&mut self, index: usize) -> Result<Vec<i64>>;
 }
 
 /// A retriever as a dataset's configuration names it.
@@ -126,7 +125,7 @@ impl RetrieverConfig {
 struct Fixed(Vec<i64>);
 
 impl Retriever for Fixed {
-    fn retrieve(&mut self, _: usize, _: &Row) -> Result<Vec<i64>> {
+    fn retrieve(&mut self, _: usize) -> Result<Vec<i64>> {
         Ok(self.0.clone())
     }
 }

@@ -3,7 +3,6 @@
 use rand_mt::Mt;
 
 use crate::dataset::retriever::Retriever;
-use crate::dataset::row::Row;
 use crate::error::{ErrorKind, Result};
 
 /// `numpy.random.choice(train, k, replace=False)` for each row, after one `numpy.random.seed`.
@@ -35,7 +34,7 @@ impl Random {
 }
 
 impl Retriever for Random {
-    fn retrieve(&mut self, _: usize, _: &Row) -> Result<Vec<i64>> {
+    fn retrieve(&mut self, _: usize) -> Result<Vec<i64>> {
         let mut ids: Vec<i64> = (0..self.train as i64).collect();
         for i in (1..self.train).rev() {
             let j = self.up_to(i as u32) as usize;

@@ -1,7 +1,6 @@
 //! The rows before each row, as examples.
 
 use crate::dataset::retriever::Retriever;
-use crate::dataset::row::Row;
 use crate::error::Result;
 
 /// The `k` rows before row `i`; near the start, the last of the training set come first. The numbers
@@ -12,7 +11,7 @@ pub(crate) struct SlidingWindow {
 }
 
 impl Retriever for SlidingWindow {
-    fn retrieve(&mut self, index: usize, _: &Row) -> Result<Vec<i64>> {
+    fn retrieve(&mut self, index: usize) -> Result<Vec<i64>> {
         let (k, index, train) = (self.k as i64, index as i64, self.train as i64);
         if index >= k {
             return Ok((index - k..index).collect());

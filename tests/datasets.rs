@@ -1,0 +1,44 @@
+//! The shipped dataset shapes give what stands in `cases/datasets/`, for the demo model.
+#![allow(clippy::panic, clippy::print_stdout, reason = "a test says what is wrong and stops")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let files = std::fs::read_dir(folder).expect("the folder is there").flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == ending)).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn shapes() {
+    let shapes = files("datasets", "toml");
+    assert!(shapes.len() >= 10);
+    let stems =
+        |files: &[PathBuf]| files.iter().filter_map(|path| path.file_stem().map(Into::into)).collect::<Vec<PathBuf>>();
+    assert_eq!(stems(&shapes), stems(&files("tests/cases/datasets", "jsonl")), "each shape has a case");
+    for (shape, case) in shapes.iter().zip(files("tests/cases/datasets", "jsonl")) {
+        let rows = shape.with_extension("jsonl");
+        let output = Command::new(env!("CARGO_BIN_EXE_metatok"))
+            .args(["build", "--text", "--strict", "-d"])
+            .args([shape.as_path(), Path::new("--train"), &rows, &rows])
+            .output()
+            .expect("the program runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let lines = |text: &str| -> Vec<Value> {
+            text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
+        };
+        let found = lines(std::str::from_utf8(&output.stdout).expect("it is UTF-8"));
+        let expected = lines(&std::fs::read_to_string(&case).expect("it can be read"));
+        assert_eq!(found.len(), expected.len(), "{}", case.display());
+        for (found, expected) in found.iter().zip(&expected) {
+            for (key, expected) in expected.as_object().expect("a case is an object") {
+                assert_eq!(found[key], *expected, "{}: {key}", case.display());
+            }
+        }
+    }
+}
