@@ -6,7 +6,7 @@ use crate::builder::{BuilderOptions, Session};
 use crate::cli::args::{DatasetArgs, ModelArgs};
 use crate::cli::setup;
 use crate::conversation::Conversation;
-use crate::dataset::{Dataset, InferencerKind, Line, Lines, Retriever, Row, TemplateField, Value};
+use crate::dataset::{Dataset, InferencerKind, Line, Lines, Retriever, Row, Shots, TemplateField, Value};
 use crate::error::{At, Error, ErrorKind, Result};
 
 /// A dataset file, the rows that examples come from, and how long a prompt may be.
@@ -16,7 +16,7 @@ pub(crate) struct Rows {
     /// The labels to score; none where prompts are to be continued.
     labels: Option<Vec<Value>>,
     fields: Vec<TemplateField>,
-    longest_prompt: usize,
+    longest_prompt: Option<usize>,
     strict: bool,
 }
 
@@ -55,7 +55,7 @@ impl Rows {
             }
             _ => None,
         };
-        let longest_prompt = args.max_seq_len.map_or(usize::MAX, |longest| longest.saturating_sub(args.max_out_len));
+        let longest_prompt = args.max_seq_len.map(|longest| longest.saturating_sub(args.max_out_len));
         Ok(Some(Self { dataset, train, labels, fields, longest_prompt, strict: args.strict }))
     }
 
@@ -72,37 +72,27 @@ impl Rows {
 
     /// The prompts of a row: one, or one for each label. Examples are dropped from the end until a
     /// prompt fits; what one label dropped stays dropped for the next, as in the reference.
-    pub(crate) fn prompts(&self, row: &Row, mut ids: Vec<i64>, session: &mut Session<'_>) -> Result<Vec<RowPrompt>> {
+    pub(crate) fn prompts(&self, row: &Row, ids: Vec<i64>, session: &mut Session<'_>) -> Result<Vec<RowPrompt>> {
         if self.strict
             && let Some(message) = self.missing_column(row)
         {
             return Err(ErrorKind::Template(message).into());
         }
-        let task = &self.dataset.task;
-        let mut examples = task.examples(&ids, &self.train)?;
         let labels: Vec<Option<&Value>> = match &self.labels {
             Some(labels) => labels.iter().map(Some).collect(),
             None => vec![None],
         };
-        let mut prompts = Vec::with_capacity(labels.len());
-        for label in labels {
-            let make = |examples: &Conversation| match label {
-                Some(label) => task.label_prompt(row, examples, label, false),
-                None => task.prompt(row, examples),
-            };
-            let mut conversation = make(&examples)?;
-            while !ids.is_empty()
-                && self.longest_prompt < usize::MAX
-                && session.build(&conversation)?.input_ids.len() > self.longest_prompt
-            {
-                ids.pop();
-                examples = task.examples(&ids, &self.train)?;
-                conversation = make(&examples)?;
-            }
-            let label = label.map(|label| label.to_json().to_string());
-            prompts.push(RowPrompt { label, conversation });
-        }
-        Ok(prompts)
+        let longest = self.longest_prompt;
+        let mut fits = |prompt: &Conversation| match longest {
+            None => Ok(true),
+            Some(longest) => Ok(session.build(prompt)?.input_ids.len() <= longest),
+        };
+        let mut shots = Shots::new(&self.dataset.task, &self.train, ids)?;
+        let prompt = |label: Option<&Value>| {
+            let conversation = shots.prompt(row, label, &mut fits)?;
+            Ok(RowPrompt { label: label.map(|label| label.to_json().to_string()), conversation })
+        };
+        labels.into_iter().map(prompt).collect()
     }
 
     /// What to warn of if a row lacks a column; nothing if that is an error anyway.

@@ -48,15 +48,46 @@ pub struct Dataset {
 
 /// What is done with a dataset's prompts, as far as it changes them.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(from = "InferencerFile")]
 pub struct Inferencer {
     /// Which kind of prompts.
-    #[serde(default, rename = "type")]
     pub kind: InferencerKind,
     /// The labels to score, instead of those of the templates.
     pub labels: Option<Vec<Value>>,
     /// Where answers end, beside what the model says.
-    #[serde(default)]
     pub stopping_criteria: Vec<String>,
+    /// What stands in the place of the answer where it is masked.
+    pub gen_field_replace_token: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InferencerFile {
+    #[serde(default, rename = "type")]
+    kind: InferencerKind,
+    labels: Option<Vec<Value>>,
+    #[serde(default)]
+    stopping_criteria: Vec<String>,
+    #[serde(default)]
+    gen_field_replace_token: String,
+    // Of the model's run, not of its prompts. OpenCompass overwrites max_seq_len by the model's.
+    #[serde(default, rename = "max_out_len")]
+    _max_out_len: IgnoredAny,
+    #[serde(default, rename = "min_out_len")]
+    _min_out_len: IgnoredAny,
+    #[serde(default, rename = "max_seq_len")]
+    _max_seq_len: IgnoredAny,
+    #[serde(default, rename = "batch_size")]
+    _batch_size: IgnoredAny,
+    #[serde(default, rename = "generation_kwargs")]
+    _generation_kwargs: IgnoredAny,
+}
+
+impl From<InferencerFile> for Inferencer {
+    fn from(file: InferencerFile) -> Self {
+        let InferencerFile { kind, labels, stopping_criteria, gen_field_replace_token, .. } = file;
+        Self { kind, labels, stopping_criteria, gen_field_replace_token }
+    }
 }
 
 /// The kinds of prompts that OpenCompass's inferencers make.
@@ -127,8 +158,6 @@ struct Infer {
     retriever: RetrieverConfig,
     #[serde(default)]
     inferencer: Inferencer,
-    #[serde(default)]
-    gen_field_replace_token: String,
 }
 
 /// A template as it is written.
@@ -209,7 +238,7 @@ impl Dataset {
                 ice_template: template(infer.ice_template, "ice_template")?,
                 prompt_template: template(infer.prompt_template, "prompt_template")?,
                 retriever: infer.retriever,
-                gen_field_replace_token: infer.gen_field_replace_token,
+                gen_field_replace_token: infer.inferencer.gen_field_replace_token.clone(),
             },
             test_range: reader.test_range,
             train_range: reader.train_range,

@@ -24,5 +24,5 @@ pub use record::Record;
 pub use retriever::{Retriever, RetrieverConfig, RetrieverKind};
 pub use row::Row;
 pub use split::SplitRange;
-pub use task::{AnyTemplate, Task};
+pub use task::{AnyTemplate, Shots, Task};
 pub use value::Value;

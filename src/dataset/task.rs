@@ -210,6 +210,55 @@ impl Task {
     }
 }
 
+/// The examples of one row, of which as many are kept as fit.
+pub struct Shots<'t> {
+    task: &'t Task,
+    train: &'t [Row],
+    ids: Vec<i64>,
+    examples: Conversation,
+}
+
+impl<'t> Shots<'t> {
+    /// The examples of these numbers.
+    ///
+    /// # Errors
+    /// As [`Task::examples`].
+    pub fn new(task: &'t Task, train: &'t [Row], ids: Vec<i64>) -> Result<Self> {
+        let examples = task.examples(&ids, train)?;
+        Ok(Self { task, train, ids, examples })
+    }
+
+    /// The prompt of a row, or its text to score for a label. Examples are dropped from the end until
+    /// the prompt `fits`, or none is left; they stay dropped for the labels that follow, as in the
+    /// reference.
+    ///
+    /// # Errors
+    /// As [`Task::prompt`], and what `fits` says.
+    pub fn prompt(
+        &mut self,
+        row: &Row,
+        label: Option<&Value>,
+        mut fits: impl FnMut(&Conversation) -> Result<bool>,
+    ) -> Result<Conversation> {
+        loop {
+            let prompt = match label {
+                Some(label) => self.task.label_prompt(row, &self.examples, label, false)?,
+                None => self.task.prompt(row, &self.examples)?,
+            };
+            if self.ids.is_empty() || fits(&prompt)? {
+                return Ok(prompt);
+            }
+            self.ids.pop();
+            self.examples = self.task.examples(&self.ids, self.train)?;
+        }
+    }
+
+    /// The numbers of the examples that are left.
+    pub fn ids(&self) -> &[i64] {
+        &self.ids
+    }
+}
+
 /// A row by its number, from the end if that is negative.
 fn row_of(id: i64, train: &[Row]) -> Result<&Row> {
     let at = if id < 0 { id + train.len() as i64 } else { id };

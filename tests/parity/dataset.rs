@@ -7,7 +7,7 @@ use metatok::{
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::{Outcome, Replayer, api, equal, show};
+use crate::{Outcome, Replayer, api, equal, infer, show};
 
 /// Replays a case; `line` is the case as it is written, for the order of its keys counts.
 pub(crate) fn replay(replayer: &Replayer, case: &Value, line: &str) -> Outcome {
@@ -22,6 +22,7 @@ pub(crate) fn replay(replayer: &Replayer, case: &Value, line: &str) -> Outcome {
         }
         "promptlist" => prompt_list(replayer, case, job),
         "retrieve" => one(replayer, case, retrieved(job), &expected["ids"]),
+        "infer" => infer::replay(replayer, case, job),
         "partial" => one(replayer, case, range(job), &expected["value"]),
         "template" | "column_token_map" => template(replayer, case, job, "kwargs"),
         other => Outcome::Skipped(other.into()),
@@ -95,7 +96,7 @@ fn none() -> Conversation {
 }
 
 /// A value whose dicts with other keys than strings, tuples and prompt lists are written out.
-fn plain(value: &Py) -> Py {
+pub(crate) fn plain(value: &Py) -> Py {
     match value {
         Py::List(items) => Py::List(items.iter().map(plain).collect()),
         Py::Dict(entries) => match &entries[..] {
@@ -121,7 +122,7 @@ fn row(value: &Py) -> Row {
 }
 
 /// A list of rows, or of some of them by their numbers: the others are empty.
-fn rows(value: Option<&Py>) -> Vec<Row> {
+pub(crate) fn rows(value: Option<&Py>) -> Vec<Row> {
     match value {
         Some(Py::List(rows)) => rows.iter().map(row).collect(),
         Some(Py::Dict(sparse)) => {
@@ -227,7 +228,7 @@ fn range(job: &Py) -> metatok::Result<Value> {
     Ok(json!(range.rows(len)?))
 }
 
-fn task(job: &Py) -> metatok::Result<Task> {
+pub(crate) fn task(job: &Py) -> metatok::Result<Task> {
     let output_column = job.get("reader_cfg").and_then(|reader| reader.get("output_column")).and_then(Py::as_text);
     Ok(Task {
         output_column: output_column.filter(|column| !column.is_empty()).map(str::to_owned),
@@ -376,6 +377,10 @@ fn prompt(
         }
     }
     excepted.map_or(Outcome::Passed, Outcome::Excepted)
+}
+
+pub(crate) fn labels_of(task: &Task, test: &[Row]) -> metatok::Result<Vec<Py>> {
+    task.labels(test)
 }
 
 /// The labels as texts. Those of a template have an order; those of rows come from a set in the reference.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 mod api;
 mod dataset;
+mod infer;
 mod rules;
 
 use flate2::read::MultiGzDecoder;
@@ -133,7 +134,8 @@ impl Replayer {
             Some("parse") => self.parse(case),
             Some("convert") => api::convert(self, case),
             Some(
-                "prompt" | "safe_format" | "promptlist" | "retrieve" | "partial" | "template" | "column_token_map",
+                "prompt" | "safe_format" | "promptlist" | "retrieve" | "partial" | "template" | "column_token_map"
+                | "infer",
             ) => dataset::replay(self, case, line),
             Some(op) => Outcome::Skipped(op.into()),
             None => Outcome::Skipped(case["kind"].as_str().unwrap_or("another format").into()),

@@ -58,6 +58,8 @@ enum MetaCondition {
     BeginIsDict,
     /// `begin` is a string.
     BeginIsText,
+    /// A role has an `api_role`.
+    HasApiRole,
     /// A `generate` is neither true nor false.
     GenerateIsNoBool,
 }
@@ -99,6 +101,7 @@ impl Rule {
             Some(MetaCondition::AffixIsList) => {
                 roles.chain([meta]).any(|place| place["begin"].is_array() || place["end"].is_array())
             }
+            Some(MetaCondition::HasApiRole) => roles.into_iter().any(|role| role.get("api_role").is_some()),
             Some(MetaCondition::BeginIsText) => meta["begin"].as_str().is_some_and(|begin| !begin.is_empty()),
             Some(MetaCondition::BeginIsDict) => meta["begin"].is_object(),
             Some(MetaCondition::GenerateIsNoBool) => {
