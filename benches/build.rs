@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use metatok::{
-    BuilderOptions, CompiledTemplate, Conversation, Item, Marker, Message, Model, PromptBuilder, Section,
-    SpecialTokens, TokenizedPrompt, Tokenizer, TokenizerFiles,
+    BuilderOptions, CompiledTemplate, Conversation, Dataset, Item, Marker, Message, Model, PromptBuilder, Row, Section,
+    Shots, SpecialTokens, TokenizedPrompt, Tokenizer, TokenizerFiles, Value,
 };
 use tokenizers::pipeline::{EncodeOptions, PipelineToken, PipelineTokenizer};
 
@@ -221,6 +221,71 @@ fn fast(files: &TokenizerFiles) -> PipelineTokenizer {
     tokenizers::from_json(&tokenizers::canonicalize_str(json).expect("it is canonical")).expect("the library loads it")
 }
 
+/// Rows of a dataset with five examples, beside formatting the string by hand and encoding it.
+fn rows(criterion: &mut Criterion) {
+    let files = files();
+    let metatok = builder(Arc::new(Tokenizer::new(&files).expect("the tokenizer loads")), false);
+    let fast = fast(&files);
+    let dataset = Dataset::parse("bench.toml", DATASET.as_bytes()).expect("it is a dataset");
+    let mut words = Words::new(u64::MAX);
+    let mut row = move || {
+        let column = |name: &str, text: String| (name.to_owned(), Value::Text(text));
+        Row::new(vec![column("question", words.say(QUESTION)), column("answer", words.say(ANSWER))])
+    };
+    let train: Vec<Row> = (0..5).map(|_| row()).collect();
+    let text = |row: &Row, column: &str| row.get(column).expect("it has it").text().into_owned();
+    let example = |row: &Row| {
+        let (question, answer) = (text(row, "question"), text(row, "answer"));
+        format!("<|im_start|>user\nQuestion: {question}<|im_end|>\n<|im_start|>assistant\n{answer}<|im_end|>\n")
+    };
+    let examples: String = train.iter().map(example).collect();
+    let format = |row: &Row| {
+        let question = text(row, "question");
+        format!("{examples}<|im_start|>user\nQuestion: {question}<|im_end|>\n<|im_start|>assistant\n")
+    };
+    let mut shots = Shots::new(&dataset.task, &train);
+    let mut prompt =
+        |row: &Row| shots.prompt(row, &mut (0..5).collect(), None, |_| Ok(true)).expect("it fits the template");
+    let encode = |text: &str, ids: &mut Vec<PipelineToken>| {
+        ids.clear();
+        fast.encode_into(text, &EncodeOptions::no_specials(), ids).expect("it encodes");
+    };
+    let first = row();
+    let mut ids = Vec::new();
+    encode(&format(&first), &mut ids);
+    assert_eq!(metatok.build(&prompt(&first)).expect("it builds").input_ids, PipelineToken::cast_slice(&ids));
+
+    let mut group = criterion.benchmark_group("5-shot rows");
+    group.warm_up_time(Duration::from_secs(1)).sample_size(30).throughput(Throughput::Elements(PROMPTS as u64));
+    let mut batch = move || (0..PROMPTS).map(|_| row()).collect::<Vec<Row>>();
+    group.bench_function("metatok", |bench| {
+        let (mut session, mut built) = (metatok.session(), TokenizedPrompt::default());
+        let mut step = |row: &Row| {
+            session.build_into(&prompt(row), &mut built).expect("it builds");
+            black_box(&built);
+        };
+        bench.iter_batched(&mut batch, |rows| rows.iter().for_each(&mut step), BatchSize::LargeInput);
+    });
+    group.bench_function("format, then fast encode_into", |bench| {
+        let mut step = |row: &Row| {
+            encode(&format(row), &mut ids);
+            black_box(&ids);
+        };
+        bench.iter_batched(&mut batch, |rows| rows.iter().for_each(&mut step), BatchSize::LargeInput);
+    });
+    group.finish();
+}
+
+const DATASET: &str = r#"
+[reader_cfg]
+output_column = "answer"
+[infer_cfg.ice_template]
+template = { round = [{ role = "HUMAN", prompt = "Question: {question}" }, { role = "BOT", prompt = "{answer}" }] }
+[infer_cfg.prompt_template]
+ice_token = "</E>"
+template = { begin = "</E>", round = [{ role = "HUMAN", prompt = "Question: {question}" }, { role = "BOT", prompt = "" }] }
+"#;
+
 fn compile(criterion: &mut Criterion) {
     let tokenizer = Tokenizer::new(&files()).expect("the tokenizer loads");
     let template = model().meta_template.expect("it has one");
@@ -239,5 +304,5 @@ fn load(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, build, compile, load);
+criterion_group!(benches, build, rows, compile, load);
 criterion_main!(benches);

@@ -13,7 +13,7 @@ use crate::cli::output::Output;
 use crate::cli::rejects::{Rejected, Rejects, reject, rejects_path};
 use crate::cli::rows::{self, RowPrompt, Rows};
 use crate::cli::{REJECTED, pipeline, progress, setup};
-use crate::dataset::{Line, Record};
+use crate::dataset::{Line, Record, Shots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::{Jsonl, Sink};
 use crate::tokenizer::TokenId;
@@ -164,17 +164,18 @@ impl Source<'_> {
     fn build(&self, mut batch: Batch, session: &mut Session<'_>, sink: &dyn Sink) -> Built {
         let mut built = Built { bytes: batch.bytes.len() as u64, ..Built::default() };
         let mut examples = std::mem::take(&mut batch.examples).into_iter();
+        let mut shots = self.rows.map(Rows::shots);
         for (i, (line, range)) in batch.lines.iter().enumerate() {
             let bytes = &batch.bytes[range.clone()];
             let number = batch.first + i as u64;
             let before = (built.out.len(), built.prompts, built.tokens);
             let place = || format!("{}: line {}", batch.input, line.number);
-            let written = match self.rows {
-                None => self.conversation(line, bytes, number, session, sink, &mut built),
-                Some(rows) => {
+            let written = match (self.rows, &mut shots) {
+                (Some(rows), Some(shots)) => {
                     let ids = examples.next().unwrap_or_default();
-                    self.row(rows, line, bytes, number, ids, session, sink, &mut built, &place)
+                    self.row(rows, line, bytes, number, ids, shots, session, sink, &mut built, &place)
                 }
+                _ => self.conversation(line, bytes, number, session, sink, &mut built),
             };
             if let Err(error) = written {
                 // Of a row with several prompts, all or none.
@@ -219,6 +220,7 @@ impl Source<'_> {
         bytes: &[u8],
         number: u64,
         examples: Vec<i64>,
+        shots: &mut Shots<'_>,
         session: &mut Session<'_>,
         sink: &dyn Sink,
         built: &mut Built,
@@ -228,7 +230,7 @@ impl Source<'_> {
         if built.missing.is_none() {
             built.missing = rows.missing(&row).map(|missing| format!("{}: {missing}", place()));
         }
-        for RowPrompt { label, conversation } in rows.prompts(&row, examples, session)? {
+        for RowPrompt { label, conversation } in rows.prompts(&row, examples, shots, session)? {
             let prompt = session.build(&conversation)?;
             sink.write(itoa::Buffer::new().format(number), label.as_deref(), &prompt, &mut built.out);
             built.count(prompt);

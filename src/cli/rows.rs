@@ -70,9 +70,20 @@ impl Rows {
         self.dataset.task.retriever.open(self.train.len()).at("infer_cfg.retriever").at(&self.dataset.name)
     }
 
+    /// What puts examples before rows; one per thread.
+    pub(crate) fn shots(&self) -> Shots<'_> {
+        Shots::new(&self.dataset.task, &self.train)
+    }
+
     /// The prompts of a row: one, or one for each label. Examples are dropped from the end until a
     /// prompt fits; what one label dropped stays dropped for the next, as in the reference.
-    pub(crate) fn prompts(&self, row: &Row, ids: Vec<i64>, session: &mut Session<'_>) -> Result<Vec<RowPrompt>> {
+    pub(crate) fn prompts(
+        &self,
+        row: &Row,
+        mut ids: Vec<i64>,
+        shots: &mut Shots<'_>,
+        session: &mut Session<'_>,
+    ) -> Result<Vec<RowPrompt>> {
         if self.strict
             && let Some(message) = self.missing_column(row)
         {
@@ -87,9 +98,8 @@ impl Rows {
             None => Ok(true),
             Some(longest) => Ok(session.build(prompt)?.input_ids.len() <= longest),
         };
-        let mut shots = Shots::new(&self.dataset.task, &self.train, ids)?;
         let prompt = |label: Option<&Value>| {
-            let conversation = shots.prompt(row, label, &mut fits)?;
+            let conversation = shots.prompt(row, &mut ids, label, &mut fits)?;
             Ok(RowPrompt { label: label.map(|label| label.to_json().to_string()), conversation })
         };
         labels.into_iter().map(prompt).collect()

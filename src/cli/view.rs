@@ -87,7 +87,7 @@ fn of_row(rows: &Rows, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> 
     for index in 0..=args.prompt {
         examples = retriever.retrieve(index)?;
     }
-    let prompts = rows.prompts(&Row::from_json(line)?, examples, &mut builder.session())?;
+    let prompts = rows.prompts(&Row::from_json(line)?, examples, &mut rows.shots(), &mut builder.session())?;
     let labels: Vec<String> = prompts.iter().filter_map(|prompt| prompt.label.clone()).collect();
     let is_wanted = |prompt: &RowPrompt| match (&args.label, &prompt.label) {
         (None, _) => true,

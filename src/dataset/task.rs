@@ -1,5 +1,7 @@
 //! A dataset's task: its templates and examples together make prompts of rows.
 
+use foldhash::HashMap;
+
 use crate::conversation::Conversation;
 use crate::dataset::fields::TemplateField;
 use crate::dataset::message_template::MessageTemplate;
@@ -210,52 +212,58 @@ impl Task {
     }
 }
 
-/// The examples of one row, of which as many are kept as fit.
+/// Makes prompts with as many examples as fit. Examples that come again are not put together again.
 pub struct Shots<'t> {
     task: &'t Task,
     train: &'t [Row],
-    ids: Vec<i64>,
-    examples: Conversation,
+    joined: HashMap<Vec<i64>, Conversation>,
 }
 
+/// So many lists of examples are kept: retrievers that choose anew for each row never repeat one.
+const KEPT: usize = 64;
+
 impl<'t> Shots<'t> {
-    /// The examples of these numbers.
-    ///
-    /// # Errors
-    /// As [`Task::examples`].
-    pub fn new(task: &'t Task, train: &'t [Row], ids: Vec<i64>) -> Result<Self> {
-        let examples = task.examples(&ids, train)?;
-        Ok(Self { task, train, ids, examples })
+    /// For a task and the rows that its examples come from.
+    pub fn new(task: &'t Task, train: &'t [Row]) -> Self {
+        Self { task, train, joined: HashMap::default() }
     }
 
-    /// The prompt of a row, or its text to score for a label. Examples are dropped from the end until
-    /// the prompt `fits`, or none is left; they stay dropped for the labels that follow, as in the
-    /// reference.
+    /// The prompt of a row, or its text to score for a label. Examples are dropped from the end of `ids`
+    /// until the prompt `fits`, or none is left; with the same `ids` they stay dropped for the labels
+    /// that follow, as in the reference.
     ///
     /// # Errors
-    /// As [`Task::prompt`], and what `fits` says.
+    /// As [`Task::examples`] and [`Task::prompt`], and what `fits` says.
     pub fn prompt(
         &mut self,
         row: &Row,
+        ids: &mut Vec<i64>,
         label: Option<&Value>,
         mut fits: impl FnMut(&Conversation) -> Result<bool>,
     ) -> Result<Conversation> {
+        let task = self.task;
         loop {
+            let examples = self.examples(ids)?;
             let prompt = match label {
-                Some(label) => self.task.label_prompt(row, &self.examples, label, false)?,
-                None => self.task.prompt(row, &self.examples)?,
+                Some(label) => task.label_prompt(row, examples, label, false)?,
+                None => task.prompt(row, examples)?,
             };
-            if self.ids.is_empty() || fits(&prompt)? {
+            if ids.is_empty() || fits(&prompt)? {
                 return Ok(prompt);
             }
-            self.ids.pop();
-            self.examples = self.task.examples(&self.ids, self.train)?;
+            ids.pop();
         }
     }
 
-    /// The numbers of the examples that are left.
-    pub fn ids(&self) -> &[i64] {
-        &self.ids
+    fn examples(&mut self, ids: &[i64]) -> Result<&Conversation> {
+        if !self.joined.contains_key(ids) {
+            let examples = self.task.examples(ids, self.train)?;
+            if self.joined.len() == KEPT {
+                self.joined.clear();
+            }
+            self.joined.insert(ids.to_vec(), examples);
+        }
+        Ok(&self.joined[ids])
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whole inferencers: what the model would get, examples dropped until it fits.
 
-use metatok::{Conversation, ErrorKind, Row, Shots, Task, Value as Py};
+use metatok::{Conversation, ErrorKind, Shots, Task, Value as Py};
 use serde_json::{Value, json};
 
 use crate::dataset::{labels_of, matches, plain, rows, task};
@@ -59,7 +59,8 @@ impl Inference<'_> {
             task.gen_field_replace_token = token.clone();
         }
         let (train, test) = (rows(self.job.get("train")), rows(self.job.get("test")));
-        let mut shots = self.shots(&task, &train, &test)?;
+        let mut ids = self.ids(&task, train.len(), test.len())?;
+        let mut shots = Shots::new(&task, &train);
         let labels: Vec<Option<Py>> = match self.kind {
             "PPLInferencer" | "LLInferencer" => match inferencer.get("labels") {
                 Some(Py::List(labels)) => labels.iter().map(|label| Some(plain(label))).collect(),
@@ -75,23 +76,24 @@ impl Inference<'_> {
         let longest = self.case["job"]["max_seq_len"].as_u64();
         let mut inputs = Vec::new();
         for label in &labels {
-            for (row, shots) in test.iter().zip(&mut shots) {
+            for (row, ids) in test.iter().zip(&mut ids) {
                 let fits = |prompt: &Conversation| match longest {
                     None => Ok(true),
                     Some(longest) => Ok(self.len(&self.parsed(prompt, counted)?) <= longest as usize),
                 };
-                let prompt = shots.prompt(row, label.as_ref(), fits)?;
+                let prompt = shots.prompt(row, ids, label.as_ref(), fits)?;
                 inputs.push(self.parsed(&prompt, rendered)?);
             }
         }
         Ok(inputs)
     }
 
-    fn shots<'t>(&self, task: &'t Task, train: &'t [Row], test: &[Row]) -> metatok::Result<Vec<Shots<'t>>> {
+    /// The examples of each row.
+    fn ids(&self, task: &Task, train: usize, test: usize) -> metatok::Result<Vec<Vec<i64>>> {
         let listed = self.job.get("ice_ids");
         let mut retriever = match listed {
             Some(_) => None,
-            None => Some(task.retriever.open(train.len())?),
+            None => Some(task.retriever.open(train)?),
         };
         let ids = |index: usize| -> metatok::Result<Vec<i64>> {
             if let Some(retriever) = &mut retriever {
@@ -103,7 +105,7 @@ impl Inference<'_> {
                 _ => Ok(Vec::new()),
             }
         };
-        (0..test.len()).map(ids).map(|ids| Shots::new(task, train, ids?)).collect()
+        (0..test).map(ids).collect()
     }
 
     fn parsed(&self, prompt: &Conversation, mode: &str) -> metatok::Result<Value> {
