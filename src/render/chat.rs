@@ -44,6 +44,10 @@ pub struct ApiRoles {
     /// Roles outside rounds.
     #[serde(default)]
     pub reserved_roles: Vec<RoleTemplate>,
+    /// Whether a turn in which nobody says anything is an error, as in AISBench, or empty, as in
+    /// OpenCompass.
+    #[serde(skip)]
+    pub needs_prompts: bool,
 }
 
 /// What an API's conversations open with.
@@ -97,6 +101,7 @@ impl From<&MetaTemplate> for ApiTemplate {
             begin: None,
             round: template.round.clone(),
             reserved_roles: template.reserved_roles.clone(),
+            needs_prompts: false,
         }))
     }
 }
@@ -108,6 +113,9 @@ impl ApiTemplate {
     /// Names the item that the template has no place for, a role without `api_role`, and a conversation
     /// of which nothing is left.
     pub fn prompt(&self, conversation: &Conversation, mode: Mode) -> Result<ApiPrompt> {
+        if let Self::Roles(roles) = self {
+            roles.validate()?;
+        }
         match (self, conversation) {
             (_, Conversation::Text(text)) => Ok(ApiPrompt::Text(text.clone())),
             (Self::Roles(_), Conversation::Messages(messages)) => Ok(ApiPrompt::Messages(messages.clone())),
@@ -197,7 +205,6 @@ struct Said<'a> {
 
 impl ApiRoles {
     fn turns(&self, items: &[Item], mode: Mode) -> Result<Vec<Turn>> {
-        self.validate()?;
         let opening = match &self.begin {
             Some(Opening::Turn(turn)) => vec![turn.clone()],
             Some(Opening::Text(text)) if !text.is_empty() => {
@@ -206,7 +213,7 @@ impl ApiRoles {
             }
             _ => Vec::new(),
         };
-        let mut turns = Turns { opening, spoken: Vec::new() };
+        let mut turns = Turns { opening, spoken: Vec::new(), needs_prompts: self.needs_prompts };
         let mut open: Vec<(Section, usize)> = Vec::new();
         let mut said = Vec::new();
         for (i, item) in items.iter().enumerate() {
@@ -329,6 +336,7 @@ fn generates(role: &RoleTemplate, message: Option<&Message>) -> bool {
 struct Turns {
     opening: Vec<Turn>,
     spoken: Vec<Turn>,
+    needs_prompts: bool,
 }
 
 impl Turns {
@@ -339,6 +347,10 @@ impl Turns {
         let own = |text: Option<&String>, affix: &Affix| text.map_or_else(|| plain(affix), |text| Ok(text.clone()));
         let prompt = match message.map(|message| &message.prompt) {
             Some(Prompt::Text(prompt)) => prompt,
+            None | Some(Prompt::Absent) if self.needs_prompts && role.prompt.is_empty() => {
+                let what = format!("role {:?} says nothing, and the template has no prompt for it", role.role);
+                return Err(ErrorKind::Template(what).into());
+            }
             None | Some(Prompt::Absent) => &role.prompt,
             Some(Prompt::Null) => {
                 let what = format!("the prompt of role {:?} is null; leave the key out, or write \"\"", role.role);

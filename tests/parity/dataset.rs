@@ -91,7 +91,7 @@ fn filled(text: &str, row: &Row) -> metatok::Result<Value> {
     Ok(json!(template.prompt(row, None, &none())?))
 }
 
-fn none() -> Conversation {
+pub(crate) fn none() -> Conversation {
     Conversation::Text(String::new())
 }
 
@@ -100,21 +100,21 @@ pub(crate) fn plain(value: &Py) -> Py {
     match value {
         Py::List(items) => Py::List(items.iter().map(plain).collect()),
         Py::Dict(entries) => match &entries[..] {
-            [(Py::Text(key), Py::List(pairs))] if key == "$dict" => {
+            [(Py::Text(key), Py::List(pairs))] if key == "$dict" || key == "$map" => {
                 let pair = |pair: &Py| match pair {
                     Py::List(pair) => (plain(&pair[0]), plain(&pair[1])),
                     other => panic!("{other:?} is no pair"),
                 };
                 Py::Dict(pairs.iter().map(pair).collect())
             }
-            [(Py::Text(key), list)] if key == "$pl" || key == "$tuple" => plain(list),
+            [(Py::Text(key), list)] if key == "$pl" || key == "$plist" || key == "$tuple" => plain(list),
             entries => Py::Dict(entries.iter().map(|(key, value)| (key.clone(), plain(value))).collect()),
         },
         other => other.clone(),
     }
 }
 
-fn row(value: &Py) -> Row {
+pub(crate) fn row(value: &Py) -> Row {
     match plain(value) {
         Py::Dict(columns) => Row::new(columns.into_iter().map(|(name, value)| (name.text().into(), value)).collect()),
         other => panic!("{other:?} is no row"),
@@ -148,7 +148,7 @@ fn recorded(prompt: &Conversation) -> Value {
 
 /// What is put into a template. A plain list of anything else than messages has no counterpart here:
 /// the reference drops what it is put into, as with messages.
-fn inserted(value: &Value) -> metatok::Result<Conversation> {
+pub(crate) fn inserted(value: &Value) -> metatok::Result<Conversation> {
     match value {
         Value::Array(items) if !items.iter().all(|item| item.get("content").is_some()) => {
             Ok(Conversation::Messages(Vec::new()))
@@ -162,7 +162,7 @@ fn conversation(value: &Value) -> metatok::Result<Conversation> {
     crate::conversation(value)
 }
 
-fn any_template(config: Option<&Py>) -> metatok::Result<Option<AnyTemplate>> {
+pub(crate) fn any_template(config: Option<&Py>) -> metatok::Result<Option<AnyTemplate>> {
     let Some(config) = config.filter(|config| **config != Py::Null) else { return Ok(None) };
     let token = |key: &str| config.get(key).and_then(Py::as_text);
     for key in ["ice_token", "sep_token"] {
@@ -187,7 +187,7 @@ fn any_template(config: Option<&Py>) -> metatok::Result<Option<AnyTemplate>> {
     Ok(Some(AnyTemplate::Prompt(template)))
 }
 
-fn retriever(config: Option<&Py>) -> RetrieverConfig {
+pub(crate) fn retriever(config: Option<&Py>) -> RetrieverConfig {
     let Some(config) = config.filter(|config| **config != Py::Null) else { return RetrieverConfig::default() };
     let kind = config.get("type").map(plain);
     let name =

@@ -11,6 +11,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+mod aisbench;
 mod api;
 mod dataset;
 mod infer;
@@ -128,6 +129,9 @@ impl Replayer {
             && case["expect"].get("input_ids").is_some()
         {
             return self.tokens(case);
+        }
+        if let Some(outcome) = aisbench::replay(self, case, line) {
+            return outcome;
         }
         let job = &case["job"];
         match job["op"].as_str() {

@@ -28,6 +28,8 @@ pub(crate) struct Rule {
 enum RecordedCondition {
     /// A string.
     Text,
+    /// An empty list.
+    EmptyList,
     /// A prompt list that opens with a string.
     ListOpensWithText,
     /// A prompt list in which a turn's prompt is a list.
@@ -58,6 +60,8 @@ enum MetaCondition {
     BeginIsDict,
     /// `begin` is a string.
     BeginIsText,
+    /// There is none.
+    IsNone,
     /// A role has an `api_role`.
     HasApiRole,
     /// A `generate` is neither true nor false.
@@ -71,6 +75,8 @@ enum PromptCondition {
     EndOpenedByClosing,
     /// OpenAI-style messages.
     RawMessages,
+    /// A marker of a section, or with a `pos`, that does not exist.
+    UnknownMarker,
     /// Strings that all contain "role" and "content".
     StringsLikeMessages,
     /// A message in a round has a reserved role, and one to fall back to.
@@ -87,7 +93,8 @@ impl Rule {
             Some(RecordedCondition::PromptIsList) => {
                 expected["$pl"].as_array().into_iter().flatten().any(|turn| turn["prompt"].is_array())
             }
-            Some(RecordedCondition::ListOpensWithText) => expected["$pl"][0].is_string(),
+            Some(RecordedCondition::EmptyList) => expected.as_array().is_some_and(Vec::is_empty),
+            Some(RecordedCondition::ListOpensWithText) => expected["$pl"][0].is_string() || expected[0].is_string(),
             Some(RecordedCondition::Text) => expected.is_string() || expected.get("$sha256").is_some(),
             Some(RecordedCondition::SectionNames) => {
                 let is_section = |name: &Value| ["begin", "round", "end"].iter().any(|section| name == section);
@@ -101,6 +108,7 @@ impl Rule {
             Some(MetaCondition::AffixIsList) => {
                 roles.chain([meta]).any(|place| place["begin"].is_array() || place["end"].is_array())
             }
+            Some(MetaCondition::IsNone) => meta.is_null() || meta.as_object().is_some_and(serde_json::Map::is_empty),
             Some(MetaCondition::HasApiRole) => roles.into_iter().any(|role| role.get("api_role").is_some()),
             Some(MetaCondition::BeginIsText) => meta["begin"].as_str().is_some_and(|begin| !begin.is_empty()),
             Some(MetaCondition::BeginIsDict) => meta["begin"].is_object(),
@@ -111,6 +119,14 @@ impl Rule {
         let prompt_fits = match &self.prompt {
             None => true,
             Some(PromptCondition::RawMessages) => job["prompt"].is_array(),
+            Some(PromptCondition::UnknownMarker) => {
+                let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
+                let is_known = |key: &Value, known: &[&str]| key.is_null() || known.iter().any(|name| key == name);
+                items.into_iter().any(|item| {
+                    !is_known(&item["pos"], &["begin", "end"])
+                        || !is_known(&item["section"], &["begin", "round", "ice", "end"])
+                })
+            }
             Some(PromptCondition::StringsLikeMessages) => job["prompt"].as_array().is_some_and(|items| {
                 items
                     .iter()

@@ -1,0 +1,352 @@
+//! AISBench's pipelines of string and dialogue templates, its templates and its parsers.
+
+use metatok::{ApiTemplate, Conversation, Row, Task, Value as Py};
+use serde_json::{Value, json};
+
+use crate::dataset::{any_template, inserted, matches, none, plain, retriever, row, rows};
+use crate::{Outcome, Replayer, api, conversation, show};
+
+/// Replays a case, or gives nothing if it is none of AISBench's that concern prompts.
+pub(crate) fn replay(replayer: &Replayer, case: &Value, line: &str) -> Option<Outcome> {
+    let py = || Py::from_json(line).unwrap_or_else(|error| panic!("{error}"));
+    let group = case["group"].as_str()?;
+    match (case["op"].as_str()?, group) {
+        ("pipeline", "string" | "dialogue" | "fewshot" | "ppl") => Some(pipeline(replayer, case, &py())),
+        ("template", _) => Some(template(replayer, case, &py())),
+        ("safe_format", _) => Some(format(replayer, case, &py())),
+        ("parse", _) if case["prompt"].to_string().contains("\"prompt_mm\"") => {
+            Some(Outcome::Skipped("multimodal prompts".into()))
+        }
+        ("parse", _) => Some(parse(replayer, case)),
+        (op, _) => Some(Outcome::Skipped(format!("{group} {op}"))),
+    }
+}
+
+/// The parser that a class of models has.
+#[derive(Clone, Copy, PartialEq)]
+enum Parser {
+    Text,
+    Turns,
+}
+
+impl Parser {
+    fn of(class: &str) -> Self {
+        let is_chat =
+            class.contains("Chat") || class.contains("VITA") || class.contains("QwenVL") || class.contains("Offline");
+        if is_chat { Self::Turns } else { Self::Text }
+    }
+
+    /// The meta template, or what classes for chats have without one.
+    fn meta(meta: &Value) -> Value {
+        if !api::is_none(meta) {
+            return meta.clone();
+        }
+        json!({"round": [{"role": "HUMAN", "api_role": "HUMAN"}, {"role": "BOT", "api_role": "BOT", "generate": true}],
+            "reserved_roles": [{"role": "SYSTEM", "api_role": "SYSTEM"}]})
+    }
+
+    /// What it makes of a prompt; classes for chats have a template of their own.
+    fn parse(
+        self,
+        replayer: &Replayer,
+        meta: &Value,
+        class: &str,
+        prompt: &Conversation,
+        mode: &str,
+    ) -> metatok::Result<Value> {
+        let as_recorded = match prompt {
+            Conversation::List(items) => json!({ "$pl": items }),
+            other => json!(other),
+        };
+        if self == Self::Text || (api::is_none(meta) && class.contains("VITA")) {
+            return replayer.parsed(&json!({ "meta": meta }), &as_recorded, mode);
+        }
+        let mut template = api::template(&Self::meta(meta))?;
+        if let ApiTemplate::Roles(roles) = &mut template {
+            roles.needs_prompts = true;
+        }
+        Ok(json!(template.prompt(prompt, mode.parse()?)?))
+    }
+}
+
+fn pipeline(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
+    if case["rows"] == "arrow" {
+        return Outcome::Skipped("rows through Arrow".into());
+    }
+    let expected = case.get("expect_fixed").unwrap_or(&case["expect"]);
+    let infer = py.get("infer_cfg").expect("it has one");
+    let task = || -> metatok::Result<Task> {
+        let output_column = py.get("reader_cfg").and_then(|reader| reader.get("output_column")).and_then(Py::as_text);
+        Ok(Task {
+            output_column: output_column.filter(|column| !column.is_empty()).map(str::to_owned),
+            ice_template: any_template(infer.get("ice_template"))?,
+            prompt_template: any_template(infer.get("prompt_template"))?,
+            retriever: retriever(infer.get("retriever")),
+            gen_field_replace_token: infer
+                .get("inferencer")
+                .and_then(|inferencer| inferencer.get("gen_field_replace_token"))
+                .and_then(Py::as_text)
+                .unwrap_or_default()
+                .to_owned(),
+        })
+    };
+    let task = match task().and_then(|task| task.template().map(|_| ()).map(|()| task)) {
+        Ok(task) => task,
+        Err(error) => return same_error(replayer, case, expected, &error),
+    };
+    let (train, test) = (rows(py.get("train")), rows(py.get("test")));
+    let mut ids = match task.retriever.open(train.len()) {
+        Ok(retriever) => retriever,
+        Err(error) => return same_error(replayer, case, expected, &error),
+    };
+    let class = case["model"]["type"].as_str().unwrap_or_default();
+    let pipeline = Pipeline { replayer, case, task: &task, train: &train, class };
+    let mut excepted = None;
+    for (i, row) in test.iter().enumerate() {
+        let Some(expected) = expected["rows"].get(i) else { continue };
+        let ids = match ids.retrieve(i) {
+            Ok(ids) => ids,
+            Err(error) => return same_error(replayer, case, expected, &error),
+        };
+        match pipeline.row(row, &ids, expected) {
+            Outcome::Passed => {}
+            Outcome::Excepted(rule) => excepted = Some(rule),
+            other => return other,
+        }
+    }
+    excepted.map_or(Outcome::Passed, Outcome::Excepted)
+}
+
+/// Where metatok refuses a whole case, so must the reference, for the whole or in each row.
+fn same_error(replayer: &Replayer, case: &Value, expected: &Value, error: &metatok::Error) -> Outcome {
+    let is_recorded = expected.get("error").or(expected.get("data_error")).is_some()
+        || expected["rows"].as_array().is_some_and(|rows| rows.iter().all(|row| row.get("error").is_some()));
+    if is_recorded {
+        return Outcome::Passed;
+    }
+    match replayer.excepted(&job(case), &as_python(expected)) {
+        Some(rule) => Outcome::Excepted(rule),
+        None => Outcome::Failed(format!("{error}, recorded {expected}")),
+    }
+}
+
+/// A case in the shape that the rules know.
+fn job(case: &Value) -> Value {
+    let infer = &case["infer_cfg"];
+    json!({"prompt_template": infer["prompt_template"], "ice_template": infer["ice_template"],
+        "retriever": infer["retriever"], "meta": case["model"]["meta_template"], "prompt": case["prompt"]})
+}
+
+struct Pipeline<'a> {
+    replayer: &'a Replayer,
+    case: &'a Value,
+    task: &'a Task,
+    train: &'a [Row],
+    class: &'a str,
+}
+
+impl Pipeline<'_> {
+    fn row(&self, row: &Row, ids: &[i64], expected: &Value) -> Outcome {
+        let stage = expected["error"]["stage"].as_str();
+        let examples = match self.task.examples(ids, self.train) {
+            Ok(examples) => examples,
+            Err(error) if stage.is_some() => return drop_error(error),
+            Err(error) => return self.differs(Err(error), expected),
+        };
+        if let Some(recorded) = expected.get("ice") {
+            let found = Ok(json!(examples));
+            if !same(&found, recorded) {
+                return self.differs(found, recorded);
+            }
+        }
+        if let Some(prompts) = expected["prompts"].as_array() {
+            for entry in prompts {
+                let label = plain(&Py::from_json(&entry[0].to_string()).expect("it is JSON"));
+                let prompt = self.task.label_prompt(row, &examples, &label, false);
+                match self.compare(prompt, &entry[1], entry.get(2), None, "ppl") {
+                    Outcome::Passed => {}
+                    other => return other,
+                }
+            }
+            return Outcome::Passed;
+        }
+        self.compare(self.task.prompt(row, &examples), &expected["prompt"], expected.get("parsed"), stage, "gen")
+    }
+
+    fn compare(
+        &self,
+        prompt: metatok::Result<Conversation>,
+        recorded: &Value,
+        parsed: Option<&Value>,
+        stage: Option<&str>,
+        mode: &str,
+    ) -> Outcome {
+        let prompt = match prompt {
+            Ok(prompt) => prompt,
+            Err(error) if stage.is_some() => return drop_error(error),
+            Err(error) => return self.differs(Err(error), recorded),
+        };
+        if !recorded.is_null() {
+            let found = Ok(json!(prompt));
+            if !same(&found, recorded) {
+                return self.differs(found, recorded);
+            }
+        }
+        let meta = &self.case["model"]["meta_template"];
+        let found = Parser::of(self.class).parse(self.replayer, meta, self.class, &prompt, mode);
+        match (parsed, stage, &found) {
+            (None, Some("meta" | "prompt"), Err(_)) | (None, None, _) => Outcome::Passed,
+            (None, Some(_), _) => {
+                let job = json!({ "meta": Parser::meta(meta), "prompt": { "$pl": recorded } });
+                match self.replayer.excepted(&job, &json!({ "$error": "MODEL-DATA-002" })) {
+                    Some(rule) => Outcome::Excepted(rule),
+                    None => Outcome::Failed(show(&found, &json!("an error at the meta template"))),
+                }
+            }
+            (Some(parsed), ..) if same(&found, &without_extra(parsed)) => Outcome::Passed,
+            (Some(parsed), ..) => self.differs(found, parsed),
+        }
+    }
+
+    fn differs(&self, found: metatok::Result<Value>, recorded: &Value) -> Outcome {
+        let mut job = job(self.case);
+        job["class"] = self.class.into();
+        match self.replayer.excepted(&job, &as_python(recorded)) {
+            Some(rule) => Outcome::Excepted(rule),
+            None => Outcome::Failed(show(&found, recorded)),
+        }
+    }
+}
+
+fn drop_error(_: metatok::Error) -> Outcome {
+    Outcome::Passed
+}
+
+/// A recorded error is `{error: …}` here.
+fn same(found: &metatok::Result<Value>, recorded: &Value) -> bool {
+    match found {
+        Err(_) => recorded.get("error").is_some() || recorded.get("$error").is_some(),
+        Ok(_) => matches(found, recorded),
+    }
+}
+
+/// A recorded error as OpenCompass has it, whose rules hold here too.
+fn as_python(recorded: &Value) -> Value {
+    let Some(error) = recorded.get("error") else { return recorded.clone() };
+    let kind = match error["code"].as_str() {
+        Some("ICLR-PARAM-001") => "LookupError",
+        Some("ICLR-TYPE-001" | "ICLR-TYPE-002" | "UTILS-TYPE-001") => "TypeError",
+        _ => error["type"].as_str().unwrap_or_default(),
+    };
+    json!({ "$error": kind })
+}
+
+/// Turns are recorded with every key of the meta template's own turn.
+fn without_extra(recorded: &Value) -> Value {
+    let mut recorded = recorded.clone();
+    for item in recorded.as_array_mut().into_iter().flatten() {
+        if let Some(item) = item.as_object_mut() {
+            item.remove("api_role");
+        }
+    }
+    recorded
+}
+
+/// Filling is what a string template does with a row.
+fn format(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
+    let text = py.get("template").expect("it has one");
+    let filled = any_template(Some(&Py::Dict(vec![(Py::from("template"), text.clone())]))).and_then(|template| {
+        let Some(metatok::AnyTemplate::Prompt(template)) = template else { return Ok(Value::Null) };
+        Ok(json!(template.prompt(&row(py.get("entry").expect("it has one")), None, &none())?))
+    });
+    if same(&filled, case["expect"].get("out").unwrap_or(&case["expect"])) {
+        return Outcome::Passed;
+    }
+    let job = json!({ "kwargs": case["entry"] });
+    match replayer.excepted(&job, &as_python(&case["expect"])) {
+        Some(rule) => Outcome::Excepted(rule),
+        None => Outcome::Failed(show(&filled, &case["expect"])),
+    }
+}
+
+fn template(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
+    let expected = case.get("expect_fixed").unwrap_or(&case["expect"]);
+    let config = py.get("template").expect("it has one");
+    if !matches!(config.get("type").and_then(Py::as_text), Some("PromptTemplate")) {
+        return Outcome::Skipped("other templates".into());
+    }
+    let built = any_template(Some(config));
+    let found = built.and_then(|template| {
+        let Some(metatok::AnyTemplate::Prompt(template)) = template else { return Ok(Value::Null) };
+        let args = py.get("args").map_or(Py::Null, plain);
+        let entry = args.get("entry").map(row).unwrap_or_default();
+        let label = args.get("label").cloned().unwrap_or(Py::Null);
+        let ice = case["args"].get("ice_field_replace_token").or(case["args"].get("ice"));
+        let ice = match ice.map(|ice| ice.get("$plist").map_or(ice.clone(), |list| json!({ "$pl": list }))) {
+            Some(ice) => inserted(&ice)?,
+            None => none(),
+        };
+        let prompt = match case["method"].as_str().unwrap_or_default() {
+            "generate_ice_item" => template.example(&entry, &label)?,
+            "generate_label_prompt_item" => {
+                template.label_prompt(&entry, &ice, &label, args.get("remain_sep") == Some(&Py::Bool(true)))?
+            }
+            "generate_item" => {
+                let token = args.get("output_field_replace_token").and_then(Py::as_text).unwrap_or_default();
+                let masked = args.get("output_field").and_then(Py::as_text).map(|column| (column, token));
+                template.prompt(&entry, masked, &ice)?
+            }
+            _ => return Ok(Value::Null),
+        };
+        Ok(json!(prompt))
+    });
+    let recorded = expected.get("out").unwrap_or(expected);
+    if same(&found, recorded) || (found.is_ok() && expected.get("out").is_none() && expected.get("error").is_none()) {
+        return Outcome::Passed;
+    }
+    let job = json!({ "prompt_template": case["template"], "args": case["args"], "method": case["method"] });
+    match replayer.excepted(&job, &as_python(recorded)) {
+        Some(rule) => Outcome::Excepted(rule),
+        None => Outcome::Failed(show(&found, recorded)),
+    }
+}
+
+/// Prompt lists and tuples in the other corpus's way.
+fn unwrapped(prompt: &Value) -> Value {
+    match (prompt.get("$plist"), prompt.get("$tuple"), prompt) {
+        (Some(list), ..) => json!({ "$pl": list }),
+        (_, Some(batch), _) => batch.clone(),
+        (_, _, Value::Array(batch)) => batch.iter().map(unwrapped).collect(),
+        _ => prompt.clone(),
+    }
+}
+
+fn parse(replayer: &Replayer, case: &Value) -> Outcome {
+    let meta = &case["meta_template"];
+    let prompt = unwrapped(&case["prompt"]);
+    let mode = case["mode"].as_str().unwrap_or("gen");
+    let found = parsed(replayer, case["parser"] == "lm", meta, &prompt, mode);
+    let recorded = case["expect"].get("out").unwrap_or(&case["expect"]);
+    if same(&found, &without_extra(recorded)) {
+        return Outcome::Passed;
+    }
+    let job = json!({ "meta": meta, "prompt": prompt, "parser": case["parser"] });
+    match replayer.excepted(&job, &as_python(recorded)) {
+        Some(rule) => Outcome::Excepted(rule),
+        None => Outcome::Failed(format!("{} {meta} {prompt}: {}", case["parser"], show(&found, recorded))),
+    }
+}
+
+fn parsed(replayer: &Replayer, is_text: bool, meta: &Value, prompt: &Value, mode: &str) -> metatok::Result<Value> {
+    if let Some(batch) = prompt.as_array() {
+        return batch.iter().map(|prompt| parsed(replayer, is_text, meta, prompt, mode)).collect();
+    }
+    if is_text || api::is_none(meta) {
+        return replayer.parsed(&json!({ "meta": meta }), prompt, mode);
+    }
+    let mut template = api::template(meta)?;
+    if let ApiTemplate::Roles(roles) = &mut template {
+        roles.needs_prompts = true;
+    }
+    Ok(json!(template.prompt(&conversation(prompt)?, mode.parse()?)?))
+}
