@@ -25,7 +25,7 @@ pub use compile::{Atom, CompiledTemplate};
 pub use conversation::{ChatMessage, Conversation, Item, Marker, Message, Mode, Prompt, Section};
 pub use dataset::{
     AnyTemplate, Dataset, Inferencer, InferencerKind, MessageTemplate, PromptTemplate, Record, Retriever,
-    RetrieverConfig, RetrieverKind, Row, Shots, SplitRange, Substitution, Task, TemplateField, Value,
+    RetrieverConfig, RetrieverKind, Row, Shots, SplitRange, Substitution, Task, TemplateField, Value, arrow_rows,
 };
 pub use dialect::{Example, Model, StopConfig};
 pub use error::{Error, ErrorKind, Result};

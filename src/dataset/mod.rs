@@ -1,5 +1,6 @@
 //! Datasets: lines of conversations, and rows that templates make conversations of.
 
+mod arrow;
 mod config;
 mod fields;
 mod fill;
@@ -14,6 +15,7 @@ mod split;
 mod task;
 mod value;
 
+pub use arrow::arrow_rows;
 pub use config::{Dataset, Inferencer, InferencerKind};
 pub use fields::TemplateField;
 pub use fill::Substitution;

@@ -1,6 +1,6 @@
 //! AISBench's pipelines of string and dialogue templates, its templates and its parsers.
 
-use metatok::{ApiTemplate, Conversation, Row, Task, Value as Py};
+use metatok::{ApiTemplate, Conversation, Row, Task, Value as Py, arrow_rows};
 use serde_json::{Value, json};
 
 use crate::dataset::{any_template, inserted, matches, none, plain, retriever, row, rows};
@@ -70,9 +70,6 @@ impl Parser {
 }
 
 fn pipeline(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
-    if case["rows"] == "arrow" {
-        return Outcome::Skipped("rows through Arrow".into());
-    }
     let expected = case.get("expect_fixed").unwrap_or(&case["expect"]);
     let infer = py.get("infer_cfg").expect("it has one");
     let task = || -> metatok::Result<Task> {
@@ -94,7 +91,12 @@ fn pipeline(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
         Ok(task) => task,
         Err(error) => return same_error(replayer, case, expected, &error),
     };
-    let (train, test) = (rows(py.get("train")), rows(py.get("test")));
+    let (mut train, mut test) = (rows(py.get("train")), rows(py.get("test")));
+    if case["rows"] == "arrow" {
+        let name = case["source"].as_str().and_then(|source| source.split('#').nth(1)).unwrap_or_default();
+        train = arrow_rows(train, &format!("{name}_train"));
+        test = arrow_rows(test, &format!("{name}_test"));
+    }
     let mut ids = match task.retriever.open(train.len()) {
         Ok(retriever) => retriever,
         Err(error) => return same_error(replayer, case, expected, &error),
