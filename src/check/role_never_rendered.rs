@@ -18,6 +18,7 @@ pub(super) const LINT: Lint = Lint {
 fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
     let (rendered, message) = match subject.seen.conversations {
         0 => (usual(subject), "no round and no system, user or assistant message renders it".to_owned()),
+        1 => (subject.seen.roles.clone(), "the conversation given does not render it".to_owned()),
         n => (subject.seen.roles.clone(), format!("none of the {n} conversations renders it")),
     };
     if subject.builders.is_err() {

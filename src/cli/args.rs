@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand, ValueEnum};
   metatok build                                     the demo's conversations, as token ids
   metatok build --model qwen3 chats.jsonl           a built-in template, its tokenizer from the hub
   metatok build --model my.toml --tokenizer dir/ chats.jsonl -o ids.jsonl
-  metatok bench --model my.toml chats.jsonl         how fast, beside joining strings and encoding them
+  metatok bench --model my.toml chats.jsonl         how fast, beside joining and encoding
   metatok view --model qwen3 chats.jsonl            the first prompt, token by token
   metatok check --model my.toml                     what is likely to be wrong
   metatok models                                    the built-in models
@@ -92,9 +92,14 @@ pub(crate) struct ModelArgs {
     pub(crate) max_line_bytes: usize,
 }
 
-/// How rows become prompts.
+/// What prompts are made of: conversations, or rows and how they become prompts.
 #[derive(clap::Args)]
-pub(crate) struct DatasetArgs {
+pub(crate) struct InputArgs {
+    /// Conversations as JSON lines, or with --dataset rows; - is standard input. Without any, the demo's
+    /// own conversations.
+    #[arg(value_name = "FILE")]
+    pub(crate) inputs: Vec<PathBuf>,
+
     /// A dataset file (TOML or JSON with OpenCompass's reader_cfg and infer_cfg): the input is rows.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) dataset: Option<PathBuf>,
@@ -138,12 +143,7 @@ pub(crate) struct BuildArgs {
     pub(crate) model: ModelArgs,
 
     #[command(flatten)]
-    pub(crate) dataset: DatasetArgs,
-
-    /// Conversations as JSON lines, or with --dataset rows; - is standard input. Without any, the demo's
-    /// own conversations.
-    #[arg(value_name = "FILE")]
-    pub(crate) inputs: Vec<PathBuf>,
+    pub(crate) input: InputArgs,
 
     /// Write here instead of to standard output. The file appears when it is complete.
     #[arg(short, long, value_name = "FILE")]
@@ -215,12 +215,7 @@ pub(crate) struct ViewArgs {
     pub(crate) model: ModelArgs,
 
     #[command(flatten)]
-    pub(crate) dataset: DatasetArgs,
-
-    /// Conversations as JSON lines, or with --dataset rows; - is standard input. Without any, the demo's
-    /// own conversations.
-    #[arg(value_name = "FILE")]
-    pub(crate) inputs: Vec<PathBuf>,
+    pub(crate) input: InputArgs,
 
     /// Which one, counted from 0 over all files.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]

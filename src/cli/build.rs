@@ -34,12 +34,12 @@ struct Built {
 
 pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let started = Instant::now();
-    let rows = Rows::open(&args.dataset, args.model.max_line_bytes)?;
+    let rows = Rows::open(&args.input, args.model.max_line_bytes)?;
     let mut options =
         crate::builder::BuilderOptions { spans: args.spans, text: args.text, ..setup::options(&args.model) };
     if let Some(rows) = &rows {
         rows.set(&mut options, &args.model);
-        if args.inputs.is_empty() {
+        if args.input.inputs.is_empty() {
             return Err(ErrorKind::Usage("--dataset needs rows: name a file, or - for standard input".into()).into());
         }
     }
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
             eprintln!("metatok: warning: {warning}");
         }
     }
-    let inputs = setup::inputs(&args.inputs)?;
+    let inputs = setup::inputs(&args.input.inputs)?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let progress = progress::bar(inputs.iter().map(|input| input.bytes).sum(), args.quiet);
     let mut output = Output::open(args.output.as_deref())?;

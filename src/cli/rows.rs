@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::builder::{BuilderOptions, Session};
-use crate::cli::args::{DatasetArgs, ModelArgs};
+use crate::cli::args::{InputArgs, ModelArgs};
 use crate::cli::setup;
 use crate::conversation::Conversation;
 use crate::dataset::{Dataset, InferencerKind, Line, Lines, Retriever, Row, Shots, TemplateField, Value};
@@ -29,7 +29,7 @@ pub(crate) struct RowPrompt {
 
 impl Rows {
     /// What the arguments name, or nothing if the input is conversations.
-    pub(crate) fn open(args: &DatasetArgs, longest_line: usize) -> Result<Option<Self>> {
+    pub(crate) fn open(args: &InputArgs, longest_line: usize) -> Result<Option<Self>> {
         let Some(path) = &args.dataset else { return Ok(None) };
         let dataset = Dataset::load(path)?;
         let template = dataset.task.template().at("infer_cfg").at(&dataset.name)?;

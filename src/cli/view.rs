@@ -18,7 +18,7 @@ use crate::view::{TerminalOptions, View};
 
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let (model, tokenizer) = setup::load(&args.model)?;
-    let rows = Rows::open(&args.dataset, args.model.max_line_bytes)?;
+    let rows = Rows::open(&args.input, args.model.max_line_bytes)?;
     let mut options = setup::options(&args.model);
     if let Some(rows) = &rows {
         rows.set(&mut options, &args.model);
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
 
 /// The line that is asked for, and where it stands.
 fn nth(args: &ViewArgs) -> Result<(String, String)> {
-    let inputs = setup::inputs(&args.inputs)?;
+    let inputs = setup::inputs(&args.input.inputs)?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let (mut count, mut found) = (0, None);
     setup::each_line(inputs, args.model.max_line_bytes, |place, line| {

@@ -94,7 +94,10 @@ impl<'v> Rows<'v> {
     }
 
     fn write(&self, out: &mut String) {
-        out.push_str(self.margin(HEADS).trim_end());
+        match self.view.rows[..] {
+            [] => out.push_str("(the prompt is empty)"),
+            _ => out.push_str(self.margin(HEADS).trim_end()),
+        }
         out.push('\n');
         let mut before: Option<&ViewRow> = None;
         for row in &self.view.rows {

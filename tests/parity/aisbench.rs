@@ -3,7 +3,7 @@
 use metatok::{ApiTemplate, Conversation, Row, Task, Value as Py, arrow_rows};
 use serde_json::{Value, json};
 
-use crate::dataset::{any_template, inserted, matches, none, plain, retriever, row, rows};
+use crate::dataset::{any_template, called, inserted, matches, none, plain, retriever, row, rows};
 use crate::{Outcome, Replayer, api, conversation, show};
 
 /// Replays a case, or gives nothing if it is none of AISBench's that concern prompts.
@@ -281,25 +281,13 @@ fn template(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
     let found = built.and_then(|template| {
         let Some(metatok::AnyTemplate::Prompt(template)) = template else { return Ok(Value::Null) };
         let args = py.get("args").map_or(Py::Null, plain);
-        let entry = args.get("entry").map(row).unwrap_or_default();
-        let label = args.get("label").cloned().unwrap_or(Py::Null);
         let ice = case["args"].get("ice_field_replace_token").or(case["args"].get("ice"));
         let ice = match ice.map(|ice| ice.get("$plist").map_or(ice.clone(), |list| json!({ "$pl": list }))) {
             Some(ice) => inserted(&ice)?,
             None => none(),
         };
-        let prompt = match case["method"].as_str().unwrap_or_default() {
-            "generate_ice_item" => template.example(&entry, &label)?,
-            "generate_label_prompt_item" => {
-                template.label_prompt(&entry, &ice, &label, args.get("remain_sep") == Some(&Py::Bool(true)))?
-            }
-            "generate_item" => {
-                let token = args.get("output_field_replace_token").and_then(Py::as_text).unwrap_or_default();
-                let masked = args.get("output_field").and_then(Py::as_text).map(|column| (column, token));
-                template.prompt(&entry, masked, &ice)?
-            }
-            _ => return Ok(Value::Null),
-        };
+        let method = case["method"].as_str().unwrap_or_default();
+        let Some(prompt) = called(&template, method, &args, &ice)? else { return Ok(Value::Null) };
         Ok(json!(prompt))
     });
     let recorded = expected.get("out").unwrap_or(expected);

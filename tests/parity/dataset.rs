@@ -444,6 +444,29 @@ fn prompt_list(replayer: &Replayer, case: &Value, job: &Py) -> Outcome {
     }
 }
 
+/// What a method of the reference's template gives.
+pub(crate) fn called(
+    template: &PromptTemplate,
+    method: &str,
+    args: &Py,
+    ice: &Conversation,
+) -> metatok::Result<Option<Conversation>> {
+    let entry = args.get("entry").map(row).unwrap_or_default();
+    let label = args.get("label").cloned().unwrap_or(Py::Null);
+    Ok(Some(match method {
+        "generate_ice_item" => template.example(&entry, &label)?,
+        "generate_label_prompt_item" => {
+            template.label_prompt(&entry, ice, &label, args.get("remain_sep") == Some(&Py::Bool(true)))?
+        }
+        "generate_item" => {
+            let token = args.get("output_field_replace_token").and_then(Py::as_text).unwrap_or_default();
+            let masked = args.get("output_field").and_then(Py::as_text).map(|column| (column, token));
+            template.prompt(&entry, masked, ice)?
+        }
+        _ => return Ok(None),
+    }))
+}
+
 fn template(replayer: &Replayer, case: &Value, job: &Py, key: &str) -> Outcome {
     let expected = &case["expect"];
     let kwargs = job.get(key).expect("it has arguments");
@@ -454,7 +477,6 @@ fn template(replayer: &Replayer, case: &Value, job: &Py, key: &str) -> Outcome {
     let found = built.and_then(|template| {
         let args = job.get("args").map_or(Py::Null, plain);
         let entry = args.get("entry").map(row).unwrap_or_default();
-        let label = args.get("label").cloned().unwrap_or(Py::Null);
         let ice = case["job"]["args"].get("ice_field_replace_token").or(case["job"]["args"].get("ice"));
         let ice = ice.map_or_else(|| Ok(none()), inserted)?;
         let template = match (template, text(job, "method")) {
@@ -466,18 +488,7 @@ fn template(replayer: &Replayer, case: &Value, job: &Py, key: &str) -> Outcome {
             (Some(AnyTemplate::Messages(template)), _) => return Ok(recorded(&template.prompt(&entry, &ice)?)),
             (None, _) => return Ok(Value::Null),
         };
-        let prompt = match text(job, "method") {
-            "generate_ice_item" => template.example(&entry, &label)?,
-            "generate_label_prompt_item" => {
-                template.label_prompt(&entry, &ice, &label, args.get("remain_sep") == Some(&Py::Bool(true)))?
-            }
-            "generate_item" => {
-                let token = args.get("output_field_replace_token").and_then(Py::as_text).unwrap_or_default();
-                let masked = args.get("output_field").and_then(Py::as_text).map(|column| (column, token));
-                template.prompt(&entry, masked, &ice)?
-            }
-            _ => return Ok(Value::Null),
-        };
+        let Some(prompt) = called(&template, text(job, "method"), &args, &ice)? else { return Ok(Value::Null) };
         Ok(recorded(&prompt))
     });
     match expected.get("value") {
