@@ -5,15 +5,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::assemble::TokenizedPrompt;
 use crate::builder::{PromptBuilder, Session};
 use crate::cli::args::{BuildArgs, OnError};
 use crate::cli::batches::{Batch, batches};
 use crate::cli::output::Output;
 use crate::cli::rejects::{Rejected, Rejects, reject, rejects_path};
-use crate::cli::rows::{self, RowPrompt, Rows};
+use crate::cli::rows::{RowPrompt, Rows};
 use crate::cli::{REJECTED, pipeline, progress, setup};
-use crate::dataset::{Line, Record, Shots};
+use crate::conversation::Conversation;
+use crate::dataset::{Record, Row, Shots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::{Jsonl, Sink};
 use crate::tokenizer::TokenId;
@@ -68,8 +68,9 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let results = pipeline::ordered(setup::threads(&args.model), batches, move || {
         let (builder, sink, rows) = (Arc::clone(&shared), Arc::clone(&sink), Arc::clone(&rows));
         Box::new(move |batch| {
-            let source = Source { rows: rows.as_ref().as_ref(), longest, stop_at_error };
-            source.build(batch, &mut builder.session(), &*sink)
+            let rows = rows.as_ref().as_ref().map(|rows| (rows, rows.shots()));
+            let (session, sink, built) = (builder.session(), &*sink, Built::default());
+            Work { rows, session, sink, longest, stop_at_error, built }.batch(batch)
         })
     });
 
@@ -153,98 +154,72 @@ fn omitted(builder: &PromptBuilder, ids: &[TokenId]) -> String {
     )
 }
 
-/// What lines are, and what is done about bad ones.
-struct Source<'a> {
-    rows: Option<&'a Rows>,
+/// Builds a batch.
+struct Work<'a> {
+    /// How lines become prompts, if they are rows.
+    rows: Option<(&'a Rows, Shots<'a>)>,
+    session: Session<'a>,
+    sink: &'a dyn Sink,
     longest: usize,
     stop_at_error: bool,
+    built: Built,
 }
 
-impl Source<'_> {
-    fn build(&self, mut batch: Batch, session: &mut Session<'_>, sink: &dyn Sink) -> Built {
-        let mut built = Built { bytes: batch.bytes.len() as u64, ..Built::default() };
+impl Work<'_> {
+    fn batch(mut self, mut batch: Batch) -> Built {
+        self.built.bytes = batch.bytes.len() as u64;
         let mut examples = std::mem::take(&mut batch.examples).into_iter();
-        let mut shots = self.rows.map(Rows::shots);
         for (i, (line, range)) in batch.lines.iter().enumerate() {
             let bytes = &batch.bytes[range.clone()];
-            let number = batch.first + i as u64;
-            let before = (built.out.len(), built.prompts, built.tokens);
             let place = || format!("{}: line {}", batch.input, line.number);
-            let written = match (self.rows, &mut shots) {
-                (Some(rows), Some(shots)) => {
-                    let ids = examples.next().unwrap_or_default();
-                    self.row(rows, line, bytes, number, ids, shots, session, sink, &mut built, &place)
-                }
-                _ => self.conversation(line, bytes, number, session, sink, &mut built),
-            };
+            let before = (self.built.out.len(), self.built.prompts, self.built.tokens);
+            let number = batch.first + i as u64;
+            let written = line.text(bytes, self.longest).and_then(|text| match self.rows {
+                None => self.conversation(text, number),
+                Some(_) => self.row(text, number, examples.next().unwrap_or_default(), place),
+            });
             if let Err(error) = written {
                 // Of a row with several prompts, all or none.
-                built.out.truncate(before.0);
-                (built.prompts, built.tokens) = (before.1, before.2);
+                self.built.out.truncate(before.0);
+                (self.built.prompts, self.built.tokens) = (before.1, before.2);
                 let json = reject(&batch, line, bytes, &error);
-                built.rejected.push(Rejected { error: error.at(place()), json });
+                self.built.rejected.push(Rejected { error: error.at(place()), json });
                 if self.stop_at_error {
-                    return built;
+                    return self.built;
                 }
             }
         }
         // An error of reading travels with the batch that it ends, so that all rows before it are kept.
-        built.error = batch.error;
-        built
+        self.built.error = batch.error;
+        self.built
     }
 
-    fn conversation(
-        &self,
-        line: &Line,
-        bytes: &[u8],
-        number: u64,
-        session: &mut Session<'_>,
-        sink: &dyn Sink,
-        built: &mut Built,
-    ) -> Result<()> {
-        let record = Record::parse(line.text(bytes, self.longest)?)?;
-        let prompt = session.build(&record.conversation)?;
-        match record.id {
-            Some(id) => sink.write(id, None, &prompt, &mut built.out),
-            None => sink.write(itoa::Buffer::new().format(number), None, &prompt, &mut built.out),
+    fn conversation(&mut self, text: &str, number: u64) -> Result<()> {
+        let record = Record::parse(text)?;
+        self.write(record.id, number, None, &record.conversation)
+    }
+
+    fn row(&mut self, text: &str, number: u64, examples: Vec<i64>, place: impl Fn() -> String) -> Result<()> {
+        let row = Row::from_json(text)?;
+        let Some((rows, shots)) = &mut self.rows else { return Ok(()) };
+        if self.built.missing.is_none() {
+            self.built.missing = rows.missing(&row).map(|missing| format!("{}: {missing}", place()));
         }
-        built.count(prompt);
+        for RowPrompt { label, conversation } in rows.prompts(&row, examples, shots, &mut self.session)? {
+            self.write(None, number, label.as_deref(), &conversation)?;
+        }
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments, reason = "a step of one loop")]
-    fn row(
-        &self,
-        rows: &Rows,
-        line: &Line,
-        bytes: &[u8],
-        number: u64,
-        examples: Vec<i64>,
-        shots: &mut Shots<'_>,
-        session: &mut Session<'_>,
-        sink: &dyn Sink,
-        built: &mut Built,
-        place: &dyn Fn() -> String,
-    ) -> Result<()> {
-        let row = rows::row(line, bytes, self.longest)?;
-        if built.missing.is_none() {
-            built.missing = rows.missing(&row).map(|missing| format!("{}: {missing}", place()));
-        }
-        for RowPrompt { label, conversation } in rows.prompts(&row, examples, shots, session)? {
-            let prompt = session.build(&conversation)?;
-            sink.write(itoa::Buffer::new().format(number), label.as_deref(), &prompt, &mut built.out);
-            built.count(prompt);
+    fn write(&mut self, id: Option<&str>, number: u64, label: Option<&str>, said: &Conversation) -> Result<()> {
+        let prompt = self.session.build(said)?;
+        let mut digits = itoa::Buffer::new();
+        self.sink.write(id.unwrap_or_else(|| digits.format(number)), label, &prompt, &mut self.built.out);
+        self.built.prompts += 1;
+        self.built.tokens += prompt.input_ids.len() as u64;
+        if self.built.omitted.is_empty() {
+            self.built.omitted = prompt.omitted;
         }
         Ok(())
-    }
-}
-
-impl Built {
-    fn count(&mut self, prompt: TokenizedPrompt) {
-        self.prompts += 1;
-        self.tokens += prompt.input_ids.len() as u64;
-        if self.omitted.is_empty() {
-            self.omitted = prompt.omitted;
-        }
     }
 }

@@ -6,7 +6,7 @@ use crate::builder::{BuilderOptions, Session};
 use crate::cli::args::{InputArgs, ModelArgs};
 use crate::cli::setup;
 use crate::conversation::Conversation;
-use crate::dataset::{Dataset, InferencerKind, Line, Lines, Retriever, Row, Shots, TemplateField, Value};
+use crate::dataset::{Dataset, InferencerKind, Lines, Retriever, Row, Shots, TemplateField, Value};
 use crate::error::{At, Error, ErrorKind, Result};
 
 /// A dataset file, the rows that examples come from, and how long a prompt may be.
@@ -45,7 +45,8 @@ impl Rows {
         let labels = match (dataset.inferencer.kind, &dataset.inferencer.labels) {
             (InferencerKind::Score, Some(labels)) => Some(labels.clone()),
             (InferencerKind::Score, None) => {
-                let labels = dataset.task.labels(&train).at("infer_cfg").at(&dataset.name)?;
+                // Rows are read one by one, so their answers are not all known beforehand.
+                let labels = dataset.task.labels(&[]).at("infer_cfg").at(&dataset.name)?;
                 if labels.is_empty() {
                     let what =
                         "there are no labels to score; write them as inferencer.labels, or as keys of the template";
@@ -124,13 +125,10 @@ fn read(path: &Path, longest: usize) -> Result<Vec<Row>> {
         let mut lines = Lines::new(input.reader, longest);
         let mut bytes = Vec::new();
         while let Some(line) = lines.next_into(&mut bytes).at(&input.name)? {
-            rows.push(row(&line, &bytes, longest).at(format_args!("line {}", line.number)).at(&input.name)?);
+            let row = line.text(&bytes, longest).and_then(Row::from_json);
+            rows.push(row.at(format_args!("line {}", line.number)).at(&input.name)?);
             bytes.clear();
         }
     }
     Ok(rows)
-}
-
-pub(crate) fn row(line: &Line, bytes: &[u8], longest: usize) -> Result<Row> {
-    Row::from_json(line.text(bytes, longest)?)
 }
