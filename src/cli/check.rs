@@ -46,8 +46,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     let mut out = Vec::new();
     if args.json {
         let entries: Vec<_> = findings.iter().map(|finding| Entry { finding, denied: denied(finding) }).collect();
-        serde_json::to_writer_pretty(&mut out, &entries).expect("findings are JSON, and memory takes every byte");
-        out.push(b'\n');
+        output::push_json(&entries, &mut out);
     } else {
         for finding in &findings {
             write(finding, denied(finding), &mut out)?;
@@ -112,8 +111,7 @@ fn list(args: &CheckArgs) -> Result<Vec<u8>> {
             .iter()
             .map(|lint| serde_json::json!({"code": lint.code, "level": lint.level, "about": lint.about, "why": lint.why}))
             .collect();
-        serde_json::to_writer_pretty(&mut out, &lints).expect("lints are JSON, and memory takes every byte");
-        out.push(b'\n');
+        output::push_json(&lints, &mut out);
         return Ok(out);
     }
     let options = textwrap::Options::new(output::width().min(100)).initial_indent("    ").subsequent_indent("    ");

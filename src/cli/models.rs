@@ -24,14 +24,14 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<ExitCode> {
         None if args.json => {
             let models: Vec<Model> = Model::builtin().collect();
             let entries: Vec<_> = models.iter().map(|model| Entry { name: &model.name, model }).collect();
-            write_json(&entries, &mut out);
+            output::push_json(&entries, &mut out);
         }
         None => list(&mut out)?,
         Some(name) => {
             let model = Model::find_builtin(name)?;
             match Model::builtin_file(&model.name) {
                 Some(file) if !args.json => out.extend_from_slice(file.as_bytes()),
-                _ => write_json(&model, &mut out),
+                _ => output::push_json(&model, &mut out),
             }
         }
     }
@@ -51,9 +51,4 @@ fn list(out: &mut Vec<u8>) -> Result<()> {
         writeln!(out, "{name:names$}  {tokenizer:tokenizers$}  {about}")?;
     }
     Ok(())
-}
-
-fn write_json(value: &impl Serialize, out: &mut Vec<u8>) {
-    serde_json::to_writer_pretty(&mut *out, value).expect("models are JSON, and memory takes every byte");
-    out.push(b'\n');
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use crate::error::{At, Result};
@@ -75,6 +76,12 @@ impl Output {
     pub(crate) fn failed(&self, error: io::Error) -> crate::Error {
         crate::Error::from(error).at(self.name())
     }
+}
+
+/// Adds what a command lists, as JSON for people too.
+pub(crate) fn push_json(value: &impl Serialize, out: &mut Vec<u8>) {
+    serde_json::to_writer_pretty(&mut *out, value).expect("listed types are JSON, and memory takes every byte");
+    out.push(b'\n');
 }
 
 /// Prints what a command was asked for, in colour only where that is welcome.

@@ -41,8 +41,8 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
         }
         Some(_) => output::to_stdout(view.html().into_bytes()),
         None if args.json => {
-            let mut json = serde_json::to_vec_pretty(&view).expect("a view is JSON");
-            json.push(b'\n');
+            let mut json = Vec::new();
+            output::push_json(&view, &mut json);
             output::to_stdout(json)
         }
         None => {

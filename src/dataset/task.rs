@@ -2,7 +2,7 @@
 
 use foldhash::HashMap;
 
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, Item};
 use crate::dataset::fields::TemplateField;
 use crate::dataset::message_template::MessageTemplate;
 use crate::dataset::prompt_template::PromptTemplate;
@@ -72,19 +72,15 @@ impl Task {
     pub fn examples(&self, ids: &[i64], train: &[Row]) -> Result<Conversation> {
         let template = match &self.ice_template {
             Some(AnyTemplate::Messages(template)) => return self.example_messages(template, ids, train),
-            Some(AnyTemplate::Prompt(template)) => Some(template),
-            None if ids.is_empty() => None,
+            Some(AnyTemplate::Prompt(template)) => template,
+            None if ids.is_empty() => return Ok(Conversation::Text(self.retriever.separators().1.to_owned())),
             None => return Err(error("there are examples to show and no ice_template that says how")),
         };
-        let (separator, eos) = match template {
-            Some(template) if template.is_dialogue() => ("", ""),
-            _ => self.retriever.separators(),
-        };
+        let (separator, eos) = if template.is_dialogue() { ("", "") } else { self.retriever.separators() };
         let mut examples = Vec::with_capacity(ids.len());
         for &id in ids {
             let row = row_of(id, train)?;
             let label = self.label(row).at(format_args!("example {id}"))?;
-            let template = template.ok_or_else(|| error("there is no ice_template"))?;
             examples.push(template.example(row, label).at(format_args!("ice_template: example {id}"))?);
         }
         if !matches!(examples.first(), Some(Conversation::List(_))) {
@@ -99,14 +95,14 @@ impl Task {
             match example {
                 Conversation::List(items) => list.extend(items),
                 Conversation::Text(text) if text.is_empty() => {}
-                Conversation::Text(text) => list.push(crate::conversation::Item::Text(text)),
+                Conversation::Text(text) => list.push(Item::Text(text)),
                 Conversation::Messages(_) => return Err(error("messages do not mix with dialogues")),
             }
             if !separator.is_empty() {
-                list.push(crate::conversation::Item::Text(separator.to_owned()));
+                list.push(Item::Text(separator.to_owned()));
             }
         }
-        list.push(crate::conversation::Item::Text(eos.to_owned()));
+        list.push(Item::Text(eos.to_owned()));
         Ok(Conversation::List(list))
     }
 

@@ -7,7 +7,7 @@ use metatok::{
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::{Outcome, Replayer, api, equal, infer, show};
+use crate::{Outcome, Replayer, api, conversation, equal, infer, show};
 
 /// Replays a case; `line` is the case as it is written, for the order of its keys counts.
 pub(crate) fn replay(replayer: &Replayer, case: &Value, line: &str) -> Outcome {
@@ -157,11 +157,6 @@ pub(crate) fn inserted(value: &Value) -> metatok::Result<Conversation> {
     }
 }
 
-/// The other way round.
-fn conversation(value: &Value) -> metatok::Result<Conversation> {
-    crate::conversation(value)
-}
-
 pub(crate) fn any_template(config: Option<&Py>) -> metatok::Result<Option<AnyTemplate>> {
     let Some(config) = config.filter(|config| **config != Py::Null) else { return Ok(None) };
     let token = |key: &str| config.get(key).and_then(Py::as_text);
@@ -228,21 +223,22 @@ fn range(job: &Py) -> metatok::Result<Value> {
     Ok(json!(range.rows(len)?))
 }
 
-pub(crate) fn task(job: &Py) -> metatok::Result<Task> {
-    let output_column = job.get("reader_cfg").and_then(|reader| reader.get("output_column")).and_then(Py::as_text);
+/// The task of what is recorded: the reader's part of it, and the templates and retriever.
+pub(crate) fn task(recorded: &Py, infer: &Py) -> metatok::Result<Task> {
+    let setting = |part: Option<&Py>, key| part.and_then(|part| part.get(key)).and_then(Py::as_text).map(str::to_owned);
     Ok(Task {
-        output_column: output_column.filter(|column| !column.is_empty()).map(str::to_owned),
-        ice_template: any_template(job.get("ice_template"))?,
-        prompt_template: any_template(job.get("prompt_template"))?,
-        retriever: retriever(job.get("retriever")),
-        gen_field_replace_token: String::new(),
+        output_column: setting(recorded.get("reader_cfg"), "output_column").filter(|column| !column.is_empty()),
+        ice_template: any_template(infer.get("ice_template"))?,
+        prompt_template: any_template(infer.get("prompt_template"))?,
+        retriever: retriever(infer.get("retriever")),
+        gen_field_replace_token: setting(infer.get("inferencer"), "gen_field_replace_token").unwrap_or_default(),
     })
 }
 
 fn prompts(replayer: &Replayer, case: &Value, job: &Py) -> Outcome {
     let expected = &case["expect"];
     let mut excepted = None;
-    let task = match task(job) {
+    let task = match task(job, job) {
         Ok(task) => task,
         Err(error) => return one(replayer, case, Err(error), expected.get("build_error").unwrap_or(expected)),
     };
@@ -377,10 +373,6 @@ fn prompt(
         }
     }
     excepted.map_or(Outcome::Passed, Outcome::Excepted)
-}
-
-pub(crate) fn labels_of(task: &Task, test: &[Row]) -> metatok::Result<Vec<Py>> {
-    task.labels(test)
 }
 
 /// The labels as texts. Those of a template have an order; those of rows come from a set in the reference.

@@ -3,7 +3,7 @@
 use metatok::{Conversation, ErrorKind, Shots, Task, Value as Py};
 use serde_json::{Value, json};
 
-use crate::dataset::{labels_of, matches, plain, rows, task};
+use crate::dataset::{matches, plain, rows, task};
 use crate::{Outcome, Replayer, api, conversation, show};
 
 pub(crate) fn replay(replayer: &Replayer, case: &Value, job: &Py) -> Outcome {
@@ -49,14 +49,11 @@ struct Inference<'a> {
 
 impl Inference<'_> {
     fn inputs(&self) -> metatok::Result<Vec<Value>> {
-        let mut task: Task = task(self.job)?;
+        let task = task(self.job, self.job)?;
         let inferencer = self.job.get("inferencer").expect("it has one");
         if inferencer.get("fix_id_list").is_some() {
             // As in a dataset file.
             return Err(ErrorKind::Template("fix_id_list belongs to the retriever".into()).into());
-        }
-        if let Some(Py::Text(token)) = inferencer.get("gen_field_replace_token") {
-            task.gen_field_replace_token = token.clone();
         }
         let (train, test) = (rows(self.job.get("train")), rows(self.job.get("test")));
         let mut ids = self.ids(&task, train.len(), test.len())?;
@@ -64,7 +61,7 @@ impl Inference<'_> {
         let labels: Vec<Option<Py>> = match self.kind {
             "PPLInferencer" | "LLInferencer" => match inferencer.get("labels") {
                 Some(Py::List(labels)) => labels.iter().map(|label| Some(plain(label))).collect(),
-                _ => labels_of(&task, &test)?.into_iter().map(Some).collect(),
+                _ => task.labels(&test)?.into_iter().map(Some).collect(),
             },
             _ => vec![None],
         };

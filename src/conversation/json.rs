@@ -1,181 +1,12 @@
-//! What is to be said: a conversation before any template has touched it.
-//!
-//! The three forms are those that OpenCompass tells apart (`PromptList`, `str`, chat messages).
+//! A conversation as JSON: any of its forms is read, and written as it is read.
 
 use std::fmt;
-use std::str::FromStr;
 
 use compact_str::CompactString;
-use serde::de::{self, Deserializer};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::{self, Deserialize, Deserializer};
+use serde::{Serialize, Serializer};
 
-use crate::error::{Error, ErrorKind, Result};
-
-/// What a prompt is for. OpenCompass calls the modes `gen` and `ppl`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Mode {
-    /// The model is to continue: the last round is cut where the generating role begins to speak.
-    #[default]
-    #[serde(rename = "gen", alias = "generate")]
-    Generate,
-    /// The model is to score the whole text: nothing is cut.
-    #[serde(rename = "ppl", alias = "score")]
-    Score,
-}
-
-impl FromStr for Mode {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        match name {
-            "gen" | "generate" => Ok(Self::Generate),
-            "ppl" | "score" => Ok(Self::Score),
-            _ => Err(ErrorKind::Usage(format!("mode {name:?} is neither \"gen\" nor \"ppl\"")).into()),
-        }
-    }
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Generate => "gen",
-            Self::Score => "ppl",
-        })
-    }
-}
-
-/// A prompt before it is rendered.
-///
-/// ```
-/// use metatok::{Conversation, Message};
-/// let conversation: Conversation = serde_json::from_str(r#"[{"role": "user", "content": "Hi!"}]"#)?;
-/// assert_eq!(conversation, Conversation::Messages(vec![metatok::ChatMessage::new("user", "Hi!")]));
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Conversation {
-    /// A string, which no template touches: OpenCompass passes strings on as they are.
-    Text(String),
-    /// OpenCompass's `PromptList`: messages, strings and section markers.
-    List(Vec<Item>),
-    /// OpenAI-style messages. `user`, `assistant` and `system` speak as the template's HUMAN, BOT and
-    /// SYSTEM (by `api_role`, then by name); other names must be roles of the template.
-    Messages(Vec<ChatMessage>),
-}
-
-/// An item of a `PromptList`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Item {
-    /// A string outside any role.
-    Text(String),
-    /// What a role says.
-    Message(Message),
-    /// A section begins or ends.
-    Marker(Marker),
-}
-
-/// What a role of the dataset's template says.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Message {
-    /// The role. The template decides how it speaks. (Such short strings need no memory of their own.)
-    pub role: CompactString,
-    /// The role to use where the template does not have `role`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fallback_role: Option<CompactString>,
-    /// What is said; without it, the template's default for the role.
-    #[serde(skip_serializing_if = "Prompt::is_absent")]
-    pub prompt: Prompt,
-    /// Replaces the template's `begin` for this message. Content: it holds no control tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub begin: Option<String>,
-    /// Replaces the template's `end` for this message. Content, like `begin`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub end: Option<String>,
-    /// Replaces the template's `generate` for this message.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub generate: Option<bool>,
-}
-
-/// The prompt of a [`Message`]. OpenCompass tells a missing prompt from a null one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Prompt {
-    /// There is none: the template's default counts.
-    #[default]
-    Absent,
-    /// It is null, an error with a meta template and nothing without one.
-    Null,
-    /// It is this.
-    Text(String),
-}
-
-/// The parts of a `PromptList`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Section {
-    /// Before the rounds, for example a system message.
-    #[default]
-    Begin,
-    /// In-context examples.
-    Ice,
-    /// The rounds of the dialogue itself.
-    Round,
-    /// After the rounds.
-    End,
-}
-
-impl Section {
-    /// The section's name in a `PromptList`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Begin => "begin",
-            Self::Ice => "ice",
-            Self::Round => "round",
-            Self::End => "end",
-        }
-    }
-}
-
-/// Where a section begins or ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Marker {
-    /// The section.
-    pub section: Section,
-    /// Whether it begins here, or ends.
-    pub opens: bool,
-    /// Whether the marker has other keys too. OpenCompass, without a meta template, then takes it for
-    /// an empty message.
-    pub has_extra_keys: bool,
-}
-
-/// An OpenAI-style message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ChatMessage {
-    /// `user`, `assistant`, `system`, or a role of the template.
-    pub role: CompactString,
-    /// What is said.
-    pub content: String,
-}
-
-impl ChatMessage {
-    /// A message.
-    pub fn new(role: impl Into<CompactString>, content: impl Into<String>) -> Self {
-        Self { role: role.into(), content: content.into() }
-    }
-}
-
-impl Message {
-    /// A message with nothing but a role and a prompt.
-    pub fn new(role: impl Into<CompactString>, prompt: impl Into<String>) -> Self {
-        Self { role: role.into(), prompt: Prompt::Text(prompt.into()), ..Self::default() }
-    }
-}
-
-impl From<Message> for Item {
-    fn from(message: Message) -> Self {
-        Self::Message(message)
-    }
-}
+use crate::conversation::{ChatMessage, Conversation, Item, Marker, Message, Prompt, Section};
 
 impl Serialize for Conversation {
     /// Writes what [`Deserialize`] reads.
@@ -206,12 +37,6 @@ impl Serialize for Prompt {
             Self::Text(text) => serializer.serialize_str(text),
             Self::Absent | Self::Null => serializer.serialize_none(),
         }
-    }
-}
-
-impl Prompt {
-    fn is_absent(&self) -> bool {
-        *self == Self::Absent
     }
 }
 
