@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use metatok::{
-    BuilderOptions, CompiledTemplate, Conversation, Dataset, Item, Marker, Message, Model, PromptBuilder, Row, Section,
-    Shots, SpecialTokens, TokenizedPrompt, Tokenizer, TokenizerFiles, Value,
+    Asked, BuilderOptions, CompiledTemplate, Conversation, Dataset, Item, Marker, Message, Model, PromptBuilder, Row,
+    Section, Shots, SpecialTokens, TokenizedPrompt, Tokenizer, TokenizerFiles, Value,
 };
 use tokenizers::pipeline::{EncodeOptions, PipelineToken, PipelineTokenizer};
 
@@ -244,8 +244,9 @@ fn rows(criterion: &mut Criterion) {
         format!("{examples}<|im_start|>user\nQuestion: {question}<|im_end|>\n<|im_start|>assistant\n")
     };
     let mut shots = Shots::new(&dataset.task, &train);
-    let mut prompt =
-        |row: &Row| shots.prompt(row, &mut (0..5).collect(), None, |_| Ok(true)).expect("it fits the template");
+    let mut prompt = |row: &Row| {
+        shots.prompt(row, &mut (0..5).collect(), Asked::Answer, |_| Ok(true)).expect("it fits the template")
+    };
     let encode = |text: &str, ids: &mut Vec<PipelineToken>| {
         ids.clear();
         fast.encode_into(text, &EncodeOptions::no_specials(), ids).expect("it encodes");

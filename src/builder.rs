@@ -7,7 +7,7 @@ use crate::compile::{CompiledTemplate, not_one_token};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::Model;
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::render::{MetaRenderer, Plain, Renderer, Segment};
+use crate::render::{EachMessage, MetaRenderer, Plain, Renderer, Segment};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::{SpecialTokens, TokenId, Tokenizer};
 
@@ -28,6 +28,8 @@ pub struct BuilderOptions {
     pub stop_strings: Vec<String>,
     /// Whether `fallback_role` counts inside rounds, see [`MetaRenderer::round_fallback`].
     pub round_fallback: bool,
+    /// Whether messages stand one by one instead of in rounds, see [`EachMessage`].
+    pub each_message: bool,
     /// Whether prompts know where each token comes from.
     pub spans: bool,
     /// Whether prompts know which bytes of their text each token stands for.
@@ -72,22 +74,66 @@ impl PromptBuilder {
     /// Names what in the template does not fit the tokenizer, see [`CompiledTemplate::new`], and a
     /// reserved or stop token that does not exist.
     pub fn new(model: &Model, tokenizer: Arc<Tokenizer>, options: &BuilderOptions) -> Result<Self> {
-        let mut stop = StopCriteria::default();
-        let mut used = Vec::new();
-        let mut has_open_seams = false;
+        if model.meta_template.is_none() && model.api_template.is_some() {
+            let what = "this template is for models behind an API, which take messages and no token ids; build with --format messages, or give a template with a \"round\" of texts";
+            return Err(ErrorKind::Usage(what.into())).at(&model.name);
+        }
         let mut warnings = Vec::new();
-        let renderer: Box<dyn Renderer> = match &model.meta_template {
-            None => Box::new(Plain),
-            Some(template) => {
-                let mut template = CompiledTemplate::new(template, &tokenizer).at(&model.name)?;
-                stop = template.stop().clone();
-                used.extend(template.used_tokens());
-                has_open_seams = template.has_open_seams();
-                warnings.extend(template.take_warnings().into_iter().map(|warning| warning.at(&model.name)));
-                Box::new(MetaRenderer { template, round_fallback: options.round_fallback })
-            }
+        let mut compile = |template| -> Result<CompiledTemplate> {
+            let mut template = CompiledTemplate::new(template, &tokenizer)?;
+            warnings.extend(template.take_warnings().into_iter().map(|warning| warning.at(&model.name)));
+            Ok(template)
         };
+        let renderer: Box<dyn Renderer> =
+            match model.meta_template.as_ref().map(&mut compile).transpose().at(&model.name)? {
+                template if options.each_message => Box::new(EachMessage::new(template).at(&model.name)?),
+                None => Box::new(Plain),
+                Some(template) => Box::new(MetaRenderer { template, round_fallback: options.round_fallback }),
+            };
+        let mut builder = Self::with_renderer(renderer, model, tokenizer, options)?;
+        builder.warnings.splice(0..0, warnings);
+        Ok(builder)
+    }
+
+    /// As [`Self::new`], with a format of one's own in the place of the model's template.
+    ///
+    /// ```
+    /// use metatok::{Atom, BuilderOptions, Conversation, Mode, Model, Part, PromptBuilder, Renderer, Segment, Tokenizer};
+    ///
+    /// /// Puts a question mark behind every string.
+    /// struct Question;
+    ///
+    /// impl Renderer for Question {
+    ///     fn render<'a>(&'a self, said: &'a Conversation, _: Mode, segments: &mut Vec<Segment<'a>>) -> metatok::Result<()> {
+    ///         if let Conversation::Text(text) = said {
+    ///             segments.extend([text.as_str(), "?"].map(|text| Segment { atom: Atom::Text(text), part: Part::default() }));
+    ///         }
+    ///         Ok(())
+    ///     }
+    ///
+    ///     fn role_names(&self) -> Vec<&str> {
+    ///         Vec::new()
+    ///     }
+    /// }
+    ///
+    /// let (model, options) = (Model::default(), BuilderOptions { text: true, ..BuilderOptions::default() });
+    /// let builder = PromptBuilder::with_renderer(Box::new(Question), &model, Tokenizer::demo()?.into(), &options)?;
+    /// assert_eq!(builder.build(&Conversation::Text("Really".into()))?.text.as_deref(), Some("Really?"));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Names a reserved or stop token that does not exist.
+    pub fn with_renderer(
+        renderer: Box<dyn Renderer>,
+        model: &Model,
+        tokenizer: Arc<Tokenizer>,
+        options: &BuilderOptions,
+    ) -> Result<Self> {
+        let mut stop = renderer.stop();
         add_stops(&mut stop, model, &tokenizer, options)?;
+        let used = renderer.used_tokens();
+        let has_open_seams = renderer.has_open_seams();
 
         let listed = options
             .reserve
@@ -105,6 +151,7 @@ impl PromptBuilder {
         let reserved = Reserved::new(hidden.iter().filter(|id| Some(*id) != unknown));
         let special_tokens = options.special_tokens.or(model.special_tokens).unwrap_or_default();
         let assembler = Assembler { tokenizer, unreserved, reserved, special_tokens, has_open_seams };
+        let mut warnings = Vec::new();
         for id in assembler.reachable()? {
             let token = assembler.tokenizer.id_to_token(id).unwrap_or_default();
             let warning = format!(

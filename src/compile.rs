@@ -18,6 +18,15 @@ pub enum Atom<T = Box<str>> {
     Text(T),
 }
 
+impl Atom {
+    pub(crate) fn borrowed(&self) -> Atom<&str> {
+        match self {
+            Self::Token(id) => Atom::Token(*id),
+            Self::Text(text) => Atom::Text(text),
+        }
+    }
+}
+
 /// A meta template whose control tokens are ids.
 pub struct CompiledTemplate {
     pub(crate) begin: Box<[Atom]>,

@@ -18,21 +18,22 @@ mod sink;
 #[doc(hidden)]
 pub mod cli;
 
-pub use assemble::{ContentTrust, Span, TokenizedPrompt};
+pub use assemble::{ContentTrust, IGNORED, Span, TokenizedPrompt};
 pub use builder::{BuilderOptions, PromptBuilder, Session};
 pub use check::{Checker, Finding, LINTS, Level, Lint};
 pub use compile::{Atom, CompiledTemplate};
 pub use conversation::{ChatMessage, Conversation, Item, Marker, Message, Mode, Prompt, Section};
 pub use dataset::{
-    AnyTemplate, Dataset, Inferencer, InferencerKind, MessageTemplate, PromptTemplate, Record, Retriever,
-    RetrieverConfig, RetrieverKind, Row, Shots, SplitRange, Substitution, Task, TemplateField, Value, arrow_rows,
+    AnyTemplate, Asked, Dataset, Examples, FindExamples, InferMode, Inference, Inferencer, InferencerKind,
+    MessageTemplate, PromptTemplate, Record, Retriever, RetrieverConfig, RetrieverKind, Row, RowPrompt, Scored, Shots,
+    SplitRange, Substitution, Task, TemplateField, TurnPlan, Value, arrow_rows,
 };
 pub use dialect::{Example, Model, StopConfig};
 pub use error::{Error, ErrorKind, Result};
 pub use render::{
-    ApiPrompt, ApiRoles, ApiTemplate, Element, MetaRenderer, Opening, Part, Plain, Renderer, Segment, Turn,
+    ApiPrompt, ApiRoles, ApiTemplate, EachMessage, Element, MetaRenderer, Opening, Part, Plain, Renderer, Segment, Turn,
 };
-pub use sink::{Jsonl, Sink};
+pub use sink::{Built, Jsonl, Key, MessagesJsonl, Sink};
 pub use stop::{StopCriteria, StopId, StopSource};
 pub use template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem, TokenIds};
 pub use tokenizer::{AddedToken, SpecialTokenIds, SpecialTokens, TokenId, Tokenizer, TokenizerFiles};

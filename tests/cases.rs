@@ -178,9 +178,10 @@ fn cli() {
 fn without_times(stderr: &str) -> String {
     let mut text = String::new();
     for line in stderr.lines() {
-        let line = match line.split_once(" tokens, ") {
-            Some((counts, _)) => format!("{counts} tokens"),
-            None => line.to_owned(),
+        let is_time = |rest: &str| rest.split(' ').nth(1).is_some_and(|unit| unit == "s");
+        let line = match line.rsplit_once(", ") {
+            Some((counts, time)) if is_time(time) => counts.to_owned(),
+            _ => line.to_owned(),
         };
         text += &line;
         text += "\n";

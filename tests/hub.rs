@@ -156,6 +156,36 @@ fn found_and_then_cached() {
 }
 
 #[test]
+fn a_file_of_a_dataset() {
+    let (server, home) = (Server::new(), tempfile::tempdir().expect("a folder can be made"));
+    server.serve("/datasets/org/rows/resolve/main/data/test.csv", Answer::File(b"q\n1+1?\n".to_vec()));
+    let dataset = home.path().join("d.toml");
+    std::fs::write(&dataset, r#"infer_cfg = { prompt_template = { template = "{q}" } }"#).expect("it can be written");
+    let build = |file: &str| {
+        Command::new(env!("CARGO_BIN_EXE_metatok"))
+            .args(["build", "-q", "--format", "messages", "-d", &dataset.to_string_lossy(), file])
+            .env("HF_ENDPOINT", format!("http://{}", server.address))
+            .env("HF_HOME", home.path())
+            .env_remove("HF_TOKEN")
+            .env_remove("HF_HUB_OFFLINE")
+            .output()
+            .expect("the program runs")
+    };
+    let output = build("hf://datasets/org/rows/data/test.csv");
+    assert_eq!(stderr(&output), "");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "{\"id\":0,\"messages\":[{\"role\":\"user\",\"content\":\"1+1?\"}]}\n"
+    );
+    let output = build("hf://datasets/org/rows@main/none.csv");
+    assert!(
+        stderr(&output).starts_with("metatok: hf://datasets/org/rows@main/none.csv: the hub has no none.csv under "),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn a_revision() {
     let (server, home) = (Server::new(), tempfile::tempdir().expect("a folder can be made"));
     server.serve_demo("org/demo", "v1%2Fx");

@@ -95,8 +95,8 @@ pub(crate) struct ModelArgs {
 /// What prompts are made of: conversations, or rows and how they become prompts.
 #[derive(clap::Args)]
 pub(crate) struct InputArgs {
-    /// Conversations as JSON lines, or with --dataset rows; - is standard input. Without any, the demo's
-    /// own conversations.
+    /// Conversations as JSON lines, or with --dataset rows, as JSON lines, CSV, TSV or Parquet; - is standard
+    /// input, and hf://datasets/ORG/NAME/PATH a file of the hub. Without any, the demo's own conversations.
     #[arg(value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
 
@@ -104,7 +104,7 @@ pub(crate) struct InputArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) dataset: Option<PathBuf>,
 
-    /// The rows that in-context examples come from, as JSON lines.
+    /// The rows that in-context examples come from.
     #[arg(long, value_name = "FILE", requires = "dataset")]
     pub(crate) train: Option<PathBuf>,
 
@@ -115,6 +115,16 @@ pub(crate) struct InputArgs {
     /// Leave room for so many tokens of the answer within --max-seq-len.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "max_seq_len")]
     pub(crate) max_out_len: usize,
+
+    /// Which turns of a chat are asked for, instead of what the dataset says: every_with_gt and last put
+    /// its answers into the turns before; every needs the model's own.
+    #[arg(long, value_enum, value_name = "MODE", requires = "dataset")]
+    pub(crate) infer_mode: Option<InferModeArg>,
+
+    /// Take rows as Hugging Face `datasets` gives them to the references: the columns of the first row,
+    /// missing ones None, numbers of one kind, and the columns subdivision and idx. Reads all rows first.
+    #[arg(long, requires = "dataset")]
+    pub(crate) arrow_compat: bool,
 
     /// Refuse rows that lack a column which the template names, instead of warning.
     #[arg(long, requires = "dataset")]
@@ -130,13 +140,14 @@ pub(crate) struct InputArgs {
 With --dataset it is a row, such as {\"question\": \"1+1=?\", \"answer\": \"2\"}.
 
 A line of output has id (the input's, or its number from 0), input_ids, stop_token_ids and stop; a text to
-score has its label too.
+score has its label too, a turn of a chat its number, and what chooses among answers their choice_ids.
 
 Examples:
   metatok build | head -1
   metatok build --model qwen3 --tokenizer ./qwen3 --text --spans chats.jsonl
   metatok build --dataset gsm8k.toml --train train.jsonl --model llama-3 test.jsonl
   metatok build --model llama-3 --mode ppl -o ids.jsonl chats.jsonl
+  metatok build --dataset mmlu.toml --format messages hf://datasets/cais/mmlu/all/test.parquet
   cat chats.jsonl | metatok build --on-error reject --rejects bad.jsonl - > ids.jsonl")]
 pub(crate) struct BuildArgs {
     #[command(flatten)]
@@ -144,6 +155,10 @@ pub(crate) struct BuildArgs {
 
     #[command(flatten)]
     pub(crate) input: InputArgs,
+
+    /// What is written: token ids, or OpenAI-style messages for a server that has the template itself.
+    #[arg(long, value_enum, default_value = "ids", value_name = "FORM")]
+    pub(crate) format: Format,
 
     /// Write here instead of to standard output. The file appears when it is complete.
     #[arg(short, long, value_name = "FILE")]
@@ -156,6 +171,11 @@ pub(crate) struct BuildArgs {
     /// Add where each token comes from. Needs the slower tokenizer library.
     #[arg(long)]
     pub(crate) spans: bool,
+
+    /// Add labels to texts to score: the ids of what is scored, and -100 for the context. Where there is
+    /// one, this needs the slower tokenizer library.
+    #[arg(long)]
+    pub(crate) labels: bool,
 
     /// Add the attention mask, all ones.
     #[arg(long)]
@@ -295,6 +315,20 @@ pub(crate) enum ModeArg {
     Gen,
     #[value(alias = "score")]
     Ppl,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum InferModeArg {
+    Every,
+    EveryWithGt,
+    Last,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Ids,
+    Messages,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

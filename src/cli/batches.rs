@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::cli::rows::Rows;
 use crate::cli::setup::Input;
-use crate::dataset::{Line, Lines};
+use crate::dataset::{Examples, Line, Lines};
 use crate::error::{At, Error, Result};
 
 /// A batch is full with this many bytes: enough to make handing it over cheap, little enough to share
@@ -21,7 +21,7 @@ pub(crate) struct Batch {
     pub(crate) bytes: Vec<u8>,
     pub(crate) lines: Vec<(Line, Range<usize>)>,
     /// The examples of each line, where lines are rows.
-    pub(crate) examples: Vec<Vec<i64>>,
+    pub(crate) examples: Vec<Examples>,
     /// The number of the first line among all conversations, from 0.
     pub(crate) first: u64,
     /// Reading failed behind these lines.
@@ -54,7 +54,7 @@ pub(crate) fn batches(inputs: Vec<Input>, longest: usize, rows: Option<&Rows>) -
         if let Some(retriever) = &mut retriever {
             for i in 0..batch.lines.len() {
                 match retriever.retrieve(first as usize + i) {
-                    Ok(ids) => batch.examples.push(ids),
+                    Ok(examples) => batch.examples.push(examples),
                     Err(error) => {
                         batch.lines.truncate(i);
                         batch.error = Some(error);
@@ -108,7 +108,7 @@ fn streamed(inputs: Vec<Input>, longest: usize) -> Batches {
                 Some(current) => current,
                 None => {
                     let input = inputs.next()?;
-                    current.insert((input.name.into(), Lines::new(input.reader, longest)))
+                    current.insert((input.name.into(), Lines::new(input.reader, input.unit, longest)))
                 }
             };
             let mut batch = Batch::new(input);

@@ -5,17 +5,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::builder::{PromptBuilder, Session};
-use crate::cli::args::{BuildArgs, OnError};
+use crate::builder::{BuilderOptions, PromptBuilder};
+use crate::cli::args::{BuildArgs, Format, OnError};
 use crate::cli::batches::{Batch, batches};
+use crate::cli::form::{Form, Writer};
 use crate::cli::output::Output;
 use crate::cli::rejects::{Rejected, Rejects, reject, rejects_path};
-use crate::cli::rows::{RowPrompt, Rows};
+use crate::cli::rows::Rows;
 use crate::cli::{REJECTED, pipeline, progress, setup};
-use crate::conversation::Conversation;
-use crate::dataset::{Record, Row, Shots};
+use crate::conversation::Mode;
+use crate::dataset::{Examples, Inference, Record, Row, RowPrompt};
+use crate::dialect::Model;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sink::{Jsonl, Sink};
+use crate::sink::{Jsonl, MessagesJsonl};
 use crate::tokenizer::TokenId;
 
 /// What became of a batch.
@@ -35,42 +37,32 @@ struct Built {
 pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let started = Instant::now();
     let rows = Rows::open(&args.input, args.model.max_line_bytes)?;
-    let mut options =
-        crate::builder::BuilderOptions { spans: args.spans, text: args.text, ..setup::options(&args.model) };
-    if let Some(rows) = &rows {
-        rows.set(&mut options, &args.model);
-        if args.input.inputs.is_empty() {
-            return Err(ErrorKind::Usage("--dataset needs rows: name a file, or - for standard input".into()).into());
-        }
+    if rows.is_some() && args.input.inputs.is_empty() {
+        return Err(ErrorKind::Usage("--dataset needs rows: name a file, or - for standard input".into()).into());
     }
-    let (model, tokenizer) = setup::load(&args.model)?;
-    let builder = Arc::new(PromptBuilder::new(&model, tokenizer, &options)?);
-    if !args.quiet {
-        for warning in builder.warnings() {
-            eprintln!("metatok: warning: {warning}");
-        }
-    }
-    let inputs = setup::inputs(&args.input.inputs)?;
+    let form = Arc::new(form(args, rows.as_ref())?);
+    let mut inputs = setup::inputs(&args.input.inputs)?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let progress = progress::bar(inputs.iter().map(|input| input.bytes).sum(), args.quiet);
+    let longest = args.model.max_line_bytes;
+    if let Some(rows) = rows.as_ref().filter(|_| args.input.arrow_compat) {
+        inputs = rows.through_arrow(inputs, longest)?;
+    }
     let mut output = Output::open(args.output.as_deref())?;
     let mut rejects = match args.on_error {
         OnError::Stop => None,
         OnError::Reject => Some(Rejects::new(rejects_path(args))),
     };
 
-    let longest = args.model.max_line_bytes;
-    let sink = Arc::new(Jsonl::new(&builder, args.attention_mask));
     let stop_at_error = args.on_error == OnError::Stop;
-    let shared = Arc::clone(&builder);
+    let shared = Arc::clone(&form);
     let rows = Arc::new(rows);
     let batches = batches(inputs, longest, rows.as_ref().as_ref())?;
     let results = pipeline::ordered(setup::threads(&args.model), batches, move || {
-        let (builder, sink, rows) = (Arc::clone(&shared), Arc::clone(&sink), Arc::clone(&rows));
+        let (form, rows) = (Arc::clone(&shared), Arc::clone(&rows));
         Box::new(move |batch| {
-            let rows = rows.as_ref().as_ref().map(|rows| (rows, rows.shots()));
-            let (session, sink, built) = (builder.session(), &*sink, Built::default());
-            Work { rows, session, sink, longest, stop_at_error, built }.batch(batch)
+            let rows = rows.as_ref().as_ref().map(|rows| (rows, rows.inference()));
+            Work { rows, writer: form.writer(), longest, stop_at_error, built: Built::default() }.batch(batch)
         })
     });
 
@@ -90,7 +82,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         progress.set_message(format!("{prompts} prompts"));
         if !built.omitted.is_empty() && !said_omitted && !args.quiet {
             said_omitted = true;
-            progress.suspend(|| eprintln!("metatok: note: {}", omitted(&builder, &built.omitted)));
+            progress.suspend(|| eprintln!("metatok: note: {}", omitted(&form, &built.omitted)));
         }
         if let Some(missing) = built.missing.filter(|_| !said_missing && !args.quiet) {
             said_missing = true;
@@ -122,6 +114,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     }
     output.finish()?;
     if !args.quiet {
+        let tokens = matches!(*form, Form::Ids { .. }).then_some(tokens);
         eprintln!("metatok: {}", summary(prompts, tokens, started.elapsed().as_secs_f64()));
     }
     match rejects.filter(|rejects| rejects.count > 0) {
@@ -133,21 +126,65 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     }
 }
 
+/// What prompts are written as, and what makes them.
+fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
+    let mut options = setup::options(&args.model);
+    if let Some(rows) = rows {
+        rows.set(&mut options, &args.model);
+    }
+    if args.format == Format::Messages {
+        for (flag, is_given) in [
+            ("--text", args.text),
+            ("--spans", args.spans),
+            ("--labels", args.labels),
+            ("--attention-mask", args.attention_mask),
+        ] {
+            if is_given {
+                return Err(ErrorKind::Usage(format!("{flag} is about token ids, and messages have none")).into());
+            }
+        }
+        let model = Model::load(&args.model.model)?;
+        let stop = model.stop.strings.iter().chain(&options.stop_strings).cloned().collect();
+        let sink = MessagesJsonl::new(stop);
+        let BuilderOptions { each_message, mode, .. } = options;
+        return Ok(Form::Messages { template: model.to_api()?, each_message, mode, sink });
+    }
+    if args.labels && options.mode == Mode::Generate {
+        let what = "--labels is for texts to score, and these are prompts to continue; add --mode ppl";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
+    options.spans = args.spans;
+    let has_context = args.labels && rows.is_some_and(|rows| rows.dataset.inferencer.has_context());
+    options.text = args.text || has_context;
+    options.offsets = has_context;
+    let (model, tokenizer) = setup::load(&args.model)?;
+    let builder = Box::new(PromptBuilder::new(&model, tokenizer, &options)?);
+    if !args.quiet {
+        for warning in builder.warnings() {
+            eprintln!("metatok: warning: {warning}");
+        }
+    }
+    let sink = Jsonl::new(&builder, args.attention_mask);
+    Ok(Form::Ids { builder, sink, text: args.text, labels: args.labels })
+}
+
 /// A rate is worth saying only of so many prompts that loading the tokenizer does not decide it.
-fn summary(prompts: u64, tokens: u64, seconds: f64) -> String {
+fn summary(prompts: u64, tokens: Option<u64>, seconds: f64) -> String {
     let rate = match prompts {
         10_000.. => format!(" ({:.0} prompts/s)", prompts as f64 / seconds),
         _ => String::new(),
     };
-    format!("{prompts} {}, {tokens} tokens, {seconds:.2} s{rate}", if prompts == 1 { "prompt" } else { "prompts" })
+    let tokens = tokens.map_or_else(String::new, |tokens| format!("{tokens} tokens, "));
+    format!("{prompts} {}, {tokens}{seconds:.2} s{rate}", if prompts == 1 { "prompt" } else { "prompts" })
 }
 
 /// Says which special tokens the prompts have already.
-fn omitted(builder: &PromptBuilder, ids: &[TokenId]) -> String {
-    let names: Vec<String> = ids
-        .iter()
-        .map(|&id| format!("{:?} (id {id})", builder.tokenizer().id_to_token(id).unwrap_or_default()))
-        .collect();
+fn omitted(form: &Form, ids: &[TokenId]) -> String {
+    let token = |id: TokenId| match form {
+        Form::Ids { builder, .. } => builder.tokenizer().id_to_token(id).unwrap_or_default(),
+        Form::Messages { .. } => String::new(),
+    };
+    let names: Vec<String> = ids.iter().map(|&id| format!("{:?} (id {id})", token(id))).collect();
     format!(
         "the template already writes {}, so it is not added again; --special-tokens always would double it",
         names.join(" ")
@@ -157,9 +194,8 @@ fn omitted(builder: &PromptBuilder, ids: &[TokenId]) -> String {
 /// Builds a batch.
 struct Work<'a> {
     /// How lines become prompts, if they are rows.
-    rows: Option<(&'a Rows, Shots<'a>)>,
-    session: Session<'a>,
-    sink: &'a dyn Sink,
+    rows: Option<(&'a Rows, Inference<'a>)>,
+    writer: Writer<'a>,
     longest: usize,
     stop_at_error: bool,
     built: Built,
@@ -171,7 +207,7 @@ impl Work<'_> {
         let mut examples = std::mem::take(&mut batch.examples).into_iter();
         for (i, (line, range)) in batch.lines.iter().enumerate() {
             let bytes = &batch.bytes[range.clone()];
-            let place = || format!("{}: line {}", batch.input, line.number);
+            let place = || format!("{}: {line}", batch.input);
             let before = (self.built.out.len(), self.built.prompts, self.built.tokens);
             let number = batch.first + i as u64;
             let written = line.text(bytes, self.longest).and_then(|text| match self.rows {
@@ -196,29 +232,30 @@ impl Work<'_> {
 
     fn conversation(&mut self, text: &str, number: u64) -> Result<()> {
         let record = Record::parse(text)?;
-        self.write(record.id, number, None, &record.conversation)
+        self.write(record.id, number, &record.conversation.into())
     }
 
-    fn row(&mut self, text: &str, number: u64, examples: Vec<i64>, place: impl Fn() -> String) -> Result<()> {
+    fn row(&mut self, text: &str, number: u64, examples: Examples, place: impl Fn() -> String) -> Result<()> {
         let row = Row::from_json(text)?;
-        let Some((rows, shots)) = &mut self.rows else { return Ok(()) };
+        let Some((rows, inference)) = &mut self.rows else { return Ok(()) };
         if self.built.missing.is_none() {
             self.built.missing = rows.missing(&row).map(|missing| format!("{}: {missing}", place()));
         }
-        for RowPrompt { label, conversation } in rows.prompts(&row, examples, shots, &mut self.session)? {
-            self.write(None, number, label.as_deref(), &conversation)?;
+        let writer = &mut self.writer;
+        for prompt in rows.prompts(&row, examples.of(&row), inference, |prompt| writer.tokens(prompt))? {
+            self.write(None, number, &prompt)?;
         }
         Ok(())
     }
 
-    fn write(&mut self, id: Option<&str>, number: u64, label: Option<&str>, said: &Conversation) -> Result<()> {
-        let prompt = self.session.build(said)?;
+    fn write(&mut self, id: Option<&str>, number: u64, prompt: &RowPrompt) -> Result<()> {
         let mut digits = itoa::Buffer::new();
-        self.sink.write(id.unwrap_or_else(|| digits.format(number)), label, &prompt, &mut self.built.out);
+        let id = id.unwrap_or_else(|| digits.format(number));
+        let written = self.writer.write(id, prompt, &mut self.built.out)?;
         self.built.prompts += 1;
-        self.built.tokens += prompt.input_ids.len() as u64;
+        self.built.tokens += written.tokens;
         if self.built.omitted.is_empty() {
-            self.built.omitted = prompt.omitted;
+            self.built.omitted = written.omitted;
         }
         Ok(())
     }

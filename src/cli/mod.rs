@@ -6,6 +6,7 @@ mod batches;
 mod bench;
 mod build;
 mod check;
+mod form;
 mod models;
 mod output;
 mod pipeline;

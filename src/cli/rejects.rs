@@ -22,8 +22,12 @@ pub(crate) struct Rejected {
 /// text or, where it is none, as bytes. A row that was too long to keep is found by its offset.
 pub(crate) fn reject(batch: &Batch, line: &Line, bytes: &[u8], error: &Error) -> Vec<u8> {
     let mut object = serde_json::json!({
-        "file": &*batch.input, "line": line.number, "offset": line.offset, "length": line.length, "error": error.to_string(),
+        "file": &*batch.input, line.unit: line.number, "error": error.to_string(),
     });
+    if line.unit == "line" {
+        object["offset"] = line.offset.into();
+        object["length"] = line.length.into();
+    }
     if !line.is_too_long {
         match std::str::from_utf8(bytes) {
             Ok(text) => object["text"] = text.into(),

@@ -1,109 +1,98 @@
-//! Rows of a dataset become prompts: the examples that fit, and each label.
+//! Rows of a dataset, and the file that says how they become prompts.
 
-use std::path::Path;
-
-use crate::builder::{BuilderOptions, Session};
-use crate::cli::args::{InputArgs, ModelArgs};
-use crate::cli::setup;
+use crate::builder::BuilderOptions;
+use crate::cli::args::{InferModeArg, InputArgs, ModelArgs};
+use crate::cli::setup::{self, Input};
 use crate::conversation::Conversation;
-use crate::dataset::{Dataset, InferencerKind, Lines, Retriever, Row, Shots, TemplateField, Value};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::dataset::{
+    Dataset, InferMode, Inference, InferencerKind, Lines, Retriever, Row, RowPrompt, TemplateField, arrow_rows,
+    json_lines,
+};
+use crate::error::{At, ErrorKind, Result};
 
 /// A dataset file, the rows that examples come from, and how long a prompt may be.
 pub(crate) struct Rows {
     pub(crate) dataset: Dataset,
     train: Vec<Row>,
-    /// The labels to score; none where prompts are to be continued.
-    labels: Option<Vec<Value>>,
     fields: Vec<TemplateField>,
     longest_prompt: Option<usize>,
     strict: bool,
-}
-
-/// A prompt of a row.
-pub(crate) struct RowPrompt {
-    /// As JSON.
-    pub(crate) label: Option<String>,
-    pub(crate) conversation: Conversation,
 }
 
 impl Rows {
     /// What the arguments name, or nothing if the input is conversations.
     pub(crate) fn open(args: &InputArgs, longest_line: usize) -> Result<Option<Self>> {
         let Some(path) = &args.dataset else { return Ok(None) };
-        let dataset = Dataset::load(path)?;
-        let template = dataset.task.template().at("infer_cfg").at(&dataset.name)?;
-        let fields = template.fields();
+        let mut dataset = Dataset::load(path)?;
+        if let Some(mode) = args.infer_mode {
+            dataset.inferencer.infer_mode = match mode {
+                InferModeArg::Every => InferMode::Every,
+                InferModeArg::EveryWithGt => InferMode::EveryWithGt,
+                InferModeArg::Last => InferMode::Last,
+            };
+        }
         let mut train = match &args.train {
-            Some(path) => read(path, longest_line)?,
+            Some(path) => read(setup::inputs(&[path.to_owned()])?, longest_line)?,
             None => Vec::new(),
         };
+        if args.arrow_compat {
+            train = arrow_rows(train, &format!("{}_train", dataset.abbr()));
+        }
         if let Some(range) = &dataset.train_range {
             let rows = range.rows(train.len()).at("reader_cfg.train_range").at(&dataset.name)?;
             train = rows.into_iter().map(|row| train[row].clone()).collect();
         }
-        let labels = match (dataset.inferencer.kind, &dataset.inferencer.labels) {
-            (InferencerKind::Score, Some(labels)) => Some(labels.clone()),
-            (InferencerKind::Score, None) => {
-                // Rows are read one by one, so their answers are not all known beforehand.
-                let labels = dataset.task.labels(&[]).at("infer_cfg").at(&dataset.name)?;
-                if labels.is_empty() {
-                    let what =
-                        "there are no labels to score; write them as inferencer.labels, or as keys of the template";
-                    return Err(Error::from(ErrorKind::Template(what.into())).at("infer_cfg").at(&dataset.name));
-                }
-                Some(labels)
-            }
-            _ => None,
-        };
-        let longest_prompt = args.max_seq_len.map(|longest| longest.saturating_sub(args.max_out_len));
-        Ok(Some(Self { dataset, train, labels, fields, longest_prompt, strict: args.strict }))
+        // What is wrong with the templates is said before anything is read.
+        Inference::new(&dataset, &train)?;
+        let fields = dataset.task.template().map_or_else(|_| Vec::new(), |template| template.fields());
+        let longest_prompt = args
+            .max_seq_len
+            .map(|longest| longest.saturating_sub(args.max_out_len.max(dataset.inferencer.kind.room())));
+        Ok(Some(Self { dataset, train, fields, longest_prompt, strict: args.strict }))
     }
 
     /// What the dataset says about building.
     pub(crate) fn set(&self, options: &mut BuilderOptions, args: &ModelArgs) {
         options.mode = args.mode.map_or(self.dataset.inferencer.kind.mode(), setup::mode);
         options.stop_strings.extend(self.dataset.inferencer.stopping_criteria.iter().cloned());
+        options.each_message = self.dataset.inferencer.kind == InferencerKind::Chat;
     }
 
-    /// Gives the examples' numbers for one row after the other.
+    /// The inputs' rows as the references would get them, as one input.
+    pub(crate) fn through_arrow(&self, inputs: Vec<Input>, longest_line: usize) -> Result<Vec<Input>> {
+        let name = inputs.iter().map(|input| input.name.as_str()).collect::<Vec<_>>().join(", ");
+        let rows = arrow_rows(read(inputs, longest_line)?, &format!("{}_test", self.dataset.abbr()));
+        Ok(vec![Input { name, unit: "row", reader: json_lines(rows), bytes: None }])
+    }
+
+    /// Gives the examples for one row after the other.
     pub(crate) fn retriever(&self) -> Result<Box<dyn Retriever>> {
-        self.dataset.task.retriever.open(self.train.len()).at("infer_cfg.retriever").at(&self.dataset.name)
+        let Dataset { task, name, .. } = &self.dataset;
+        task.retriever.open(&self.train, &task.input_columns).at("infer_cfg.retriever").at(name)
     }
 
-    /// What puts examples before rows; one per thread.
-    pub(crate) fn shots(&self) -> Shots<'_> {
-        Shots::new(&self.dataset.task, &self.train)
+    /// What makes prompts of rows; one per thread.
+    pub(crate) fn inference(&self) -> Inference<'_> {
+        Inference::new(&self.dataset, &self.train).expect("it was made once, when the dataset was opened")
     }
 
-    /// The prompts of a row: one, or one for each label. Examples are dropped from the end until a
-    /// prompt fits; what one label dropped stays dropped for the next, as in the reference.
+    /// The prompts of a row, of so many examples that they fit by what `tokens` counts.
     pub(crate) fn prompts(
         &self,
         row: &Row,
-        mut ids: Vec<i64>,
-        shots: &mut Shots<'_>,
-        session: &mut Session<'_>,
+        examples: Vec<i64>,
+        inference: &mut Inference<'_>,
+        mut tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<Vec<RowPrompt>> {
         if self.strict
             && let Some(message) = self.missing_column(row)
         {
             return Err(ErrorKind::Template(message).into());
         }
-        let labels: Vec<Option<&Value>> = match &self.labels {
-            Some(labels) => labels.iter().map(Some).collect(),
-            None => vec![None],
-        };
-        let longest = self.longest_prompt;
-        let mut fits = |prompt: &Conversation| match longest {
+        inference.prompts(row, examples, |prompt| match self.longest_prompt {
             None => Ok(true),
-            Some(longest) => Ok(session.build(prompt)?.input_ids.len() <= longest),
-        };
-        let prompt = |label: Option<&Value>| {
-            let conversation = shots.prompt(row, &mut ids, label, &mut fits)?;
-            Ok(RowPrompt { label: label.map(|label| label.to_json().to_string()), conversation })
-        };
-        labels.into_iter().map(prompt).collect()
+            Some(longest) => Ok(tokens(prompt)? <= longest),
+        })
     }
 
     /// What to warn of if a row lacks a column; nothing if that is an error anyway.
@@ -118,15 +107,15 @@ impl Rows {
     }
 }
 
-/// Every row of a file.
-fn read(path: &Path, longest: usize) -> Result<Vec<Row>> {
+/// Every row of the inputs.
+fn read(inputs: Vec<Input>, longest: usize) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for input in setup::inputs(&[path.to_owned()])? {
-        let mut lines = Lines::new(input.reader, longest);
+    for input in inputs {
+        let mut lines = Lines::new(input.reader, input.unit, longest);
         let mut bytes = Vec::new();
         while let Some(line) = lines.next_into(&mut bytes).at(&input.name)? {
             let row = line.text(&bytes, longest).and_then(Row::from_json);
-            rows.push(row.at(format_args!("line {}", line.number)).at(&input.name)?);
+            rows.push(row.at(&line).at(&input.name)?);
             bytes.clear();
         }
     }

@@ -1,5 +1,6 @@
 //! From arguments to a builder and readers.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor};
 use std::ops::ControlFlow;
@@ -10,10 +11,10 @@ use crate::assemble::ContentTrust;
 use crate::builder::BuilderOptions;
 use crate::cli::args::{ContentArg, ModeArg, ModelArgs, SpecialTokensArg};
 use crate::conversation::{Conversation, Mode};
-use crate::dataset::{Lines, Record};
+use crate::dataset::{Lines, Record, rows_of};
 use crate::dialect::{Model, demo_conversations};
 use crate::error::{At, Result};
-use crate::tokenizer::{SpecialTokens, Tokenizer};
+use crate::tokenizer::{SpecialTokens, Tokenizer, dataset_file};
 
 /// What a command builds with, before its own options.
 pub(crate) fn options(args: &ModelArgs) -> BuilderOptions {
@@ -65,6 +66,8 @@ pub(crate) fn threads(args: &ModelArgs) -> usize {
 /// An input with its name, and its length where that is known.
 pub(crate) struct Input {
     pub(crate) name: String,
+    /// What errors count: lines, or the rows of a file that has none.
+    pub(crate) unit: &'static str,
     pub(crate) reader: Box<dyn BufRead + Send>,
     pub(crate) bytes: Option<u64>,
 }
@@ -75,6 +78,7 @@ pub(crate) fn inputs(paths: &[PathBuf]) -> Result<Vec<Input>> {
         let text = demo_conversations();
         return Ok(vec![Input {
             name: "demo".into(),
+            unit: "line",
             reader: Box::new(Cursor::new(text)),
             bytes: Some(text.len() as u64),
         }]);
@@ -102,10 +106,10 @@ pub(crate) fn each_line(
     mut visit: impl FnMut(&str, Result<&str>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     for input in inputs {
-        let mut lines = Lines::new(input.reader, longest);
+        let mut lines = Lines::new(input.reader, input.unit, longest);
         let mut bytes = Vec::new();
         while let Some(line) = lines.next_into(&mut bytes).at(&input.name)? {
-            let place = format!("{}: line {}", input.name, line.number);
+            let place = format!("{}: {line}", input.name);
             if visit(&place, line.text(&bytes, longest))?.is_break() {
                 return Ok(());
             }
@@ -117,16 +121,24 @@ pub(crate) fn each_line(
 
 fn open(path: &Path) -> Result<Input> {
     if path == Path::new("-") {
-        return Ok(Input { name: "stdin".into(), reader: Box::new(BufReader::new(io::stdin())), bytes: None });
+        let reader = Box::new(BufReader::new(io::stdin()));
+        return Ok(Input { name: "stdin".into(), unit: "line", reader, bytes: None });
     }
-    let file = File::open(path)?;
+    let name = path.display().to_string();
+    let local = match path.to_str().filter(|name| name.starts_with("hf://")) {
+        Some(url) => Cow::Owned(dataset_file(url)?),
+        None => Cow::Borrowed(path),
+    };
+    let file = File::open(&local)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
     }
-    Ok(Input {
-        name: path.display().to_string(),
-        reader: Box::new(BufReader::with_capacity(1 << 18, file)),
-        bytes: metadata.is_file().then_some(metadata.len()),
+    Ok(match rows_of(&local, file)? {
+        Ok(reader) => Input { name, unit: "row", reader, bytes: None },
+        Err(file) => {
+            let bytes = metadata.is_file().then_some(metadata.len());
+            Input { name, unit: "line", reader: Box::new(BufReader::with_capacity(1 << 18, file)), bytes }
+        }
     })
 }

@@ -9,10 +9,10 @@ use anstream::ColorChoice;
 use crate::builder::PromptBuilder;
 use crate::cli::args::ViewArgs;
 use crate::cli::output::{self, Output};
-use crate::cli::rows::{RowPrompt, Rows};
+use crate::cli::rows::Rows;
 use crate::cli::setup;
 use crate::conversation::Conversation;
-use crate::dataset::{Record, Row};
+use crate::dataset::{Examples, Record, Row, RowPrompt};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::view::{TerminalOptions, View};
 
@@ -83,15 +83,17 @@ fn nth(args: &ViewArgs) -> Result<(String, String)> {
 /// The prompt of a row, of the label that is asked for.
 fn of_row(rows: &Rows, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<Conversation> {
     let mut retriever = rows.retriever()?;
-    let mut examples = Vec::new();
+    let mut examples = Examples::default();
     for index in 0..=args.prompt {
         examples = retriever.retrieve(index)?;
     }
-    let prompts = rows.prompts(&Row::from_json(line)?, examples, &mut rows.shots(), &mut builder.session())?;
-    let labels: Vec<String> = prompts.iter().filter_map(|prompt| prompt.label.clone()).collect();
+    let row = Row::from_json(line)?;
+    let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
+    let prompts = rows.prompts(&row, examples.of(&row), &mut rows.inference(), tokens)?;
+    let labels: Vec<String> = prompts.iter().filter_map(|prompt| Some(prompt.label.as_ref()?.repr())).collect();
     let is_wanted = |prompt: &RowPrompt| match (&args.label, &prompt.label) {
         (None, _) => true,
-        (Some(wanted), Some(label)) => label == wanted || *label == format!("{wanted:?}"),
+        (Some(wanted), Some(label)) => label.text() == *wanted,
         (Some(_), None) => false,
     };
     prompts.into_iter().find(is_wanted).map(|prompt| prompt.conversation).ok_or_else(|| {

@@ -64,6 +64,58 @@ pub enum Conversation {
     Messages(Vec<ChatMessage>),
 }
 
+impl Conversation {
+    /// This, and then `other`, as OpenCompass joins prompts with `+`: strings become one, beside a list a
+    /// string is one more item, and nothing adds nothing.
+    ///
+    /// ```
+    /// use metatok::{Conversation, Item};
+    ///
+    /// let list = Conversation::List(vec![Item::Text("a".into())]);
+    /// let joined = list.join(Conversation::Text("b".into()))?;
+    /// assert_eq!(joined, Conversation::List(vec![Item::Text("a".into()), Item::Text("b".into())]));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] for messages beside anything else that says something.
+    pub fn join(self, other: Self) -> Result<Self> {
+        match (self, other) {
+            (one, other) if other.is_empty() && !matches!((&one, &other), (Self::Text(_), Self::List(_))) => Ok(one),
+            (one, other) if one.is_empty() => Ok(other),
+            (Self::Text(one), Self::Text(other)) => Ok(Self::Text(one + &other)),
+            (Self::Messages(mut one), Self::Messages(other)) => {
+                one.extend(other);
+                Ok(Self::Messages(one))
+            }
+            (Self::Messages(_), _) | (_, Self::Messages(_)) => {
+                Err(ErrorKind::Template("messages do not mix with strings and prompt lists".into()).into())
+            }
+            (one, other) => {
+                let mut items = one.into_items();
+                items.extend(other.into_items());
+                Ok(Self::List(items))
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(text) => text.is_empty(),
+            Self::List(items) => items.is_empty(),
+            Self::Messages(messages) => messages.is_empty(),
+        }
+    }
+
+    fn into_items(self) -> Vec<Item> {
+        match self {
+            Self::Text(text) => vec![Item::Text(text)],
+            Self::List(items) => items,
+            Self::Messages(_) => Vec::new(),
+        }
+    }
+}
+
 /// An item of a `PromptList`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {

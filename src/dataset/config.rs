@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::conversation::Mode;
 use crate::dataset::fill::Substitution;
+use crate::dataset::inferencer::Inferencer;
 use crate::dataset::message_template::MessageTemplate;
 use crate::dataset::prompt_template::PromptTemplate;
 use crate::dataset::retriever::{RetrieverConfig, RetrieverKind};
@@ -36,6 +36,8 @@ use crate::error::{At, ErrorKind, Result};
 pub struct Dataset {
     /// The file.
     pub name: String,
+    /// The short name that it gives itself.
+    pub abbr: Option<String>,
     /// How rows become prompts.
     pub task: Task,
     /// Which rows of the test set are used; all, if nothing is said.
@@ -46,84 +48,14 @@ pub struct Dataset {
     pub inferencer: Inferencer,
 }
 
-/// What is done with a dataset's prompts, as far as it changes them.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(from = "InferencerFile")]
-pub struct Inferencer {
-    /// Which kind of prompts.
-    pub kind: InferencerKind,
-    /// The labels to score, instead of those of the templates.
-    pub labels: Option<Vec<Value>>,
-    /// Where answers end, beside what the model says.
-    pub stopping_criteria: Vec<String>,
-    /// What stands in the place of the answer where it is masked.
-    pub gen_field_replace_token: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct InferencerFile {
-    #[serde(default, rename = "type")]
-    kind: InferencerKind,
-    labels: Option<Vec<Value>>,
-    #[serde(default)]
-    stopping_criteria: Vec<String>,
-    #[serde(default)]
-    gen_field_replace_token: String,
-    // Of the model's run, not of its prompts. OpenCompass overwrites max_seq_len by the model's.
-    #[serde(default, rename = "max_out_len")]
-    _max_out_len: IgnoredAny,
-    #[serde(default, rename = "min_out_len")]
-    _min_out_len: IgnoredAny,
-    #[serde(default, rename = "max_seq_len")]
-    _max_seq_len: IgnoredAny,
-    #[serde(default, rename = "batch_size")]
-    _batch_size: IgnoredAny,
-    #[serde(default, rename = "generation_kwargs")]
-    _generation_kwargs: IgnoredAny,
-}
-
-impl From<InferencerFile> for Inferencer {
-    fn from(file: InferencerFile) -> Self {
-        let InferencerFile { kind, labels, stopping_criteria, gen_field_replace_token, .. } = file;
-        Self { kind, labels, stopping_criteria, gen_field_replace_token }
-    }
-}
-
-/// The kinds of prompts that OpenCompass's inferencers make.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-pub enum InferencerKind {
-    /// Prompts to continue, the answer masked.
-    #[default]
-    #[serde(rename = "GenInferencer", alias = "gen")]
-    Generate,
-    /// A text to score for each label.
-    #[serde(rename = "PPLInferencer", alias = "ppl")]
-    Score,
-    /// Texts to score without labels, the answer masked.
-    #[serde(rename = "PPLOnlyInferencer", alias = "ppl-only")]
-    ScoreOnly,
-}
-
-impl InferencerKind {
-    /// How its prompts are rendered.
-    pub fn mode(self) -> Mode {
-        match self {
-            Self::Generate => Mode::Generate,
-            Self::Score | Self::ScoreOnly => Mode::Score,
-        }
-    }
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    abbr: Option<String>,
     #[serde(default)]
     reader_cfg: Reader,
     infer_cfg: Infer,
     // Keys of OpenCompass's configurations that say nothing about prompts.
-    #[serde(default, rename = "abbr")]
-    _abbr: IgnoredAny,
     #[serde(default, rename = "type")]
     _type: IgnoredAny,
     #[serde(default, rename = "path")]
@@ -137,16 +69,39 @@ struct File {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Reader {
+    #[serde(default)]
+    input_columns: Columns,
     output_column: Option<String>,
     test_range: Option<SplitRange>,
     train_range: Option<SplitRange>,
-    // Every column can be filled in, and the splits are the files that are given.
-    #[serde(default, rename = "input_columns")]
-    _input_columns: IgnoredAny,
+    // The splits are the files that are given.
     #[serde(default, rename = "train_split")]
     _train_split: IgnoredAny,
     #[serde(default, rename = "test_split")]
     _test_split: IgnoredAny,
+}
+
+/// Names of columns: a list, or a string with white space between them.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Columns {
+    List(Vec<String>),
+    Text(String),
+}
+
+impl Default for Columns {
+    fn default() -> Self {
+        Self::List(Vec::new())
+    }
+}
+
+impl From<Columns> for Vec<String> {
+    fn from(columns: Columns) -> Self {
+        match columns {
+            Columns::List(list) => list,
+            Columns::Text(text) => text.split_whitespace().map(str::to_owned).collect(),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -226,14 +181,22 @@ impl Dataset {
         Ok(Self { name: name.to_owned(), ..dataset })
     }
 
+    /// The short name that it gives itself, or its file's.
+    pub fn abbr(&self) -> &str {
+        let stem = || Path::new(&self.name).file_stem().and_then(|stem| stem.to_str());
+        self.abbr.as_deref().or_else(stem).unwrap_or_default()
+    }
+
     fn read(file: File) -> Result<Self> {
-        let File { reader_cfg: reader, infer_cfg: infer, .. } = file;
+        let File { abbr, reader_cfg: reader, infer_cfg: infer, .. } = file;
         let template = |config: Option<Config>, name: &str| {
             config.map(Config::read).transpose().at(format_args!("infer_cfg.{name}"))
         };
         Ok(Self {
             name: String::new(),
+            abbr,
             task: Task {
+                input_columns: reader.input_columns.into(),
                 output_column: reader.output_column.filter(|column| !column.is_empty()),
                 ice_template: template(infer.ice_template, "ice_template")?,
                 prompt_template: template(infer.prompt_template, "prompt_template")?,

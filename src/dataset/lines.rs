@@ -1,5 +1,6 @@
 //! Lines of a file that may be anything: counted, bounded, and with their place in the file.
 
+use std::fmt;
 use std::io::{self, BufRead};
 
 use crate::error::{At, Error, ErrorKind, Result};
@@ -8,6 +9,7 @@ use crate::error::{At, Error, ErrorKind, Result};
 /// is left out.
 pub(crate) struct Lines<R> {
     reader: R,
+    unit: &'static str,
     longest: usize,
     number: u64,
     offset: u64,
@@ -16,6 +18,8 @@ pub(crate) struct Lines<R> {
 /// A line and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
+    /// What it is in its file: a line, or a row of a file without lines.
+    pub(crate) unit: &'static str,
     /// Counted from 1, blank lines included.
     pub(crate) number: u64,
     /// The bytes before it in the file.
@@ -24,6 +28,12 @@ pub(crate) struct Line {
     pub(crate) length: u64,
     /// Whether it was longer than the limit. Then nothing of it was kept.
     pub(crate) is_too_long: bool,
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.unit, self.number)
+    }
 }
 
 impl Line {
@@ -45,9 +55,9 @@ impl Line {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Reads lines of at most `longest` bytes.
-    pub(crate) fn new(reader: R, longest: usize) -> Self {
-        Self { reader, longest, number: 0, offset: 0 }
+    /// Reads lines of at most `longest` bytes; `unit` is what one is called.
+    pub(crate) fn new(reader: R, unit: &'static str, longest: usize) -> Self {
+        Self { reader, unit, longest, number: 0, offset: 0 }
     }
 
     /// Appends the bytes of the next line that is not blank.
@@ -63,7 +73,7 @@ impl<R: BufRead> Lines<R> {
             }
             self.number += 1;
             let offset = self.offset;
-            let (read, is_too_long) = self.read_line(bytes).at(format_args!("line {}", self.number))?;
+            let (read, is_too_long) = self.read_line(bytes).at(format_args!("{} {}", self.unit, self.number))?;
             if read == 0 {
                 return Ok(None);
             }
@@ -73,7 +83,7 @@ impl<R: BufRead> Lines<R> {
                 continue;
             }
             let length = if is_too_long { read } else { line.len() as u64 };
-            return Ok(Some(Line { number: self.number, offset, length, is_too_long }));
+            return Ok(Some(Line { unit: self.unit, number: self.number, offset, length, is_too_long }));
         }
     }
 
@@ -124,7 +134,7 @@ mod tests {
     fn check(input: &[u8], expected: &[(u64, u64, &[u8], bool)]) {
         // A tiny buffer, so that lines run over its end.
         let reader = io::BufReader::with_capacity(3, input);
-        let mut lines = Lines::new(reader, 8);
+        let mut lines = Lines::new(reader, "line", 8);
         let mut found = Vec::new();
         let mut bytes = Vec::new();
         while let Some(line) = lines.next_into(&mut bytes).expect("reading from memory") {

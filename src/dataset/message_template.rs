@@ -74,7 +74,7 @@ impl MessageTemplate {
                 Entry::Expand(column) => {
                     if let Some(Value::List(list)) = row.get(column) {
                         for (i, value) in list.iter().enumerate() {
-                            messages.push(listed(value).at(format_args!("column {column:?}[{i}]"))?);
+                            messages.push(message(value).at(format_args!("column {column:?}[{i}]"))?);
                         }
                     }
                 }
@@ -98,16 +98,20 @@ fn entry(value: &Value) -> Result<Entry> {
     if let Some(Value::Text(column)) = value.get("expand_column") {
         return Ok(Entry::Expand(column.clone()));
     }
-    let message = listed(value)?;
+    let message = message(value)?;
     match message.role.as_str() {
         "system" | "user" | "assistant" => Ok(Entry::Message(message)),
         role => Err(error(&format!("role {role:?} is none of system, user, assistant"))),
     }
 }
 
-fn listed(value: &Value) -> Result<ChatMessage> {
-    let text = |key: &str| value.get(key).and_then(Value::as_text);
-    match (text("role"), text("content")) {
+/// A message that a column lists. Content that is null says nothing.
+pub(crate) fn message(value: &Value) -> Result<ChatMessage> {
+    let content = match value.get("content") {
+        Some(Value::Null) => Some(""),
+        content => content.and_then(Value::as_text),
+    };
+    match (value.get("role").and_then(Value::as_text), content) {
         (Some(role), Some(content)) => Ok(ChatMessage::new(role, content)),
         _ => Err(error(&format!("a message is {{\"role\": \"user\", \"content\": \"…\"}}, not {}", value.repr()))),
     }

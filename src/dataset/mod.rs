@@ -1,9 +1,11 @@
 //! Datasets: lines of conversations, and rows that templates make conversations of.
 
 mod arrow;
+mod chat;
 mod config;
 mod fields;
 mod fill;
+mod inferencer;
 mod lines;
 mod message_template;
 mod prompt_list;
@@ -11,20 +13,27 @@ mod prompt_template;
 mod record;
 mod retriever;
 mod row;
+mod scored;
+mod source;
 mod split;
 mod task;
+mod turn_plan;
 mod value;
 
 pub use arrow::arrow_rows;
-pub use config::{Dataset, Inferencer, InferencerKind};
+pub use config::Dataset;
 pub use fields::TemplateField;
 pub use fill::Substitution;
+pub use inferencer::{Inference, Inferencer, InferencerKind, RowPrompt};
 pub(crate) use lines::{Line, Lines};
 pub use message_template::MessageTemplate;
 pub use prompt_template::PromptTemplate;
 pub use record::Record;
-pub use retriever::{Retriever, RetrieverConfig, RetrieverKind};
+pub use retriever::{Examples, FindExamples, Retriever, RetrieverConfig, RetrieverKind};
 pub use row::Row;
+pub use scored::Scored;
+pub(crate) use source::{json_lines, rows_of};
 pub use split::SplitRange;
-pub use task::{AnyTemplate, Shots, Task};
+pub use task::{AnyTemplate, Asked, Shots, Task};
+pub use turn_plan::{InferMode, TurnPlan};
 pub use value::Value;

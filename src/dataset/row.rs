@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::dataset::value::Value;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A row.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -36,6 +36,17 @@ impl Row {
     /// The value of a column.
     pub fn get(&self, column: &str) -> Option<&Value> {
         self.columns.iter().find(|(name, _)| name == column).map(|(_, value)| value)
+    }
+
+    /// The columns with their values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.columns.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// The error for a column that the row does not have.
+    pub(crate) fn no_column(&self, column: &str) -> Error {
+        let known = self.names().collect::<Vec<_>>().join(", ");
+        ErrorKind::Template(format!("there is no column {column:?} (columns: {known})")).into()
     }
 
     /// The names of the columns.

@@ -14,6 +14,8 @@ use crate::error::{At, Error, ErrorKind, Result};
 /// How rows become prompts: `infer_cfg` and `reader_cfg` of OpenCompass, but for the rows themselves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
+    /// The columns that a chat is made of; templates take every column.
+    pub input_columns: Vec<String>,
     /// The column of the answer.
     pub output_column: Option<String>,
     /// How an example is written.
@@ -199,13 +201,32 @@ impl Task {
         }
     }
 
-    fn label<'r>(&self, row: &'r Row) -> Result<&'r Value> {
-        let column = self.output_column.as_deref().ok_or_else(|| error("examples need an output_column"))?;
-        row.get(column).ok_or_else(|| {
-            let known: Vec<&str> = row.names().collect();
-            error(&format!("there is no column {column:?}, the output_column (columns: {})", known.join(", ")))
+    /// What parts a context from an answer.
+    pub(crate) fn sep_token(&self) -> Option<&str> {
+        self.prompt_template.iter().chain(&self.ice_template).find_map(|template| match template {
+            AnyTemplate::Prompt(template) => template.sep_token.as_deref(),
+            AnyTemplate::Messages(_) => None,
         })
     }
+
+    fn label<'r>(&self, row: &'r Row) -> Result<&'r Value> {
+        let column = self.output_column.as_deref().ok_or_else(|| error("examples need an output_column"))?;
+        row.get(column).ok_or_else(|| row.no_column(column)).at("output_column")
+    }
+}
+
+/// What a row is asked for.
+#[derive(Debug, Clone, Copy)]
+pub enum Asked<'v> {
+    /// A prompt to continue, the answer masked.
+    Answer,
+    /// A text to score for a label, see [`Task::label_prompt`].
+    Label {
+        /// The label.
+        label: &'v Value,
+        /// Whether the separator of context and answer stays in.
+        keep_sep_token: bool,
+    },
 }
 
 /// Makes prompts with as many examples as fit. Examples that come again are not put together again.
@@ -234,15 +255,15 @@ impl<'t> Shots<'t> {
         &mut self,
         row: &Row,
         ids: &mut Vec<i64>,
-        label: Option<&Value>,
+        asked: Asked<'_>,
         mut fits: impl FnMut(&Conversation) -> Result<bool>,
     ) -> Result<Conversation> {
         let task = self.task;
         loop {
             let examples = self.examples(ids)?;
-            let prompt = match label {
-                Some(label) => task.label_prompt(row, examples, label, false)?,
-                None => task.prompt(row, examples)?,
+            let prompt = match asked {
+                Asked::Label { label, keep_sep_token } => task.label_prompt(row, examples, label, keep_sep_token)?,
+                Asked::Answer => task.prompt(row, examples)?,
             };
             if ids.is_empty() || fits(&prompt)? {
                 return Ok(prompt);

@@ -72,6 +72,44 @@ impl Value {
         }
     }
 
+    /// Writes JSON: all digits of whole numbers, and dicts in their order. Numbers that are none are null.
+    pub(crate) fn write_json(&self, out: &mut Vec<u8>) {
+        let plain = "JSON takes these, and memory every byte";
+        match self {
+            Self::Null => out.extend_from_slice(b"null"),
+            Self::Bool(is) => serde_json::to_writer(out, is).expect(plain),
+            Self::Int(digits) => out.extend_from_slice(digits.as_bytes()),
+            Self::Float(number) => serde_json::to_writer(out, number).expect(plain),
+            Self::Text(text) => serde_json::to_writer(out, text).expect(plain),
+            Self::List(items) => {
+                let mut separator = b'[';
+                for item in items {
+                    out.push(separator);
+                    item.write_json(out);
+                    separator = b',';
+                }
+                if items.is_empty() {
+                    out.push(b'[');
+                }
+                out.push(b']');
+            }
+            Self::Dict(entries) => {
+                let mut separator = b'{';
+                for (key, value) in entries {
+                    out.push(separator);
+                    serde_json::to_writer(&mut *out, &key.text()).expect(plain);
+                    out.push(b':');
+                    value.write_json(out);
+                    separator = b',';
+                }
+                if entries.is_empty() {
+                    out.push(b'{');
+                }
+                out.push(b'}');
+            }
+        }
+    }
+
     /// The same as `serde_json` has it; keys that are no strings become their texts.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;

@@ -16,6 +16,7 @@ use builtin::near;
 
 use crate::conversation::Conversation;
 use crate::error::{At, Error, ErrorKind, Result};
+use crate::render::ApiTemplate;
 use crate::template::{MetaTemplate, TokenIds};
 use crate::tokenizer::{SpecialTokens, TokenId, Tokenizer};
 
@@ -42,6 +43,9 @@ pub struct Model {
     /// The template. Without one, messages stand one below the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta_template: Option<MetaTemplate>,
+    /// The template in the words of an API, where it is one for models behind an API.
+    #[serde(skip)]
+    pub api_template: Option<ApiTemplate>,
     /// Where output ends, beside what the template and the tokenizer say.
     #[serde(default, skip_serializing_if = "StopConfig::is_empty")]
     pub stop: StopConfig,
@@ -152,6 +156,19 @@ impl Model {
         let mut model = model.at(name)?;
         name.clone_into(&mut model.name);
         Ok(model)
+    }
+
+    /// How the model is spoken to in messages: by its template for APIs, or by the roles of its template
+    /// for token ids, whose `begin`s and `end`s a server writes by itself.
+    ///
+    /// # Errors
+    /// As [`MetaTemplate::validate`].
+    pub fn to_api(&self) -> Result<ApiTemplate> {
+        match (&self.api_template, &self.meta_template) {
+            (Some(template), _) => Ok(template.clone()),
+            (None, Some(template)) => ApiTemplate::of_roles(template).at(&self.name),
+            (None, None) => Ok(ApiTemplate::openai()),
+        }
     }
 
     /// Loads the tokenizer that the model names.

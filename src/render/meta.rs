@@ -6,6 +6,8 @@ use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Prompt
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::sections::{Flow, close};
 use crate::render::{Element, Part, Renderer, Segment};
+use crate::stop::StopCriteria;
+use crate::tokenizer::TokenId;
 
 /// A compiled meta template and how lenient it is.
 pub struct MetaRenderer {
@@ -32,6 +34,18 @@ impl Renderer for MetaRenderer {
 
     fn role_names(&self) -> Vec<&str> {
         self.template.role_names().collect()
+    }
+
+    fn stop(&self) -> StopCriteria {
+        self.template.stop().clone()
+    }
+
+    fn used_tokens(&self) -> Vec<TokenId> {
+        self.template.used_tokens().iter().copied().collect()
+    }
+
+    fn has_open_seams(&self) -> bool {
+        self.template.has_open_seams()
     }
 }
 
@@ -319,13 +333,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn atoms(&mut self, atoms: &'a [Atom], part: Part) {
-        self.segments.extend(atoms.iter().map(|atom| {
-            let atom = match atom {
-                Atom::Token(id) => Atom::Token(*id),
-                Atom::Text(text) => Atom::Text(&**text),
-            };
-            Segment { atom, part }
-        }));
+        self.segments.extend(atoms.iter().map(|atom| Segment { atom: atom.borrowed(), part }));
     }
 
     fn unknown(&self, role: &str, fallback: Option<&str>) -> Error {

@@ -1,6 +1,8 @@
 //! A conversation and a template become segments, in the order in which the prompt has them.
 
-mod chat;
+mod api;
+mod api_prompt;
+mod each_message;
 mod meta;
 mod plain;
 mod sections;
@@ -8,7 +10,11 @@ mod sections;
 use crate::compile::Atom;
 use crate::conversation::{Conversation, Mode, Section};
 use crate::error::Result;
-pub use chat::{ApiPrompt, ApiRoles, ApiTemplate, Opening, Turn};
+use crate::stop::StopCriteria;
+use crate::tokenizer::TokenId;
+pub use api::{ApiRoles, ApiTemplate, Opening};
+pub use api_prompt::{ApiPrompt, Turn};
+pub use each_message::EachMessage;
 pub use meta::MetaRenderer;
 pub use plain::Plain;
 
@@ -82,4 +88,19 @@ pub trait Renderer: Send + Sync {
 
     /// The names that [`Part::role`] refers to.
     fn role_names(&self) -> Vec<&str>;
+
+    /// Where the format itself says that output ends.
+    fn stop(&self) -> StopCriteria {
+        StopCriteria::default()
+    }
+
+    /// The added tokens that the format writes, which content then may not.
+    fn used_tokens(&self) -> Vec<TokenId> {
+        Vec::new()
+    }
+
+    /// Whether two of its texts side by side could spell an added token that neither holds alone.
+    fn has_open_seams(&self) -> bool {
+        true
+    }
 }

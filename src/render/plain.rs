@@ -50,4 +50,8 @@ impl Renderer for Plain {
     fn role_names(&self) -> Vec<&str> {
         Vec::new()
     }
+
+    fn has_open_seams(&self) -> bool {
+        false
+    }
 }

@@ -3,9 +3,9 @@
 //! Written by hand, digit by digit: going through a generic JSON value takes longer than building
 //! the prompt.
 
-use crate::assemble::{Span, TokenizedPrompt};
+use crate::assemble::Span;
 use crate::builder::PromptBuilder;
-use crate::sink::Sink;
+use crate::sink::{Built, Key, Sink};
 
 /// Writes `id`, `input_ids`, `stop_token_ids`, `stop`, and what else a prompt was built with.
 pub struct Jsonl {
@@ -20,17 +20,11 @@ impl Jsonl {
     pub fn new(builder: &PromptBuilder, attention_mask: bool) -> Self {
         let mut stop = b",\"stop_token_ids\":".to_vec();
         write_ids(builder.stop().stop_token_ids(), &mut stop);
-        stop.extend_from_slice(b",\"stop\":[");
-        for (i, string) in builder.stop().strings().iter().enumerate() {
-            if i > 0 {
-                stop.push(b',');
-            }
-            write_string(string, &mut stop);
-        }
-        stop.push(b']');
+        stop.extend_from_slice(b",\"stop\":");
+        write_json(builder.stop().strings(), &mut stop);
         let role = |name: &str| {
             let mut json = Vec::new();
-            write_string(name, &mut json);
+            write_json(name, &mut json);
             json
         };
         Self { stop, roles: builder.role_names().into_iter().map(role).collect(), attention_mask }
@@ -63,15 +57,19 @@ impl Jsonl {
 }
 
 impl Sink for Jsonl {
-    fn write(&self, id: &str, label: Option<&str>, prompt: &TokenizedPrompt, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"{\"id\":");
-        out.extend_from_slice(id.as_bytes());
-        if let Some(label) = label {
-            out.extend_from_slice(b",\"label\":");
-            out.extend_from_slice(label.as_bytes());
-        }
+    fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) {
+        let Built { prompt, labels, choice_ids } = built;
+        write_key(key, out);
         out.extend_from_slice(b",\"input_ids\":");
         write_ids(prompt.input_ids.iter().copied(), out);
+        if let Some(labels) = labels {
+            out.extend_from_slice(b",\"labels\":");
+            write_ids(labels.iter().copied(), out);
+        }
+        if !choice_ids.is_empty() {
+            out.extend_from_slice(b",\"choice_ids\":");
+            write_ids(choice_ids.iter().copied(), out);
+        }
         if self.attention_mask {
             out.extend_from_slice(b",\"attention_mask\":");
             write_ids(prompt.attention_mask().into_iter().map(u32::from), out);
@@ -79,7 +77,7 @@ impl Sink for Jsonl {
         out.extend_from_slice(&self.stop);
         if let Some(text) = &prompt.text {
             out.extend_from_slice(b",\"text\":");
-            write_string(text, out);
+            write_json(text, out);
         }
         if let Some(spans) = &prompt.spans {
             out.extend_from_slice(b",\"spans\":[");
@@ -95,7 +93,24 @@ impl Sink for Jsonl {
     }
 }
 
-fn write_ids(ids: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
+/// Opens an object with what tells prompts apart.
+pub(super) fn write_key(key: &Key<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"id\":");
+    out.extend_from_slice(key.id.as_bytes());
+    if let Some(label) = key.label {
+        out.extend_from_slice(b",\"label\":");
+        label.write_json(out);
+    }
+    if key.is_normalizing {
+        out.extend_from_slice(b",\"normalizing\":true");
+    }
+    if let Some(turn) = key.turn {
+        out.extend_from_slice(b",\"turn\":");
+        write_number(turn, out);
+    }
+}
+
+fn write_ids<N: itoa::Integer>(ids: impl Iterator<Item = N>, out: &mut Vec<u8>) {
     let mut digits = itoa::Buffer::new();
     out.push(b'[');
     let mut separator: &[u8] = b"";
@@ -111,10 +126,6 @@ fn write_number(number: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-fn write_string(text: &str, out: &mut Vec<u8>) {
-    write_json(text, out);
-}
-
-fn write_json(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
+pub(super) fn write_json(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
     serde_json::to_writer(out, value).expect("strings and names are JSON, and memory takes every byte");
 }

@@ -1,53 +1,92 @@
-//! Fetching a tokenizer's files from the Hugging Face Hub, or from its cache.
+//! Fetching files from the Hugging Face Hub, or from its cache.
 
 use std::path::{Path, PathBuf};
 
 use hf_hub::api::sync::{ApiBuilder, ApiError, ApiRepo};
 use hf_hub::{Cache, Repo, RepoType};
 
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::tokenizer::TokenizerFiles;
 use crate::tokenizer::load::FILES;
 
 /// Fetches `org/name` or `org/name@revision`.
 pub(crate) fn fetch(name: &str) -> Result<TokenizerFiles> {
     let (id, revision) = name.split_once('@').unwrap_or((name, "main"));
-    let repo = Repo::with_revision(id.to_owned(), RepoType::Model, revision.to_owned());
-    // hf-hub panics where it finds neither.
-    if std::env::var_os("HF_HOME").is_none() && std::env::home_dir().is_none() {
-        return Err(ErrorKind::Hub("there is no home directory for the cache; set HF_HOME".into()).into());
+    let hub = Hub::new(Repo::with_revision(id.to_owned(), RepoType::Model, revision.to_owned()))?;
+    let known = hub.cache.find(FILES[0]).is_some();
+    if hub.api.is_none() && !known {
+        return Err(hub.not_cached(FILES[0]));
     }
-    let cache = Cached { cache: Cache::from_env(), repo: repo.clone() };
-    if flag("HF_HUB_OFFLINE") {
-        if cache.find(FILES[0]).is_none() {
-            return Err(ErrorKind::Hub(format!(
-                "HF_HUB_OFFLINE is set, and {} is not in the cache {}; unset it to fetch the file",
-                FILES[0],
-                cache.cache.path().display()
-            ))
-            .into());
-        }
-        return TokenizerFiles::collect(name, |file| cache.find(file).map(|path| read(&path)).transpose());
-    }
-
-    let mut api = ApiBuilder::from_env().with_progress(false).with_user_agent("metatok", env!("CARGO_PKG_VERSION"));
-    if let Ok(token) = std::env::var("HF_TOKEN") {
-        api = api.with_token(Some(token).filter(|token| !token.is_empty()));
-    }
-    let api = api.build().map_err(|error| ErrorKind::Hub(error.to_string()))?.repo(repo);
-    let known = cache.find(FILES[0]).is_some();
-    TokenizerFiles::collect(name, |file| match cache.find(file) {
-        Some(path) => read(&path).map(Some),
-        None => download(&api, file, known),
+    TokenizerFiles::collect(name, |file| match (hub.cache.find(file), &hub.api) {
+        (Some(path), _) => read(&path).map(Some),
+        (None, Some(api)) => match download(api, file, file == FILES[0], known)? {
+            Some(path) => read(&path).map(Some),
+            None => Ok(None),
+        },
+        (None, None) => Ok(None),
     })
 }
 
-fn download(api: &ApiRepo, file: &str, known: bool) -> Result<Option<Vec<u8>>> {
+/// Fetches `hf://datasets/org/name/path`, or `hf://datasets/org/name@revision/path`; gives the file in
+/// the cache.
+pub(crate) fn fetch_dataset_file(url: &str) -> Result<PathBuf> {
+    let parts = url.strip_prefix("hf://datasets/").and_then(|rest| {
+        let (org, rest) = rest.split_once('/')?;
+        let (name, file) = rest.split_once('/')?;
+        Some((org, name, file)).filter(|parts| !parts.0.is_empty() && !parts.1.is_empty() && !parts.2.is_empty())
+    });
+    let Some((org, name, file)) = parts else {
+        return Err(ErrorKind::Usage("a file of the hub is named hf://datasets/ORG/NAME/path/to/file".into()).into());
+    };
+    let (name, revision) = name.split_once('@').unwrap_or((name, "main"));
+    let hub = Hub::new(Repo::with_revision(format!("{org}/{name}"), RepoType::Dataset, revision.to_owned()))?;
+    match (hub.cache.find(file), &hub.api) {
+        (Some(path), _) => Ok(path),
+        (None, None) => Err(hub.not_cached(file)),
+        (None, Some(api)) => Ok(download(api, file, true, false)?.expect("a required file is there, or an error")),
+    }
+}
+
+/// A repository, in the cache and, unless that is forbidden, on the hub.
+struct Hub {
+    cache: Cached,
+    api: Option<ApiRepo>,
+}
+
+impl Hub {
+    fn new(repo: Repo) -> Result<Self> {
+        // hf-hub panics where it finds neither.
+        if std::env::var_os("HF_HOME").is_none() && std::env::home_dir().is_none() {
+            return Err(ErrorKind::Hub("there is no home directory for the cache; set HF_HOME".into()).into());
+        }
+        let cache = Cached { cache: Cache::from_env(), repo: repo.clone() };
+        if flag("HF_HUB_OFFLINE") {
+            return Ok(Self { cache, api: None });
+        }
+        let mut api = ApiBuilder::from_env().with_progress(false).with_user_agent("metatok", env!("CARGO_PKG_VERSION"));
+        if let Ok(token) = std::env::var("HF_TOKEN") {
+            api = api.with_token(Some(token).filter(|token| !token.is_empty()));
+        }
+        let api = api.build().map_err(|error| ErrorKind::Hub(error.to_string()))?;
+        Ok(Self { cache, api: Some(api.repo(repo)) })
+    }
+
+    fn not_cached(&self, file: &str) -> Error {
+        ErrorKind::Hub(format!(
+            "HF_HUB_OFFLINE is set, and {file} is not in the cache {}; unset it to fetch the file",
+            self.cache.cache.path().display()
+        ))
+        .into()
+    }
+}
+
+/// The file in the cache; none of one that is not `required` where the hub has none, or, of a `known`
+/// repository, cannot be reached.
+fn download(api: &ApiRepo, file: &str, required: bool, known: bool) -> Result<Option<PathBuf>> {
     let error = match api.download(file) {
-        Ok(path) => return read(&path).map(Some),
+        Ok(path) => return Ok(Some(path)),
         Err(error) => error,
     };
-    let required = file == FILES[0];
     let message = match status(&error) {
         Some(404) if !required => return Ok(None),
         Some(404) => format!(

@@ -1,6 +1,6 @@
 //! Finding a tokenizer's files: in a directory, beside a `tokenizer.json`, or on the hub.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{At, ErrorKind, Result};
 use crate::tokenizer::{Tokenizer, TokenizerFiles};
@@ -110,6 +110,21 @@ fn looks_like_a_repository(name: &str) -> bool {
 #[cfg(feature = "hub")]
 fn from_hub(name: &str) -> Result<TokenizerFiles> {
     crate::tokenizer::hub::fetch(name).at(name)
+}
+
+/// A file of a dataset on the hub, by its `hf://` name.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] for another name, [`ErrorKind::Hub`] where the file cannot be had.
+#[cfg(feature = "hub")]
+pub(crate) fn dataset_file(url: &str) -> Result<PathBuf> {
+    crate::tokenizer::hub::fetch_dataset_file(url)
+}
+
+#[cfg(not(feature = "hub"))]
+pub(crate) fn dataset_file(_: &str) -> Result<PathBuf> {
+    Err(ErrorKind::Hub("this metatok is built without the hub; build it with --features hub, or give a file".into())
+        .into())
 }
 
 #[cfg(not(feature = "hub"))]

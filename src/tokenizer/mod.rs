@@ -31,6 +31,7 @@ pub(crate) use cut::Cut;
 use definition::Definition;
 pub use definition::{SpecialTokenIds, TokenizerFiles};
 use fast::Fast;
+pub(crate) use load::dataset_file;
 pub(crate) use run::{Neighbour, Run, strip};
 
 /// The id of a token.

@@ -82,7 +82,7 @@ fn pipeline(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
         train = arrow_rows(train, &format!("{name}_train"));
         test = arrow_rows(test, &format!("{name}_test"));
     }
-    let mut ids = match task.retriever.open(train.len()) {
+    let mut ids = match task.retriever.open(&train, &task.input_columns) {
         Ok(retriever) => retriever,
         Err(error) => return same_error(replayer, case, expected, &error),
     };
@@ -92,7 +92,7 @@ fn pipeline(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
     for (i, row) in test.iter().enumerate() {
         let Some(expected) = expected["rows"].get(i) else { continue };
         let ids = match ids.retrieve(i) {
-            Ok(ids) => ids,
+            Ok(ids) => ids.of(row),
             Err(error) => return same_error(replayer, case, expected, &error),
         };
         match pipeline.row(row, &ids, expected) {

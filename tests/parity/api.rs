@@ -4,7 +4,7 @@ use metatok::{ApiPrompt, ApiTemplate, Conversation, ErrorKind, Mode, Turn};
 use serde_json::{Value, json};
 
 use crate::dataset::matches;
-use crate::{Outcome, Replayer, conversation, show};
+use crate::{Outcome, Replayer, chat, conversation, show};
 
 /// What OpenCompass's parser for API models makes of a prompt.
 pub(crate) fn parsed(meta: &Value, prompt: &Value, mode: &str) -> metatok::Result<Value> {
@@ -27,7 +27,7 @@ pub(crate) fn template(meta: &Value) -> metatok::Result<ApiTemplate> {
     serde_json::from_value(meta.clone()).map_err(|error| ErrorKind::Parse(error.to_string()).into())
 }
 
-fn recorded(prompt: &ApiPrompt) -> Value {
+pub(crate) fn recorded(prompt: &ApiPrompt) -> Value {
     match prompt {
         ApiPrompt::Turns(turns) => json!({ "$pl": turns }),
         other => json!(other),
@@ -55,7 +55,8 @@ pub(crate) fn convert(replayer: &Replayer, case: &Value) -> Outcome {
             "chat" => (true, false),
             "chat_nomerge" => (false, false),
             "chat_keepempty" => (true, true),
-            // ChatInferencer's own way, and contents one behind the other.
+            "openai_chat_inferencer" => (false, false),
+            // Contents one behind the other.
             _ => continue,
         };
         let messages = |input: &Value| -> metatok::Result<Value> {
@@ -70,7 +71,10 @@ pub(crate) fn convert(replayer: &Replayer, case: &Value) -> Outcome {
             };
             Ok(json!(prompt.messages(merge, keep_empty)?))
         };
-        let found = inputs.iter().map(messages).collect::<metatok::Result<Value>>();
+        let found = match key.as_str() {
+            "openai_chat_inferencer" => chat::converted(inputs),
+            _ => inputs.iter().map(messages).collect::<metatok::Result<Value>>(),
+        };
         if !matches(&found, expected) {
             match replayer.excepted(&json!({ "prompt": inputs[0] }), expected) {
                 Some(rule) => excepted = Some(rule),

@@ -208,8 +208,9 @@ pub(crate) fn retriever(config: Option<&Py>) -> RetrieverConfig {
 
 fn retrieved(job: &Py) -> metatok::Result<Value> {
     let (train, test) = (rows(job.get("train")), rows(job.get("test")));
-    let mut retriever = retriever(job.get("retriever")).open(train.len())?;
-    let ids = (0..test.len()).map(|i| retriever.retrieve(i)).collect::<metatok::Result<Vec<_>>>()?;
+    let mut retriever = retriever(job.get("retriever")).open(&train, &[])?;
+    let ids = test.iter().enumerate().map(|(i, row)| Ok(retriever.retrieve(i)?.of(row)));
+    let ids = ids.collect::<metatok::Result<Vec<_>>>()?;
     Ok(json!(ids))
 }
 
@@ -226,7 +227,13 @@ fn range(job: &Py) -> metatok::Result<Value> {
 /// The task of what is recorded: the reader's part of it, and the templates and retriever.
 pub(crate) fn task(recorded: &Py, infer: &Py) -> metatok::Result<Task> {
     let setting = |part: Option<&Py>, key| part.and_then(|part| part.get(key)).and_then(Py::as_text).map(str::to_owned);
+    let columns = match recorded.get("reader_cfg").and_then(|reader| reader.get("input_columns")) {
+        Some(Py::List(columns)) => columns.iter().map(|column| column.text().into_owned()).collect(),
+        Some(Py::Text(columns)) => columns.split_whitespace().map(str::to_owned).collect(),
+        _ => Vec::new(),
+    };
     Ok(Task {
+        input_columns: columns,
         output_column: setting(recorded.get("reader_cfg"), "output_column").filter(|column| !column.is_empty()),
         ice_template: any_template(infer.get("ice_template"))?,
         prompt_template: any_template(infer.get("prompt_template"))?,
@@ -286,8 +293,9 @@ fn prompt(
     let ids = match one_case.get("ice_ids") {
         Some(Py::List(ids)) => ids.iter().map(|id| id.text().parse::<i64>().expect("it is one")).collect(),
         _ => {
-            let ids = task.retriever.open(train.len()).and_then(|mut retriever| {
-                (0..=index).map(|i| retriever.retrieve(i)).next_back().expect("there is one")
+            let ids = task.retriever.open(train, &task.input_columns).and_then(|mut retriever| {
+                let examples = (0..=index).map(|i| retriever.retrieve(i)).next_back().expect("there is one");
+                Ok(examples?.of(row))
             });
             match ids {
                 Ok(ids) => ids,
@@ -394,7 +402,7 @@ fn sorted(recorded: &Value) -> Vec<String> {
     labels
 }
 
-fn copy(error: &metatok::Error) -> metatok::Error {
+pub(crate) fn copy(error: &metatok::Error) -> metatok::Error {
     ErrorKind::Usage(error.to_string()).into()
 }
 
@@ -430,10 +438,14 @@ fn prompt_list(replayer: &Replayer, case: &Value, job: &Py) -> Outcome {
         }
     };
     match text(job, "fn") {
-        // Lists are joined by Rust itself here.
-        "add" | "iadd" | "radd" => Outcome::Skipped("PromptList +".into()),
+        "add" | "iadd" => one(replayer, case, joined(&case["job"]["a"], &case["job"]["b"]), expected),
+        "radd" => one(replayer, case, joined(&case["job"]["b"], &case["job"]["a"]), expected),
         _ => one(replayer, case, found(), expected),
     }
+}
+
+fn joined(a: &Value, b: &Value) -> metatok::Result<Value> {
+    Ok(recorded(&conversation(a)?.join(conversation(b)?)?))
 }
 
 /// What a method of the reference's template gives.

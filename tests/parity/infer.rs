@@ -1,8 +1,12 @@
 //! Whole inferencers: what the model would get, examples dropped until it fits.
 
-use metatok::{Conversation, ErrorKind, Shots, Task, Value as Py};
+use metatok::{
+    ApiPrompt, Conversation, Dataset, ErrorKind, Inference, Inferencer, InferencerKind, Row, RowPrompt, Scored, Task,
+    TurnPlan, Value as Py,
+};
 use serde_json::{Value, json};
 
+use crate::chat;
 use crate::dataset::{matches, plain, rows, task};
 use crate::{Outcome, Replayer, api, conversation, show};
 
@@ -10,45 +14,73 @@ pub(crate) fn replay(replayer: &Replayer, case: &Value, job: &Py) -> Outcome {
     let kind = job.get("inferencer").and_then(|inferencer| inferencer.get("type")).map(plain);
     let kind =
         kind.as_ref().and_then(|kind| kind.get("$type").or(Some(kind))).and_then(Py::as_text).unwrap_or_default();
-    let kind = kind.rsplit('.').next().unwrap_or_default();
-    if !matches!(kind, "GenInferencer" | "SCInferencer" | "PPLInferencer" | "LLInferencer" | "PPLOnlyInferencer")
-        || job.get("inferencer").and_then(|inferencer| inferencer.get("normalizing_str")).is_some()
-    {
-        return Outcome::Skipped(kind.into());
-    }
+    let name = kind.rsplit('.').next().unwrap_or_default();
+    let kind = match name {
+        "GenInferencer" | "SCInferencer" => InferencerKind::Generate,
+        "PPLInferencer" => InferencerKind::Score,
+        "LLInferencer" => InferencerKind::Continuation,
+        "PPLOnlyInferencer" | "InferencePPLOnlyInferencer" => InferencerKind::ScoreOnly,
+        "CLPInferencer" => InferencerKind::Choose,
+        "ChatInferencer" => InferencerKind::Chat,
+        other => return Outcome::Skipped(other.into()),
+    };
     let expected = &case["expect"];
-    let calls = expected["calls"].as_array().into_iter().flatten();
+    let calls = || expected["calls"].as_array().into_iter().flatten();
     // What the model gets one by one; how many at a time is the wrapper's business.
-    let inputs: Vec<Value> = calls.flat_map(|call| call["inputs"].as_array().cloned().unwrap_or_default()).collect();
+    let flat = |key: &str| -> Vec<Value> {
+        calls().flat_map(|call| call[key].as_array().cloned().unwrap_or_default()).collect()
+    };
+    let inputs = flat("inputs");
     let error = expected.get("error").or(expected.get("build_error"));
-    let found = Inference { replayer, case, job, kind }.inputs();
+    let inference = Replayed { replayer, case, job, kind };
+    let found = inference.prompts();
     let expected = match error {
         Some(error) => error.clone(),
         None => inputs.iter().map(api::without_api_role).collect(),
     };
     // Repeated sampling asks the same again.
-    let found = found.map(|found| match kind {
-        "SCInferencer" => found.iter().cloned().cycle().take(inputs.len()).collect(),
-        _ => Value::from(found),
+    let texts = found.as_ref().map_err(crate::dataset::copy).map(|found| match name {
+        "SCInferencer" => found.iter().map(|prompt| prompt.input.clone()).cycle().take(inputs.len()).collect(),
+        _ => found.iter().map(|prompt| prompt.input.clone()).collect::<Value>(),
     });
-    if matches(&found, &expected) {
-        return Outcome::Passed;
+    if !matches(&texts, &expected) {
+        return match replayer.excepted(&case["job"], &expected) {
+            Some(rule) => Outcome::Excepted(rule),
+            None => Outcome::Failed(show(&texts, &expected)),
+        };
     }
-    match replayer.excepted(&case["job"], &expected) {
-        Some(rule) => Outcome::Excepted(rule),
-        None => Outcome::Failed(show(&found, &expected)),
+    let found = found.unwrap_or_default();
+    let masks: Vec<Value> = found.iter().filter_map(|prompt| inference.mask_length(prompt)).collect();
+    let recorded = flat("mask_length");
+    if !recorded.is_empty() && masks != recorded {
+        return Outcome::Failed(format!("contexts of {masks:?}, recorded {recorded:?}"));
     }
+    for (prompt, recorded) in found.iter().zip(calls().filter_map(|call| call.get("choice_ids"))) {
+        // The recorded tokenizer takes characters for tokens.
+        let ids: Value = prompt.prompt.choices.iter().flat_map(|choice| choice.chars().map(u32::from)).collect();
+        if ids != *recorded {
+            return Outcome::Failed(format!("choices {ids}, recorded {recorded}"));
+        }
+    }
+    Outcome::Passed
 }
 
-struct Inference<'a> {
+struct Replayed<'a> {
     replayer: &'a Replayer,
     case: &'a Value,
     job: &'a Py,
-    kind: &'a str,
+    kind: InferencerKind,
 }
 
-impl Inference<'_> {
-    fn inputs(&self) -> metatok::Result<Vec<Value>> {
+/// A prompt, and what the model gets of it.
+struct Input {
+    prompt: RowPrompt,
+    input: Value,
+}
+
+impl Replayed<'_> {
+    /// In the reference's order: of each label all rows.
+    fn prompts(&self) -> metatok::Result<Vec<Input>> {
         let task = task(self.job, self.job)?;
         let inferencer = self.job.get("inferencer").expect("it has one");
         if inferencer.get("fix_id_list").is_some() {
@@ -56,53 +88,94 @@ impl Inference<'_> {
             return Err(ErrorKind::Template("fix_id_list belongs to the retriever".into()).into());
         }
         let (train, test) = (rows(self.job.get("train")), rows(self.job.get("test")));
-        let mut ids = self.ids(&task, train.len(), test.len())?;
-        let mut shots = Shots::new(&task, &train);
-        let labels: Vec<Option<Py>> = match self.kind {
-            "PPLInferencer" | "LLInferencer" => match inferencer.get("labels") {
-                Some(Py::List(labels)) => labels.iter().map(|label| Some(plain(label))).collect(),
-                _ => task.labels(&test)?.into_iter().map(Some).collect(),
-            },
-            _ => vec![None],
+        if self.kind == InferencerKind::Chat {
+            return self.chats(&task, &test);
+        }
+        let ids = self.ids(&task, &train, &test)?;
+        let labels = match (self.kind, inferencer.get("labels")) {
+            (_, Some(Py::List(labels))) => Some(labels.iter().map(plain).collect()),
+            (InferencerKind::Score | InferencerKind::Continuation, _) => Some(task.labels(&test)?),
+            _ => None,
         };
+        let text = |key: &str| inferencer.get(key).and_then(Py::as_text).map(str::to_owned);
+        let inferencer =
+            Inferencer { kind: self.kind, labels, normalizing_str: text("normalizing_str"), ..Inferencer::default() };
+        let dataset =
+            Dataset { name: String::new(), abbr: None, task, test_range: None, train_range: None, inferencer };
         let (counted, rendered) = match self.kind {
-            "PPLInferencer" | "LLInferencer" => ("ppl", "ppl"),
-            "PPLOnlyInferencer" => ("gen", "ppl"),
+            InferencerKind::Score | InferencerKind::Continuation => ("ppl", "ppl"),
+            InferencerKind::ScoreOnly => ("gen", "ppl"),
             _ => ("gen", "gen"),
         };
-        let longest = self.case["job"]["max_seq_len"].as_u64();
+        let longest = self.case["job"]["max_seq_len"].as_u64().map(|longest| longest as usize);
+        let mut inference = Inference::new(&dataset, &train)?;
+        let mut all = Vec::new();
+        for (row, ids) in test.iter().zip(ids) {
+            let fits = |prompt: &Conversation| match longest {
+                None => Ok(true),
+                Some(longest) => Ok(self.len(&self.parsed(prompt, counted)?) + self.kind.room() <= longest),
+            };
+            let prompts = inference.prompts(row, ids, fits)?;
+            all.push(prompts.into_iter().map(Some).collect::<Vec<_>>());
+        }
         let mut inputs = Vec::new();
-        for label in &labels {
-            for (row, ids) in test.iter().zip(&mut ids) {
-                let fits = |prompt: &Conversation| match longest {
-                    None => Ok(true),
-                    Some(longest) => Ok(self.len(&self.parsed(prompt, counted)?) <= longest as usize),
-                };
-                let prompt = shots.prompt(row, ids, label.as_ref(), fits)?;
-                inputs.push(self.parsed(&prompt, rendered)?);
+        for i in 0..all.iter().map(Vec::len).max().unwrap_or(0) {
+            for prompt in all.iter_mut().filter_map(|prompts| prompts.get_mut(i)?.take()) {
+                let input = self.parsed(&prompt.conversation, rendered)?;
+                inputs.push(Input { prompt, input });
             }
         }
         Ok(inputs)
     }
 
+    /// The turns of every chat, answered as the recorded model does.
+    fn chats(&self, task: &Task, test: &[Row]) -> metatok::Result<Vec<Input>> {
+        let mode = self.case["job"]["inferencer"]["infer_mode"].as_str().unwrap_or("every").parse()?;
+        let mut inputs: Vec<Input> = Vec::new();
+        for row in test {
+            let mut plan = TurnPlan::new(task.chat(row)?, mode)?;
+            while let Some(messages) = plan.prompt() {
+                let messages = messages.to_vec();
+                let meta = &self.case["job"]["meta"];
+                let input = match self.is_api() {
+                    true => chat::api(meta, &messages)?,
+                    false => chat::text(self.replayer, meta, &messages)?,
+                };
+                plan.answer(format!("<reply {}>", inputs.len()));
+                inputs.push(Input { prompt: Conversation::Messages(messages).into(), input });
+            }
+        }
+        Ok(inputs)
+    }
+
+    /// How long the context is, where only what follows is scored.
+    fn mask_length(&self, prompt: &Input) -> Option<Value> {
+        let (Scored::After(bytes), Conversation::Text(text)) = (&prompt.prompt.scored, &prompt.prompt.conversation)
+        else {
+            return None;
+        };
+        Some(self.len(&json!(text[..*bytes])).into())
+    }
+
     /// The examples of each row.
-    fn ids(&self, task: &Task, train: usize, test: usize) -> metatok::Result<Vec<Vec<i64>>> {
-        let listed = self.job.get("ice_ids");
-        let mut retriever = match listed {
-            Some(_) => None,
-            None => Some(task.retriever.open(train)?),
+    fn ids(&self, task: &Task, train: &[Row], test: &[Row]) -> metatok::Result<Vec<Vec<i64>>> {
+        let Some(listed) = self.job.get("ice_ids") else {
+            let mut retriever = task.retriever.open(train, &task.input_columns)?;
+            return test.iter().enumerate().map(|(i, row)| Ok(retriever.retrieve(i)?.of(row))).collect();
         };
-        let ids = |index: usize| -> metatok::Result<Vec<i64>> {
-            if let Some(retriever) = &mut retriever {
-                return retriever.retrieve(index);
-            }
-            let Some(Py::List(all)) = listed else { return Ok(Vec::new()) };
-            match all.get(index) {
-                Some(Py::List(ids)) => Ok(ids.iter().map(|id| id.text().parse().expect("it is one")).collect()),
-                _ => Ok(Vec::new()),
-            }
+        let Py::List(all) = listed else { return Ok(vec![Vec::new(); test.len()]) };
+        let ids = |index: usize| match all.get(index) {
+            Some(Py::List(ids)) => ids.iter().map(|id| id.text().parse().expect("it is one")).collect(),
+            _ => Vec::new(),
         };
-        (0..test).map(ids).collect()
+        Ok((0..test.len()).map(ids).collect())
+    }
+
+    fn is_api(&self) -> bool {
+        let meta = &self.case["job"]["meta"];
+        let roles = meta["round"].as_array().into_iter().flatten();
+        let is_api = meta.is_array() || roles.into_iter().any(|role| role.get("api_role").is_some());
+        self.case["job"]["parser"].as_str().map_or(is_api, |parser| parser == "api")
     }
 
     fn parsed(&self, prompt: &Conversation, mode: &str) -> metatok::Result<Value> {
@@ -111,15 +184,11 @@ impl Inference<'_> {
             Conversation::List(items) => json!({ "$pl": items }),
             other => json!(other),
         };
-        let roles = meta["round"].as_array().into_iter().flatten();
-        let is_api = meta.is_array() || roles.into_iter().any(|role| role.get("api_role").is_some());
-        match self.case["job"]["parser"].as_str().unwrap_or(if is_api { "api" } else { "lm" }) {
-            "api" => self.replayer.api(meta, &prompt, mode),
-            _ => {
-                conversation(&prompt)?;
-                self.replayer.parsed(&json!({ "meta": meta }), &prompt, mode)
-            }
+        if self.is_api() {
+            return self.replayer.api(meta, &prompt, mode);
         }
+        conversation(&prompt)?;
+        self.replayer.parsed(&json!({ "meta": meta }), &prompt, mode)
     }
 
     /// The length of what the model gets, in the unit of the case.
@@ -134,10 +203,7 @@ impl Inference<'_> {
         match self.case["job"]["token_len"].as_str() {
             Some("bytes") => text.len(),
             Some("words") => text.split(is_python_space).filter(|word| !word.is_empty()).count(),
-            Some("api") => {
-                let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).count();
-                words + text.chars().filter(|c| ('\u{4e00}'..='\u{9fff}').contains(c)).count()
-            }
+            Some("api") => ApiPrompt::Text(text).estimated_tokens(),
             _ => text.chars().count(),
         }
     }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 mod aisbench;
 mod api;
+mod chat;
 mod dataset;
 mod infer;
 mod rules;
@@ -137,6 +138,14 @@ impl Replayer {
         match job["op"].as_str() {
             Some("parse") => self.parse(case),
             Some("convert") => api::convert(self, case),
+            Some("chatparse") => chat::parse(self, case),
+            Some("tokenlen") => {
+                let found = metatok::ApiPrompt::Text(job["s"].as_str().unwrap_or_default().into()).estimated_tokens();
+                match case["expect"]["value"] == found {
+                    true => Outcome::Passed,
+                    false => Outcome::Failed(format!("{found}, recorded {}", case["expect"]["value"])),
+                }
+            }
             Some(
                 "prompt" | "safe_format" | "promptlist" | "retrieve" | "partial" | "template" | "column_token_map"
                 | "infer",
@@ -223,11 +232,7 @@ impl Replayer {
         if let Some(batch) = prompt.as_array().filter(|items| !items.iter().all(|item| item.get("role").is_some())) {
             return batch.iter().map(|prompt| self.parsed(job, prompt, mode)).collect();
         }
-        let mut meta = job["meta"].clone();
-        // An id of some model's vocabulary: it never changes the text, and the demo does not have it.
-        if let Some(meta) = meta.as_object_mut() {
-            meta.remove("eos_token_id");
-        }
+        let meta = without_eos(&job["meta"]);
         let options = BuilderOptions {
             mode: mode.parse::<Mode>()?,
             text: true,
@@ -238,6 +243,15 @@ impl Replayer {
         let prompt = builder.build(&conversation(prompt)?)?;
         Ok(prompt.text.expect("the text was asked for").into())
     }
+}
+
+/// An id of some model's vocabulary: it never changes the text, and the demo does not have it.
+fn without_eos(meta: &Value) -> Value {
+    let mut meta = meta.clone();
+    if let Some(meta) = meta.as_object_mut() {
+        meta.remove("eos_token_id");
+    }
+    meta
 }
 
 fn model(meta: &Value) -> metatok::Result<Model> {

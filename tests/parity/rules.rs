@@ -28,7 +28,7 @@ pub(crate) struct Rule {
 enum RecordedCondition {
     /// A string.
     Text,
-    /// An empty list.
+    /// An empty list, or a list of them.
     EmptyList,
     /// A prompt list that opens with a string.
     ListOpensWithText,
@@ -81,6 +81,10 @@ enum PromptCondition {
     StringsLikeMessages,
     /// A message in a round has a reserved role, and one to fall back to.
     ReservedInRound,
+    /// A string is empty, or has the word "section" in it.
+    TextLikeMarker,
+    /// A plain list before a prompt list.
+    PlainListFirst,
 }
 
 impl Rule {
@@ -93,7 +97,9 @@ impl Rule {
             Some(RecordedCondition::PromptIsList) => {
                 expected["$pl"].as_array().into_iter().flatten().any(|turn| turn["prompt"].is_array())
             }
-            Some(RecordedCondition::EmptyList) => expected.as_array().is_some_and(Vec::is_empty),
+            Some(RecordedCondition::EmptyList) => expected
+                .as_array()
+                .is_some_and(|items| items.iter().all(|item| item.as_array().is_some_and(Vec::is_empty))),
             Some(RecordedCondition::ListOpensWithText) => expected["$pl"][0].is_string() || expected[0].is_string(),
             Some(RecordedCondition::Text) => expected.is_string() || expected.get("$sha256").is_some(),
             Some(RecordedCondition::SectionNames) => {
@@ -138,6 +144,13 @@ impl Rule {
                 let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
                 items.into_iter().any(|item| item.get("fallback_role").is_some() && reserved.contains(&&item["role"]))
             }
+            Some(PromptCondition::TextLikeMarker) => {
+                let items = job["prompt"]["$pl"].as_array().into_iter().flatten();
+                items
+                    .into_iter()
+                    .any(|item| item.as_str().is_some_and(|text| text.is_empty() || text.contains("section")))
+            }
+            Some(PromptCondition::PlainListFirst) => job["fn"] == "radd" && job["b"].is_array(),
             Some(PromptCondition::EndOpenedByClosing) => {
                 let markers =
                     job["prompt"]["$pl"].as_array().into_iter().flatten().filter(|item| item["section"] == "end");

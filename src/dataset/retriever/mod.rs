@@ -2,24 +2,63 @@
 //!
 //! A retriever is a file here and an arm in [`RetrieverConfig::open`].
 
+mod bm25;
 mod random;
 mod sliding_window;
 mod top_k;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
+use crate::dataset::row::Row;
 use crate::error::{At, Error, ErrorKind, Result};
+use bm25::Bm25;
 use random::Random;
 use sliding_window::SlidingWindow;
 use top_k::TopK;
 
-/// Gives the examples' numbers for one row after the other. A negative number counts from the end.
+/// Gives the examples for one row after the other.
 pub trait Retriever: Send {
     /// The examples of row number `index` of the test set.
     ///
     /// # Errors
     /// What is particular to the retriever.
-    fn retrieve(&mut self, index: usize) -> Result<Vec<i64>>;
+    fn retrieve(&mut self, index: usize) -> Result<Examples>;
+}
+
+/// The examples of a row.
+#[derive(Clone)]
+pub enum Examples {
+    /// Those with these numbers. A negative one counts from the end.
+    Ids(Vec<i64>),
+    /// Those that this finds for the row itself, which takes time and so is left to whoever has the row.
+    ByRow(Arc<FindExamples>),
+}
+
+/// Finds the examples of a row by what it says.
+pub type FindExamples = dyn Fn(&Row) -> Vec<i64> + Send + Sync;
+
+impl Examples {
+    /// The examples' numbers for the row that they were retrieved for.
+    pub fn of(self, row: &Row) -> Vec<i64> {
+        match self {
+            Self::Ids(ids) => ids,
+            Self::ByRow(find) => find(row),
+        }
+    }
+}
+
+impl Default for Examples {
+    fn default() -> Self {
+        Self::Ids(Vec::new())
+    }
+}
+
+impl From<Vec<i64>> for Examples {
+    fn from(ids: Vec<i64>) -> Self {
+        Self::Ids(ids)
+    }
 }
 
 /// A retriever as a dataset's configuration names it.
@@ -57,6 +96,13 @@ pub enum RetrieverKind {
         #[serde(default = "default_seed")]
         seed: u32,
     },
+    /// Those whose words are most like the row's, by the input columns.
+    #[serde(rename = "BM25Retriever", alias = "bm25")]
+    Bm25 {
+        /// How many.
+        #[serde(default = "one")]
+        ice_num: usize,
+    },
     /// Those that a file lists for each row: what another program found nearest.
     #[serde(rename = "TopkRetriever", alias = "top-k")]
     TopK {
@@ -90,22 +136,32 @@ impl Default for RetrieverConfig {
 }
 
 impl RetrieverConfig {
-    /// The retriever for a training set of `train` rows.
+    /// The retriever for a training set, of which `input_columns` are compared where rows are.
     ///
     /// # Errors
     /// [`ErrorKind::Template`] names examples that do not exist.
-    pub fn open(&self, train: usize) -> Result<Box<dyn Retriever>> {
+    pub fn open(&self, rows: &[Row], input_columns: &[String]) -> Result<Box<dyn Retriever>> {
+        let train = rows.len();
         Ok(match &self.kind {
-            RetrieverKind::Zero => Box::new(Fixed(Vec::new())),
+            RetrieverKind::Zero => Box::new(Always(Examples::default())),
             RetrieverKind::Fixed { fix_id_list } => {
                 let exists =
                     |&id: &i64| usize::try_from(id).map_or(id.unsigned_abs() as usize <= train, |id| id < train);
                 if let Some(id) = fix_id_list.iter().find(|id| !exists(id)) {
                     return Err(no_such_example(*id, train)).at("fix_id_list");
                 }
-                Box::new(Fixed(fix_id_list.clone()))
+                Box::new(Always(fix_id_list.clone().into()))
             }
             RetrieverKind::Random { ice_num, seed } => Box::new(Random::new(*seed, train, *ice_num)?),
+            RetrieverKind::Bm25 { .. } if input_columns.is_empty() => {
+                return Err(
+                    ErrorKind::Template("reader_cfg.input_columns says which columns are compared".into()).into()
+                );
+            }
+            RetrieverKind::Bm25 { ice_num } => {
+                let index = Bm25::new(rows, input_columns, *ice_num);
+                Box::new(Always(Examples::ByRow(Arc::new(move |row| index.nearest(row)))))
+            }
             RetrieverKind::TopK { ice_num, neighbours } => Box::new(TopK::open(neighbours, *ice_num)?),
             RetrieverKind::SlidingWindow { k } => Box::new(SlidingWindow { k: *k, train }),
         })
@@ -121,11 +177,11 @@ impl RetrieverConfig {
     }
 }
 
-/// The same examples for every row, or none.
-struct Fixed(Vec<i64>);
+/// The same for every row.
+struct Always(Examples);
 
-impl Retriever for Fixed {
-    fn retrieve(&mut self, _: usize) -> Result<Vec<i64>> {
+impl Retriever for Always {
+    fn retrieve(&mut self, _: usize) -> Result<Examples> {
         Ok(self.0.clone())
     }
 }

@@ -2,7 +2,7 @@
 
 use rand_mt::Mt;
 
-use crate::dataset::retriever::Retriever;
+use crate::dataset::retriever::{Examples, Retriever};
 use crate::error::{ErrorKind, Result};
 
 /// `numpy.random.choice(train, k, replace=False)` for each row, after one `numpy.random.seed`.
@@ -34,13 +34,13 @@ impl Random {
 }
 
 impl Retriever for Random {
-    fn retrieve(&mut self, _: usize) -> Result<Vec<i64>> {
+    fn retrieve(&mut self, _: usize) -> Result<Examples> {
         let mut ids: Vec<i64> = (0..self.train as i64).collect();
         for i in (1..self.train).rev() {
             let j = self.up_to(i as u32) as usize;
             ids.swap(i, j);
         }
         ids.truncate(self.k);
-        Ok(ids)
+        Ok(ids.into())
     }
 }

@@ -1,6 +1,6 @@
 //! The rows before each row, as examples.
 
-use crate::dataset::retriever::Retriever;
+use crate::dataset::retriever::{Examples, Retriever};
 use crate::error::Result;
 
 /// The `k` rows before row `i`; near the start, the last of the training set come first. The numbers
@@ -11,11 +11,11 @@ pub(crate) struct SlidingWindow {
 }
 
 impl Retriever for SlidingWindow {
-    fn retrieve(&mut self, index: usize) -> Result<Vec<i64>> {
+    fn retrieve(&mut self, index: usize) -> Result<Examples> {
         let (k, index, train) = (self.k as i64, index as i64, self.train as i64);
         if index >= k {
-            return Ok((index - k..index).collect());
+            return Ok((index - k..index).collect::<Vec<_>>().into());
         }
-        Ok((train - (k - index)..train).chain(0..index).collect())
+        Ok((train - (k - index)..train).chain(0..index).collect::<Vec<_>>().into())
     }
 }

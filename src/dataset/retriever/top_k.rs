@@ -5,7 +5,7 @@ use std::io::BufRead as _;
 use std::io::{BufReader, Lines};
 use std::path::Path;
 
-use crate::dataset::retriever::Retriever;
+use crate::dataset::retriever::{Examples, Retriever};
 use crate::error::{At, ErrorKind, Result};
 
 /// The first numbers of each line of a file of JSON lists, one line for each row.
@@ -24,7 +24,7 @@ impl TopK {
 }
 
 impl Retriever for TopK {
-    fn retrieve(&mut self, index: usize) -> Result<Vec<i64>> {
+    fn retrieve(&mut self, index: usize) -> Result<Examples> {
         let place = format!("{}: line {}", self.name, index + 1);
         let line = self.lines.next().ok_or_else(|| {
             ErrorKind::Template("there is no line for this row; the file needs one for each row of the test set".into())
@@ -37,6 +37,6 @@ impl Retriever for TopK {
             return Err(ErrorKind::Template(message)).at(place);
         }
         ids.truncate(self.k);
-        Ok(ids)
+        Ok(ids.into())
     }
 }

@@ -1,10 +1,11 @@
 //! A conversation for models behind an API, which take turns instead of tokens: the rules of
 //! OpenCompass's `APITemplateParser`.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Prompt, Section};
 use crate::error::{At, Error, ErrorKind, Result};
+use crate::render::api_prompt::{ApiPrompt, Turn};
 use crate::render::sections::{Flow, close};
 use crate::template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem};
 
@@ -25,7 +26,7 @@ use crate::template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem};
 /// assert_eq!(serde_json::to_string(&messages)?, r#"[{"role":"user","content":"1+1=?"}]"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum ApiTemplate {
     /// Messages that go in front of a conversation's own.
@@ -35,19 +36,35 @@ pub enum ApiTemplate {
 }
 
 /// The roles of an [`ApiTemplate`], and what every conversation opens with.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "RolesFile")]
 pub struct ApiRoles {
-    /// What stands before all others.
-    pub begin: Option<Opening>,
-    /// One round of dialogue.
-    pub round: Vec<RoundItem>,
-    /// Roles outside rounds.
-    #[serde(default)]
-    pub reserved_roles: Vec<RoleTemplate>,
+    begin: Option<Opening>,
+    round: Vec<RoundItem>,
+    reserved_roles: Vec<RoleTemplate>,
     /// Whether a turn in which nobody says anything is an error, as in AISBench, or empty, as in
     /// OpenCompass.
-    #[serde(skip)]
     pub needs_prompts: bool,
+}
+
+/// The roles as they are written; other keys of a meta template say nothing to an API.
+#[derive(Deserialize)]
+struct RolesFile {
+    begin: Option<Opening>,
+    round: Vec<RoundItem>,
+    #[serde(default)]
+    reserved_roles: Vec<RoleTemplate>,
+}
+
+impl TryFrom<RolesFile> for ApiRoles {
+    type Error = Error;
+
+    fn try_from(file: RolesFile) -> Result<Self> {
+        let RolesFile { begin, round, reserved_roles } = file;
+        let template = MetaTemplate { round, reserved_roles, ..MetaTemplate::default() };
+        template.validate()?;
+        Ok(Self { begin, round: template.round, reserved_roles: template.reserved_roles, needs_prompts: false })
+    }
 }
 
 /// What an API's conversations open with.
@@ -60,62 +77,56 @@ pub enum Opening {
     Text(Affix),
 }
 
-/// A turn of the dialogue as an API takes it: HUMAN, BOT or SYSTEM, and what is said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
-    /// The API's name for the role.
-    pub role: String,
-    /// What is said, with the role's `begin` and `end` around it.
-    pub prompt: String,
-}
-
-/// What an API model gets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum ApiPrompt {
-    /// A string, which no template touches.
-    Text(String),
-    /// Turns, of which no two in a row have the same role.
-    Turns(Vec<Turn>),
-    /// Messages that were OpenAI-style already.
-    Messages(Vec<ChatMessage>),
-}
-
 impl Default for ApiTemplate {
     /// HUMAN, BOT, and a SYSTEM that speaks as HUMAN: what OpenCompass takes for chat models without a
     /// meta template.
     fn default() -> Self {
-        let role = |role: &str, api_role: &str| {
-            let role = RoleTemplate { role: role.into(), api_role: Some(api_role.into()), ..RoleTemplate::default() };
-            RoundItem::Role(Box::new(RoleTemplate { generate: api_role == "BOT", ..role }))
-        };
-        let round = vec![role("HUMAN", "HUMAN"), role("SYSTEM", "HUMAN"), role("BOT", "BOT")];
-        Self::Roles(Box::new(ApiRoles { round, ..ApiRoles::default() }))
+        let round = [("HUMAN", "HUMAN"), ("SYSTEM", "HUMAN"), ("BOT", "BOT")].map(api_role);
+        Self::of_round(round.map(Box::new).map(RoundItem::Role).to_vec(), Vec::new())
     }
 }
 
-impl From<&MetaTemplate> for ApiTemplate {
-    /// The roles; `begin` and `end` of the template have no place in messages.
-    fn from(template: &MetaTemplate) -> Self {
-        Self::Roles(Box::new(ApiRoles {
-            begin: None,
-            round: template.round.clone(),
-            reserved_roles: template.reserved_roles.clone(),
-            needs_prompts: false,
-        }))
-    }
+fn api_role((role, api_role): (&str, &str)) -> RoleTemplate {
+    let generate = api_role == "BOT";
+    RoleTemplate { role: role.into(), api_role: Some(api_role.into()), generate, ..RoleTemplate::default() }
 }
 
 impl ApiTemplate {
+    /// HUMAN and BOT in turn, and SYSTEM beside them, each as itself: what AISBench takes without a meta
+    /// template.
+    pub fn openai() -> Self {
+        let round = [("HUMAN", "HUMAN"), ("BOT", "BOT")].map(api_role).map(Box::new).map(RoundItem::Role);
+        Self::of_round(round.to_vec(), vec![api_role(("SYSTEM", "SYSTEM"))])
+    }
+
+    /// The roles of a template for token ids. Its `begin`s and `end`s are left out: a server writes them
+    /// by itself.
+    ///
+    /// # Errors
+    /// As [`MetaTemplate::validate`].
+    pub fn of_roles(template: &MetaTemplate) -> Result<Self> {
+        template.validate()?;
+        let bare = |role: &RoleTemplate| RoleTemplate {
+            role: role.role.clone(),
+            api_role: role.api_role.clone().or_else(|| Some(role.role.clone())),
+            generate: role.generate,
+            ..RoleTemplate::default()
+        };
+        let round = template.round.iter().filter_map(RoundItem::role).map(bare);
+        let round = round.map(Box::new).map(RoundItem::Role).collect();
+        Ok(Self::of_round(round, template.reserved_roles.iter().map(bare).collect()))
+    }
+
+    fn of_round(round: Vec<RoundItem>, reserved_roles: Vec<RoleTemplate>) -> Self {
+        Self::Roles(Box::new(ApiRoles { round, reserved_roles, ..ApiRoles::default() }))
+    }
+
     /// The turns of a conversation; in [`Mode::Generate`] up to where the model speaks.
     ///
     /// # Errors
     /// Names the item that the template has no place for, a role without `api_role`, and a conversation
     /// of which nothing is left.
     pub fn prompt(&self, conversation: &Conversation, mode: Mode) -> Result<ApiPrompt> {
-        if let Self::Roles(roles) = self {
-            roles.validate()?;
-        }
         match (self, conversation) {
             (_, Conversation::Text(text)) => Ok(ApiPrompt::Text(text.clone())),
             (Self::Roles(_), Conversation::Messages(messages)) => Ok(ApiPrompt::Messages(messages.clone())),
@@ -138,35 +149,33 @@ impl ApiTemplate {
     }
 }
 
-impl ApiPrompt {
-    /// The prompt as OpenAI-style messages, `merge`d where two in a row have one role, and with empty
-    /// ones if they are to be kept. OpenCompass: `_convert_chat_messages`.
+impl ApiTemplate {
+    /// Messages one by one, each with the name that the API has for its role; a role that the template
+    /// does not have keeps its own. The rules of OpenCompass's `ChatInferencer`, which knows no rounds.
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownRole`] for a role that is not HUMAN, BOT or SYSTEM.
-    pub fn messages(&self, merge: bool, keep_empty: bool) -> Result<Vec<ChatMessage>> {
-        let turns = match self {
-            Self::Text(text) => return Ok(vec![ChatMessage::new("user", text.as_str())]),
-            Self::Messages(messages) => return Ok(messages.clone()),
-            Self::Turns(turns) => turns,
+    /// [`ErrorKind::Template`] for a role without `api_role`, and a string between roles.
+    pub fn each_message(&self, messages: &[ChatMessage]) -> Result<ApiPrompt> {
+        let roles = match self {
+            Self::Messages(own) => return Ok(ApiPrompt::Messages(merged(own, messages))),
+            Self::Roles(roles) => roles,
         };
-        let mut messages: Vec<ChatMessage> = Vec::new();
-        for turn in turns.iter().filter(|turn| keep_empty || !turn.prompt.is_empty()) {
-            let role = match turn.role.as_str() {
-                "HUMAN" => "user",
-                "BOT" => "assistant",
-                "SYSTEM" => "system",
-                other => {
-                    let known = ["HUMAN", "BOT", "SYSTEM"].map(str::to_owned).to_vec();
-                    return Err(ErrorKind::UnknownRole { role: other.to_owned(), fallback: None, known }.into());
-                }
+        let round = roles.round.iter().enumerate().map(|(i, item)| turn_of(item, i));
+        let known = round.chain(roles.reserved_roles.iter().map(Ok)).collect::<Result<Vec<_>>>()?;
+        let turn = |message: &ChatMessage| {
+            let own = match message.role.as_str() {
+                "user" => "HUMAN",
+                "assistant" => "BOT",
+                "system" => "SYSTEM",
+                other => other,
             };
-            match messages.last_mut().filter(|last| merge && last.role == role) {
-                Some(last) => last.content = format!("{}\n{}", last.content, turn.prompt),
-                None => messages.push(ChatMessage::new(role, turn.prompt.as_str())),
-            }
-        }
-        Ok(messages)
+            let name = match known.iter().find(|role| role.role == own) {
+                Some(role) => named_by(role)?,
+                None => message.role.as_str(),
+            };
+            Ok(Turn { role: name.to_owned(), prompt: message.content.clone() })
+        };
+        Ok(ApiPrompt::Turns(messages.iter().map(turn).collect::<Result<_>>()?))
     }
 }
 
@@ -253,15 +262,6 @@ impl ApiRoles {
         Ok(turns.opening)
     }
 
-    fn validate(&self) -> Result<()> {
-        let template = MetaTemplate {
-            round: self.round.clone(),
-            reserved_roles: self.reserved_roles.clone(),
-            ..MetaTemplate::default()
-        };
-        template.validate()
-    }
-
     fn named(&self, name: &str) -> Option<&RoleTemplate> {
         let round = self.round.iter().filter_map(RoundItem::role);
         round.chain(&self.reserved_roles).find(|role| role.role == name)
@@ -314,10 +314,7 @@ impl ApiRoles {
 
     fn round(&self, said: &[Said<'_>], cut: bool, turns: &mut Turns) -> Result<Flow> {
         for (i, item) in self.round.iter().enumerate() {
-            let role = item.role().ok_or_else(|| {
-                let what = "a string between roles has no place in the turns of an API";
-                Error::from(ErrorKind::Template(what.into())).at(format_args!("meta_template.round[{i}]"))
-            })?;
+            let role = turn_of(item, i)?;
             let message = said.iter().find(|said| said.role.role == role.role).map(|said| said.message);
             if cut && generates(role, message) {
                 return Ok(Flow::Cut);
@@ -326,6 +323,21 @@ impl ApiRoles {
         }
         Ok(Flow::Continue)
     }
+}
+
+/// The role that speaks at a place of the round.
+fn turn_of(item: &RoundItem, index: usize) -> Result<&RoleTemplate> {
+    item.role().ok_or_else(|| {
+        let what = "a string between roles has no place in the turns of an API";
+        Error::from(ErrorKind::Template(what.into())).at(format_args!("meta_template.round[{index}]"))
+    })
+}
+
+/// The API's name for a role.
+fn named_by(role: &RoleTemplate) -> Result<&str> {
+    role.api_role.as_deref().ok_or_else(|| {
+        ErrorKind::Template(format!("role {:?} has no api_role; give it HUMAN, BOT or SYSTEM", role.role)).into()
+    })
 }
 
 fn generates(role: &RoleTemplate, message: Option<&Message>) -> bool {
@@ -341,9 +353,7 @@ struct Turns {
 
 impl Turns {
     fn speak(&mut self, role: &RoleTemplate, message: Option<&Message>) -> Result<()> {
-        let api_role = role.api_role.as_ref().ok_or_else(|| {
-            ErrorKind::Template(format!("role {:?} has no api_role; give it HUMAN, BOT or SYSTEM", role.role))
-        })?;
+        let api_role = named_by(role)?;
         let own = |text: Option<&String>, affix: &Affix| text.map_or_else(|| plain(affix), |text| Ok(text.clone()));
         let prompt = match message.map(|message| &message.prompt) {
             Some(Prompt::Text(prompt)) => prompt,
@@ -360,9 +370,9 @@ impl Turns {
         let begin = own(message.and_then(|message| message.begin.as_ref()), &role.begin)?;
         let end = own(message.and_then(|message| message.end.as_ref()), &role.end)?;
         let prompt = begin + prompt + &end;
-        match self.spoken.last_mut().filter(|last| last.role == *api_role) {
+        match self.spoken.last_mut().filter(|last| last.role == api_role) {
             Some(last) => last.prompt = format!("{}\n{prompt}", last.prompt),
-            None => self.spoken.push(Turn { role: api_role.clone(), prompt }),
+            None => self.spoken.push(Turn { role: api_role.to_owned(), prompt }),
         }
         Ok(())
     }

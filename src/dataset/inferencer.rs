@@ -1,0 +1,306 @@
+//! What is done with a dataset's rows: OpenCompass's inferencers, as far as they make prompts.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::conversation::{Conversation, Mode};
+use crate::dataset::config::Dataset;
+use crate::dataset::row::Row;
+use crate::dataset::scored::Scored;
+use crate::dataset::task::{Asked, Shots};
+use crate::dataset::turn_plan::{InferMode, TurnPlan};
+use crate::dataset::value::Value;
+use crate::error::{At, Error, ErrorKind, Result};
+
+/// What is done with a dataset's prompts, as far as it changes them.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(from = "InferencerFile")]
+pub struct Inferencer {
+    /// Which kind of prompts.
+    pub kind: InferencerKind,
+    /// The labels to score, instead of those of the templates.
+    pub labels: Option<Vec<Value>>,
+    /// Where answers end, beside what the model says.
+    pub stopping_criteria: Vec<String>,
+    /// What stands in the place of the answer where it is masked.
+    pub gen_field_replace_token: String,
+    /// What stands in the place of the context when answers are scored by themselves, to compare.
+    pub normalizing_str: Option<String>,
+    /// Which turns of a chat are asked for.
+    pub infer_mode: InferMode,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InferencerFile {
+    #[serde(default, rename = "type")]
+    kind: InferencerKind,
+    labels: Option<Vec<Value>>,
+    #[serde(default)]
+    stopping_criteria: Vec<String>,
+    #[serde(default)]
+    gen_field_replace_token: String,
+    normalizing_str: Option<String>,
+    #[serde(default)]
+    infer_mode: InferMode,
+    // Of the model's run, not of its prompts. OpenCompass overwrites max_seq_len by the model's.
+    #[serde(default, rename = "max_out_len")]
+    _max_out_len: IgnoredAny,
+    #[serde(default, rename = "min_out_len")]
+    _min_out_len: IgnoredAny,
+    #[serde(default, rename = "max_seq_len")]
+    _max_seq_len: IgnoredAny,
+    #[serde(default, rename = "batch_size")]
+    _batch_size: IgnoredAny,
+    #[serde(default, rename = "generation_kwargs")]
+    _generation_kwargs: IgnoredAny,
+}
+
+impl From<InferencerFile> for Inferencer {
+    fn from(file: InferencerFile) -> Self {
+        let InferencerFile {
+            kind,
+            labels,
+            stopping_criteria,
+            gen_field_replace_token,
+            normalizing_str,
+            infer_mode,
+            ..
+        } = file;
+        Self { kind, labels, stopping_criteria, gen_field_replace_token, normalizing_str, infer_mode }
+    }
+}
+
+impl Inferencer {
+    /// Whether part of a text to score is context, which is not scored.
+    pub fn has_context(&self) -> bool {
+        self.kind == InferencerKind::Continuation || self.normalizing_str.is_some()
+    }
+}
+
+/// The kinds of prompts that OpenCompass's inferencers make.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub enum InferencerKind {
+    /// Prompts to continue, the answer masked.
+    #[default]
+    #[serde(rename = "GenInferencer", alias = "gen")]
+    Generate,
+    /// A text to score for each label.
+    #[serde(rename = "PPLInferencer", alias = "ppl")]
+    Score,
+    /// A text for each label, of which the row's column `cont` is scored.
+    #[serde(rename = "LLInferencer", alias = "ll")]
+    Continuation,
+    /// Texts to score without labels, the answer masked.
+    #[serde(rename = "PPLOnlyInferencer", alias = "ppl-only", alias = "InferencePPLOnlyInferencer")]
+    ScoreOnly,
+    /// Prompts to continue by one of the row's `choices`, of which the first tokens are compared.
+    #[serde(rename = "CLPInferencer", alias = "clp")]
+    Choose,
+    /// The model's turns of a chat, see [`TurnPlan`].
+    #[serde(rename = "ChatInferencer", alias = "chat")]
+    Chat,
+}
+
+impl InferencerKind {
+    /// How its prompts are rendered.
+    pub fn mode(self) -> Mode {
+        match self {
+            Self::Generate | Self::Choose | Self::Chat => Mode::Generate,
+            Self::Score | Self::Continuation | Self::ScoreOnly => Mode::Score,
+        }
+    }
+
+    /// How many tokens must have room behind a prompt: the one that is chosen.
+    pub fn room(self) -> usize {
+        usize::from(self == Self::Choose)
+    }
+
+    fn has_labels(self) -> bool {
+        matches!(self, Self::Score | Self::Continuation)
+    }
+}
+
+/// A prompt of a row, before it is rendered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowPrompt {
+    /// The label that the text is scored for.
+    pub label: Option<Value>,
+    /// Whether it is the answer alone, behind [`Inferencer::normalizing_str`].
+    pub is_normalizing: bool,
+    /// Which of the model's turns is asked for, in a chat.
+    pub turn: Option<usize>,
+    /// What is scored, of a text to score.
+    pub scored: Scored,
+    /// What is chosen from.
+    pub choices: Vec<String>,
+    /// What is to be rendered.
+    pub conversation: Conversation,
+}
+
+impl From<Conversation> for RowPrompt {
+    fn from(conversation: Conversation) -> Self {
+        Self {
+            label: None,
+            is_normalizing: false,
+            turn: None,
+            scored: Scored::Whole,
+            choices: Vec::new(),
+            conversation,
+        }
+    }
+}
+
+/// Makes the prompts of rows, as a dataset's inferencer does. One per thread.
+pub struct Inference<'d> {
+    dataset: &'d Dataset,
+    labels: Vec<Value>,
+    shots: Shots<'d>,
+}
+
+impl<'d> Inference<'d> {
+    /// For a dataset and the rows that its examples come from.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] if the templates do not fit together, and without labels to score.
+    pub fn new(dataset: &'d Dataset, train: &'d [Row]) -> Result<Self> {
+        let Dataset { task, inferencer, .. } = dataset;
+        let labels = || -> Result<Vec<Value>> {
+            if inferencer.kind != InferencerKind::Chat {
+                task.template()?;
+            }
+            if !inferencer.kind.has_labels() {
+                return Ok(Vec::new());
+            }
+            let labels = match &inferencer.labels {
+                Some(labels) => labels.clone(),
+                // Rows are read one by one, so their answers are not all known beforehand.
+                None => task.labels(&[])?,
+            };
+            if labels.is_empty() {
+                let what = "there are no labels to score; write them as inferencer.labels, or as keys of the template";
+                return Err(ErrorKind::Template(what.into()).into());
+            }
+            Ok(labels)
+        };
+        let labels = labels().at("infer_cfg").at(&dataset.name)?;
+        Ok(Self { dataset, labels, shots: Shots::new(task, train) })
+    }
+
+    /// The prompts of a row: one, one for each label, or one for each turn. Examples are dropped from the
+    /// end of `ids` until a prompt `fits`, see [`Shots::prompt`].
+    ///
+    /// ```
+    /// use metatok::{Dataset, Inference, Row};
+    ///
+    /// let dataset = Dataset::parse("x.toml", br#"
+    ///     [infer_cfg]
+    ///     prompt_template = { template = { yes = "{q} Yes", no = "{q} No" } }
+    ///     inferencer = { type = "PPLInferencer" }
+    /// "#)?;
+    /// let row = Row::from_json(r#"{"q": "Is Mars red?"}"#)?;
+    /// let prompts = Inference::new(&dataset, &[])?.prompts(&row, Vec::new(), |_| Ok(true))?;
+    /// assert_eq!(prompts.len(), 2);
+    /// assert_eq!(prompts[1].conversation, metatok::Conversation::Text("Is Mars red? No".into()));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where the row does not fit the templates or lacks a column that the
+    /// inferencer needs; for a chat of which every turn is asked for, where a prompt needs an answer.
+    pub fn prompts(
+        &mut self,
+        row: &Row,
+        mut ids: Vec<i64>,
+        mut fits: impl FnMut(&Conversation) -> Result<bool>,
+    ) -> Result<Vec<RowPrompt>> {
+        let Inferencer { kind, normalizing_str, infer_mode, .. } = &self.dataset.inferencer;
+        match kind {
+            InferencerKind::Chat => turns(TurnPlan::new(self.dataset.task.chat(row)?, *infer_mode)?),
+            InferencerKind::Generate | InferencerKind::ScoreOnly => {
+                Ok(vec![self.shots.prompt(row, &mut ids, Asked::Answer, fits)?.into()])
+            }
+            InferencerKind::Choose => {
+                let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, fits)?;
+                Ok(vec![RowPrompt { choices: choices(row)?, ..conversation.into() }])
+            }
+            InferencerKind::Continuation => {
+                let continuation = row.get("cont").ok_or_else(|| row.no_column("cont"))?.text();
+                self.each_label(row, ids, fits, |conversation| {
+                    Ok(vec![RowPrompt { scored: Scored::Last(continuation.to_string()), ..conversation.into() }])
+                })
+            }
+            InferencerKind::Score => match normalizing_str {
+                None => self.each_label(row, ids, &mut fits, |conversation| Ok(vec![conversation.into()])),
+                Some(normalizing) => {
+                    let separator = self.dataset.task.sep_token().ok_or_else(|| {
+                        error("normalizing_str needs a sep_token in the template, between context and answer")
+                    })?;
+                    self.each_label(row, ids, fits, |conversation| normalized(conversation, separator, normalizing))
+                }
+            },
+        }
+    }
+
+    fn each_label(
+        &mut self,
+        row: &Row,
+        mut ids: Vec<i64>,
+        mut fits: impl FnMut(&Conversation) -> Result<bool>,
+        texts: impl Fn(Conversation) -> Result<Vec<RowPrompt>>,
+    ) -> Result<Vec<RowPrompt>> {
+        let keep_sep_token = self.dataset.inferencer.normalizing_str.is_some();
+        let mut prompts = Vec::with_capacity(self.labels.len());
+        for label in &self.labels {
+            let asked = Asked::Label { label, keep_sep_token };
+            let conversation = self.shots.prompt(row, &mut ids, asked, &mut fits)?;
+            let texts = texts(conversation)?.into_iter();
+            prompts.extend(texts.map(|prompt| RowPrompt { label: Some(label.clone()), ..prompt }));
+        }
+        Ok(prompts)
+    }
+}
+
+/// A text of which what stands behind the separator is scored, and that alone behind `normalizing`.
+fn normalized(conversation: Conversation, separator: &str, normalizing: &str) -> Result<Vec<RowPrompt>> {
+    let Conversation::Text(text) = conversation else {
+        return Err(error("normalizing_str needs a template that is a string, not a dialogue"));
+    };
+    let at = text.find(separator).ok_or_else(|| error(&format!("the text has no sep_token {separator:?}")))?;
+    let (context, answer) = (&text[..at], text[at..].replace(separator, ""));
+    let scored = |context: &str| RowPrompt {
+        scored: Scored::After(context.len()),
+        ..Conversation::Text(format!("{context}{answer}")).into()
+    };
+    Ok(vec![scored(context), RowPrompt { is_normalizing: true, ..scored(normalizing) }])
+}
+
+/// The prompts of the turns, none of which may depend on another's answer.
+fn turns(mut plan: TurnPlan) -> Result<Vec<RowPrompt>> {
+    if plan.needs_answers() {
+        return Err(error(
+            "infer_mode \"every\" puts the model's own answers between the turns; to build without a model, take \"every_with_gt\", which puts the dataset's there, or \"last\"",
+        ));
+    }
+    let mut prompts = Vec::new();
+    while let (Some(messages), turn) = (plan.prompt(), plan.turn()) {
+        prompts.push(RowPrompt { turn, ..Conversation::Messages(messages.to_vec()).into() });
+        plan.answer("");
+    }
+    Ok(prompts)
+}
+
+/// The column `choices`.
+fn choices(row: &Row) -> Result<Vec<String>> {
+    match row.get("choices") {
+        None => Err(row.no_column("choices")),
+        Some(Value::List(choices)) if !choices.is_empty() => {
+            Ok(choices.iter().map(|choice| choice.text().into_owned()).collect())
+        }
+        Some(other) => Err(error(&format!("column \"choices\" is no list of strings but {}", other.repr()))),
+    }
+}
+
+fn error(what: &str) -> Error {
+    ErrorKind::Template(what.to_owned()).into()
+}

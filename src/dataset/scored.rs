@@ -1,0 +1,38 @@
+//! Which part of a text is scored, and which is context.
+
+use std::ops::Range;
+
+use crate::error::{ErrorKind, Result};
+
+/// The part of a text to score whose likelihood counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Scored {
+    /// All of it.
+    #[default]
+    Whole,
+    /// What stands behind so many bytes.
+    After(usize),
+    /// The last place where this stands: a continuation, wherever the template puts it.
+    Last(String),
+}
+
+impl Scored {
+    /// The bytes of a prompt's text that are scored; none if all are. For
+    /// [`TokenizedPrompt::labels`](crate::TokenizedPrompt::labels).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] if the continuation is not in the text.
+    pub fn bytes(&self, text: &str) -> Result<Option<Range<usize>>> {
+        match self {
+            Self::Whole => Ok(None),
+            Self::After(start) => Ok(Some((*start).min(text.len())..text.len())),
+            Self::Last(continuation) => match text.rfind(continuation.as_str()) {
+                Some(start) => Ok(Some(start..start + continuation.len())),
+                None => Err(ErrorKind::Template(format!(
+                    "the continuation {continuation:?} does not stand in the prompt; put its column into the template"
+                ))
+                .into()),
+            },
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Files of rows. Whatever their format, they are read as JSON lines, which everything else reads.
+//!
+//! A format is a file here and a line in [`FORMATS`].
+
+mod csv;
+mod parquet;
+
+use std::fs::File;
+use std::io::{self, BufRead, Read};
+use std::path::Path;
+
+use crate::dataset::row::Row;
+use crate::dataset::value::Value;
+use crate::error::Result;
+
+/// Opens a file as JSON lines.
+type Format = fn(File) -> Result<Box<dyn BufRead + Send>>;
+
+/// The formats by the endings of their names. What has another is JSON lines already.
+const FORMATS: [(&str, Format); 3] = [("csv", csv::open), ("tsv", csv::open_tabs), ("parquet", parquet::open)];
+
+/// A file's rows as JSON lines, if it is in a format that has no lines of its own.
+pub(crate) fn rows_of(path: &Path, file: File) -> Result<std::result::Result<Box<dyn BufRead + Send>, File>> {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    match FORMATS.iter().find(|(known, _)| known.eq_ignore_ascii_case(ending)) {
+        Some((_, open)) => Ok(Ok(open(file)?)),
+        None => Ok(Err(file)),
+    }
+}
+
+/// Lines that are made one by one.
+struct Made<F> {
+    /// Appends a line, or nothing at the end.
+    next: F,
+    line: Vec<u8>,
+    at: usize,
+}
+
+/// Reads what `next` appends, until it appends nothing.
+fn made<F: FnMut(&mut Vec<u8>) -> io::Result<()> + Send + 'static>(next: F) -> Box<dyn BufRead + Send> {
+    Box::new(Made { next, line: Vec::new(), at: 0 })
+}
+
+impl<F: FnMut(&mut Vec<u8>) -> io::Result<()>> BufRead for Made<F> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.at == self.line.len() {
+            self.line.clear();
+            self.at = 0;
+            (self.next)(&mut self.line)?;
+        }
+        Ok(&self.line[self.at..])
+    }
+
+    fn consume(&mut self, read: usize) {
+        self.at += read;
+    }
+}
+
+impl<F: FnMut(&mut Vec<u8>) -> io::Result<()>> Read for Made<F> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(buffer)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+/// Rows as JSON lines.
+pub(crate) fn json_lines(rows: Vec<Row>) -> Box<dyn BufRead + Send> {
+    let mut rows = rows.into_iter();
+    made(move |line| {
+        let Some(row) = rows.next() else { return Ok(()) };
+        let write = |value: &Value, out: &mut Vec<u8>| {
+            value.write_json(out);
+            Ok(())
+        };
+        write_object(row.iter(), write, line)?;
+        line.push(b'\n');
+        Ok(())
+    })
+}
+
+/// Appends a JSON object of columns that are written one by one, in their order.
+fn write_object<'n, T>(
+    columns: impl IntoIterator<Item = (&'n str, T)>,
+    mut write: impl FnMut(T, &mut Vec<u8>) -> io::Result<()>,
+    out: &mut Vec<u8>,
+) -> io::Result<()> {
+    let mut separator = b'{';
+    for (name, value) in columns {
+        out.push(separator);
+        serde_json::to_writer(&mut *out, name)?;
+        out.push(b':');
+        write(value, out)?;
+        separator = b',';
+    }
+    if separator == b'{' {
+        out.push(b'{');
+    }
+    out.push(b'}');
+    Ok(())
+}

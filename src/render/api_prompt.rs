@@ -1,0 +1,75 @@
+//! What a model behind an API gets: turns, or OpenAI-style messages.
+
+use serde::{Deserialize, Serialize};
+
+use crate::conversation::ChatMessage;
+use crate::error::{ErrorKind, Result};
+
+/// A turn of the dialogue as an API takes it: HUMAN, BOT or SYSTEM, and what is said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The API's name for the role.
+    pub role: String,
+    /// What is said, with the role's `begin` and `end` around it.
+    pub prompt: String,
+}
+
+/// What an API model gets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum ApiPrompt {
+    /// A string, which no template touches.
+    Text(String),
+    /// Turns, of which no two in a row have the same role.
+    Turns(Vec<Turn>),
+    /// Messages that were OpenAI-style already.
+    Messages(Vec<ChatMessage>),
+}
+
+impl ApiPrompt {
+    /// How many tokens OpenCompass takes the prompt for where the model is behind an API: each run of
+    /// ASCII letters and digits counts as one, and so does each Chinese character.
+    pub fn estimated_tokens(&self) -> usize {
+        match self {
+            Self::Text(text) => estimated_tokens(text),
+            // Of turns it counts the text, one behind the other.
+            Self::Turns(turns) => estimated_tokens(&turns.iter().map(|turn| turn.prompt.as_str()).collect::<String>()),
+            Self::Messages(messages) => messages.iter().map(|message| estimated_tokens(&message.content)).sum(),
+        }
+    }
+
+    /// The prompt as OpenAI-style messages, `merge`d where two in a row have one role, and with empty
+    /// ones if they are to be kept. OpenCompass: `_convert_chat_messages`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownRole`] for a role that is not HUMAN, BOT or SYSTEM.
+    pub fn messages(&self, merge: bool, keep_empty: bool) -> Result<Vec<ChatMessage>> {
+        let turns = match self {
+            Self::Text(text) => return Ok(vec![ChatMessage::new("user", text.as_str())]),
+            Self::Messages(messages) => return Ok(messages.clone()),
+            Self::Turns(turns) => turns,
+        };
+        let mut messages: Vec<ChatMessage> = Vec::new();
+        for turn in turns.iter().filter(|turn| keep_empty || !turn.prompt.is_empty()) {
+            let role = match turn.role.as_str() {
+                "HUMAN" => "user",
+                "BOT" => "assistant",
+                "SYSTEM" => "system",
+                other => {
+                    let known = ["HUMAN", "BOT", "SYSTEM"].map(str::to_owned).to_vec();
+                    return Err(ErrorKind::UnknownRole { role: other.to_owned(), fallback: None, known }.into());
+                }
+            };
+            match messages.last_mut().filter(|last| merge && last.role == role) {
+                Some(last) => last.content = format!("{}\n{}", last.content, turn.prompt),
+                None => messages.push(ChatMessage::new(role, turn.prompt.as_str())),
+            }
+        }
+        Ok(messages)
+    }
+}
+
+fn estimated_tokens(text: &str) -> usize {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).count();
+    words + text.chars().filter(|c| ('\u{4e00}'..='\u{9fff}').contains(c)).count()
+}

@@ -1,0 +1,123 @@
+//! Rendering messages one by one: the rules of OpenCompass's `ChatInferencer`, which brings a parser of
+//! its own. There are no rounds: every message stands as its role speaks, and the model's turn is open.
+
+use crate::compile::{Atom, CompiledItem, CompiledTemplate};
+use crate::conversation::{ChatMessage, Conversation, Mode};
+use crate::error::{At, Error, ErrorKind, Result};
+use crate::render::{Element, Part, Renderer, Segment};
+use crate::stop::StopCriteria;
+use crate::tokenizer::TokenId;
+
+/// Messages one by one. `begin` and `end` of the template itself are left out, and a role that the
+/// template does not have says its content without anything around it.
+pub struct EachMessage {
+    template: Option<CompiledTemplate>,
+    /// The role that the model plays.
+    assistant: Option<usize>,
+}
+
+impl EachMessage {
+    /// With a template, or without: contents then stand one below the other.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] for a string between the roles of the round, which has no place here, and
+    /// for a template that has no role for the assistant.
+    pub fn new(template: Option<CompiledTemplate>) -> Result<Self> {
+        let assistant = match &template {
+            None => None,
+            Some(template) => {
+                if let Some(i) = template.round.iter().position(|item| matches!(item, CompiledItem::Text(_))) {
+                    let what = "a string between roles has no place where messages stand one by one, without rounds";
+                    return Err(Error::from(ErrorKind::Template(what.into())))
+                        .at(format_args!("meta_template.round[{i}]"));
+                }
+                Some(role_of(template, "assistant").ok_or_else(|| ErrorKind::UnknownRole {
+                    role: "BOT".into(),
+                    fallback: None,
+                    known: template.role_names().map(str::to_owned).collect(),
+                })?)
+            }
+        };
+        Ok(Self { template, assistant })
+    }
+
+    fn messages<'a>(&'a self, messages: &'a [ChatMessage], mode: Mode, segments: &mut Vec<Segment<'a>>) {
+        for (i, message) in messages.iter().enumerate() {
+            let part = Part { message: Some(i as u32), ..Part::default() };
+            let content = Segment { atom: Atom::Text(message.content.as_str()), part };
+            let Some(template) = &self.template else {
+                if i > 0 {
+                    let part = Part { element: Element::Separator, ..part };
+                    segments.push(Segment { atom: Atom::Text("\n"), part });
+                }
+                segments.push(content);
+                continue;
+            };
+            let Some(role) = role_of(template, &message.role) else {
+                segments.push(content);
+                continue;
+            };
+            let part = Part { role: Some(role as u32), ..part };
+            push(&template.roles[role].begin, Part { element: Element::RoleBegin, ..part }, segments);
+            segments.push(Segment { part, ..content });
+            push(&template.roles[role].end, Part { element: Element::RoleEnd, ..part }, segments);
+        }
+        if let (Some(template), Some(role), Mode::Generate, false) =
+            (&self.template, self.assistant, mode, messages.is_empty())
+        {
+            let part = Part { element: Element::GenerationPrompt, role: Some(role as u32), ..Part::default() };
+            let role = &template.roles[role];
+            push(role.generation_prompt.as_deref().unwrap_or(&role.begin), part, segments);
+        }
+    }
+}
+
+impl Renderer for EachMessage {
+    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Vec<Segment<'a>>) -> Result<()> {
+        match conversation {
+            Conversation::Text(text) => {
+                segments.push(Segment { atom: Atom::Text(text), part: Part { message: Some(0), ..Part::default() } });
+                Ok(())
+            }
+            Conversation::Messages(messages) => {
+                self.messages(messages, mode, segments);
+                Ok(())
+            }
+            Conversation::List(items) if items.is_empty() => Ok(()),
+            Conversation::List(_) => Err(ErrorKind::Template(
+                "a prompt list stands in rounds, and here messages stand one by one; give {role, content} messages"
+                    .into(),
+            )
+            .into()),
+        }
+    }
+
+    fn role_names(&self) -> Vec<&str> {
+        self.template.iter().flat_map(CompiledTemplate::role_names).collect()
+    }
+
+    fn stop(&self) -> StopCriteria {
+        self.template.as_ref().map(|template| template.stop().clone()).unwrap_or_default()
+    }
+
+    fn used_tokens(&self) -> Vec<TokenId> {
+        self.template.iter().flat_map(|template| template.used_tokens().iter().copied()).collect()
+    }
+
+    fn has_open_seams(&self) -> bool {
+        self.template.as_ref().is_some_and(CompiledTemplate::has_open_seams)
+    }
+}
+
+fn role_of(template: &CompiledTemplate, name: &str) -> Option<usize> {
+    template.role(match name {
+        "user" => "HUMAN",
+        "assistant" => "BOT",
+        "system" => "SYSTEM",
+        other => other,
+    })
+}
+
+fn push<'a>(atoms: &'a [Atom], part: Part, segments: &mut Vec<Segment<'a>>) {
+    segments.extend(atoms.iter().map(|atom| Segment { atom: atom.borrowed(), part }));
+}

@@ -1,0 +1,45 @@
+//! Rows from Parquet files, as pyarrow writes them.
+#![allow(clippy::panic, clippy::print_stdout, reason = "a test says what is wrong and stops")]
+#![cfg(feature = "parquet")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn build(dataset: &str, rows: &Path) -> Output {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let file = folder.path().join("d.toml");
+    std::fs::write(&file, dataset).expect("it can be written");
+    Command::new(env!("CARGO_BIN_EXE_metatok"))
+        .args(["build", "-q", "--format", "messages", "-d"])
+        .args([&file, rows])
+        .output()
+        .expect("the program runs")
+}
+
+#[test]
+fn every_kind_of_column_in_its_order() {
+    let dataset = r#"infer_cfg = { prompt_template = { template = "{q}|{z}|{a}|{choices}|{d}|{is}" } }"#;
+    let output = build(dataset, &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/rows.parquet"));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        concat!(
+            r#"{"id":0,"messages":[{"role":"user","content":"1+1?|2|0.5|['x', 'y']|{'k': 1, 'b': 'é'}|True"}]}"#,
+            "\n",
+            r#"{"id":1,"messages":[{"role":"user","content":"Is, it?|None|1.0|[]|{'k': 2, 'b': '\"'}|False"}]}"#,
+            "\n",
+        ),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn a_file_that_is_none() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let rows = folder.path().join("rows.parquet");
+    std::fs::write(&rows, "PAR1 and no more").expect("it can be written");
+    let output = build(r#"infer_cfg = { prompt_template = { template = "{q}" } }"#, &rows);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("rows.parquet: Parquet error: "), "{stderr}");
+}
