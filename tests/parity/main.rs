@@ -17,6 +17,7 @@ mod chat;
 mod dataset;
 mod infer;
 mod rules;
+mod wrapper;
 
 use flate2::read::MultiGzDecoder;
 use metatok::{
@@ -38,6 +39,7 @@ fn replay() {
     for path in files(&folder) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().trim_end_matches(".jsonl.gz");
         let mut counts = Counts::default();
+        replayer.folder = path.parent().map(Path::to_owned).unwrap_or_default();
         for line in lines(&path) {
             let case: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             counts.add(&case, replayer.replay(&case, &line), name);
@@ -104,6 +106,8 @@ impl Counts {
 }
 
 struct Replayer {
+    /// Where the cases are.
+    folder: PathBuf,
     tokenizers: HashMap<String, Option<Arc<Tokenizer>>>,
     demo: Arc<Tokenizer>,
     rules: Vec<Rule>,
@@ -118,6 +122,7 @@ impl Replayer {
         let exceptions: Exceptions =
             toml::from_str(include_str!("../parity_exceptions.toml")).expect("the exceptions are TOML");
         Self {
+            folder: PathBuf::new(),
             tokenizers: HashMap::new(),
             demo: Arc::new(Tokenizer::demo().expect("the demo loads")),
             rules: exceptions.rule,
@@ -135,6 +140,12 @@ impl Replayer {
             return outcome;
         }
         let job = &case["job"];
+        if job.get("wrapper").is_some() {
+            let mut case = case.clone();
+            let name = case["job"]["tokenizer"].as_str().unwrap_or_default().to_owned();
+            case["job"]["$config"] = self.config(&name);
+            return wrapper::replay(self, &case);
+        }
         match job["op"].as_str() {
             Some("parse") => self.parse(case),
             Some("convert") => api::convert(self, case),
@@ -191,6 +202,26 @@ impl Replayer {
                 .then(|| Arc::new(Tokenizer::load(&folder.to_string_lossy()).unwrap_or_else(|error| panic!("{error}"))))
         };
         self.tokenizers.entry(name.to_owned()).or_insert_with(load).clone()
+    }
+
+    /// A tokenizer in the folder `tokenizers` beside the cases.
+    fn beside(&mut self, name: &str) -> Option<Arc<Tokenizer>> {
+        let path = self.folder.join("tokenizers").join(format!("{name}.json"));
+        let load = || {
+            path.is_file()
+                .then(|| Arc::new(Tokenizer::load(&path.to_string_lossy()).unwrap_or_else(|error| panic!("{error}"))))
+        };
+        self.tokenizers.entry(format!("{}/{name}", self.folder.display())).or_insert_with(load).clone()
+    }
+
+    /// What the file beside those tokenizers says of one.
+    fn config(&self, name: &str) -> Value {
+        let text = std::fs::read_to_string(self.folder.join("tokenizers/config.json")).unwrap_or_default();
+        serde_json::from_str::<Value>(&text).map_or(Value::Null, |configs| configs[name].clone())
+    }
+
+    fn chat_template(&self, name: &str) -> Option<String> {
+        self.config(name)["chat_template"].as_str().map(str::to_owned)
     }
 
     /// What OpenCompass's parser for API models gives: without a template, what the other one does.

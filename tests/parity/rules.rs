@@ -21,6 +21,8 @@ pub(crate) struct Rule {
     prompt: Option<PromptCondition>,
     /// Something in a dataset's template is so.
     template: Option<TemplateCondition>,
+    /// One of these wrappers cuts the middle out of a text.
+    cuts_text_by: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -176,6 +178,10 @@ impl Rule {
                 rows.iter().any(|row| row.get("input_str").is_some() || row.get("self").is_some())
             }
         };
-        error_fits && recorded_fits && meta_fits && prompt_fits && template_fits
+        let wrapper_fits = match &self.cuts_text_by {
+            None => true,
+            Some(wrappers) => wrappers.iter().any(|wrapper| job["cuts_text_by"] == **wrapper),
+        };
+        wrapper_fits && error_fits && recorded_fits && meta_fits && prompt_fits && template_fits
     }
 }
