@@ -1,7 +1,7 @@
 //! Runs the cases of `tests/cases/`: one file each, and the file says all there is to it.
 //!
 //! `prompts/` holds models, conversations and the texts they must give, or the error; the ids must be
-//! those of the text. `cli/` holds command lines with the files they read and what must come of them.
+//! those of the text. `rows/` holds datasets with their rows and the prompts before any model. `cli/` holds command lines with the files they read and what must come of them.
 #![allow(clippy::panic, clippy::print_stdout, reason = "a test says what is wrong and stops")]
 
 use std::collections::BTreeMap;
@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use metatok::{BuilderOptions, ContentTrust, Conversation, Mode, Model, PromptBuilder, SpecialTokens, Tokenizer};
+use metatok::{
+    BuilderOptions, ContentTrust, Conversation, Dataset, Inference, Mode, Model, PromptBuilder, Row, SpecialTokens,
+    Tokenizer,
+};
 use serde::Deserialize;
 
 /// A model, a conversation, and what must come of them.
@@ -88,6 +91,63 @@ fn build(case: &PromptCase, mode: Mode, tokenizer: &Arc<Tokenizer>) -> metatok::
     let Some(conversation) = &case.conversation else { return Ok(Default::default()) };
     let prompt = builder.build(conversation)?;
     Ok((prompt.input_ids, prompt.text.expect("it was asked for")))
+}
+
+/// A dataset file, its rows, and the prompts that they must give.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RowCase {
+    #[allow(dead_code, reason = "for readers")]
+    about: String,
+    dataset: String,
+    rows: String,
+    #[serde(default)]
+    train: String,
+    /// Before any meta template.
+    prompts: Option<Vec<Conversation>>,
+    /// With the template of `model`.
+    texts: Option<Vec<String>>,
+    model: Option<String>,
+    error: Option<String>,
+}
+
+#[test]
+fn rows() {
+    let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
+    each("rows", |case: RowCase| {
+        let built = conversations(&case);
+        if let Some(expected) = &case.error {
+            assert_eq!(built.map_err(|error| error.to_string()), Err(expected.clone()));
+            return;
+        }
+        let (mode, prompts) = built.unwrap_or_else(|error| panic!("{error}"));
+        if let Some(expected) = &case.prompts {
+            assert_eq!(prompts, *expected);
+        }
+        if let Some(expected) = &case.texts {
+            let model = case.model.as_ref().map_or_else(Model::default, |text| {
+                Model::parse("model.toml", text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
+            });
+            let options = BuilderOptions { mode, text: true, ..BuilderOptions::default() };
+            let builder = PromptBuilder::new(&model, Arc::clone(&tokenizer), &options).expect("the model fits");
+            let text = |prompt| builder.build(prompt).unwrap_or_else(|error| panic!("{error}")).text;
+            assert_eq!(prompts.iter().filter_map(text).collect::<Vec<_>>(), *expected);
+        }
+    });
+}
+
+fn conversations(case: &RowCase) -> metatok::Result<(Mode, Vec<Conversation>)> {
+    let dataset = Dataset::parse("d.toml", case.dataset.as_bytes())?;
+    let rows = |text: &str| text.lines().map(Row::from_json).collect::<metatok::Result<Vec<_>>>();
+    let train = rows(&case.train)?;
+    let mut retriever = dataset.task.retriever.open(&train, &dataset.task.input_columns)?;
+    let mut inference = Inference::new(&dataset, &train)?;
+    let mut all = Vec::new();
+    for (i, row) in rows(&case.rows)?.iter().enumerate() {
+        let prompts = inference.prompts(row, retriever.retrieve(i)?.of(row), |_| Ok(true))?;
+        all.extend(prompts.into_iter().map(|prompt| prompt.conversation));
+    }
+    Ok((dataset.inferencer.kind.mode(), all))
 }
 
 /// A command line in a folder of its own.
