@@ -6,7 +6,10 @@ mod common;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use metatok::{BuilderOptions, Checker, ContentTrust, Finding, LINTS, Level, Model, Record, Tokenizer, TokenizerFiles};
+use metatok::{
+    BuilderOptions, Checker, ContentTrust, Dataset, Finding, Inference, LINTS, Level, Model, Record, Row, Tokenizer,
+    TokenizerFiles,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -35,6 +38,11 @@ struct Side {
     config: Option<String>,
     #[serde(default)]
     conversations: String,
+    /// A dataset file, and its rows.
+    #[serde(default)]
+    dataset: Option<String>,
+    #[serde(default)]
+    rows: String,
     #[serde(default)]
     options: Options,
     /// `level place: message` of every finding of the lint.
@@ -152,7 +160,28 @@ fn check(side: &Side) -> Vec<Finding> {
         let record = Record::parse(line).unwrap_or_else(|error| panic!("{error}"));
         checker.see(&record.conversation, &format!("line {}", i + 1));
     }
+    if let Some(dataset) = &side.dataset {
+        let dataset = Dataset::parse("d.toml", dataset.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        see_rows(&dataset, &side.rows, &mut checker);
+    }
     checker.finish().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Each row has all rows for examples.
+fn see_rows(dataset: &Dataset, rows: &str, checker: &mut Checker<'_>) {
+    let rows = rows.lines().map(|line| Row::from_json(line).unwrap_or_else(|error| panic!("{error}")));
+    let rows: Vec<Row> = rows.collect();
+    let single_pass = dataset.single_pass();
+    let inference = |dataset| Inference::new(dataset, &rows).unwrap_or_else(|error| panic!("{error}"));
+    let (mut inference, mut other) = (inference(dataset), inference(&single_pass));
+    let examples: Vec<i64> = match &dataset.task.ice_template {
+        Some(_) => (0..rows.len() as i64).collect(),
+        None => Vec::new(),
+    };
+    for (i, row) in rows.iter().enumerate() {
+        let prompts = inference.prompts(row, examples.clone(), |_| Ok(true));
+        checker.see_row(prompts, other.prompts(row, examples.clone(), |_| Ok(true)), &format!("line {}", i + 1));
+    }
 }
 
 fn files(side: &Side) -> TokenizerFiles {

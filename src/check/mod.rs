@@ -6,6 +6,7 @@ mod boundary_moves;
 mod content_writes_control;
 mod double_bos;
 mod eos_not_in_end;
+mod filled_twice;
 mod id_outside_vocabulary;
 mod ids_disagree;
 mod missing_fallback;
@@ -27,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::builder::BuilderOptions;
 use crate::conversation::Conversation;
+use crate::dataset::RowPrompt;
 use crate::dialect::Model;
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::tokenizer::Tokenizer;
@@ -83,7 +85,7 @@ pub struct Finding {
 }
 
 /// Every lint, in the order in which their findings are listed.
-pub static LINTS: [Lint; 17] = [
+pub static LINTS: [Lint; 18] = [
     id_outside_vocabulary::LINT,
     token_of_several_ids::LINT,
     refused::LINT,
@@ -100,6 +102,7 @@ pub static LINTS: [Lint; 17] = [
     strips_content::LINT,
     ids_disagree::LINT,
     boundary_moves::LINT,
+    filled_twice::LINT,
     no_pad::LINT,
 ];
 
@@ -154,6 +157,20 @@ impl<'a> Checker<'a> {
     /// Looks at a conversation too; `place` says where it stands.
     pub fn see(&mut self, conversation: &Conversation, place: &str) {
         self.subject.see(conversation, place);
+    }
+
+    /// Looks at the prompts of a row too, and at those of [`Dataset::single_pass`](crate::Dataset::single_pass):
+    /// where they differ, text of the row or its examples was taken for a field.
+    pub fn see_row(&mut self, prompts: Result<Vec<RowPrompt>>, single_pass: Result<Vec<RowPrompt>>, place: &str) {
+        match prompts {
+            Ok(prompts) => {
+                prompts.iter().for_each(|prompt| self.see(&prompt.conversation, place));
+                if single_pass.is_ok_and(|single_pass| single_pass != prompts) {
+                    self.subject.seen.filled_twice.add(place);
+                }
+            }
+            Err(error) => self.subject.refuse(place, error),
+        }
     }
 
     /// What was found, the worst first; nothing of what the model file allows.

@@ -36,6 +36,23 @@ pub(crate) struct Seen {
     /// The first conversations that could not be built, with their places.
     pub(crate) refused: Vec<(String, Error)>,
     pub(crate) refused_in_all: usize,
+    pub(crate) filled_twice: Places,
+}
+
+/// The first of many places, and how many there are.
+#[derive(Default)]
+pub(crate) struct Places {
+    pub(crate) places: Vec<String>,
+    pub(crate) in_all: usize,
+}
+
+impl Places {
+    pub(crate) fn add(&mut self, place: &str) {
+        self.in_all += 1;
+        if self.places.len() < NAMED {
+            self.places.push(place.to_owned());
+        }
+    }
 }
 
 /// How many conversations of a file are named that cannot be built.
@@ -60,10 +77,15 @@ impl<'a> Subject<'a> {
             self.seen.roles.extend(segments.iter().filter_map(|segment| segment.part.role));
         });
         if let Err(error) = rendered.and_then(|()| builder.build(conversation).map(drop)) {
-            self.seen.refused_in_all += 1;
-            if self.seen.refused.len() < NAMED {
-                self.seen.refused.push((place.to_owned(), error));
-            }
+            self.refuse(place, error);
+        }
+    }
+
+    /// What cannot be built.
+    pub(crate) fn refuse(&mut self, place: &str, error: Error) {
+        self.seen.refused_in_all += 1;
+        if self.seen.refused.len() < NAMED {
+            self.seen.refused.push((place.to_owned(), error));
         }
     }
 

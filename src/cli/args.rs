@@ -96,7 +96,8 @@ pub(crate) struct ModelArgs {
 #[derive(clap::Args)]
 pub(crate) struct InputArgs {
     /// Conversations as JSON lines, or with --dataset rows, as JSON lines, CSV, TSV or Parquet; - is standard
-    /// input, and hf://datasets/ORG/NAME/PATH a file of the hub. Without any, the demo's own conversations.
+    /// input, and hf://datasets/ORG/NAME/PATH a file of the hub. Without any, the demo's own conversations
+    /// (`check`: none).
     #[arg(value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
 
@@ -265,6 +266,7 @@ pub(crate) struct ViewArgs {
 Examples:
   metatok check --model my.toml --tokenizer ./tokenizer
   metatok check --model llama-3 --deny warnings chats.jsonl
+  metatok check --dataset mmlu.toml --train dev.jsonl test.jsonl
   metatok check --model my.toml --json | jq '.[].code'
   metatok check --list                    what every code means"
 )]
@@ -272,9 +274,8 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 
-    /// Conversations to check too, as JSON lines; - is standard input.
-    #[arg(value_name = "FILE")]
-    pub(crate) inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
 
     /// Fail on this too: a code, `warnings`, or `all`. May be repeated.
     #[arg(long, value_name = "CODE")]

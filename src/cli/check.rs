@@ -9,7 +9,10 @@ use serde::Serialize;
 
 use crate::check::{self, Checker, Finding, LINTS, Level};
 use crate::cli::args::CheckArgs;
+use crate::cli::rows::Rows;
+use crate::cli::setup::Input;
 use crate::cli::{REJECTED, output, setup};
+use crate::dataset::Row;
 use crate::error::{At, Result};
 
 const BOLD: Style = Style::new().bold();
@@ -60,17 +63,42 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
 }
 
 fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
-    let options = setup::options(&args.model);
+    let longest = args.model.max_line_bytes;
+    let rows = Rows::open(&args.input, longest)?;
+    let mut options = setup::options(&args.model);
+    if let Some(rows) = &rows {
+        rows.set(&mut options, &args.model);
+    }
     let (mut model, tokenizer) = setup::load(&args.model)?;
     model.allow.extend(args.allow.iter().cloned());
     let mut checker = Checker::new(&model, tokenizer, &options);
-    if !args.inputs.is_empty() {
-        setup::each_conversation(setup::inputs(&args.inputs)?, args.model.max_line_bytes, |place, conversation| {
-            checker.see(&conversation?, place);
-            Ok(ControlFlow::Continue(()))
-        })?;
+    if !args.input.inputs.is_empty() {
+        let inputs = setup::inputs(&args.input.inputs)?;
+        match rows {
+            Some(rows) => see_rows(&rows, inputs, longest, &mut checker)?,
+            None => setup::each_conversation(inputs, longest, |place, conversation| {
+                checker.see(&conversation?, place);
+                Ok(ControlFlow::Continue(()))
+            })?,
+        }
     }
     checker.finish()
+}
+
+/// Looks at the prompts of all rows, filled in both ways.
+fn see_rows(rows: &Rows, inputs: Vec<Input>, longest: usize, checker: &mut Checker<'_>) -> Result<()> {
+    let single_pass = rows.single_pass();
+    let (mut inference, mut other) = (rows.inference(), single_pass.inference());
+    let mut retriever = rows.retriever()?;
+    let mut index = 0..;
+    setup::each_line(inputs, longest, |place, line| {
+        let row = line.and_then(Row::from_json).at(place)?;
+        let examples = retriever.retrieve(index.next().unwrap_or_default()).at(place)?.of(&row);
+        // Of any length: how many examples fit is no question here.
+        let prompts = rows.prompts(&row, examples.clone(), &mut inference, |_| Ok(0));
+        checker.see_row(prompts, single_pass.prompts(&row, examples, &mut other, |_| Ok(0)), place);
+        Ok(ControlFlow::Continue(()))
+    })
 }
 
 fn write(finding: &Finding, is_denied: bool, out: &mut Vec<u8>) -> Result<()> {

@@ -51,6 +51,18 @@ impl Rows {
         Ok(Some(Self { dataset, train, fields, longest_prompt, strict: args.strict }))
     }
 
+    /// The same, with what columns bring in never searched for fields.
+    pub(crate) fn single_pass(&self) -> Self {
+        let Self { dataset, train, fields, longest_prompt, strict } = self;
+        Self {
+            dataset: dataset.single_pass(),
+            train: train.clone(),
+            fields: fields.clone(),
+            longest_prompt: *longest_prompt,
+            strict: *strict,
+        }
+    }
+
     /// What the dataset says about building.
     pub(crate) fn set(&self, options: &mut BuilderOptions, args: &ModelArgs) {
         options.mode = args.mode.map_or(self.dataset.inferencer.kind.mode(), setup::mode);

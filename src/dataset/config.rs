@@ -187,6 +187,20 @@ impl Dataset {
         self.abbr.as_deref().or_else(stem).unwrap_or_default()
     }
 
+    /// The same, with templates that search their own text only for fields, see
+    /// [`Substitution::SinglePass`].
+    #[must_use]
+    pub fn single_pass(&self) -> Self {
+        let mut dataset = self.clone();
+        for template in dataset.task.ice_template.iter_mut().chain(&mut dataset.task.prompt_template) {
+            match template {
+                AnyTemplate::Prompt(template) => template.substitution = Substitution::SinglePass,
+                AnyTemplate::Messages(template) => template.substitution = Substitution::SinglePass,
+            }
+        }
+        dataset
+    }
+
     fn read(file: File) -> Result<Self> {
         let File { abbr, reader_cfg: reader, infer_cfg: infer, .. } = file;
         let template = |config: Option<Config>, name: &str| {

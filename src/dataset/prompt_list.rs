@@ -30,21 +30,30 @@ pub(crate) fn fill_items(items: Vec<Item>, fields: Fields<'_>, how: Substitution
 /// # Errors
 /// [`ErrorKind::Template`] if the token stands in a prompt and a list is to be put there.
 pub(crate) fn replace(items: Vec<Item>, token: &str, with: &Conversation) -> Result<Vec<Item>> {
-    let mut replaced = Vec::with_capacity(items.len());
+    insert(items, token, with, str::to_owned)
+}
+
+/// As [`replace`], with what stands around the token turned into something else first.
+pub(crate) fn insert(
+    items: Vec<Item>,
+    token: &str,
+    with: &Conversation,
+    around: impl Fn(&str) -> String,
+) -> Result<Vec<Item>> {
+    let mut inserted = Vec::with_capacity(items.len());
     for item in items {
         match (item, with) {
-            (Item::Text(text), Conversation::Text(with)) => replaced.push(Item::Text(text.replace(token, with))),
+            (Item::Text(text), Conversation::Text(with)) => {
+                inserted.push(Item::Text(insert_text(&text, token, with, &around)));
+            }
             (Item::Text(text), Conversation::List(list)) => {
-                let mut pieces = text.split(token);
-                let push = |piece: &str, replaced: &mut Vec<Item>| {
-                    if !piece.is_empty() {
-                        replaced.push(Item::Text(piece.to_owned()));
+                for (i, piece) in text.split(token).enumerate() {
+                    if i > 0 {
+                        inserted.extend(list.iter().cloned());
                     }
-                };
-                push(pieces.next().unwrap_or_default(), &mut replaced);
-                for piece in pieces {
-                    replaced.extend(list.iter().cloned());
-                    push(piece, &mut replaced);
+                    if !piece.is_empty() {
+                        inserted.push(Item::Text(around(piece)));
+                    }
                 }
             }
             // A quirk of the reference: the string is gone, whether it has the token or not.
@@ -59,13 +68,21 @@ pub(crate) fn replace(items: Vec<Item>, token: &str, with: &Conversation) -> Res
             }
             (Item::Message(message), with) => {
                 let prompt = match (message.prompt, with) {
-                    (Prompt::Text(prompt), Conversation::Text(with)) => Prompt::Text(prompt.replace(token, with)),
+                    (Prompt::Text(prompt), Conversation::Text(with)) => {
+                        Prompt::Text(insert_text(&prompt, token, with, &around))
+                    }
+                    (Prompt::Text(prompt), _) => Prompt::Text(around(&prompt)),
                     (prompt, _) => prompt,
                 };
-                replaced.push(Item::Message(Message { prompt, ..message }));
+                inserted.push(Item::Message(Message { prompt, ..message }));
             }
-            (marker @ Item::Marker(_), _) => replaced.push(marker),
+            (marker @ Item::Marker(_), _) => inserted.push(marker),
         }
     }
-    Ok(replaced)
+    Ok(inserted)
+}
+
+/// A text with `with` in the place of every token.
+pub(crate) fn insert_text(text: &str, token: &str, with: &str, around: impl Fn(&str) -> String) -> String {
+    text.split(token).map(around).collect::<Vec<_>>().join(with)
 }

@@ -3,7 +3,7 @@
 use crate::conversation::{Conversation, Item, Marker, Section};
 use crate::dataset::fields::{self, TemplateField};
 use crate::dataset::fill::{Substitution, fill};
-use crate::dataset::prompt_list::{fill_items, replace};
+use crate::dataset::prompt_list::{fill_items, insert, insert_text, replace};
 use crate::dataset::row::{Fields, Row};
 use crate::dataset::value::Value;
 use crate::error::{At, Error, ErrorKind, Result};
@@ -143,12 +143,9 @@ impl PromptTemplate {
     /// # Errors
     /// [`ErrorKind::Template`] for a label that has no template, and a dialogue without a round.
     pub fn example(&self, row: &Row, label: &Value) -> Result<Conversation> {
-        let mut example = encode(self.of_label(label)?, true)?;
+        let example = encode(self.of_label(label)?, true)?;
         // The reference means to leave out sep_token too, and forgets the result.
-        if let Some(token) = &self.ice_token {
-            example = self.replace(example, token, &Conversation::Text(String::new()))?;
-        }
-        self.fill(example, Fields::new(row))
+        self.fill_around(example, &Conversation::Text(String::new()), Fields::new(row), None)
     }
 
     /// A prompt to continue: `masked` is the column of the answer with what stands there instead.
@@ -157,7 +154,7 @@ impl PromptTemplate {
     /// # Errors
     /// [`ErrorKind::Template`] where the examples cannot be put in.
     pub fn prompt(&self, row: &Row, masked: Option<(&str, &str)>, examples: &Conversation) -> Result<Conversation> {
-        let first = match &self.template {
+        let chosen = match &self.template {
             Template::Labels(labels) => {
                 let (_, template) = labels.first().ok_or_else(|| template_error("it has no label"))?;
                 template.choose()?
@@ -165,15 +162,14 @@ impl PromptTemplate {
             Template::Text(text) => Chosen::Text(text),
             Template::Dialogue(dialogue) => Chosen::Dialogue(dialogue),
         };
-        let mut prompt = encode(first, false)?;
-        if let Some(token) = &self.ice_token {
-            prompt = self.replace(prompt, token, examples)?;
-        }
-        if let Some(token) = &self.sep_token {
-            prompt = self.replace(prompt, token, &Conversation::Text(String::new()))?;
-        }
         let fields = masked.map_or(Fields::new(row), |(column, token)| Fields::masked(row, column, token));
-        self.fill(prompt, fields)
+        let sep_token = self.sep_token.as_deref();
+        if self.is_single_pass() {
+            return self.fill_around(encode(chosen, false)?, examples, fields, sep_token);
+        }
+        // Of the examples too, which are in it already.
+        let prompt = self.inserted(encode(chosen, false)?, examples)?;
+        self.fill(self.without(prompt, sep_token)?, fields)
     }
 
     /// A text to score for a label; the answer is not masked. `keep_sep_token` leaves the separator in.
@@ -188,14 +184,52 @@ impl PromptTemplate {
         label: &Value,
         keep_sep_token: bool,
     ) -> Result<Conversation> {
-        let mut prompt = encode(self.of_label(label)?, false)?;
-        if let Some(token) = self.sep_token.as_ref().filter(|_| !keep_sep_token) {
-            prompt = self.replace(prompt, token, &Conversation::Text(String::new()))?;
+        let prompt = encode(self.of_label(label)?, false)?;
+        let sep_token = self.sep_token.as_deref().filter(|_| !keep_sep_token);
+        self.fill_around(prompt, examples, Fields::new(row), sep_token)
+    }
+
+    fn is_single_pass(&self) -> bool {
+        self.substitution == Substitution::SinglePass && self.column_token_map.is_empty()
+    }
+
+    /// The template's own text without `sep_token` and filled, with the examples in their place. Filled
+    /// one after the other, the examples are searched for fields too.
+    fn fill_around(
+        &self,
+        prompt: Conversation,
+        examples: &Conversation,
+        fields: Fields<'_>,
+        sep_token: Option<&str>,
+    ) -> Result<Conversation> {
+        let prompt = self.without(prompt, sep_token)?;
+        if !self.is_single_pass() {
+            return self.fill(self.inserted(prompt, examples)?, fields);
         }
-        if let Some(token) = &self.ice_token {
-            prompt = self.replace(prompt, token, examples)?;
+        let Some(token) = &self.ice_token else { return self.fill(prompt, fields) };
+        let own = |text: &str| fill(text, fields, self.substitution).into_owned();
+        Ok(match (prompt, examples) {
+            (Conversation::Text(text), Conversation::Text(with)) => {
+                Conversation::Text(insert_text(&text, token, with, own))
+            }
+            (Conversation::Text(_), _) => return Err(not_alike()),
+            (Conversation::List(items), with) => Conversation::List(insert(items, token, with, own)?),
+            (messages, _) => messages,
+        })
+    }
+
+    fn inserted(&self, prompt: Conversation, examples: &Conversation) -> Result<Conversation> {
+        match &self.ice_token {
+            Some(token) => self.replace(prompt, token, examples),
+            None => Ok(prompt),
         }
-        self.fill(prompt, Fields::new(row))
+    }
+
+    fn without(&self, prompt: Conversation, token: Option<&str>) -> Result<Conversation> {
+        match token {
+            Some(token) => self.replace(prompt, token, &Conversation::Text(String::new())),
+            None => Ok(prompt),
+        }
     }
 
     fn of_label(&self, label: &Value) -> Result<Chosen<'_>> {
@@ -219,11 +253,7 @@ impl PromptTemplate {
         }
         Ok(match (prompt, with) {
             (Conversation::Text(text), Conversation::Text(with)) => Conversation::Text(text.replace(token, with)),
-            (Conversation::Text(_), _) => {
-                return Err(template_error(
-                    "the prompt is a string and the examples have roles of their own; make both strings or both dialogues",
-                ));
-            }
+            (Conversation::Text(_), _) => return Err(not_alike()),
             (Conversation::List(items), with) => Conversation::List(replace(items, token, with)?),
             (messages, _) => messages,
         })
@@ -383,6 +413,12 @@ fn encode(chosen: Chosen<'_>, is_example: bool) -> Result<Conversation> {
         }
     }
     Ok(Conversation::List(list))
+}
+
+fn not_alike() -> Error {
+    template_error(
+        "the prompt is a string and the examples have roles of their own; make both strings or both dialogues",
+    )
 }
 
 fn template_error(what: &str) -> Error {
