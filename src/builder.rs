@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::assemble::{AssembleScratch, Assembler, ContentTrust, Detail, Reserved, TokenizedPrompt};
 use crate::compile::{CompiledTemplate, not_one_token};
 use crate::conversation::{Conversation, Mode};
-use crate::dialect::Model;
+use crate::dialect::{ConversationRenderer, Model};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::{EachMessage, MetaRenderer, Plain, Renderer, Segment};
 use crate::stop::{StopCriteria, StopSource};
@@ -74,6 +74,10 @@ impl PromptBuilder {
     /// Names what in the template does not fit the tokenizer, see [`CompiledTemplate::new`], and a
     /// reserved or stop token that does not exist.
     pub fn new(model: &Model, tokenizer: Arc<Tokenizer>, options: &BuilderOptions) -> Result<Self> {
+        if let Some(template) = &model.conversation_template {
+            let renderer = ConversationRenderer::new(template, &tokenizer).at(&model.name)?;
+            return Self::with_renderer(Box::new(renderer), model, tokenizer, options);
+        }
         if model.meta_template.is_none() && model.api_template.is_some() {
             let what = "this template is for models behind an API, which take messages and no token ids; build with --format messages, or give a template with a \"round\" of texts";
             return Err(ErrorKind::Usage(what.into())).at(&model.name);

@@ -69,14 +69,17 @@ impl CompiledTemplate {
     /// entry of it, and of a role that is defined twice.
     pub fn new(template: &MetaTemplate, tokenizer: &Tokenizer) -> Result<Self> {
         template.validate()?;
-        let mut compiler = Compiler { tokenizer, used: BTreeSet::new(), open_seams: false };
+        let mut compiler = Compiler::new(tokenizer);
         let begin = compiler.affix(&template.begin, "begin")?;
         let end = compiler.affix(&template.end, "end")?;
         let (mut round, mut roles) = (Vec::new(), Vec::new());
         for (i, item) in template.round.iter().enumerate() {
             let place = format!("round[{i}]");
             match item {
-                RoundItem::Text(text) => round.push(CompiledItem::Text(compiler.text(text, &place)?)),
+                RoundItem::Text(text) => {
+                    let text = compiler.text(text).at(format_args!("meta_template.{place}"))?;
+                    round.push(CompiledItem::Text(text));
+                }
                 RoundItem::Role(role) => {
                     round.push(CompiledItem::Role(roles.len()));
                     roles.push(compiler.role(role, &place, Some(i))?);
@@ -179,20 +182,34 @@ impl CompiledTemplate {
     }
 }
 
-struct Compiler<'a> {
+/// Cuts the texts of a template at control tokens, and keeps which.
+pub(crate) struct Compiler<'a> {
     tokenizer: &'a Tokenizer,
-    used: BTreeSet<TokenId>,
-    open_seams: bool,
+    /// The added tokens that the texts have.
+    pub(crate) used: BTreeSet<TokenId>,
+    /// Whether two texts side by side could spell an added token that neither holds alone.
+    pub(crate) open_seams: bool,
 }
 
-impl Compiler<'_> {
+impl<'a> Compiler<'a> {
+    pub(crate) fn new(tokenizer: &'a Tokenizer) -> Self {
+        Self { tokenizer, used: BTreeSet::new(), open_seams: false }
+    }
+
+    /// A text of the template.
+    pub(crate) fn text(&mut self, text: &str) -> Result<Box<[Atom]>> {
+        let mut atoms = Vec::new();
+        self.cut(text, &mut atoms)?;
+        Ok(atoms.into())
+    }
+
     fn role(&mut self, role: &RoleTemplate, place: &str, position: Option<usize>) -> Result<CompiledRole> {
         let generation_prompt = role.generation_prompt.as_ref();
         Ok(CompiledRole {
             name: role.role.clone(),
             api_role: role.api_role.clone(),
             begin: self.affix(&role.begin, &format!("{place}.begin"))?,
-            prompt: self.text(&role.prompt, &format!("{place}.prompt"))?,
+            prompt: self.text(&role.prompt).at(format_args!("meta_template.{place}.prompt"))?,
             end: self.affix(&role.end, &format!("{place}.end"))?,
             generate: role.generate,
             generation_prompt: generation_prompt
@@ -221,12 +238,6 @@ impl Compiler<'_> {
             self.token(id, &mut atoms);
         }
         self.cut(&text, &mut atoms)?;
-        Ok(atoms.into())
-    }
-
-    fn text(&mut self, text: &str, place: &str) -> Result<Box<[Atom]>> {
-        let mut atoms = Vec::new();
-        self.cut(text, &mut atoms).at(format_args!("meta_template.{place}"))?;
         Ok(atoms.into())
     }
 

@@ -28,7 +28,9 @@ pub use dataset::{
     MessageTemplate, PromptTemplate, Record, Retriever, RetrieverConfig, RetrieverKind, Row, RowPrompt, Scored, Shots,
     SplitRange, Substitution, Task, TemplateField, TurnPlan, Value, arrow_rows,
 };
-pub use dialect::{Example, Model, StopConfig};
+pub use dialect::{
+    ConversationRenderer, ConversationTemplate, Example, Model, SeparatorStyle, StopConfig, StopStrings, System,
+};
 pub use error::{Error, ErrorKind, Result};
 pub use render::{
     ApiPrompt, ApiRoles, ApiTemplate, EachMessage, Element, MetaRenderer, Opening, Part, Plain, Renderer, Segment, Turn,

@@ -31,6 +31,8 @@ pub enum StopSource {
     MetaTemplate,
     /// The first id of the generating role's `end`, where that is a control token.
     RoleEnd,
+    /// `stop_token_ids` of a conversation template.
+    ConversationTemplate,
     /// `stop.token_ids` of the model file.
     ModelFile,
     /// `eos_token` of `tokenizer_config.json` or `special_tokens_map.json`.
@@ -46,6 +48,7 @@ impl fmt::Display for StopSource {
         f.write_str(match self {
             Self::MetaTemplate => "meta_template.eos_token_id",
             Self::RoleEnd => "the generating role's end",
+            Self::ConversationTemplate => "the conversation template's stop_token_ids",
             Self::ModelFile => "stop.token_ids of the model file",
             Self::TokenizerConfig => "the tokenizer's eos_token",
             Self::GenerationConfig => "generation_config.json",

@@ -79,6 +79,9 @@ impl Writer<'_> {
                 while *mode == Mode::Generate && messages.last().is_some_and(|last| last.role == "assistant") {
                     messages.pop();
                 }
+                for (i, message) in messages.iter().enumerate() {
+                    message.without_images().at(format_args!("message {i}"))?;
+                }
                 sink.write(&key, &messages, out);
                 Ok(Written::default())
             }

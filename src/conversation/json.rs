@@ -97,10 +97,11 @@ struct Keys {
     begin: Option<String>,
     end: Option<String>,
     generate: Option<bool>,
+    images: Option<usize>,
     unknown: Option<String>,
 }
 
-const KEYS: &str = "role, content, prompt, fallback_role, begin, end, generate, section, pos";
+const KEYS: &str = "role, content, images, prompt, fallback_role, begin, end, generate, section, pos";
 
 impl<'de> Deserialize<'de> for Entry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
@@ -130,6 +131,7 @@ impl<'de> Deserialize<'de> for Entry {
                         Key::Content => keys.content = Some(map.next_value()?),
                         Key::Begin => keys.begin = Some(map.next_value()?),
                         Key::End => keys.end = Some(map.next_value()?),
+                        Key::Images => keys.images = Some(map.next_value()?),
                         Key::Generate => keys.generate = Some(map.next_value()?),
                         Key::Unknown(name) => {
                             map.next_value::<de::IgnoredAny>()?;
@@ -154,6 +156,7 @@ enum Key {
     Begin,
     End,
     Generate,
+    Images,
     Unknown(String),
 }
 
@@ -179,6 +182,7 @@ impl<'de> Deserialize<'de> for Key {
                     "begin" => Key::Begin,
                     "end" => Key::End,
                     "generate" => Key::Generate,
+                    "images" => Key::Images,
                     _ => Key::Unknown(key.to_owned()),
                 })
             }
@@ -207,9 +211,12 @@ impl Entry {
                 || keys.end.is_some()
                 || keys.generate.is_some();
             if others || keys.pos.is_some() {
-                return Err(E::custom("a message with \"content\" has only \"role\" beside it"));
+                return Err(E::custom("a message with \"content\" has only \"role\" and \"images\" beside it"));
             }
-            return Ok(Resolved::Chat(ChatMessage { role, content }));
+            return Ok(Resolved::Chat(ChatMessage { role, content, images: keys.images.unwrap_or(0) }));
+        }
+        if keys.images.is_some() {
+            return Err(E::custom("\"images\" goes with \"content\""));
         }
         Ok(Resolved::Item(Item::Message(Message {
             role,

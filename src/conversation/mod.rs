@@ -208,12 +208,28 @@ pub struct ChatMessage {
     pub role: CompactString,
     /// What is said.
     pub content: String,
+    /// How many images go before it. Few templates have a place for them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub images: usize,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl ChatMessage {
     /// A message.
     pub fn new(role: impl Into<CompactString>, content: impl Into<String>) -> Self {
-        Self { role: role.into(), content: content.into() }
+        Self { role: role.into(), content: content.into(), images: 0 }
+    }
+
+    /// Refuses images, for templates that have no place for them.
+    pub(crate) fn without_images(&self) -> Result<()> {
+        match self.images {
+            0 => Ok(()),
+            1 => Err(ErrorKind::Template("the template has no place for its image".into()).into()),
+            more => Err(ErrorKind::Template(format!("the template has no place for its {more} images")).into()),
+        }
     }
 }
 

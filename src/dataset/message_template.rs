@@ -83,7 +83,7 @@ impl MessageTemplate {
                         true => fill(&message.content, Fields::new(row), self.substitution).into_owned(),
                         false => message.content.clone(),
                     };
-                    messages.push(ChatMessage { role: message.role.clone(), content });
+                    messages.push(ChatMessage { content, ..message.clone() });
                 }
             }
         }

@@ -77,17 +77,22 @@ fn claims(pattern: &str, repository: &str) -> bool {
 
 /// The built-in models and their repositories whose names are most like `name`, the best first.
 pub(crate) fn near(name: &str) -> Vec<String> {
+    let repositories: Vec<String> =
+        models().flat_map(|model| model.hub).filter(|pattern| !pattern.contains('*')).collect();
+    let own = names().map(|name| -> &str { name });
+    near_among(name, own.chain(repositories.iter().map(String::as_str)))
+}
+
+/// The names most like `name`, the best first.
+pub(crate) fn near_among<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let name = name.to_lowercase();
-    let repositories = models().flat_map(|model| model.hub).filter(|pattern| !pattern.contains('*'));
-    let mut near: Vec<(f64, String)> = names()
-        .map(str::to_owned)
-        .chain(repositories)
+    let mut near: Vec<(f64, &str)> = names
         .map(|known| (strsim::jaro_winkler(&name, &known.to_lowercase()), known))
         .filter(|(alike, _)| *alike >= ALIKE)
         .collect();
     near.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     near.dedup_by(|(_, a), (_, b)| a == b);
-    near.into_iter().map(|(_, known)| known).take(3).collect()
+    near.into_iter().map(|(_, known)| known.to_owned()).take(3).collect()
 }
 
 /// The conversations that `metatok build` builds when it is given none, as JSON lines.

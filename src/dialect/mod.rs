@@ -4,6 +4,7 @@
 //! line in [`DIALECTS`].
 
 mod builtin;
+mod fastchat;
 mod model_file;
 mod opencompass;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use builtin::demo_conversations;
 use builtin::near;
+pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, StopStrings, System};
 
 use crate::conversation::Conversation;
 use crate::error::{At, Error, ErrorKind, Result};
@@ -43,6 +45,9 @@ pub struct Model {
     /// The template. Without one, messages stand one below the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta_template: Option<MetaTemplate>,
+    /// The template as FastChat has them, in the place of `meta_template`.
+    #[serde(skip)]
+    pub conversation_template: Option<ConversationTemplate>,
     /// The template in the words of an API, where it is one for models behind an API.
     #[serde(skip)]
     pub api_template: Option<ApiTemplate>,
@@ -104,7 +109,7 @@ enum Syntax {
 /// The first dialect that takes a text for its own reads it.
 type Dialect = fn(&str, Syntax) -> Option<Result<Model>>;
 
-const DIALECTS: [Dialect; 2] = [opencompass::read, model_file::read];
+const DIALECTS: [Dialect; 3] = [opencompass::read, fastchat::read, model_file::read];
 
 impl Model {
     /// Loads a model by name: a TOML or JSON file, a built-in model, or a repository of the hub that a

@@ -80,6 +80,9 @@ impl Renderer for EachMessage {
                 Ok(())
             }
             Conversation::Messages(messages) => {
+                for (i, message) in messages.iter().enumerate() {
+                    message.without_images().at(format_args!("message {i}"))?;
+                }
                 self.messages(messages, mode, segments);
                 Ok(())
             }

@@ -153,6 +153,7 @@ impl<'a> Writer<'a, '_> {
         });
         let mut turns = Vec::with_capacity(messages.len());
         for (i, message) in messages.iter().enumerate() {
+            message.without_images().at(format_args!("message {i}"))?;
             let (role, by_fallback) = self.chat_role(message).at(format_args!("message {i}"))?;
             let spoken =
                 Spoken { index: i as u32, prompt: Some(&message.content), begin: None, end: None, generate: None };

@@ -2,7 +2,7 @@
 
 use crate::compile::Atom;
 use crate::conversation::{Conversation, Item, Message, Mode, Prompt};
-use crate::error::Result;
+use crate::error::{At, Result};
 use crate::render::{Element, Part, Renderer, Segment};
 
 /// No template: messages and strings one below the other, as OpenCompass does without a meta template.
@@ -30,6 +30,7 @@ impl Renderer for Plain {
             Conversation::Text(text) => say(text, 0),
             Conversation::Messages(messages) => {
                 for (i, message) in messages.iter().enumerate() {
+                    message.without_images().at(format_args!("message {i}"))?;
                     say(&message.content, i);
                 }
             }

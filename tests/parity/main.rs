@@ -14,6 +14,7 @@ use std::sync::Arc;
 mod aisbench;
 mod api;
 mod chat;
+mod conversations;
 mod dataset;
 mod infer;
 mod rules;
@@ -39,7 +40,7 @@ fn replay() {
     for path in files(&folder) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().trim_end_matches(".jsonl.gz");
         let mut counts = Counts::default();
-        replayer.folder = path.parent().map(Path::to_owned).unwrap_or_default();
+        replayer.enter(path.parent().unwrap_or(Path::new("")));
         for line in lines(&path) {
             let case: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             counts.add(&case, replayer.replay(&case, &line), name);
@@ -108,6 +109,8 @@ impl Counts {
 struct Replayer {
     /// Where the cases are.
     folder: PathBuf,
+    /// The conversation templates beside them.
+    templates: Value,
     tokenizers: HashMap<String, Option<Arc<Tokenizer>>>,
     demo: Arc<Tokenizer>,
     rules: Vec<Rule>,
@@ -123,10 +126,18 @@ impl Replayer {
             toml::from_str(include_str!("../parity_exceptions.toml")).expect("the exceptions are TOML");
         Self {
             folder: PathBuf::new(),
+            templates: Value::Null,
             tokenizers: HashMap::new(),
             demo: Arc::new(Tokenizer::demo().expect("the demo loads")),
             rules: exceptions.rule,
         }
+    }
+
+    /// Reads what stands beside the cases of a folder.
+    fn enter(&mut self, folder: &Path) {
+        let text = std::fs::read_to_string(folder.join("templates.json")).unwrap_or_default();
+        self.templates = serde_json::from_str(&text).unwrap_or_default();
+        folder.clone_into(&mut self.folder);
     }
 
     fn replay(&mut self, case: &Value, line: &str) -> Outcome {
@@ -135,6 +146,9 @@ impl Replayer {
             && case["expect"].get("input_ids").is_some()
         {
             return self.tokens(case);
+        }
+        if let Some(outcome) = conversations::replay(self, case) {
+            return outcome;
         }
         if let Some(outcome) = aisbench::replay(self, case, line) {
             return outcome;
@@ -218,6 +232,11 @@ impl Replayer {
     fn config(&self, name: &str) -> Value {
         let text = std::fs::read_to_string(self.folder.join("tokenizers/config.json")).unwrap_or_default();
         serde_json::from_str::<Value>(&text).map_or(Value::Null, |configs| configs[name].clone())
+    }
+
+    /// The fields of a conversation template, from the file beside the cases.
+    fn conversation(&self, source: &str, name: &str) -> Value {
+        self.templates[source][name].clone()
     }
 
     fn chat_template(&self, name: &str) -> Option<String> {

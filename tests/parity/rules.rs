@@ -21,6 +21,10 @@ pub(crate) struct Rule {
     prompt: Option<PromptCondition>,
     /// Something in a dataset's template is so.
     template: Option<TemplateCondition>,
+    /// The conversation has images, and one of these styles.
+    images_in: Option<Vec<String>>,
+    /// UltraFeedback's script is this one, and the model's name has this in it.
+    script: Option<(String, String)>,
     /// One of these wrappers cuts the middle out of a text.
     cuts_text_by: Option<Vec<String>>,
 }
@@ -182,6 +186,31 @@ impl Rule {
             None => true,
             Some(wrappers) => wrappers.iter().any(|wrapper| job["cuts_text_by"] == **wrapper),
         };
-        wrapper_fits && error_fits && recorded_fits && meta_fits && prompt_fits && template_fits
+        let has_images = || {
+            job["messages"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .any(|message| message["images"].as_u64().is_some_and(|n| n > 0))
+        };
+        let images_fit = match &self.images_in {
+            None => true,
+            Some(styles) => styles.iter().any(|style| job["sep_style"] == **style) && has_images(),
+        };
+        let script_fits = match &self.script {
+            None => true,
+            Some((script, model)) => {
+                job["script"] == **script
+                    && job["model_type"].as_str().is_some_and(|name| name.contains(model.as_str()))
+            }
+        };
+        images_fit
+            && script_fits
+            && wrapper_fits
+            && error_fits
+            && recorded_fits
+            && meta_fits
+            && prompt_fits
+            && template_fits
     }
 }

@@ -1,0 +1,106 @@
+//! The conversation templates that are built in.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use serde::Deserialize as _;
+
+use crate::dialect::builtin::near_among;
+use crate::dialect::fastchat::style::SeparatorStyle;
+use crate::dialect::fastchat::template::{ConversationTemplate, System};
+use crate::dialect::parse_file;
+use crate::error::{At, Error, ErrorKind, Result};
+
+const FILES: [(&str, &str); 2] = [
+    ("ultrafeedback", include_str!("../../../models/conversations/ultrafeedback.toml")),
+    ("fastchat", include_str!("../../../models/conversations/fastchat.toml")),
+];
+
+/// Every template by its full name, such as `fastchat/vicuna_v1.1`.
+static TEMPLATES: LazyLock<Vec<(String, ConversationTemplate)>> = LazyLock::new(|| {
+    FILES
+        .iter()
+        .flat_map(|(source, text)| read(source, text).expect("the tests read every built-in template"))
+        .collect()
+});
+
+fn read(source: &str, text: &str) -> Result<Vec<(String, ConversationTemplate)>> {
+    let parse = |error: toml::de::Error| Error::from(ErrorKind::Parse(error.to_string()));
+    let mut file: toml::Table = toml::from_str(text).map_err(parse)?;
+    let Some(toml::Value::Array(templates)) = file.remove("template") else { return Ok(Vec::new()) };
+    let template = |mut template: toml::Value| {
+        // UltraFeedback lists some by another name than their own.
+        let key = template.as_table_mut().and_then(|table| table.remove("key"));
+        let template = ConversationTemplate::deserialize(template).map_err(parse)?;
+        let key = key.as_ref().and_then(toml::Value::as_str).unwrap_or(&template.name);
+        Ok((format!("{source}/{key}"), template))
+    };
+    templates.into_iter().map(template).collect()
+}
+
+impl ConversationTemplate {
+    /// Loads a template: a TOML or JSON file, or a built-in one by its name, which `ultrafeedback/` or
+    /// `fastchat/` goes before where the two differ.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] suggests names like it; otherwise the error names file, key path and line.
+    pub fn load(name: &str) -> Result<Self> {
+        if Path::new(name).is_file() {
+            let bytes = std::fs::read(name).at(name)?;
+            return parse_file(name, &bytes);
+        }
+        let named = |(full, _): &&(String, Self)| full == name || full.split('/').nth(1) == Some(name);
+        let mut found = TEMPLATES.iter().filter(named);
+        match (found.next(), found.next()) {
+            (Some((_, template)), None) => Ok(template.clone()),
+            (Some((_, one)), Some((_, other))) if one.writes_as(other) => Ok(one.clone()),
+            (Some((one, _)), Some((other, _))) => Err(ErrorKind::NotFound(format!(
+                "{name:?} names two templates that differ, {one} and {other}; write one of these"
+            ))
+            .into()),
+            (None, _) => Err(not_found(name)),
+        }
+    }
+
+    /// The built-in templates with their full names.
+    pub fn builtin() -> impl Iterator<Item = (&'static str, &'static Self)> {
+        TEMPLATES.iter().map(|(name, template)| (name.as_str(), template))
+    }
+
+    /// The template by which UltraFeedback's callers write for a model, such as `ultralm-13b`; none for
+    /// models that they send messages to.
+    pub fn of_ultrafeedback_model(model_type: &str) -> Option<Self> {
+        let family = model_type.split('-').next().unwrap_or_default();
+        let name = match family {
+            _ if model_type.contains("ultralm") => "ultralm",
+            _ if model_type.contains("starchat") => "starchat",
+            _ if model_type == "wizardlm-7b" => "wizardlm-7b",
+            "llama" | "alpaca" | "vicuna" | "mpt" | "falcon" | "wizardlm" => family,
+            _ => return None,
+        };
+        Self::load(&format!("ultrafeedback/{name}")).ok()
+    }
+
+    /// Whether both write the same, though one has its system text whole and the other from a template.
+    fn writes_as(&self, other: &Self) -> bool {
+        let whole = |template: &Self| match &template.system {
+            System::Whole { system } => Some(system.clone()),
+            System::Template { system_template, system_message } => {
+                (system_template == "{system_message}").then(|| system_message.clone())
+            }
+        };
+        let same_system = whole(self).is_some_and(|system| Some(system) == whole(other));
+        let alike = Self { system: self.system.clone(), about: self.about.clone(), ..other.clone() };
+        same_system && self.sep_style != SeparatorStyle::Llama2 && *self == alike
+    }
+}
+
+fn not_found(name: &str) -> Error {
+    let names = TEMPLATES.iter().filter_map(|(full, _)| full.split('/').nth(1));
+    let near = near_among(name, names);
+    let hint = match &near[..] {
+        [] => "`metatok models` lists those there are".to_owned(),
+        near => format!("did you mean {}? `metatok models` lists all", near.join(" or ")),
+    };
+    ErrorKind::NotFound(format!("there is no file {name:?} and no conversation template of that name; {hint}")).into()
+}

@@ -1,0 +1,50 @@
+//! FastChat's and UltraFeedback's conversation templates: a dialect of its own.
+
+mod builtin;
+mod filter;
+mod render;
+mod style;
+mod template;
+
+use crate::compile::Atom;
+use crate::conversation::{ChatMessage, Conversation, Mode};
+use crate::dialect::{Model, Syntax, model_file};
+use crate::error::Result;
+use crate::render::Renderer as _;
+pub use render::ConversationRenderer;
+pub use style::SeparatorStyle;
+pub use template::{ConversationTemplate, StopStrings, System};
+
+/// Reads files that have a `sep_style`.
+pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
+    let has_style = match syntax {
+        Syntax::Json => {
+            serde_json::from_str::<serde_json::Value>(text).is_ok_and(|value| value.get("sep_style").is_some())
+        }
+        Syntax::Toml => toml::from_str::<toml::Table>(text).is_ok_and(|table| table.contains_key("sep_style")),
+    };
+    let template = has_style.then(|| match syntax {
+        Syntax::Json => model_file::from_json(text),
+        Syntax::Toml => model_file::from_toml(text),
+    })?;
+    Some(template.map(|template| Model { conversation_template: Some(template), ..Model::default() }))
+}
+
+impl ConversationTemplate {
+    /// The prompt as text, with the messages as they are: FastChat's `get_prompt`. A message that says nothing
+    /// is an open turn.
+    ///
+    /// # Errors
+    /// Names the message that the template has no place for, and a separator that it lacks.
+    pub fn get_prompt(&self, messages: &[ChatMessage]) -> Result<String> {
+        let renderer = ConversationRenderer::of_text(self)?;
+        let conversation = Conversation::Messages(messages.to_vec());
+        let mut segments = Vec::new();
+        renderer.render(&conversation, Mode::Score, &mut segments)?;
+        let text = |segment: &crate::render::Segment<'_>| match segment.atom {
+            Atom::Text(text) => text.to_owned(),
+            Atom::Token(_) => String::new(),
+        };
+        Ok(segments.iter().map(text).collect())
+    }
+}

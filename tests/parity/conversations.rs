@@ -1,0 +1,142 @@
+//! UltraFeedback's and FastChat's conversations: prompts, and where output ends.
+
+use metatok::{
+    BuilderOptions, ChatMessage, Conversation, ConversationRenderer, ConversationTemplate, ErrorKind, Mode, Model,
+    PromptBuilder, SpecialTokens, System,
+};
+use serde_json::{Value, json};
+
+use crate::{Outcome, Replayer};
+
+/// Replays a case, or gives nothing if it is none of these.
+pub(crate) fn replay(replayer: &Replayer, case: &Value) -> Option<Outcome> {
+    match case["op"].as_str()? {
+        "prompt" if case.get("source").is_some() && case.get("infer_cfg").is_none() => Some(prompt(replayer, case)),
+        "uf_prompt" => Some(caller(replayer, case)),
+        _ => None,
+    }
+}
+
+fn template(replayer: &Replayer, case: &Value) -> metatok::Result<ConversationTemplate> {
+    let fields = match case["template"].as_str() {
+        Some(name) => replayer.conversation(case["source"].as_str().unwrap_or_default(), name),
+        None => case["conv"].clone(),
+    };
+    let template: ConversationTemplate =
+        serde_json::from_value(fields).map_err(|error| ErrorKind::Parse(error.to_string()))?;
+    let template = match case["system"].as_str() {
+        Some(system) => template.with_system(system),
+        None => template,
+    };
+    Ok(match case["system_append"].as_str() {
+        Some(more) => template.with_system_appended(more),
+        None => template,
+    })
+}
+
+fn messages(case: &Value) -> Vec<ChatMessage> {
+    let message = |message: &Value| {
+        let role = message["role"].as_str().or(message["label"].as_str()).unwrap_or_default();
+        let images = message["images"].as_u64().unwrap_or(0) as usize;
+        ChatMessage { images, ..ChatMessage::new(role, message["content"].as_str().unwrap_or_default()) }
+    };
+    case["messages"].as_array().into_iter().flatten().map(message).collect()
+}
+
+/// The prompt as the core makes it, and as text alone.
+fn written(replayer: &Replayer, template: &ConversationTemplate, messages: &[ChatMessage]) -> metatok::Result<String> {
+    // Ids of some model's vocabulary, which the demo does not have.
+    let template = ConversationTemplate { stop_token_ids: None, ..template.clone() };
+    let mut renderer = ConversationRenderer::new(&template, &replayer.demo)?;
+    renderer.literal_labels = true;
+    let options = BuilderOptions {
+        mode: Mode::Score,
+        text: true,
+        special_tokens: Some(SpecialTokens::Never),
+        ..BuilderOptions::default()
+    };
+    let builder = PromptBuilder::with_renderer(Box::new(renderer), &Model::default(), replayer.demo.clone(), &options)?;
+    let prompt = builder.build(&Conversation::Messages(messages.to_vec()))?;
+    let text = prompt.text.expect("the text was asked for");
+    let has_literal = messages.iter().any(|message| !["user", "assistant"].contains(&message.role.as_str()));
+    if !has_literal {
+        assert_eq!(template.get_prompt(messages)?, text, "as text alone");
+    }
+    Ok(text)
+}
+
+fn prompt(replayer: &Replayer, case: &Value) -> Outcome {
+    let expected = &case["expect"];
+    let messages = messages(case);
+    let found = template(replayer, case).and_then(|template| {
+        let prompt = written(replayer, &template, &messages)?;
+        Ok(json!({"prompt": prompt, "stop_str": template.stop_str, "stop_token_ids": listed(&template)}))
+    });
+    let is_equal = match &found {
+        Ok(found) => found == expected,
+        Err(_) => expected.get("error").is_some(),
+    };
+    if is_equal {
+        return Outcome::Passed;
+    }
+    let style = template(replayer, case).map(|template| json!(template.sep_style)).unwrap_or_default();
+    let job = json!({ "sep_style": style, "messages": case["messages"] });
+    match replayer.excepted(&job, expected) {
+        Some(rule) => Outcome::Excepted(rule),
+        None => Outcome::Failed(crate::show(&found, expected)),
+    }
+}
+
+/// A list also where the template has one id.
+fn listed(template: &ConversationTemplate) -> Value {
+    template.stop_token_ids.as_ref().map_or(Value::Null, |ids| json!(ids.0))
+}
+
+/// What UltraFeedback's callers write.
+fn caller(replayer: &Replayer, case: &Value) -> Outcome {
+    let expected = &case["expect"];
+    let text = |key: &str| case[key].as_str().unwrap_or_default();
+    let Some(template) = ConversationTemplate::of_ultrafeedback_model(text("model_type")) else {
+        return match expected.get("error") {
+            Some(_) => Outcome::Passed,
+            None => Outcome::Failed("there is no template for this model".into()),
+        };
+    };
+    let messages = [ChatMessage::new("user", text("instruction")), ChatMessage::new("assistant", "")];
+    let template = template.with_principle(text("principle"));
+    // Where an empty message is no open turn, the open one is none.
+    let messages = if template.empty_is_open { &messages[..] } else { &messages[..1] };
+    let found = match template.empty_is_open {
+        true => written(replayer, &template, messages),
+        false => open_turn(replayer, &template, messages),
+    };
+    let found = found.map(|prompt| json!({ "prompt": prompt }));
+    let is_equal = match &found {
+        Ok(found) => found["prompt"] == expected["prompt"],
+        Err(_) => expected.get("error").is_some(),
+    };
+    if is_equal {
+        return Outcome::Passed;
+    }
+    match replayer.excepted(
+        &json!({ "script": case["script"], "model_type": case["model_type"] }),
+        &json!({ "$error": expected["error"] }),
+    ) {
+        Some(rule) => Outcome::Excepted(rule),
+        None => Outcome::Failed(crate::show(&found, expected)),
+    }
+}
+
+/// A prompt to continue.
+fn open_turn(
+    replayer: &Replayer,
+    template: &ConversationTemplate,
+    messages: &[ChatMessage],
+) -> metatok::Result<String> {
+    let model = Model { conversation_template: Some(template.clone()), ..Model::default() };
+    let options =
+        BuilderOptions { text: true, special_tokens: Some(SpecialTokens::Never), ..BuilderOptions::default() };
+    let builder = PromptBuilder::new(&model, replayer.demo.clone(), &options)?;
+    let prompt = builder.build(&Conversation::Messages(messages.to_vec()))?;
+    Ok(prompt.text.expect("the text was asked for"))
+}
