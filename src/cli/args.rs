@@ -31,8 +31,10 @@ pub(crate) enum Command {
     View(ViewArgs),
     /// Find what is likely to be wrong with a model file, its tokenizer, or conversations.
     Check(CheckArgs),
-    /// List the built-in models, or print one as a file to start from.
+    /// List the built-in models and conversation templates, or print one as a file to start from.
     Models(ModelsArgs),
+    /// Turn a conversation template into a model file with a meta template.
+    Convert(ConvertArgs),
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -47,6 +49,11 @@ pub(crate) struct ModelArgs {
     /// hub that a built-in model claims.
     #[arg(short, long, default_value = "demo", value_name = "FILE|NAME|REPO")]
     pub(crate) model: String,
+
+    /// Conversation template (FastChat's or UltraFeedback's) instead of the model's template: a file, or a
+    /// built-in one (`metatok models` lists them). Of the model only the tokenizer counts then.
+    #[arg(long, value_name = "FILE|NAME")]
+    pub(crate) conversation: Option<String>,
 
     /// Tokenizer, instead of the model's own: a directory, a tokenizer.json, a built-in model, or a
     /// repository of the hub (org/name or org/name@revision).
@@ -146,6 +153,7 @@ score has its label too, a turn of a chat its number, and what chooses among ans
 Examples:
   metatok build | head -1
   metatok build --model qwen3 --tokenizer ./qwen3 --text --spans chats.jsonl
+  metatok build --conversation vicuna --tokenizer ./llama chats.jsonl
   metatok build --dataset gsm8k.toml --train train.jsonl --model llama-3 test.jsonl
   metatok build --model llama-3 --mode ppl -o ids.jsonl chats.jsonl
   metatok build --dataset mmlu.toml --format messages hf://datasets/cais/mmlu/all/test.parquet
@@ -299,15 +307,38 @@ pub(crate) struct CheckArgs {
   metatok models                          what there is
   metatok models llama-3 > mine.toml      a file to start from
   metatok models Qwen/Qwen3-8B            the template that claims a repository
+  metatok models fastchat/zephyr          a conversation template
   metatok models --json | jq '.[].name'")]
 pub(crate) struct ModelsArgs {
-    /// A built-in model, or a repository of the hub that one claims.
+    /// A built-in model, a repository of the hub that one claims, or a conversation template.
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
 
     /// Print JSON: a list of all, or the one as a model file.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Styles that a meta template cannot express are refused, with the reason.
+
+Examples:
+  metatok convert vicuna_v1.1 > vicuna.toml
+  metatok convert template.json --to conversation > template.toml")]
+pub(crate) struct ConvertArgs {
+    /// A conversation template: a file (TOML or JSON), or a built-in one.
+    #[arg(value_name = "FILE|NAME")]
+    pub(crate) template: String,
+
+    /// What to write: a model file with a meta template, or the conversation template itself.
+    #[arg(long, value_enum, default_value = "meta", value_name = "FORM")]
+    pub(crate) to: ConvertTo,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ConvertTo {
+    Meta,
+    Conversation,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

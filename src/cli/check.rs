@@ -13,7 +13,7 @@ use crate::cli::rows::Rows;
 use crate::cli::setup::Input;
 use crate::cli::{REJECTED, output, setup};
 use crate::dataset::Row;
-use crate::error::{At, Result};
+use crate::error::{At, ErrorKind, Result};
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -70,6 +70,10 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
         rows.set(&mut options, &args.model);
     }
     let (mut model, tokenizer) = setup::load(&args.model)?;
+    if model.conversation_template.is_some() {
+        let what = "check reads meta templates, and this is a conversation template; `metatok convert` makes one of it where it can";
+        return Err(ErrorKind::Usage(what.into())).at(&model.name);
+    }
     model.allow.extend(args.allow.iter().cloned());
     let mut checker = Checker::new(&model, tokenizer, &options);
     if !args.input.inputs.is_empty() {

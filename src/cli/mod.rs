@@ -6,6 +6,7 @@ mod batches;
 mod bench;
 mod build;
 mod check;
+mod convert;
 mod form;
 mod models;
 mod output;
@@ -35,6 +36,7 @@ pub fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&args),
         Command::View(args) => view::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Models(args) => models::run(&args),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "metatok", &mut io::stdout());

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::cli::args::ModelsArgs;
+use crate::cli::convert::to_toml;
 use crate::cli::output;
-use crate::dialect::Model;
+use crate::dialect::{ConversationTemplate, Model};
 use crate::error::Result;
 
 /// A model in the list.
@@ -18,17 +19,36 @@ struct Entry<'a> {
     model: &'a Model,
 }
 
+/// A conversation template in the list.
+#[derive(Serialize)]
+struct ConversationEntry<'a> {
+    name: &'a str,
+    conversation_template: &'a ConversationTemplate,
+}
+
 pub(crate) fn run(args: &ModelsArgs) -> Result<ExitCode> {
     let mut out = Vec::new();
     match &args.name {
         None if args.json => {
             let models: Vec<Model> = Model::builtin().collect();
-            let entries: Vec<_> = models.iter().map(|model| Entry { name: &model.name, model }).collect();
-            output::push_json(&entries, &mut out);
+            let models = models.iter().map(|model| serde_json::to_value(Entry { name: &model.name, model }));
+            let templates = ConversationTemplate::builtin().map(|(name, conversation_template)| {
+                serde_json::to_value(ConversationEntry { name, conversation_template })
+            });
+            let entries = models.chain(templates).collect::<std::result::Result<Vec<_>, _>>();
+            output::push_json(&entries.expect("what is built in is JSON"), &mut out);
         }
         None => list(&mut out)?,
         Some(name) => {
-            let model = Model::find_builtin(name)?;
+            let model = match (Model::find_builtin(name), ConversationTemplate::load(name)) {
+                (Ok(model), _) => model,
+                (Err(_), Ok(template)) if args.json => {
+                    output::push_json(&template, &mut out);
+                    return output::to_stdout(out);
+                }
+                (Err(_), Ok(template)) => return output::to_stdout(to_toml(&template)?),
+                (Err(error), Err(_)) => return Err(error),
+            };
             match Model::builtin_file(&model.name) {
                 Some(file) if !args.json => out.extend_from_slice(file.as_bytes()),
                 _ => output::push_json(&model, &mut out),
@@ -44,6 +64,10 @@ fn list(out: &mut Vec<u8>) -> Result<()> {
             let tokenizer = model.tokenizer.unwrap_or_else(|| "any".to_owned());
             [model.name, tokenizer, model.about.unwrap_or_default()]
         })
+        .chain(ConversationTemplate::builtin().map(|(name, template)| {
+            let about = template.about.as_deref().unwrap_or("A conversation template");
+            [name.to_owned(), "any".to_owned(), about.to_owned()]
+        }))
         .collect();
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
     let (names, tokenizers) = (width(0), width(1));

@@ -12,7 +12,7 @@ use crate::builder::BuilderOptions;
 use crate::cli::args::{ContentArg, ModeArg, ModelArgs, SpecialTokensArg};
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{Lines, Record, rows_of};
-use crate::dialect::{Model, demo_conversations};
+use crate::dialect::{ConversationTemplate, Model, demo_conversations};
 use crate::error::{At, Result};
 use crate::tokenizer::{SpecialTokens, Tokenizer, dataset_file};
 
@@ -55,7 +55,14 @@ pub(crate) fn load(args: &ModelArgs) -> Result<(Model, Arc<Tokenizer>)> {
         }
         Some(name) => Tokenizer::load(name)?,
     };
-    Ok((model, Arc::new(tokenizer)))
+    Ok((with_conversation(args, model)?, Arc::new(tokenizer)))
+}
+
+/// The model, or the conversation template in its place.
+fn with_conversation(args: &ModelArgs, model: Model) -> Result<Model> {
+    let Some(name) = &args.conversation else { return Ok(model) };
+    let template = ConversationTemplate::load(name)?;
+    Ok(Model { name: name.clone(), conversation_template: Some(template), ..Model::default() })
 }
 
 /// The threads that build.

@@ -1,6 +1,7 @@
 //! FastChat's and UltraFeedback's conversation templates: a dialect of its own.
 
 mod builtin;
+mod convert;
 mod filter;
 mod render;
 mod style;

@@ -1,12 +1,15 @@
 //! Separator styles: how FastChat and UltraFeedback lay out a conversation, as data.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::{self, Deserializer, IntoDeserializer as _};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::dialect::fastchat::template::{ConversationTemplate, System};
 
 /// A separator style, by its name: the numbers differ between the two systems, which share the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE", remote = "Self")]
 #[allow(missing_docs, reason = "the names are the reference's; the table in `Layout::new` says what each does")]
 pub enum SeparatorStyle {
     AddColonSingle,
@@ -32,6 +35,40 @@ pub enum SeparatorStyle {
     Gemma,
     Cllm,
     Default,
+}
+
+impl Serialize for SeparatorStyle {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for SeparatorStyle {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = SeparatorStyle;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a style, such as \"ADD_COLON_TWO\"")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<SeparatorStyle, E> {
+                SeparatorStyle::deserialize(name.into_deserializer())
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<SeparatorStyle, E> {
+                Err(E::custom(format_args!(
+                    "a style has a name: {number} means one in FastChat and another in UltraFeedback; write it, such as \"ADD_COLON_TWO\""
+                )))
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<SeparatorStyle, E> {
+                self.visit_i64(i64::try_from(number).unwrap_or(i64::MAX))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
 }
 
 /// A text of the template, or the separator that the template would need for it and does not have.

@@ -1,0 +1,133 @@
+//! Conversation templates as meta templates, where these can say the same.
+
+use crate::dialect::fastchat::render::serde_name;
+use crate::dialect::fastchat::style::{Layout, Piece, SeparatorStyle, When};
+use crate::dialect::fastchat::template::{ConversationTemplate, System, SystemPiece, pieces};
+use crate::dialect::{Model, StopConfig};
+use crate::error::{At, Error, ErrorKind, Result};
+use crate::template::{Affix, MetaTemplate, RoleTemplate, RoundItem};
+
+impl ConversationTemplate {
+    /// The template as a model file with a meta template that writes the same for every dialogue in which
+    /// user and model alternate and say something, with a system message of its own or without one.
+    ///
+    /// ```
+    /// use metatok::ConversationTemplate;
+    ///
+    /// let model = ConversationTemplate::load("vicuna_v1.1")?.to_meta_template()?;
+    /// let template = model.meta_template.expect("it has one");
+    /// assert_eq!(template.round[1].role().unwrap().generation_prompt, Some("ASSISTANT:".into()));
+    /// assert!(ConversationTemplate::load("llama-2")?.to_meta_template().is_err());
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] says what a meta template cannot express, or that a separator is missing.
+    pub fn to_meta_template(&self) -> Result<Model> {
+        self.check_expressible().at(&self.name)?;
+        self.converted().at(&self.name)
+    }
+
+    fn check_expressible(&self) -> Result<()> {
+        let what = match self.sep_style {
+            SeparatorStyle::Llama2 => "the first message stands without its label",
+            SeparatorStyle::Chatglm => "rounds are numbered",
+            SeparatorStyle::Rwkv => "line ends in contents are halved",
+            SeparatorStyle::Llama3 => "white space around contents is left out",
+            SeparatorStyle::Cllm => "only the last two messages are written",
+            SeparatorStyle::Yuan2 => "characters are trimmed from the end of the whole",
+            _ if !self.messages.is_empty() => return Err(inexpressible("it begins with messages of its own")),
+            _ => return Ok(()),
+        };
+        Err(inexpressible(&format!("in the style {}, {what}", serde_name(self.sep_style))))
+    }
+
+    fn converted(&self) -> Result<Model> {
+        let layout = Layout::new(self);
+        let (system, message) = match &self.system {
+            System::Whole { system } => (vec![SystemPiece::Message], system),
+            System::Template { system_template, system_message } => (pieces(system_template)?, system_message),
+        };
+        let text = |pieces: &[SystemPiece<String>]| -> Result<String> {
+            let text = |piece: &SystemPiece<String>| match piece {
+                SystemPiece::Text(text) => Ok(text.clone()),
+                SystemPiece::Message => Err(inexpressible("the system message stands in it twice")),
+            };
+            pieces.iter().map(text).collect()
+        };
+        let mut begin = layout.opening.clone();
+        let mut reserved_roles = Vec::new();
+        match system.iter().position(|piece| *piece == SystemPiece::Message) {
+            _ if layout.system == When::Never => {}
+            // A text that never changes.
+            None => {
+                let text = text(&system)?;
+                let is_written = match layout.system {
+                    When::IfText => !text.is_empty(),
+                    When::IfMessage => !message.is_empty(),
+                    When::Always | When::Never => true,
+                };
+                if is_written {
+                    begin += &text;
+                    begin += &of(&layout.after_system)?;
+                }
+            }
+            Some(at) => {
+                let (before, after) = (text(&system[..at])?, text(&system[at + 1..])?);
+                let always = match layout.system {
+                    When::IfText => !(before.is_empty() && after.is_empty() && message.is_empty()),
+                    When::IfMessage => !message.is_empty(),
+                    When::Always | When::Never => true,
+                };
+                reserved_roles.push(RoleTemplate {
+                    role: "SYSTEM".into(),
+                    api_role: Some("SYSTEM".into()),
+                    begin: affix(before),
+                    prompt: message.clone(),
+                    end: affix(after + &of(&layout.after_system)?),
+                    always,
+                    ..RoleTemplate::default()
+                });
+            }
+        }
+        let role = |role: &str, place: usize| -> Result<RoleTemplate> {
+            let before = of(&layout.before[place])? + &self.roles[place];
+            let begin = before.clone() + &of(&layout.colon[place])?;
+            let open = before + &of(&layout.open[place])?;
+            let generate = place == 1;
+            Ok(RoleTemplate {
+                role: role.into(),
+                api_role: Some(role.into()),
+                generation_prompt: (generate && open != begin).then(|| affix(open)),
+                begin: affix(begin),
+                end: affix(of(&layout.end[place])?),
+                generate,
+                ..RoleTemplate::default()
+            })
+        };
+        let round = [role("HUMAN", 0)?, role("BOT", 1)?].map(Box::new).map(RoundItem::Role).to_vec();
+        let template = MetaTemplate { begin: affix(begin), round, reserved_roles, ..MetaTemplate::default() };
+        Ok(Model {
+            name: self.name.clone(),
+            about: Some(format!("The conversation template {}", self.name)),
+            meta_template: Some(template),
+            stop: StopConfig {
+                token_ids: self.stop_token_ids.clone().unwrap_or_default(),
+                strings: self.stop_str.iter().map(str::to_owned).collect(),
+            },
+            ..Model::default()
+        })
+    }
+}
+
+fn affix(text: String) -> Affix {
+    if text.is_empty() { Affix::default() } else { text.as_str().into() }
+}
+
+fn of(piece: &Piece<String>) -> Result<String> {
+    piece.clone().map_err(|missing| ErrorKind::Template(format!("the template has no {missing}")).into())
+}
+
+fn inexpressible(what: &str) -> Error {
+    ErrorKind::Template(format!("a meta template cannot say it: {what}; use it as a conversation template")).into()
+}
