@@ -36,7 +36,7 @@ pub use render::{
     ApiPrompt, ApiRoles, ApiTemplate, EachMessage, Element, MetaRenderer, Opening, Part, Plain, Renderer, Segment, Turn,
 };
 pub use sink::{Built, Jsonl, Key, MessagesJsonl, Sink};
-pub use stop::{StopCriteria, StopId, StopSource};
+pub use stop::{FinishReason, StopCriteria, StopId, StopMatcher, StopSource, StopStream};
 pub use template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem, TokenIds};
 pub use tokenizer::{AddedToken, SpecialTokenIds, SpecialTokens, TokenId, Tokenizer, TokenizerFiles};
 pub use view::{Named, TerminalOptions, View, ViewRow, ViewStop, ViewToken};

@@ -135,9 +135,10 @@ fn ids_are_those_of_the_joined_string() {
             for mode in [Mode::Generate, Mode::Score] {
                 let builder = builder(&model, &subject.fast, mode).unwrap_or_else(|error| panic!("{name}: {error}"));
                 for system in [None, Some("Be brief.")] {
-                    let prompt = builder
-                        .build(&Conversation::Messages(dialogue(2, system)))
-                        .unwrap_or_else(|error| panic!("{name}: {error}"));
+                    let prompt = match builder.build(&Conversation::Messages(dialogue(2, system))) {
+                        Err(error) if error.to_string().contains("no place for a system message") => continue,
+                        prompt => prompt.unwrap_or_else(|error| panic!("{name}: {error}")),
+                    };
                     let text = prompt.text.as_deref().expect("it was asked for");
                     assert_eq!(prompt.input_ids, subject.reference(text), "{name} with {}: {text:?}", subject.name);
                 }

@@ -99,6 +99,35 @@ impl Conversation {
         }
     }
 
+    /// Adds a message to messages. What says nothing yet becomes messages.
+    ///
+    /// ```
+    /// use metatok::Conversation;
+    ///
+    /// let mut conversation = Conversation::Messages(Vec::new());
+    /// conversation.append_message("user", "1+1=?")?;
+    /// conversation.append_message("assistant", "2")?;
+    /// assert_eq!(serde_json::to_string(&conversation)?, r#"[{"role":"user","content":"1+1=?"},{"role":"assistant","content":"2"}]"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where there is a string or a prompt list already.
+    pub fn append_message(&mut self, role: impl Into<CompactString>, content: impl Into<String>) -> Result<()> {
+        if !matches!(self, Self::Messages(_)) && self.is_empty() {
+            *self = Self::Messages(Vec::new());
+        }
+        match self {
+            Self::Messages(messages) => {
+                messages.push(ChatMessage::new(role, content));
+                Ok(())
+            }
+            Self::Text(_) | Self::List(_) => {
+                Err(ErrorKind::Template("messages do not mix with strings and prompt lists".into()).into())
+            }
+        }
+    }
+
     fn is_empty(&self) -> bool {
         match self {
             Self::Text(text) => text.is_empty(),

@@ -58,11 +58,27 @@ fn written(replayer: &Replayer, template: &ConversationTemplate, messages: &[Cha
     let builder = PromptBuilder::with_renderer(Box::new(renderer), &Model::default(), replayer.demo.clone(), &options)?;
     let prompt = builder.build(&Conversation::Messages(messages.to_vec()))?;
     let text = prompt.text.expect("the text was asked for");
-    let has_literal = messages.iter().any(|message| !["user", "assistant"].contains(&message.role.as_str()));
-    if !has_literal {
+    if messages.iter().all(|message| ["user", "assistant"].contains(&message.role.as_str())) {
         assert_eq!(template.get_prompt(messages)?, text, "as text alone");
+        match template.get_prompt(&with_system(&template, messages)) {
+            Ok(with_message) => assert_eq!(with_message, text, "with the system in a message"),
+            // The reference loses it.
+            Err(error) => assert!(error.to_string().contains("no place for a system message"), "{error}"),
+        }
+        if let [before @ .., last] = messages
+            && *last == ChatMessage::new("assistant", "")
+            && before.last().is_none_or(|message| message.role != "assistant")
+        {
+            assert_eq!(open_turn(replayer, &template, before)?, text, "as a prompt to continue");
+        }
     }
     Ok(text)
+}
+
+/// The system text as a message of the conversation's.
+fn with_system(template: &ConversationTemplate, messages: &[ChatMessage]) -> Vec<ChatMessage> {
+    let (System::Whole { system } | System::Template { system_message: system, .. }) = &template.system;
+    [&[ChatMessage::new("system", system.as_str())], messages].concat()
 }
 
 fn prompt(replayer: &Replayer, case: &Value) -> Outcome {

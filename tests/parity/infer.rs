@@ -210,6 +210,6 @@ impl Replayed<'_> {
 }
 
 /// What Python's `split` takes for white space: four controls more than Rust.
-fn is_python_space(c: char) -> bool {
+pub(crate) fn is_python_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }

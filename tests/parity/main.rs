@@ -18,6 +18,7 @@ mod conversations;
 mod dataset;
 mod infer;
 mod rules;
+mod stops;
 mod wrapper;
 
 use flate2::read::MultiGzDecoder;
@@ -147,7 +148,7 @@ impl Replayer {
         {
             return self.tokens(case);
         }
-        if let Some(outcome) = conversations::replay(self, case) {
+        if let Some(outcome) = conversations::replay(self, case).or_else(|| stops::replay(self, case)) {
             return outcome;
         }
         if let Some(outcome) = aisbench::replay(self, case, line) {

@@ -25,6 +25,8 @@ pub(crate) struct Rule {
     images_in: Option<Vec<String>>,
     /// UltraFeedback's script is this one, and the model's name has this in it.
     script: Option<(String, String)>,
+    /// This is so in a case about where output ends.
+    stop: Option<String>,
     /// One of these wrappers cuts the middle out of a text.
     cuts_text_by: Option<Vec<String>>,
 }
@@ -204,7 +206,12 @@ impl Rule {
                     && job["model_type"].as_str().is_some_and(|name| name.contains(model.as_str()))
             }
         };
-        images_fit
+        let stop_fits = match &self.stop {
+            None => true,
+            Some(fact) => job["stop"].as_array().into_iter().flatten().any(|known| known == fact.as_str()),
+        };
+        stop_fits
+            && images_fit
             && script_fits
             && wrapper_fits
             && error_fits

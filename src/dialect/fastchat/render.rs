@@ -141,6 +141,12 @@ impl ConversationRenderer {
         })
     }
 
+    /// Whether a system message comes into any prompt.
+    fn writes_system(&self) -> bool {
+        let is_written = self.layout.system != When::Never || self.layout.first == First::AfterSystem;
+        is_written && self.system.contains(&SystemPiece::Message)
+    }
+
     /// The turn of a message.
     fn turn<'a>(&self, message: &'a ChatMessage, index: usize) -> Result<Turn<'a>> {
         let label = match message.role.as_str() {
@@ -210,6 +216,10 @@ impl Renderer for ConversationRenderer {
             }
             all => (None, all),
         };
+        if system.is_some_and(|system| !system.is_empty()) && !self.writes_system() {
+            let what = "the template has no place for a system message; say it in the first message of the user";
+            return Err(Error::from(ErrorKind::Template(what.into()))).at("message 0");
+        }
         let turns = self.turns(messages, usize::from(system.is_some()), mode)?;
         let mut writer = Writer { renderer: self, segments, system };
         writer.opening()?;

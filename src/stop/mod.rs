@@ -1,10 +1,13 @@
 //! Where a model's output ends: stop ids and stop strings, each with the sources that ask for it.
 
+mod matcher;
+
 use std::fmt;
 
 use serde::Serialize;
 
 use crate::tokenizer::TokenId;
+pub use matcher::{FinishReason, StopMatcher, StopStream};
 
 /// Where generation stops: the union of what the template, the tokenizer's files and the user say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
