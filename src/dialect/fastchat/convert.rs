@@ -1,8 +1,8 @@
 //! Conversation templates as meta templates, where these can say the same.
 
-use crate::dialect::fastchat::render::serde_name;
 use crate::dialect::fastchat::style::{Layout, Piece, SeparatorStyle, When};
 use crate::dialect::fastchat::template::{ConversationTemplate, System, SystemPiece, pieces};
+use crate::dialect::fastchat::write::serde_name;
 use crate::dialect::{Model, StopConfig};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::template::{Affix, MetaTemplate, RoleTemplate, RoundItem};

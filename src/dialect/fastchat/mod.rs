@@ -6,6 +6,7 @@ mod filter;
 mod render;
 mod style;
 mod template;
+mod write;
 
 use crate::compile::Atom;
 use crate::conversation::{ChatMessage, Conversation, Mode};
