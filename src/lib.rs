@@ -26,7 +26,7 @@ pub use conversation::{ChatMessage, Conversation, Item, Marker, Message, Mode, P
 pub use dataset::{
     AnyTemplate, Asked, Dataset, Examples, FindExamples, InferMode, Inference, Inferencer, InferencerKind,
     MessageTemplate, PromptTemplate, Record, Retriever, RetrieverConfig, RetrieverKind, Row, RowPrompt, Scored, Shots,
-    SplitRange, Substitution, Task, TemplateField, TurnPlan, Value, arrow_rows,
+    SplitRange, Substitution, Task, TemplateField, TurnPlan, TurnTemplate, Value, arrow_rows,
 };
 pub use dialect::{
     ConversationRenderer, ConversationTemplate, Example, Model, SeparatorStyle, StopConfig, StopStrings, System,

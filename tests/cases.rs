@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use metatok::{
     BuilderOptions, ContentTrust, Conversation, Dataset, Inference, Mode, Model, PromptBuilder, Row, SpecialTokens,
-    Tokenizer,
+    Tokenizer, TurnPlan,
 };
 use serde::Deserialize;
 
@@ -103,6 +103,8 @@ struct RowCase {
     rows: String,
     #[serde(default)]
     train: String,
+    /// What the model says in one turn after the other.
+    answers: Option<Vec<String>>,
     /// Before any meta template.
     prompts: Option<Vec<Conversation>>,
     /// With the template of `model`.
@@ -144,8 +146,19 @@ fn conversations(case: &RowCase) -> metatok::Result<(Mode, Vec<Conversation>)> {
     let mut inference = Inference::new(&dataset, &train)?;
     let mut all = Vec::new();
     for (i, row) in rows(&case.rows)?.iter().enumerate() {
-        let prompts = inference.prompts(row, retriever.retrieve(i)?.of(row), |_| Ok(true))?;
-        all.extend(prompts.into_iter().map(|prompt| prompt.conversation));
+        let examples = retriever.retrieve(i)?.of(row);
+        let Some(answers) = &case.answers else {
+            let prompts = inference.prompts(row, examples, |_| Ok(true))?;
+            all.extend(prompts.into_iter().map(|prompt| prompt.conversation));
+            continue;
+        };
+        let prompt = dataset.task.prompt(row, &dataset.task.examples(&examples, &train)?)?;
+        let mut plan = TurnPlan::new(prompt, dataset.inferencer.infer_mode)?;
+        let mut answers = answers.iter();
+        while let (Some(prompt), Some(answer)) = (plan.prompt(), answers.next()) {
+            all.push(prompt);
+            plan.answer(answer);
+        }
     }
     Ok((dataset.inferencer.kind.mode(), all))
 }

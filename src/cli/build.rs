@@ -28,8 +28,8 @@ struct Built {
     prompts: u64,
     tokens: u64,
     omitted: Vec<TokenId>,
-    /// The first row that lacks a column, and what to say of it.
-    missing: Option<String>,
+    /// What is to be said of the first row that is not as it should be.
+    warning: Option<String>,
     rejected: Vec<Rejected>,
     error: Option<Error>,
 }
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         })
     });
 
-    let (mut prompts, mut tokens, mut said_omitted, mut said_missing) = (0, 0, false, false);
+    let (mut prompts, mut tokens, mut said_omitted, mut has_warned) = (0, 0, false, false);
     for built in results {
         progress.inc(built.bytes);
         if let Err(error) = output.write(&built.out) {
@@ -84,11 +84,9 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
             said_omitted = true;
             progress.suspend(|| eprintln!("metatok: note: {}", omitted(&form, &built.omitted)));
         }
-        if let Some(missing) = built.missing.filter(|_| !said_missing && !args.quiet) {
-            said_missing = true;
-            progress.suspend(|| {
-                eprintln!("metatok: warning: {missing}; such fields stay as they are (--strict refuses the row)")
-            });
+        if let Some(warning) = built.warning.filter(|_| !has_warned && !args.quiet) {
+            has_warned = true;
+            progress.suspend(|| eprintln!("metatok: warning: {warning}"));
         }
         for rejected in built.rejected {
             match &mut rejects {
@@ -238,8 +236,8 @@ impl Work<'_> {
     fn row(&mut self, text: &str, number: u64, examples: Examples, place: impl Fn() -> String) -> Result<()> {
         let row = Row::from_json(text)?;
         let Some((rows, inference)) = &mut self.rows else { return Ok(()) };
-        if self.built.missing.is_none() {
-            self.built.missing = rows.missing(&row).map(|missing| format!("{}: {missing}", place()));
+        if self.built.warning.is_none() {
+            self.built.warning = rows.warning(&row).map(|warning| format!("{}: {warning}", place()));
         }
         let writer = &mut self.writer;
         for prompt in rows.prompts(&row, examples.of(&row), inference, |prompt| writer.tokens(prompt))? {

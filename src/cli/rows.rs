@@ -97,7 +97,7 @@ impl Rows {
         mut tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<Vec<RowPrompt>> {
         if self.strict
-            && let Some(message) = self.missing_column(row)
+            && let Some(message) = self.missing_column(row).or_else(|| self.uneven_turns(row))
         {
             return Err(ErrorKind::Template(message).into());
         }
@@ -107,9 +107,18 @@ impl Rows {
         })
     }
 
-    /// What to warn of if a row lacks a column; nothing if that is an error anyway.
-    pub(crate) fn missing(&self, row: &Row) -> Option<String> {
-        if self.strict { None } else { self.missing_column(row) }
+    /// What to warn of, if a row lacks a column or loses turns; nothing if that is an error anyway.
+    pub(crate) fn warning(&self, row: &Row) -> Option<String> {
+        if self.strict {
+            return None;
+        }
+        let missing = self.missing_column(row).map(|missing| format!("{missing}; such fields stay as they are"));
+        Some(missing.or_else(|| self.uneven_turns(row))? + " (--strict refuses the row)")
+    }
+
+    fn uneven_turns(&self, row: &Row) -> Option<String> {
+        let has_turns = matches!(self.dataset.inferencer.kind, InferencerKind::Chat | InferencerKind::Turns);
+        if has_turns { self.dataset.task.uneven_turns(row) } else { None }
     }
 
     fn missing_column(&self, row: &Row) -> Option<String> {

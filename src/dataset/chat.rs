@@ -59,6 +59,27 @@ impl Task {
         list.iter().enumerate().map(|(i, value)| message(value).at(format_args!("column {column:?}[{i}]"))).collect()
     }
 
+    /// What to say of a row whose turns stand in lists of different lengths, for the longer ones lose some.
+    pub fn uneven_turns(&self, row: &Row) -> Option<String> {
+        let columns: Vec<&str> = match &self.prompt_template {
+            Some(AnyTemplate::Turns(template)) => vec![&template.question, &template.answer],
+            _ => self.input_columns.iter().chain(&self.output_column).map(String::as_str).collect(),
+        };
+        let length = |column: &str| match row.get(column) {
+            Some(Value::List(list)) => Some((column.to_owned(), list.len())),
+            _ => None,
+        };
+        let lengths: Vec<(String, usize)> = columns.into_iter().filter_map(length).collect();
+        if lengths.iter().all(|(_, length)| *length == lengths[0].1) {
+            return None;
+        }
+        let listed: Vec<String> = lengths.iter().map(|(column, length)| format!("{column} {length}")).collect();
+        Some(format!(
+            "the lists of the turns differ in length ({}); what the longer have more is left out",
+            listed.join(", ")
+        ))
+    }
+
     /// A question and its answer.
     fn exchange(&self, row: &Row) -> Result<Vec<ChatMessage>> {
         let answer = || {
@@ -80,6 +101,7 @@ impl Task {
         let prompt = match template {
             AnyTemplate::Prompt(template) => template.prompt(row, None, &none)?,
             AnyTemplate::Messages(template) => template.prompt(row, &none)?,
+            AnyTemplate::Turns(template) => template.prompt(row)?,
         };
         let mut chat = prompt.to_chat();
         if chat.last().is_none_or(|message| message.role != "assistant") {

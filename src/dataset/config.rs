@@ -12,6 +12,7 @@ use crate::dataset::prompt_template::PromptTemplate;
 use crate::dataset::retriever::{RetrieverConfig, RetrieverKind};
 use crate::dataset::split::SplitRange;
 use crate::dataset::task::{AnyTemplate, Task};
+use crate::dataset::turn_template::TurnTemplate;
 use crate::dataset::value::Value;
 use crate::dialect::parse_file;
 use crate::error::{At, ErrorKind, Result};
@@ -128,12 +129,31 @@ struct Config {
     #[serde(default)]
     substitution: Substitution,
     #[serde(default, rename = "type")]
-    _type: IgnoredAny,
+    kind: TemplateKind,
+    /// Of a template of several turns: the columns of its questions and answers.
+    question_column: Option<String>,
+    answer_column: Option<String>,
+}
+
+/// Which of the references' templates it is, where its keys do not tell.
+#[derive(Default, PartialEq, Deserialize)]
+enum TemplateKind {
+    MultiTurnPromptTemplate,
+    #[default]
+    #[serde(other)]
+    Other,
 }
 
 impl Config {
     fn read(self) -> Result<AnyTemplate> {
         match (self.template, self.messages) {
+            (Some(template), None) if self.kind == TemplateKind::MultiTurnPromptTemplate => {
+                let mut read = TurnTemplate::new(&template)?;
+                read.substitution = self.substitution;
+                read.question = self.question_column.unwrap_or(read.question);
+                read.answer = self.answer_column.unwrap_or(read.answer);
+                Ok(AnyTemplate::Turns(read))
+            }
             (Some(template), None) => {
                 let mut read = PromptTemplate::new(&template, self.ice_token.as_deref(), self.sep_token.as_deref())?;
                 read.substitution = self.substitution;
@@ -196,6 +216,7 @@ impl Dataset {
             match template {
                 AnyTemplate::Prompt(template) => template.substitution = Substitution::SinglePass,
                 AnyTemplate::Messages(template) => template.substitution = Substitution::SinglePass,
+                AnyTemplate::Turns(template) => template.substitution = Substitution::SinglePass,
             }
         }
         dataset

@@ -100,13 +100,16 @@ pub enum InferencerKind {
     /// The model's turns of a chat, see [`TurnPlan`].
     #[serde(rename = "ChatInferencer", alias = "chat")]
     Chat,
+    /// The model's turns of a dialogue, see [`TurnPlan`]. AISBench's.
+    #[serde(rename = "MultiTurnGenInferencer", alias = "turns")]
+    Turns,
 }
 
 impl InferencerKind {
     /// How its prompts are rendered.
     pub fn mode(self) -> Mode {
         match self {
-            Self::Generate | Self::Choose | Self::Chat => Mode::Generate,
+            Self::Generate | Self::Choose | Self::Chat | Self::Turns => Mode::Generate,
             Self::Score | Self::Continuation | Self::ScoreOnly => Mode::Score,
         }
     }
@@ -216,7 +219,14 @@ impl<'d> Inference<'d> {
     ) -> Result<Vec<RowPrompt>> {
         let Inferencer { kind, normalizing_str, infer_mode, .. } = &self.dataset.inferencer;
         match kind {
-            InferencerKind::Chat => turns(TurnPlan::new(self.dataset.task.chat(row)?, *infer_mode)?),
+            InferencerKind::Chat => {
+                let chat = Conversation::Messages(self.dataset.task.chat(row)?);
+                turns(TurnPlan::new(chat, *infer_mode)?)
+            }
+            InferencerKind::Turns => {
+                let dialogue = self.shots.prompt(row, &mut ids, Asked::Answer, fits)?;
+                turns(TurnPlan::new(dialogue, *infer_mode)?)
+            }
             InferencerKind::Generate | InferencerKind::ScoreOnly => {
                 Ok(vec![self.shots.prompt(row, &mut ids, Asked::Answer, fits)?.into()])
             }
@@ -283,8 +293,8 @@ fn turns(mut plan: TurnPlan) -> Result<Vec<RowPrompt>> {
         ));
     }
     let mut prompts = Vec::new();
-    while let (Some(messages), turn) = (plan.prompt(), plan.turn()) {
-        prompts.push(RowPrompt { turn, ..Conversation::Messages(messages.to_vec()).into() });
+    while let (Some(prompt), turn) = (plan.prompt(), plan.turn()) {
+        prompts.push(RowPrompt { turn, ..prompt.into() });
         plan.answer("");
     }
     Ok(prompts)

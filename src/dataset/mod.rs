@@ -3,6 +3,7 @@
 mod arrow;
 mod chat;
 mod config;
+mod dialogue;
 mod fields;
 mod fill;
 mod inferencer;
@@ -18,6 +19,7 @@ mod source;
 mod split;
 mod task;
 mod turn_plan;
+mod turn_template;
 mod value;
 
 pub use arrow::arrow_rows;
@@ -36,4 +38,5 @@ pub(crate) use source::{json_lines, rows_of};
 pub use split::SplitRange;
 pub use task::{AnyTemplate, Asked, Shots, Task};
 pub use turn_plan::{InferMode, TurnPlan};
+pub use turn_template::TurnTemplate;
 pub use value::Value;

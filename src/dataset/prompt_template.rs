@@ -1,6 +1,7 @@
 //! Dataset templates: how a row becomes a prompt. The format is OpenCompass's `PromptTemplate`.
 
-use crate::conversation::{Conversation, Item, Marker, Section};
+use crate::conversation::Conversation;
+use crate::dataset::dialogue::Dialogue;
 use crate::dataset::fields::{self, TemplateField};
 use crate::dataset::fill::{Substitution, fill};
 use crate::dataset::prompt_list::{fill_items, insert, insert_text, replace};
@@ -39,21 +40,11 @@ enum LabelTemplate {
     List,
 }
 
-/// A dialogue, part by part. OpenCompass calls it "meta".
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Dialogue {
-    begin: Option<Vec<Item>>,
-    round: Option<Vec<Item>>,
-    end: Option<Vec<Item>>,
-}
-
 /// A template that was chosen for a row.
 enum Chosen<'t> {
     Text(&'t str),
     Dialogue(&'t Dialogue),
 }
-
-const SECTIONS: [&str; 3] = ["begin", "round", "end"];
 
 impl PromptTemplate {
     /// A template: a string, a dialogue (a dict with no keys but begin, round and end), or a dict from
@@ -291,7 +282,7 @@ impl Template {
         match template {
             Value::Text(text) => Ok(Self::Text(text.clone())),
             Value::Dict(entries) => {
-                if is_dialogue(entries) {
+                if Dialogue::is_one(entries) {
                     return Ok(Self::Dialogue(Dialogue::new(template)?));
                 }
                 let label = |(label, template): &(Value, Value)| {
@@ -334,11 +325,6 @@ impl Template {
     }
 }
 
-/// A dict with no other keys; an empty one too.
-fn is_dialogue(entries: &[(Value, Value)]) -> bool {
-    entries.iter().all(|(key, _)| key.as_text().is_some_and(|key| SECTIONS.contains(&key)))
-}
-
 impl LabelTemplate {
     fn choose(&self) -> Result<Chosen<'_>> {
         match self {
@@ -349,70 +335,13 @@ impl LabelTemplate {
     }
 }
 
-impl Dialogue {
-    fn fields(&self, place: &str, found: &mut Vec<TemplateField>) {
-        for (name, items) in SECTIONS.into_iter().zip([&self.begin, &self.round, &self.end]) {
-            if let Some(items) = items {
-                fields::of_items(items, &format!("{place}.{name}"), found);
-            }
-        }
-    }
-
-    fn new(template: &Value) -> Result<Self> {
-        let part = |name: &str| template.get(name).map(|value| items(value).at(name)).transpose();
-        Ok(Self { begin: part("begin")?, round: part("round")?, end: part("end")? })
-    }
-}
-
-/// A list of items, or one.
-fn items(value: &Value) -> Result<Vec<Item>> {
-    match value {
-        Value::List(list) => list.iter().enumerate().map(|(i, value)| item(value).at(format_args!("[{i}]"))).collect(),
-        one => Ok(vec![item(one)?]),
-    }
-}
-
-fn item(value: &Value) -> Result<Item> {
-    match value {
-        Value::Text(text) => Ok(Item::Text(text.clone())),
-        Value::Dict(_) => {
-            let list = serde_json::Value::Array(vec![value.to_json()]);
-            let items: Conversation =
-                serde_json::from_value(list).map_err(|error| ErrorKind::Parse(error.to_string()))?;
-            match items {
-                Conversation::List(items) => {
-                    items.into_iter().next().ok_or_else(|| template_error("an item is a string or {role, prompt}"))
-                }
-                _ => Err(template_error("an item of a dialogue has \"prompt\", not \"content\"")),
-            }
-        }
-        other => Err(template_error(&format!("an item is a string or {{role, prompt}}, not {}", other.repr()))),
-    }
-}
-
-/// Puts a dialogue's parts one behind the other, with their markers; of an example only the round.
+/// The prompt before anything is filled in; of an example only the round.
 fn encode(chosen: Chosen<'_>, is_example: bool) -> Result<Conversation> {
-    let dialogue = match chosen {
-        Chosen::Text(text) => return Ok(Conversation::Text(text.to_owned())),
-        Chosen::Dialogue(dialogue) => dialogue,
-    };
-    let round = dialogue.round.as_ref().ok_or_else(|| template_error("the dialogue has no round"))?;
-    let mut list = Vec::new();
-    let mut part = |section, items: &[Item]| {
-        let marker = |opens| Item::Marker(Marker { section, opens, has_extra_keys: false });
-        list.push(marker(true));
-        list.extend_from_slice(items);
-        list.push(marker(false));
-    };
-    match (&dialogue.begin, &dialogue.end) {
-        _ if is_example => part(Section::Ice, round),
-        (begin, end) => {
-            begin.iter().for_each(|begin| part(Section::Begin, begin));
-            part(Section::Round, round);
-            end.iter().for_each(|end| part(Section::End, end));
-        }
-    }
-    Ok(Conversation::List(list))
+    Ok(match chosen {
+        Chosen::Text(text) => Conversation::Text(text.to_owned()),
+        Chosen::Dialogue(dialogue) if is_example => Conversation::List(dialogue.example()?),
+        Chosen::Dialogue(dialogue) => Conversation::List(dialogue.items()?),
+    })
 }
 
 fn not_alike() -> Error {

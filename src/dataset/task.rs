@@ -8,6 +8,7 @@ use crate::dataset::message_template::MessageTemplate;
 use crate::dataset::prompt_template::PromptTemplate;
 use crate::dataset::retriever::{RetrieverConfig, no_such_example};
 use crate::dataset::row::Row;
+use crate::dataset::turn_template::TurnTemplate;
 use crate::dataset::value::Value;
 use crate::error::{At, Error, ErrorKind, Result};
 
@@ -35,6 +36,8 @@ pub enum AnyTemplate {
     Prompt(PromptTemplate),
     /// OpenAI-style messages.
     Messages(MessageTemplate),
+    /// Dialogues of several turns.
+    Turns(TurnTemplate),
 }
 
 impl AnyTemplate {
@@ -42,13 +45,15 @@ impl AnyTemplate {
         match self {
             Self::Prompt(template) => template.ice_token.as_deref(),
             Self::Messages(template) => Some(&template.ice_token),
+            // Examples have no place in it, and are left out.
+            Self::Turns(_) => Some(""),
         }
     }
 
     fn labels(&self) -> Option<Vec<Value>> {
         match self {
             Self::Prompt(template) => template.labels().map(|labels| labels.cloned().collect()),
-            Self::Messages(_) => None,
+            Self::Messages(_) | Self::Turns(_) => None,
         }
     }
 
@@ -57,6 +62,8 @@ impl AnyTemplate {
         match self {
             Self::Prompt(template) => template.fields(),
             Self::Messages(template) => template.fields(),
+            // Its two are its own.
+            Self::Turns(_) => Vec::new(),
         }
     }
 
@@ -75,6 +82,11 @@ impl Task {
         let template = match &self.ice_template {
             Some(AnyTemplate::Messages(template)) => return self.example_messages(template, ids, train),
             Some(AnyTemplate::Prompt(template)) => template,
+            Some(AnyTemplate::Turns(_)) => {
+                return Err(error(
+                    "a template of several turns cannot be an ice_template; write the examples as a dialogue",
+                ));
+            }
             None if ids.is_empty() => return Ok(Conversation::Text(self.retriever.separators().1.to_owned())),
             None => return Err(error("there are examples to show and no ice_template that says how")),
         };
@@ -126,6 +138,7 @@ impl Task {
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
         match self.template()? {
             AnyTemplate::Messages(template) => template.prompt(row, examples),
+            AnyTemplate::Turns(template) => template.prompt(row),
             AnyTemplate::Prompt(template) => {
                 let masked =
                     self.output_column.as_deref().map(|column| (column, self.gen_field_replace_token.as_str()));
@@ -148,6 +161,7 @@ impl Task {
         match self.template()? {
             // The reference ignores examples and label here.
             AnyTemplate::Messages(template) => template.prompt(row, &Conversation::Text(String::new())),
+            AnyTemplate::Turns(template) => template.prompt(row),
             AnyTemplate::Prompt(template) => template.label_prompt(row, examples, label, keep_sep_token),
         }
     }
@@ -205,7 +219,7 @@ impl Task {
     pub(crate) fn sep_token(&self) -> Option<&str> {
         self.prompt_template.iter().chain(&self.ice_template).find_map(|template| match template {
             AnyTemplate::Prompt(template) => template.sep_token.as_deref(),
-            AnyTemplate::Messages(_) => None,
+            AnyTemplate::Messages(_) | AnyTemplate::Turns(_) => None,
         })
     }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use crate::conversation::ChatMessage;
+use crate::conversation::{ChatMessage, Conversation, Item, Prompt, Section};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Which of the model's turns are asked for, and what stands in those before. OpenCompass and AISBench:
@@ -45,17 +45,17 @@ impl fmt::Display for InferMode {
     }
 }
 
-/// Asks for the turns of the model in a chat.
+/// Asks for the turns of the model in a dialogue.
 ///
 /// ```
-/// use metatok::{ChatMessage, InferMode, TurnPlan};
+/// use metatok::{ChatMessage, Conversation, InferMode, TurnPlan};
 ///
 /// let chat = [("user", "1+1=?"), ("assistant", "2"), ("user", "and 1 more?"), ("assistant", "3")];
 /// let chat = chat.map(|(role, content)| ChatMessage::new(role, content)).to_vec();
-/// let mut plan = TurnPlan::new(chat, InferMode::Every)?;
-/// assert_eq!(plan.prompt().map(<[_]>::len), Some(1));
+/// let mut plan = TurnPlan::new(Conversation::Messages(chat), InferMode::Every)?;
+/// assert_eq!(plan.prompt(), Some(Conversation::Messages(vec![ChatMessage::new("user", "1+1=?")])));
 /// plan.answer("two");
-/// let prompt = plan.prompt().expect("there is a second turn");
+/// let Some(Conversation::Messages(prompt)) = plan.prompt() else { panic!("there is a second turn") };
 /// assert_eq!(prompt[1], ChatMessage::new("assistant", "two"));
 /// plan.answer("three");
 /// assert_eq!(plan.prompt(), None);
@@ -63,46 +63,64 @@ impl fmt::Display for InferMode {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnPlan {
-    messages: Vec<ChatMessage>,
+    dialogue: Dialogue,
     mode: InferMode,
     /// The message that the model is to give next.
     next: Option<usize>,
 }
 
+#[derive(Debug, Clone, PartialEq)]
+enum Dialogue {
+    Messages(Vec<ChatMessage>),
+    /// What every prompt has before the round and behind it, with the markers, and the round.
+    List {
+        before: Vec<Item>,
+        round: Vec<Item>,
+        after: Vec<Item>,
+    },
+}
+
 impl TurnPlan {
-    /// For a chat in which the model's turns stand as `assistant`, with the dataset's answers.
+    /// For a dialogue in which the model's turns stand with the dataset's answers: messages of `assistant`,
+    /// or messages of BOT in the round of a prompt list.
     ///
     /// # Errors
     /// [`ErrorKind::Template`] if the model has no turn in it.
-    pub fn new(messages: Vec<ChatMessage>, mode: InferMode) -> Result<Self> {
-        let mut plan = Self { messages, mode, next: None };
+    pub fn new(conversation: Conversation, mode: InferMode) -> Result<Self> {
+        let mut plan = Self { dialogue: Dialogue::new(conversation)?, mode, next: None };
         plan.next = match mode {
-            InferMode::Last => plan.messages.iter().rposition(is_models),
+            InferMode::Last => (0..plan.dialogue.len()).rev().find(|&i| plan.dialogue.is_models(i)),
             InferMode::Every | InferMode::EveryWithGt => plan.turn_from(0),
         };
         if plan.next.is_none() {
-            let what = "the model has no turn in this chat: there is no message of role \"assistant\"";
-            return Err(ErrorKind::Template(what.into()).into());
+            let what = match plan.dialogue {
+                Dialogue::Messages(_) => "there is no message of role \"assistant\"",
+                Dialogue::List { .. } => "there is no message of role \"BOT\" in the round",
+            };
+            return Err(ErrorKind::Template(format!("the model has no turn in this dialogue: {what}")).into());
         }
         Ok(plan)
     }
 
-    /// The messages before the turn that is asked for next; nothing when all were answered.
-    pub fn prompt(&self) -> Option<&[ChatMessage]> {
-        self.next.map(|next| &self.messages[..next])
+    /// What stands before the turn that is asked for next; nothing when all were answered.
+    pub fn prompt(&self) -> Option<Conversation> {
+        self.next.map(|next| match &self.dialogue {
+            Dialogue::Messages(messages) => Conversation::Messages(messages[..next].to_vec()),
+            Dialogue::List { before, round, after } => Conversation::List([before, &round[..next], after].concat()),
+        })
     }
 
     /// Which of the model's turns is asked for next, from 0.
     pub fn turn(&self) -> Option<usize> {
-        self.prompt().map(|before| before.iter().filter(|message| is_models(message)).count())
+        self.next.map(|next| (0..next).filter(|&i| self.dialogue.is_models(i)).count())
     }
 
     /// Takes the model's answer and goes on to the next turn. In [`InferMode::Every`] it replaces the
-    /// dataset's own.
+    /// dataset's own, whatever the template put around that.
     pub fn answer(&mut self, text: impl Into<String>) {
         let Some(turn) = self.next else { return };
         if self.mode == InferMode::Every {
-            self.messages[turn].content = text.into();
+            self.dialogue.set(turn, text.into());
         }
         self.next = match self.mode {
             InferMode::Last => None,
@@ -116,10 +134,50 @@ impl TurnPlan {
     }
 
     fn turn_from(&self, from: usize) -> Option<usize> {
-        (from..self.messages.len()).find(|&i| is_models(&self.messages[i]))
+        (from..self.dialogue.len()).find(|&i| self.dialogue.is_models(i))
     }
 }
 
-fn is_models(message: &ChatMessage) -> bool {
-    message.role == "assistant"
+impl Dialogue {
+    fn new(conversation: Conversation) -> Result<Self> {
+        let mut items = match conversation {
+            Conversation::Messages(messages) => return Ok(Self::Messages(messages)),
+            Conversation::List(items) => items,
+            Conversation::Text(_) => {
+                let what = "a string has no turns; write the template as a dialogue {round = [ … ]}";
+                return Err(ErrorKind::Template(what.into()).into());
+            }
+        };
+        let is_marker = |item: &Item, opens: bool| matches!(item, Item::Marker(marker) if marker.section == Section::Round && marker.opens == opens);
+        let start = items.iter().position(|item| is_marker(item, true)).map_or(0, |at| at + 1);
+        let end = items.iter().rposition(|item| is_marker(item, false)).unwrap_or(items.len()).max(start);
+        let after = items.split_off(end);
+        let round = items.split_off(start);
+        Ok(Self::List { before: items, round, after })
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Messages(messages) => messages.len(),
+            Self::List { round, .. } => round.len(),
+        }
+    }
+
+    fn is_models(&self, index: usize) -> bool {
+        match self {
+            Self::Messages(messages) => messages[index].role == "assistant",
+            Self::List { round, .. } => matches!(&round[index], Item::Message(message) if message.role == "BOT"),
+        }
+    }
+
+    fn set(&mut self, index: usize, text: String) {
+        match self {
+            Self::Messages(messages) => messages[index].content = text,
+            Self::List { round, .. } => {
+                if let Item::Message(message) = &mut round[index] {
+                    message.prompt = Prompt::Text(text);
+                }
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ use metatok::{ApiTemplate, Conversation, Row, Task, Value as Py, arrow_rows};
 use serde_json::{Value, json};
 
 use crate::dataset::{any_template, called, inserted, matches, none, plain, row, rows, task};
-use crate::{Outcome, Replayer, api, conversation, show};
+use crate::{Outcome, Replayer, api, conversation, show, turns};
 
 /// Replays a case, or gives nothing if it is none of AISBench's that concern prompts.
 pub(crate) fn replay(replayer: &Replayer, case: &Value, line: &str) -> Option<Outcome> {
@@ -12,6 +12,7 @@ pub(crate) fn replay(replayer: &Replayer, case: &Value, line: &str) -> Option<Ou
     let group = case["group"].as_str()?;
     match (case["op"].as_str()?, group) {
         ("pipeline", "string" | "dialogue" | "fewshot" | "ppl") => Some(pipeline(replayer, case, &py())),
+        ("pipeline", "multiturn") => Some(turns::replay(replayer, case, &py())),
         ("template", _) => Some(template(replayer, case, &py())),
         ("safe_format", _) => Some(format(replayer, case, &py())),
         ("parse", _) if case["prompt"].to_string().contains("\"prompt_mm\"") => {
@@ -24,20 +25,20 @@ pub(crate) fn replay(replayer: &Replayer, case: &Value, line: &str) -> Option<Ou
 
 /// The parser that a class of models has.
 #[derive(Clone, Copy, PartialEq)]
-enum Parser {
+pub(crate) enum Parser {
     Text,
     Turns,
 }
 
 impl Parser {
-    fn of(class: &str) -> Self {
+    pub(crate) fn of(class: &str) -> Self {
         let is_chat =
             class.contains("Chat") || class.contains("VITA") || class.contains("QwenVL") || class.contains("Offline");
         if is_chat { Self::Turns } else { Self::Text }
     }
 
     /// The meta template, or what classes for chats have without one.
-    fn meta(meta: &Value) -> Value {
+    pub(crate) fn meta(meta: &Value) -> Value {
         if !api::is_none(meta) {
             return meta.clone();
         }
@@ -46,7 +47,7 @@ impl Parser {
     }
 
     /// What it makes of a prompt; classes for chats have a template of their own.
-    fn parse(
+    pub(crate) fn parse(
         self,
         replayer: &Replayer,
         meta: &Value,
@@ -69,7 +70,7 @@ impl Parser {
     }
 }
 
-fn pipeline(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
+pub(crate) fn pipeline(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
     let expected = case.get("expect_fixed").unwrap_or(&case["expect"]);
     let infer = py.get("infer_cfg").expect("it has one");
     let task = match task(py, infer).and_then(|task| task.template().map(drop).map(|()| task)) {
@@ -118,7 +119,7 @@ fn same_error(replayer: &Replayer, case: &Value, expected: &Value, error: &metat
 }
 
 /// A case in the shape that the rules know.
-fn job(case: &Value) -> Value {
+pub(crate) fn job(case: &Value) -> Value {
     let infer = &case["infer_cfg"];
     json!({"prompt_template": infer["prompt_template"], "ice_template": infer["ice_template"],
         "retriever": infer["retriever"], "meta": case["model"]["meta_template"], "prompt": case["prompt"]})

@@ -2,7 +2,7 @@
 
 use metatok::{
     AnyTemplate, Conversation, ErrorKind, Item, Message, MessageTemplate, Prompt, PromptTemplate, RetrieverConfig,
-    RetrieverKind, Row, SplitRange, Task, Value as Py,
+    RetrieverKind, Row, SplitRange, Task, TurnTemplate, Value as Py,
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -174,6 +174,9 @@ pub(crate) fn any_template(config: Option<&Py>) -> metatok::Result<Option<AnyTem
         return Ok(Some(AnyTemplate::Messages(template)));
     }
     let template = config.get("template").map_or(Py::Null, plain);
+    if config.get("type").and_then(Py::as_text) == Some("MultiTurnPromptTemplate") {
+        return Ok(Some(AnyTemplate::Turns(TurnTemplate::new(&template)?)));
+    }
     let mut template = PromptTemplate::new(&template, token("ice_token"), token("sep_token"))?;
     if let Some(Py::Dict(map)) = config.get("column_token_map") {
         let pairs = map.iter().map(|(column, token)| (column.text().into(), token.text().into()));
@@ -490,6 +493,7 @@ fn template(replayer: &Replayer, case: &Value, job: &Py, key: &str) -> Outcome {
                 return Ok(recorded(&template.prompt(&entry, &none())?));
             }
             (Some(AnyTemplate::Messages(template)), _) => return Ok(recorded(&template.prompt(&entry, &ice)?)),
+            (Some(AnyTemplate::Turns(template)), _) => return Ok(recorded(&template.prompt(&entry)?)),
             (None, _) => return Ok(Value::Null),
         };
         let Some(prompt) = called(&template, text(job, "method"), &args, &ice)? else { return Ok(Value::Null) };

@@ -133,9 +133,8 @@ impl Replayed<'_> {
         let mode = self.case["job"]["inferencer"]["infer_mode"].as_str().unwrap_or("every").parse()?;
         let mut inputs: Vec<Input> = Vec::new();
         for row in test {
-            let mut plan = TurnPlan::new(task.chat(row)?, mode)?;
-            while let Some(messages) = plan.prompt() {
-                let messages = messages.to_vec();
+            let mut plan = TurnPlan::new(Conversation::Messages(task.chat(row)?), mode)?;
+            while let Some(Conversation::Messages(messages)) = plan.prompt() {
                 let meta = &self.case["job"]["meta"];
                 let input = match self.is_api() {
                     true => chat::api(meta, &messages)?,

@@ -19,6 +19,7 @@ mod dataset;
 mod infer;
 mod rules;
 mod stops;
+mod turns;
 mod wrapper;
 
 use flate2::read::MultiGzDecoder;

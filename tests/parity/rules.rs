@@ -57,6 +57,12 @@ enum TemplateCondition {
     HasColumnTokenMap,
     /// A row has a column of a name that Python's functions use.
     HasPythonName,
+    /// It asks for no turn of the model.
+    SendsNothing,
+    /// A part of the dialogue has a string of its own.
+    HasText,
+    /// A row lacks the answers, or has one string for a list.
+    TurnsAreNoLists,
 }
 
 #[derive(Deserialize)]
@@ -179,6 +185,19 @@ impl Rule {
             Some(TemplateCondition::HasColumnTokenMap) => {
                 templates.iter().any(|config| config.get("column_token_map").is_some())
             }
+            Some(TemplateCondition::SendsNothing) => job["sends_nothing"] == true,
+            Some(TemplateCondition::HasText) => {
+                let template = &job["prompt_template"]["template"];
+                ["begin", "round", "end"].iter().any(|part| {
+                    let part = &template[part];
+                    part.is_string() || part.as_array().is_some_and(|items| items.iter().any(Value::is_string))
+                })
+            }
+            Some(TemplateCondition::TurnsAreNoLists) => job["rows"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .any(|row| row.get("answer").is_none() || row["question"].is_string() || row["answer"].is_string()),
             Some(TemplateCondition::HasPythonName) => {
                 let rows = [&job["args"]["entry"], &job["kwargs"]];
                 rows.iter().any(|row| row.get("input_str").is_some() || row.get("self").is_some())

@@ -1,0 +1,76 @@
+//! Templates of several turns, whose questions and answers are lists: AISBench's `MultiTurnPromptTemplate`.
+
+use crate::conversation::Conversation;
+use crate::dataset::dialogue::Dialogue;
+use crate::dataset::fill::Substitution;
+use crate::dataset::prompt_list::fill_items;
+use crate::dataset::row::{Fields, Row};
+use crate::dataset::value::Value;
+use crate::error::{At, Error, ErrorKind, Result};
+
+/// A dialogue of which the round is written once for each question. Only `{question}` and `{answer}` are
+/// fields, and only in the round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnTemplate {
+    dialogue: Dialogue,
+    /// The column of the questions.
+    pub question: String,
+    /// The column of the answers. A row that lacks it has none.
+    pub answer: String,
+    /// How fields are filled: an answer's field in a question is filled too, one after the other.
+    pub substitution: Substitution,
+}
+
+impl TurnTemplate {
+    /// A dialogue: begin, round, end.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] for anything else, and without a round.
+    pub fn new(template: &Value) -> Result<Self> {
+        if !matches!(template, Value::Dict(entries) if Dialogue::is_one(entries)) {
+            return Err(error("a template of several turns is a dialogue: write {round = [ … ]}"));
+        }
+        let dialogue = Dialogue::new(template)?;
+        dialogue.required_round()?;
+        Ok(Self {
+            dialogue,
+            question: "question".into(),
+            answer: "answer".into(),
+            substitution: Substitution::default(),
+        })
+    }
+
+    /// The dialogue of a row, answers and all; as many turns as the shorter list has.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] without questions.
+    pub fn prompt(&self, row: &Row) -> Result<Conversation> {
+        let questions = turns(row.get(&self.question).ok_or_else(|| row.no_column(&self.question))?);
+        let questions = questions.at(format_args!("column {:?}", self.question))?;
+        let answers = match row.get(&self.answer) {
+            Some(answers) => turns(answers).at(format_args!("column {:?}", self.answer))?,
+            None => vec![Value::from(""); questions.len()],
+        };
+        let pattern = self.dialogue.required_round()?;
+        let mut round = Vec::with_capacity(pattern.len() * questions.len().min(answers.len()));
+        for (question, answer) in questions.into_iter().zip(answers) {
+            let row = Row::new(vec![("question".to_owned(), question), ("answer".to_owned(), answer)]);
+            let fields = Fields::new(&row);
+            round.extend(fill_items(pattern.to_vec(), fields, self.substitution));
+        }
+        Ok(Conversation::List(self.dialogue.with_round(&round)))
+    }
+}
+
+/// The items of a list; a string is one of them.
+fn turns(value: &Value) -> Result<Vec<Value>> {
+    match value {
+        Value::List(items) => Ok(items.clone()),
+        Value::Text(_) => Ok(vec![value.clone()]),
+        other => Err(error(&format!("a list of strings is expected, one for each turn, not {}", other.repr()))),
+    }
+}
+
+fn error(what: &str) -> Error {
+    ErrorKind::Template(what.to_owned()).into()
+}

@@ -1,0 +1,168 @@
+//! AISBench's pipelines of several turns: what is sent for each, the scripted answers put back.
+
+use metatok::{Conversation, InferMode, Row, Task, TurnPlan, Value as Py, arrow_rows};
+use serde_json::{Value, json};
+
+use crate::aisbench::{self, Parser, job};
+use crate::dataset::{rows, task};
+use crate::{Outcome, Replayer};
+
+pub(crate) fn replay(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
+    let expected = case.get("expect_fixed").unwrap_or(&case["expect"]);
+    let infer = py.get("infer_cfg").expect("it has one");
+    let (mut train, mut test) = (rows(py.get("train")), rows(py.get("test")));
+    if case["rows"] == "arrow" {
+        let name = case["source"].as_str().and_then(|source| source.split('#').nth(1)).unwrap_or_default();
+        train = arrow_rows(train, &format!("{name}_train"));
+        test = arrow_rows(test, &format!("{name}_test"));
+    }
+    let inferencer = infer.get("inferencer").and_then(|inferencer| inferencer.get("type")).and_then(Py::as_text);
+    if inferencer != Some("MultiTurnGenInferencer") {
+        return aisbench::pipeline(replayer, case, py);
+    }
+    if case["model"]["type"].as_str().is_some_and(|class| class.starts_with("HuggingFace")) {
+        return Outcome::Skipped("local models, which send nothing".into());
+    }
+    let mut excepted = None;
+    for (i, row) in test.iter().enumerate() {
+        let Some(expected) = expected["rows"].get(i) else { continue };
+        let sent = Sent { replayer, case, answers: &case["answers"][i], expected };
+        let found = task(py, infer).and_then(|task| sent.row(&task, &train, row, i));
+        let failed = match &found {
+            Ok(()) => continue,
+            Err(_) if expected.get("error").or(expected.get("request_error")).is_some() => continue,
+            Err(error) => error.to_string(),
+        };
+        let mut job = job(case);
+        job["rows"] = json!([case["test"][i]]);
+        job["meta"] = Parser::meta(&case["model"]["meta_template"]);
+        job["prompt"] = json!({ "$pl": expected["prompt"] });
+        job["sends_nothing"] = json!(expected["requests"].as_array().is_some_and(Vec::is_empty));
+        let error = expected.get("error").or(expected.get("request_error"));
+        let recorded = json!({ "$error": error.map(|error| &error["type"]) });
+        match replayer.excepted(&job, &recorded) {
+            Some(rule) => excepted = Some(rule),
+            None => return Outcome::Failed(format!("{failed}; recorded {expected}")),
+        }
+    }
+    excepted.map_or(Outcome::Passed, Outcome::Excepted)
+}
+
+/// The requests of a row.
+struct Sent<'a> {
+    replayer: &'a Replayer,
+    case: &'a Value,
+    answers: &'a Value,
+    expected: &'a Value,
+}
+
+impl Sent<'_> {
+    fn row(&self, task: &Task, train: &[Row], row: &Row, index: usize) -> metatok::Result<()> {
+        let mut retriever = task.retriever.open(train, &task.input_columns)?;
+        let ids = (0..=index).map(|i| retriever.retrieve(i)).next_back().expect("there is one")?.of(row);
+        task.template()?;
+        let prompt = task.prompt(row, &task.examples(&ids, train)?)?;
+        if let Some(recorded) = self.expected.get("prompt") {
+            differ(&json!(prompt), recorded)?;
+        }
+        let mode = self.case["infer_cfg"]["inferencer"].get("infer_mode");
+        let mode: InferMode = match mode {
+            None => InferMode::default(),
+            Some(mode) => mode.as_str().unwrap_or("null").parse()?,
+        };
+        let mut plan = TurnPlan::new(prompt, mode)?;
+        // Where none are recorded, only the prompt is.
+        let Some(requests) = self.expected["requests"].as_array() else { return Ok(()) };
+        let mut requests = requests.iter().enumerate();
+        'turns: while let Some(prompt) = plan.prompt() {
+            let found = self.parsed(&prompt)?;
+            // A request that fails on its way is sent once more.
+            for _ in 0..self.case["model"]["retry"].as_u64().unwrap_or(2) {
+                let Some((i, request)) = requests.next() else {
+                    return Err(error(&format!("a request more: {found}")));
+                };
+                differ(&found, &sent(&request["body"]))?;
+                match self.answer(i) {
+                    Answer::Text(text) => {
+                        plan.answer(text);
+                        continue 'turns;
+                    }
+                    Answer::Failed => break 'turns,
+                    Answer::Broken => {}
+                }
+            }
+            break;
+        }
+        match requests.next() {
+            Some((_, request)) => Err(error(&format!("no request, recorded {}", request["body"]))),
+            None if self.expected.get("request_error").is_some() => Err(error("no error")),
+            None => Ok(()),
+        }
+    }
+
+    fn is_stream(&self) -> bool {
+        self.class().contains("Stream")
+    }
+
+    fn class(&self) -> &str {
+        self.case["model"]["type"].as_str().unwrap_or_default()
+    }
+
+    fn answer(&self, request: usize) -> Answer {
+        match self.answers.get(request) {
+            None => Answer::Text(format!("ans{}", request + 1)),
+            Some(Value::String(text)) => Answer::Text(text.clone()),
+            Some(scripted) if scripted.get("status").is_some_and(|status| *status != 200) => Answer::Failed,
+            Some(scripted) if scripted.get("raise").is_some() => Answer::Broken,
+            // A stream reads nothing from what is no event, and others nothing from a list without choices.
+            Some(scripted) if scripted.get("text").is_some() && !self.is_stream() => Answer::Broken,
+            Some(scripted) if scripted.get("json").is_some() && self.class() == "VLLMCustomAPI" => Answer::Broken,
+            Some(scripted) => Answer::Text(scripted["content"].as_str().unwrap_or_default().into()),
+        }
+    }
+
+    /// The prompt as the class of models gets it: turns, or text.
+    fn parsed(&self, prompt: &Conversation) -> metatok::Result<Value> {
+        let class = self.class();
+        Parser::of(class).parse(self.replayer, &self.case["model"]["meta_template"], class, prompt, "gen")
+    }
+}
+
+enum Answer {
+    Text(String),
+    /// The turn is lost, and those behind it.
+    Failed,
+    Broken,
+}
+
+/// A request's prompt: turns as the parser names them, or text.
+fn sent(body: &Value) -> Value {
+    if let Some(messages) = body["messages"].as_array() {
+        let turn = |message: &Value| {
+            let role = match message["role"].as_str() {
+                Some("user") => "HUMAN",
+                Some("assistant") => "BOT",
+                _ => "SYSTEM",
+            };
+            json!({ "role": role, "prompt": message["content"] })
+        };
+        return messages.iter().map(turn).collect();
+    }
+    match (&body["prompt"], &body["inputs"], &body["text_input"]) {
+        (Value::Array(parts), ..) => {
+            parts.iter().map(|part| part["text"].as_str().unwrap_or_default()).collect::<String>().into()
+        }
+        (Value::Null, Value::Null, text) | (Value::Null, text, _) | (text, ..) => text.clone(),
+    }
+}
+
+fn differ(found: &Value, recorded: &Value) -> metatok::Result<()> {
+    if found == recorded {
+        return Ok(());
+    }
+    Err(error(&format!("found {found}, recorded {recorded}")))
+}
+
+fn error(what: &str) -> metatok::Error {
+    metatok::ErrorKind::Usage(what.to_owned()).into()
+}
