@@ -70,6 +70,9 @@ pub enum ErrorKind {
     /// An input without a single conversation.
     #[error("no conversation in it; a line is {{\"messages\": [{{\"role\": \"user\", \"content\": \"…\"}}]}}")]
     EmptyInput,
+    /// An input without a single row.
+    #[error("no row in it; a line is {{\"question\": \"…\"}}, or a record below the names of a CSV file")]
+    NoRows,
 
     /// A token id that the tokenizer does not have.
     #[error("token id {id} is outside the vocabulary ({size} tokens)")]

@@ -25,7 +25,7 @@ struct Case {
     file: Option<String>,
     /// What UltraFeedback's callers add to the system.
     principle: Option<String>,
-    messages: Vec<ChatMessage>,
+    messages: Conversation,
     r#gen: Option<String>,
     ppl: Option<String>,
     stop: Option<Vec<String>>,
@@ -68,10 +68,9 @@ fn prompts(case: &Case) -> metatok::Result<[(PromptBuilder, TokenizedPrompt); 2]
         model.conversation_template = model.conversation_template.map(|template| template.with_principle(principle));
     }
     let tokenizer = Arc::new(Tokenizer::demo()?);
-    let conversation = Conversation::Messages(case.messages.clone());
     let build = |mode| -> metatok::Result<_> {
         let builder = builder(&model, &tokenizer, mode)?;
-        let prompt = builder.build(&conversation)?;
+        let prompt = builder.build(&case.messages)?;
         Ok((builder, prompt))
     };
     Ok([build(Mode::Generate)?, build(Mode::Score)?])

@@ -108,7 +108,8 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     progress.finish_and_clear();
     let rejected = rejects.as_ref().map_or(0, |rejects| rejects.count);
     if prompts + rejected == 0 {
-        return Err(Error::from(ErrorKind::EmptyInput).at(names.join(", ")));
+        let kind = if args.input.dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
+        return Err(Error::from(kind).at(names.join(", ")));
     }
     output.finish()?;
     if !args.quiet {

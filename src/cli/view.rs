@@ -69,6 +69,7 @@ fn nth(args: &ViewArgs) -> Result<(String, String)> {
     found.ok_or_else(|| {
         let names = names.join(", ");
         match count {
+            0 if args.input.dataset.is_some() => Error::from(ErrorKind::NoRows).at(names),
             0 => Error::from(ErrorKind::EmptyInput).at(names),
             _ => {
                 let last = count - 1;

@@ -254,11 +254,16 @@ impl ChatMessage {
 
     /// Refuses images, for templates that have no place for them.
     pub(crate) fn without_images(&self) -> Result<()> {
-        match self.images {
-            0 => Ok(()),
-            1 => Err(ErrorKind::Template("the template has no place for its image".into()).into()),
-            more => Err(ErrorKind::Template(format!("the template has no place for its {more} images")).into()),
-        }
+        no_images(self.images)
+    }
+}
+
+/// Refuses so many images, for templates that have no place for any.
+pub(crate) fn no_images(count: usize) -> Result<()> {
+    match count {
+        0 => Ok(()),
+        1 => Err(ErrorKind::Template("the template has no place for its image".into()).into()),
+        more => Err(ErrorKind::Template(format!("the template has no place for its {more} images")).into()),
     }
 }
 

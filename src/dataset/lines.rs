@@ -69,7 +69,7 @@ impl<R: BufRead> Lines<R> {
         loop {
             bytes.truncate(start);
             if self.number == 0 {
-                self.skip_byte_order_mark()?;
+                self.skip_byte_order_mark().at(format_args!("{} 1", self.unit))?;
             }
             self.number += 1;
             let offset = self.offset;

@@ -4,6 +4,7 @@ mod builtin;
 mod convert;
 mod filter;
 mod render;
+mod said;
 mod style;
 mod template;
 mod write;

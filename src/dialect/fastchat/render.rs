@@ -1,8 +1,9 @@
 //! Writing conversations by a conversation template: FastChat's `get_prompt`, as segments.
 
 use crate::compile::{Atom, Compiler};
-use crate::conversation::{ChatMessage, Conversation, Mode};
+use crate::conversation::{Conversation, Mode, no_images};
 use crate::dialect::fastchat::filter;
+use crate::dialect::fastchat::said::{self, Said};
 use crate::dialect::fastchat::style::{First, Layout, SeparatorStyle, When};
 use crate::dialect::fastchat::template::{ConversationTemplate, System, SystemPiece, pieces};
 use crate::dialect::fastchat::write::{Content, Label, Turn, Writer};
@@ -125,8 +126,8 @@ impl ConversationRenderer {
     }
 
     /// The turn of a message.
-    fn turn<'a>(&self, message: &'a ChatMessage, index: usize) -> Result<Turn<'a>> {
-        let label = match message.role.as_str() {
+    fn turn<'a>(&self, said: Said<'a>) -> Result<Turn<'a>> {
+        let label = match said.role {
             "user" => Label::Role(0),
             "assistant" => Label::Role(1),
             other => match self.labels.iter().position(|label| label == other) {
@@ -141,16 +142,16 @@ impl ConversationRenderer {
                 }
             },
         };
-        if message.images > 0 && self.layout.image.is_none() {
-            message.without_images()?;
+        if self.layout.image.is_none() {
+            no_images(said.images)?;
         }
-        let is_open = message.content.is_empty() && message.images == 0 && self.empty_is_open;
-        let content = if is_open { Content::Open } else { Content::Text(&message.content) };
-        Ok(Turn { label, content, images: message.images, message: Some(index) })
+        let is_open = said.content.is_empty() && said.images == 0 && self.empty_is_open;
+        let content = if is_open { Content::Open } else { Content::Text(said.content) };
+        Ok(Turn { label, content, images: said.images, message: Some(said.index) })
     }
 
     /// All that is to be written, the template's own messages first.
-    fn turns<'a>(&'a self, messages: &'a [ChatMessage], first: usize, mode: Mode) -> Result<Vec<Turn<'a>>> {
+    fn turns<'a>(&'a self, said: &[Said<'a>], mode: Mode) -> Result<Vec<Turn<'a>>> {
         let preset = self.preset.iter().map(|Preset { label, content }| Turn {
             label: Label::Preset(label),
             content: content.as_deref().map_or(Content::Open, Content::Preset),
@@ -158,9 +159,9 @@ impl ConversationRenderer {
             message: None,
         });
         let mut turns: Vec<Turn<'a>> = preset.collect();
-        turns.reserve(messages.len() + 1);
-        for (i, message) in messages.iter().enumerate() {
-            turns.push(self.turn(message, first + i).at(format_args!("message {}", first + i))?);
+        turns.reserve(said.len() + 1);
+        for &said in said {
+            turns.push(self.turn(said).at(format_args!("message {}", said.index))?);
         }
         if mode == Mode::Generate {
             let is_models = |turn: &Turn<'_>| turn.message.is_some() && matches!(turn.label, Label::Role(1));
@@ -174,22 +175,18 @@ impl ConversationRenderer {
 
 impl Renderer for ConversationRenderer {
     fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Vec<Segment<'a>>) -> Result<()> {
-        let messages = match conversation {
+        let said = match conversation {
             Conversation::Text(text) => {
                 segments.push(Segment { atom: Atom::Text(text), part: Part { message: Some(0), ..Part::default() } });
                 return Ok(());
             }
-            Conversation::Messages(messages) => messages.as_slice(),
-            Conversation::List(items) if items.is_empty() => &[],
-            Conversation::List(_) => {
-                let what = "a conversation template takes {role, content} messages, and this is a prompt list";
-                return Err(ErrorKind::Template(what.into()).into());
-            }
+            Conversation::Messages(messages) => said::messages(messages),
+            Conversation::List(items) => said::items(items)?,
         };
-        let (system, messages) = match messages {
+        let (system, said) = match &said[..] {
             [first, rest @ ..] if first.role == "system" && !self.literal_labels => {
-                first.without_images().at("message 0")?;
-                (Some(first.content.as_str()), rest)
+                no_images(first.images).at(format_args!("message {}", first.index))?;
+                (Some(first.content), rest)
             }
             all => (None, all),
         };
@@ -197,7 +194,7 @@ impl Renderer for ConversationRenderer {
             let what = "the template has no place for a system message; say it in the first message of the user";
             return Err(Error::from(ErrorKind::Template(what.into()))).at("message 0");
         }
-        let turns = self.turns(messages, usize::from(system.is_some()), mode)?;
+        let turns = self.turns(said, mode)?;
         let mut writer = Writer { renderer: self, segments, system };
         writer.opening()?;
         let last = turns.len().saturating_sub(1);
