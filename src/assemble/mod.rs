@@ -3,6 +3,7 @@
 //! Adjacent text, whoever wrote it, is encoded as one run; runs are cut only at tokens. So the ids
 //! equal those of the whole prompt as one string, and yet no content can write a reserved token.
 
+mod prompt;
 mod reserved;
 mod seams;
 
@@ -13,6 +14,7 @@ use crate::error::{ErrorKind, Result};
 use crate::render::{Element, Part, Segment};
 use crate::run_cache::RunCache;
 use crate::tokenizer::{Finder, Neighbour, Run, Scratch, SpecialTokens, TokenId, Tokenizer, strip};
+pub use prompt::{IGNORED, Span, TokenizedPrompt};
 pub(crate) use reserved::Reserved;
 
 /// Whether content is data, or may write control tokens like the template.
@@ -35,89 +37,6 @@ impl std::str::FromStr for ContentTrust {
             "trusted" => Ok(Self::Trusted),
             _ => Err(ErrorKind::Usage(format!("{name:?} is neither \"data\" nor \"trusted\"")).into()),
         }
-    }
-}
-
-/// A prompt as an engine takes it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TokenizedPrompt {
-    /// The token ids.
-    pub input_ids: Vec<TokenId>,
-    /// Where each token comes from, if asked for: adjacent, in order, covering all of `input_ids`.
-    pub spans: Option<Vec<Span>>,
-    /// The bytes of the prompt's text that each token stands for, if asked for; none for what the
-    /// tokenizer adds by itself.
-    pub offsets: Option<Vec<Range<usize>>>,
-    /// The prompt as one string, without what the tokenizer adds by itself, if asked for.
-    pub text: Option<String>,
-    /// The special tokens that the tokenizer would have added but the prompt already has.
-    pub omitted: Vec<TokenId>,
-}
-
-/// What stands in labels for a token that is not scored: the index that loss functions leave out.
-pub const IGNORED: i64 = -100;
-
-/// Tokens in a row that have one origin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    /// The first token.
-    pub start: usize,
-    /// One past the last token.
-    pub end: usize,
-    /// Where they come from. A token made of several pieces belongs to that of its last byte.
-    pub part: Part,
-}
-
-impl TokenizedPrompt {
-    /// The attention mask of a single prompt: one for every token.
-    pub fn attention_mask(&self) -> Vec<u8> {
-        vec![1; self.input_ids.len()]
-    }
-
-    /// The ids of the tokens that are scored, and [`IGNORED`] in the place of all others: the labels of a
-    /// causal model, which shifts them itself. `scored` are bytes of the text, a token belongs to its last
-    /// byte, and what the tokenizer adds is context; with none, everything is scored. None if bytes are
-    /// given and offsets were not asked for.
-    ///
-    /// ```
-    /// use metatok::{BuilderOptions, Conversation, Model, PromptBuilder, Scored, Tokenizer};
-    ///
-    /// let options = BuilderOptions { offsets: true, ..BuilderOptions::default() };
-    /// let builder = PromptBuilder::new(&Model::default(), Tokenizer::demo()?.into(), &options)?;
-    /// let text = "Which planet is red? Mars";
-    /// let prompt = builder.build(&Conversation::Text(text.into()))?;
-    /// let labels = prompt.labels(Scored::Last(" Mars".into()).bytes(text)?).expect("offsets were asked for");
-    /// let scored: Vec<u32> = labels.iter().filter_map(|&label| label.try_into().ok()).collect();
-    /// assert_eq!(builder.tokenizer().decode(&scored, false)?, " Mars");
-    /// assert_eq!(labels.len(), prompt.input_ids.len());
-    /// # Ok::<(), metatok::Error>(())
-    /// ```
-    pub fn labels(&self, scored: Option<Range<usize>>) -> Option<Vec<i64>> {
-        let Some(scored) = scored else { return Some(self.input_ids.iter().map(|&id| id.into()).collect()) };
-        let label = |(&id, token): (&TokenId, &Range<usize>)| {
-            let is_scored = token.start < token.end && scored.contains(&(token.end - 1));
-            if is_scored { id.into() } else { IGNORED }
-        };
-        Some(self.input_ids.iter().zip(self.offsets.as_ref()?).map(label).collect())
-    }
-
-    /// A mask with one for every token whose origin `is` so; none if spans were not asked for.
-    ///
-    /// ```
-    /// # let builder = metatok::PromptBuilder::demo()?.spans(true);
-    /// let prompt = builder.build(&metatok::Conversation::Messages(vec![metatok::ChatMessage::new("user", "Hi!")]))?;
-    /// let content = prompt.mask(|part| part.is_content()).expect("spans were asked for");
-    /// assert_eq!(content.len(), prompt.input_ids.len());
-    /// # Ok::<(), metatok::Error>(())
-    /// ```
-    pub fn mask(&self, is: impl Fn(&Part) -> bool) -> Option<Vec<u8>> {
-        let spans = self.spans.as_deref()?;
-        Some(
-            spans
-                .iter()
-                .flat_map(|span| std::iter::repeat_n(u8::from(is(&span.part)), span.end - span.start))
-                .collect(),
-        )
     }
 }
 

@@ -16,11 +16,11 @@ pub(super) const LINT: Lint = Lint {
 fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
     let seen = &subject.seen.filled_twice;
     let help = "write substitution = \"single-pass\" into the template, unless prompts must equal the references'";
-    for place in &seen.places {
+    for (place, ()) in &seen.named {
         findings.add(place, "text that a column brings in is filled in again", help);
     }
-    if seen.in_all > seen.places.len() {
-        findings.add("rows", format!("{} more rows are filled in twice", seen.in_all - seen.places.len()), help);
+    if seen.rest() > 0 {
+        findings.add("rows", format!("{} more rows are filled in twice", seen.rest()), help);
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
             findings.add("meta_template", message, format!("give a role the api_role {role}"));
         }
     }
-    for (place, error) in subject.seen.refused.iter().filter(|(_, error)| subject::is_missing_role(error)) {
+    for (place, error) in subject.seen.refused.named.iter().filter(|(_, error)| subject::is_missing_role(error)) {
         findings.add(
             place,
             error.to_string(),

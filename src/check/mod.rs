@@ -166,10 +166,10 @@ impl<'a> Checker<'a> {
             Ok(prompts) => {
                 prompts.iter().for_each(|prompt| self.see(&prompt.conversation, place));
                 if single_pass.is_ok_and(|single_pass| single_pass != prompts) {
-                    self.subject.seen.filled_twice.add(place);
+                    self.subject.seen.filled_twice.add(place, ());
                 }
             }
-            Err(error) => self.subject.refuse(place, error),
+            Err(error) => self.subject.seen.refused.add(place, error),
         }
     }
 

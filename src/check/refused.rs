@@ -27,11 +27,11 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
         }
     }
     let seen = &subject.seen;
-    for (place, error) in seen.refused.iter().filter(|(_, error)| !subject::is_missing_role(error)) {
+    for (place, error) in seen.refused.named.iter().filter(|(_, error)| !subject::is_missing_role(error)) {
         findings.add(place, error.to_string(), help);
     }
-    if seen.refused_in_all > seen.refused.len() {
-        let rest = seen.refused_in_all - seen.refused.len();
+    let rest = seen.refused.rest();
+    if rest > 0 {
         findings.add("conversations", format!("{rest} more of {} cannot be built", seen.conversations), help);
     }
     Ok(())

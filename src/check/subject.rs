@@ -33,29 +33,39 @@ pub(crate) struct Seen {
     pub(crate) conversations: usize,
     /// The roles that any of them rendered.
     pub(crate) roles: BTreeSet<u32>,
-    /// The first conversations that could not be built, with their places.
-    pub(crate) refused: Vec<(String, Error)>,
-    pub(crate) refused_in_all: usize,
-    pub(crate) filled_twice: Places,
+    /// The conversations that could not be built.
+    pub(crate) refused: Places<Error>,
+    /// The rows whose prompts depend on how fields are filled.
+    pub(crate) filled_twice: Places<()>,
 }
 
-/// The first of many places, and how many there are.
-#[derive(Default)]
-pub(crate) struct Places {
-    pub(crate) places: Vec<String>,
+/// The first of many places, what is there, and how many there are.
+pub(crate) struct Places<T> {
+    pub(crate) named: Vec<(String, T)>,
     pub(crate) in_all: usize,
 }
 
-impl Places {
-    pub(crate) fn add(&mut self, place: &str) {
-        self.in_all += 1;
-        if self.places.len() < NAMED {
-            self.places.push(place.to_owned());
-        }
+impl<T> Default for Places<T> {
+    fn default() -> Self {
+        Self { named: Vec::new(), in_all: 0 }
     }
 }
 
-/// How many conversations of a file are named that cannot be built.
+impl<T> Places<T> {
+    pub(crate) fn add(&mut self, place: &str, found: T) {
+        self.in_all += 1;
+        if self.named.len() < NAMED {
+            self.named.push((place.to_owned(), found));
+        }
+    }
+
+    /// How many are not named.
+    pub(crate) fn rest(&self) -> usize {
+        self.in_all - self.named.len()
+    }
+}
+
+/// How many places of a file are named.
 const NAMED: usize = 10;
 
 impl<'a> Subject<'a> {
@@ -77,15 +87,7 @@ impl<'a> Subject<'a> {
             self.seen.roles.extend(segments.iter().filter_map(|segment| segment.part.role));
         });
         if let Err(error) = rendered.and_then(|()| builder.build(conversation).map(drop)) {
-            self.refuse(place, error);
-        }
-    }
-
-    /// What cannot be built.
-    pub(crate) fn refuse(&mut self, place: &str, error: Error) {
-        self.seen.refused_in_all += 1;
-        if self.seen.refused.len() < NAMED {
-            self.seen.refused.push((place.to_owned(), error));
+            self.seen.refused.add(place, error);
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::builder::{BuilderOptions, PromptBuilder};
 use crate::cli::args::{BuildArgs, Format, OnError};
 use crate::cli::batches::{Batch, batches};
-use crate::cli::form::{Form, Writer};
+use crate::cli::form::{Form, Ids, Messages, Writer};
 use crate::cli::output::Output;
 use crate::cli::rejects::{Rejected, Rejects, reject, rejects_path};
 use crate::cli::rows::Rows;
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     }
     output.finish()?;
     if !args.quiet {
-        let tokens = matches!(*form, Form::Ids { .. }).then_some(tokens);
+        let tokens = matches!(*form, Form::Ids(_)).then_some(tokens);
         eprintln!("metatok: {}", summary(prompts, tokens, started.elapsed().as_secs_f64()));
     }
     match rejects.filter(|rejects| rejects.count > 0) {
@@ -146,7 +146,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
         let stop = model.stop.strings.iter().chain(&options.stop_strings).cloned().collect();
         let sink = MessagesJsonl::new(stop);
         let BuilderOptions { each_message, mode, .. } = options;
-        return Ok(Form::Messages { template: model.to_api()?, each_message, mode, sink });
+        return Ok(Form::Messages(Messages { template: model.to_api()?, each_message, mode, sink }));
     }
     if args.labels && options.mode == Mode::Generate {
         let what = "--labels is for texts to score, and these are prompts to continue; add --mode ppl";
@@ -157,14 +157,14 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
     options.text = args.text || has_context;
     options.offsets = has_context;
     let (model, tokenizer) = setup::load(&args.model)?;
-    let builder = Box::new(PromptBuilder::new(&model, tokenizer, &options)?);
+    let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {
         for warning in builder.warnings() {
             eprintln!("metatok: warning: {warning}");
         }
     }
     let sink = Jsonl::new(&builder, args.attention_mask);
-    Ok(Form::Ids { builder, sink, text: args.text, labels: args.labels })
+    Ok(Form::Ids(Box::new(Ids { builder, sink, text: args.text, labels: args.labels })))
 }
 
 /// A rate is worth saying only of so many prompts that loading the tokenizer does not decide it.
@@ -180,8 +180,8 @@ fn summary(prompts: u64, tokens: Option<u64>, seconds: f64) -> String {
 /// Says which special tokens the prompts have already.
 fn omitted(form: &Form, ids: &[TokenId]) -> String {
     let token = |id: TokenId| match form {
-        Form::Ids { builder, .. } => builder.tokenizer().id_to_token(id).unwrap_or_default(),
-        Form::Messages { .. } => String::new(),
+        Form::Ids(ids) => ids.builder.tokenizer().id_to_token(id).unwrap_or_default(),
+        Form::Messages(_) => String::new(),
     };
     let names: Vec<String> = ids.iter().map(|&id| format!("{:?} (id {id})", token(id))).collect();
     format!(

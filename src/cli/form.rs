@@ -1,7 +1,7 @@
 //! What a prompt is written as: token ids, or messages.
 
 use crate::builder::{PromptBuilder, Session};
-use crate::conversation::{Conversation, Mode};
+use crate::conversation::{Conversation, Mode, refuse_images};
 use crate::dataset::RowPrompt;
 use crate::error::{At, ErrorKind, Result};
 use crate::render::ApiTemplate;
@@ -10,14 +10,28 @@ use crate::tokenizer::TokenId;
 
 /// What is written, and what makes it. Shared by all threads.
 pub(crate) enum Form {
-    Ids { builder: Box<PromptBuilder>, sink: Jsonl, text: bool, labels: bool },
-    Messages { template: ApiTemplate, each_message: bool, mode: Mode, sink: MessagesJsonl },
+    Ids(Box<Ids>),
+    Messages(Messages),
+}
+
+pub(crate) struct Ids {
+    pub(crate) builder: PromptBuilder,
+    pub(crate) sink: Jsonl,
+    pub(crate) text: bool,
+    pub(crate) labels: bool,
+}
+
+pub(crate) struct Messages {
+    pub(crate) template: ApiTemplate,
+    pub(crate) each_message: bool,
+    pub(crate) mode: Mode,
+    pub(crate) sink: MessagesJsonl,
 }
 
 /// Writes prompts one after the other, on one thread.
 pub(crate) enum Writer<'f> {
-    Ids { session: Session<'f>, builder: &'f PromptBuilder, sink: &'f Jsonl, text: bool, labels: bool },
-    Messages { template: &'f ApiTemplate, each_message: bool, mode: Mode, sink: &'f MessagesJsonl },
+    Ids(&'f Ids, Session<'f>),
+    Messages(&'f Messages),
 }
 
 /// How much was written.
@@ -31,12 +45,8 @@ pub(crate) struct Written {
 impl Form {
     pub(crate) fn writer(&self) -> Writer<'_> {
         match self {
-            Self::Ids { builder, sink, text, labels } => {
-                Writer::Ids { session: builder.session(), builder, sink, text: *text, labels: *labels }
-            }
-            Self::Messages { template, each_message, mode, sink } => {
-                Writer::Messages { template, each_message: *each_message, mode: *mode, sink }
-            }
+            Self::Ids(ids) => Writer::Ids(ids, ids.builder.session()),
+            Self::Messages(messages) => Writer::Messages(messages),
         }
     }
 }
@@ -45,8 +55,10 @@ impl Writer<'_> {
     /// How many tokens a prompt has; as messages, an estimate.
     pub(crate) fn tokens(&mut self, conversation: &Conversation) -> Result<usize> {
         match self {
-            Self::Ids { session, .. } => Ok(session.build(conversation)?.input_ids.len()),
-            Self::Messages { template, mode, .. } => Ok(template.prompt(conversation, *mode)?.estimated_tokens()),
+            Self::Ids(_, session) => Ok(session.build(conversation)?.input_ids.len()),
+            Self::Messages(Messages { template, mode, .. }) => {
+                Ok(template.prompt(conversation, *mode)?.estimated_tokens())
+            }
         }
     }
 
@@ -55,7 +67,7 @@ impl Writer<'_> {
         let RowPrompt { label, is_normalizing, turn, scored, choices, conversation } = prompt;
         let key = Key { id, label: label.as_ref(), is_normalizing: *is_normalizing, turn: *turn };
         match self {
-            Self::Ids { session, builder, sink, text, labels } => {
+            Self::Ids(Ids { builder, sink, text, labels }, session) => {
                 let mut prompt = session.build(conversation)?;
                 let labels = match *labels {
                     true => prompt.labels(scored.bytes(prompt.text.as_deref().unwrap_or_default())?),
@@ -69,7 +81,7 @@ impl Writer<'_> {
                 sink.write(&key, &Built { prompt: &prompt, labels: labels.as_deref(), choice_ids: &choice_ids }, out);
                 Ok(Written { tokens: prompt.input_ids.len() as u64, omitted: prompt.omitted })
             }
-            Self::Messages { template, each_message, mode, sink } => {
+            Self::Messages(Messages { template, each_message, mode, sink }) => {
                 let mut messages = match conversation {
                     // One by one they stay as they are.
                     Conversation::Messages(messages) if *each_message => messages.clone(),
@@ -79,9 +91,7 @@ impl Writer<'_> {
                 while *mode == Mode::Generate && messages.last().is_some_and(|last| last.role == "assistant") {
                     messages.pop();
                 }
-                for (i, message) in messages.iter().enumerate() {
-                    message.without_images().at(format_args!("message {i}"))?;
-                }
+                refuse_images(&messages)?;
                 sink.write(&key, &messages, out);
                 Ok(Written::default())
             }

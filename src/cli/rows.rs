@@ -11,6 +11,7 @@ use crate::dataset::{
 use crate::error::{At, ErrorKind, Result};
 
 /// A dataset file, the rows that examples come from, and how long a prompt may be.
+#[derive(Clone)]
 pub(crate) struct Rows {
     pub(crate) dataset: Dataset,
     train: Vec<Row>,
@@ -53,14 +54,7 @@ impl Rows {
 
     /// The same, with what columns bring in never searched for fields.
     pub(crate) fn single_pass(&self) -> Self {
-        let Self { dataset, train, fields, longest_prompt, strict } = self;
-        Self {
-            dataset: dataset.single_pass(),
-            train: train.clone(),
-            fields: fields.clone(),
-            longest_prompt: *longest_prompt,
-            strict: *strict,
-        }
+        Self { dataset: self.dataset.single_pass(), ..self.clone() }
     }
 
     /// What the dataset says about building.

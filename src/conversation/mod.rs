@@ -10,7 +10,7 @@ use std::str::FromStr;
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result};
 
 /// What a prompt is for. OpenCompass calls the modes `gen` and `ppl`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -255,6 +255,31 @@ impl ChatMessage {
     /// Refuses images, for templates that have no place for them.
     pub(crate) fn without_images(&self) -> Result<()> {
         no_images(self.images)
+    }
+}
+
+/// Refuses images in any of these messages.
+pub(crate) fn refuse_images(messages: &[ChatMessage]) -> Result<()> {
+    messages.iter().enumerate().try_for_each(|(i, message)| message.without_images().at(format_args!("message {i}")))
+}
+
+/// OpenCompass's name for the role of an OpenAI-style message.
+pub(crate) fn opencompass_role(role: &str) -> &str {
+    match role {
+        "user" => "HUMAN",
+        "assistant" => "BOT",
+        "system" => "SYSTEM",
+        other => other,
+    }
+}
+
+/// The other way round, if OpenAI-style messages have the role.
+pub(crate) fn openai_role(role: &str) -> Option<&'static str> {
+    match role {
+        "HUMAN" => Some("user"),
+        "BOT" => Some("assistant"),
+        "SYSTEM" => Some("system"),
+        _ => None,
     }
 }
 

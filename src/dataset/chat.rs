@@ -1,6 +1,6 @@
 //! Rows as chats: OpenCompass's `ChatInferencer`, which asks for the model's turns one by one.
 
-use crate::conversation::{ChatMessage, Conversation, Item, Message, Prompt};
+use crate::conversation::{ChatMessage, Conversation, Item, Message, Prompt, openai_role};
 use crate::dataset::message_template::message;
 use crate::dataset::row::Row;
 use crate::dataset::task::{AnyTemplate, Task};
@@ -123,12 +123,7 @@ impl Conversation {
         let message = |item: &Item| match item {
             Item::Text(text) if !text.is_empty() => Some(ChatMessage::new("user", text.as_str())),
             Item::Message(Message { role, prompt, .. }) => {
-                let role = match role.as_str() {
-                    "SYSTEM" => "system",
-                    "HUMAN" => "user",
-                    "BOT" => "assistant",
-                    _ => return None,
-                };
+                let role = openai_role(role)?;
                 let content = match prompt {
                     Prompt::Text(prompt) => prompt.as_str(),
                     Prompt::Absent | Prompt::Null => "",

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde::{Serialize, Serializer};
+
 use crate::dataset::value::Value;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -60,6 +62,13 @@ impl Row {
             Some((_, old)) => *old = value,
             None => self.columns.push((column.to_owned(), value)),
         }
+    }
+}
+
+impl Serialize for Row {
+    /// Writes a JSON object of the columns in their order.
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
     }
 }
 

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-use serde::Deserialize;
 use serde::de::{self, Deserializer};
+use serde::ser::{self, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
@@ -72,44 +73,6 @@ impl Value {
         }
     }
 
-    /// Writes JSON: all digits of whole numbers, and dicts in their order. Numbers that are none are null.
-    pub(crate) fn write_json(&self, out: &mut Vec<u8>) {
-        let plain = "JSON takes these, and memory every byte";
-        match self {
-            Self::Null => out.extend_from_slice(b"null"),
-            Self::Bool(is) => serde_json::to_writer(out, is).expect(plain),
-            Self::Int(digits) => out.extend_from_slice(digits.as_bytes()),
-            Self::Float(number) => serde_json::to_writer(out, number).expect(plain),
-            Self::Text(text) => serde_json::to_writer(out, text).expect(plain),
-            Self::List(items) => {
-                let mut separator = b'[';
-                for item in items {
-                    out.push(separator);
-                    item.write_json(out);
-                    separator = b',';
-                }
-                if items.is_empty() {
-                    out.push(b'[');
-                }
-                out.push(b']');
-            }
-            Self::Dict(entries) => {
-                let mut separator = b'{';
-                for (key, value) in entries {
-                    out.push(separator);
-                    serde_json::to_writer(&mut *out, &key.text()).expect(plain);
-                    out.push(b':');
-                    value.write_json(out);
-                    separator = b',';
-                }
-                if entries.is_empty() {
-                    out.push(b'{');
-                }
-                out.push(b'}');
-            }
-        }
-    }
-
     /// The same as `serde_json` has it; keys that are no strings become their texts.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
@@ -150,6 +113,23 @@ impl Value {
     pub fn get(&self, key: &str) -> Option<&Self> {
         let Self::Dict(entries) = self else { return None };
         entries.iter().find(|(name, _)| name.as_text() == Some(key)).map(|(_, value)| value)
+    }
+}
+
+impl Serialize for Value {
+    /// Writes JSON: all digits of whole numbers, and dicts in their order. Numbers that are none are null.
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(is) => serializer.serialize_bool(*is),
+            Self::Int(digits) => {
+                RawValue::from_string(digits.clone()).map_err(ser::Error::custom)?.serialize(serializer)
+            }
+            Self::Float(number) => serializer.serialize_f64(*number),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::List(items) => serializer.collect_seq(items),
+            Self::Dict(entries) => serializer.collect_map(entries.iter().map(|(key, value)| (key.text(), value))),
+        }
     }
 }
 

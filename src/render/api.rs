@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Prompt, Section};
+use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Prompt, Section, opencompass_role};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::api_prompt::{ApiPrompt, Turn};
 use crate::render::sections::{Flow, close};
@@ -163,12 +163,7 @@ impl ApiTemplate {
         let round = roles.round.iter().enumerate().map(|(i, item)| turn_of(item, i));
         let known = round.chain(roles.reserved_roles.iter().map(Ok)).collect::<Result<Vec<_>>>()?;
         let turn = |message: &ChatMessage| {
-            let own = match message.role.as_str() {
-                "user" => "HUMAN",
-                "assistant" => "BOT",
-                "system" => "SYSTEM",
-                other => other,
-            };
+            let own = opencompass_role(&message.role);
             let name = match known.iter().find(|role| role.role == own) {
                 Some(role) => named_by(role)?,
                 None => message.role.as_str(),

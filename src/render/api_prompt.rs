@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::conversation::ChatMessage;
+use crate::conversation::{ChatMessage, openai_role};
 use crate::error::{ErrorKind, Result};
 
 /// A turn of the dialogue as an API takes it: HUMAN, BOT or SYSTEM, and what is said.
@@ -51,14 +51,9 @@ impl ApiPrompt {
         };
         let mut messages: Vec<ChatMessage> = Vec::new();
         for turn in turns.iter().filter(|turn| keep_empty || !turn.prompt.is_empty()) {
-            let role = match turn.role.as_str() {
-                "HUMAN" => "user",
-                "BOT" => "assistant",
-                "SYSTEM" => "system",
-                other => {
-                    let known = ["HUMAN", "BOT", "SYSTEM"].map(str::to_owned).to_vec();
-                    return Err(ErrorKind::UnknownRole { role: other.to_owned(), fallback: None, known }.into());
-                }
+            let Some(role) = openai_role(&turn.role) else {
+                let known = ["HUMAN", "BOT", "SYSTEM"].map(str::to_owned).to_vec();
+                return Err(ErrorKind::UnknownRole { role: turn.role.clone(), fallback: None, known }.into());
             };
             match messages.last_mut().filter(|last| merge && last.role == role) {
                 Some(last) => last.content = format!("{}\n{}", last.content, turn.prompt),

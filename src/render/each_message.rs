@@ -2,7 +2,7 @@
 //! its own. There are no rounds: every message stands as its role speaks, and the model's turn is open.
 
 use crate::compile::{Atom, CompiledItem, CompiledTemplate};
-use crate::conversation::{ChatMessage, Conversation, Mode};
+use crate::conversation::{ChatMessage, Conversation, Mode, opencompass_role, refuse_images};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::{Element, Part, Renderer, Segment};
 use crate::stop::StopCriteria;
@@ -80,9 +80,7 @@ impl Renderer for EachMessage {
                 Ok(())
             }
             Conversation::Messages(messages) => {
-                for (i, message) in messages.iter().enumerate() {
-                    message.without_images().at(format_args!("message {i}"))?;
-                }
+                refuse_images(messages)?;
                 self.messages(messages, mode, segments);
                 Ok(())
             }
@@ -113,12 +111,7 @@ impl Renderer for EachMessage {
 }
 
 fn role_of(template: &CompiledTemplate, name: &str) -> Option<usize> {
-    template.role(match name {
-        "user" => "HUMAN",
-        "assistant" => "BOT",
-        "system" => "SYSTEM",
-        other => other,
-    })
+    template.role(opencompass_role(name))
 }
 
 fn push<'a>(atoms: &'a [Atom], part: Part, segments: &mut Vec<Segment<'a>>) {

@@ -99,7 +99,7 @@ pub(super) fn write_key(key: &Key<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(key.id.as_bytes());
     if let Some(label) = key.label {
         out.extend_from_slice(b",\"label\":");
-        label.write_json(out);
+        write_json(label, out);
     }
     if key.is_normalizing {
         out.extend_from_slice(b",\"normalizing\":true");

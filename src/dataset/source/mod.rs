@@ -10,7 +10,6 @@ use std::io::{self, BufRead, Read};
 use std::path::Path;
 
 use crate::dataset::row::Row;
-use crate::dataset::value::Value;
 use crate::error::Result;
 
 /// Opens a file as JSON lines.
@@ -69,11 +68,7 @@ pub(crate) fn json_lines(rows: Vec<Row>) -> Box<dyn BufRead + Send> {
     let mut rows = rows.into_iter();
     made(move |line| {
         let Some(row) = rows.next() else { return Ok(()) };
-        let write = |value: &Value, out: &mut Vec<u8>| {
-            value.write_json(out);
-            Ok(())
-        };
-        write_object(row.iter(), write, line)?;
+        serde_json::to_writer(&mut *line, &row)?;
         line.push(b'\n');
         Ok(())
     })

@@ -1,7 +1,7 @@
 //! Conversation templates as meta templates, where these can say the same.
 
 use crate::dialect::fastchat::style::{Layout, Piece, SeparatorStyle, When};
-use crate::dialect::fastchat::template::{ConversationTemplate, System, SystemPiece, pieces};
+use crate::dialect::fastchat::template::{ConversationTemplate, SystemPiece};
 use crate::dialect::fastchat::write::serde_name;
 use crate::dialect::{Model, StopConfig};
 use crate::error::{At, Error, ErrorKind, Result};
@@ -44,10 +44,7 @@ impl ConversationTemplate {
 
     fn converted(&self) -> Result<Model> {
         let layout = Layout::new(self);
-        let (system, message) = match &self.system {
-            System::Whole { system } => (vec![SystemPiece::Message], system),
-            System::Template { system_template, system_message } => (pieces(system_template)?, system_message),
-        };
+        let (system, message) = self.system.parts()?;
         let text = |pieces: &[SystemPiece<String>]| -> Result<String> {
             let text = |piece: &SystemPiece<String>| match piece {
                 SystemPiece::Text(text) => Ok(text.clone()),
@@ -83,7 +80,7 @@ impl ConversationTemplate {
                     role: "SYSTEM".into(),
                     api_role: Some("SYSTEM".into()),
                     begin: affix(before),
-                    prompt: message.clone(),
+                    prompt: message.to_owned(),
                     end: affix(after + &of(&layout.after_system)?),
                     always,
                     ..RoleTemplate::default()

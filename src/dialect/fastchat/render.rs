@@ -5,7 +5,7 @@ use crate::conversation::{Conversation, Mode, no_images};
 use crate::dialect::fastchat::filter;
 use crate::dialect::fastchat::said::{self, Said};
 use crate::dialect::fastchat::style::{First, Layout, SeparatorStyle, When};
-use crate::dialect::fastchat::template::{ConversationTemplate, System, SystemPiece, pieces};
+use crate::dialect::fastchat::template::{ConversationTemplate, SystemPiece};
 use crate::dialect::fastchat::write::{Content, Label, Turn, Writer};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::{Part, Renderer, Segment};
@@ -78,10 +78,7 @@ impl ConversationRenderer {
 
     fn compile(template: &ConversationTemplate, mut compiled: impl FnMut(&str) -> Result<Atoms>) -> Result<Self> {
         let layout = Layout::new(template).try_map(|text| compiled(&text))?;
-        let (system, own) = match &template.system {
-            System::Whole { system } => (vec![SystemPiece::Message], system),
-            System::Template { system_template, system_message } => (pieces(system_template)?, system_message),
-        };
+        let (system, own) = template.system.parts()?;
         let around_is_empty = !system.iter().any(|piece| matches!(piece, SystemPiece::Text(_)));
         let piece = |piece: SystemPiece<String>| {
             Ok(match piece {

@@ -1,6 +1,6 @@
 //! What a conversation says, message by message, whichever form it has.
 
-use crate::conversation::{ChatMessage, Item, Message, Prompt};
+use crate::conversation::{ChatMessage, Item, Message, Prompt, openai_role};
 use crate::error::{At, Error, ErrorKind, Result};
 
 /// A message as conversation templates know it.
@@ -52,12 +52,7 @@ fn of(message: &Message, index: usize, is_first: bool) -> Result<Said<'_>> {
         ("SYSTEM", Some(fallback)) if !is_first => fallback,
         (role, _) => role,
     };
-    let role = match role {
-        "HUMAN" => "user",
-        "BOT" => "assistant",
-        "SYSTEM" => "system",
-        other => other,
-    };
+    let role = openai_role(role).unwrap_or(role);
     let content = match &message.prompt {
         Prompt::Text(prompt) => prompt.as_str(),
         Prompt::Absent | Prompt::Null => "",

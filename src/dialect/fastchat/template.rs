@@ -72,6 +72,22 @@ pub enum System {
     },
 }
 
+impl System {
+    /// The parts around and in place of the system message, and the message itself.
+    pub(super) fn parts(&self) -> Result<(Vec<SystemPiece<String>>, &str)> {
+        match self {
+            Self::Whole { system } => Ok((vec![SystemPiece::Message], system)),
+            Self::Template { system_template, system_message } => Ok((pieces(system_template)?, system_message)),
+        }
+    }
+
+    fn message_mut(&mut self) -> &mut String {
+        match self {
+            Self::Whole { system: message } | Self::Template { system_message: message, .. } => message,
+        }
+    }
+}
+
 /// One string, several, or none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -188,7 +204,7 @@ pub(super) enum SystemPiece<P> {
 }
 
 /// The parts of a system template, which is a format string of Python's.
-pub(super) fn pieces(template: &str) -> Result<Vec<SystemPiece<String>>> {
+fn pieces(template: &str) -> Result<Vec<SystemPiece<String>>> {
     let wrong = |what: &str| -> Error {
         ErrorKind::Template(format!("system_template: {what}; it has {{system_message}} in it, and {{{{ for a brace"))
             .into()
@@ -224,10 +240,7 @@ impl ConversationTemplate {
     /// With more behind the system text: UltraFeedback's callers add a blank and the principle to it.
     #[must_use]
     pub fn with_system_appended(mut self, more: &str) -> Self {
-        match &mut self.system {
-            System::Whole { system } => system.push_str(more),
-            System::Template { system_message, .. } => system_message.push_str(more),
-        }
+        self.system.message_mut().push_str(more);
         self
     }
 
@@ -244,10 +257,7 @@ impl ConversationTemplate {
     /// With another system message; where the system is one text, with another text.
     #[must_use]
     pub fn with_system(mut self, message: &str) -> Self {
-        match &mut self.system {
-            System::Whole { system } => message.clone_into(system),
-            System::Template { system_message, .. } => message.clone_into(system_message),
-        }
+        message.clone_into(self.system.message_mut());
         self
     }
 }
