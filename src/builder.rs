@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::assemble::{AssembleScratch, Assembler, ContentTrust, Detail, Reserved, TokenizedPrompt};
-use crate::compile::{CompiledTemplate, not_one_token};
+use crate::assemble::{AssembleScratch, Assembler, ContentTrust, Detail, Placeholders, Reserved, TokenizedPrompt};
+use crate::compile::{CompiledTemplate, Compiler, not_one_token};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ConversationRenderer, Model};
 use crate::error::{At, Error, ErrorKind, Result};
@@ -30,6 +30,9 @@ pub struct BuilderOptions {
     pub round_fallback: bool,
     /// Whether messages stand one by one instead of in rounds, see [`EachMessage`].
     pub each_message: bool,
+    /// Whether the parts of a message in a prompt list are lost, as AISBench loses them for models that take
+    /// text: the role then says what it says by default.
+    pub compat: bool,
     /// Whether prompts know where each token comes from.
     pub spans: bool,
     /// Whether prompts know which bytes of their text each token stands for.
@@ -53,8 +56,10 @@ pub struct BuilderOptions {
 /// ```
 pub struct PromptBuilder {
     renderer: Box<dyn Renderer>,
+    placeholders: Placeholders,
     assembler: Assembler,
     mode: Mode,
+    compat: bool,
     detail: Detail,
     stop: StopCriteria,
     warnings: Vec<Error>,
@@ -136,8 +141,11 @@ impl PromptBuilder {
     ) -> Result<Self> {
         let mut stop = renderer.stop();
         add_stops(&mut stop, model, &tokenizer, options)?;
-        let used = renderer.used_tokens();
-        let has_open_seams = renderer.has_open_seams();
+        let mut compiler = Compiler::new(&tokenizer);
+        let placeholders = Placeholders::new(&model.multimodal, &mut compiler).at(&model.name)?;
+        let has_open_seams = renderer.has_open_seams() || compiler.open_seams;
+        let mut used = renderer.used_tokens();
+        used.extend(compiler.used);
 
         let listed = options
             .reserve
@@ -165,8 +173,10 @@ impl PromptBuilder {
         }
         Ok(Self {
             renderer,
+            placeholders,
             assembler,
             mode: options.mode,
+            compat: options.compat,
             detail: Detail { spans: options.spans, offsets: options.offsets, text: options.text },
             stop,
             warnings,
@@ -231,8 +241,13 @@ impl PromptBuilder {
     /// A prompt before it is encoded.
     pub(crate) fn segments<'a>(&'a self, conversation: &'a Conversation) -> Result<Vec<Segment<'a>>> {
         let mut segments = Vec::new();
-        self.renderer.render(conversation, self.mode, &mut segments)?;
+        self.render(conversation, &mut segments)?;
         Ok(segments)
+    }
+
+    fn render<'a>(&'a self, conversation: &'a Conversation, segments: &mut Vec<Segment<'a>>) -> Result<()> {
+        self.renderer.render(conversation, self.mode, segments)?;
+        self.placeholders.fill(segments, conversation)
     }
 
     /// The reserved tokens that content gives by spelling them out, because ordinary merges reach them.
@@ -293,11 +308,12 @@ impl Session<'_> {
 
     fn build_with(&mut self, conversation: &Conversation, detail: Detail, prompt: &mut TokenizedPrompt) -> Result<()> {
         let builder = self.builder;
+        let without_parts = if builder.compat { conversation.without_parts() } else { None };
+        let conversation = without_parts.as_ref().unwrap_or(conversation);
         let buffers = self.buffers.as_mut().expect("only dropping takes the buffers");
         let mut segments = reuse(std::mem::take(&mut buffers.segments));
         let built = builder
-            .renderer
-            .render(conversation, builder.mode, &mut segments)
+            .render(conversation, &mut segments)
             .and_then(|()| builder.assembler.assemble(&segments, detail, &mut buffers.assemble, prompt));
         buffers.segments = reuse(segments);
         built

@@ -70,14 +70,14 @@ impl CompiledTemplate {
     pub fn new(template: &MetaTemplate, tokenizer: &Tokenizer) -> Result<Self> {
         template.validate()?;
         let mut compiler = Compiler::new(tokenizer);
-        let begin = compiler.affix(&template.begin, "begin")?;
-        let end = compiler.affix(&template.end, "end")?;
+        let begin = compiler.affix(&template.begin, "meta_template.begin")?;
+        let end = compiler.affix(&template.end, "meta_template.end")?;
         let (mut round, mut roles) = (Vec::new(), Vec::new());
         for (i, item) in template.round.iter().enumerate() {
-            let place = format!("round[{i}]");
+            let place = format!("meta_template.round[{i}]");
             match item {
                 RoundItem::Text(text) => {
-                    let text = compiler.text(text).at(format_args!("meta_template.{place}"))?;
+                    let text = compiler.text(text).at(place)?;
                     round.push(CompiledItem::Text(text));
                 }
                 RoundItem::Role(role) => {
@@ -87,7 +87,7 @@ impl CompiledTemplate {
             }
         }
         for (i, role) in template.reserved_roles.iter().enumerate() {
-            let mut compiled = compiler.role(role, &format!("reserved_roles[{i}]"), None)?;
+            let mut compiled = compiler.role(role, &format!("meta_template.reserved_roles[{i}]"), None)?;
             compiled.within = roles.iter().position(|other| role.within.as_ref() == Some(&other.name));
             roles.push(compiled);
         }
@@ -209,7 +209,7 @@ impl<'a> Compiler<'a> {
             name: role.role.clone(),
             api_role: role.api_role.clone(),
             begin: self.affix(&role.begin, &format!("{place}.begin"))?,
-            prompt: self.text(&role.prompt).at(format_args!("meta_template.{place}.prompt"))?,
+            prompt: self.text(&role.prompt).at(format_args!("{place}.prompt"))?,
             end: self.affix(&role.end, &format!("{place}.end"))?,
             generate: role.generate,
             generation_prompt: generation_prompt
@@ -221,11 +221,12 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    fn affix(&mut self, affix: &Affix, place: &str) -> Result<Box<[Atom]>> {
+    /// An affix; `place` is its key path.
+    pub(crate) fn affix(&mut self, affix: &Affix, place: &str) -> Result<Box<[Atom]>> {
         let mut atoms = Vec::new();
         let mut text = String::new();
         for (i, item) in affix.0.iter().enumerate() {
-            let place = format_args!("meta_template.{place}[{i}]");
+            let place = format_args!("{place}[{i}]");
             let id = match item {
                 AffixItem::Text(more) => {
                     text.push_str(more);

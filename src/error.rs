@@ -158,6 +158,16 @@ pub enum ErrorKind {
     /// A dataset's template, or a row, with which no prompt can be made.
     #[error("{0}")]
     Template(String),
+    /// An image, audio or video that cannot be what it says.
+    #[error("the {kind} {shortened} {what}")]
+    Media {
+        /// `image`, `audio` or `video`.
+        kind: &'static str,
+        /// Its source, shortened.
+        shortened: String,
+        /// What is wrong with it.
+        what: String,
+    },
     /// Two options that cannot both hold, or an option that makes no sense here.
     #[error("{0}")]
     Usage(String),

@@ -12,21 +12,26 @@ mod dataset;
 mod run_cache;
 mod assemble;
 mod builder;
+mod turns;
 mod check;
 mod view;
 mod sink;
 #[doc(hidden)]
 pub mod cli;
 
-pub use assemble::{ContentTrust, IGNORED, Span, TokenizedPrompt};
+pub use assemble::{ContentTrust, IGNORED, MediaSpan, Span, TokenizedPrompt};
 pub use builder::{BuilderOptions, PromptBuilder, Session};
 pub use check::{Checker, Finding, LINTS, Level, Lint};
 pub use compile::{Atom, CompiledTemplate};
-pub use conversation::{ChatMessage, Conversation, Item, Marker, Message, Mode, Prompt, Section};
+pub use conversation::{
+    ChatMessage, Content, ContentPart, Conversation, Item, Marker, Media, MediaKind, Message, Mode, Prompt, Section,
+    TextPart,
+};
 pub use dataset::{
-    AnyTemplate, Asked, Dataset, Examples, FindExamples, InferMode, Inference, Inferencer, InferencerKind,
-    MessageTemplate, PromptTemplate, Record, Retriever, RetrieverConfig, RetrieverKind, Row, RowPrompt, Scored, Shots,
-    SplitRange, Substitution, Task, TemplateField, TurnPlan, TurnTemplate, Value, arrow_rows,
+    AnyTemplate, Asked, Dataset, Examples, FindExamples, Fragment, FragmentKind, InferMode, Inference, Inferencer,
+    InferencerKind, MaxOutLen, MessageTemplate, MultimodalTemplate, PromptTemplate, Record, Retriever, RetrieverConfig,
+    RetrieverKind, Row, RowPrompt, Scored, Shots, SplitRange, Substitution, Task, TemplateField, TurnPlan,
+    TurnTemplate, Value, arrow_rows,
 };
 pub use dialect::{
     ConversationRenderer, ConversationTemplate, Example, Model, SeparatorStyle, StopConfig, StopStrings, System,
@@ -37,6 +42,7 @@ pub use render::{
 };
 pub use sink::{Built, Jsonl, Key, MessagesJsonl, Sink};
 pub use stop::{FinishReason, StopCriteria, StopId, StopMatcher, StopSource, StopStream};
-pub use template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem, TokenIds};
+pub use template::{Affix, AffixItem, MetaTemplate, Multimodal, Placeholder, RoleTemplate, RoundItem, TokenIds};
 pub use tokenizer::{AddedToken, SpecialTokenIds, SpecialTokens, TokenId, Tokenizer, TokenizerFiles};
-pub use view::{Named, TerminalOptions, View, ViewRow, ViewStop, ViewToken};
+pub use turns::{PrefixBreak, TurnPrompt, Turns};
+pub use view::{Named, TerminalOptions, View, ViewMedia, ViewRow, ViewStop, ViewToken};

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// In the order of the data's flow.
-const MODULES: [&str; 17] = [
+const MODULES: [&str; 18] = [
     "error",
     "tokenizer",
     "conversation",
@@ -17,6 +17,7 @@ const MODULES: [&str; 17] = [
     "run_cache",
     "assemble",
     "builder",
+    "turns",
     "check",
     "view",
     "sink",

@@ -3,6 +3,7 @@
 //! Adjacent text, whoever wrote it, is encoded as one run; runs are cut only at tokens. So the ids
 //! equal those of the whole prompt as one string, and yet no content can write a reserved token.
 
+mod placeholders;
 mod prompt;
 mod reserved;
 mod seams;
@@ -14,7 +15,8 @@ use crate::error::{ErrorKind, Result};
 use crate::render::{Element, Part, Segment};
 use crate::run_cache::RunCache;
 use crate::tokenizer::{Finder, Neighbour, Run, Scratch, SpecialTokens, TokenId, Tokenizer, strip};
-pub use prompt::{IGNORED, Span, TokenizedPrompt};
+pub(crate) use placeholders::Placeholders;
+pub use prompt::{IGNORED, MediaSpan, Span, TokenizedPrompt};
 pub(crate) use reserved::Reserved;
 
 /// Whether content is data, or may write control tokens like the template.
@@ -90,6 +92,7 @@ impl Assembler {
             this: self,
             ids,
             spans: detail.spans.then(Vec::new),
+            media: Vec::new(),
             offsets: detail.offsets.then(Offsets::default),
             before: Neighbour::Edge,
         };
@@ -144,6 +147,7 @@ struct Assembly<'p> {
     this: &'p Assembler,
     ids: Vec<TokenId>,
     spans: Option<Vec<Span>>,
+    media: Vec<MediaSpan>,
     offsets: Option<Offsets>,
     /// What stands before the run that is being collected.
     before: Neighbour,
@@ -163,6 +167,7 @@ impl Assembly<'_> {
         for (i, segment) in segments.iter().enumerate() {
             if let Atom::Token(id) = segment.atom {
                 self.run(&segments[start..i], Neighbour::Token(id), scratch)?;
+                self.extend_media(segment.part, self.ids.len());
                 self.ids.push(id);
                 self.extend_span(segment.part);
                 if let Some(Offsets { of_tokens, text }) = &mut self.offsets {
@@ -206,10 +211,13 @@ impl Assembly<'_> {
                 }
             }
         }
-        if self.spans.is_some() || self.offsets.is_some() {
+        let has_media = pieces.iter().any(|piece| piece.part.element == Element::Media);
+        if self.spans.is_some() || self.offsets.is_some() || has_media {
             let owners = Owners::new(pieces);
-            for bytes in tokenizer.offsets(this.finder(), run, &self.ids[first..])? {
-                self.extend_span(owners.of(&bytes));
+            for (i, bytes) in tokenizer.offsets(this.finder(), run, &self.ids[first..])?.into_iter().enumerate() {
+                let owner = owners.of(&bytes);
+                self.extend_span(owner);
+                self.extend_media(owner, first + i);
                 if let Some(Offsets { of_tokens, text }) = &mut self.offsets {
                     of_tokens.push(*text + bytes.start..*text + bytes.end);
                 }
@@ -246,6 +254,21 @@ impl Assembly<'_> {
         }
     }
 
+    /// Notes that a token belongs to what stands for an image, audio or video, if it does.
+    fn extend_media(&mut self, part: Part, token: usize) {
+        let (Element::Media, Some(message), Some(content_part)) = (part.element, part.message, part.content_part)
+        else {
+            return;
+        };
+        let (message, content_part) = (message as usize, content_part as usize);
+        match self.media.last_mut() {
+            Some(last) if (last.message, last.content_part, last.end) == (message, content_part, token) => {
+                last.end += 1
+            }
+            _ => self.media.push(MediaSpan { message, content_part, start: token, end: token + 1 }),
+        }
+    }
+
     /// Adds what the tokenizer itself puts around a prompt.
     fn finish(mut self) -> TokenizedPrompt {
         let (prefix, suffix) = self.this.tokenizer.special_tokens_around();
@@ -279,12 +302,15 @@ impl Assembly<'_> {
                 }
                 spans.insert(0, Span { start: 0, end: added, part });
             }
+            for span in &mut self.media {
+                *span = MediaSpan { start: span.start + added, end: span.end + added, ..*span };
+            }
         }
         if !after.is_empty() {
             self.ids.extend_from_slice(&suffix[after.clone()]);
             after.for_each(|_| self.extend_span(part));
         }
-        TokenizedPrompt { input_ids: self.ids, spans: self.spans, offsets, text: None, omitted }
+        TokenizedPrompt { input_ids: self.ids, spans: self.spans, media: self.media, offsets, text: None, omitted }
     }
 }
 

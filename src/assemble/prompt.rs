@@ -12,6 +12,8 @@ pub struct TokenizedPrompt {
     pub input_ids: Vec<TokenId>,
     /// Where each token comes from, if asked for: adjacent, in order, covering all of `input_ids`.
     pub spans: Option<Vec<Span>>,
+    /// Which tokens stand for the images, audio and video of the conversation, in the prompt's order.
+    pub media: Vec<MediaSpan>,
     /// The bytes of the prompt's text that each token stands for, if asked for; none for what the
     /// tokenizer adds by itself.
     pub offsets: Option<Vec<Range<usize>>>,
@@ -19,6 +21,19 @@ pub struct TokenizedPrompt {
     pub text: Option<String>,
     /// The special tokens that the tokenizer would have added but the prompt already has.
     pub omitted: Vec<TokenId>,
+}
+
+/// The tokens that stand for an image, audio or video.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MediaSpan {
+    /// The position of the message in its conversation.
+    pub message: usize,
+    /// The position of the part in the message's content, see [`crate::Conversation::media_at`].
+    pub content_part: usize,
+    /// The first token.
+    pub start: usize,
+    /// One past the last token.
+    pub end: usize,
 }
 
 /// What stands in labels for a token that is not scored: the index that loss functions leave out.

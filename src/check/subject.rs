@@ -138,6 +138,7 @@ impl<'a> Subject<'a> {
                 format!("{role}.{}", if has_own { "generation_prompt" } else { "begin" })
             }
             Element::RoundText => "meta_template.round".into(),
+            Element::Media => "multimodal".into(),
             Element::SpecialToken => "special_tokens".into(),
             Element::Content | Element::Separator => role.into(),
         }

@@ -129,6 +129,11 @@ pub(crate) struct InputArgs {
     #[arg(long, value_enum, value_name = "MODE", requires = "dataset")]
     pub(crate) infer_mode: Option<InferModeArg>,
 
+    /// Lose silently what AISBench loses, instead of refusing it: text outside the tags of a multimodal
+    /// content, parts beside a prompt or where a model takes text, examples without a place.
+    #[arg(long, requires = "dataset")]
+    pub(crate) compat: bool,
+
     /// Take rows as Hugging Face `datasets` gives them to the references: the columns of the first row,
     /// missing ones None, numbers of one kind, and the columns subdivision and idx. Reads all rows first.
     #[arg(long, requires = "dataset")]
@@ -155,6 +160,7 @@ Examples:
   metatok build --model qwen3 --tokenizer ./qwen3 --text --spans chats.jsonl
   metatok build --conversation vicuna --tokenizer ./llama chats.jsonl
   metatok build --dataset gsm8k.toml --train train.jsonl --model llama-3 test.jsonl
+  metatok build --dataset mt.toml --infer-mode every --answers answers.jsonl rows.jsonl
   metatok build --model llama-3 --mode ppl -o ids.jsonl chats.jsonl
   metatok build --dataset mmlu.toml --format messages hf://datasets/cais/mmlu/all/test.parquet
   cat chats.jsonl | metatok build --on-error reject --rejects bad.jsonl - > ids.jsonl")]
@@ -189,6 +195,15 @@ pub(crate) struct BuildArgs {
     /// Add the attention mask, all ones.
     #[arg(long)]
     pub(crate) attention_mask: bool,
+
+    /// The model's answers to earlier turns, for --infer-mode every: JSON lines of id and turn, as the prompts
+    /// have them, with token_ids, text, or an error. Each dialogue is built up to its first turn without one.
+    #[arg(long, value_name = "FILE", requires = "dataset")]
+    pub(crate) answers: Option<PathBuf>,
+
+    /// Refuse prompts with an image, audio or video whose file is not here. Nothing is opened.
+    #[arg(long)]
+    pub(crate) check_files: bool,
 
     /// What to do about a line that gives no prompt: stop there, or write it to --rejects and go on.
     #[arg(long, value_enum, default_value = "stop", value_name = "HOW")]

@@ -1,22 +1,25 @@
 //! `metatok build`: conversations in, token ids out.
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::builder::{BuilderOptions, PromptBuilder};
+use crate::cli::answers::Answers;
 use crate::cli::args::{BuildArgs, Format, OnError};
 use crate::cli::batches::{Batch, batches};
-use crate::cli::form::{Form, Ids, Messages, Writer};
+use crate::cli::form::{Form, Ids, Messages, Writer, Written};
 use crate::cli::output::Output;
 use crate::cli::rejects::{Rejected, Rejects, reject, rejects_path};
 use crate::cli::rows::Rows;
 use crate::cli::{REJECTED, pipeline, progress, setup};
 use crate::conversation::Mode;
-use crate::dataset::{Examples, Inference, Record, Row, RowPrompt};
+use crate::dataset::{Examples, InferMode, Inference, Record, Row, RowPrompt};
 use crate::dialect::Model;
 use crate::error::{Error, ErrorKind, Result};
+use crate::render::ApiTemplate;
 use crate::sink::{Jsonl, MessagesJsonl};
 use crate::tokenizer::TokenId;
 
@@ -25,9 +28,7 @@ use crate::tokenizer::TokenId;
 struct Built {
     out: Vec<u8>,
     bytes: u64,
-    prompts: u64,
-    tokens: u64,
-    omitted: Vec<TokenId>,
+    written: Written,
     /// What is to be said of the first row that is not as it should be.
     warning: Option<String>,
     rejected: Vec<Rejected>,
@@ -36,15 +37,19 @@ struct Built {
 
 pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let started = Instant::now();
-    let rows = Rows::open(&args.input, args.model.max_line_bytes)?;
+    let longest = args.model.max_line_bytes;
+    let rows = Rows::open(&args.input, longest)?;
     if rows.is_some() && args.input.inputs.is_empty() {
         return Err(ErrorKind::Usage("--dataset needs rows: name a file, or - for standard input".into()).into());
     }
+    let answers = match &args.answers {
+        Some(path) => Some(answers(path, rows.as_ref(), longest)?),
+        None => None,
+    };
     let form = Arc::new(form(args, rows.as_ref())?);
     let mut inputs = setup::inputs(&args.input.inputs)?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let progress = progress::bar(inputs.iter().map(|input| input.bytes).sum(), args.quiet);
-    let longest = args.model.max_line_bytes;
     if let Some(rows) = rows.as_ref().filter(|_| args.input.arrow_compat) {
         inputs = rows.through_arrow(inputs, longest)?;
     }
@@ -56,17 +61,18 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
 
     let stop_at_error = args.on_error == OnError::Stop;
     let shared = Arc::clone(&form);
-    let rows = Arc::new(rows);
+    let (rows, answers) = (Arc::new(rows), Arc::new(answers));
     let batches = batches(inputs, longest, rows.as_ref().as_ref())?;
     let results = pipeline::ordered(setup::threads(&args.model), batches, move || {
-        let (form, rows) = (Arc::clone(&shared), Arc::clone(&rows));
+        let (form, rows, answers) = (Arc::clone(&shared), Arc::clone(&rows), Arc::clone(&answers));
         Box::new(move |batch| {
             let rows = rows.as_ref().as_ref().map(|rows| (rows, rows.inference()));
-            Work { rows, writer: form.writer(), longest, stop_at_error, built: Built::default() }.batch(batch)
+            let (answers, writer) = (answers.as_ref().as_ref(), form.writer());
+            Work { rows, answers, writer, longest, stop_at_error, built: Built::default() }.batch(batch)
         })
     });
 
-    let (mut prompts, mut tokens, mut said_omitted, mut has_warned) = (0, 0, false, false);
+    let (mut written, mut has_warned) = (Written::default(), false);
     for built in results {
         progress.inc(built.bytes);
         if let Err(error) = output.write(&built.out) {
@@ -77,13 +83,11 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
                 Err(output.failed(error))
             };
         }
-        prompts += built.prompts;
-        tokens += built.tokens;
-        progress.set_message(format!("{prompts} prompts"));
-        if !built.omitted.is_empty() && !said_omitted && !args.quiet {
-            said_omitted = true;
-            progress.suspend(|| eprintln!("metatok: note: {}", omitted(&form, &built.omitted)));
+        if !built.written.omitted.is_empty() && written.omitted.is_empty() && !args.quiet {
+            progress.suspend(|| eprintln!("metatok: note: {}", omitted(&form, &built.written.omitted)));
         }
+        written.add(built.written);
+        progress.set_message(format!("{} prompts", written.prompts));
         if let Some(warning) = built.warning.filter(|_| !has_warned && !args.quiet) {
             has_warned = true;
             progress.suspend(|| eprintln!("metatok: warning: {warning}"));
@@ -95,7 +99,8 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
                     progress.finish_and_clear();
                     eprintln!("metatok: {}", rejected.error);
                     eprintln!(
-                        "metatok: stopped there, after {prompts} good ones; --on-error reject goes on without such rows"
+                        "metatok: stopped there, after {} good ones; --on-error reject goes on without such rows",
+                        written.prompts
                     );
                     return Ok(ExitCode::from(REJECTED));
                 }
@@ -107,14 +112,18 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     }
     progress.finish_and_clear();
     let rejected = rejects.as_ref().map_or(0, |rejects| rejects.count);
-    if prompts + rejected == 0 {
+    if written.prompts + rejected == 0 {
         let kind = if args.input.dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
         return Err(Error::from(kind).at(names.join(", ")));
     }
     output.finish()?;
     if !args.quiet {
-        let tokens = matches!(*form, Form::Ids(_)).then_some(tokens);
-        eprintln!("metatok: {}", summary(prompts, tokens, started.elapsed().as_secs_f64()));
+        let tokens = matches!(*form, Form::Ids(_)).then_some(written.tokens);
+        if written.waiting > 0 {
+            let dialogues = if written.waiting == 1 { "dialogue waits" } else { "dialogues wait" };
+            eprintln!("metatok: note: {} {dialogues} for an answer that --answers does not have", written.waiting);
+        }
+        eprintln!("metatok: {}", summary(written.prompts, tokens, started.elapsed().as_secs_f64()));
     }
     match rejects.filter(|rejects| rejects.count > 0) {
         None => Ok(ExitCode::SUCCESS),
@@ -123,6 +132,16 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
             Ok(ExitCode::from(REJECTED))
         }
     }
+}
+
+/// The answers of a file, where the turns of rows need any.
+fn answers(path: &Path, rows: Option<&Rows>, longest: usize) -> Result<Answers> {
+    let inferencer = rows.map(|rows| &rows.dataset.inferencer);
+    if !inferencer.is_some_and(|inferencer| inferencer.kind.has_turns() && inferencer.infer_mode == InferMode::Every) {
+        let what = "--answers is for turns that are asked for with the model's own answers in those before: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
+    Answers::read(path, longest)
 }
 
 /// What prompts are written as, and what makes them.
@@ -146,7 +165,11 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
         let stop = model.stop.strings.iter().chain(&options.stop_strings).cloned().collect();
         let sink = MessagesJsonl::new(stop);
         let BuilderOptions { each_message, mode, .. } = options;
-        return Ok(Form::Messages(Messages { template: model.to_api()?, each_message, mode, sink }));
+        let mut template = model.to_api()?;
+        if let ApiTemplate::Roles(roles) = &mut template {
+            roles.compat = options.compat;
+        }
+        return Ok(Form::Messages(Messages { template, each_message, mode, sink, check_files: args.check_files }));
     }
     if args.labels && options.mode == Mode::Generate {
         let what = "--labels is for texts to score, and these are prompts to continue; add --mode ppl";
@@ -164,7 +187,8 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
         }
     }
     let sink = Jsonl::new(&builder, args.attention_mask);
-    Ok(Form::Ids(Box::new(Ids { builder, sink, text: args.text, labels: args.labels })))
+    let BuildArgs { text, labels, check_files, .. } = *args;
+    Ok(Form::Ids(Box::new(Ids { builder, sink, text, labels, check_files })))
 }
 
 /// A rate is worth saying only of so many prompts that loading the tokenizer does not decide it.
@@ -194,6 +218,7 @@ fn omitted(form: &Form, ids: &[TokenId]) -> String {
 struct Work<'a> {
     /// How lines become prompts, if they are rows.
     rows: Option<(&'a Rows, Inference<'a>)>,
+    answers: Option<&'a Answers>,
     writer: Writer<'a>,
     longest: usize,
     stop_at_error: bool,
@@ -207,7 +232,7 @@ impl Work<'_> {
         for (i, (line, range)) in batch.lines.iter().enumerate() {
             let bytes = &batch.bytes[range.clone()];
             let place = || format!("{}: {line}", batch.input);
-            let before = (self.built.out.len(), self.built.prompts, self.built.tokens);
+            let before = (self.built.out.len(), self.built.written.clone());
             let number = batch.first + i as u64;
             let written = line.text(bytes, self.longest).and_then(|text| match self.rows {
                 None => self.conversation(text, number),
@@ -216,7 +241,7 @@ impl Work<'_> {
             if let Err(error) = written {
                 // Of a row with several prompts, all or none.
                 self.built.out.truncate(before.0);
-                (self.built.prompts, self.built.tokens) = (before.1, before.2);
+                self.built.written = before.1;
                 let json = reject(&batch, line, bytes, &error);
                 self.built.rejected.push(Rejected { error: error.at(place()), json });
                 if self.stop_at_error {
@@ -241,6 +266,13 @@ impl Work<'_> {
             self.built.warning = rows.warning(&row).map(|warning| format!("{}: {warning}", place()));
         }
         let writer = &mut self.writer;
+        if let Some(answers) = self.answers {
+            let plan = rows.plan(&row, examples.of(&row), inference, |prompt| writer.tokens(prompt))?;
+            let max_out_len = rows.dataset.task.max_out_len(&row)?;
+            let written = writer.write_turns(number, plan, &max_out_len, answers, &mut self.built.out)?;
+            self.built.written.add(written);
+            return Ok(());
+        }
         for prompt in rows.prompts(&row, examples.of(&row), inference, |prompt| writer.tokens(prompt))? {
             self.write(None, number, &prompt)?;
         }
@@ -251,11 +283,7 @@ impl Work<'_> {
         let mut digits = itoa::Buffer::new();
         let id = id.unwrap_or_else(|| digits.format(number));
         let written = self.writer.write(id, prompt, &mut self.built.out)?;
-        self.built.prompts += 1;
-        self.built.tokens += written.tokens;
-        if self.built.omitted.is_empty() {
-            self.built.omitted = written.omitted;
-        }
+        self.built.written.add(written);
         Ok(())
     }
 }

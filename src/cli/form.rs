@@ -1,12 +1,15 @@
 //! What a prompt is written as: token ids, or messages.
 
+use crate::assemble::TokenizedPrompt;
 use crate::builder::{PromptBuilder, Session};
-use crate::conversation::{Conversation, Mode, refuse_images};
-use crate::dataset::RowPrompt;
+use crate::cli::answers::{Answer, Answers};
+use crate::conversation::{Conversation, Mode};
+use crate::dataset::{MaxOutLen, RowPrompt, TurnPlan};
 use crate::error::{At, ErrorKind, Result};
 use crate::render::ApiTemplate;
 use crate::sink::{Built, Jsonl, Key, MessagesJsonl, Sink};
 use crate::tokenizer::TokenId;
+use crate::turns::TurnPrompt;
 
 /// What is written, and what makes it. Shared by all threads.
 pub(crate) enum Form {
@@ -19,6 +22,7 @@ pub(crate) struct Ids {
     pub(crate) sink: Jsonl,
     pub(crate) text: bool,
     pub(crate) labels: bool,
+    pub(crate) check_files: bool,
 }
 
 pub(crate) struct Messages {
@@ -26,6 +30,7 @@ pub(crate) struct Messages {
     pub(crate) each_message: bool,
     pub(crate) mode: Mode,
     pub(crate) sink: MessagesJsonl,
+    pub(crate) check_files: bool,
 }
 
 /// Writes prompts one after the other, on one thread.
@@ -35,9 +40,12 @@ pub(crate) enum Writer<'f> {
 }
 
 /// How much was written.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Written {
+    pub(crate) prompts: u64,
     pub(crate) tokens: u64,
+    /// How many dialogues wait for an answer.
+    pub(crate) waiting: u64,
     /// The special tokens that the prompt had already.
     pub(crate) omitted: Vec<TokenId>,
 }
@@ -64,39 +72,136 @@ impl Writer<'_> {
 
     /// Appends a prompt.
     pub(crate) fn write(&mut self, id: &str, prompt: &RowPrompt, out: &mut Vec<u8>) -> Result<Written> {
-        let RowPrompt { label, is_normalizing, turn, scored, choices, conversation } = prompt;
-        let key = Key { id, label: label.as_ref(), is_normalizing: *is_normalizing, turn: *turn };
+        let RowPrompt { label, is_normalizing, turn, max_out_len, scored, choices, conversation } = prompt;
+        let (turn, max_out_len) = (*turn, *max_out_len);
+        let key = Key { id, label: label.as_ref(), is_normalizing: *is_normalizing, turn, max_out_len };
         match self {
-            Self::Ids(Ids { builder, sink, text, labels }, session) => {
+            Self::Ids(ids, session) => {
+                check_media(conversation, ids.check_files)?;
                 let mut prompt = session.build(conversation)?;
-                let labels = match *labels {
+                let labels = match ids.labels {
                     true => prompt.labels(scored.bytes(prompt.text.as_deref().unwrap_or_default())?),
                     false => None,
                 };
-                if !*text {
+                if !ids.text {
                     prompt.text = None;
                 }
-                let choice_ids = choices.iter().map(|choice| one_token(choice, builder));
+                let choice_ids = choices.iter().map(|choice| one_token(choice, &ids.builder));
                 let choice_ids = choice_ids.collect::<Result<Vec<_>>>().at("column \"choices\"")?;
-                sink.write(&key, &Built { prompt: &prompt, labels: labels.as_deref(), choice_ids: &choice_ids }, out);
-                Ok(Written { tokens: prompt.input_ids.len() as u64, omitted: prompt.omitted })
+                let built = Built { labels: labels.as_deref(), choice_ids: &choice_ids, ..Built::from(&prompt) };
+                ids.sink.write(&key, &Built { conversation: Some(conversation), ..built }, out);
+                Ok(Written::of(prompt))
             }
-            Self::Messages(Messages { template, each_message, mode, sink }) => {
-                let mut messages = match conversation {
-                    // One by one they stay as they are.
-                    Conversation::Messages(messages) if *each_message => messages.clone(),
-                    conversation => template.messages(conversation, *mode)?,
-                };
-                // As in token ids, the turn that the model is to take is its own.
-                while *mode == Mode::Generate && messages.last().is_some_and(|last| last.role == "assistant") {
-                    messages.pop();
-                }
-                refuse_images(&messages)?;
-                sink.write(&key, &messages, out);
-                Ok(Written::default())
-            }
+            Self::Messages(messages) => messages.write(&key, conversation, out),
         }
     }
+
+    /// Appends the prompts of a dialogue's turns, each with the model's answers in those before, up to the
+    /// first that is not answered.
+    pub(crate) fn write_turns(
+        &mut self,
+        row: u64,
+        mut plan: TurnPlan,
+        max_out_len: &MaxOutLen,
+        answers: &Answers,
+        out: &mut Vec<u8>,
+    ) -> Result<Written> {
+        let mut digits = itoa::Buffer::new();
+        let key = Key::of(digits.format(row));
+        let mut written = Written::default();
+        match self {
+            Self::Ids(ids, _) => {
+                let mut turns = ids.builder.turns(plan);
+                while let Some(prompt) = turns.next_prompt()? {
+                    let TurnPrompt { turn, conversation, prompt, prefix_tokens, prefix_break } = prompt;
+                    check_media(&conversation, ids.check_files)?;
+                    let key = Key { turn: Some(turn), max_out_len: turns.max_out_len(max_out_len)?, ..key };
+                    let built = Built {
+                        conversation: Some(&conversation),
+                        prefix_tokens: (turn > 0).then_some(prefix_tokens),
+                        prefix_break: prefix_break.as_ref(),
+                        ..Built::from(&prompt)
+                    };
+                    ids.sink.write(&key, &built, out);
+                    written.add(Written::of(prompt));
+                    match answers.get(row, turn) {
+                        Some(Answer { token_ids: Some(token_ids), .. }) => turns.answer_ids(token_ids),
+                        Some(Answer { text: Some(text), .. }) => {
+                            turns.answer_text(text);
+                            Ok(())
+                        }
+                        Some(_) => {
+                            turns.fail();
+                            Ok(())
+                        }
+                        None => {
+                            written.waiting = 1;
+                            return Ok(written);
+                        }
+                    }
+                    .at(format_args!("the answer to turn {turn}"))?;
+                }
+            }
+            Self::Messages(messages) => {
+                while let (Some(conversation), Some(turn)) = (plan.prompt(), plan.turn()) {
+                    let key = Key { turn: Some(turn), max_out_len: plan.max_out_len(max_out_len)?, ..key };
+                    written.add(messages.write(&key, &conversation, out)?);
+                    match answers.get(row, turn) {
+                        Some(Answer { text: Some(text), .. }) => plan.answer(text),
+                        Some(Answer { error: Some(_), .. }) => plan.fail(),
+                        Some(_) => {
+                            let what = "the answer has token ids and no text, and messages are text";
+                            return Err(ErrorKind::Template(what.into())).at(format_args!("the answer to turn {turn}"));
+                        }
+                        None => {
+                            written.waiting = 1;
+                            return Ok(written);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(written)
+    }
+}
+
+impl Messages {
+    fn write(&self, key: &Key<'_>, conversation: &Conversation, out: &mut Vec<u8>) -> Result<Written> {
+        check_media(conversation, self.check_files)?;
+        let mut messages = match conversation {
+            // One by one they stay as they are.
+            Conversation::Messages(messages) if self.each_message => messages.clone(),
+            conversation => self.template.messages(conversation, self.mode)?,
+        };
+        // As in token ids, the turn that the model is to take is its own.
+        while self.mode == Mode::Generate && messages.last().is_some_and(|last| last.role == "assistant") {
+            messages.pop();
+        }
+        self.sink.write(key, &messages, out);
+        Ok(Written { prompts: 1, ..Written::default() })
+    }
+}
+
+impl Written {
+    fn of(prompt: TokenizedPrompt) -> Self {
+        Self { prompts: 1, tokens: prompt.input_ids.len() as u64, omitted: prompt.omitted, waiting: 0 }
+    }
+
+    /// Of what is omitted, the first is enough to be said.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.prompts += other.prompts;
+        self.tokens += other.tokens;
+        self.waiting += other.waiting;
+        if self.omitted.is_empty() {
+            self.omitted = other.omitted;
+        }
+    }
+}
+
+/// Checks every image, audio and video, see [`crate::Media::check`].
+fn check_media(conversation: &Conversation, files: bool) -> Result<()> {
+    let mut media = conversation.media();
+    media.try_for_each(|(message, _, media)| media.check(files).at(format_args!("message {message}")))
 }
 
 /// A choice must be one token, for the model's next token is what is compared.

@@ -5,8 +5,8 @@ use crate::cli::args::{InferModeArg, InputArgs, ModelArgs};
 use crate::cli::setup::{self, Input};
 use crate::conversation::Conversation;
 use crate::dataset::{
-    Dataset, InferMode, Inference, InferencerKind, Lines, Retriever, Row, RowPrompt, TemplateField, arrow_rows,
-    json_lines,
+    AnyTemplate, Dataset, InferMode, Inference, InferencerKind, Lines, Retriever, Row, RowPrompt, TemplateField,
+    TurnPlan, arrow_rows, json_lines,
 };
 use crate::error::{At, ErrorKind, Result};
 
@@ -25,6 +25,7 @@ impl Rows {
     pub(crate) fn open(args: &InputArgs, longest_line: usize) -> Result<Option<Self>> {
         let Some(path) = &args.dataset else { return Ok(None) };
         let mut dataset = Dataset::load(path)?;
+        dataset.task.compat = args.compat;
         if let Some(mode) = args.infer_mode {
             dataset.inferencer.infer_mode = match mode {
                 InferModeArg::Every => InferMode::Every,
@@ -61,6 +62,7 @@ impl Rows {
     pub(crate) fn set(&self, options: &mut BuilderOptions, args: &ModelArgs) {
         options.mode = args.mode.map_or(self.dataset.inferencer.kind.mode(), setup::mode);
         options.stop_strings.extend(self.dataset.inferencer.stopping_criteria.iter().cloned());
+        options.compat = self.dataset.task.compat;
         options.each_message = self.dataset.inferencer.kind == InferencerKind::Chat;
     }
 
@@ -88,17 +90,38 @@ impl Rows {
         row: &Row,
         examples: Vec<i64>,
         inference: &mut Inference<'_>,
-        mut tokens: impl FnMut(&Conversation) -> Result<usize>,
+        tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<Vec<RowPrompt>> {
-        if self.strict
-            && let Some(message) = self.missing_column(row).or_else(|| self.uneven_turns(row))
-        {
-            return Err(ErrorKind::Template(message).into());
+        self.check(row)?;
+        inference.prompts(row, examples, self.fits(tokens))
+    }
+
+    /// The turns of a row, of so many examples that they fit by what `tokens` counts.
+    pub(crate) fn plan(
+        &self,
+        row: &Row,
+        examples: Vec<i64>,
+        inference: &mut Inference<'_>,
+        tokens: impl FnMut(&Conversation) -> Result<usize>,
+    ) -> Result<TurnPlan> {
+        self.check(row)?;
+        inference.plan(row, examples, self.fits(tokens))
+    }
+
+    /// Refuses what would be warned of, where that is wanted.
+    fn check(&self, row: &Row) -> Result<()> {
+        match self.strict.then(|| self.missing_column(row).or_else(|| self.uneven_turns(row))).flatten() {
+            Some(message) => Err(ErrorKind::Template(message).into()),
+            None => Ok(()),
         }
-        inference.prompts(row, examples, |prompt| match self.longest_prompt {
-            None => Ok(true),
-            Some(longest) => Ok(tokens(prompt)? <= longest),
-        })
+    }
+
+    fn fits(
+        &self,
+        mut tokens: impl FnMut(&Conversation) -> Result<usize>,
+    ) -> impl FnMut(&Conversation) -> Result<bool> {
+        let longest = self.longest_prompt;
+        move |prompt| longest.map_or(Ok(true), |longest| Ok(tokens(prompt)? <= longest))
     }
 
     /// What to warn of, if a row lacks a column or loses turns; nothing if that is an error anyway.
@@ -107,12 +130,22 @@ impl Rows {
             return None;
         }
         let missing = self.missing_column(row).map(|missing| format!("{missing}; such fields stay as they are"));
-        Some(missing.or_else(|| self.uneven_turns(row))? + " (--strict refuses the row)")
+        let message = missing.or_else(|| self.uneven_turns(row)).map(|message| message + " (--strict refuses the row)");
+        message.or_else(|| self.unfilled())
+    }
+
+    /// What to say of fields that a multimodal template leaves as they are.
+    fn unfilled(&self) -> Option<String> {
+        let Some(AnyTemplate::Multimodal(template)) = &self.dataset.task.prompt_template else { return None };
+        let TemplateField { place, column } = template.unfilled().into_iter().next()?;
+        Some(format!(
+            "{}: infer_cfg.prompt_template.{place}: {{{column}}} stays as it is, as in AISBench; all_columns = true fills it",
+            self.dataset.name
+        ))
     }
 
     fn uneven_turns(&self, row: &Row) -> Option<String> {
-        let has_turns = matches!(self.dataset.inferencer.kind, InferencerKind::Chat | InferencerKind::Turns);
-        if has_turns { self.dataset.task.uneven_turns(row) } else { None }
+        if self.dataset.inferencer.kind.has_turns() { self.dataset.task.uneven_turns(row) } else { None }
     }
 
     fn missing_column(&self, row: &Row) -> Option<String> {

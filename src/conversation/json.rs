@@ -4,9 +4,10 @@ use std::fmt;
 
 use compact_str::CompactString;
 use serde::de::{self, Deserialize, Deserializer};
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::conversation::{ChatMessage, Conversation, Item, Marker, Message, Prompt, Section};
+use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Item, Marker, Message, Prompt, Section};
 
 impl Serialize for Conversation {
     /// Writes what [`Deserialize`] reads.
@@ -31,12 +32,28 @@ impl Serialize for Item {
     }
 }
 
-impl Serialize for Prompt {
+impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(text) => serializer.serialize_str(text),
-            Self::Absent | Self::Null => serializer.serialize_none(),
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("role", &self.role)?;
+        if let Some(role) = &self.fallback_role {
+            map.serialize_entry("fallback_role", role)?;
         }
+        match &self.prompt {
+            Prompt::Absent => {}
+            Prompt::Null => map.serialize_entry("prompt", &())?,
+            Prompt::Text(text) => map.serialize_entry("prompt", text)?,
+            Prompt::Parts(parts) => map.serialize_entry("prompt_mm", parts)?,
+        }
+        for (key, affix) in [("begin", &self.begin), ("end", &self.end)] {
+            if let Some(affix) = affix {
+                map.serialize_entry(key, affix)?;
+            }
+        }
+        if let Some(generate) = self.generate {
+            map.serialize_entry("generate", &generate)?;
+        }
+        map.end()
     }
 }
 
@@ -93,15 +110,15 @@ struct Keys {
     role: Option<CompactString>,
     fallback_role: Option<CompactString>,
     prompt: Prompt,
-    content: Option<String>,
+    parts: Option<Vec<ContentPart>>,
+    content: Option<Content>,
     begin: Option<String>,
     end: Option<String>,
     generate: Option<bool>,
-    images: Option<usize>,
     unknown: Option<String>,
 }
 
-const KEYS: &str = "role, content, images, prompt, fallback_role, begin, end, generate, section, pos";
+const KEYS: &str = "role, content, prompt, prompt_mm, fallback_role, begin, end, generate, section, pos";
 
 impl<'de> Deserialize<'de> for Entry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
@@ -131,7 +148,7 @@ impl<'de> Deserialize<'de> for Entry {
                         Key::Content => keys.content = Some(map.next_value()?),
                         Key::Begin => keys.begin = Some(map.next_value()?),
                         Key::End => keys.end = Some(map.next_value()?),
-                        Key::Images => keys.images = Some(map.next_value()?),
+                        Key::PromptMm => keys.parts = Some(map.next_value()?),
                         Key::Generate => keys.generate = Some(map.next_value()?),
                         Key::Unknown(name) => {
                             map.next_value::<de::IgnoredAny>()?;
@@ -156,7 +173,7 @@ enum Key {
     Begin,
     End,
     Generate,
-    Images,
+    PromptMm,
     Unknown(String),
 }
 
@@ -182,7 +199,7 @@ impl<'de> Deserialize<'de> for Key {
                     "begin" => Key::Begin,
                     "end" => Key::End,
                     "generate" => Key::Generate,
-                    "images" => Key::Images,
+                    "prompt_mm" => Key::PromptMm,
                     _ => Key::Unknown(key.to_owned()),
                 })
             }
@@ -206,22 +223,25 @@ impl Entry {
         let role = keys.role.ok_or_else(|| E::missing_field("role"))?;
         if let Some(content) = keys.content {
             let others = keys.prompt != Prompt::Absent
+                || keys.parts.is_some()
                 || keys.fallback_role.is_some()
                 || keys.begin.is_some()
                 || keys.end.is_some()
                 || keys.generate.is_some();
             if others || keys.pos.is_some() {
-                return Err(E::custom("a message with \"content\" has only \"role\" and \"images\" beside it"));
+                return Err(E::custom("a message with \"content\" has only \"role\" beside it"));
             }
-            return Ok(Resolved::Chat(ChatMessage { role, content, images: keys.images.unwrap_or(0) }));
+            return Ok(Resolved::Chat(ChatMessage { role, content }));
         }
-        if keys.images.is_some() {
-            return Err(E::custom("\"images\" goes with \"content\""));
-        }
+        let prompt = match (keys.prompt, keys.parts) {
+            (prompt, None) => prompt,
+            (Prompt::Absent, Some(parts)) => Prompt::Parts(parts),
+            _ => return Err(E::custom("a message has both \"prompt\" and \"prompt_mm\"; leave one out")),
+        };
         Ok(Resolved::Item(Item::Message(Message {
             role,
             fallback_role: keys.fallback_role,
-            prompt: keys.prompt,
+            prompt,
             begin: keys.begin,
             end: keys.end,
             generate: keys.generate,

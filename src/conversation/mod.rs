@@ -2,7 +2,9 @@
 //!
 //! The three forms are those that OpenCompass tells apart (`PromptList`, `str`, chat messages).
 
+mod content;
 mod json;
+mod media;
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +12,10 @@ use std::str::FromStr;
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
+pub use content::{Content, ContentPart, TextPart};
+pub(crate) use content::{ContentRef, map_texts};
+pub use media::{Media, MediaKind};
 
 /// What a prompt is for. OpenCompass calls the modes `gen` and `ppl`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -113,7 +118,7 @@ impl Conversation {
     ///
     /// # Errors
     /// [`ErrorKind::Template`] where there is a string or a prompt list already.
-    pub fn append_message(&mut self, role: impl Into<CompactString>, content: impl Into<String>) -> Result<()> {
+    pub fn append_message(&mut self, role: impl Into<CompactString>, content: impl Into<Content>) -> Result<()> {
         if !matches!(self, Self::Messages(_)) && self.is_empty() {
             *self = Self::Messages(Vec::new());
         }
@@ -126,6 +131,69 @@ impl Conversation {
                 Err(ErrorKind::Template("messages do not mix with strings and prompt lists".into()).into())
             }
         }
+    }
+
+    /// What a message, or item of a prompt list, says; nothing where there is none, or it says nothing.
+    pub(crate) fn said(&self, index: usize) -> Option<ContentRef<'_>> {
+        match self {
+            Self::Text(_) => None,
+            Self::List(items) => match items.get(index)? {
+                Item::Message(message) => message.prompt.said(),
+                Item::Text(_) | Item::Marker(_) => None,
+            },
+            Self::Messages(messages) => messages.get(index).map(|message| message.content.said()),
+        }
+    }
+
+    /// Every image, audio and video, with the places of its message and of its part therein.
+    ///
+    /// ```
+    /// use metatok::Conversation;
+    ///
+    /// let conversation: Conversation = serde_json::from_str(
+    ///     r#"[{"role": "user", "content": [{"type": "text", "text": "Compare."}, {"type": "image_url", "image_url": {"url": "a.png"}}]}]"#,
+    /// )?;
+    /// let media: Vec<_> = conversation.media().map(|(message, part, media)| (message, part, &*media.source)).collect();
+    /// assert_eq!(media, [(0, 1, "a.png")]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn media(&self) -> impl Iterator<Item = (usize, usize, &Media)> {
+        let messages = match self {
+            Self::Text(_) => 0,
+            Self::List(items) => items.len(),
+            Self::Messages(messages) => messages.len(),
+        };
+        (0..messages).flat_map(move |message| {
+            let parts = match self.said(message) {
+                Some(ContentRef::Parts(parts)) => parts,
+                Some(ContentRef::Text(_)) | None => &[],
+            };
+            parts.iter().enumerate().filter_map(move |(part, is)| Some((message, part, is.as_media()?)))
+        })
+    }
+
+    /// The image, audio or video at these places.
+    pub fn media_at(&self, message: usize, part: usize) -> Option<&Media> {
+        match self.said(message)? {
+            ContentRef::Parts(parts) => parts.get(part)?.as_media(),
+            ContentRef::Text(_) => None,
+        }
+    }
+
+    /// The same, where the messages of a prompt list that are made of parts say nothing; none if there are no
+    /// such.
+    pub(crate) fn without_parts(&self) -> Option<Self> {
+        let Self::List(items) = self else { return None };
+        let is_lost = |item: &Item| matches!(item, Item::Message(Message { prompt: Prompt::Parts(parts), .. }) if !parts.iter().all(|part| matches!(part, ContentPart::Ids(_))) || parts.is_empty());
+        items.iter().any(is_lost).then(|| {
+            let kept = |item: &Item| match item {
+                Item::Message(message) if is_lost(item) => {
+                    Item::Message(Message { prompt: Prompt::Absent, ..message.clone() })
+                }
+                item => item.clone(),
+            };
+            Self::List(items.iter().map(kept).collect())
+        })
     }
 
     fn is_empty(&self) -> bool {
@@ -157,24 +225,19 @@ pub enum Item {
 }
 
 /// What a role of the dataset's template says.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message {
     /// The role. The template decides how it speaks. (Such short strings need no memory of their own.)
     pub role: CompactString,
     /// The role to use where the template does not have `role`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback_role: Option<CompactString>,
     /// What is said; without it, the template's default for the role.
-    #[serde(skip_serializing_if = "Prompt::is_absent")]
     pub prompt: Prompt,
     /// Replaces the template's `begin` for this message. Content: it holds no control tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub begin: Option<String>,
     /// Replaces the template's `end` for this message. Content, like `begin`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
     /// Replaces the template's `generate` for this message.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<bool>,
 }
 
@@ -188,6 +251,8 @@ pub enum Prompt {
     Null,
     /// It is this.
     Text(String),
+    /// It is made of these, in their order. AISBench: `prompt_mm`.
+    Parts(Vec<ContentPart>),
 }
 
 /// The parts of a `PromptList`.
@@ -236,31 +301,14 @@ pub struct ChatMessage {
     /// `user`, `assistant`, `system`, or a role of the template.
     pub role: CompactString,
     /// What is said.
-    pub content: String,
-    /// How many images go before it. Few templates have a place for them.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub images: usize,
-}
-
-fn is_zero(number: &usize) -> bool {
-    *number == 0
+    pub content: Content,
 }
 
 impl ChatMessage {
     /// A message.
-    pub fn new(role: impl Into<CompactString>, content: impl Into<String>) -> Self {
-        Self { role: role.into(), content: content.into(), images: 0 }
+    pub fn new(role: impl Into<CompactString>, content: impl Into<Content>) -> Self {
+        Self { role: role.into(), content: content.into() }
     }
-
-    /// Refuses images, for templates that have no place for them.
-    pub(crate) fn without_images(&self) -> Result<()> {
-        no_images(self.images)
-    }
-}
-
-/// Refuses images in any of these messages.
-pub(crate) fn refuse_images(messages: &[ChatMessage]) -> Result<()> {
-    messages.iter().enumerate().try_for_each(|(i, message)| message.without_images().at(format_args!("message {i}")))
 }
 
 /// OpenCompass's name for the role of an OpenAI-style message.
@@ -283,19 +331,10 @@ pub(crate) fn openai_role(role: &str) -> Option<&'static str> {
     }
 }
 
-/// Refuses so many images, for templates that have no place for any.
-pub(crate) fn no_images(count: usize) -> Result<()> {
-    match count {
-        0 => Ok(()),
-        1 => Err(ErrorKind::Template("the template has no place for its image".into()).into()),
-        more => Err(ErrorKind::Template(format!("the template has no place for its {more} images")).into()),
-    }
-}
-
 impl Message {
     /// A message with nothing but a role and a prompt.
-    pub fn new(role: impl Into<CompactString>, prompt: impl Into<String>) -> Self {
-        Self { role: role.into(), prompt: Prompt::Text(prompt.into()), ..Self::default() }
+    pub fn new(role: impl Into<CompactString>, prompt: impl Into<Content>) -> Self {
+        Self { role: role.into(), prompt: prompt.into().into(), ..Self::default() }
     }
 }
 
@@ -306,7 +345,21 @@ impl From<Message> for Item {
 }
 
 impl Prompt {
-    fn is_absent(&self) -> bool {
-        *self == Self::Absent
+    /// What is said; nothing where it is absent or null.
+    pub(crate) fn said(&self) -> Option<ContentRef<'_>> {
+        match self {
+            Self::Text(text) => Some(ContentRef::Text(text)),
+            Self::Parts(parts) => Some(ContentRef::Parts(parts)),
+            Self::Absent | Self::Null => None,
+        }
+    }
+}
+
+impl From<Content> for Prompt {
+    fn from(content: Content) -> Self {
+        match content {
+            Content::Text(text) => Self::Text(text),
+            Content::Parts(parts) => Self::Parts(parts),
+        }
     }
 }

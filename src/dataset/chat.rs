@@ -1,6 +1,6 @@
 //! Rows as chats: OpenCompass's `ChatInferencer`, which asks for the model's turns one by one.
 
-use crate::conversation::{ChatMessage, Conversation, Item, Message, Prompt, openai_role};
+use crate::conversation::{ChatMessage, ContentRef, Conversation, Item, Message, openai_role};
 use crate::dataset::message_template::message;
 use crate::dataset::row::Row;
 use crate::dataset::task::{AnyTemplate, Task};
@@ -102,6 +102,7 @@ impl Task {
             AnyTemplate::Prompt(template) => template.prompt(row, None, &none)?,
             AnyTemplate::Messages(template) => template.prompt(row, &none)?,
             AnyTemplate::Turns(template) => template.prompt(row)?,
+            AnyTemplate::Multimodal(template) => template.prompt(row, self.compat)?,
         };
         let mut chat = prompt.to_chat();
         if chat.last().is_none_or(|message| message.role != "assistant") {
@@ -124,11 +125,7 @@ impl Conversation {
             Item::Text(text) if !text.is_empty() => Some(ChatMessage::new("user", text.as_str())),
             Item::Message(Message { role, prompt, .. }) => {
                 let role = openai_role(role)?;
-                let content = match prompt {
-                    Prompt::Text(prompt) => prompt.as_str(),
-                    Prompt::Absent | Prompt::Null => "",
-                };
-                Some(ChatMessage::new(role, content))
+                Some(ChatMessage::new(role, prompt.said().map_or_else(|| "".into(), ContentRef::to_content)))
             }
             Item::Text(_) | Item::Marker(_) => None,
         };

@@ -8,6 +8,7 @@ use serde::de::IgnoredAny;
 use crate::dataset::fill::Substitution;
 use crate::dataset::inferencer::Inferencer;
 use crate::dataset::message_template::MessageTemplate;
+use crate::dataset::multimodal_template::MultimodalTemplate;
 use crate::dataset::prompt_template::PromptTemplate;
 use crate::dataset::retriever::{RetrieverConfig, RetrieverKind};
 use crate::dataset::split::SplitRange;
@@ -133,12 +134,17 @@ struct Config {
     /// Of a template of several turns: the columns of its questions and answers.
     question_column: Option<String>,
     answer_column: Option<String>,
+    /// Of a multimodal template, see [`MultimodalTemplate`].
+    content_column: Option<String>,
+    all_columns: Option<bool>,
+    keep_urls: Option<bool>,
 }
 
 /// Which of the references' templates it is, where its keys do not tell.
-#[derive(Default, PartialEq, Deserialize)]
+#[derive(Default, Clone, Copy, PartialEq, Deserialize)]
 enum TemplateKind {
     MultiTurnPromptTemplate,
+    MMPromptTemplate,
     #[default]
     #[serde(other)]
     Other,
@@ -146,13 +152,33 @@ enum TemplateKind {
 
 impl Config {
     fn read(self) -> Result<AnyTemplate> {
+        use TemplateKind::{MMPromptTemplate, MultiTurnPromptTemplate};
+        for (key, is_given, kind, of) in [
+            ("question_column", self.question_column.is_some(), MultiTurnPromptTemplate, "MultiTurnPromptTemplate"),
+            ("answer_column", self.answer_column.is_some(), MultiTurnPromptTemplate, "MultiTurnPromptTemplate"),
+            ("content_column", self.content_column.is_some(), MMPromptTemplate, "MMPromptTemplate"),
+            ("all_columns", self.all_columns.is_some(), MMPromptTemplate, "MMPromptTemplate"),
+            ("keep_urls", self.keep_urls.is_some(), MMPromptTemplate, "MMPromptTemplate"),
+        ] {
+            if is_given && self.kind != kind {
+                let what = format!("{key} is for type = {of:?}, and says nothing here; leave it out");
+                return Err(ErrorKind::Template(what).into());
+            }
+        }
         match (self.template, self.messages) {
-            (Some(template), None) if self.kind == TemplateKind::MultiTurnPromptTemplate => {
+            (Some(template), None) if self.kind == MultiTurnPromptTemplate => {
                 let mut read = TurnTemplate::new(&template)?;
                 read.substitution = self.substitution;
                 read.question = self.question_column.unwrap_or(read.question);
                 read.answer = self.answer_column.unwrap_or(read.answer);
                 Ok(AnyTemplate::Turns(read))
+            }
+            (Some(template), None) if self.kind == MMPromptTemplate => {
+                let mut read = MultimodalTemplate::new(&template)?;
+                read.content = self.content_column.unwrap_or(read.content);
+                read.all_columns = self.all_columns.unwrap_or_default();
+                read.keep_urls = self.keep_urls.unwrap_or_default();
+                Ok(AnyTemplate::Multimodal(read))
             }
             (Some(template), None) => {
                 let mut read = PromptTemplate::new(&template, self.ice_token.as_deref(), self.sep_token.as_deref())?;
@@ -217,6 +243,8 @@ impl Dataset {
                 AnyTemplate::Prompt(template) => template.substitution = Substitution::SinglePass,
                 AnyTemplate::Messages(template) => template.substitution = Substitution::SinglePass,
                 AnyTemplate::Turns(template) => template.substitution = Substitution::SinglePass,
+                // It is so already.
+                AnyTemplate::Multimodal(_) => {}
             }
         }
         dataset
@@ -237,6 +265,7 @@ impl Dataset {
                 prompt_template: template(infer.prompt_template, "prompt_template")?,
                 retriever: infer.retriever,
                 gen_field_replace_token: infer.inferencer.gen_field_replace_token.clone(),
+                compat: false,
             },
             test_range: reader.test_range,
             train_range: reader.train_range,

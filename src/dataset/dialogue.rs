@@ -5,7 +5,8 @@ use crate::dataset::fields::{self, TemplateField};
 use crate::dataset::value::Value;
 use crate::error::{At, Error, ErrorKind, Result};
 
-const SECTIONS: [&str; 3] = ["begin", "round", "end"];
+/// The parts of a dialogue, in their order.
+pub(crate) const SECTIONS: [&str; 3] = ["begin", "round", "end"];
 
 /// A dialogue, part by part. OpenCompass calls it "meta".
 #[derive(Debug, Clone, Default, PartialEq)]

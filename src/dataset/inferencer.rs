@@ -5,9 +5,10 @@ use serde::de::IgnoredAny;
 
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::config::Dataset;
+use crate::dataset::max_out_len::MaxOutLen;
 use crate::dataset::row::Row;
 use crate::dataset::scored::Scored;
-use crate::dataset::task::{Asked, Shots};
+use crate::dataset::task::{AnyTemplate, Asked, Shots};
 use crate::dataset::turn_plan::{InferMode, TurnPlan};
 use crate::dataset::value::Value;
 use crate::error::{At, Error, ErrorKind, Result};
@@ -119,6 +120,11 @@ impl InferencerKind {
         usize::from(self == Self::Choose)
     }
 
+    /// Whether it asks turn by turn.
+    pub fn has_turns(self) -> bool {
+        matches!(self, Self::Chat | Self::Turns)
+    }
+
     fn has_labels(self) -> bool {
         matches!(self, Self::Score | Self::Continuation)
     }
@@ -133,6 +139,8 @@ pub struct RowPrompt {
     pub is_normalizing: bool,
     /// Which of the model's turns is asked for, in a chat.
     pub turn: Option<usize>,
+    /// How many tokens the answer may have, where the row says so.
+    pub max_out_len: Option<u64>,
     /// What is scored, of a text to score.
     pub scored: Scored,
     /// What is chosen from.
@@ -147,6 +155,7 @@ impl From<Conversation> for RowPrompt {
             label: None,
             is_normalizing: false,
             turn: None,
+            max_out_len: None,
             scored: Scored::Whole,
             choices: Vec::new(),
             conversation,
@@ -171,6 +180,9 @@ impl<'d> Inference<'d> {
         let labels = || -> Result<Vec<Value>> {
             if inferencer.kind != InferencerKind::Chat {
                 task.template()?;
+            }
+            if let (Some(AnyTemplate::Multimodal(template)), false) = (&task.prompt_template, task.compat) {
+                template.check().at("prompt_template")?;
             }
             if !inferencer.kind.has_labels() {
                 return Ok(Vec::new());
@@ -217,18 +229,15 @@ impl<'d> Inference<'d> {
         mut ids: Vec<i64>,
         mut fits: impl FnMut(&Conversation) -> Result<bool>,
     ) -> Result<Vec<RowPrompt>> {
-        let Inferencer { kind, normalizing_str, infer_mode, .. } = &self.dataset.inferencer;
+        let Inferencer { kind, normalizing_str, .. } = &self.dataset.inferencer;
         match kind {
-            InferencerKind::Chat => {
-                let chat = Conversation::Messages(self.dataset.task.chat(row)?);
-                turns(TurnPlan::new(chat, *infer_mode)?)
-            }
-            InferencerKind::Turns => {
-                let dialogue = self.shots.prompt(row, &mut ids, Asked::Answer, fits)?;
-                turns(TurnPlan::new(dialogue, *infer_mode)?)
+            InferencerKind::Chat | InferencerKind::Turns => {
+                turns(self.plan(row, ids, fits)?, &self.dataset.task.max_out_len(row)?)
             }
             InferencerKind::Generate | InferencerKind::ScoreOnly => {
-                Ok(vec![self.shots.prompt(row, &mut ids, Asked::Answer, fits)?.into()])
+                let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, fits)?;
+                let max_out_len = self.dataset.task.max_out_len(row)?.of_turn(0)?;
+                Ok(vec![RowPrompt { max_out_len, ..conversation.into() }])
             }
             InferencerKind::Choose => {
                 let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, fits)?;
@@ -250,6 +259,25 @@ impl<'d> Inference<'d> {
                 }
             },
         }
+    }
+
+    /// The turns of a row's dialogue, for whoever has the model's answers.
+    ///
+    /// # Errors
+    /// As [`Self::prompts`]; [`ErrorKind::Template`] where the inferencer does not ask turn by turn.
+    pub fn plan(
+        &mut self,
+        row: &Row,
+        mut ids: Vec<i64>,
+        fits: impl FnMut(&Conversation) -> Result<bool>,
+    ) -> Result<TurnPlan> {
+        let Inferencer { kind, infer_mode, .. } = self.dataset.inferencer;
+        let dialogue = match kind {
+            InferencerKind::Chat => Conversation::Messages(self.dataset.task.chat(row)?),
+            InferencerKind::Turns => self.shots.prompt(row, &mut ids, Asked::Answer, fits)?,
+            _ => return Err(error("only ChatInferencer and MultiTurnGenInferencer ask turn by turn")),
+        };
+        TurnPlan::new(dialogue, infer_mode)
     }
 
     fn each_label(
@@ -286,15 +314,16 @@ fn normalized(conversation: Conversation, separator: &str, normalizing: &str) ->
 }
 
 /// The prompts of the turns, none of which may depend on another's answer.
-fn turns(mut plan: TurnPlan) -> Result<Vec<RowPrompt>> {
+fn turns(mut plan: TurnPlan, max_out_len: &MaxOutLen) -> Result<Vec<RowPrompt>> {
     if plan.needs_answers() {
         return Err(error(
-            "infer_mode \"every\" puts the model's own answers between the turns; to build without a model, take \"every_with_gt\", which puts the dataset's there, or \"last\"",
+            "infer_mode \"every\" puts the model's own answers between the turns; to build without a model, take \"every_with_gt\", which puts the dataset's there, or \"last\", or give its answers with --answers",
         ));
     }
     let mut prompts = Vec::new();
-    while let (Some(prompt), turn) = (plan.prompt(), plan.turn()) {
-        prompts.push(RowPrompt { turn, ..prompt.into() });
+    while let (Some(prompt), Some(turn)) = (plan.prompt(), plan.turn()) {
+        let max_out_len = plan.max_out_len(max_out_len)?;
+        prompts.push(RowPrompt { turn: Some(turn), max_out_len, ..prompt.into() });
         plan.answer("");
     }
     Ok(prompts)

@@ -1,6 +1,6 @@
 //! Templates of OpenAI-style messages: OpenCompass's `RawPromptTemplate`.
 
-use crate::conversation::{ChatMessage, Conversation};
+use crate::conversation::{ChatMessage, Content, Conversation};
 use crate::dataset::fields::{self, TemplateField};
 use crate::dataset::fill::{Substitution, fill};
 use crate::dataset::row::{Fields, Row};
@@ -48,7 +48,9 @@ impl MessageTemplate {
         for (i, item) in self.items.iter().enumerate() {
             match item {
                 Entry::Message(message) if self.format_variables => {
-                    fields::of_text(&message.content, &format!("messages[{i}].content"), &mut found);
+                    for text in message.content.texts() {
+                        fields::of_text(text, &format!("messages[{i}].content"), &mut found);
+                    }
                 }
                 _ => {}
             }
@@ -80,7 +82,10 @@ impl MessageTemplate {
                 }
                 Entry::Message(message) => {
                     let content = match self.format_variables {
-                        true => fill(&message.content, Fields::new(row), self.substitution).into_owned(),
+                        true => {
+                            let filled = |text: String| fill(&text, Fields::new(row), self.substitution).into_owned();
+                            message.content.clone().map_texts(filled)
+                        }
                         false => message.content.clone(),
                     };
                     messages.push(ChatMessage { content, ..message.clone() });
@@ -108,8 +113,14 @@ fn entry(value: &Value) -> Result<Entry> {
 /// A message that a column lists. Content that is null says nothing.
 pub(crate) fn message(value: &Value) -> Result<ChatMessage> {
     let content = match value.get("content") {
-        Some(Value::Null) => Some(""),
-        content => content.and_then(Value::as_text),
+        Some(Value::Null) => Some("".into()),
+        Some(Value::Text(text)) => Some(text.as_str().into()),
+        Some(parts @ Value::List(_)) => {
+            let content: Content =
+                serde_json::from_value(parts.to_json()).map_err(|error| ErrorKind::Parse(error.to_string()))?;
+            Some(content)
+        }
+        _ => None,
     };
     match (value.get("role").and_then(Value::as_text), content) {
         (Some(role), Some(content)) => Ok(ChatMessage::new(role, content)),

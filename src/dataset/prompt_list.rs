@@ -1,6 +1,6 @@
 //! What OpenCompass's `PromptList` can do: be filled, and have a token replaced.
 
-use crate::conversation::{Conversation, Item, Message, Prompt};
+use crate::conversation::{Conversation, Item, Message, Prompt, map_texts};
 use crate::dataset::fill::{Substitution, fill};
 use crate::dataset::row::Fields;
 use crate::error::{ErrorKind, Result};
@@ -14,9 +14,11 @@ pub(crate) fn fill_items(items: Vec<Item>, fields: Fields<'_>, how: Substitution
     let item = |item| match item {
         Item::Text(text) => Item::Text(filled(text)),
         Item::Message(mut message) => {
-            if let Prompt::Text(prompt) = message.prompt {
-                message.prompt = Prompt::Text(filled(prompt));
-            }
+            message.prompt = match message.prompt {
+                Prompt::Text(prompt) => Prompt::Text(filled(prompt)),
+                Prompt::Parts(parts) => Prompt::Parts(map_texts(parts, filled)),
+                nothing @ (Prompt::Absent | Prompt::Null) => nothing,
+            };
             Item::Message(message)
         }
         marker @ Item::Marker(_) => marker,

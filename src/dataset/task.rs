@@ -5,6 +5,7 @@ use foldhash::HashMap;
 use crate::conversation::{Conversation, Item};
 use crate::dataset::fields::TemplateField;
 use crate::dataset::message_template::MessageTemplate;
+use crate::dataset::multimodal_template::MultimodalTemplate;
 use crate::dataset::prompt_template::PromptTemplate;
 use crate::dataset::retriever::{RetrieverConfig, no_such_example};
 use crate::dataset::row::Row;
@@ -27,6 +28,9 @@ pub struct Task {
     pub retriever: RetrieverConfig,
     /// What stands in the place of the answer where it is masked.
     pub gen_field_replace_token: String,
+    /// Whether what AISBench loses silently is lost, and not an error: examples for a template that has no
+    /// place for them, text outside the tags of a multimodal content, and its parts beside a prompt.
+    pub compat: bool,
 }
 
 /// A template of either kind.
@@ -38,6 +42,8 @@ pub enum AnyTemplate {
     Messages(MessageTemplate),
     /// Dialogues of several turns.
     Turns(TurnTemplate),
+    /// Dialogues with images, audio and video.
+    Multimodal(MultimodalTemplate),
 }
 
 impl AnyTemplate {
@@ -46,14 +52,14 @@ impl AnyTemplate {
             Self::Prompt(template) => template.ice_token.as_deref(),
             Self::Messages(template) => Some(&template.ice_token),
             // Examples have no place in it, and are left out.
-            Self::Turns(_) => Some(""),
+            Self::Turns(_) | Self::Multimodal(_) => Some(""),
         }
     }
 
     fn labels(&self) -> Option<Vec<Value>> {
         match self {
             Self::Prompt(template) => template.labels().map(|labels| labels.cloned().collect()),
-            Self::Messages(_) | Self::Turns(_) => None,
+            Self::Messages(_) | Self::Turns(_) | Self::Multimodal(_) => None,
         }
     }
 
@@ -64,6 +70,17 @@ impl AnyTemplate {
             Self::Messages(template) => template.fields(),
             // Its two are its own.
             Self::Turns(_) => Vec::new(),
+            Self::Multimodal(template) => template.fields(),
+        }
+    }
+
+    /// What it is, for messages.
+    fn describe(&self) -> &'static str {
+        match self {
+            Self::Prompt(_) => "a template",
+            Self::Messages(_) => "a template of messages",
+            Self::Turns(_) => "a template of several turns",
+            Self::Multimodal(_) => "a multimodal template",
         }
     }
 
@@ -79,13 +96,23 @@ impl Task {
     /// # Errors
     /// [`ErrorKind::Template`] without an `ice_template`, and for an example that does not exist.
     pub fn examples(&self, ids: &[i64], train: &[Row]) -> Result<Conversation> {
+        if let Some(template @ (AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_))) = &self.prompt_template
+            && !ids.is_empty()
+            && !self.compat
+        {
+            let what = format!(
+                "{} has no place for examples; take ZeroRetriever (--compat leaves them out, as AISBench does)",
+                template.describe()
+            );
+            return Err(error(&what));
+        }
         let template = match &self.ice_template {
             Some(AnyTemplate::Messages(template)) => return self.example_messages(template, ids, train),
             Some(AnyTemplate::Prompt(template)) => template,
-            Some(AnyTemplate::Turns(_)) => {
-                return Err(error(
-                    "a template of several turns cannot be an ice_template; write the examples as a dialogue",
-                ));
+            Some(template @ (AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_))) => {
+                let what =
+                    format!("{} cannot be an ice_template; write the examples as a dialogue", template.describe());
+                return Err(error(&what));
             }
             None if ids.is_empty() => return Ok(Conversation::Text(self.retriever.separators().1.to_owned())),
             None => return Err(error("there are examples to show and no ice_template that says how")),
@@ -139,6 +166,7 @@ impl Task {
         match self.template()? {
             AnyTemplate::Messages(template) => template.prompt(row, examples),
             AnyTemplate::Turns(template) => template.prompt(row),
+            AnyTemplate::Multimodal(template) => template.prompt(row, self.compat),
             AnyTemplate::Prompt(template) => {
                 let masked =
                     self.output_column.as_deref().map(|column| (column, self.gen_field_replace_token.as_str()));
@@ -161,7 +189,9 @@ impl Task {
         match self.template()? {
             // The reference ignores examples and label here.
             AnyTemplate::Messages(template) => template.prompt(row, &Conversation::Text(String::new())),
-            AnyTemplate::Turns(template) => template.prompt(row),
+            template @ (AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_)) => {
+                Err(error(&format!("{} has no labels; write a dialogue for each label", template.describe())))
+            }
             AnyTemplate::Prompt(template) => template.label_prompt(row, examples, label, keep_sep_token),
         }
     }
@@ -219,7 +249,7 @@ impl Task {
     pub(crate) fn sep_token(&self) -> Option<&str> {
         self.prompt_template.iter().chain(&self.ice_template).find_map(|template| match template {
             AnyTemplate::Prompt(template) => template.sep_token.as_deref(),
-            AnyTemplate::Messages(_) | AnyTemplate::Turns(_) => None,
+            AnyTemplate::Messages(_) | AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_) => None,
         })
     }
 

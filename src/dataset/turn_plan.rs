@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use crate::conversation::{ChatMessage, Conversation, Item, Prompt, Section};
+use crate::conversation::{ChatMessage, Content, Conversation, Item, Section};
+use crate::dataset::max_out_len::MaxOutLen;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Which of the model's turns are asked for, and what stands in those before. OpenCompass and AISBench:
@@ -117,15 +118,37 @@ impl TurnPlan {
 
     /// Takes the model's answer and goes on to the next turn. In [`InferMode::Every`] it replaces the
     /// dataset's own, whatever the template put around that.
-    pub fn answer(&mut self, text: impl Into<String>) {
+    pub fn answer(&mut self, content: impl Into<Content>) {
         let Some(turn) = self.next else { return };
         if self.mode == InferMode::Every {
-            self.dialogue.set(turn, text.into());
+            self.dialogue.set(turn, content.into());
         }
         self.next = match self.mode {
             InferMode::Last => None,
             InferMode::Every | InferMode::EveryWithGt => self.turn_from(turn + 1),
         };
+    }
+
+    /// There is no answer: the model failed, and the turns behind are not asked for.
+    pub fn fail(&mut self) {
+        self.next = None;
+    }
+
+    /// Which turns are asked for.
+    pub fn mode(&self) -> InferMode {
+        self.mode
+    }
+
+    /// How long the next answer may be, by what the row says.
+    ///
+    /// # Errors
+    /// As [`MaxOutLen::of_turn`].
+    pub fn max_out_len(&self, row: &MaxOutLen) -> Result<Option<u64>> {
+        match (self.mode, self.turn()) {
+            (_, None) => Ok(None),
+            (InferMode::Last, _) => Ok(row.of_last()),
+            (InferMode::Every | InferMode::EveryWithGt, Some(turn)) => row.of_turn(turn),
+        }
     }
 
     /// Whether prompts depend on the model's answers.
@@ -170,12 +193,12 @@ impl Dialogue {
         }
     }
 
-    fn set(&mut self, index: usize, text: String) {
+    fn set(&mut self, index: usize, content: Content) {
         match self {
-            Self::Messages(messages) => messages[index].content = text,
+            Self::Messages(messages) => messages[index].content = content,
             Self::List { round, .. } => {
                 if let Item::Message(message) = &mut round[index] {
-                    message.prompt = Prompt::Text(text);
+                    message.prompt = content.into();
                 }
             }
         }

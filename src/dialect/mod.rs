@@ -19,7 +19,7 @@ pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, S
 use crate::conversation::Conversation;
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::ApiTemplate;
-use crate::template::{MetaTemplate, TokenIds};
+use crate::template::{MetaTemplate, Multimodal, TokenIds};
 use crate::tokenizer::{SpecialTokens, TokenId, Tokenizer};
 
 /// A model's side of every prompt: its template, its tokenizer's name, and where its output ends.
@@ -51,6 +51,9 @@ pub struct Model {
     /// The template in the words of an API, where it is one for models behind an API.
     #[serde(skip)]
     pub api_template: Option<ApiTemplate>,
+    /// What stands for images, audio and video in token ids.
+    #[serde(default, skip_serializing_if = "Multimodal::is_empty")]
+    pub multimodal: Multimodal,
     /// Where output ends, beside what the template and the tokenizer say.
     #[serde(default, skip_serializing_if = "StopConfig::is_empty")]
     pub stop: StopConfig,

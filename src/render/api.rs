@@ -3,7 +3,9 @@
 
 use serde::Deserialize;
 
-use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Prompt, Section, opencompass_role};
+use crate::conversation::{
+    ChatMessage, Content, ContentPart, ContentRef, Conversation, Item, Message, Mode, Prompt, Section, opencompass_role,
+};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::api_prompt::{ApiPrompt, Turn};
 use crate::render::sections::{Flow, close};
@@ -45,6 +47,9 @@ pub struct ApiRoles {
     /// Whether a turn in which nobody says anything is an error, as in AISBench, or empty, as in
     /// OpenCompass.
     pub needs_prompts: bool,
+    /// Whether content parts are lost where AISBench loses them: a role's own `prompt` hides them, and its
+    /// `begin` and `end` are not written around them.
+    pub compat: bool,
 }
 
 /// The roles as they are written; other keys of a meta template say nothing to an API.
@@ -63,7 +68,7 @@ impl TryFrom<RolesFile> for ApiRoles {
         let RolesFile { begin, round, reserved_roles } = file;
         let template = MetaTemplate { round, reserved_roles, ..MetaTemplate::default() };
         template.validate()?;
-        Ok(Self { begin, round: template.round, reserved_roles: template.reserved_roles, needs_prompts: false })
+        Ok(Self { begin, round: template.round, reserved_roles: template.reserved_roles, ..Self::default() })
     }
 }
 
@@ -182,7 +187,9 @@ fn merged(own: &[ChatMessage], messages: &[ChatMessage]) -> Vec<ChatMessage> {
     while let [mine, others @ ..] = own {
         match rest {
             [message, more @ ..] if message.role == mine.role => {
-                all.push(ChatMessage::new(mine.role.clone(), format!("{}{}", mine.content, message.content)));
+                let mut both = mine.clone();
+                both.content.append("", message.content.clone());
+                all.push(both);
                 (own, rest) = (others, more);
             }
             [message, more @ ..] if more.iter().any(|later| later.role == mine.role) => {
@@ -217,7 +224,7 @@ impl ApiRoles {
             }
             _ => Vec::new(),
         };
-        let mut turns = Turns { opening, spoken: Vec::new(), needs_prompts: self.needs_prompts };
+        let mut turns = Turns { opening, spoken: Vec::new(), needs_prompts: self.needs_prompts, compat: self.compat };
         let mut open: Vec<(Section, usize)> = Vec::new();
         let mut said = Vec::new();
         for (i, item) in items.iter().enumerate() {
@@ -344,6 +351,7 @@ struct Turns {
     opening: Vec<Turn>,
     spoken: Vec<Turn>,
     needs_prompts: bool,
+    compat: bool,
 }
 
 impl Turns {
@@ -351,12 +359,17 @@ impl Turns {
         let api_role = named_by(role)?;
         let own = |text: Option<&String>, affix: &Affix| text.map_or_else(|| plain(affix), |text| Ok(text.clone()));
         let prompt = match message.map(|message| &message.prompt) {
-            Some(Prompt::Text(prompt)) => prompt,
+            Some(Prompt::Text(prompt)) => ContentRef::Text(prompt),
+            Some(Prompt::Parts(_)) if self.compat && !role.prompt.is_empty() => ContentRef::Text(&role.prompt),
+            Some(Prompt::Parts(parts)) if parts.iter().any(|part| matches!(part, ContentPart::Ids(_))) => {
+                return Err(ErrorKind::Template("token ids have no place in the turns of an API".into()).into());
+            }
+            Some(Prompt::Parts(parts)) => ContentRef::Parts(parts),
             None | Some(Prompt::Absent) if self.needs_prompts && role.prompt.is_empty() => {
                 let what = format!("role {:?} says nothing, and the template has no prompt for it", role.role);
                 return Err(ErrorKind::Template(what).into());
             }
-            None | Some(Prompt::Absent) => &role.prompt,
+            None | Some(Prompt::Absent) => ContentRef::Text(&role.prompt),
             Some(Prompt::Null) => {
                 let what = format!("the prompt of role {:?} is null; leave the key out, or write \"\"", role.role);
                 return Err(ErrorKind::Parse(what).into());
@@ -364,13 +377,33 @@ impl Turns {
         };
         let begin = own(message.and_then(|message| message.begin.as_ref()), &role.begin)?;
         let end = own(message.and_then(|message| message.end.as_ref()), &role.end)?;
-        let prompt = begin + prompt + &end;
+        let prompt = match prompt {
+            ContentRef::Text(prompt) => Content::Text(begin + prompt + &end),
+            ContentRef::Parts(parts) if self.compat => Content::Parts(parts.to_vec()),
+            ContentRef::Parts(parts) => around(begin, parts.to_vec(), end),
+        };
         match self.spoken.last_mut().filter(|last| last.role == api_role) {
-            Some(last) => last.prompt = format!("{}\n{prompt}", last.prompt),
+            Some(last) => last.prompt.append("\n", prompt),
             None => self.spoken.push(Turn { role: api_role.to_owned(), prompt }),
         }
         Ok(())
     }
+}
+
+/// Parts with texts before and behind them, if those say something.
+fn around(begin: String, parts: Vec<ContentPart>, end: String) -> Content {
+    let mut content = match &*begin {
+        "" => Content::Parts(parts),
+        _ => {
+            let mut content = Content::Text(begin);
+            content.append("", Content::Parts(parts));
+            content
+        }
+    };
+    if !end.is_empty() {
+        content.append("", Content::Text(end));
+    }
+    content
 }
 
 /// An affix as text, which an id is not.

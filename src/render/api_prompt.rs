@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::conversation::{ChatMessage, openai_role};
+use crate::conversation::{ChatMessage, Content, openai_role};
 use crate::error::{ErrorKind, Result};
 
 /// A turn of the dialogue as an API takes it: HUMAN, BOT or SYSTEM, and what is said.
@@ -10,8 +10,8 @@ use crate::error::{ErrorKind, Result};
 pub struct Turn {
     /// The API's name for the role.
     pub role: String,
-    /// What is said, with the role's `begin` and `end` around it.
-    pub prompt: String,
+    /// What is said, with the role's `begin` and `end` around it where it is a text.
+    pub prompt: Content,
 }
 
 /// What an API model gets.
@@ -33,8 +33,12 @@ impl ApiPrompt {
         match self {
             Self::Text(text) => estimated_tokens(text),
             // Of turns it counts the text, one behind the other.
-            Self::Turns(turns) => estimated_tokens(&turns.iter().map(|turn| turn.prompt.as_str()).collect::<String>()),
-            Self::Messages(messages) => messages.iter().map(|message| estimated_tokens(&message.content)).sum(),
+            Self::Turns(turns) => {
+                estimated_tokens(&turns.iter().flat_map(|turn| turn.prompt.texts()).collect::<String>())
+            }
+            Self::Messages(messages) => {
+                messages.iter().flat_map(|message| message.content.texts()).map(estimated_tokens).sum()
+            }
         }
     }
 
@@ -44,6 +48,27 @@ impl ApiPrompt {
     /// # Errors
     /// [`ErrorKind::UnknownRole`] for a role that is not HUMAN, BOT or SYSTEM.
     pub fn messages(&self, merge: bool, keep_empty: bool) -> Result<Vec<ChatMessage>> {
+        self.named(merge, keep_empty, |role| {
+            openai_role(role).ok_or_else(|| {
+                let known = ["HUMAN", "BOT", "SYSTEM"].map(str::to_owned).to_vec();
+                ErrorKind::UnknownRole { role: role.to_owned(), fallback: None, known }.into()
+            })
+        })
+    }
+
+    /// The prompt as OpenAI-style messages, turn by turn: HUMAN, BOT, SYSTEM and TOOL are user, assistant,
+    /// system and tool, and a template may name any other role itself. AISBench: `VLLMCustomAPIChat`.
+    pub fn turn_messages(&self) -> Vec<ChatMessage> {
+        let named = |role| Ok(openai_role(role).unwrap_or(if role == "TOOL" { "tool" } else { role }));
+        self.named(false, true, named).unwrap_or_default()
+    }
+
+    fn named<'a>(
+        &'a self,
+        merge: bool,
+        keep_empty: bool,
+        name: impl Fn(&'a str) -> Result<&'a str>,
+    ) -> Result<Vec<ChatMessage>> {
         let turns = match self {
             Self::Text(text) => return Ok(vec![ChatMessage::new("user", text.as_str())]),
             Self::Messages(messages) => return Ok(messages.clone()),
@@ -51,13 +76,10 @@ impl ApiPrompt {
         };
         let mut messages: Vec<ChatMessage> = Vec::new();
         for turn in turns.iter().filter(|turn| keep_empty || !turn.prompt.is_empty()) {
-            let Some(role) = openai_role(&turn.role) else {
-                let known = ["HUMAN", "BOT", "SYSTEM"].map(str::to_owned).to_vec();
-                return Err(ErrorKind::UnknownRole { role: turn.role.clone(), fallback: None, known }.into());
-            };
+            let role = name(&turn.role)?;
             match messages.last_mut().filter(|last| merge && last.role == role) {
-                Some(last) => last.content = format!("{}\n{}", last.content, turn.prompt),
-                None => messages.push(ChatMessage::new(role, turn.prompt.as_str())),
+                Some(last) => last.content.append("\n", turn.prompt.clone()),
+                None => messages.push(ChatMessage::new(role, turn.prompt.clone())),
             }
         }
         Ok(messages)

@@ -2,9 +2,9 @@
 //! its own. There are no rounds: every message stands as its role speaks, and the model's turn is open.
 
 use crate::compile::{Atom, CompiledItem, CompiledTemplate};
-use crate::conversation::{ChatMessage, Conversation, Mode, opencompass_role, refuse_images};
+use crate::conversation::{ChatMessage, Conversation, Mode, opencompass_role};
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::render::{Element, Part, Renderer, Segment};
+use crate::render::{Element, Part, Renderer, Segment, say};
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
 
@@ -44,22 +44,21 @@ impl EachMessage {
     fn messages<'a>(&'a self, messages: &'a [ChatMessage], mode: Mode, segments: &mut Vec<Segment<'a>>) {
         for (i, message) in messages.iter().enumerate() {
             let part = Part { message: Some(i as u32), ..Part::default() };
-            let content = Segment { atom: Atom::Text(message.content.as_str()), part };
             let Some(template) = &self.template else {
                 if i > 0 {
                     let part = Part { element: Element::Separator, ..part };
                     segments.push(Segment { atom: Atom::Text("\n"), part });
                 }
-                segments.push(content);
+                say(message.content.said(), part, segments);
                 continue;
             };
             let Some(role) = role_of(template, &message.role) else {
-                segments.push(content);
+                say(message.content.said(), part, segments);
                 continue;
             };
             let part = Part { role: Some(role as u32), ..part };
             push(&template.roles[role].begin, Part { element: Element::RoleBegin, ..part }, segments);
-            segments.push(Segment { part, ..content });
+            say(message.content.said(), part, segments);
             push(&template.roles[role].end, Part { element: Element::RoleEnd, ..part }, segments);
         }
         if let (Some(template), Some(role), Mode::Generate, false) =
@@ -80,7 +79,6 @@ impl Renderer for EachMessage {
                 Ok(())
             }
             Conversation::Messages(messages) => {
-                refuse_images(messages)?;
                 self.messages(messages, mode, segments);
                 Ok(())
             }

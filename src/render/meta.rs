@@ -2,10 +2,10 @@
 //! evaluations depend on included. What only crashes there works here or is a clear error.
 
 use crate::compile::{Atom, CompiledItem, CompiledRole, CompiledTemplate};
-use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Prompt, Section};
+use crate::conversation::{ChatMessage, ContentRef, Conversation, Item, Message, Mode, Prompt, Section};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::sections::{Flow, close};
-use crate::render::{Element, Part, Renderer, Segment};
+use crate::render::{Element, Part, Renderer, Segment, say};
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
 
@@ -60,7 +60,7 @@ struct Turn<'a> {
 #[derive(Clone, Copy)]
 struct Spoken<'a> {
     index: u32,
-    prompt: Option<&'a str>,
+    prompt: Option<ContentRef<'a>>,
     begin: Option<&'a str>,
     end: Option<&'a str>,
     generate: Option<bool>,
@@ -153,10 +153,14 @@ impl<'a> Writer<'a, '_> {
         });
         let mut turns = Vec::with_capacity(messages.len());
         for (i, message) in messages.iter().enumerate() {
-            message.without_images().at(format_args!("message {i}"))?;
             let (role, by_fallback) = self.chat_role(message).at(format_args!("message {i}"))?;
-            let spoken =
-                Spoken { index: i as u32, prompt: Some(&message.content), begin: None, end: None, generate: None };
+            let spoken = Spoken {
+                index: i as u32,
+                prompt: Some(message.content.said()),
+                begin: None,
+                end: None,
+                generate: None,
+            };
             match template.roles[role]
                 .position
                 .filter(|_| !by_fallback || (self.renderer.round_fallback && !turns.is_empty()))
@@ -303,11 +307,10 @@ impl<'a> Writer<'a, '_> {
         if !self.waiting.is_empty() {
             self.others_within(index);
         }
-        self.replaceable(
-            spoken.and_then(|spoken| spoken.prompt),
-            &role.prompt,
-            Part { element: Element::DefaultPrompt, ..part },
-        );
+        match spoken.and_then(|spoken| spoken.prompt) {
+            Some(said) => say(said, Part { element: Element::Content, ..part }, self.segments),
+            None => self.atoms(&role.prompt, Part { element: Element::DefaultPrompt, ..part }),
+        }
         self.replaceable(spoken.and_then(|spoken| spoken.end), &role.end, Part { element: Element::RoleEnd, ..part });
         Flow::Continue
     }
@@ -358,20 +361,16 @@ impl<'a> Writer<'a, '_> {
 }
 
 fn spoken(message: &Message, index: usize) -> Result<Spoken<'_>> {
-    let prompt = match &message.prompt {
-        Prompt::Text(prompt) => Some(prompt.as_str()),
-        Prompt::Absent => None,
-        Prompt::Null => {
-            return Err(ErrorKind::Parse(format!(
-                "the prompt of role {:?} is null; leave the key out for the template's default, or write \"\"",
-                message.role
-            ))
-            .into());
-        }
-    };
+    if message.prompt == Prompt::Null {
+        let what = format!(
+            "the prompt of role {:?} is null; leave the key out for the template's default, or write \"\"",
+            message.role
+        );
+        return Err(ErrorKind::Parse(what).into());
+    }
     Ok(Spoken {
         index: index as u32,
-        prompt,
+        prompt: message.prompt.said(),
         begin: message.begin.as_deref(),
         end: message.end.as_deref(),
         generate: message.generate,

@@ -5,6 +5,7 @@ mod api_prompt;
 mod each_message;
 mod meta;
 mod plain;
+mod say;
 mod sections;
 
 use crate::compile::Atom;
@@ -17,6 +18,7 @@ pub use api_prompt::{ApiPrompt, Turn};
 pub use each_message::EachMessage;
 pub use meta::MetaRenderer;
 pub use plain::Plain;
+pub(crate) use say::say;
 
 /// A piece of a prompt that has one origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +43,8 @@ pub struct Part {
     pub message: Option<u32>,
     /// The number of the in-context example, from 0.
     pub example: Option<u32>,
+    /// The position of the part in the message's content, where that is made of parts.
+    pub content_part: Option<u32>,
 }
 
 /// The part of a template that a segment is, or content.
@@ -51,6 +55,9 @@ pub enum Element {
     /// Said by a message, or a string of the conversation.
     #[default]
     Content,
+    /// What stands for an image, audio or video of the conversation. A renderer writes an empty text with
+    /// the message's and the part's position, and the model's placeholder takes its place.
+    Media,
     /// `begin` of the meta template.
     Begin,
     /// `end` of the meta template.

@@ -3,8 +3,9 @@
 //! Written by hand, digit by digit: going through a generic JSON value takes longer than building
 //! the prompt.
 
-use crate::assemble::Span;
+use crate::assemble::{MediaSpan, Span};
 use crate::builder::PromptBuilder;
+use crate::conversation::Conversation;
 use crate::sink::{Built, Key, Sink};
 
 /// Writes `id`, `input_ids`, `stop_token_ids`, `stop`, and what else a prompt was built with.
@@ -58,7 +59,7 @@ impl Jsonl {
 
 impl Sink for Jsonl {
     fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) {
-        let Built { prompt, labels, choice_ids } = built;
+        let Built { prompt, labels, choice_ids, conversation, prefix_tokens, prefix_break } = built;
         write_key(key, out);
         out.extend_from_slice(b",\"input_ids\":");
         write_ids(prompt.input_ids.iter().copied(), out);
@@ -69,6 +70,17 @@ impl Sink for Jsonl {
         if !choice_ids.is_empty() {
             out.extend_from_slice(b",\"choice_ids\":");
             write_ids(choice_ids.iter().copied(), out);
+        }
+        if let Some(tokens) = *prefix_tokens {
+            out.extend_from_slice(b",\"prefix_tokens\":");
+            write_number(tokens, out);
+        }
+        if let Some(prefix_break) = prefix_break {
+            out.extend_from_slice(b",\"prefix_break\":");
+            write_json(&prefix_break.to_string(), out);
+        }
+        if let (Some(conversation), [_, ..]) = (conversation, &prompt.media[..]) {
+            write_media(&prompt.media, conversation, out);
         }
         if self.attention_mask {
             out.extend_from_slice(b",\"attention_mask\":");
@@ -93,6 +105,29 @@ impl Sink for Jsonl {
     }
 }
 
+/// The images, audio and video of a prompt, each with the tokens that stand for it.
+fn write_media(media: &[MediaSpan], conversation: &Conversation, out: &mut Vec<u8>) {
+    out.extend_from_slice(b",\"media\":[");
+    let mut separator: &[u8] = b"";
+    for span in media {
+        let Some(media) = conversation.media_at(span.message, span.content_part) else { continue };
+        out.extend_from_slice(separator);
+        separator = b",";
+        out.extend_from_slice(b"{\"kind\":");
+        write_json(&media.kind, out);
+        out.extend_from_slice(b",\"source\":");
+        write_json(&media.source, out);
+        for (key, value) in
+            [(&b",\"start\":"[..], span.start), (b",\"end\":", span.end), (b",\"message\":", span.message)]
+        {
+            out.extend_from_slice(key);
+            write_number(value, out);
+        }
+        out.push(b'}');
+    }
+    out.push(b']');
+}
+
 /// Opens an object with what tells prompts apart.
 pub(super) fn write_key(key: &Key<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"id\":");
@@ -107,6 +142,10 @@ pub(super) fn write_key(key: &Key<'_>, out: &mut Vec<u8>) {
     if let Some(turn) = key.turn {
         out.extend_from_slice(b",\"turn\":");
         write_number(turn, out);
+    }
+    if let Some(max_out_len) = key.max_out_len {
+        out.extend_from_slice(b",\"max_out_len\":");
+        out.extend_from_slice(itoa::Buffer::new().format(max_out_len).as_bytes());
     }
 }
 

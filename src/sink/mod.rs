@@ -4,8 +4,10 @@ mod jsonl;
 mod messages;
 
 use crate::assemble::TokenizedPrompt;
+use crate::conversation::Conversation;
 use crate::dataset::Value;
 use crate::tokenizer::TokenId;
+use crate::turns::PrefixBreak;
 pub use jsonl::Jsonl;
 pub use messages::MessagesJsonl;
 
@@ -15,7 +17,7 @@ pub trait Sink: Send + Sync {
     fn write(&self, key: &Key<'_>, prompt: &Built<'_>, out: &mut Vec<u8>);
 }
 
-/// Which prompt it is.
+/// Which prompt it is, and how long its answer may be.
 #[derive(Debug, Clone, Copy)]
 pub struct Key<'p> {
     /// The id, as JSON.
@@ -26,12 +28,14 @@ pub struct Key<'p> {
     pub is_normalizing: bool,
     /// Which of the model's turns is asked for, in a chat.
     pub turn: Option<usize>,
+    /// How many tokens the answer may have, where the row says so.
+    pub max_out_len: Option<u64>,
 }
 
 impl<'p> Key<'p> {
     /// A prompt of which nothing is known but its id, which is JSON.
     pub fn of(id: &'p str) -> Self {
-        Self { id, label: None, is_normalizing: false, turn: None }
+        Self { id, label: None, is_normalizing: false, turn: None, max_out_len: None }
     }
 }
 
@@ -44,10 +48,16 @@ pub struct Built<'p> {
     pub labels: Option<&'p [i64]>,
     /// The tokens that are chosen from, if any.
     pub choice_ids: &'p [TokenId],
+    /// What the prompt was made of, where the sources of images, audio and video stand.
+    pub conversation: Option<&'p Conversation>,
+    /// How many of the prompt's first tokens the engine knows from the turn before, see [`crate::Turns`].
+    pub prefix_tokens: Option<usize>,
+    /// Why these are not all that it knows.
+    pub prefix_break: Option<&'p PrefixBreak>,
 }
 
 impl<'p> From<&'p TokenizedPrompt> for Built<'p> {
     fn from(prompt: &'p TokenizedPrompt) -> Self {
-        Self { prompt, labels: None, choice_ids: &[] }
+        Self { prompt, labels: None, choice_ids: &[], conversation: None, prefix_tokens: None, prefix_break: None }
     }
 }

@@ -63,6 +63,18 @@ impl View {
         let template = if row.element == Element::Content { "" } else { " t" };
         let _ = write!(out, "</td><td class=\"key\">{}</td><td class=\"tokens{template}\">", row.label());
         let source = row.source();
+        if let Some(chip) = row.chip() {
+            let tokens = &self.tokens[row.tokens.clone()];
+            let ids: Vec<String> = tokens.iter().map(|token| token.id.to_string()).collect();
+            let about = format!("{}  ·  tokens {:?}  ·  {source}", shortened(&ids), row.tokens);
+            let _ = writeln!(
+                out,
+                "<div><i class=\"m\" data-t=\"{}\">{}</i></div></td></tr>",
+                Escaped(&about),
+                Escaped(&chip)
+            );
+            return;
+        }
         let mut positions = row.tokens.clone();
         for line in self.tokens[row.tokens.clone()].split_inclusive(|token| token.bytes.ends_with(b"\n")) {
             // Not dir="auto", which browsers work out again for every token: a minute for 100,000.
@@ -73,6 +85,14 @@ impl View {
             out.push_str("</div>");
         }
         out.push_str("</td></tr>\n");
+    }
+}
+
+/// The ids of a placeholder, which may be thousands.
+fn shortened(ids: &[String]) -> String {
+    match ids {
+        [first, second, third, .., last] if ids.len() > 6 => format!("{first} {second} {third} … {last}"),
+        all => all.join(" "),
     }
 }
 

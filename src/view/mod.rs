@@ -12,11 +12,12 @@ use serde::Serialize;
 
 use crate::assemble::{Span, TokenizedPrompt};
 use crate::builder::PromptBuilder;
-use crate::conversation::{Conversation, Mode, Section};
+use crate::conversation::{Conversation, MediaKind, Mode, Section};
 use crate::error::Result;
 use crate::render::{Element, Part};
 use crate::stop::StopSource;
 use crate::tokenizer::TokenId;
+use crate::view::glyph::{Glyph, glyphs};
 pub use terminal::TerminalOptions;
 
 /// A prompt exactly as the model gets it, and what the model stops at.
@@ -89,6 +90,18 @@ pub struct ViewRow {
     /// The number of the in-context example.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub example: Option<u32>,
+    /// The image, audio or video that the tokens stand for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media: Option<ViewMedia>,
+}
+
+/// An image, audio or video of a [`View`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ViewMedia {
+    /// What it is.
+    pub kind: MediaKind,
+    /// Where it is, shortened: see [`crate::Media::short_source`].
+    pub source: String,
 }
 
 /// A stop id and who asks for it.
@@ -121,7 +134,7 @@ impl View {
         let roles = builder.role_names();
         let tokenizer = builder.tokenizer();
         let named = |id| Named { id, token: tokenizer.id_to_token(id).unwrap_or_default() };
-        let TokenizedPrompt { input_ids, spans, offsets, text, omitted } = prompt;
+        let TokenizedPrompt { input_ids, spans, offsets, text, omitted, .. } = prompt;
         let spans = spans.unwrap_or_default();
         let tokens = input_ids.iter().zip(offsets.unwrap_or_default()).map(|(&id, range)| ViewToken {
             id,
@@ -139,7 +152,7 @@ impl View {
             mode: builder.mode(),
             text: text.unwrap_or_default(),
             tokens: tokens.collect(),
-            rows: spans.iter().map(|span| row(span, &roles)).collect(),
+            rows: spans.iter().map(|span| row(span, &roles, conversation)).collect(),
             stop: stop.map(|stop| ViewStop { named: named(stop.id), sources: stop.sources.clone() }).collect(),
             stop_strings: builder.stop().strings().to_vec(),
             special_tokens_added: added,
@@ -178,6 +191,7 @@ impl ViewRow {
     pub fn label(&self) -> &'static str {
         match self.element {
             Element::Content => "content",
+            Element::Media => self.media.as_ref().map_or("media", |media| media.kind.name()),
             Element::Begin | Element::RoleBegin => "begin",
             Element::End | Element::RoleEnd => "end",
             Element::DefaultPrompt => "prompt",
@@ -199,6 +213,15 @@ impl ViewRow {
         }
     }
 
+    /// What stands in the place of the tokens of an image, audio or video: its source, and how many there are.
+    fn chip(&self) -> Option<String> {
+        let tokens = self.tokens.len();
+        let media = self.media.as_ref()?;
+        let sign = |glyph: Glyph| if glyph == Glyph::Space { " ".into() } else { glyph.text().0 };
+        let source: String = glyphs(media.source.as_bytes()).into_iter().map(sign).collect();
+        Some(format!("{} {source} · {tokens} token{}", media.kind.name(), if tokens == 1 { "" } else { "s" }))
+    }
+
     /// The section, and the number of the example.
     fn place(&self) -> String {
         match (self.section, self.example) {
@@ -216,8 +239,18 @@ impl ViewRow {
     }
 }
 
-fn row(span: &Span, roles: &[&str]) -> ViewRow {
-    let Part { element, section, role, message, example, .. } = span.part;
+fn row(span: &Span, roles: &[&str], conversation: &Conversation) -> ViewRow {
+    let Part { element, section, role, message, example, content_part } = span.part;
+    let media = message.zip(content_part).filter(|_| element == Element::Media);
+    let media = media.and_then(|(message, part)| conversation.media_at(message as usize, part as usize));
     let role = role.and_then(|role| roles.get(role as usize)).map(|role| (*role).to_owned());
-    ViewRow { tokens: span.start..span.end, element, section, role, message, example }
+    ViewRow {
+        tokens: span.start..span.end,
+        element,
+        section,
+        role,
+        message,
+        example,
+        media: media.map(|media| ViewMedia { kind: media.kind, source: media.short_source() }),
+    }
 }

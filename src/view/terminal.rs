@@ -30,6 +30,8 @@ const fn block(background: u8, foreground: u8) -> Style {
 const CONTENT: [Style; 2] = [block(236, 255), block(240, 255)];
 const TEMPLATE: [Style; 2] = [block(24, 231), block(31, 231)];
 const CONTROL: Style = block(90, 231).bold();
+/// What stands for an image, audio or video.
+const MEDIA: Style = block(64, 231).bold();
 const FAINT: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 
@@ -155,8 +157,13 @@ impl<'v> Lines<'v> {
     }
 
     fn lay_out(mut self) -> Vec<Line> {
-        for position in self.row.tokens.clone() {
-            self.token(position, &self.rows.view.tokens[position]);
+        match self.row.chip() {
+            Some(chip) => self.chip(&chip),
+            None => {
+                for position in self.row.tokens.clone() {
+                    self.token(position, &self.rows.view.tokens[position]);
+                }
+            }
         }
         if self.line.width > 0 {
             self.lines.push(self.line);
@@ -189,6 +196,28 @@ impl<'v> Lines<'v> {
             let _ = write!(self.line.cells, "{style}{text}{style:#}{fill}{bar}");
             let _ = write!(self.line.ids, "{id:width$}");
             self.line.width += width;
+            if ends_line {
+                self.end_line();
+            }
+        }
+    }
+
+    /// One block for all tokens of an image, audio or video; below it the first and the last id.
+    fn chip(&mut self, chip: &str) {
+        let TerminalOptions { colour, ids, .. } = self.rows.options;
+        let tokens = &self.rows.view.tokens[self.row.tokens.clone()];
+        let style = if colour { MEDIA } else { Style::new() };
+        for (text, ends_line) in pieces(&[Glyph::Text(chip.to_owned())], self.rows.room - 4) {
+            let text = if colour { format!(" {text} ") } else { format!("[{text}]") };
+            let _ = write!(self.line.cells, "{style}{text}{style:#}");
+            self.line.width += text.width();
+            if ids && self.line.ids.is_empty() && self.lines.is_empty() {
+                self.line.ids = match tokens {
+                    [] => String::new(),
+                    [only] => only.id.to_string(),
+                    [first, .., last] => format!("{} … {}", first.id, last.id),
+                };
+            }
             if ends_line {
                 self.end_line();
             }

@@ -1,8 +1,8 @@
 //! UltraFeedback's and FastChat's conversations: prompts, and where output ends.
 
 use metatok::{
-    BuilderOptions, ChatMessage, Conversation, ConversationRenderer, ConversationTemplate, ErrorKind, Mode, Model,
-    PromptBuilder, SpecialTokens, System,
+    BuilderOptions, ChatMessage, Content, ContentPart, Conversation, ConversationRenderer, ConversationTemplate,
+    ErrorKind, Media, MediaKind, Mode, Model, PromptBuilder, SpecialTokens, System,
 };
 use serde_json::{Value, json};
 
@@ -38,7 +38,11 @@ fn messages(case: &Value) -> Vec<ChatMessage> {
     let message = |message: &Value| {
         let role = message["role"].as_str().or(message["label"].as_str()).unwrap_or_default();
         let images = message["images"].as_u64().unwrap_or(0) as usize;
-        ChatMessage { images, ..ChatMessage::new(role, message["content"].as_str().unwrap_or_default()) }
+        let text = message["content"].as_str().unwrap_or_default();
+        let image = || ContentPart::from(Media::new(MediaKind::Image, ""));
+        let parts = std::iter::repeat_with(image).take(images).chain([ContentPart::text(text)]);
+        let content = if images == 0 { Content::from(text) } else { parts.collect::<Vec<_>>().into() };
+        ChatMessage::new(role, content)
     };
     case["messages"].as_array().into_iter().flatten().map(message).collect()
 }

@@ -1,8 +1,8 @@
 //! OpenCompass's dataset side: templates, retrievers, ranges.
 
 use metatok::{
-    AnyTemplate, Conversation, ErrorKind, Item, Message, MessageTemplate, Prompt, PromptTemplate, RetrieverConfig,
-    RetrieverKind, Row, SplitRange, Task, TurnTemplate, Value as Py,
+    AnyTemplate, Conversation, ErrorKind, Item, Message, MessageTemplate, MultimodalTemplate, Prompt, PromptTemplate,
+    RetrieverConfig, RetrieverKind, Row, SplitRange, Task, TurnTemplate, Value as Py,
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -177,6 +177,9 @@ pub(crate) fn any_template(config: Option<&Py>) -> metatok::Result<Option<AnyTem
     if config.get("type").and_then(Py::as_text) == Some("MultiTurnPromptTemplate") {
         return Ok(Some(AnyTemplate::Turns(TurnTemplate::new(&template)?)));
     }
+    if config.get("type").and_then(Py::as_text) == Some("MMPromptTemplate") {
+        return Ok(Some(AnyTemplate::Multimodal(MultimodalTemplate::new(&template)?)));
+    }
     let mut template = PromptTemplate::new(&template, token("ice_token"), token("sep_token"))?;
     if let Some(Py::Dict(map)) = config.get("column_token_map") {
         let pairs = map.iter().map(|(column, token)| (column.text().into(), token.text().into()));
@@ -242,6 +245,8 @@ pub(crate) fn task(recorded: &Py, infer: &Py) -> metatok::Result<Task> {
         prompt_template: any_template(infer.get("prompt_template"))?,
         retriever: retriever(infer.get("retriever")),
         gen_field_replace_token: setting(infer.get("inferencer"), "gen_field_replace_token").unwrap_or_default(),
+        // What the reference loses must be lost alike.
+        compat: true,
     })
 }
 
@@ -494,6 +499,7 @@ fn template(replayer: &Replayer, case: &Value, job: &Py, key: &str) -> Outcome {
             }
             (Some(AnyTemplate::Messages(template)), _) => return Ok(recorded(&template.prompt(&entry, &ice)?)),
             (Some(AnyTemplate::Turns(template)), _) => return Ok(recorded(&template.prompt(&entry)?)),
+            (Some(AnyTemplate::Multimodal(template)), _) => return Ok(recorded(&template.prompt(&entry, true)?)),
             (None, _) => return Ok(Value::Null),
         };
         let Some(prompt) = called(&template, text(job, "method"), &args, &ice)? else { return Ok(Value::Null) };

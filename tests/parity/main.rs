@@ -289,6 +289,7 @@ impl Replayer {
             mode: mode.parse::<Mode>()?,
             text: true,
             special_tokens: Some(SpecialTokens::Never),
+            compat: true,
             ..BuilderOptions::default()
         };
         let builder = PromptBuilder::new(&model(&meta)?, Arc::clone(&self.demo), &options)?;

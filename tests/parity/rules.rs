@@ -42,6 +42,8 @@ enum RecordedCondition {
     ListOpensWithText,
     /// A prompt list in which a turn's prompt is a list.
     PromptIsList,
+    /// Content parts among which characters stand by themselves.
+    CharactersAmongParts,
     /// A list of sections' names.
     SectionNames,
 }
@@ -63,6 +65,8 @@ enum TemplateCondition {
     HasText,
     /// A row lacks the answers, or has one string for a list.
     TurnsAreNoLists,
+    /// A string of the template itself has the word "prompt_mm" in it.
+    NamesPromptMm,
 }
 
 #[derive(Deserialize)]
@@ -99,6 +103,8 @@ enum PromptCondition {
     TextLikeMarker,
     /// A plain list before a prompt list.
     PlainListFirst,
+    /// A message is made of parts.
+    HasParts,
 }
 
 impl Rule {
@@ -111,6 +117,11 @@ impl Rule {
             Some(RecordedCondition::PromptIsList) => {
                 expected["$pl"].as_array().into_iter().flatten().any(|turn| turn["prompt"].is_array())
             }
+            Some(RecordedCondition::CharactersAmongParts) => {
+                let contents =
+                    expected.as_array().into_iter().flatten().flat_map(|turn| [&turn["prompt"], &turn["content"]]);
+                contents.filter_map(Value::as_array).any(|parts| parts.iter().any(Value::is_string))
+            }
             Some(RecordedCondition::EmptyList) => expected
                 .as_array()
                 .is_some_and(|items| items.iter().all(|item| item.as_array().is_some_and(Vec::is_empty))),
@@ -118,7 +129,7 @@ impl Rule {
             Some(RecordedCondition::Text) => expected.is_string() || expected.get("$sha256").is_some(),
             Some(RecordedCondition::SectionNames) => {
                 let is_section = |name: &Value| ["begin", "round", "end"].iter().any(|section| name == section);
-                expected.as_array().is_some_and(|names| names.iter().all(is_section))
+                expected.as_array().is_some_and(|names| !names.is_empty() && names.iter().all(is_section))
             }
         };
         let meta = &job["meta"];
@@ -164,6 +175,9 @@ impl Rule {
                     .into_iter()
                     .any(|item| item.as_str().is_some_and(|text| text.is_empty() || text.contains("section")))
             }
+            Some(PromptCondition::HasParts) => {
+                job["prompt"]["$pl"].as_array().into_iter().flatten().any(|item| item.get("prompt_mm").is_some())
+            }
             Some(PromptCondition::PlainListFirst) => job["fn"] == "radd" && job["b"].is_array(),
             Some(PromptCondition::EndOpenedByClosing) => {
                 let markers =
@@ -185,6 +199,11 @@ impl Rule {
             Some(TemplateCondition::HasColumnTokenMap) => {
                 templates.iter().any(|config| config.get("column_token_map").is_some())
             }
+            Some(TemplateCondition::NamesPromptMm) => ["begin", "round", "end"].iter().any(|part| {
+                let part = &job["prompt_template"]["template"][part];
+                let strings = part.as_array().into_iter().flatten().chain([part]).filter_map(Value::as_str);
+                strings.into_iter().any(|text| text.contains("prompt_mm"))
+            }),
             Some(TemplateCondition::SendsNothing) => job["sends_nothing"] == true,
             Some(TemplateCondition::HasText) => {
                 let template = &job["prompt_template"]["template"];

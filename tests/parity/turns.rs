@@ -71,17 +71,24 @@ impl Sent<'_> {
             Some(mode) => mode.as_str().unwrap_or("null").parse()?,
         };
         let mut plan = TurnPlan::new(prompt, mode)?;
+        let max_out_len = task.max_out_len(row)?;
         // Where none are recorded, only the prompt is.
         let Some(requests) = self.expected["requests"].as_array() else { return Ok(()) };
         let mut requests = requests.iter().enumerate();
         'turns: while let Some(prompt) = plan.prompt() {
             let found = self.parsed(&prompt)?;
+            let limit = plan.max_out_len(&max_out_len)?.or(self.case["model"]["max_out_len"].as_u64());
             // A request that fails on its way is sent once more.
             for _ in 0..self.case["model"]["retry"].as_u64().unwrap_or(2) {
                 let Some((i, request)) = requests.next() else {
                     return Err(error(&format!("a request more: {found}")));
                 };
                 differ(&found, &sent(&request["body"]))?;
+                let body = &request["body"];
+                // Some services have another word for it, and one none.
+                if let Some(sent) = body.get("max_tokens").or(body["parameters"].get("max_new_tokens")) {
+                    differ(&json!(limit), sent)?;
+                }
                 match self.answer(i) {
                     Answer::Text(text) => {
                         plan.answer(text);

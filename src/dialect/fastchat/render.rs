@@ -1,9 +1,9 @@
 //! Writing conversations by a conversation template: FastChat's `get_prompt`, as segments.
 
 use crate::compile::{Atom, Compiler};
-use crate::conversation::{Conversation, Mode, no_images};
+use crate::conversation::{Conversation, Mode};
 use crate::dialect::fastchat::filter;
-use crate::dialect::fastchat::said::{self, Said};
+use crate::dialect::fastchat::said::{self, Said, Words};
 use crate::dialect::fastchat::style::{First, Layout, SeparatorStyle, When};
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPiece};
 use crate::dialect::fastchat::write::{Content, Label, Turn, Writer};
@@ -140,10 +140,13 @@ impl ConversationRenderer {
             },
         };
         if self.layout.image.is_none() {
-            no_images(said.images)?;
+            said.without_images()?;
         }
-        let is_open = said.content.is_empty() && said.images == 0 && self.empty_is_open;
-        let content = if is_open { Content::Open } else { Content::Text(said.content) };
+        let content = match said.words {
+            _ if said.is_nothing() && self.empty_is_open => Content::Open,
+            Words::Text(text) => Content::Text(text),
+            Words::Ids(ids) => Content::Ids(ids),
+        };
         Ok(Turn { label, content, images: said.images, message: Some(said.index) })
     }
 
@@ -177,13 +180,12 @@ impl Renderer for ConversationRenderer {
                 segments.push(Segment { atom: Atom::Text(text), part: Part { message: Some(0), ..Part::default() } });
                 return Ok(());
             }
-            Conversation::Messages(messages) => said::messages(messages),
+            Conversation::Messages(messages) => said::messages(messages)?,
             Conversation::List(items) => said::items(items)?,
         };
         let (system, said) = match &said[..] {
             [first, rest @ ..] if first.role == "system" && !self.literal_labels => {
-                no_images(first.images).at(format_args!("message {}", first.index))?;
-                (Some(first.content), rest)
+                (Some(system_text(first).at(format_args!("message {}", first.index))?), rest)
             }
             all => (None, all),
         };
@@ -215,6 +217,15 @@ impl Renderer for ConversationRenderer {
 
     fn has_open_seams(&self) -> bool {
         self.has_open_seams
+    }
+}
+
+/// What a system message says, which is text and nothing else.
+fn system_text<'a>(said: &Said<'a>) -> Result<&'a str> {
+    said.without_images()?;
+    match said.words {
+        Words::Text(text) => Ok(text),
+        Words::Ids(_) => Err(ErrorKind::Template("a system message is text, and no token ids".into()).into()),
     }
 }
 

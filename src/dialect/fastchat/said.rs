@@ -1,26 +1,72 @@
 //! What a conversation says, message by message, whichever form it has.
 
-use crate::conversation::{ChatMessage, Item, Message, Prompt, openai_role};
+use crate::conversation::{ChatMessage, ContentPart, ContentRef, Item, MediaKind, Message, TextPart, openai_role};
 use crate::error::{At, Error, ErrorKind, Result};
+use crate::tokenizer::TokenId;
 
-/// A message as conversation templates know it.
+/// A message as conversation templates know it: images, and then a text.
 #[derive(Clone, Copy)]
 pub(super) struct Said<'a> {
     pub(super) role: &'a str,
-    pub(super) content: &'a str,
+    /// How many images there are: the first of the content's parts.
     pub(super) images: usize,
+    pub(super) words: Words<'a>,
     /// Its place in the conversation.
     pub(super) index: usize,
 }
 
-pub(super) fn messages(messages: &[ChatMessage]) -> Vec<Said<'_>> {
-    let said = messages.iter().enumerate().map(|(index, ChatMessage { role, content, images })| Said {
-        role: role.as_str(),
-        content,
-        images: *images,
-        index,
-    });
-    said.collect()
+/// What is said in words.
+#[derive(Clone, Copy)]
+pub(super) enum Words<'a> {
+    Text(&'a str),
+    /// A model's answer, as it gave it.
+    Ids(&'a [TokenId]),
+}
+
+impl<'a> Said<'a> {
+    fn new(role: &'a str, said: Option<ContentRef<'a>>, index: usize) -> Result<Self> {
+        let text = |text| Ok(Self { role, images: 0, words: Words::Text(text), index });
+        let parts = match said {
+            None => return text(""),
+            Some(ContentRef::Text(said)) => return text(said),
+            Some(ContentRef::Parts(parts)) => parts,
+        };
+        let is_image = |part: &&ContentPart| part.as_media().is_some_and(|media| media.kind == MediaKind::Image);
+        let images = parts.iter().take_while(is_image).count();
+        let words = match &parts[images..] {
+            [] => Words::Text(""),
+            [ContentPart::Text(TextPart { text, .. })] => Words::Text(text),
+            [ContentPart::Ids(ids)] => Words::Ids(ids),
+            _ => {
+                let what = "a conversation template takes images first and then one text; put them in this order";
+                return Err(ErrorKind::Template(what.into()).into());
+            }
+        };
+        Ok(Self { role, images, words, index })
+    }
+
+    /// Whether nothing is said, and nothing shown.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.images == 0 && matches!(self.words, Words::Text("") | Words::Ids([]))
+    }
+
+    /// Refuses images, where the template has no place for them.
+    pub(super) fn without_images(&self) -> Result<()> {
+        let what = match self.images {
+            0 => return Ok(()),
+            1 => "the template has no place for its image".to_owned(),
+            more => format!("the template has no place for its {more} images"),
+        };
+        Err(ErrorKind::Template(what).into())
+    }
+}
+
+pub(super) fn messages(messages: &[ChatMessage]) -> Result<Vec<Said<'_>>> {
+    let mut said = Vec::with_capacity(messages.len());
+    for (index, ChatMessage { role, content }) in messages.iter().enumerate() {
+        said.push(Said::new(role, Some(content.said()), index).at(format_args!("message {index}"))?);
+    }
+    Ok(said)
 }
 
 /// The messages of a prompt list: HUMAN, BOT and SYSTEM are user, assistant and system, and a system that
@@ -52,10 +98,5 @@ fn of(message: &Message, index: usize, is_first: bool) -> Result<Said<'_>> {
         ("SYSTEM", Some(fallback)) if !is_first => fallback,
         (role, _) => role,
     };
-    let role = openai_role(role).unwrap_or(role);
-    let content = match &message.prompt {
-        Prompt::Text(prompt) => prompt.as_str(),
-        Prompt::Absent | Prompt::Null => "",
-    };
-    Ok(Said { role, content, images: 0, index })
+    Said::new(openai_role(role).unwrap_or(role), message.prompt.said(), index)
 }

@@ -7,6 +7,7 @@ use crate::dialect::fastchat::style::{First, Labels, Piece, SeparatorStyle, When
 use crate::dialect::fastchat::template::SystemPiece;
 use crate::error::{Error, ErrorKind, Result};
 use crate::render::{Element, Part, Segment};
+use crate::tokenizer::TokenId;
 
 /// The system's place among the names of roles.
 const SYSTEM: u32 = 2;
@@ -31,6 +32,7 @@ pub(super) enum Label<'a> {
 pub(super) enum Content<'a> {
     Open,
     Text(&'a str),
+    Ids(&'a [TokenId]),
     Preset(&'a [Atom]),
 }
 
@@ -111,8 +113,9 @@ impl<'a> Writer<'a, '_> {
             }
             self.piece(if is_open { &layout.open[place] } else { &layout.colon[place] }, header)?;
         }
-        for _ in 0..turn.images {
-            self.atoms(layout.image.as_deref().unwrap_or_default(), Part { element: Element::RoleBegin, ..part });
+        for image in 0..turn.images {
+            let part = Part { element: Element::Media, content_part: Some(image as u32), ..part };
+            self.atoms(layout.image.as_deref().unwrap_or_default(), part);
         }
         match turn.content {
             Content::Open => return Ok(()),
@@ -120,6 +123,9 @@ impl<'a> Writer<'a, '_> {
                 for text in filter::pieces(text, layout.filter) {
                     self.text(text, part);
                 }
+            }
+            Content::Ids(ids) => {
+                self.segments.extend(ids.iter().map(|&id| Segment { atom: Atom::Token(id), part }));
             }
             Content::Preset(content) => self.atoms(content, Part { element: Element::DefaultPrompt, ..part }),
         }
@@ -151,10 +157,11 @@ impl<'a> Writer<'a, '_> {
         while let Some(Segment { atom, .. }) = self.segments.last_mut() {
             let text = match *atom {
                 Atom::Text(text) => text,
-                Atom::Token(id) => {
-                    let known = renderer.token_texts.iter().find(|(known, _)| *known == id);
-                    known.map_or("", |(_, text)| text.as_str())
-                }
+                Atom::Token(id) => match renderer.token_texts.iter().find(|(known, _)| *known == id) {
+                    Some((_, text)) => text.as_str(),
+                    // Of an answer that was given as ids.
+                    None => break,
+                },
             };
             match trimmed(text) {
                 kept if kept.len() == text.len() && !text.is_empty() => break,

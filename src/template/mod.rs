@@ -1,11 +1,14 @@
 //! Meta templates: how a model wants its dialogue, as data. The format is OpenCompass's.
 
+mod placeholder;
+
 use std::fmt;
 
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{At, ErrorKind, Result};
+pub use placeholder::{Multimodal, Placeholder};
 
 /// How a model wants its dialogue: what stands around a whole prompt, and how each role speaks.
 ///

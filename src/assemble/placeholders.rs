@@ -1,0 +1,75 @@
+//! What stands for images, audio and video, once a tokenizer is known.
+
+use crate::compile::{Atom, Compiler};
+use crate::conversation::{Conversation, MediaKind};
+use crate::error::{At, Error, ErrorKind, Result};
+use crate::render::{Element, Segment};
+use crate::template::{Multimodal, Placeholder};
+
+/// The placeholders of a model, their control tokens ids.
+#[derive(Default)]
+pub(crate) struct Placeholders {
+    by_kind: [Option<Box<[Atom]>>; MediaKind::ALL.len()],
+}
+
+impl Placeholders {
+    pub(crate) fn new(multimodal: &Multimodal, compiler: &mut Compiler<'_>) -> Result<Self> {
+        let mut placeholders = Self::default();
+        for (kind, slot) in MediaKind::ALL.into_iter().zip(&mut placeholders.by_kind) {
+            let Some(Placeholder { begin, placeholder, repeat, end }) = multimodal.of(kind) else { continue };
+            let place = format!("multimodal.{}", kind.name());
+            let mut atoms = compiler.affix(begin, &format!("{place}.begin"))?.into_vec();
+            let repeated = compiler.affix(placeholder, &place)?;
+            if repeated.is_empty() {
+                let what = "the placeholder is empty, and nothing would stand there";
+                return Err(Error::from(ErrorKind::Template(what.into()))).at(place);
+            }
+            for _ in 0..repeat.get() {
+                atoms.extend_from_slice(&repeated);
+            }
+            atoms.extend(compiler.affix(end, &format!("{place}.end"))?);
+            *slot = Some(atoms.into());
+        }
+        Ok(placeholders)
+    }
+
+    /// Writes the placeholders where renderers left a place for them.
+    ///
+    /// # Errors
+    /// Names the message with a medium of a kind for which the model has none.
+    pub(crate) fn fill<'a>(&'a self, segments: &mut Vec<Segment<'a>>, conversation: &Conversation) -> Result<()> {
+        let is_place = |segment: &Segment<'_>| segment.part.element == Element::Media && segment.atom == Atom::Text("");
+        if !segments.iter().any(is_place) {
+            return Ok(());
+        }
+        let mut filled = Vec::with_capacity(segments.len() + 8);
+        for segment in segments.iter() {
+            if !is_place(segment) {
+                filled.push(*segment);
+                continue;
+            }
+            let atoms = self.of(segment, conversation)?;
+            filled.extend(atoms.iter().map(|atom| Segment { atom: atom.borrowed(), ..*segment }));
+        }
+        *segments = filled;
+        Ok(())
+    }
+
+    fn of(&self, segment: &Segment<'_>, conversation: &Conversation) -> Result<&[Atom]> {
+        let message = segment.part.message.unwrap_or_default();
+        let part = segment.part.content_part.unwrap_or_default();
+        let media = conversation
+            .media_at(message as usize, part as usize)
+            .ok_or_else(|| ErrorKind::Template("the renderer leaves a place for a medium that is not there".into()));
+        let media = media.at(format_args!("message {message}"))?;
+        let kind = media.kind;
+        self.by_kind[kind as usize].as_deref().ok_or_else(|| {
+            let what = format!(
+                "the model has no placeholder for {kind} ({}); write {} = [\"…\"] under [multimodal] in the model file, or build with --format messages",
+                media.short_source(),
+                kind.name()
+            );
+            Error::from(ErrorKind::Template(what)).at(format_args!("message {message}"))
+        })
+    }
+}

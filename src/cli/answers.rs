@@ -1,0 +1,50 @@
+//! A model's answers from a file, for dialogues in which they stand in the turns behind.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::cli::setup;
+use crate::error::{At, ErrorKind, Result};
+use crate::tokenizer::TokenId;
+
+/// The answers by row and turn. All are kept in memory.
+pub(crate) struct Answers(HashMap<(u64, usize), Answer>);
+
+/// What a model said in a turn.
+#[derive(Deserialize)]
+pub(crate) struct Answer {
+    id: u64,
+    turn: usize,
+    pub(crate) token_ids: Option<Vec<TokenId>>,
+    pub(crate) text: Option<String>,
+    /// There is none, for this reason.
+    pub(crate) error: Option<serde::de::IgnoredAny>,
+}
+
+impl Answers {
+    /// Reads JSON lines of `id` and `turn`, as the prompts have them, with `token_ids`, `text` or `error`.
+    pub(crate) fn read(path: &Path, longest: usize) -> Result<Self> {
+        let mut answers = HashMap::new();
+        setup::each_line(setup::inputs(&[path.to_owned()])?, longest, |place, line| {
+            let answer: Answer =
+                serde_json::from_str(line?).map_err(|error| ErrorKind::Parse(error.to_string())).at(place)?;
+            if answer.token_ids.is_none() && answer.text.is_none() && answer.error.is_none() {
+                let what = "an answer has \"token_ids\", \"text\", or \"error\"";
+                return Err(ErrorKind::Parse(what.into())).at(place);
+            }
+            let (id, turn) = (answer.id, answer.turn);
+            if answers.insert((id, turn), answer).is_some() {
+                let what = format!("the answer to turn {turn} of id {id} is here twice");
+                return Err(ErrorKind::Parse(what)).at(place);
+            }
+            Ok(std::ops::ControlFlow::Continue(()))
+        })?;
+        Ok(Self(answers))
+    }
+
+    pub(crate) fn get(&self, row: u64, turn: usize) -> Option<&Answer> {
+        self.0.get(&(row, turn))
+    }
+}

@@ -1,0 +1,301 @@
+//! What a message says: a text, or parts of several kinds in their order.
+
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer};
+use serde::{Serialize, Serializer};
+
+use crate::conversation::media::Media;
+use crate::tokenizer::TokenId;
+
+/// A JSON object's entries beside those that mean something here: they are kept as they are.
+pub(crate) type Others = serde_json::Map<String, serde_json::Value>;
+
+/// What a message says.
+///
+/// ```
+/// use metatok::{Content, ContentPart, Media, MediaKind};
+///
+/// let content: Content = serde_json::from_str(
+///     r#"[{"type": "image_url", "image_url": {"url": "file:///a.png"}}, {"type": "text", "text": "What is it?"}]"#,
+/// )?;
+/// let image = Media::new(MediaKind::Image, "file:///a.png");
+/// assert_eq!(content, Content::Parts(vec![image.into(), ContentPart::text("What is it?")]));
+/// assert_eq!(Content::from("Hi!"), "Hi!");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// A text.
+    Text(String),
+    /// Parts, in their order. In JSON they are OpenAI's content parts.
+    Parts(Vec<ContentPart>),
+}
+
+/// A part of a content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ContentPart {
+    /// Text.
+    Text(TextPart),
+    /// An image, audio or video.
+    Media(Media),
+    /// Token ids that are written as they are, such as a model's own answer. Whoever gives them says so in
+    /// Rust: they are never read from JSON, for no text and no message may forge them.
+    Ids(Vec<TokenId>),
+}
+
+/// A text among other parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextPart {
+    /// The text.
+    pub text: String,
+    pub(crate) others: Others,
+}
+
+impl Content {
+    /// The text, if it is nothing but one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Parts(_) => None,
+        }
+    }
+
+    pub(crate) fn said(&self) -> ContentRef<'_> {
+        match self {
+            Self::Text(text) => ContentRef::Text(text),
+            Self::Parts(parts) => ContentRef::Parts(parts),
+        }
+    }
+
+    /// Adds `other` behind `separator`: texts become one, and among parts the separator belongs to the text
+    /// beside it.
+    pub(crate) fn append(&mut self, separator: &str, other: Self) {
+        if let (Self::Text(own), Self::Text(other)) = (&mut *self, &other) {
+            own.push_str(separator);
+            own.push_str(other);
+            return;
+        }
+        let mut own = std::mem::replace(self, Self::Parts(Vec::new())).into_parts();
+        let mut other = other.into_parts();
+        match (own.last_mut(), other.first_mut()) {
+            (None, _) | (_, None) => {}
+            (Some(ContentPart::Text(last)), _) => last.text.push_str(separator),
+            (_, Some(ContentPart::Text(first))) => first.text.insert_str(0, separator),
+            _ => own.push(ContentPart::text(separator)),
+        }
+        own.append(&mut other);
+        *self = Self::Parts(own);
+    }
+
+    /// The same with every text, and the source of every medium, changed.
+    pub(crate) fn map_texts(self, mut change: impl FnMut(String) -> String) -> Self {
+        match self {
+            Self::Text(text) => Self::Text(change(text)),
+            Self::Parts(parts) => Self::Parts(map_texts(parts, change)),
+        }
+    }
+
+    /// Its texts, whatever stands between.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        let (text, parts) = match self {
+            Self::Text(text) => (Some(text.as_str()), &[][..]),
+            Self::Parts(parts) => (None, &parts[..]),
+        };
+        text.into_iter().chain(parts.iter().filter_map(|part| match part {
+            ContentPart::Text(part) => Some(part.text.as_str()),
+            ContentPart::Media(_) | ContentPart::Ids(_) => None,
+        }))
+    }
+
+    fn into_parts(self) -> Vec<ContentPart> {
+        match self {
+            Self::Text(text) => vec![ContentPart::text(text)],
+            Self::Parts(parts) => parts,
+        }
+    }
+
+    /// Whether it says nothing: an empty text, or no part.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(text) => text.is_empty(),
+            Self::Parts(parts) => parts.is_empty(),
+        }
+    }
+}
+
+impl ContentPart {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextPart { text: text.into(), others: Others::new() })
+    }
+
+    /// The image, audio or video, if it is one.
+    pub fn as_media(&self) -> Option<&Media> {
+        match self {
+            Self::Media(media) => Some(media),
+            Self::Text(_) | Self::Ids(_) => None,
+        }
+    }
+}
+
+/// [`Content::map_texts`] of parts.
+pub(crate) fn map_texts(parts: Vec<ContentPart>, mut change: impl FnMut(String) -> String) -> Vec<ContentPart> {
+    let changed = |part| match part {
+        ContentPart::Text(TextPart { text, others }) => ContentPart::Text(TextPart { text: change(text), others }),
+        ContentPart::Media(Media { source, form, others, kind }) => {
+            ContentPart::Media(Media { source: change(source), form, others, kind })
+        }
+        ids @ ContentPart::Ids(_) => ids,
+    };
+    parts.into_iter().map(changed).collect()
+}
+
+/// What a message says, borrowed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ContentRef<'a> {
+    Text(&'a str),
+    Parts(&'a [ContentPart]),
+}
+
+impl ContentRef<'_> {
+    pub(crate) fn is_empty(self) -> bool {
+        match self {
+            Self::Text(text) => text.is_empty(),
+            Self::Parts(parts) => parts.is_empty(),
+        }
+    }
+
+    pub(crate) fn to_content(self) -> Content {
+        match self {
+            Self::Text(text) => Content::Text(text.to_owned()),
+            Self::Parts(parts) => Content::Parts(parts.to_vec()),
+        }
+    }
+}
+
+impl From<String> for Content {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for Content {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<&String> for Content {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
+    }
+}
+
+impl From<std::borrow::Cow<'_, str>> for Content {
+    fn from(text: std::borrow::Cow<'_, str>) -> Self {
+        Self::Text(text.into_owned())
+    }
+}
+
+impl From<Vec<ContentPart>> for Content {
+    fn from(parts: Vec<ContentPart>) -> Self {
+        Self::Parts(parts)
+    }
+}
+
+impl From<Media> for ContentPart {
+    fn from(media: Media) -> Self {
+        Self::Media(media)
+    }
+}
+
+impl PartialEq<str> for Content {
+    fn eq(&self, text: &str) -> bool {
+        self.as_text() == Some(text)
+    }
+}
+
+impl PartialEq<&str> for Content {
+    fn eq(&self, text: &&str) -> bool {
+        self == *text
+    }
+}
+
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Parts(parts) => parts.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for ContentPart {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        use serde::ser::SerializeMap;
+        let mut map = serializer.serialize_map(None)?;
+        match self {
+            Self::Text(TextPart { text, others }) => {
+                map.serialize_entry("type", "text")?;
+                map.serialize_entry("text", text)?;
+                others.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))?;
+            }
+            Self::Media(media) => media.write(&mut map)?,
+            Self::Ids(ids) => {
+                map.serialize_entry("type", "input_ids")?;
+                map.serialize_entry("input_ids", ids)?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Content;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string, or a list of content parts {\"type\": \"text\", \"text\": \"…\"}")
+            }
+
+            fn visit_str<E>(self, text: &str) -> std::result::Result<Content, E> {
+                Ok(Content::Text(text.to_owned()))
+            }
+
+            fn visit_string<E>(self, text: String) -> std::result::Result<Content, E> {
+                Ok(Content::Text(text))
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(self, parts: A) -> std::result::Result<Content, A::Error> {
+                Deserialize::deserialize(de::value::SeqAccessDeserializer::new(parts)).map(Content::Parts)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for ContentPart {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        Self::from_json(Others::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+impl ContentPart {
+    /// A part of JSON's entries; the error says what is wrong with them.
+    pub(crate) fn from_json(mut entries: Others) -> std::result::Result<Self, String> {
+        let kind = match entries.remove("type") {
+            Some(serde_json::Value::String(kind)) => kind,
+            _ => return Err("a content part has no \"type\", such as \"text\" or \"image_url\"".into()),
+        };
+        if kind != "text" {
+            return Media::from_json(&kind, entries).map(Self::Media);
+        }
+        match entries.remove("text") {
+            Some(serde_json::Value::String(text)) => Ok(Self::Text(TextPart { text, others: entries })),
+            _ => Err("a content part of type \"text\" has no string \"text\"".into()),
+        }
+    }
+}

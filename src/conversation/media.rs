@@ -1,0 +1,234 @@
+//! Images, audio and video in a message: where they are, never what they hold.
+
+use std::fmt;
+use std::path::Path;
+
+use base64::engine::general_purpose::STANDARD;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize};
+
+use crate::conversation::content::Others;
+use crate::error::{Error, ErrorKind, Result};
+
+/// An image, audio or video. metatok passes on where it is; it never opens, fetches or decodes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Media {
+    /// What it is.
+    pub kind: MediaKind,
+    /// Where it is: a path, a URL, or a data URL; of OpenAI's `input_audio` the base64 data.
+    pub source: String,
+    pub(super) form: Form,
+    pub(super) others: Others,
+}
+
+/// What a [`Media`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MediaKind {
+    /// A picture.
+    Image,
+    /// Sound.
+    Audio,
+    /// Pictures that move.
+    Video,
+}
+
+impl MediaKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Image, Self::Audio, Self::Video];
+
+    /// `image`, `audio` or `video`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Audio => "audio",
+            Self::Video => "video",
+        }
+    }
+
+    /// The type of OpenAI's content parts, which is also the key that holds the URL.
+    pub(crate) fn url_key(self) -> &'static str {
+        match self {
+            Self::Image => "image_url",
+            Self::Audio => "audio_url",
+            Self::Video => "video_url",
+        }
+    }
+
+    fn indefinite(self) -> &'static str {
+        match self {
+            Self::Image => "an image",
+            Self::Audio => "audio",
+            Self::Video => "a video",
+        }
+    }
+}
+
+impl fmt::Display for MediaKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.indefinite())
+    }
+}
+
+/// How the JSON of a content part has the source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `"image_url": {"url": …, others}`
+    UrlObject(Others),
+    /// `"image_url": …`
+    Url,
+    /// `"image": …`, as vision libraries have it.
+    Bare,
+    /// `"input_audio": {"data": …, others}`
+    InputAudio(Others),
+}
+
+impl Media {
+    /// In the form that servers take: `{"type": "image_url", "image_url": {"url": source}}`.
+    pub fn new(kind: MediaKind, source: impl Into<String>) -> Self {
+        Self { kind, source: source.into(), form: Form::UrlObject(Others::new()), others: Others::new() }
+    }
+
+    /// The source, short enough for a message: what opens it, and how long it is.
+    ///
+    /// ```
+    /// use metatok::{Media, MediaKind};
+    ///
+    /// assert_eq!(Media::new(MediaKind::Image, "file:///a.png").short_source(), "file:///a.png");
+    /// let data = Media::new(MediaKind::Image, format!("data:image/png;base64,{}", "A".repeat(4000)));
+    /// assert_eq!(data.short_source(), "data:image/png;base64,AAAAAAAA… (4022 bytes)");
+    /// ```
+    pub fn short_source(&self) -> String {
+        const SHOWN: usize = 64;
+        let is_data = self.is_data();
+        let shown = match self.source.find(',').filter(|_| is_data) {
+            Some(comma) => (comma + 9).min(SHOWN),
+            None if is_data => 8,
+            None => SHOWN,
+        };
+        match self.source.char_indices().nth(shown) {
+            Some((end, _)) => format!("{}… ({} bytes)", &self.source[..end], self.source.len()),
+            None => self.source.clone(),
+        }
+    }
+
+    /// The path, if the source is one or a `file:` URL.
+    pub fn path(&self) -> Option<&str> {
+        match self.source.split_once("://") {
+            Some(("file", path)) => Some(path),
+            Some(_) => None,
+            None => (!self.is_data()).then_some(&self.source),
+        }
+    }
+
+    fn is_data(&self) -> bool {
+        self.source.starts_with("data:") || matches!(self.form, Form::InputAudio(_))
+    }
+
+    /// Checks what can be checked without looking at it: that the base64 of a data URL is some; a video may
+    /// be several frames with commas between, as AISBench has them. With `files`, also that a local file is
+    /// there.
+    ///
+    /// ```
+    /// use metatok::{Media, MediaKind};
+    ///
+    /// assert!(Media::new(MediaKind::Audio, "data:audio/wav;base64,UklGRg==").check(false).is_ok());
+    /// let error = Media::new(MediaKind::Image, "data:image/png;base64,iVBO/x.png").check(false).unwrap_err();
+    /// assert_eq!(error.to_string(), "the image data:image/png;base64,iVBO/x.p… (32 bytes) is no base64: Invalid symbol 46, offset 6.");
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Media`] says which, its source shortened, and what is wrong with it.
+    pub fn check(&self, files: bool) -> Result<()> {
+        let wrong = |what: String| -> Result<()> {
+            Err(Error::from(ErrorKind::Media { kind: self.kind.name(), shortened: self.short_source(), what }))
+        };
+        let base64 = match &self.form {
+            Form::InputAudio(_) => Some(self.source.as_str()),
+            _ if !self.source.starts_with("data:") => None,
+            _ => match self.source.split_once(',') {
+                Some((head, data)) if head.ends_with(";base64") => Some(data),
+                Some(_) => None,
+                None => return wrong("is no data URL: there is no comma before the data".into()),
+            },
+        };
+        if let Some(base64) = base64 {
+            let invalid = base64.split(',').find_map(|frame| undecodable(frame).err());
+            return invalid.map_or(Ok(()), |error| wrong(format!("is no base64: {error}")));
+        }
+        match self.path().filter(|_| files) {
+            Some(path) if !exists(path) => wrong("does not exist".into()),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn from_json(kind: &str, mut entries: Others) -> std::result::Result<Self, String> {
+        use serde_json::Value;
+        let by_url = MediaKind::ALL.into_iter().find(|media| media.url_key() == kind);
+        let bare = MediaKind::ALL.into_iter().find(|media| media.name() == kind);
+        let lacks = |key: &str| format!("a content part of type {kind:?} has no {key}");
+        let text = |value: Option<Value>, key: &str| match value {
+            Some(Value::String(text)) => Ok(text),
+            _ => Err(lacks(key)),
+        };
+        let (media, source, form) = match (by_url, bare, kind) {
+            (Some(media), ..) => match entries.remove(kind) {
+                Some(Value::Object(mut inner)) => {
+                    (media, text(inner.remove("url"), &format!("string \"url\" in {kind:?}"))?, Form::UrlObject(inner))
+                }
+                value => (media, text(value, &format!("{kind:?} that is a string or {{\"url\": \"…\"}}"))?, Form::Url),
+            },
+            (_, Some(media), _) => (media, text(entries.remove(kind), &format!("string {kind:?}"))?, Form::Bare),
+            (.., "input_audio") => match entries.remove(kind) {
+                Some(Value::Object(mut inner)) => {
+                    (MediaKind::Audio, text(inner.remove("data"), "string \"data\"")?, Form::InputAudio(inner))
+                }
+                _ => return Err(lacks("\"input_audio\" that is {\"data\": \"…\", \"format\": \"…\"}")),
+            },
+            _ => {
+                return Err(format!(
+                    "unknown type {kind:?} of a content part; the types are text, image_url, audio_url, video_url, image, audio, video, input_audio"
+                ));
+            }
+        };
+        Ok(Self { kind: media, source, form, others: entries })
+    }
+
+    pub(super) fn write<M: SerializeMap>(&self, map: &mut M) -> std::result::Result<(), M::Error> {
+        let inner = |key: &str, others: &Others| {
+            let own = [(key.to_owned(), serde_json::Value::String(self.source.clone()))];
+            own.into_iter().chain(others.clone()).collect::<Others>()
+        };
+        match &self.form {
+            Form::UrlObject(others) => {
+                map.serialize_entry("type", self.kind.url_key())?;
+                map.serialize_entry(self.kind.url_key(), &inner("url", others))?;
+            }
+            Form::Url => {
+                map.serialize_entry("type", self.kind.url_key())?;
+                map.serialize_entry(self.kind.url_key(), &self.source)?;
+            }
+            Form::Bare => {
+                map.serialize_entry("type", self.kind.name())?;
+                map.serialize_entry(self.kind.name(), &self.source)?;
+            }
+            Form::InputAudio(others) => {
+                map.serialize_entry("type", "input_audio")?;
+                map.serialize_entry("input_audio", &inner("data", others))?;
+            }
+        }
+        self.others.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))
+    }
+}
+
+/// Decodes without keeping what comes out.
+fn undecodable(base64: &str) -> std::io::Result<u64> {
+    let mut bytes = base64.as_bytes();
+    std::io::copy(&mut base64::read::DecoderReader::new(&mut bytes, &STANDARD), &mut std::io::sink())
+}
+
+/// Some write the path of a `file:` URL as it is, others with percent signs.
+fn exists(path: &str) -> bool {
+    Path::new(path).exists()
+        || percent_encoding::percent_decode_str(path).decode_utf8().is_ok_and(|path| Path::new(&*path).exists())
+}

@@ -1,0 +1,224 @@
+//! The turns of a dialogue as token ids, where each prompt begins with what the engine has seen.
+
+use std::fmt;
+
+use crate::assemble::TokenizedPrompt;
+use crate::builder::{PromptBuilder, Session};
+use crate::conversation::{ContentPart, Conversation};
+use crate::dataset::{InferMode, MaxOutLen, TurnPlan};
+use crate::error::Result;
+use crate::render::{Element, Part};
+use crate::tokenizer::TokenId;
+
+/// Yields the prompt of one turn after the other, and takes the model's answers.
+///
+/// An answer given as ids is written as those ids, so that the next prompt begins with exactly the tokens
+/// that the engine has in its cache; [`TurnPrompt::prefix_tokens`] says how many.
+///
+/// ```
+/// use metatok::{Conversation, InferMode, PromptBuilder, TurnPlan};
+///
+/// let dialogue: Conversation = serde_json::from_str(r#"[
+///     {"role": "user", "content": "1+1=?"}, {"role": "assistant", "content": ""},
+///     {"role": "user", "content": "And 1 more?"}, {"role": "assistant", "content": ""}
+/// ]"#)?;
+/// let builder = PromptBuilder::demo()?;
+/// let mut turns = builder.turns(TurnPlan::new(dialogue, InferMode::Every)?);
+/// let first = turns.next_prompt()?.expect("there are two turns").prompt;
+/// // What the engine gives: "2", and <|im_end|>.
+/// turns.answer_ids(&[17, 1052])?;
+/// let second = turns.next_prompt()?.expect("there are two turns");
+/// assert_eq!(second.prefix_tokens, first.input_ids.len() + 2);
+/// assert!(second.prompt.input_ids.starts_with(&[first.input_ids, vec![17, 1052]].concat()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Turns<'b> {
+    builder: &'b PromptBuilder,
+    session: Session<'b>,
+    plan: TurnPlan,
+    seen: Option<Seen>,
+}
+
+/// The prompt of a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnPrompt {
+    /// Which of the model's turns, from 0.
+    pub turn: usize,
+    /// What it was made of.
+    pub conversation: Conversation,
+    /// The prompt.
+    pub prompt: TokenizedPrompt,
+    /// How many of its first tokens are the first of what the engine has seen: the prompt of the turn
+    /// before, and the answer to it.
+    pub prefix_tokens: usize,
+    /// Why these are not all of them, if they are not.
+    pub prefix_break: Option<PrefixBreak>,
+}
+
+/// What the engine has seen.
+struct Seen {
+    conversation: Conversation,
+    ids: Vec<TokenId>,
+    /// How many of the ids are the prompt's.
+    prompt: usize,
+    answer: Answer,
+}
+
+/// In what form the answer came.
+#[derive(Clone, Copy, PartialEq)]
+enum Answer {
+    None,
+    Text,
+    Ids,
+}
+
+/// Why a prompt does not begin with all that the engine has seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PrefixBreak {
+    /// Not its own answers but the dataset's stand in the turns before.
+    DatasetAnswers,
+    /// The turns before open with other tokens than the one that was to be answered, as where a model's
+    /// thoughts are left out of them.
+    GenerationPrompt {
+        /// What the prompt ended with.
+        text: String,
+    },
+    /// The tokenizer puts this token behind every prompt.
+    SpecialToken(String),
+    /// The answer ended with this token, and the template ends the turn with another.
+    StopToken(String),
+    /// The answer was given as text, which is tokenized together with what stands before it.
+    AnswerAsText,
+    /// What stands before the answer is another text, or other tokens of the same, in the longer prompt.
+    Earlier {
+        /// Where the difference begins: what the template calls it.
+        element: Element,
+    },
+}
+
+impl fmt::Display for PrefixBreak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DatasetAnswers => f.write_str("the dataset's answers stand in the turns before, not the model's"),
+            Self::GenerationPrompt { text } => {
+                write!(f, "the prompt ended with {text:?}, and a turn that was answered does not open so")
+            }
+            Self::SpecialToken(token) => write!(f, "the tokenizer puts {token:?} behind every prompt"),
+            Self::StopToken(token) => {
+                write!(f, "the answer ended with {token:?}, and the template ends the turn with another token")
+            }
+            Self::AnswerAsText => f.write_str(
+                "the answer was given as text, whose first letters are one token with what stands before it; give its ids",
+            ),
+            Self::Earlier { element } => {
+                write!(f, "the longer prompt differs in an earlier place ({element:?}): the template or the tokenizer looks at what follows")
+            }
+        }
+    }
+}
+
+impl PromptBuilder {
+    /// The turns of a dialogue as prompts, one after the other.
+    pub fn turns(&self, plan: TurnPlan) -> Turns<'_> {
+        Turns { builder: self, session: self.session(), plan, seen: None }
+    }
+}
+
+impl Turns<'_> {
+    /// The prompt of the turn that is to be answered next; nothing when all were. Without an answer it is
+    /// the same again.
+    ///
+    /// # Errors
+    /// As [`PromptBuilder::build`].
+    pub fn next_prompt(&mut self) -> Result<Option<TurnPrompt>> {
+        let (Some(conversation), Some(turn)) = (self.plan.prompt(), self.plan.turn()) else { return Ok(None) };
+        let prompt = self.session.build(&conversation)?;
+        let (prefix_tokens, prefix_break) = match &self.seen {
+            None | Some(Seen { answer: Answer::None, .. }) => (0, None),
+            Some(seen) => {
+                let prefix = common_prefix(&seen.ids, &prompt.input_ids);
+                (prefix, (prefix < seen.ids.len()).then(|| self.prefix_break(seen, prefix)).transpose()?)
+            }
+        };
+        if self.seen.as_ref().is_none_or(|seen| seen.answer != Answer::None) {
+            let ids = prompt.input_ids.clone();
+            let prompt = ids.len();
+            self.seen = Some(Seen { conversation: conversation.clone(), ids, prompt, answer: Answer::None });
+        }
+        Ok(Some(TurnPrompt { turn, conversation, prompt, prefix_tokens, prefix_break }))
+    }
+
+    /// Takes the answer as the engine's ids, to the first stop id: what comes behind it does not count, and
+    /// the template itself writes how a turn ends.
+    ///
+    /// # Errors
+    /// Names an id outside the vocabulary.
+    pub fn answer_ids(&mut self, ids: &[TokenId]) -> Result<()> {
+        for &id in ids {
+            self.builder.tokenizer().check_id(id.into())?;
+        }
+        let is_stop = |id: &TokenId| self.builder.stop().ids().iter().any(|stop| stop.id == *id);
+        let end = ids.iter().position(is_stop);
+        if let Some(seen) = &mut self.seen {
+            seen.ids.extend_from_slice(&ids[..end.map_or(ids.len(), |end| end + 1)]);
+            seen.answer = Answer::Ids;
+        }
+        self.plan.answer(vec![ContentPart::Ids(ids[..end.unwrap_or(ids.len())].to_vec())]);
+        Ok(())
+    }
+
+    /// Takes the answer as text.
+    pub fn answer_text(&mut self, text: impl Into<String>) {
+        if let Some(seen) = &mut self.seen {
+            seen.answer = Answer::Text;
+        }
+        self.plan.answer(text.into());
+    }
+
+    /// How long the next answer may be, see [`TurnPlan::max_out_len`].
+    ///
+    /// # Errors
+    /// As [`MaxOutLen::of_turn`].
+    pub fn max_out_len(&self, row: &MaxOutLen) -> Result<Option<u64>> {
+        self.plan.max_out_len(row)
+    }
+
+    /// There is no answer: the engine failed. The turns behind are not asked for.
+    pub fn fail(&mut self) {
+        self.plan.fail();
+    }
+
+    /// What the difference behind `prefix` tokens comes from.
+    fn prefix_break(&self, seen: &Seen, prefix: usize) -> Result<PrefixBreak> {
+        let tokenizer = self.builder.tokenizer();
+        let name = |id: TokenId| tokenizer.id_to_token(id).unwrap_or_default();
+        if prefix >= seen.prompt {
+            let is_last = prefix + 1 == seen.ids.len();
+            return Ok(match self.plan.mode() {
+                InferMode::Every if is_last => PrefixBreak::StopToken(name(seen.ids[prefix])),
+                InferMode::Every => PrefixBreak::Earlier { element: Element::Content },
+                _ => PrefixBreak::DatasetAnswers,
+            });
+        }
+        let before = self.builder.build_in_detail(&seen.conversation)?;
+        let spans = before.spans.unwrap_or_default();
+        let part = spans.iter().find(|span| span.end > prefix).map_or_else(Part::default, |span| span.part);
+        Ok(match part.element {
+            Element::GenerationPrompt if seen.answer == Answer::Text && prefix + 1 == seen.prompt => {
+                PrefixBreak::AnswerAsText
+            }
+            Element::GenerationPrompt => {
+                let own = spans.iter().filter(|span| span.part.element == Element::GenerationPrompt);
+                let own: Vec<TokenId> = own.flat_map(|span| &before.input_ids[span.start..span.end]).copied().collect();
+                PrefixBreak::GenerationPrompt { text: tokenizer.decode(&own, false)? }
+            }
+            Element::SpecialToken => PrefixBreak::SpecialToken(name(seen.ids[prefix])),
+            element => PrefixBreak::Earlier { element },
+        })
+    }
+}
+
+fn common_prefix(seen: &[TokenId], ids: &[TokenId]) -> usize {
+    seen.iter().zip(ids).take_while(|(a, b)| a == b).count()
+}
