@@ -107,6 +107,12 @@ impl AsRef<str> for Aligned {
 /// that is how the library tells the beginning of a prompt.
 const NOT_FIRST: &str = "\u{1}";
 
+/// Where in its run a byte of a chunk stands, counted with what was put before the chunk.
+fn in_run(chunk: &Chunk<'_>, offset: usize) -> usize {
+    let before = chunk.left.len() + if chunk.opens_prompt { 0 } else { NOT_FIRST.len() };
+    chunk.offset + offset.saturating_sub(before).min(chunk.text.len())
+}
+
 impl Steps for Classic {
     type Normalized<'t> = Aligned;
     type Output = Vec<(TokenId, Range<usize>)>;
@@ -144,8 +150,7 @@ impl Steps for Classic {
         let model = self.tokenizer.get_model();
         split.tokenize(|text| model.tokenize(text.get())).map_err(failed)?;
         let encoding = split.into_encoding(None, 0, OffsetType::Byte).map_err(failed)?;
-        let before = chunk.left.len() + if chunk.opens_prompt { 0 } else { NOT_FIRST.len() };
-        let in_run = |offset: usize| chunk.offset + offset.saturating_sub(before).min(chunk.text.len());
+        let in_run = |offset| in_run(chunk, offset);
         out.extend(
             encoding
                 .get_ids()
@@ -154,6 +159,16 @@ impl Steps for Classic {
                 .map(|(&id, &(start, end))| (id, in_run(start)..in_run(end))),
         );
         Ok(())
+    }
+
+    fn bytes(&self, chunk: &Chunk<'_>, normalized: &Aligned, part: Range<usize>) -> Range<usize> {
+        match normalized.0.slice(Referential::Normalized(part)) {
+            Some(part) => {
+                let (start, end) = part.offsets_original();
+                in_run(chunk, start)..in_run(chunk, end)
+            }
+            None => chunk.offset..chunk.offset + chunk.text.len(),
+        }
     }
 
     fn push(&self, id: TokenId, bytes: Range<usize>, out: &mut Self::Output) {

@@ -55,6 +55,11 @@ pub(crate) trait Steps {
         part: Range<usize>,
         out: &mut Self::Output,
     ) -> Result<()>;
+    /// The bytes of the run from which a part of the normalized text comes; all of the chunk's where the
+    /// library does not know.
+    fn bytes(&self, chunk: &Chunk, _normalized: &Self::Normalized<'_>, _part: Range<usize>) -> Range<usize> {
+        chunk.offset..chunk.offset + chunk.text.len()
+    }
     /// An added token found in the run, at these bytes of it.
     fn push(&self, id: TokenId, bytes: Range<usize>, out: &mut Self::Output);
 }
@@ -123,7 +128,7 @@ fn encode_chunk<S: Steps>(steps: &S, finder: &Finder, chunk: &Chunk<'_>, out: &m
     for (id, found) in finder.find(Form::Normalized, &normalized.as_ref()[part.clone()]) {
         let found = part.start + found.start..part.start + found.end;
         steps.encode(chunk, &normalized, start..found.start, out)?;
-        steps.push(id, chunk.offset..chunk.offset + chunk.text.len(), out);
+        steps.push(id, steps.bytes(chunk, &normalized, found.clone()), out);
         start = found.end;
     }
     steps.encode(chunk, &normalized, start..part.end, out)
