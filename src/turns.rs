@@ -90,11 +90,8 @@ pub enum PrefixBreak {
     StopToken(String),
     /// The answer was given as text, which is tokenized together with what stands before it.
     AnswerAsText,
-    /// What stands before the answer is another text, or other tokens of the same, in the longer prompt.
-    Earlier {
-        /// Where the difference begins: what the template calls it.
-        element: Element,
-    },
+    /// What stands before the answer is written otherwise where more follows.
+    Earlier,
 }
 
 impl fmt::Display for PrefixBreak {
@@ -111,9 +108,9 @@ impl fmt::Display for PrefixBreak {
             Self::AnswerAsText => f.write_str(
                 "the answer was given as text, whose first letters are one token with what stands before it; give its ids",
             ),
-            Self::Earlier { element } => {
-                write!(f, "the longer prompt differs in an earlier place ({element:?}): the template or the tokenizer looks at what follows")
-            }
+            Self::Earlier => f.write_str(
+                "the template or the tokenizer writes what stands before the answer otherwise where more follows",
+            ),
         }
     }
 }
@@ -197,7 +194,7 @@ impl Turns<'_> {
             let is_last = prefix + 1 == seen.ids.len();
             return Ok(match self.plan.mode() {
                 InferMode::Every if is_last => PrefixBreak::StopToken(name(seen.ids[prefix])),
-                InferMode::Every => PrefixBreak::Earlier { element: Element::Content },
+                InferMode::Every => PrefixBreak::Earlier,
                 _ => PrefixBreak::DatasetAnswers,
             });
         }
@@ -214,7 +211,7 @@ impl Turns<'_> {
                 PrefixBreak::GenerationPrompt { text: tokenizer.decode(&own, false)? }
             }
             Element::SpecialToken => PrefixBreak::SpecialToken(name(seen.ids[prefix])),
-            element => PrefixBreak::Earlier { element },
+            _ => PrefixBreak::Earlier,
         })
     }
 }

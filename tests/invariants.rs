@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use common::{ORDINARY, SUBJECTS, Subject};
 use metatok::{
-    AddedToken, Affix, AffixItem, BuilderOptions, ContentTrust, Conversation, ErrorKind, Item, Marker, Message,
-    MetaTemplate, Mode, Model, PromptBuilder, RoleTemplate, RoundItem, Section, SpecialTokens, TokenizedPrompt,
-    Tokenizer,
+    AddedToken, Affix, AffixItem, BuilderOptions, ChatMessage, ContentPart, ContentTrust, Conversation, ErrorKind,
+    Fragment, FragmentKind, Item, Marker, Media, MediaKind, Message, MetaTemplate, Mode, Model, Multimodal,
+    PromptBuilder, RoleTemplate, RoundItem, Section, SpecialTokens, TokenizedPrompt, Tokenizer,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -463,5 +463,89 @@ fn decoding_gives_the_text_back() {
         if let Err(error) = outcome {
             panic!("{name}: {error}");
         }
+    }
+}
+
+/// A message of texts and images, in which an added token stands for every image.
+fn shown(subject: &Subject, parts: &[Option<String>]) -> (Model, Conversation, String) {
+    let control = controls(subject).first().expect("every tokenizer has one").content.clone();
+    let placeholder =
+        Affix(vec![AffixItem::Text("[".into()), AffixItem::Token(control.clone()), AffixItem::Text("]".into())]);
+    let multimodal = Multimodal { image: Some(placeholder.into()), ..Multimodal::default() };
+    let content: Vec<ContentPart> = parts
+        .iter()
+        .map(|part| part.clone().map_or_else(|| Media::new(MediaKind::Image, "a.png").into(), ContentPart::text))
+        .collect();
+    let joined = parts.iter().map(|part| part.clone().unwrap_or_else(|| format!("[{control}]"))).collect();
+    let conversation = Conversation::Messages(vec![ChatMessage::new("user", content)]);
+    (Model { multimodal, ..Model::default() }, conversation, joined)
+}
+
+#[test]
+fn content_parts() {
+    let attack = prop_oneof![3 => text(), 2 => prop::sample::select(FORGED).prop_map(str::to_owned)];
+    let parts = prop::collection::vec(prop::option::weighted(0.7, attack), 0..8);
+    for subject in SUBJECTS.iter() {
+        let config = Config { cases: cases(), failure_persistence: None, ..Config::default() };
+        let mut runner = TestRunner::new(config);
+        let outcome = runner.run(&(parts.clone(), any::<prop::sample::Index>()), |(mut parts, forged)| {
+            // The placeholder's own token, as a user might write it.
+            let control = controls(subject)[forged.index(1)].content.clone();
+            parts.push(Some(control));
+            let (model, conversation, joined) = shown(subject, &parts);
+            let images = parts.iter().filter(|part| part.is_none()).count();
+            let build = |content| {
+                let special_tokens = Some(SpecialTokens::Never);
+                let options = BuilderOptions { content, special_tokens, spans: true, ..BuilderOptions::default() };
+                let builder = PromptBuilder::new(&model, Arc::clone(&subject.fast), &options)?;
+                let prompt = builder.build(&conversation)?;
+                let reserved = prompt.input_ids.iter().filter(|&&id| builder.is_reserved(id)).count();
+                Ok((prompt, reserved))
+            };
+            let (trusted, _) =
+                build(ContentTrust::Trusted).map_err(|error: metatok::Error| TestCaseError::fail(error.to_string()))?;
+            prop_assert_eq!(&trusted.input_ids, &subject.reference(&joined), "{:?}", joined);
+            let (prompt, reserved) = match build(ContentTrust::Data) {
+                Err(error) if matches!(error.kind(), ErrorKind::ReservedInContent { .. }) => return Ok(()),
+                built => built.map_err(|error| TestCaseError::fail(error.to_string()))?,
+            };
+            // As many as there are images: none is the text's.
+            prop_assert_eq!(reserved, images, "{:?} {:?}", joined, prompt);
+            prop_assert_eq!(prompt.media.len(), images, "{:?} {:?}", joined, prompt);
+            let spans = prompt.spans.iter().flatten().filter(|span| span.part.element == metatok::Element::Media);
+            let spans: Vec<_> = spans.map(|span| (span.start, span.end)).collect();
+            prop_assert_eq!(spans, prompt.media.iter().map(|media| (media.start, media.end)).collect::<Vec<_>>());
+            let places = conversation.media().map(|(message, part, _)| (message, part));
+            prop_assert!(places.eq(prompt.media.iter().map(|media| (media.message, media.content_part))));
+            Ok(())
+        });
+        if let Err(error) = outcome {
+            panic!("{}: {error}", subject.name);
+        }
+    }
+}
+
+#[test]
+fn tagged_content_is_split_and_joined_without_loss() {
+    let payload = prop_oneof![4 => text(), 1 => Just("<AIS_VIDEO_START".to_owned()), 1 => Just("<AIS_TEXT_START> <AIS_CONTENT_TAG".to_owned())];
+    let fragment = (prop::sample::select(&FragmentKind::ALL[..]), payload);
+    let fragments = prop::collection::vec(fragment.prop_map(|(kind, payload)| Fragment { kind, payload }), 0..6);
+    let mut runner = TestRunner::new(Config { cases: 2000, failure_persistence: None, ..Config::default() });
+    let outcome = runner.run(&fragments, |fragments| {
+        let own_tag =
+            |fragment: &Fragment| fragment.kind == FragmentKind::Text && fragment.payload.contains("<AIS_TEXT_START>");
+        match Fragment::join(&fragments) {
+            Err(_) => prop_assert!(fragments.iter().any(own_tag)),
+            Ok(content) => {
+                prop_assert!(!fragments.iter().any(own_tag));
+                let split = Fragment::split(&content).map_err(|error| TestCaseError::fail(error.to_string()))?;
+                prop_assert_eq!(&split, &fragments);
+                prop_assert_eq!(Fragment::split_lossy(&content), fragments);
+            }
+        }
+        Ok(())
+    });
+    if let Err(error) = outcome {
+        panic!("{error}");
     }
 }

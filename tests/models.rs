@@ -7,26 +7,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use common::REAL;
 use metatok::{
     Affix, AffixItem, BuilderOptions, Mode, Model, PromptBuilder, SpecialTokens, TokenId, Tokenizer, TokenizerFiles,
 };
 use serde_json::json;
-
-/// Which of the real tokenizers a model's ids are stated for.
-const REAL: [(&str, &str); 12] = [
-    ("alpaca", "llama2"),
-    ("chatml", "qwen3"),
-    ("internlm2-chat", "internlm2"),
-    ("llama-2-chat", "llama2"),
-    ("llama-3", "llama3_1"),
-    ("mistral-instruct-v1", "llama2"),
-    ("mixtral", "llama2"),
-    ("qwen2.5", "qwen3"),
-    ("qwen3", "qwen3"),
-    ("qwen3-no-think", "qwen3"),
-    ("vicuna", "llama2"),
-    ("zephyr", "llama2"),
-];
 
 /// The control tokens that templates give by id alone.
 const NAMES: [(TokenId, &str); 4] = [(1, "<s>"), (2, "</s>"), (92542, "<|im_end|>"), (92543, "<|im_start|>")];

@@ -39,8 +39,9 @@ pub enum ContentPart {
     Text(TextPart),
     /// An image, audio or video.
     Media(Media),
-    /// Token ids that are written as they are, such as a model's own answer. Whoever gives them says so in
-    /// Rust: they are never read from JSON, for no text and no message may forge them.
+    /// Token ids that are written as they are: a model's own answer. A turn that begins with them opens with
+    /// the role's generation prompt, behind which they were given. They are never read from JSON, for no text
+    /// and no message may forge them.
     Ids(Vec<TokenId>),
 }
 
@@ -159,6 +160,11 @@ pub(crate) enum ContentRef<'a> {
 }
 
 impl ContentRef<'_> {
+    /// Whether it opens with token ids: an answer, which belongs behind what the model was asked with.
+    pub(crate) fn opens_with_ids(self) -> bool {
+        matches!(self, Self::Parts([ContentPart::Ids(_), ..]))
+    }
+
     pub(crate) fn is_empty(self) -> bool {
         match self {
             Self::Text(text) => text.is_empty(),

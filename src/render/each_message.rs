@@ -1,7 +1,7 @@
 //! Rendering messages one by one: the rules of OpenCompass's `ChatInferencer`, which brings a parser of
 //! its own. There are no rounds: every message stands as its role speaks, and the model's turn is open.
 
-use crate::compile::{Atom, CompiledItem, CompiledTemplate};
+use crate::compile::{Atom, CompiledItem, CompiledRole, CompiledTemplate};
 use crate::conversation::{ChatMessage, Conversation, Mode, opencompass_role};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::{Element, Part, Renderer, Segment, say};
@@ -57,9 +57,12 @@ impl EachMessage {
                 continue;
             };
             let part = Part { role: Some(role as u32), ..part };
-            push(&template.roles[role].begin, Part { element: Element::RoleBegin, ..part }, segments);
+            let CompiledRole { begin, generation_prompt, end, .. } = &template.roles[role];
+            let is_answer = message.content.said().opens_with_ids();
+            let begin = generation_prompt.as_deref().filter(|_| is_answer).unwrap_or(begin);
+            push(begin, Part { element: Element::RoleBegin, ..part }, segments);
             say(message.content.said(), part, segments);
-            push(&template.roles[role].end, Part { element: Element::RoleEnd, ..part }, segments);
+            push(end, Part { element: Element::RoleEnd, ..part }, segments);
         }
         if let (Some(template), Some(role), Mode::Generate, false) =
             (&self.template, self.assistant, mode, messages.is_empty())

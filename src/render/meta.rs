@@ -303,11 +303,14 @@ impl<'a> Writer<'a, '_> {
             self.replaceable(own_begin, generation_prompt, Part { element: Element::GenerationPrompt, ..part });
             return Flow::Cut;
         }
-        self.replaceable(own_begin, &role.begin, Part { element: Element::RoleBegin, ..part });
+        let prompt = spoken.and_then(|spoken| spoken.prompt);
+        let is_answer = prompt.is_some_and(ContentRef::opens_with_ids);
+        let begin = role.generation_prompt.as_deref().filter(|_| is_answer).unwrap_or(&role.begin);
+        self.replaceable(own_begin, begin, Part { element: Element::RoleBegin, ..part });
         if !self.waiting.is_empty() {
             self.others_within(index);
         }
-        match spoken.and_then(|spoken| spoken.prompt) {
+        match prompt {
             Some(said) => say(said, Part { element: Element::Content, ..part }, self.segments),
             None => self.atoms(&role.prompt, Part { element: Element::DefaultPrompt, ..part }),
         }

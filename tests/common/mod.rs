@@ -12,6 +12,22 @@ use tokenizers_classic as classic;
 /// Stands for a token with an ordinary id in the reference's joined string, where no text could.
 pub(crate) const ORDINARY: &str = "\u{E000}ordinary\u{E001}";
 
+/// Which of the real tokenizers a model's ids are stated for.
+pub(crate) const REAL: [(&str, &str); 12] = [
+    ("alpaca", "llama2"),
+    ("chatml", "qwen3"),
+    ("internlm2-chat", "internlm2"),
+    ("llama-2-chat", "llama2"),
+    ("llama-3", "llama3_1"),
+    ("mistral-instruct-v1", "llama2"),
+    ("mixtral", "llama2"),
+    ("qwen2.5", "qwen3"),
+    ("qwen3", "qwen3"),
+    ("qwen3-no-think", "qwen3"),
+    ("vicuna", "llama2"),
+    ("zephyr", "llama2"),
+];
+
 /// A tokenizer, with either library, and the reference.
 pub(crate) struct Subject {
     pub(crate) name: String,

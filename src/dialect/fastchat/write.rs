@@ -91,6 +91,8 @@ impl<'a> Writer<'a, '_> {
         };
         let part = Part { role, message: turn.message.map(|message| message as u32), ..Part::default() };
         let is_open = matches!(turn.content, Content::Open);
+        // An answer in ids stands where the model gave it: behind the open turn.
+        let was_open = is_open || matches!(turn.content, Content::Ids(_));
         let element = if is_prompt_end { Element::GenerationPrompt } else { Element::RoleBegin };
         let header = Part { element, ..part };
         let is_bare = index == 0 && !is_open && layout.first != First::Ordinary;
@@ -111,7 +113,7 @@ impl<'a> Writer<'a, '_> {
                 // Not the template's: it is data.
                 (Labels::Own, Label::Literal(label)) => self.text(label, part),
             }
-            self.piece(if is_open { &layout.open[place] } else { &layout.colon[place] }, header)?;
+            self.piece(if was_open { &layout.open[place] } else { &layout.colon[place] }, header)?;
         }
         for image in 0..turn.images {
             let part = Part { element: Element::Media, content_part: Some(image as u32), ..part };
