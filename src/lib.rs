@@ -45,4 +45,4 @@ pub use stop::{FinishReason, StopCriteria, StopId, StopMatcher, StopSource, Stop
 pub use template::{Affix, AffixItem, MetaTemplate, Multimodal, Placeholder, RoleTemplate, RoundItem, TokenIds};
 pub use tokenizer::{AddedToken, SpecialTokenIds, SpecialTokens, TokenId, Tokenizer, TokenizerFiles};
 pub use turns::{PrefixBreak, TurnPrompt, Turns};
-pub use view::{Named, TerminalOptions, View, ViewMedia, ViewRow, ViewStop, ViewToken};
+pub use view::{Named, TerminalOptions, View, ViewMedia, ViewRow, ViewStop, ViewToken, ViewTurn};

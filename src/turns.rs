@@ -5,7 +5,7 @@ use std::fmt;
 use crate::assemble::TokenizedPrompt;
 use crate::builder::{PromptBuilder, Session};
 use crate::conversation::{ContentPart, Conversation};
-use crate::dataset::{InferMode, MaxOutLen, TurnPlan};
+use crate::dataset::{InferMode, TurnPlan};
 use crate::error::Result;
 use crate::render::{Element, Part};
 use crate::tokenizer::TokenId;
@@ -173,12 +173,9 @@ impl Turns<'_> {
         self.plan.answer(text.into());
     }
 
-    /// How long the next answer may be, see [`TurnPlan::max_out_len`].
-    ///
-    /// # Errors
-    /// As [`MaxOutLen::of_turn`].
-    pub fn max_out_len(&self, row: &MaxOutLen) -> Result<Option<u64>> {
-        self.plan.max_out_len(row)
+    /// What is asked for, and what was answered.
+    pub fn plan(&self) -> &TurnPlan {
+        &self.plan
     }
 
     /// There is no answer: the engine failed. The turns behind are not asked for.

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use common::REAL;
 use metatok::{
-    Affix, AffixItem, BuilderOptions, Mode, Model, PromptBuilder, SpecialTokens, TokenId, Tokenizer, TokenizerFiles,
+    Affix, AffixItem, BuilderOptions, MediaKind, Mode, Model, PromptBuilder, SpecialTokens, TokenId, Tokenizer,
+    TokenizerFiles,
 };
 use serde_json::json;
 
@@ -99,7 +100,8 @@ fn stand_in(model: &Model) -> TokenizerFiles {
     }
     tokens.extend(eos.map(|id| (id, format!("<eos-{id}>"))));
     let roles = roles.iter().flat_map(|role| [Some(&role.begin), Some(&role.end), role.generation_prompt.as_ref()]);
-    let affixes = roles.flatten().chain([&template.begin, &template.end]);
+    let media = MediaKind::ALL.iter().filter_map(|&kind| model.multimodal.of(kind)).map(|media| &media.placeholder);
+    let affixes = roles.flatten().chain([&template.begin, &template.end]).chain(media);
     for item in affixes.flat_map(|Affix(items)| items) {
         match item {
             AffixItem::Token(token) if !tokens.values().any(|known| known == token) => {

@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use metatok::{BuilderOptions, ChatMessage, Conversation, Model, PromptBuilder, TerminalOptions, Tokenizer, View};
+use metatok::{
+    BuilderOptions, ChatMessage, ContentPart, Conversation, Media, MediaKind, Model, PromptBuilder, TerminalOptions,
+    Tokenizer, View,
+};
 use proptest::prelude::*;
 
 /// Texts that are hard to show.
@@ -155,5 +158,32 @@ proptest! {
         }
         prop_assert_eq!(end, view.text.len());
         prop_assert_eq!(view.html().matches("<i ").count(), view.tokens.len() + 1);
+    }
+}
+
+/// One chip for each image, whose source forges nothing and is never shown whole.
+#[test]
+fn media_are_chips() {
+    let model =
+        Model::parse("m.toml", b"[multimodal]\nimage = { placeholder = [1050], repeat = 300 }").expect("it is one");
+    let tokenizer = Arc::new(Tokenizer::demo().expect("it is embedded"));
+    let builder = PromptBuilder::new(&model, tokenizer, &BuilderOptions::default()).expect("they fit");
+    let options = TerminalOptions { width: 100, colour: false, ids: false };
+    for (source, shown) in [
+        ("/a b.png".to_owned(), "/a b.png"),
+        ("<script>\u{1b}[31m\n\u{202e}".to_owned(), "<script><U+001B>[31m↵<U+202E>"),
+        (format!("data:image/png;base64,{}", "A".repeat(10_000)), "data:image/png;base64,AAAAAAAA… (10022 bytes)"),
+    ] {
+        let image = || ContentPart::from(Media::new(MediaKind::Image, source.as_str()));
+        let conversation = Conversation::Messages(vec![ChatMessage::new("user", vec![image(), image()])]);
+        let view = View::new(&builder, "m", &conversation).expect("it builds");
+        assert_eq!(view.rows.iter().map(|row| row.tokens.len()).collect::<Vec<_>>(), [300, 300]);
+        let chip = format!("[image {shown} · 300 tokens]");
+        assert_eq!(view.terminal(options).matches(&chip).count(), 2, "{}", view.terminal(options));
+        let html = view.html();
+        assert!(html.contains("· 300 tokens</i>"), "{html}");
+        assert!(!html.contains("<script") && !html.contains(&"A".repeat(100)), "{html}");
+        let json = serde_json::to_string(&view).expect("it is JSON");
+        assert!(!json.contains(&"A".repeat(100)));
     }
 }

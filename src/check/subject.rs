@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::builder::{BuilderOptions, PromptBuilder};
 use crate::compile::CompiledTemplate;
-use crate::conversation::{Conversation, Item, Marker, Message, Mode, Prompt, Section};
+use crate::conversation::{Conversation, Item, Marker, MediaKind, Message, Mode, Prompt, Section};
 use crate::dialect::Model;
 use crate::error::{Error, ErrorKind, Result};
 use crate::render::{Element, Part};
-use crate::template::{Affix, MetaTemplate, RoundItem};
+use crate::template::{Affix, MetaTemplate, Placeholder, RoundItem};
 use crate::tokenizer::{TokenId, Tokenizer};
 
 pub(crate) struct Subject<'a> {
@@ -118,6 +118,14 @@ impl<'a> Subject<'a> {
             all.push((format!("{place}.generation_prompt"), generation_prompt));
         }
         all.push(("meta_template.end".to_owned(), template.end.clone()));
+        for kind in MediaKind::ALL {
+            if let Some(Placeholder { begin, placeholder, end, .. }) = self.model.multimodal.of(kind) {
+                let place = format!("multimodal.{}", kind.name());
+                all.push((format!("{place}.begin"), begin.clone()));
+                all.push((place.clone(), placeholder.clone()));
+                all.push((format!("{place}.end"), end.clone()));
+            }
+        }
         all.retain(|(_, affix)| !affix.is_empty());
         all
     }

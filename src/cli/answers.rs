@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::cli::setup;
 use crate::error::{At, ErrorKind, Result};
 use crate::tokenizer::TokenId;
+use crate::turns::Turns;
 
 /// The answers by row and turn. All are kept in memory.
 pub(crate) struct Answers(HashMap<(u64, usize), Answer>);
@@ -21,6 +22,18 @@ pub(crate) struct Answer {
     pub(crate) text: Option<String>,
     /// There is none, for this reason.
     pub(crate) error: Option<serde::de::IgnoredAny>,
+}
+
+impl Answer {
+    /// Answers the turn that was asked for.
+    pub(crate) fn give(&self, turns: &mut Turns<'_>) -> Result<()> {
+        match (&self.token_ids, &self.text) {
+            (Some(ids), _) => return turns.answer_ids(ids).at(format_args!("the answer to turn {}", self.turn)),
+            (None, Some(text)) => turns.answer_text(text),
+            (None, None) => turns.fail(),
+        }
+        Ok(())
+    }
 }
 
 impl Answers {

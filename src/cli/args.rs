@@ -252,6 +252,7 @@ Examples:
   metatok view --model llama-3 --ids chats.jsonl --prompt 2
   metatok view --html prompt.html --mode ppl chats.jsonl
   metatok view --dataset mmlu.toml --train dev.jsonl --label B test.jsonl
+  metatok view --dataset mt.toml --infer-mode every_with_gt --turn 2 rows.jsonl
   echo '{\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}' | metatok view --model qwen3 -"
 )]
 pub(crate) struct ViewArgs {
@@ -268,6 +269,14 @@ pub(crate) struct ViewArgs {
     /// Which label's text, where the dataset scores one for each. Default: the first.
     #[arg(long, value_name = "LABEL", requires = "dataset")]
     pub(crate) label: Option<String>,
+
+    /// Which turn's prompt, counted from 0, where the dataset asks turn by turn. Default: the first.
+    #[arg(long, value_name = "N", requires = "dataset", conflicts_with = "label")]
+    pub(crate) turn: Option<usize>,
+
+    /// The model's answers to earlier turns, as `build` takes them.
+    #[arg(long, value_name = "FILE", requires = "dataset")]
+    pub(crate) answers: Option<PathBuf>,
 
     /// Show each token's id below it.
     #[arg(long)]

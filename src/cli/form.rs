@@ -115,7 +115,7 @@ impl Writer<'_> {
                 while let Some(prompt) = turns.next_prompt()? {
                     let TurnPrompt { turn, conversation, prompt, prefix_tokens, prefix_break } = prompt;
                     check_media(&conversation, ids.check_files)?;
-                    let key = Key { turn: Some(turn), max_out_len: turns.max_out_len(max_out_len)?, ..key };
+                    let key = Key { turn: Some(turn), max_out_len: turns.plan().max_out_len(max_out_len)?, ..key };
                     let built = Built {
                         conversation: Some(&conversation),
                         prefix_tokens: (turn > 0).then_some(prefix_tokens),
@@ -125,21 +125,12 @@ impl Writer<'_> {
                     ids.sink.write(&key, &built, out);
                     written.add(Written::of(prompt));
                     match answers.get(row, turn) {
-                        Some(Answer { token_ids: Some(token_ids), .. }) => turns.answer_ids(token_ids),
-                        Some(Answer { text: Some(text), .. }) => {
-                            turns.answer_text(text);
-                            Ok(())
-                        }
-                        Some(_) => {
-                            turns.fail();
-                            Ok(())
-                        }
+                        Some(answer) => answer.give(&mut turns)?,
                         None => {
-                            written.waiting = 1;
+                            written.waiting = u64::from(turns.plan().needs_answers());
                             return Ok(written);
                         }
                     }
-                    .at(format_args!("the answer to turn {turn}"))?;
                 }
             }
             Self::Messages(messages) => {
@@ -150,11 +141,11 @@ impl Writer<'_> {
                         Some(Answer { text: Some(text), .. }) => plan.answer(text),
                         Some(Answer { error: Some(_), .. }) => plan.fail(),
                         Some(_) => {
-                            let what = "the answer has token ids and no text, and messages are text";
+                            let what = "it has token ids and no text, which messages need; add its text";
                             return Err(ErrorKind::Template(what.into())).at(format_args!("the answer to turn {turn}"));
                         }
                         None => {
-                            written.waiting = 1;
+                            written.waiting = u64::from(plan.needs_answers());
                             return Ok(written);
                         }
                     }

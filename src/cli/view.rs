@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anstream::ColorChoice;
 
 use crate::builder::PromptBuilder;
+use crate::cli::answers::Answers;
 use crate::cli::args::ViewArgs;
 use crate::cli::output::{self, Output};
 use crate::cli::rows::Rows;
@@ -14,7 +15,8 @@ use crate::cli::setup;
 use crate::conversation::Conversation;
 use crate::dataset::{Examples, Record, Row, RowPrompt};
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::view::{TerminalOptions, View};
+use crate::turns::TurnPrompt;
+use crate::view::{TerminalOptions, View, ViewTurn};
 
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let (model, tokenizer) = setup::load(&args.model)?;
@@ -25,12 +27,17 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     }
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     let (place, line) = nth(args)?;
-    let conversation = match &rows {
-        None => Record::parse(&line).map(|record| record.conversation),
-        Some(rows) => of_row(rows, &line, args, &builder),
+    let shown = match &rows {
+        None => Record::parse(&line).map(|record| (record.conversation, None)),
+        Some(rows) if rows.dataset.inferencer.kind.has_turns() => turn_of_row(rows, &line, args, &builder),
+        Some(_) if args.turn.is_some() => {
+            Err(ErrorKind::Usage("--turn: the dataset does not ask turn by turn".into()).into())
+        }
+        Some(rows) => of_row(rows, &line, args, &builder).map(|conversation| (conversation, None)),
     };
-    let conversation = conversation.at(&place)?;
-    let view = View::new(&builder, &model.name, &conversation).at(place)?;
+    let (conversation, turn) = shown.at(&place)?;
+    let mut view = View::new(&builder, &model.name, &conversation).at(place)?;
+    view.turn = turn;
     match &args.html {
         Some(path) if path != Path::new("-") => {
             let mut output = Output::open(Some(path))?;
@@ -81,16 +88,56 @@ fn nth(args: &ViewArgs) -> Result<(String, String)> {
     })
 }
 
-/// The prompt of a row, of the label that is asked for.
-fn of_row(rows: &Rows, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<Conversation> {
+/// The examples of the row that is asked for: some retrievers depend on the rows before.
+fn examples(rows: &Rows, args: &ViewArgs) -> Result<Examples> {
     let mut retriever = rows.retriever()?;
     let mut examples = Examples::default();
     for index in 0..=args.prompt {
         examples = retriever.retrieve(index)?;
     }
+    Ok(examples)
+}
+
+/// The prompt of the turn that is asked for.
+fn turn_of_row(
+    rows: &Rows,
+    line: &str,
+    args: &ViewArgs,
+    builder: &PromptBuilder,
+) -> Result<(Conversation, Option<ViewTurn>)> {
+    let answers = args.answers.as_deref().map(|path| Answers::read(path, args.model.max_line_bytes)).transpose()?;
     let row = Row::from_json(line)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
-    let prompts = rows.prompts(&row, examples.of(&row), &mut rows.inference(), tokens)?;
+    let plan = rows.plan(&row, examples(rows, args)?.of(&row), &mut rows.inference(), tokens)?;
+    let needs_answers = plan.needs_answers();
+    let mut turns = builder.turns(plan);
+    let mut last = 0;
+    while let Some(TurnPrompt { turn, conversation, prefix_tokens, prefix_break, .. }) = turns.next_prompt()? {
+        if args.turn.is_none_or(|wanted| wanted == turn) {
+            let prefix_break = prefix_break.map(|why| why.to_string());
+            let turn = ViewTurn { turn, turns: turns.plan().turns(), prefix_tokens, prefix_break };
+            return Ok((conversation, Some(turn)));
+        }
+        last = turn;
+        match answers.as_ref().and_then(|answers| answers.get(args.prompt as u64, turn)) {
+            Some(answer) => answer.give(&mut turns)?,
+            None if needs_answers => {
+                let what = format!(
+                    "--turn: a later turn than {turn} needs the model's answer to that; give it with --answers"
+                );
+                return Err(ErrorKind::Usage(what).into());
+            }
+            None => turns.answer_text(""),
+        }
+    }
+    Err(ErrorKind::Usage(format!("--turn: there is no such turn that is asked for; the last is {last}")).into())
+}
+
+/// The prompt of a row, of the label that is asked for.
+fn of_row(rows: &Rows, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<Conversation> {
+    let row = Row::from_json(line)?;
+    let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
+    let prompts = rows.prompts(&row, examples(rows, args)?.of(&row), &mut rows.inference(), tokens)?;
     let labels: Vec<String> = prompts.iter().filter_map(|prompt| Some(prompt.label.as_ref()?.repr())).collect();
     let is_wanted = |prompt: &RowPrompt| match (&args.label, &prompt.label) {
         (None, _) => true,

@@ -195,10 +195,7 @@ impl Media {
     }
 
     pub(super) fn write<M: SerializeMap>(&self, map: &mut M) -> std::result::Result<(), M::Error> {
-        let inner = |key: &str, others: &Others| {
-            let own = [(key.to_owned(), serde_json::Value::String(self.source.clone()))];
-            own.into_iter().chain(others.clone()).collect::<Others>()
-        };
+        let inner = |key, others| Inner { key, source: &self.source, others };
         match &self.form {
             Form::UrlObject(others) => {
                 map.serialize_entry("type", self.kind.url_key())?;
@@ -218,6 +215,22 @@ impl Media {
             }
         }
         self.others.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))
+    }
+}
+
+/// The object that holds a source, which comes first.
+struct Inner<'m> {
+    key: &'static str,
+    source: &'m str,
+    others: &'m Others,
+}
+
+impl Serialize for Inner<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(self.key, self.source)?;
+        self.others.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))?;
+        map.end()
     }
 }
 

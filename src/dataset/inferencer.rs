@@ -177,12 +177,12 @@ impl<'d> Inference<'d> {
     /// [`ErrorKind::Template`] if the templates do not fit together, and without labels to score.
     pub fn new(dataset: &'d Dataset, train: &'d [Row]) -> Result<Self> {
         let Dataset { task, inferencer, .. } = dataset;
+        if let (Some(AnyTemplate::Multimodal(template)), false) = (&task.prompt_template, task.compat) {
+            template.check().at("infer_cfg.prompt_template").at(&dataset.name)?;
+        }
         let labels = || -> Result<Vec<Value>> {
             if inferencer.kind != InferencerKind::Chat {
                 task.template()?;
-            }
-            if let (Some(AnyTemplate::Multimodal(template)), false) = (&task.prompt_template, task.compat) {
-                template.check().at("prompt_template")?;
             }
             if !inferencer.kind.has_labels() {
                 return Ok(Vec::new());

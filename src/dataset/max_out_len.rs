@@ -50,7 +50,10 @@ impl MaxOutLen {
             Self::Unsaid => Ok(None),
             Self::Same(limit) => Ok(Some(*limit)),
             Self::PerTurn(list) => list.get(turn).copied().ok_or_else(|| {
-                let what = format!("the list has {} for turn {turn}, which is counted from 0", list.len());
+                let what = format!(
+                    "the list is for {} of the turns, and turn {turn} (the first is 0) is asked for too",
+                    list.len()
+                );
                 Error::from(ErrorKind::Template(what)).at(format_args!("column {COLUMN:?}"))
             }),
         }

@@ -116,6 +116,11 @@ impl TurnPlan {
         self.next.map(|next| (0..next).filter(|&i| self.dialogue.is_models(i)).count())
     }
 
+    /// How many turns the model has in the dialogue, whether asked for or not.
+    pub fn turns(&self) -> usize {
+        (0..self.dialogue.len()).filter(|&i| self.dialogue.is_models(i)).count()
+    }
+
     /// Takes the model's answer and goes on to the next turn. In [`InferMode::Every`] it replaces the
     /// dataset's own, whatever the template put around that.
     pub fn answer(&mut self, content: impl Into<Content>) {

@@ -8,7 +8,7 @@ macro_rules! built_in {
     };
 }
 
-const MODELS: [(&str, &str); 33] = built_in! {
+const MODELS: [(&str, &str); 34] = built_in! {
     "alpaca"
     "baichuan2-chat"
     "chatglm3"
@@ -36,6 +36,7 @@ const MODELS: [(&str, &str); 33] = built_in! {
     "phi-4"
     "plain"
     "qwen2.5"
+    "qwen2.5-vl"
     "qwen3"
     "qwen3-no-think"
     "vicuna"
@@ -59,9 +60,10 @@ pub(crate) fn models() -> impl Iterator<Item = Model> {
     MODELS.iter().map(|(name, text)| Model::parse(name, text.as_bytes()).expect("the tests read every built-in model"))
 }
 
-/// The built-in model that claims a repository of the hub.
+/// The built-in model that claims a repository of the hub: of several, the one whose pattern says most.
 pub(crate) fn claiming(repository: &str) -> Option<Model> {
-    models().find(|model| model.hub.iter().any(|pattern| claims(pattern, repository)))
+    let claim = |model: &Model| model.hub.iter().filter(|hub| claims(hub, repository)).map(String::len).max();
+    models().filter(|model| claim(model).is_some()).max_by_key(claim)
 }
 
 /// Whether `pattern`, in which one `*` stands for anything, is this repository.
@@ -114,14 +116,14 @@ mod tests {
     }
 
     #[test]
-    fn no_repository_has_two_claims() {
-        let patterns: Vec<_> =
-            models().flat_map(|model| model.hub.into_iter().map(move |hub| (model.name.clone(), hub))).collect();
-        for (name, pattern) in &patterns {
-            let like = pattern.replace('*', "7B");
-            let claimed: Vec<_> =
-                patterns.iter().filter(|(_, other)| claims(other, &like)).map(|(name, _)| name).collect();
-            assert_eq!(claimed, [name], "{like}");
+    fn every_claim_holds() {
+        for model in models() {
+            for pattern in &model.hub {
+                let like = pattern.replace('*', "7B");
+                let others = models().flat_map(|other| other.hub).filter(|other| other.len() == pattern.len());
+                assert_eq!(claiming(&like).map(|model| model.name), Some(model.name.clone()), "{like}");
+                assert_eq!(others.filter(|other| claims(other, &like)).count(), 1, "{like}");
+            }
         }
     }
 }

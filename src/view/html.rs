@@ -16,13 +16,15 @@ impl View {
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
              <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n<style>\n{css}</style></head>\n\
              <body>\n<h1>{model}</h1>\n<p>{mode} · tokenizer {tokenizer} · {tokens} tokens · {bytes} bytes</p>\n\
-             <p class=\"legend\"><span class=\"tokens\"><i>content</i></span> <span class=\"tokens t\"><i>template</i></span> \
+             {turn}<p class=\"legend\"><span class=\"tokens\"><i>content</i></span> <span class=\"tokens t\"><i>template</i></span> \
              <span class=\"tokens\"><i class=\"c\">control token</i></span> Hover over a token for its id and bytes.</p>\n\
              <table class=\"prompt\">\n<tr><th class=\"who\">role, section</th><th class=\"key\">part</th><th>tokens</th></tr>\n",
             title = Escaped(&format!("{} · metatok", self.model)),
             css = include_str!("page.css"),
             model = Escaped(&self.model),
             mode = self.mode,
+            turn =
+                self.turn.as_ref().map_or_else(String::new, |turn| format!("<p>{}</p>\n", Escaped(&turn.to_string()))),
             tokenizer = Escaped(&self.tokenizer),
             tokens = self.tokens.len(),
             bytes = self.text.len(),

@@ -40,6 +40,9 @@ pub struct View {
     pub tokenizer: String,
     /// Whether it is a prompt to continue or a text to score.
     pub mode: Mode,
+    /// Which of the model's turns it asks for, in a dialogue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<ViewTurn>,
     /// The prompt as one string.
     pub text: String,
     /// The tokens.
@@ -54,6 +57,31 @@ pub struct View {
     pub special_tokens_added: Vec<Named>,
     /// Those that it would have added, had the prompt not had them.
     pub special_tokens_omitted: Vec<Named>,
+}
+
+/// Which turn a [`View`] shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ViewTurn {
+    /// The turn, from 0.
+    pub turn: usize,
+    /// How many turns the model has in the dialogue.
+    pub turns: usize,
+    /// How many of the first tokens the engine has seen in the turn before, and its answer.
+    pub prefix_tokens: usize,
+    /// Why these are not all that it has seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix_break: Option<String>,
+}
+
+impl std::fmt::Display for ViewTurn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "turn {} of 0–{}", self.turn, self.turns.saturating_sub(1))?;
+        match (self.prefix_tokens, &self.prefix_break) {
+            (0, None) => Ok(()),
+            (tokens, None) => write!(f, " · the engine has seen the first {tokens} tokens"),
+            (tokens, Some(why)) => write!(f, " · the engine has seen the first {tokens} tokens; {why}"),
+        }
+    }
 }
 
 /// A token of a [`View`].
@@ -150,6 +178,7 @@ impl View {
             model: model.to_owned(),
             tokenizer: tokenizer.name().to_owned(),
             mode: builder.mode(),
+            turn: None,
             text: text.unwrap_or_default(),
             tokens: tokens.collect(),
             rows: spans.iter().map(|span| row(span, &roles, conversation)).collect(),

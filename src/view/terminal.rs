@@ -57,6 +57,9 @@ impl View {
             count(self.tokens.len(), "token"),
             count(self.text.len(), "byte")
         );
+        if let Some(turn) = &self.turn {
+            let _ = writeln!(out, "{faint}{turn}{faint:#}\n");
+        }
         Rows::new(self, options).write(&mut out);
         out.push('\n');
         let stops = self.stops();

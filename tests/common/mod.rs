@@ -13,7 +13,7 @@ use tokenizers_classic as classic;
 pub(crate) const ORDINARY: &str = "\u{E000}ordinary\u{E001}";
 
 /// Which of the real tokenizers a model's ids are stated for.
-pub(crate) const REAL: [(&str, &str); 12] = [
+pub(crate) const REAL: [(&str, &str); 13] = [
     ("alpaca", "llama2"),
     ("chatml", "qwen3"),
     ("internlm2-chat", "internlm2"),
@@ -22,6 +22,7 @@ pub(crate) const REAL: [(&str, &str); 12] = [
     ("mistral-instruct-v1", "llama2"),
     ("mixtral", "llama2"),
     ("qwen2.5", "qwen3"),
+    ("qwen2.5-vl", "qwen3"),
     ("qwen3", "qwen3"),
     ("qwen3-no-think", "qwen3"),
     ("vicuna", "llama2"),
