@@ -19,6 +19,10 @@ mod sink;
 #[doc(hidden)]
 pub mod cli;
 
+#[cfg(doctest)]
+#[doc = include_str!("../docs/turns.md")]
+mod turns_page {}
+
 pub use assemble::{ContentTrust, IGNORED, MediaSpan, Span, TokenizedPrompt};
 pub use builder::{BuilderOptions, PromptBuilder, Session};
 pub use check::{Checker, Finding, LINTS, Level, Lint};
