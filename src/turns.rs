@@ -37,6 +37,15 @@ pub struct Turns<'b> {
     session: Session<'b>,
     plan: TurnPlan,
     seen: Option<Seen>,
+    strip_thoughts: bool,
+}
+
+/// What stands at the end of a model's thoughts.
+const END_OF_THOUGHTS: &str = "</think>";
+
+/// What a model said behind its thoughts, if it had any.
+pub(crate) fn without_thoughts(text: &str) -> &str {
+    text.rsplit_once(END_OF_THOUGHTS).map_or(text, |(_, said)| said.trim_start_matches('\n'))
 }
 
 /// The prompt of a turn.
@@ -88,6 +97,8 @@ pub enum PrefixBreak {
     SpecialToken(String),
     /// The answer ended with this token, and the template ends the turn with another.
     StopToken(String),
+    /// The thoughts were taken out of the answer.
+    Thoughts,
     /// The answer was given as text, which is tokenized together with what stands before it.
     AnswerAsText,
     /// What stands before the answer is written otherwise where more follows.
@@ -105,6 +116,7 @@ impl fmt::Display for PrefixBreak {
             Self::StopToken(token) => {
                 write!(f, "the answer ended with {token:?}, and the template ends the turn with another token")
             }
+            Self::Thoughts => f.write_str("the thoughts were taken out of the answer"),
             Self::AnswerAsText => f.write_str(
                 "the answer was given as text, whose first letters are one token with what stands before it; give its ids",
             ),
@@ -118,11 +130,18 @@ impl fmt::Display for PrefixBreak {
 impl PromptBuilder {
     /// The turns of a dialogue as prompts, one after the other.
     pub fn turns(&self, plan: TurnPlan) -> Turns<'_> {
-        Turns { builder: self, session: self.session(), plan, seen: None }
+        Turns { builder: self, session: self.session(), plan, seen: None, strip_thoughts: false }
     }
 }
 
 impl Turns<'_> {
+    /// Whether a model's thoughts, up to `</think>`, are taken out of its answers before they go back in.
+    #[must_use]
+    pub fn strip_thoughts(mut self, strip: bool) -> Self {
+        self.strip_thoughts = strip;
+        self
+    }
+
     /// The prompt of the turn that is to be answered next; nothing when all were. Without an answer it is
     /// the same again.
     ///
@@ -157,12 +176,34 @@ impl Turns<'_> {
         }
         let is_stop = |id: &TokenId| self.builder.stop().ids().iter().any(|stop| stop.id == *id);
         let end = ids.iter().position(is_stop);
+        let said = &ids[..end.unwrap_or(ids.len())];
         if let Some(seen) = &mut self.seen {
             seen.ids.extend_from_slice(&ids[..end.map_or(ids.len(), |end| end + 1)]);
             seen.answer = Answer::Ids;
         }
-        self.plan.answer(vec![ContentPart::Ids(ids[..end.unwrap_or(ids.len())].to_vec())]);
+        let said = if self.strip_thoughts { self.without_thoughts(said)? } else { ContentPart::Ids(said.to_vec()) };
+        self.plan.answer(vec![said]);
         Ok(())
+    }
+
+    /// What ids say behind the model's thoughts: as ids where the end of thoughts is a token, else as text.
+    fn without_thoughts(&self, said: &[TokenId]) -> Result<ContentPart> {
+        let tokenizer = self.builder.tokenizer();
+        let Some(end) = tokenizer.token_to_id(END_OF_THOUGHTS) else {
+            let text = tokenizer.decode(said, false)?;
+            let behind = without_thoughts(&text);
+            let has_thoughts = behind.len() < text.len();
+            return Ok(if has_thoughts { ContentPart::text(behind) } else { ContentPart::Ids(said.to_vec()) });
+        };
+        let Some(end) = said.iter().rposition(|&id| id == end) else { return Ok(ContentPart::Ids(said.to_vec())) };
+        let is_line_end = |id: &&TokenId| {
+            tokenizer
+                .token_bytes(**id)
+                .is_some_and(|bytes| !bytes.is_empty() && bytes.iter().all(|byte| *byte == b'\n'))
+        };
+        let behind = &said[end + 1..];
+        let line_ends = behind.iter().take_while(is_line_end).count();
+        Ok(ContentPart::Ids(behind[line_ends..].to_vec()))
     }
 
     /// Takes the answer as text.
@@ -170,7 +211,8 @@ impl Turns<'_> {
         if let Some(seen) = &mut self.seen {
             seen.answer = Answer::Text;
         }
-        self.plan.answer(text.into());
+        let text = text.into();
+        self.plan.answer(if self.strip_thoughts { without_thoughts(&text) } else { &text });
     }
 
     /// What is asked for, and what was answered.
@@ -187,6 +229,9 @@ impl Turns<'_> {
     fn prefix_break(&self, seen: &Seen, prefix: usize) -> Result<PrefixBreak> {
         let tokenizer = self.builder.tokenizer();
         let name = |id: TokenId| tokenizer.id_to_token(id).unwrap_or_default();
+        if prefix >= seen.prompt && self.strip_thoughts && seen.answer == Answer::Ids {
+            return Ok(PrefixBreak::Thoughts);
+        }
         if prefix >= seen.prompt {
             let is_last = prefix + 1 == seen.ids.len();
             return Ok(match self.plan.mode() {

@@ -181,6 +181,32 @@ fn reasons() {
     }
 }
 
+/// Thoughts are taken out on request, whether the tokenizer has a token for their end or not.
+#[test]
+fn thoughts() {
+    let qwen3 = common::real("qwen3").map(|folder| Tokenizer::load(&folder.to_string_lossy()).expect("it loads"));
+    for (model, tokenizer) in [("demo", Tokenizer::demo().ok()), ("qwen3", qwen3)] {
+        let Some(tokenizer) = tokenizer else { continue };
+        let model = Model::load(model).expect("it is built in");
+        let builder = PromptBuilder::new(&model, Arc::new(tokenizer), &BuilderOptions::default()).expect("they fit");
+        let answer = builder.tokenizer().encode("<think>\nHm.\n</think>\n\nTwo.").expect("it encodes");
+        let second = |turns: metatok::Turns<'_>| {
+            let mut turns = turns;
+            turns.next_prompt().expect("it builds");
+            turns.answer_ids(&answer).expect("the ids exist");
+            let turn = turns.next_prompt().expect("it builds").expect("there are two");
+            (builder.tokenizer().decode(&turn.prompt.input_ids, false).expect("it decodes"), turn.prefix_break)
+        };
+        let plan = || dialogue(&[("Q".into(), Vec::new(), false), ("R".into(), Vec::new(), false)]);
+        let (kept, prefix_break) = second(builder.turns(plan()));
+        assert!(kept.contains("\n<think>\nHm.\n</think>\n\nTwo.<"), "{kept}");
+        assert_eq!(prefix_break, None);
+        let (stripped, prefix_break) = second(builder.turns(plan()).strip_thoughts(true));
+        assert_eq!(stripped, kept.replace("<think>\nHm.\n</think>\n\n", ""));
+        assert_eq!(prefix_break, Some(PrefixBreak::Thoughts));
+    }
+}
+
 #[test]
 fn an_id_that_does_not_exist_is_named() {
     let builder = PromptBuilder::demo().expect("it is embedded");

@@ -11,7 +11,11 @@ use crate::tokenizer::TokenId;
 use crate::turns::Turns;
 
 /// The answers by row and turn. All are kept in memory.
-pub(crate) struct Answers(HashMap<(u64, usize), Answer>);
+pub(crate) struct Answers {
+    by_turn: HashMap<(u64, usize), Answer>,
+    /// Whether the model's thoughts are taken out.
+    pub(crate) strip_thoughts: bool,
+}
 
 /// What a model said in a turn.
 #[derive(Deserialize)]
@@ -38,8 +42,8 @@ impl Answer {
 
 impl Answers {
     /// Reads JSON lines of `id` and `turn`, as the prompts have them, with `token_ids`, `text` or `error`.
-    pub(crate) fn read(path: &Path, longest: usize) -> Result<Self> {
-        let mut answers = HashMap::new();
+    pub(crate) fn read(path: &Path, strip_thoughts: bool, longest: usize) -> Result<Self> {
+        let mut by_turn = HashMap::new();
         setup::each_line(setup::inputs(&[path.to_owned()])?, longest, |place, line| {
             let answer: Answer =
                 serde_json::from_str(line?).map_err(|error| ErrorKind::Parse(error.to_string())).at(place)?;
@@ -48,16 +52,16 @@ impl Answers {
                 return Err(ErrorKind::Parse(what.into())).at(place);
             }
             let (id, turn) = (answer.id, answer.turn);
-            if answers.insert((id, turn), answer).is_some() {
+            if by_turn.insert((id, turn), answer).is_some() {
                 let what = format!("the answer to turn {turn} of id {id} is here twice");
                 return Err(ErrorKind::Parse(what)).at(place);
             }
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
-        Ok(Self(answers))
+        Ok(Self { by_turn, strip_thoughts })
     }
 
     pub(crate) fn get(&self, row: u64, turn: usize) -> Option<&Answer> {
-        self.0.get(&(row, turn))
+        self.by_turn.get(&(row, turn))
     }
 }

@@ -144,6 +144,19 @@ pub(crate) struct InputArgs {
     pub(crate) strict: bool,
 }
 
+/// What a model said already, in the turns of a dialogue.
+#[derive(clap::Args)]
+pub(crate) struct AnswersArgs {
+    /// The model's answers to earlier turns, for --infer-mode every: JSON lines of id and turn, as the prompts
+    /// have them, with token_ids, text, or an error. Each dialogue is built up to its first turn without one.
+    #[arg(long, value_name = "FILE", requires = "dataset")]
+    pub(crate) answers: Option<PathBuf>,
+
+    /// Take the model's thoughts, up to </think>, out of the answers.
+    #[arg(long, requires = "answers")]
+    pub(crate) strip_thoughts: bool,
+}
+
 #[derive(clap::Args)]
 #[command(after_help = "A line of input is one of
   {\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}        OpenAI-style messages
@@ -171,6 +184,9 @@ pub(crate) struct BuildArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
+    #[command(flatten)]
+    pub(crate) answers: AnswersArgs,
+
     /// What is written: token ids, or OpenAI-style messages for a server that has the template itself.
     #[arg(long, value_enum, default_value = "ids", value_name = "FORM")]
     pub(crate) format: Format,
@@ -195,11 +211,6 @@ pub(crate) struct BuildArgs {
     /// Add the attention mask, all ones.
     #[arg(long)]
     pub(crate) attention_mask: bool,
-
-    /// The model's answers to earlier turns, for --infer-mode every: JSON lines of id and turn, as the prompts
-    /// have them, with token_ids, text, or an error. Each dialogue is built up to its first turn without one.
-    #[arg(long, value_name = "FILE", requires = "dataset")]
-    pub(crate) answers: Option<PathBuf>,
 
     /// Refuse prompts with an image, audio or video whose file is not here. Nothing is opened.
     #[arg(long)]
@@ -262,6 +273,9 @@ pub(crate) struct ViewArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
+    #[command(flatten)]
+    pub(crate) answers: AnswersArgs,
+
     /// Which one, counted from 0 over all files.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
     pub(crate) prompt: usize,
@@ -273,10 +287,6 @@ pub(crate) struct ViewArgs {
     /// Which turn's prompt, counted from 0, where the dataset asks turn by turn. Default: the first.
     #[arg(long, value_name = "N", requires = "dataset", conflicts_with = "label")]
     pub(crate) turn: Option<usize>,
-
-    /// The model's answers to earlier turns, as `build` takes them.
-    #[arg(long, value_name = "FILE", requires = "dataset")]
-    pub(crate) answers: Option<PathBuf>,
 
     /// Show each token's id below it.
     #[arg(long)]

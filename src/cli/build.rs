@@ -42,8 +42,8 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     if rows.is_some() && args.input.inputs.is_empty() {
         return Err(ErrorKind::Usage("--dataset needs rows: name a file, or - for standard input".into()).into());
     }
-    let answers = match &args.answers {
-        Some(path) => Some(answers(path, rows.as_ref(), longest)?),
+    let answers = match &args.answers.answers {
+        Some(path) => Some(answers(path, args.answers.strip_thoughts, rows.as_ref(), longest)?),
         None => None,
     };
     let form = Arc::new(form(args, rows.as_ref())?);
@@ -135,13 +135,13 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
 }
 
 /// The answers of a file, where the turns of rows need any.
-fn answers(path: &Path, rows: Option<&Rows>, longest: usize) -> Result<Answers> {
+fn answers(path: &Path, strip_thoughts: bool, rows: Option<&Rows>, longest: usize) -> Result<Answers> {
     let inferencer = rows.map(|rows| &rows.dataset.inferencer);
     if !inferencer.is_some_and(|inferencer| inferencer.kind.has_turns() && inferencer.infer_mode == InferMode::Every) {
         let what = "--answers is for turns that are asked for with the model's own answers in those before: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every";
         return Err(ErrorKind::Usage(what.into()).into());
     }
-    Answers::read(path, longest)
+    Answers::read(path, strip_thoughts, longest)
 }
 
 /// What prompts are written as, and what makes them.

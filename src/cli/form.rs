@@ -9,7 +9,7 @@ use crate::error::{At, ErrorKind, Result};
 use crate::render::ApiTemplate;
 use crate::sink::{Built, Jsonl, Key, MessagesJsonl, Sink};
 use crate::tokenizer::TokenId;
-use crate::turns::TurnPrompt;
+use crate::turns::{TurnPrompt, without_thoughts};
 
 /// What is written, and what makes it. Shared by all threads.
 pub(crate) enum Form {
@@ -111,7 +111,7 @@ impl Writer<'_> {
         let mut written = Written::default();
         match self {
             Self::Ids(ids, _) => {
-                let mut turns = ids.builder.turns(plan);
+                let mut turns = ids.builder.turns(plan).strip_thoughts(answers.strip_thoughts);
                 while let Some(prompt) = turns.next_prompt()? {
                     let TurnPrompt { turn, conversation, prompt, prefix_tokens, prefix_break } = prompt;
                     check_media(&conversation, ids.check_files)?;
@@ -138,6 +138,9 @@ impl Writer<'_> {
                     let key = Key { turn: Some(turn), max_out_len: plan.max_out_len(max_out_len)?, ..key };
                     written.add(messages.write(&key, &conversation, out)?);
                     match answers.get(row, turn) {
+                        Some(Answer { text: Some(text), .. }) if answers.strip_thoughts => {
+                            plan.answer(without_thoughts(text));
+                        }
                         Some(Answer { text: Some(text), .. }) => plan.answer(text),
                         Some(Answer { error: Some(_), .. }) => plan.fail(),
                         Some(_) => {

@@ -8,7 +8,7 @@ use anstream::ColorChoice;
 
 use crate::builder::PromptBuilder;
 use crate::cli::answers::Answers;
-use crate::cli::args::ViewArgs;
+use crate::cli::args::{AnswersArgs, ViewArgs};
 use crate::cli::output::{self, Output};
 use crate::cli::rows::Rows;
 use crate::cli::setup;
@@ -105,12 +105,14 @@ fn turn_of_row(
     args: &ViewArgs,
     builder: &PromptBuilder,
 ) -> Result<(Conversation, Option<ViewTurn>)> {
-    let answers = args.answers.as_deref().map(|path| Answers::read(path, args.model.max_line_bytes)).transpose()?;
+    let AnswersArgs { answers, strip_thoughts } = &args.answers;
+    let answers = answers.as_deref().map(|path| Answers::read(path, *strip_thoughts, args.model.max_line_bytes));
+    let answers = answers.transpose()?;
     let row = Row::from_json(line)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
     let plan = rows.plan(&row, examples(rows, args)?.of(&row), &mut rows.inference(), tokens)?;
     let needs_answers = plan.needs_answers();
-    let mut turns = builder.turns(plan);
+    let mut turns = builder.turns(plan).strip_thoughts(*strip_thoughts);
     let mut last = 0;
     while let Some(TurnPrompt { turn, conversation, prefix_tokens, prefix_break, .. }) = turns.next_prompt()? {
         if args.turn.is_none_or(|wanted| wanted == turn) {

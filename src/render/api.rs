@@ -144,13 +144,13 @@ impl ApiTemplate {
         }
     }
 
-    /// The conversation as OpenAI-style messages: HUMAN, BOT and SYSTEM are user, assistant and system,
-    /// empty turns are left out.
+    /// The conversation as OpenAI-style messages: HUMAN, BOT, SYSTEM and TOOL are user, assistant, system and
+    /// tool, other roles are as the template names them, and empty turns are left out.
     ///
     /// # Errors
-    /// As [`Self::prompt`], and names another role.
+    /// As [`Self::prompt`].
     pub fn messages(&self, conversation: &Conversation, mode: Mode) -> Result<Vec<ChatMessage>> {
-        self.prompt(conversation, mode)?.messages(true, false)
+        Ok(self.prompt(conversation, mode)?.own_messages(true, false))
     }
 }
 

@@ -59,16 +59,22 @@ impl ApiPrompt {
     /// The prompt as OpenAI-style messages, turn by turn: HUMAN, BOT, SYSTEM and TOOL are user, assistant,
     /// system and tool, and a template may name any other role itself. AISBench: `VLLMCustomAPIChat`.
     pub fn turn_messages(&self) -> Vec<ChatMessage> {
-        let named = |role| Ok(openai_role(role).unwrap_or(if role == "TOOL" { "tool" } else { role }));
-        self.named(false, true, named).unwrap_or_default()
+        self.own_messages(false, true)
     }
 
-    fn named<'a>(
+    /// As [`Self::messages`], with the roles that a template names itself as they are.
+    pub(super) fn own_messages(&self, merge: bool, keep_empty: bool) -> Vec<ChatMessage> {
+        let named = |role| openai_role(role).unwrap_or(if role == "TOOL" { "tool" } else { role });
+        self.named(merge, keep_empty, |role| Ok::<_, std::convert::Infallible>(named(role)))
+            .unwrap_or_else(|never| match never {})
+    }
+
+    fn named<'a, E>(
         &'a self,
         merge: bool,
         keep_empty: bool,
-        name: impl Fn(&'a str) -> Result<&'a str>,
-    ) -> Result<Vec<ChatMessage>> {
+        name: impl Fn(&'a str) -> std::result::Result<&'a str, E>,
+    ) -> std::result::Result<Vec<ChatMessage>, E> {
         let turns = match self {
             Self::Text(text) => return Ok(vec![ChatMessage::new("user", text.as_str())]),
             Self::Messages(messages) => return Ok(messages.clone()),
