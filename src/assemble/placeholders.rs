@@ -65,7 +65,8 @@ impl Placeholders {
         let kind = media.kind;
         self.by_kind[kind as usize].as_deref().ok_or_else(|| {
             let what = format!(
-                "the model has no placeholder for {kind} ({}); write {} = [\"…\"] under [multimodal] in the model file, or build with --format messages",
+                "the model has no placeholder for {} ({}); write {} = [\"…\"] under [multimodal] in the model file, or build with --format messages",
+                kind.indefinite(),
                 media.short_source(),
                 kind.name()
             );

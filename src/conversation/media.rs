@@ -1,6 +1,5 @@
 //! Images, audio and video in a message: where they are, never what they hold.
 
-use std::fmt;
 use std::path::Path;
 
 use base64::engine::general_purpose::STANDARD;
@@ -55,18 +54,13 @@ impl MediaKind {
         }
     }
 
-    fn indefinite(self) -> &'static str {
+    /// With its article, for messages.
+    pub(crate) fn indefinite(self) -> &'static str {
         match self {
             Self::Image => "an image",
             Self::Audio => "audio",
             Self::Video => "a video",
         }
-    }
-}
-
-impl fmt::Display for MediaKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.indefinite())
     }
 }
 

@@ -29,6 +29,14 @@ impl FragmentKind {
         }
     }
 
+    /// With its article, for messages.
+    pub(crate) fn indefinite(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Media(kind) => kind.indefinite(),
+        }
+    }
+
     fn tag(self) -> &'static str {
         match self {
             Self::Text => "<AIS_TEXT_START>",

@@ -1,6 +1,6 @@
 //! Templates of texts with images, audio and video: AISBench's `MMPromptTemplate`.
 
-use crate::conversation::{ContentPart, Conversation, Item, MediaKind, Prompt, map_texts};
+use crate::conversation::{ContentPart, Conversation, Item, Prompt, map_texts};
 use crate::dataset::content_tags::{Fragment, FragmentKind};
 use crate::dataset::dialogue::{Dialogue, SECTIONS};
 use crate::dataset::fields::{self, TemplateField};
@@ -175,7 +175,10 @@ impl MultimodalTemplate {
             Some(Ok(pattern)) => pattern.clone(),
             Some(Err(what)) => return Err(error(&format!("prompt_mm.{name}: {what}"))),
             None => {
-                let what = format!("the row has {}, and prompt_mm no pattern for it; write {name} = {{ … }}", a(*kind));
+                let what = format!(
+                    "the row has {}, and prompt_mm no pattern for it; write {name} = {{ … }}",
+                    kind.indefinite()
+                );
                 return Err(error(&what));
             }
         };
@@ -199,7 +202,10 @@ fn without_patterns(items: &Value, patterns: &mut Vec<Option<Patterns>>) -> Valu
         let Value::Dict(entries) = item else { return item.clone() };
         let is_pattern = |key: &Value| key.as_text() == Some(PROMPT_MM);
         let own = entries.iter().find(|(key, _)| is_pattern(key)).map(|(_, value)| Patterns::new(value, item));
-        patterns.push(own);
+        // A marker is no message.
+        if item.get("section").is_none() {
+            patterns.push(own);
+        }
         Value::Dict(entries.iter().filter(|(key, _)| !is_pattern(key)).cloned().collect())
     };
     match items {
@@ -234,13 +240,10 @@ fn pattern_of(kind: FragmentKind, pattern: &Value) -> std::result::Result<Conten
         ContentPart::Media(media) => FragmentKind::Media(media.kind),
         ContentPart::Text(_) | ContentPart::Ids(_) => FragmentKind::Text,
     };
-    if is == kind { Ok(part) } else { Err(format!("the content part is {}, not {}", a(is), a(kind))) }
-}
-
-fn a(kind: FragmentKind) -> String {
-    match kind {
-        FragmentKind::Text => "text".into(),
-        FragmentKind::Media(kind @ (MediaKind::Image | MediaKind::Audio | MediaKind::Video)) => kind.to_string(),
+    if is == kind {
+        Ok(part)
+    } else {
+        Err(format!("the content part is {}, not {}", is.indefinite(), kind.indefinite()))
     }
 }
 
