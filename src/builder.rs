@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::assemble::{AssembleScratch, Assembler, ContentTrust, Detail, Placeholders, Reserved, TokenizedPrompt};
+use crate::batch::{Batch, Padding};
 use crate::compile::{CompiledTemplate, Compiler, not_one_token};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ConversationRenderer, Model};
@@ -61,6 +62,7 @@ pub struct PromptBuilder {
     mode: Mode,
     compat: bool,
     detail: Detail,
+    pad: Option<TokenId>,
     stop: StopCriteria,
     warnings: Vec<Error>,
     idle: Mutex<Vec<Buffers>>,
@@ -141,6 +143,9 @@ impl PromptBuilder {
     ) -> Result<Self> {
         let mut stop = renderer.stop();
         add_stops(&mut stop, model, &tokenizer, options)?;
+        let own = |id: i64| tokenizer.check_id(id.into()).at("pad_token_id").at(&model.name);
+        let special = tokenizer.special_token_ids();
+        let pad = model.pad_token_id.map(own).transpose()?.or(special.pad).or(special.eos);
         let mut compiler = Compiler::new(&tokenizer);
         let placeholders = Placeholders::new(&model.multimodal, &mut compiler).at(&model.name)?;
         let has_open_seams = renderer.has_open_seams() || compiler.open_seams;
@@ -177,6 +182,7 @@ impl PromptBuilder {
             assembler,
             mode: options.mode,
             compat: options.compat,
+            pad,
             detail: Detail { spans: options.spans, offsets: options.offsets, text: options.text },
             stop,
             warnings,
@@ -216,6 +222,38 @@ impl PromptBuilder {
     /// produces a reserved token.
     pub fn build(&self, conversation: &Conversation) -> Result<TokenizedPrompt> {
         self.session().build(conversation)
+    }
+
+    /// Builds prompts and puts them side by side, padded on the left.
+    ///
+    /// ```
+    /// use metatok::{ChatMessage, Conversation, PromptBuilder};
+    ///
+    /// let builder = PromptBuilder::demo()?;
+    /// let chat = |content: &str| Conversation::Messages(vec![ChatMessage::new("user", content)]);
+    /// let batch = builder.build_batch(&[chat("Hi!"), chat("What is the Sun?")])?;
+    /// assert_eq!(batch.input_ids.nrows(), 2);
+    /// assert_eq!(batch.input_ids[[0, 0]], 1053, "<|pad|>");
+    /// assert_eq!(batch.attention_mask()[[0, 0]], 0);
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::build`], with the conversation's place, and [`ErrorKind::Usage`] if there is nothing to pad with.
+    pub fn build_batch(&self, conversations: &[Conversation]) -> Result<Batch> {
+        let pad_token_id = self.pad_token_id().ok_or_else(|| {
+            let what = "nothing is there to pad with: the tokenizer has neither a pad token nor an eos; name a pad_token_id in the model file";
+            Error::from(ErrorKind::Usage(what.into()))
+        })?;
+        let mut session = self.session();
+        let built = |(i, conversation)| session.build(conversation).at(format_args!("conversation {i}"));
+        let prompts = conversations.iter().enumerate().map(built).collect::<Result<Vec<_>>>()?;
+        Ok(Batch::new(&prompts, Padding::new(pad_token_id)))
+    }
+
+    /// The id that fills batches up: the model file's, or the tokenizer's pad token, or its eos.
+    pub fn pad_token_id(&self) -> Option<TokenId> {
+        self.pad
     }
 
     /// Buffers for building many prompts on one thread. They come from, and go back to, this builder.

@@ -11,6 +11,7 @@ mod dialect;
 mod dataset;
 mod run_cache;
 mod assemble;
+mod batch;
 mod builder;
 mod turns;
 mod check;
@@ -24,6 +25,7 @@ pub mod cli;
 mod turns_page {}
 
 pub use assemble::{ContentTrust, IGNORED, MediaSpan, Span, TokenizedPrompt};
+pub use batch::{Batch, BatchPlan, BatchSize, Number, Pack, Padding, PaddingSide, Place};
 pub use builder::{BuilderOptions, PromptBuilder, Session};
 pub use check::{Checker, Finding, LINTS, Level, Lint};
 pub use compile::{Atom, CompiledTemplate};

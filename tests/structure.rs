@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// In the order of the data's flow.
-const MODULES: [&str; 18] = [
+const MODULES: [&str; 19] = [
     "error",
     "tokenizer",
     "conversation",
@@ -16,6 +16,7 @@ const MODULES: [&str; 18] = [
     "dataset",
     "run_cache",
     "assemble",
+    "batch",
     "builder",
     "turns",
     "check",

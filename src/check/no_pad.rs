@@ -14,10 +14,10 @@ pub(super) const LINT: Lint = Lint {
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
     let special = subject.tokenizer.special_token_ids();
-    if special.pad.is_none() {
+    if special.pad.is_none() && subject.model.pad_token_id.is_none() {
         let help = match special.eos {
             Some(eos) => format!("pad batches with eos, {}", subject.name(eos)),
-            None => "name one in tokenizer_config.json: \"pad_token\"".to_owned(),
+            None => "name one as pad_token_id in the model file".to_owned(),
         };
         findings.add(subject.tokenizer.name(), "the tokenizer names no pad token", help);
     }

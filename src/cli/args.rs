@@ -152,7 +152,7 @@ pub(crate) struct AnswersArgs {
     #[arg(long, value_name = "FILE", requires = "dataset")]
     pub(crate) answers: Option<PathBuf>,
 
-    /// Take the model's thoughts, up to </think>, out of the answers.
+    /// Take the model's thoughts, up to `</think>`, out of the answers.
     #[arg(long, requires = "answers")]
     pub(crate) strip_thoughts: bool,
 }

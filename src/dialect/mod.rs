@@ -51,6 +51,9 @@ pub struct Model {
     /// The template in the words of an API, where it is one for models behind an API.
     #[serde(skip)]
     pub api_template: Option<ApiTemplate>,
+    /// The id that fills batches up, where it is not the tokenizer's pad token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pad_token_id: Option<i64>,
     /// What stands for images, audio and video in token ids.
     #[serde(default, skip_serializing_if = "Multimodal::is_empty")]
     pub multimodal: Multimodal,

@@ -1,0 +1,219 @@
+//! Prompts side by side, as engines take them: padded to one length, with a mask, or packed.
+//!
+//! What is padding is known by its place, never by its id: eos may pad, and stand in a prompt as well.
+
+mod pack;
+mod plan;
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::str::FromStr;
+
+use ndarray::{Array2, ArrayView1, Axis, Slice};
+use serde::{Deserialize, Serialize};
+
+use crate::assemble::{IGNORED, TokenizedPrompt};
+use crate::error::{Error, ErrorKind, Result};
+use crate::tokenizer::TokenId;
+pub use pack::{Pack, Place};
+pub use plan::{BatchPlan, BatchSize};
+
+/// On which side of a prompt its padding stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PaddingSide {
+    /// Before the prompt, so that all prompts end where the model goes on.
+    #[default]
+    Left,
+    /// Behind the prompt, as training wants it.
+    Right,
+}
+
+impl FromStr for PaddingSide {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "left" => Ok(Self::Left),
+            "right" => Ok(Self::Right),
+            _ => Err(ErrorKind::Usage(format!("padding_side {name:?} is neither \"left\" nor \"right\"")).into()),
+        }
+    }
+}
+
+/// What fills a batch up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Padding {
+    /// The id of the padding, see [`crate::PromptBuilder::pad_token_id`].
+    pub pad_token_id: TokenId,
+    /// On which side it stands.
+    pub padding_side: PaddingSide,
+    /// Rows are as long as the longest prompt, rounded up to a multiple of this.
+    pub pad_to_multiple_of: NonZeroUsize,
+}
+
+impl Padding {
+    /// On the left, and no longer than the longest prompt.
+    pub fn new(pad_token_id: TokenId) -> Self {
+        Self { pad_token_id, padding_side: PaddingSide::Left, pad_to_multiple_of: NonZeroUsize::MIN }
+    }
+}
+
+/// The numbers of which arrays are made: `i64`, which most frameworks take, or `u32`.
+pub trait Number: Copy + Default + Send + Sync + sealed::Sealed + 'static {
+    /// The number of an id, or of a position.
+    fn of(number: u32) -> Self;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for i64 {}
+    impl Sealed for u32 {}
+}
+
+impl Number for i64 {
+    fn of(number: u32) -> Self {
+        number.into()
+    }
+}
+
+impl Number for u32 {
+    fn of(number: u32) -> Self {
+        number
+    }
+}
+
+/// Prompts as the rows of an array, one behind the other in the order in which they were given.
+///
+/// ```
+/// use metatok::{Batch, Padding};
+///
+/// let batch: Batch<i64> = Batch::new(&[vec![5, 6, 7], vec![8]], Padding::new(0));
+/// assert_eq!(batch.input_ids, ndarray::arr2(&[[5, 6, 7], [0, 0, 8]]));
+/// assert_eq!(batch.attention_mask(), ndarray::arr2(&[[1, 1, 1], [0, 0, 1]]));
+/// assert_eq!(batch.position_ids(), ndarray::arr2(&[[0, 1, 2], [0, 0, 0]]));
+/// assert_eq!(batch.prompt(1), ndarray::arr1(&[8]));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch<N = i64> {
+    /// The ids: a row for each prompt, filled up with padding.
+    pub input_ids: Array2<N>,
+    lengths: Vec<usize>,
+    padding_side: PaddingSide,
+}
+
+impl<N: Number> Batch<N> {
+    /// The prompts side by side. Without any there is no row.
+    pub fn new<P: AsRef<[TokenId]>>(prompts: &[P], padding: Padding) -> Self {
+        let lengths: Vec<usize> = prompts.iter().map(|prompt| prompt.as_ref().len()).collect();
+        let width =
+            lengths.iter().max().map_or(0, |longest| longest.next_multiple_of(padding.pad_to_multiple_of.get()));
+        let mut ids = Vec::with_capacity(prompts.len() * width);
+        let pad = N::of(padding.pad_token_id);
+        for prompt in prompts {
+            let (prompt, row) = (prompt.as_ref(), ids.len());
+            if padding.padding_side == PaddingSide::Left {
+                ids.resize(row + width - prompt.len(), pad);
+            }
+            ids.extend(prompt.iter().map(|&id| N::of(id)));
+            ids.resize(row + width, pad);
+        }
+        Self { input_ids: of_rows(prompts.len(), width, ids), lengths, padding_side: padding.padding_side }
+    }
+
+    /// Ones where a prompt's tokens are, zeros where its padding is.
+    pub fn attention_mask(&self) -> Array2<N> {
+        self.filled(N::default(), |prompt| prompt.fill(N::of(1)))
+    }
+
+    /// The place of each token in its prompt, from 0; zero for padding.
+    pub fn position_ids(&self) -> Array2<N> {
+        self.filled(N::default(), |prompt| {
+            prompt.iter_mut().zip(0..).for_each(|(position, number)| *position = N::of(number));
+        })
+    }
+
+    /// The labels of the prompts, as [`TokenizedPrompt::labels`] has them, and [`IGNORED`] for padding.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if they are not as many as the prompts, or as the tokens of one.
+    pub fn labels<L: AsRef<[i64]>>(&self, labels: &[L]) -> Result<Array2<i64>> {
+        let lengths: Vec<usize> = labels.iter().map(|labels| labels.as_ref().len()).collect();
+        if lengths != self.lengths {
+            let differ = lengths.iter().zip(&self.lengths).position(|(labels, prompt)| labels != prompt);
+            let what = match differ {
+                Some(i) => {
+                    format!("prompt {i} has {} tokens, and {} labels are given for it", self.lengths[i], lengths[i])
+                }
+                None => format!("there are {} prompts, and labels of {}", self.lengths.len(), lengths.len()),
+            };
+            return Err(ErrorKind::Usage(what).into());
+        }
+        let mut labels = labels.iter();
+        Ok(self.filled(IGNORED, |prompt| {
+            if let Some(labels) = labels.next() {
+                prompt.copy_from_slice(labels.as_ref());
+            }
+        }))
+    }
+
+    /// A prompt without its padding: a view of its row.
+    ///
+    /// # Panics
+    /// If there is no such row, as indexing an array does.
+    pub fn prompt(&self, row: usize) -> ArrayView1<'_, N> {
+        view(&self.input_ids, row, self.columns_of(self.lengths[row]))
+    }
+
+    /// How many tokens each prompt has.
+    pub fn lengths(&self) -> &[usize] {
+        &self.lengths
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// An array of this shape, in which `fill` changes the place of one prompt after the other.
+    fn filled<T: Copy>(&self, elsewhere: T, mut fill: impl FnMut(&mut [T])) -> Array2<T> {
+        let (rows, width) = self.input_ids.dim();
+        let mut values = vec![elsewhere; rows * width];
+        // Rows without any column have nothing to fill.
+        for (row, &length) in values.chunks_exact_mut(width.max(1)).zip(&self.lengths) {
+            fill(&mut row[self.columns_of(length)]);
+        }
+        of_rows(rows, width, values)
+    }
+
+    fn columns_of(&self, length: usize) -> Range<usize> {
+        let width = self.input_ids.ncols();
+        match self.padding_side {
+            PaddingSide::Left => width - length..width,
+            PaddingSide::Right => 0..length,
+        }
+    }
+}
+
+impl AsRef<[TokenId]> for TokenizedPrompt {
+    fn as_ref(&self) -> &[TokenId] {
+        &self.input_ids
+    }
+}
+
+/// An array of rows that stand one behind the other already.
+fn of_rows<N>(rows: usize, width: usize, values: Vec<N>) -> Array2<N> {
+    Array2::from_shape_vec((rows, width), values).expect("every row was filled to its width")
+}
+
+/// Some columns of a row, not copied.
+fn view<N>(array: &Array2<N>, row: usize, columns: Range<usize>) -> ArrayView1<'_, N> {
+    let mut row = array.row(row);
+    row.slice_axis_inplace(Axis(0), Slice::from(columns));
+    row
+}

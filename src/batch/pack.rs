@@ -1,0 +1,102 @@
+//! Several prompts in one row, for engines and trainings that keep them apart themselves.
+
+use ndarray::{Array2, ArrayView1};
+
+use crate::batch::{Number, of_rows, view};
+use crate::error::{ErrorKind, Result};
+use crate::tokenizer::TokenId;
+
+/// Prompts one behind the other in rows of one length, padded on the right.
+///
+/// ```
+/// use metatok::Pack;
+///
+/// let pack: Pack<i64> = Pack::new(&[vec![5, 6, 7], vec![8], vec![9, 9]], 4, 0)?;
+/// assert_eq!(pack.input_ids, ndarray::arr2(&[[5, 6, 7, 8], [9, 9, 0, 0]]));
+/// assert_eq!(pack.position_ids, ndarray::arr2(&[[0, 1, 2, 0], [0, 1, 0, 0]]));
+/// assert_eq!(pack.cu_seqlens, [vec![0, 3, 4], vec![0, 2]]);
+/// assert_eq!(pack.prompt(2), ndarray::arr1(&[9, 9]));
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pack<N = i64> {
+    /// The ids.
+    pub input_ids: Array2<N>,
+    /// The place of each token in its prompt, from 0 anew for each; zero for padding.
+    pub position_ids: Array2<N>,
+    /// For each row, where its prompts begin and where the last ends: their cumulative lengths, as attention
+    /// over sequences of different lengths takes them.
+    pub cu_seqlens: Vec<Vec<u32>>,
+    /// Where each prompt stands, in the order in which they were given.
+    pub places: Vec<Place>,
+}
+
+/// Where a prompt stands in a [`Pack`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The row.
+    pub row: usize,
+    /// The column of its first token.
+    pub start: usize,
+    /// How many tokens it has.
+    pub len: usize,
+}
+
+impl<N: Number> Pack<N> {
+    /// Each prompt goes, the longest first, into the first row that has room for it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] names a prompt that is longer than a row, and rows that are too long to be counted.
+    pub fn new<P: AsRef<[TokenId]>>(prompts: &[P], row_len: usize, pad_token_id: TokenId) -> Result<Self> {
+        if u32::try_from(row_len).is_err() {
+            return Err(
+                ErrorKind::Usage(format!("rows of {row_len} tokens are longer than positions can count")).into()
+            );
+        }
+        let lengths: Vec<usize> = prompts.iter().map(|prompt| prompt.as_ref().len()).collect();
+        if let Some(prompt) = lengths.iter().position(|&length| length > row_len) {
+            let what = format!("prompt {prompt} has {} tokens, more than the {row_len} of a row", lengths[prompt]);
+            return Err(ErrorKind::Usage(what).into());
+        }
+        let mut order: Vec<usize> = (0..prompts.len()).collect();
+        order.sort_by_key(|&prompt| std::cmp::Reverse(lengths[prompt]));
+        let mut cu_seqlens: Vec<Vec<u32>> = Vec::new();
+        let mut places = vec![Place { row: 0, start: 0, len: 0 }; prompts.len()];
+        for prompt in order {
+            let len = lengths[prompt];
+            let end_of = |ends: &Vec<u32>| ends.last().map_or(0, |&end| end as usize);
+            let row = cu_seqlens.iter().position(|ends| end_of(ends) + len <= row_len).unwrap_or_else(|| {
+                cu_seqlens.push(vec![0]);
+                cu_seqlens.len() - 1
+            });
+            let start = end_of(&cu_seqlens[row]);
+            cu_seqlens[row].push((start + len) as u32);
+            places[prompt] = Place { row, start, len };
+        }
+        let rows = cu_seqlens.len();
+        let mut ids = vec![N::of(pad_token_id); rows * row_len];
+        let mut positions = vec![N::default(); rows * row_len];
+        for (prompt, &Place { row, start, len }) in prompts.iter().zip(&places) {
+            let at = row * row_len + start..row * row_len + start + len;
+            let filled = ids[at.clone()].iter_mut().zip(&mut positions[at]).zip(prompt.as_ref()).zip(0..);
+            for (((id, position), &token), number) in filled {
+                (*id, *position) = (N::of(token), N::of(number));
+            }
+        }
+        Ok(Self {
+            input_ids: of_rows(rows, row_len, ids),
+            position_ids: of_rows(rows, row_len, positions),
+            cu_seqlens,
+            places,
+        })
+    }
+
+    /// A prompt: a view of its place.
+    ///
+    /// # Panics
+    /// If there is no such prompt, as indexing an array does.
+    pub fn prompt(&self, prompt: usize) -> ArrayView1<'_, N> {
+        let Place { row, start, len } = self.places[prompt];
+        view(&self.input_ids, row, start..start + len)
+    }
+}
