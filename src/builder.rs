@@ -9,7 +9,7 @@ use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ConversationRenderer, Model};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::{EachMessage, MetaRenderer, Plain, Renderer, Segment};
-use crate::stop::{StopCriteria, StopSource};
+use crate::stop::{Completion, StopCriteria, StopSource, Trimmer};
 use crate::tokenizer::{SpecialTokens, TokenId, Tokenizer};
 
 /// What a [`PromptBuilder`] may be told beside its model.
@@ -296,6 +296,22 @@ impl PromptBuilder {
     /// Where the model's output ends, and who says so.
     pub fn stop(&self) -> &StopCriteria {
         &self.stop
+    }
+
+    /// Trims what the model gives to where it should have ended. Making one reads the whole vocabulary.
+    ///
+    /// # Errors
+    /// As [`StopCriteria::matcher`].
+    pub fn trimmer(&self) -> Result<Trimmer> {
+        Ok(Trimmer::new(&self.stop, self.tokenizer())?.pad_token_id(self.pad))
+    }
+
+    /// What the model gave, trimmed. For many, take a [`Self::trimmer`].
+    ///
+    /// # Errors
+    /// As [`Trimmer::complete`].
+    pub fn complete(&self, ids: &[TokenId]) -> Result<Completion> {
+        self.trimmer()?.complete(ids)
     }
 
     /// The tokenizer.

@@ -47,7 +47,9 @@ pub use render::{
     ApiPrompt, ApiRoles, ApiTemplate, EachMessage, Element, MetaRenderer, Opening, Part, Plain, Renderer, Segment, Turn,
 };
 pub use sink::{Built, Jsonl, Key, MessagesJsonl, Sink};
-pub use stop::{FinishReason, StopCriteria, StopId, StopMatcher, StopSource, StopStream};
+pub use stop::{
+    Completion, End, FinishReason, StopCriteria, StopId, StopMatcher, StopSource, StopStream, TokenStream, Trimmer,
+};
 pub use template::{Affix, AffixItem, MetaTemplate, Multimodal, Placeholder, RoleTemplate, RoundItem, TokenIds};
 pub use tokenizer::{AddedToken, SpecialTokenIds, SpecialTokens, TokenId, Tokenizer, TokenizerFiles};
 pub use turns::{PrefixBreak, TurnPrompt, Turns};

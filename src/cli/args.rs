@@ -13,6 +13,7 @@ use clap::{Parser, Subcommand, ValueEnum};
   metatok bench --model my.toml chats.jsonl         how fast, beside joining and encoding
   metatok view --model qwen3 chats.jsonl            the first prompt, token by token
   metatok check --model my.toml                     what is likely to be wrong
+  metatok trim --model qwen3 answers.jsonl          answers, cut where they should have ended
   metatok models                                    the built-in models
 
 Exit codes: 0 fine, 1 some rows were rejected or one stopped the run, 2 anything else.")]
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// List the built-in models and conversation templates, or print one as a file to start from.
     Models(ModelsArgs),
+    /// Cut what an engine gave to where it should have ended, and say why.
+    Trim(TrimArgs),
     /// Turn a conversation template into a model file with a meta template.
     Convert(ConvertArgs),
     /// Print completions for a shell.
@@ -334,6 +337,49 @@ pub(crate) struct CheckArgs {
     /// Explain every code, and check nothing.
     #[arg(long)]
     pub(crate) list: bool,
+}
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "A line of input is {\"id\": 0, \"token_ids\": […]}, as an engine generated them, or {\"id\": 0, \"text\": \"…\"}; beside them
+input_ids, the prompt's, if it is given again before the answer, and for --validate text and finish_reason as the engine
+has them. A line of output has the same without what comes from the stop on, which is its tail.
+
+Exit codes: 0 fine, 1 a line is none or --validate finds a problem, 2 anything else.
+
+Examples:
+  metatok trim --model qwen3 answers.jsonl
+  metatok trim --model llama-3 --explain answers.jsonl | head -1
+  metatok trim --model llama-3 --validate --stop '\nUser:' answers.jsonl > /dev/null"
+)]
+pub(crate) struct TrimArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// What an engine gave, as JSON lines; - is standard input.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// Say for each what stops it, and who asks for that.
+    #[arg(long)]
+    pub(crate) explain: bool,
+
+    /// Compare with what the engine says: an eos or stop string in its text, tokens behind a stop, a stop that is
+    /// none, an eos that nobody names.
+    #[arg(long)]
+    pub(crate) validate: bool,
+
+    /// Leave the stop itself in.
+    #[arg(long)]
+    pub(crate) include_stop: bool,
+
+    /// Write here instead of to standard output. The file appears when it is complete.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Say nothing but errors.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(clap::Args)]

@@ -16,6 +16,7 @@ mod progress;
 mod rejects;
 mod rows;
 mod setup;
+mod trim;
 mod view;
 
 use std::io;
@@ -39,6 +40,7 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Models(args) => models::run(&args),
+        Command::Trim(args) => trim::run(&args),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "metatok", &mut io::stdout());
             Ok(ExitCode::SUCCESS)

@@ -13,7 +13,8 @@ use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
 
 /// Why output ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FinishReason {
     /// The model gave this stop id.
     StopToken(TokenId),
@@ -136,12 +137,32 @@ impl StopMatcher {
 
     /// Watches a stream.
     pub fn stream(&self) -> StopStream<'_> {
-        let state = self.strings.as_ref().map(|strings| strings.start);
-        StopStream { matcher: self, state, held: String::new(), finished: None }
+        StopStream { matcher: self, state: self.start(), held: String::new(), finished: None }
     }
 
-    fn stops_at(&self, id: TokenId) -> bool {
-        self.ids.binary_search(&id).is_ok()
+    /// Whether output ends at this id. There are few, and comparing each is faster than searching.
+    pub(super) fn stops_at(&self, id: TokenId) -> bool {
+        self.ids.contains(&id)
+    }
+
+    /// The state before any text; none where there are no strings.
+    pub(super) fn start(&self) -> Option<StateID> {
+        self.strings.as_ref().map(|strings| strings.start)
+    }
+
+    /// Reads bytes up to the first stop. Gives the state, or where the stop ends and which it is.
+    pub(super) fn read(&self, state: StateID, bytes: &[u8]) -> std::result::Result<StateID, (usize, usize)> {
+        self.strings.as_ref().map_or(Ok(state), |strings| strings.read(state, bytes))
+    }
+
+    /// How many of the last bytes may still become a stop.
+    pub(super) fn held(&self, state: StateID) -> usize {
+        self.strings.as_ref().map_or(0, |strings| strings.held(state))
+    }
+
+    /// How long a stop string is, in bytes.
+    pub(super) fn string_len(&self, string: usize) -> usize {
+        self.strings.as_ref().map_or(0, |strings| strings.lengths[string])
     }
 }
 

@@ -1,6 +1,7 @@
 //! Where a model's output ends: stop ids and stop strings, each with the sources that ask for it.
 
 mod matcher;
+mod trim;
 
 use std::fmt;
 
@@ -8,6 +9,7 @@ use serde::Serialize;
 
 use crate::tokenizer::TokenId;
 pub use matcher::{FinishReason, StopMatcher, StopStream};
+pub use trim::{Completion, End, TokenStream, Trimmer};
 
 /// Where generation stops: the union of what the template, the tokenizer's files and the user say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

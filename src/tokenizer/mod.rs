@@ -2,6 +2,7 @@
 
 mod added;
 mod align;
+mod byte_table;
 mod bytes;
 mod classic;
 mod composed;
@@ -25,6 +26,7 @@ use crate::error::{At, Error, ErrorKind, Result};
 pub use added::AddedToken;
 pub(crate) use added::Finder;
 use align::align;
+pub(crate) use byte_table::ByteTable;
 use bytes::Spelling;
 use classic::Classic;
 pub(crate) use cut::Cut;

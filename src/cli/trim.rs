@@ -1,0 +1,311 @@
+//! `metatok trim`: what an engine gave in, cut to where it should have ended out.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::builder::PromptBuilder;
+use crate::cli::args::TrimArgs;
+use crate::cli::output::Output;
+use crate::cli::{REJECTED, setup};
+use crate::error::{At, ErrorKind, Result};
+use crate::stop::{FinishReason, StopCriteria, StopMatcher, StopSource, Trimmer};
+use crate::tokenizer::{TokenId, Tokenizer};
+
+/// A line of what an engine gave. Other keys are none of metatok's business.
+#[derive(Deserialize)]
+struct Given<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    turn: Option<&'a RawValue>,
+    token_ids: Option<Vec<TokenId>>,
+    text: Option<String>,
+    /// The prompt's, which some engines give again before the answer.
+    input_ids: Option<Vec<TokenId>>,
+    finish_reason: Option<String>,
+    /// Which stop it was, where the engine says so.
+    stop_reason: Option<serde::de::IgnoredAny>,
+}
+
+/// The same, trimmed.
+#[derive(Serialize)]
+struct Trimmed<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_ids: Option<Vec<TokenId>>,
+    text: String,
+    finish_reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop: Option<Stop>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tail: Vec<TokenId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explain: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<Problem>,
+}
+
+/// At what it ended.
+#[derive(Clone, Serialize)]
+#[serde(untagged)]
+enum Stop {
+    Token { token_id: TokenId, token: String, sources: Vec<StopSource> },
+    String { string: String },
+}
+
+/// Something that the engine should have done otherwise.
+#[derive(Serialize)]
+struct Problem {
+    code: &'static str,
+    message: String,
+}
+
+/// Trims lines of one model.
+struct Trim<'b> {
+    tokenizer: &'b Tokenizer,
+    trimmer: Trimmer,
+    /// Finds stop strings in texts, and behind them in the list the strings of the stop ids.
+    texts: StopMatcher,
+    texts_criteria: StopCriteria,
+    include_stop: bool,
+    explain: bool,
+    validate: bool,
+}
+
+pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
+    let (model, tokenizer) = setup::load(&args.model)?;
+    let builder = PromptBuilder::new(&model, tokenizer, &setup::options(&args.model))?;
+    let trim = Trim::new(&builder, args)?;
+    let mut output = Output::open(args.output.as_deref())?;
+    let (mut lines, mut stopped, mut problems) = (0_u64, 0_u64, BTreeMap::<&str, u64>::new());
+    let mut failed = None;
+    setup::each_line(setup::inputs(&args.inputs)?, args.model.max_line_bytes, |place, line| {
+        let trimmed = line.and_then(|line| {
+            let given: Given<'_> = serde_json::from_str(line).map_err(|error| ErrorKind::Parse(error.to_string()))?;
+            let trimmed = trim.line(given)?;
+            let mut json = serde_json::to_vec(&trimmed).map_err(|error| ErrorKind::Parse(error.to_string()))?;
+            json.push(b'\n');
+            for problem in &trimmed.problems {
+                *problems.entry(problem.code).or_default() += 1;
+            }
+            stopped += u64::from(trimmed.stop.is_some());
+            Ok(json)
+        });
+        match trimmed {
+            Ok(json) => {
+                lines += 1;
+                match output.write(&json) {
+                    // Whoever reads has seen enough.
+                    Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
+                    Err(error) => Err(output.failed(error)),
+                    Ok(()) => Ok(ControlFlow::Continue(())),
+                }
+            }
+            Err(error) => {
+                failed = Some(error.at(place));
+                Ok(ControlFlow::Break(()))
+            }
+        }
+    })?;
+    if let Some(error) = failed {
+        eprintln!("metatok: {error}");
+        eprintln!("metatok: stopped there, after {lines} good ones");
+        return Ok(ExitCode::from(REJECTED));
+    }
+    output.finish()?;
+    if !args.quiet {
+        let completions = if lines == 1 { "completion" } else { "completions" };
+        let found: Vec<String> = problems.iter().map(|(code, count)| format!("{code} {count}")).collect();
+        let found = match (args.validate, found.is_empty()) {
+            (false, _) => String::new(),
+            (true, true) => ", no problems".into(),
+            (true, false) => format!(", problems: {}", found.join(", ")),
+        };
+        eprintln!("metatok: {lines} {completions}, {stopped} of them stopped{found}");
+    }
+    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(REJECTED) })
+}
+
+impl<'b> Trim<'b> {
+    fn new(builder: &'b PromptBuilder, args: &TrimArgs) -> Result<Self> {
+        let tokenizer = builder.tokenizer();
+        let mut texts_criteria = StopCriteria::default();
+        builder.stop().strings().iter().for_each(|string| texts_criteria.add_string(string));
+        // In text an engine should have left them out of.
+        for id in builder.stop().stop_token_ids() {
+            if let Some(token) = tokenizer.added_token(id) {
+                texts_criteria.add_string(&token.content);
+            }
+        }
+        Ok(Self {
+            tokenizer,
+            trimmer: builder.trimmer()?.include_stop(args.include_stop),
+            texts: texts_criteria.matcher()?,
+            texts_criteria,
+            include_stop: args.include_stop,
+            explain: args.explain,
+            validate: args.validate,
+        })
+    }
+
+    fn line<'a>(&self, given: Given<'a>) -> Result<Trimmed<'a>> {
+        match (&given.token_ids, &given.text) {
+            (Some(ids), _) => {
+                let ids = self.trimmer.without_echo(given.input_ids.as_deref().unwrap_or_default(), ids);
+                self.ids(&given, ids)
+            }
+            (None, Some(text)) => Ok(self.text(&given, text)),
+            (None, None) => Err(ErrorKind::Parse("there is neither \"token_ids\" nor \"text\"".into()).into()),
+        }
+    }
+
+    fn ids<'a>(&self, given: &Given<'a>, ids: &[TokenId]) -> Result<Trimmed<'a>> {
+        let completion = self.trimmer.complete(ids).at("token_ids")?;
+        let read = self.trimmer.end(ids)?.read;
+        let stop = match completion.finish_reason {
+            FinishReason::Length => None,
+            FinishReason::StopString(string) => {
+                Some(Stop::String { string: self.trimmer.criteria().strings()[string].clone() })
+            }
+            FinishReason::StopToken(token_id) => {
+                let token = self.tokenizer.id_to_token(token_id).unwrap_or_default();
+                Some(Stop::Token { token_id, token, sources: completion.stop_sources.clone() })
+            }
+        };
+        let explain = self.explain.then(|| match &stop {
+            None => "nothing stops it".to_owned(),
+            Some(Stop::Token { token_id, token, sources }) => {
+                let sources: Vec<String> = sources.iter().map(ToString::to_string).collect();
+                let behind = ids.len() - read;
+                format!("token {} is {token:?} (id {token_id}): {}; {behind} behind it", read - 1, sources.join(", "))
+            }
+            Some(Stop::String { string }) => {
+                let (first, last) = (completion.token_ids.len(), read - 1);
+                let over =
+                    if first == last { format!("in token {last}") } else { format!("over tokens {first} to {last}") };
+                format!("the stop string {string:?} {over}; {} behind it", ids.len() - read)
+            }
+        });
+        let problems = if self.validate { self.problems(given, ids, read, stop.as_ref()) } else { Vec::new() };
+        Ok(Trimmed {
+            id: given.id,
+            turn: given.turn,
+            token_ids: Some(completion.token_ids),
+            text: completion.text,
+            finish_reason: if stop.is_some() { "stop" } else { "length" },
+            stop,
+            tail: completion.tail,
+            explain,
+            problems,
+        })
+    }
+
+    fn text<'a>(&self, given: &Given<'a>, text: &str) -> Trimmed<'a> {
+        let (before, reason) = self.texts.trim(text);
+        let stop = self.stop_in_text(reason);
+        let kept = match reason {
+            FinishReason::StopString(string) if self.include_stop => {
+                &text[..before.len() + self.texts_criteria.strings()[string].len()]
+            }
+            _ => before,
+        };
+        let explain = self.explain.then(|| match &stop {
+            None => "nothing stops it".to_owned(),
+            Some(Stop::Token { token, .. }) => {
+                format!("the text has the stop token {token:?} at byte {}", before.len())
+            }
+            Some(Stop::String { string }) => format!("the stop string {string:?} at byte {}", before.len()),
+        });
+        let problems = if self.validate { self.problems(given, &[], 0, stop.as_ref()) } else { Vec::new() };
+        Trimmed {
+            id: given.id,
+            turn: given.turn,
+            token_ids: None,
+            text: kept.to_owned(),
+            finish_reason: if stop.is_some() { "stop" } else { "length" },
+            stop,
+            tail: Vec::new(),
+            explain,
+            problems,
+        }
+    }
+
+    /// Which stop a text came to: a string, or the string of a stop id.
+    fn stop_in_text(&self, reason: FinishReason) -> Option<Stop> {
+        let FinishReason::StopString(string) = reason else { return None };
+        let string = self.texts_criteria.strings()[string].clone();
+        if self.trimmer.criteria().strings().contains(&string) {
+            return Some(Stop::String { string });
+        }
+        let stops = self.trimmer.criteria().ids().iter();
+        let stop = stops.into_iter().find(|stop| self.tokenizer.id_to_token(stop.id).as_deref() == Some(&string));
+        stop.map(|stop| Stop::Token { token_id: stop.id, token: string, sources: stop.sources.clone() })
+    }
+
+    /// What the engine said, beside what should have been.
+    fn problems(&self, given: &Given<'_>, ids: &[TokenId], read: usize, stop: Option<&Stop>) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let mut add = |code, message| problems.push(Problem { code, message });
+        let name = |id: TokenId| format!("{:?} (id {id})", self.tokenizer.id_to_token(id).unwrap_or_default());
+        let leaked = given.text.as_deref().and_then(|text| self.stop_in_text(self.texts.trim(text).1));
+        match (&leaked, stop) {
+            (Some(Stop::Token { token_id, .. }), _) => {
+                add(
+                    "eos-in-text",
+                    format!("the text has the stop token {}, where it should end before it", name(*token_id)),
+                );
+            }
+            (Some(Stop::String { string }), Some(Stop::String { .. })) if self.is_split(ids, read) => {
+                add(
+                    "split-stop",
+                    format!(
+                        "the text has the stop string {string:?}, which lies over several tokens: comparing token by token misses it"
+                    ),
+                );
+            }
+            (Some(Stop::String { string }), _) => {
+                add("stop-in-text", format!("the text has the stop string {string:?}, where it should end before it"));
+            }
+            (None, _) => {}
+        }
+        let pad = |id: &&TokenId| self.trimmer.pad() == Some(**id);
+        let behind = ids.len() - read - ids[read..].iter().rev().take_while(pad).count();
+        if stop.is_some() && behind > 0 {
+            let tokens = if behind == 1 { "token comes" } else { "tokens come" };
+            add("ran-past-stop", format!("{behind} {tokens} behind the stop"));
+        } else if stop.is_some() && given.finish_reason.as_deref() == Some("length") {
+            add("ran-past-stop", "the engine says \"length\", and there is a stop".into());
+        }
+        let last = ids.iter().rev().find(|id| !pad(id));
+        match last.filter(|id| stop.is_none() && self.trimmer.is_special(**id)) {
+            Some(&eos) => add(
+                "unknown-eos",
+                format!(
+                    "the output ends with {}, which is no stop id; name it with --stop-id, or as eos_token_id in the model file",
+                    name(eos)
+                ),
+            ),
+            None if stop.is_none()
+                && !ids.is_empty()
+                && given.stop_reason.is_none()
+                && given.finish_reason.as_deref() == Some("stop") =>
+            {
+                add("no-stop", "the engine says \"stop\", and nothing here is one".into());
+            }
+            None => {}
+        }
+        problems
+    }
+
+    /// Whether the stop string lies over several tokens.
+    fn is_split(&self, ids: &[TokenId], read: usize) -> bool {
+        self.trimmer.end(ids).is_ok_and(|end| end.tokens + 1 < read)
+    }
+}

@@ -1,0 +1,293 @@
+//! Trimming what a model gave, as ids, to where it should have ended: finished, or while it streams.
+//!
+//! Stop ids are looked for among the ids, stop strings in the bytes of the tokens one behind the other, so the
+//! borders of tokens and of characters play no part. What is complete first counts, the longest of several.
+
+use std::sync::Arc;
+
+use aho_corasick::automaton::StateID;
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::stop::{FinishReason, StopCriteria, StopMatcher, StopSource};
+use crate::tokenizer::{ByteTable, TokenId, Tokenizer};
+
+/// Trims completions of one model.
+///
+/// ```
+/// use metatok::{FinishReason, PromptBuilder};
+///
+/// let builder = PromptBuilder::demo()?;
+/// let trimmer = builder.trimmer()?;
+/// let completion = trimmer.complete(&[44, 695, 1052, 1053, 1053])?;
+/// assert_eq!((&*completion.text, completion.finish_reason), ("Mars", FinishReason::StopToken(1052)));
+/// assert_eq!(completion.token_ids, [44, 695]);
+/// assert_eq!(completion.tail, [1052, 1053, 1053]);
+///
+/// let (mut stream, mut text) = (trimmer.stream(), String::new());
+/// for id in [44, 695, 1052] {
+///     stream.push(id, &mut text)?;
+/// }
+/// assert_eq!((stream.finish(&mut text), &*text), (FinishReason::StopToken(1052), "Mars"));
+/// # Ok::<(), metatok::Error>(())
+/// ```
+pub struct Trimmer {
+    criteria: StopCriteria,
+    matcher: StopMatcher,
+    table: Arc<ByteTable>,
+    pad_token_id: Option<TokenId>,
+    include_stop: bool,
+}
+
+/// What a model said, trimmed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Completion {
+    /// The tokens before the stop. Where a stop string begins within a token, that token is not among them.
+    pub token_ids: Vec<TokenId>,
+    /// The text before the stop, special tokens left out but for a stop that stays. What is no UTF-8 is U+FFFD.
+    pub text: String,
+    /// Why it ends.
+    pub finish_reason: FinishReason,
+    /// Who asks for the stop id at which it ends.
+    pub stop_sources: Vec<StopSource>,
+    /// The ids behind [`Self::token_ids`]: the stop, and whatever came then.
+    pub tail: Vec<TokenId>,
+}
+
+/// Where a completion ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    /// How many tokens are kept.
+    pub tokens: usize,
+    /// How many bytes of their text, and of the token behind them, are kept.
+    pub bytes: usize,
+    /// How many tokens were read: up to the one with which the stop is complete.
+    pub read: usize,
+    /// Why.
+    pub finish_reason: FinishReason,
+}
+
+impl Trimmer {
+    /// For these stops and the tokenizer that the ids belong to.
+    ///
+    /// # Errors
+    /// As [`StopCriteria::matcher`].
+    pub fn new(criteria: &StopCriteria, tokenizer: &Tokenizer) -> Result<Self> {
+        Ok(Self {
+            criteria: criteria.clone(),
+            matcher: criteria.matcher()?,
+            table: Arc::new(ByteTable::new(tokenizer)),
+            pad_token_id: None,
+            include_stop: false,
+        })
+    }
+
+    /// The same for other stops, without reading the vocabulary again.
+    ///
+    /// # Errors
+    /// As [`StopCriteria::matcher`].
+    pub fn with_criteria(&self, criteria: &StopCriteria) -> Result<Self> {
+        Ok(Self {
+            criteria: criteria.clone(),
+            matcher: criteria.matcher()?,
+            table: Arc::clone(&self.table),
+            pad_token_id: self.pad_token_id,
+            include_stop: self.include_stop,
+        })
+    }
+
+    /// With an id of padding, which is left out where nothing stops before it.
+    #[must_use]
+    pub fn pad_token_id(mut self, pad_token_id: Option<TokenId>) -> Self {
+        self.pad_token_id = pad_token_id;
+        self
+    }
+
+    /// Whether the stop stays in the text and among the ids.
+    #[must_use]
+    pub fn include_stop(mut self, include: bool) -> Self {
+        self.include_stop = include;
+        self
+    }
+
+    /// Generated ids without the prompt's before them, for engines that echo it.
+    pub fn without_echo<'i>(&self, prompt: &[TokenId], ids: &'i [TokenId]) -> &'i [TokenId] {
+        ids.strip_prefix(prompt).unwrap_or(ids)
+    }
+
+    /// What was generated, trimmed.
+    ///
+    /// # Errors
+    /// Names an id that the tokenizer does not have.
+    pub fn complete(&self, ids: &[TokenId]) -> Result<Completion> {
+        let End { tokens, bytes, read, finish_reason } = self.end(ids)?;
+        let mut text = Vec::with_capacity(bytes);
+        for &id in &ids[..read] {
+            text.extend_from_slice(if self.matcher.stops_at(id) {
+                self.stop_bytes(id)?
+            } else {
+                self.table.require(id)?
+            });
+        }
+        text.truncate(bytes);
+        let stop_sources = match finish_reason {
+            FinishReason::StopToken(id) => self.criteria.ids().iter().find(|stop| stop.id == id),
+            FinishReason::StopString(_) | FinishReason::Length => None,
+        };
+        Ok(Completion {
+            token_ids: ids[..tokens].to_vec(),
+            text: String::from_utf8_lossy(&text).into_owned(),
+            finish_reason,
+            stop_sources: stop_sources.map(|stop| stop.sources.clone()).unwrap_or_default(),
+            tail: ids[tokens..].to_vec(),
+        })
+    }
+
+    /// Where generated ids end, without making their text.
+    ///
+    /// # Errors
+    /// As [`Self::complete`].
+    pub fn end(&self, ids: &[TokenId]) -> Result<End> {
+        let mut state = self.matcher.start();
+        let mut total = 0;
+        for (i, &id) in ids.iter().enumerate() {
+            if self.matcher.stops_at(id) {
+                let kept = i + usize::from(self.include_stop);
+                let stop = if self.include_stop { self.stop_bytes(id)?.len() } else { 0 };
+                let finish_reason = FinishReason::StopToken(id);
+                return Ok(End { tokens: kept, bytes: total + stop, read: i + 1, finish_reason });
+            }
+            let bytes = self.table.require(id)?;
+            if let Some(before) = state {
+                match self.matcher.read(before, bytes) {
+                    Ok(next) => state = Some(next),
+                    Err((end, string)) => return self.end_at_string(&ids[..=i], total, total + end, string),
+                }
+            }
+            total += bytes.len();
+        }
+        let padding = ids.iter().rev().take_while(|id| Some(**id) == self.pad_token_id).count();
+        let kept = ids.len() - padding;
+        for &id in &ids[kept..] {
+            total -= self.table.require(id)?.len();
+        }
+        Ok(End { tokens: kept, bytes: total, read: ids.len(), finish_reason: FinishReason::Length })
+    }
+
+    /// What a stop id says where it stays.
+    fn stop_bytes(&self, id: TokenId) -> Result<&[u8]> {
+        self.table.special(id).map_or_else(|| self.table.require(id), Ok)
+    }
+
+    /// A stop string ends at this byte, in the last of the tokens, which begins at `last`.
+    fn end_at_string(&self, read: &[TokenId], last: usize, end: usize, string: usize) -> Result<End> {
+        let finish_reason = FinishReason::StopString(string);
+        if self.include_stop {
+            return Ok(End { tokens: read.len(), bytes: end, read: read.len(), finish_reason });
+        }
+        let bytes = end - self.matcher.string_len(string);
+        let (mut tokens, mut start) = (read.len() - 1, last);
+        while start > bytes {
+            tokens -= 1;
+            start -= self.table.require(read[tokens])?.len();
+        }
+        Ok(End { tokens, bytes, read: read.len(), finish_reason })
+    }
+
+    /// Watches a stream.
+    pub fn stream(&self) -> TokenStream<'_> {
+        TokenStream { trimmer: self, state: self.matcher.start(), held: Vec::new(), finished: None }
+    }
+
+    /// Where output ends, and who says so.
+    pub fn criteria(&self) -> &StopCriteria {
+        &self.criteria
+    }
+
+    /// The id of padding.
+    pub fn pad(&self) -> Option<TokenId> {
+        self.pad_token_id
+    }
+
+    /// Whether the tokenizer flags an id special.
+    pub fn is_special(&self, id: TokenId) -> bool {
+        self.table.special(id).is_some()
+    }
+}
+
+/// A stream of token ids, watched for its end; from [`Trimmer::stream`].
+pub struct TokenStream<'t> {
+    trimmer: &'t Trimmer,
+    state: Option<StateID>,
+    /// What may still become a stop, or the rest of a character.
+    held: Vec<u8>,
+    finished: Option<FinishReason>,
+}
+
+impl TokenStream<'_> {
+    /// Takes a token. Appends to `text` the whole characters that can be no part of a stop any more, and says
+    /// why the output ends, if it does; what comes then is not read.
+    ///
+    /// # Errors
+    /// Names an id that the tokenizer does not have.
+    pub fn push(&mut self, id: TokenId, text: &mut String) -> Result<Option<FinishReason>> {
+        if self.finished.is_some() {
+            return Ok(self.finished);
+        }
+        let Trimmer { matcher, table, include_stop, .. } = self.trimmer;
+        if matcher.stops_at(id) {
+            if *include_stop {
+                self.held.extend_from_slice(self.trimmer.stop_bytes(id)?);
+            }
+            self.finished = Some(FinishReason::StopToken(id));
+            return Ok(self.finished);
+        }
+        let bytes = table.require(id)?;
+        let before = self.held.len();
+        self.held.extend_from_slice(bytes);
+        let certain = match self.state.map(|state| matcher.read(state, bytes)) {
+            None => self.held.len(),
+            Some(Ok(state)) => {
+                self.state = Some(state);
+                self.held.len() - matcher.held(state)
+            }
+            Some(Err((end, string))) => {
+                let kept = if *include_stop { before + end } else { before + end - matcher.string_len(string) };
+                self.held.truncate(kept);
+                self.finished = Some(FinishReason::StopString(string));
+                return Ok(self.finished);
+            }
+        };
+        let read = push_characters(&self.held[..certain], text);
+        self.held.drain(..read);
+        Ok(None)
+    }
+
+    /// The end of a stream: appends what was held back and is no stop.
+    pub fn finish(self, text: &mut String) -> FinishReason {
+        text.push_str(&String::from_utf8_lossy(&self.held));
+        self.finished.unwrap_or(FinishReason::Length)
+    }
+}
+
+/// Appends whole characters, and U+FFFD for what is none; a beginning of one at the end is left. Gives how
+/// many bytes were read.
+fn push_characters(bytes: &[u8], text: &mut String) -> usize {
+    let mut read = 0;
+    loop {
+        match std::str::from_utf8(&bytes[read..]) {
+            Ok(valid) => {
+                text.push_str(valid);
+                return bytes.len();
+            }
+            Err(error) => {
+                let valid = &bytes[read..read + error.valid_up_to()];
+                text.push_str(&String::from_utf8_lossy(valid));
+                read += valid.len();
+                let Some(invalid) = error.error_len() else { return read };
+                text.push(char::REPLACEMENT_CHARACTER);
+                read += invalid;
+            }
+        }
+    }
+}

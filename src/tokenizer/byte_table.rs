@@ -1,0 +1,66 @@
+//! The bytes of every token at once, for reading what a model gives without decoding it again and again.
+
+use crate::error::Result;
+use crate::tokenizer::{TokenId, Tokenizer};
+
+/// What each id of a vocabulary stands for in a text that special tokens are left out of. Made once; a look-up
+/// is two array accesses.
+pub(crate) struct ByteTable {
+    bytes: Vec<u8>,
+    /// Where the bytes of an id end; those of the next begin there.
+    ends: Vec<u32>,
+    /// The special tokens in the order of their ids, with the bytes that they have otherwise.
+    special: Vec<(TokenId, Vec<u8>)>,
+    /// The ids that do not exist.
+    gaps: Vec<TokenId>,
+}
+
+impl ByteTable {
+    pub(crate) fn new(tokenizer: &Tokenizer) -> Self {
+        let special = tokenizer.added_tokens().filter(|token| token.special);
+        let mut special: Vec<(TokenId, Vec<u8>)> =
+            special.map(|token| (token.id, token.content.clone().into_bytes())).collect();
+        special.sort_unstable();
+        let mut table = Self { bytes: Vec::new(), ends: Vec::new(), special, gaps: Vec::new() };
+        for id in 0..tokenizer.vocab_size() as TokenId {
+            match tokenizer.token_bytes(id) {
+                Some(_) if table.special(id).is_some() => {}
+                Some(bytes) => table.bytes.extend_from_slice(&bytes),
+                None => table.gaps.push(id),
+            }
+            table.ends.push(table.bytes.len() as u32);
+        }
+        table
+    }
+
+    /// The bytes of an id, if it exists.
+    pub(crate) fn get(&self, id: TokenId) -> Option<&[u8]> {
+        let end = *self.ends.get(id as usize)? as usize;
+        let start = if id == 0 { 0 } else { self.ends[id as usize - 1] as usize };
+        if start == end && self.gaps.binary_search(&id).is_ok() {
+            return None;
+        }
+        Some(&self.bytes[start..end])
+    }
+
+    /// The bytes that a special token has where it is not left out; none if it is not special.
+    pub(crate) fn special(&self, id: TokenId) -> Option<&[u8]> {
+        let at = self.special.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        Some(&self.special[at].1)
+    }
+
+    /// The bytes of an id.
+    ///
+    /// # Errors
+    /// Names an id that does not exist.
+    pub(crate) fn require(&self, id: TokenId) -> Result<&[u8]> {
+        self.get(id).ok_or_else(|| {
+            let size = self.ends.len();
+            if (id as usize) < size {
+                crate::ErrorKind::UnusedTokenId(id).into()
+            } else {
+                crate::ErrorKind::OutsideVocabulary { id: id.into(), size }.into()
+            }
+        })
+    }
+}
