@@ -46,7 +46,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use render::{
     ApiPrompt, ApiRoles, ApiTemplate, EachMessage, Element, MetaRenderer, Opening, Part, Plain, Renderer, Segment, Turn,
 };
-pub use sink::{Built, Jsonl, Key, MessagesJsonl, Sink};
+pub use sink::{Built, Jsonl, Key, LlamaCpp, MessagesJsonl, Sglang, Sink, Vllm};
 pub use stop::{
     Completion, End, FinishReason, StopCriteria, StopId, StopMatcher, StopSource, StopStream, TokenStream, Trimmer,
 };

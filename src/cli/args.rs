@@ -123,8 +123,9 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "N", requires = "dataset")]
     pub(crate) max_seq_len: Option<usize>,
 
-    /// Leave room for so many tokens of the answer within --max-seq-len.
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "max_seq_len")]
+    /// How many tokens an answer may have, where its row does not say: room for them is left within --max-seq-len, and
+    /// engines are told.
+    #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) max_out_len: usize,
 
     /// Which turns of a chat are asked for, instead of what the dataset says: every_with_gt and last put
@@ -178,6 +179,7 @@ Examples:
   metatok build --dataset gsm8k.toml --train train.jsonl --model llama-3 test.jsonl
   metatok build --dataset mt.toml --infer-mode every --answers answers.jsonl rows.jsonl
   metatok build --model llama-3 --mode ppl -o ids.jsonl chats.jsonl
+  metatok build --model qwen3 --format vllm-batch --max-out-len 512 --served-model qwen chats.jsonl > batch.jsonl
   metatok build --dataset mmlu.toml --format messages hf://datasets/cais/mmlu/all/test.parquet
   cat chats.jsonl | metatok build --on-error reject --rejects bad.jsonl - > ids.jsonl")]
 pub(crate) struct BuildArgs {
@@ -190,9 +192,13 @@ pub(crate) struct BuildArgs {
     #[command(flatten)]
     pub(crate) answers: AnswersArgs,
 
-    /// What is written: token ids, or OpenAI-style messages for a server that has the template itself.
+    /// What is written for each prompt.
     #[arg(long, value_enum, default_value = "ids", value_name = "FORM")]
     pub(crate) format: Format,
+
+    /// The model's name at the server, for --format vllm and vllm-batch.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) served_model: Option<String>,
 
     /// Write here instead of to standard output. The file appears when it is complete.
     #[arg(short, long, value_name = "FILE")]
@@ -439,8 +445,18 @@ pub(crate) enum InferModeArg {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
+    /// Token ids with all that is known of a prompt.
     Ids,
+    /// OpenAI-style messages, for a server that has the template itself.
     Messages,
+    /// Bodies of vLLM's /v1/completions.
+    Vllm,
+    /// The file that `vllm run-batch` reads.
+    VllmBatch,
+    /// Bodies of SGLang's /generate.
+    Sglang,
+    /// Bodies of llama.cpp's /completion.
+    LlamaCpp,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -20,7 +20,7 @@ use crate::dataset::{Examples, InferMode, Inference, Record, Row, RowPrompt};
 use crate::dialect::Model;
 use crate::error::{Error, ErrorKind, Result};
 use crate::render::ApiTemplate;
-use crate::sink::{Jsonl, MessagesJsonl};
+use crate::sink::{Jsonl, LlamaCpp, MessagesJsonl, Sglang, Sink, Vllm};
 use crate::tokenizer::TokenId;
 
 /// What became of a batch.
@@ -150,7 +150,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
     if let Some(rows) = rows {
         rows.set(&mut options, &args.model);
     }
-    if args.format == Format::Messages {
+    if args.format != Format::Ids {
         for (flag, is_given) in [
             ("--text", args.text),
             ("--spans", args.spans),
@@ -158,9 +158,16 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
             ("--attention-mask", args.attention_mask),
         ] {
             if is_given {
-                return Err(ErrorKind::Usage(format!("{flag} is about token ids, and messages have none")).into());
+                let what = format!("{flag} goes with --format ids: no other form has a place for it");
+                return Err(ErrorKind::Usage(what).into());
             }
         }
+    }
+    if args.served_model.is_some() && !matches!(args.format, Format::Vllm | Format::VllmBatch) {
+        let what = "--served-model goes with --format vllm and vllm-batch: other engines have one model";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
+    if args.format == Format::Messages {
         let model = Model::load(&args.model.model)?;
         let stop = model.stop.strings.iter().chain(&options.stop_strings).cloned().collect();
         let sink = MessagesJsonl::new(stop);
@@ -186,9 +193,17 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
             eprintln!("metatok: warning: {warning}");
         }
     }
-    let sink = Jsonl::new(&builder, args.attention_mask);
+    let served = args.served_model.as_deref();
+    let sink: Box<dyn Sink> = match args.format {
+        Format::Vllm => Box::new(Vllm::new(&builder, served)),
+        Format::VllmBatch => Box::new(Vllm::batch(&builder, served)),
+        Format::Sglang => Box::new(Sglang::new(&builder)),
+        Format::LlamaCpp => Box::new(LlamaCpp::new(&builder)),
+        Format::Ids | Format::Messages => Box::new(Jsonl::new(&builder, args.attention_mask)),
+    };
     let BuildArgs { text, labels, check_files, .. } = *args;
-    Ok(Form::Ids(Box::new(Ids { builder, sink, text, labels, check_files })))
+    let max_out_len = (args.input.max_out_len > 0).then_some(args.input.max_out_len as u64);
+    Ok(Form::Ids(Box::new(Ids { builder, sink, max_out_len, text, labels, check_files })))
 }
 
 /// A rate is worth saying only of so many prompts that loading the tokenizer does not decide it.

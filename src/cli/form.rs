@@ -7,7 +7,7 @@ use crate::conversation::{Conversation, Mode};
 use crate::dataset::{MaxOutLen, RowPrompt, TurnPlan};
 use crate::error::{At, ErrorKind, Result};
 use crate::render::ApiTemplate;
-use crate::sink::{Built, Jsonl, Key, MessagesJsonl, Sink};
+use crate::sink::{Built, Key, MessagesJsonl, Sink};
 use crate::tokenizer::TokenId;
 use crate::turns::{TurnPrompt, without_thoughts};
 
@@ -19,7 +19,9 @@ pub(crate) enum Form {
 
 pub(crate) struct Ids {
     pub(crate) builder: PromptBuilder,
-    pub(crate) sink: Jsonl,
+    pub(crate) sink: Box<dyn Sink>,
+    /// How many tokens an answer may have where its row does not say.
+    pub(crate) max_out_len: Option<u64>,
     pub(crate) text: bool,
     pub(crate) labels: bool,
     pub(crate) check_files: bool,
@@ -89,7 +91,8 @@ impl Writer<'_> {
                 let choice_ids = choices.iter().map(|choice| one_token(choice, &ids.builder));
                 let choice_ids = choice_ids.collect::<Result<Vec<_>>>().at("column \"choices\"")?;
                 let built = Built { labels: labels.as_deref(), choice_ids: &choice_ids, ..Built::from(&prompt) };
-                ids.sink.write(&key, &Built { conversation: Some(conversation), ..built }, out);
+                let key = Key { max_out_len: max_out_len.or(ids.max_out_len), ..key };
+                ids.sink.write(&key, &Built { conversation: Some(conversation), ..built }, out)?;
                 Ok(Written::of(prompt))
             }
             Self::Messages(messages) => messages.write(&key, conversation, out),
@@ -115,14 +118,15 @@ impl Writer<'_> {
                 while let Some(prompt) = turns.next_prompt()? {
                     let TurnPrompt { turn, conversation, prompt, prefix_tokens, prefix_break } = prompt;
                     check_media(&conversation, ids.check_files)?;
-                    let key = Key { turn: Some(turn), max_out_len: turns.plan().max_out_len(max_out_len)?, ..key };
+                    let max_out_len = turns.plan().max_out_len(max_out_len)?.or(ids.max_out_len);
+                    let key = Key { turn: Some(turn), max_out_len, ..key };
                     let built = Built {
                         conversation: Some(&conversation),
                         prefix_tokens: (turn > 0).then_some(prefix_tokens),
                         prefix_break: prefix_break.as_ref(),
                         ..Built::from(&prompt)
                     };
-                    ids.sink.write(&key, &built, out);
+                    ids.sink.write(&key, &built, out)?;
                     written.add(Written::of(prompt));
                     match answers.get(row, turn) {
                         Some(answer) => answer.give(&mut turns)?,

@@ -6,6 +6,7 @@
 use crate::assemble::{MediaSpan, Span};
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
+use crate::error::Result;
 use crate::sink::{Built, Key, Sink};
 
 /// Writes `id`, `input_ids`, `stop_token_ids`, `stop`, and what else a prompt was built with.
@@ -58,7 +59,7 @@ impl Jsonl {
 }
 
 impl Sink for Jsonl {
-    fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) {
+    fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
         let Built { prompt, labels, choice_ids, conversation, prefix_tokens, prefix_break } = built;
         write_key(key, out);
         out.extend_from_slice(b",\"input_ids\":");
@@ -102,6 +103,7 @@ impl Sink for Jsonl {
             out.push(b']');
         }
         out.extend_from_slice(b"}\n");
+        Ok(())
     }
 }
 
@@ -149,7 +151,7 @@ pub(super) fn write_key(key: &Key<'_>, out: &mut Vec<u8>) {
     }
 }
 
-fn write_ids<N: itoa::Integer>(ids: impl Iterator<Item = N>, out: &mut Vec<u8>) {
+pub(super) fn write_ids<N: itoa::Integer>(ids: impl Iterator<Item = N>, out: &mut Vec<u8>) {
     let mut digits = itoa::Buffer::new();
     out.push(b'[');
     let mut separator: &[u8] = b"";

@@ -1,20 +1,31 @@
 //! What leaves metatok: built prompts in the forms that engines read.
 
+mod engine;
 mod jsonl;
+mod llama_cpp;
 mod messages;
+mod sglang;
+mod vllm;
 
 use crate::assemble::TokenizedPrompt;
 use crate::conversation::Conversation;
 use crate::dataset::Value;
+use crate::error::Result;
 use crate::tokenizer::TokenId;
 use crate::turns::PrefixBreak;
 pub use jsonl::Jsonl;
+pub use llama_cpp::LlamaCpp;
 pub use messages::MessagesJsonl;
+pub use sglang::Sglang;
+pub use vllm::Vllm;
 
 /// A form in which prompts are written. A new one is a file here.
 pub trait Sink: Send + Sync {
     /// Appends one prompt.
-    fn write(&self, key: &Key<'_>, prompt: &Built<'_>, out: &mut Vec<u8>);
+    ///
+    /// # Errors
+    /// Says what of the prompt the form has no place for. What was appended is then unspecified.
+    fn write(&self, key: &Key<'_>, prompt: &Built<'_>, out: &mut Vec<u8>) -> Result<()>;
 }
 
 /// Which prompt it is, and how long its answer may be.

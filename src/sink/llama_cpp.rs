@@ -1,0 +1,35 @@
+//! Requests for llama.cpp's server: bodies of `/completion` with token ids for a prompt.
+
+use crate::builder::PromptBuilder;
+use crate::error::Result;
+use crate::sink::engine::{Stops, check, request_id, write_limit};
+use crate::sink::jsonl::{write_ids, write_json};
+use crate::sink::{Built, Key, Sink};
+
+/// Writes `prompt`, `stop` and `n_predict` for each prompt. The server stops at its model's own end tokens;
+/// `id` and `stop_token_ids` are for whoever reads the file, and it does not look at them.
+pub struct LlamaCpp {
+    stops: Stops,
+}
+
+impl LlamaCpp {
+    /// For the prompts of a builder.
+    pub fn new(builder: &PromptBuilder) -> Self {
+        Self { stops: Stops::new(builder) }
+    }
+}
+
+impl Sink for LlamaCpp {
+    fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
+        check("llama.cpp", key, built)?;
+        out.extend_from_slice(b"{\"id\":");
+        write_json(&request_id(key), out);
+        out.extend_from_slice(b",\"prompt\":");
+        write_ids(built.prompt.input_ids.iter().copied(), out);
+        write_limit("n_predict", key, out);
+        out.push(b',');
+        self.stops.write(out);
+        out.extend_from_slice(b",\"cache_prompt\":true,\"return_tokens\":true}\n");
+        Ok(())
+    }
+}

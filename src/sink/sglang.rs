@@ -1,0 +1,34 @@
+//! Requests for SGLang: bodies of its native `/generate`.
+
+use crate::builder::PromptBuilder;
+use crate::error::Result;
+use crate::sink::engine::{Stops, check, request_id, write_limit};
+use crate::sink::jsonl::{write_ids, write_json};
+use crate::sink::{Built, Key, Sink};
+
+/// Writes `rid`, `input_ids` and `sampling_params` for each prompt.
+pub struct Sglang {
+    stops: Stops,
+}
+
+impl Sglang {
+    /// For the prompts of a builder.
+    pub fn new(builder: &PromptBuilder) -> Self {
+        Self { stops: Stops::new(builder) }
+    }
+}
+
+impl Sink for Sglang {
+    fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
+        check("SGLang", key, built)?;
+        out.extend_from_slice(b"{\"rid\":");
+        write_json(&request_id(key), out);
+        out.extend_from_slice(b",\"input_ids\":");
+        write_ids(built.prompt.input_ids.iter().copied(), out);
+        out.extend_from_slice(b",\"sampling_params\":{");
+        self.stops.write(out);
+        write_limit("max_new_tokens", key, out);
+        out.extend_from_slice(b"}}\n");
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! Requests for vLLM: bodies of `/v1/completions` with token ids for a prompt, or the file that
+//! `vllm run-batch` reads.
+
+use crate::builder::PromptBuilder;
+use crate::error::Result;
+use crate::sink::engine::{Stops, check, request_id, write_limit};
+use crate::sink::jsonl::{write_ids, write_json};
+use crate::sink::{Built, Key, Sink};
+
+/// Writes a body of `/v1/completions` for each prompt.
+pub struct Vllm {
+    stops: Stops,
+    model: Option<String>,
+    is_batch: bool,
+}
+
+impl Vllm {
+    /// Bodies, for the `model` that the server calls so; servers of one model need no name.
+    pub fn new(builder: &PromptBuilder, model: Option<&str>) -> Self {
+        Self { stops: Stops::new(builder), model: model.map(str::to_owned), is_batch: false }
+    }
+
+    /// Lines of OpenAI's batch format, for `vllm run-batch`.
+    pub fn batch(builder: &PromptBuilder, model: Option<&str>) -> Self {
+        Self { is_batch: true, ..Self::new(builder, model) }
+    }
+}
+
+impl Sink for Vllm {
+    fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
+        check("vLLM", key, built)?;
+        let id = request_id(key);
+        if self.is_batch {
+            out.extend_from_slice(b"{\"custom_id\":");
+            write_json(&id, out);
+            out.extend_from_slice(b",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":{");
+        } else {
+            out.extend_from_slice(b"{\"request_id\":");
+            write_json(&id, out);
+            out.push(b',');
+        }
+        if let Some(model) = &self.model {
+            out.extend_from_slice(b"\"model\":");
+            write_json(model, out);
+            out.push(b',');
+        }
+        out.extend_from_slice(b"\"prompt\":");
+        write_ids(built.prompt.input_ids.iter().copied(), out);
+        write_limit("max_tokens", key, out);
+        out.push(b',');
+        self.stops.write(out);
+        // For `metatok trim` and `--answers`, which want ids.
+        out.extend_from_slice(b",\"return_token_ids\":true");
+        out.extend_from_slice(if self.is_batch { b"}}\n" } else { b"}\n" });
+        Ok(())
+    }
+}
