@@ -271,6 +271,21 @@ impl PromptBuilder {
         Ok(prompt)
     }
 
+    pub(crate) fn build_with_spans(&self, conversation: &Conversation) -> Result<TokenizedPrompt> {
+        let mut prompt = TokenizedPrompt::default();
+        let detail = Detail { spans: true, ..Detail::default() };
+        self.session().build_with(conversation, detail, &mut prompt)?;
+        Ok(prompt)
+    }
+
+    pub(crate) fn gives_text(&self) -> bool {
+        self.detail.text
+    }
+
+    pub(crate) fn gives_spans(&self) -> bool {
+        self.detail.spans
+    }
+
     /// What is built: prompts to continue, or texts to score.
     pub fn mode(&self) -> Mode {
         self.mode

@@ -168,6 +168,18 @@ pub enum ErrorKind {
         /// What is wrong with it.
         what: String,
     },
+    /// A prompt that leaves no room for its answer.
+    #[error(
+        "the prompt has {tokens} tokens; {max_seq_len} fit, of which {max_out_len} are for the answer: shorten it, or let more go (--truncate)"
+    )]
+    TooLong {
+        /// How many tokens it has when all has gone that can.
+        tokens: usize,
+        /// The context.
+        max_seq_len: usize,
+        /// The answer's share of it.
+        max_out_len: usize,
+    },
     /// Two options that cannot both hold, or an option that makes no sense here.
     #[error("{0}")]
     Usage(String),

@@ -13,6 +13,7 @@ mod run_cache;
 mod assemble;
 mod batch;
 mod builder;
+mod truncate;
 mod turns;
 mod check;
 mod view;
@@ -52,5 +53,6 @@ pub use stop::{
 };
 pub use template::{Affix, AffixItem, MetaTemplate, Multimodal, Placeholder, RoleTemplate, RoundItem, TokenIds};
 pub use tokenizer::{AddedToken, SpecialTokenIds, SpecialTokens, TokenId, Tokenizer, TokenizerFiles};
+pub use truncate::{Budget, CutTokens, Fitted, Truncated, Truncation};
 pub use turns::{PrefixBreak, TurnPrompt, Turns};
 pub use view::{Named, TerminalOptions, View, ViewMedia, ViewRow, ViewStop, ViewToken, ViewTurn};

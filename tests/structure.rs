@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// In the order of the data's flow.
-const MODULES: [&str; 19] = [
+const MODULES: [&str; 20] = [
     "error",
     "tokenizer",
     "conversation",
@@ -18,6 +18,7 @@ const MODULES: [&str; 19] = [
     "assemble",
     "batch",
     "builder",
+    "truncate",
     "turns",
     "check",
     "view",

@@ -119,8 +119,9 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "FILE", requires = "dataset")]
     pub(crate) train: Option<PathBuf>,
 
-    /// Drop examples from the end until a prompt has no more tokens than this.
-    #[arg(long, value_name = "N", requires = "dataset")]
+    /// How many tokens the model's context has. Of rows, examples go from the end until a prompt fits; what else may go,
+    /// and for conversations, says `build --truncate`.
+    #[arg(long, value_name = "N")]
     pub(crate) max_seq_len: Option<usize>,
 
     /// How many tokens an answer may have, where its row does not say: room for them is left within --max-seq-len, and
@@ -220,6 +221,11 @@ pub(crate) struct BuildArgs {
     /// Add the attention mask, all ones.
     #[arg(long)]
     pub(crate) attention_mask: bool,
+
+    /// What goes where a prompt is too long for --max-seq-len: nothing, tokens of what is said (never control tokens,
+    /// the template, or what stands for images), examples, or whole turns. The record says what went.
+    #[arg(long, value_enum, value_name = "WHAT", requires = "max_seq_len")]
+    pub(crate) truncate: Option<TruncateArg>,
 
     /// Refuse prompts with an image, audio or video whose file is not here. Nothing is opened.
     #[arg(long)]
@@ -457,6 +463,24 @@ pub(crate) enum Format {
     Sglang,
     /// Bodies of llama.cpp's /completion.
     LlamaCpp,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum TruncateArg {
+    /// Nothing: such a prompt is an error.
+    Refuse,
+    /// The first tokens.
+    Left,
+    /// The last tokens.
+    Right,
+    /// The tokens in the middle.
+    Middle,
+    /// In-context examples, the last first.
+    LastExamples,
+    /// In-context examples, the first first.
+    FirstExamples,
+    /// Turns, the oldest first; the system message and the last question stay.
+    OldestTurns,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

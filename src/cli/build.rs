@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::builder::{BuilderOptions, PromptBuilder};
 use crate::cli::answers::Answers;
-use crate::cli::args::{BuildArgs, Format, OnError};
+use crate::cli::args::{BuildArgs, Format, OnError, TruncateArg};
 use crate::cli::batches::{Batch, batches};
 use crate::cli::form::{Form, Ids, Messages, Writer, Written};
 use crate::cli::output::Output;
@@ -22,6 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::render::ApiTemplate;
 use crate::sink::{Jsonl, LlamaCpp, MessagesJsonl, Sglang, Sink, Vllm};
 use crate::tokenizer::TokenId;
+use crate::truncate::{Budget, Truncation};
 
 /// What became of a batch.
 #[derive(Default)]
@@ -119,6 +120,10 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     output.finish()?;
     if !args.quiet {
         let tokens = matches!(*form, Form::Ids(_)).then_some(written.tokens);
+        if written.truncated > 0 {
+            let prompts = if written.truncated == 1 { "prompt was" } else { "prompts were" };
+            eprintln!("metatok: note: {} {prompts} too long, and lost something", written.truncated);
+        }
         if written.waiting > 0 {
             let dialogues = if written.waiting == 1 { "dialogue waits" } else { "dialogues wait" };
             eprintln!("metatok: note: {} {dialogues} for an answer that --answers does not have", written.waiting);
@@ -156,6 +161,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
             ("--spans", args.spans),
             ("--labels", args.labels),
             ("--attention-mask", args.attention_mask),
+            ("--truncate", args.truncate.is_some() && args.format == Format::Messages),
         ] {
             if is_given {
                 let what = format!("{flag} goes with --format ids: no other form has a place for it");
@@ -203,7 +209,29 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
     };
     let BuildArgs { text, labels, check_files, .. } = *args;
     let max_out_len = (args.input.max_out_len > 0).then_some(args.input.max_out_len as u64);
-    Ok(Form::Ids(Box::new(Ids { builder, sink, max_out_len, text, labels, check_files })))
+    let budget = budget(args, options.mode)?;
+    Ok(Form::Ids(Box::new(Ids { builder, sink, max_out_len, budget, text, labels, check_files })))
+}
+
+/// How long prompts may be. Of rows examples go first, and what then is too long stays so unless something else
+/// may go; conversations are refused.
+fn budget(args: &BuildArgs, mode: Mode) -> Result<Option<Budget>> {
+    let Some(max_seq_len) = args.input.max_seq_len else { return Ok(None) };
+    let truncation = match (args.truncate, args.input.dataset.is_some()) {
+        (None, true) => return Ok(None),
+        (None, false) | (Some(TruncateArg::Refuse), _) => Truncation::Refuse,
+        (Some(TruncateArg::Left), _) => Truncation::Left,
+        (Some(TruncateArg::Right), _) => Truncation::Right,
+        (Some(TruncateArg::Middle), _) => Truncation::Middle,
+        (Some(TruncateArg::LastExamples), _) => Truncation::LastExamples,
+        (Some(TruncateArg::FirstExamples), _) => Truncation::FirstExamples,
+        (Some(TruncateArg::OldestTurns), _) => Truncation::OldestTurns,
+    };
+    if args.truncate.is_some() && (mode == Mode::Score || args.answers.answers.is_some()) {
+        let what = "--truncate is for prompts to continue that stand by themselves: a text to score would lose what is scored, and an answered dialogue its prefix";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
+    Ok(Some(Budget { max_seq_len, max_out_len: args.input.max_out_len, truncation }))
 }
 
 /// A rate is worth saying only of so many prompts that loading the tokenizer does not decide it.

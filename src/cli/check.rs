@@ -29,6 +29,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     if args.list {
         return output::to_stdout(list(args)?);
     }
+    setup::no_limit_for_conversations(&args.input)?;
     for code in &args.deny {
         if !matches!(code.as_str(), "warnings" | "all") {
             check::known(code).at("--deny")?;

@@ -9,6 +9,7 @@ use crate::error::{At, ErrorKind, Result};
 use crate::render::ApiTemplate;
 use crate::sink::{Built, Key, MessagesJsonl, Sink};
 use crate::tokenizer::TokenId;
+use crate::truncate::{Budget, Fitted};
 use crate::turns::{TurnPrompt, without_thoughts};
 
 /// What is written, and what makes it. Shared by all threads.
@@ -22,6 +23,8 @@ pub(crate) struct Ids {
     pub(crate) sink: Box<dyn Sink>,
     /// How many tokens an answer may have where its row does not say.
     pub(crate) max_out_len: Option<u64>,
+    /// How long prompts may be, and what goes where they are longer.
+    pub(crate) budget: Option<Budget>,
     pub(crate) text: bool,
     pub(crate) labels: bool,
     pub(crate) check_files: bool,
@@ -48,6 +51,8 @@ pub(crate) struct Written {
     pub(crate) tokens: u64,
     /// How many dialogues wait for an answer.
     pub(crate) waiting: u64,
+    /// Of how many prompts something had to go.
+    pub(crate) truncated: u64,
     /// The special tokens that the prompt had already.
     pub(crate) omitted: Vec<TokenId>,
 }
@@ -80,7 +85,12 @@ impl Writer<'_> {
         match self {
             Self::Ids(ids, session) => {
                 check_media(conversation, ids.check_files)?;
-                let mut prompt = session.build(conversation)?;
+                let fitted = match &ids.budget {
+                    Some(budget) => ids.builder.build_within(conversation, budget)?,
+                    None => Fitted { prompt: session.build(conversation)?, truncated: None, conversation: None },
+                };
+                let Fitted { mut prompt, truncated, conversation: left } = fitted;
+                let conversation = left.as_ref().unwrap_or(conversation);
                 let labels = match ids.labels {
                     true => prompt.labels(scored.bytes(prompt.text.as_deref().unwrap_or_default())?),
                     false => None,
@@ -90,10 +100,11 @@ impl Writer<'_> {
                 }
                 let choice_ids = choices.iter().map(|choice| one_token(choice, &ids.builder));
                 let choice_ids = choice_ids.collect::<Result<Vec<_>>>().at("column \"choices\"")?;
-                let built = Built { labels: labels.as_deref(), choice_ids: &choice_ids, ..Built::from(&prompt) };
+                let (labels, truncated) = (labels.as_deref(), truncated.as_ref());
+                let built = Built { labels, choice_ids: &choice_ids, truncated, ..Built::from(&prompt) };
                 let key = Key { max_out_len: max_out_len.or(ids.max_out_len), ..key };
                 ids.sink.write(&key, &Built { conversation: Some(conversation), ..built }, out)?;
-                Ok(Written::of(prompt))
+                Ok(Written { truncated: u64::from(truncated.is_some()), ..Written::of(prompt) })
             }
             Self::Messages(messages) => messages.write(&key, conversation, out),
         }
@@ -182,7 +193,7 @@ impl Messages {
 
 impl Written {
     fn of(prompt: TokenizedPrompt) -> Self {
-        Self { prompts: 1, tokens: prompt.input_ids.len() as u64, omitted: prompt.omitted, waiting: 0 }
+        Self { prompts: 1, tokens: prompt.input_ids.len() as u64, omitted: prompt.omitted, ..Self::default() }
     }
 
     /// Of what is omitted, the first is enough to be said.
@@ -190,6 +201,7 @@ impl Written {
         self.prompts += other.prompts;
         self.tokens += other.tokens;
         self.waiting += other.waiting;
+        self.truncated += other.truncated;
         if self.omitted.is_empty() {
             self.omitted = other.omitted;
         }

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use crate::assemble::ContentTrust;
 use crate::builder::BuilderOptions;
-use crate::cli::args::{ContentArg, ModeArg, ModelArgs, SpecialTokensArg};
+use crate::cli::args::{ContentArg, InputArgs, ModeArg, ModelArgs, SpecialTokensArg};
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{Lines, Record, rows_of};
 use crate::dialect::{ConversationTemplate, Model, demo_conversations};
-use crate::error::{At, Result};
+use crate::error::{At, ErrorKind, Result};
 use crate::tokenizer::{SpecialTokens, Tokenizer, dataset_file};
 
 /// What a command builds with, before its own options.
@@ -35,6 +35,15 @@ pub(crate) fn options(args: &ModelArgs) -> BuilderOptions {
         round_fallback: args.round_fallback,
         ..BuilderOptions::default()
     }
+}
+
+/// Refuses a limit that nothing would hold conversations to: only `build` does.
+pub(crate) fn no_limit_for_conversations(args: &InputArgs) -> Result<()> {
+    if args.dataset.is_none() && args.max_seq_len.is_some() {
+        let what = "--max-seq-len is for rows here, with --dataset; `build` holds conversations to it";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
+    Ok(())
 }
 
 pub(crate) fn mode(mode: ModeArg) -> Mode {

@@ -19,6 +19,7 @@ use crate::turns::TurnPrompt;
 use crate::view::{TerminalOptions, View, ViewTurn};
 
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
+    setup::no_limit_for_conversations(&args.input)?;
     let (model, tokenizer) = setup::load(&args.model)?;
     let rows = Rows::open(&args.input, args.model.max_line_bytes)?;
     let mut options = setup::options(&args.model);

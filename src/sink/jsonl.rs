@@ -60,7 +60,7 @@ impl Jsonl {
 
 impl Sink for Jsonl {
     fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let Built { prompt, labels, choice_ids, conversation, prefix_tokens, prefix_break } = built;
+        let Built { prompt, labels, choice_ids, conversation, prefix_tokens, prefix_break, truncated } = built;
         write_key(key, out);
         out.extend_from_slice(b",\"input_ids\":");
         write_ids(prompt.input_ids.iter().copied(), out);
@@ -75,6 +75,10 @@ impl Sink for Jsonl {
         if let Some(tokens) = *prefix_tokens {
             out.extend_from_slice(b",\"prefix_tokens\":");
             write_number(tokens, out);
+        }
+        if let Some(truncated) = truncated {
+            out.extend_from_slice(b",\"truncated\":");
+            write_json(truncated, out);
         }
         if let Some(prefix_break) = prefix_break {
             out.extend_from_slice(b",\"prefix_break\":");

@@ -12,6 +12,7 @@ use crate::conversation::Conversation;
 use crate::dataset::Value;
 use crate::error::Result;
 use crate::tokenizer::TokenId;
+use crate::truncate::Truncated;
 use crate::turns::PrefixBreak;
 pub use jsonl::Jsonl;
 pub use llama_cpp::LlamaCpp;
@@ -65,10 +66,20 @@ pub struct Built<'p> {
     pub prefix_tokens: Option<usize>,
     /// Why these are not all that it knows.
     pub prefix_break: Option<&'p PrefixBreak>,
+    /// What had to go for the prompt to fit.
+    pub truncated: Option<&'p Truncated>,
 }
 
 impl<'p> From<&'p TokenizedPrompt> for Built<'p> {
     fn from(prompt: &'p TokenizedPrompt) -> Self {
-        Self { prompt, labels: None, choice_ids: &[], conversation: None, prefix_tokens: None, prefix_break: None }
+        Self {
+            prompt,
+            labels: None,
+            choice_ids: &[],
+            conversation: None,
+            prefix_tokens: None,
+            prefix_break: None,
+            truncated: None,
+        }
     }
 }

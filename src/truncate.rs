@@ -1,0 +1,326 @@
+//! Prompts within a budget of tokens, and what had to go for it.
+//!
+//! Only what the conversation says is ever cut, as ids: control tokens, the template's own words, what the
+//! tokenizer adds, the generation prompt and what stands for images stay whole.
+
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use crate::assemble::{MediaSpan, Span, TokenizedPrompt};
+use crate::builder::PromptBuilder;
+use crate::conversation::{ChatMessage, Conversation, Item, Message, Section};
+use crate::error::{Error, ErrorKind, Result};
+use crate::render::Element;
+
+/// What goes where a prompt is too long.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Truncation {
+    /// Nothing: it is an error.
+    #[default]
+    Refuse,
+    /// The first tokens of what is said.
+    Left,
+    /// The last tokens of what is said.
+    Right,
+    /// The tokens in the middle of what is said.
+    Middle,
+    /// In-context examples, the last first.
+    LastExamples,
+    /// In-context examples, the first first.
+    FirstExamples,
+    /// Whole turns, the oldest first; what stands before the turns, and the last question, stay.
+    OldestTurns,
+}
+
+impl FromStr for Truncation {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Ok(match name {
+            "refuse" => Self::Refuse,
+            "left" => Self::Left,
+            "right" => Self::Right,
+            "middle" => Self::Middle,
+            "last-examples" => Self::LastExamples,
+            "first-examples" => Self::FirstExamples,
+            "oldest-turns" => Self::OldestTurns,
+            _ => {
+                let what = format!(
+                    "truncation {name:?} is none of refuse, left, right, middle, last-examples, first-examples, oldest-turns"
+                );
+                return Err(ErrorKind::Usage(what).into());
+            }
+        })
+    }
+}
+
+/// How long a prompt may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// The model's context, in tokens.
+    pub max_seq_len: usize,
+    /// How many of them are the answer's.
+    pub max_out_len: usize,
+    /// What goes where that is not enough.
+    pub truncation: Truncation,
+}
+
+/// A prompt that fits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fitted {
+    /// The prompt.
+    pub prompt: TokenizedPrompt,
+    /// What had to go; nothing if it fitted as it was.
+    pub truncated: Option<Truncated>,
+    /// What is left of the conversation, where whole messages went. Spans and media count its messages.
+    pub conversation: Option<Conversation>,
+}
+
+/// What had to go of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Truncated {
+    /// How many tokens it had.
+    pub from: usize,
+    /// How many it has.
+    pub to: usize,
+    /// The tokens that went, message by message.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tokens: Vec<CutTokens>,
+    /// The messages, or items of a prompt list, that went whole, by their positions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<usize>,
+}
+
+/// Tokens of a message that went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct CutTokens {
+    /// The position of the message.
+    pub message: usize,
+    /// How many.
+    pub tokens: usize,
+}
+
+impl PromptBuilder {
+    /// Builds a prompt that leaves room for its answer, and says what had to go.
+    ///
+    /// ```
+    /// use metatok::{Budget, ChatMessage, Conversation, PromptBuilder, Truncation};
+    ///
+    /// let turns = [("user", "1+1=?"), ("assistant", "2"), ("user", "And 1 more?")];
+    /// let turns = turns.map(|(role, content)| ChatMessage::new(role, content)).to_vec();
+    /// let budget = Budget { max_seq_len: 24, max_out_len: 4, truncation: Truncation::OldestTurns };
+    /// let fitted = PromptBuilder::demo()?.build_within(&Conversation::Messages(turns), &budget)?;
+    /// assert!(fitted.prompt.input_ids.len() <= 20);
+    /// assert_eq!(fitted.truncated.map(|truncated| truncated.messages), Some(vec![0, 1]));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::build`], and [`ErrorKind::TooLong`] where nothing more can go.
+    pub fn build_within(&self, conversation: &Conversation, budget: &Budget) -> Result<Fitted> {
+        let prompt = self.build(conversation)?;
+        let limit = budget.max_seq_len.saturating_sub(budget.max_out_len);
+        if prompt.input_ids.len() <= limit {
+            return Ok(Fitted { prompt, truncated: None, conversation: None });
+        }
+        let from = prompt.input_ids.len();
+        let too_long = |tokens| {
+            let Budget { max_seq_len, max_out_len, .. } = *budget;
+            Error::from(ErrorKind::TooLong { tokens, max_seq_len, max_out_len })
+        };
+        match budget.truncation {
+            Truncation::Refuse => Err(too_long(from)),
+            Truncation::Left | Truncation::Right | Truncation::Middle => {
+                let prompt = self.build_with_spans(conversation)?;
+                let cut = self.choose(&prompt, from - limit, budget.truncation);
+                let cut = cut.ok_or_else(|| too_long(from))?;
+                let tokens = per_message(&prompt, &cut);
+                let mut prompt = without(prompt, &cut);
+                if self.gives_text() {
+                    prompt.text = Some(self.tokenizer().decode(&prompt.input_ids, false)?);
+                }
+                if !self.gives_spans() {
+                    prompt.spans = None;
+                }
+                let to = prompt.input_ids.len();
+                let truncated = Some(Truncated { from, to, tokens, messages: Vec::new() });
+                Ok(Fitted { prompt, truncated, conversation: None })
+            }
+            Truncation::LastExamples | Truncation::FirstExamples | Truncation::OldestTurns => {
+                let mut gone: Vec<usize> = Vec::new();
+                let mut shortest = from;
+                for unit in units(conversation, budget.truncation) {
+                    gone.extend(unit);
+                    gone.sort_unstable();
+                    let left = dropped(conversation, &gone);
+                    let prompt = self.build(&left)?;
+                    shortest = prompt.input_ids.len();
+                    if shortest <= limit {
+                        let truncated = Truncated { from, to: shortest, tokens: Vec::new(), messages: gone };
+                        return Ok(Fitted { prompt, truncated: Some(truncated), conversation: Some(left) });
+                    }
+                }
+                Err(too_long(shortest))
+            }
+        }
+    }
+
+    /// The tokens to cut, in order; none if what is said is not enough.
+    fn choose(&self, prompt: &TokenizedPrompt, excess: usize, truncation: Truncation) -> Option<Vec<usize>> {
+        let spans = prompt.spans.iter().flatten().filter(|span| may_go(span));
+        let said: Vec<usize> =
+            spans.flat_map(|span| span.start..span.end).filter(|&at| !self.is_reserved(prompt.input_ids[at])).collect();
+        let kept = said.len().checked_sub(excess)?;
+        let (mut start, mut end) = match truncation {
+            Truncation::Left => (0, excess),
+            Truncation::Right => (kept, said.len()),
+            _ => (kept / 2, kept / 2 + excess),
+        };
+        // No half of a character is left on either side.
+        let bytes = |at: usize| self.tokenizer().token_bytes(prompt.input_ids[said[at]]).unwrap_or_default();
+        let is_rest = |bytes: &[u8]| bytes.first().is_some_and(|byte| byte & 0b1100_0000 == 0b1000_0000);
+        while end < said.len() && is_rest(&bytes(end)) {
+            end += 1;
+        }
+        while start > 0 && start < said.len() && is_rest(&bytes(start)) {
+            start -= 1;
+        }
+        Some(said[start..end].to_vec())
+    }
+}
+
+/// Whether tokens of this origin may be cut.
+fn may_go(span: &Span) -> bool {
+    matches!(span.part.element, Element::Content | Element::DefaultPrompt)
+}
+
+fn per_message(prompt: &TokenizedPrompt, cut: &[usize]) -> Vec<CutTokens> {
+    let mut all: Vec<CutTokens> = Vec::new();
+    for span in prompt.spans.iter().flatten() {
+        let before = |end: usize| cut.partition_point(|&at| at < end);
+        let tokens = before(span.end) - before(span.start);
+        let message = span.part.message.unwrap_or_default() as usize;
+        match all.last_mut().filter(|last| last.message == message) {
+            Some(last) => last.tokens += tokens,
+            None if tokens > 0 => all.push(CutTokens { message, tokens }),
+            None => {}
+        }
+    }
+    all
+}
+
+/// A prompt without these tokens, which are in order.
+fn without(prompt: TokenizedPrompt, cut: &[usize]) -> TokenizedPrompt {
+    let moved = |at: usize| at - cut.partition_point(|&gone| gone < at);
+    let is_kept = |at: &usize| cut.binary_search(at).is_err();
+    let input_ids = (0..prompt.input_ids.len()).filter(is_kept).map(|at| prompt.input_ids[at]).collect();
+    let spans = prompt.spans.map(|spans| {
+        let spans = spans.into_iter().map(|span| Span { start: moved(span.start), end: moved(span.end), ..span });
+        spans.filter(|span| span.start < span.end).collect()
+    });
+    let media = prompt.media.into_iter();
+    let media = media.map(|span| MediaSpan { start: moved(span.start), end: moved(span.end), ..span }).collect();
+    TokenizedPrompt { input_ids, spans, media, offsets: None, text: None, omitted: prompt.omitted }
+}
+
+/// What may be dropped, in the order in which it goes.
+fn units(conversation: &Conversation, truncation: Truncation) -> Vec<Vec<usize>> {
+    let mut units = match (conversation, truncation) {
+        (Conversation::Text(_), _) => Vec::new(),
+        (Conversation::List(items), Truncation::OldestTurns) => turns(items.len(), |i| role_in_round(items, i)),
+        (Conversation::List(items), _) => examples(items),
+        (Conversation::Messages(messages), Truncation::OldestTurns) => turns(messages.len(), |i| role_of(&messages[i])),
+        (Conversation::Messages(_), _) => Vec::new(),
+    };
+    if truncation == Truncation::LastExamples {
+        units.reverse();
+    }
+    units
+}
+
+/// Who speaks, as far as turns go.
+#[derive(Clone, Copy, PartialEq)]
+enum Speaker {
+    Model,
+    Other,
+    /// Stands outside of the turns.
+    Outside,
+}
+
+fn role_of(message: &ChatMessage) -> Speaker {
+    match message.role.as_str() {
+        "assistant" => Speaker::Model,
+        "system" => Speaker::Outside,
+        _ => Speaker::Other,
+    }
+}
+
+fn role_in_round(items: &[Item], index: usize) -> Speaker {
+    let is_round = |item: &Item| matches!(item, Item::Marker(marker) if marker.section == Section::Round);
+    let opened = items[..index].iter().filter(|item| is_round(item)).count();
+    match &items[index] {
+        Item::Message(Message { role, .. }) if opened == 1 => {
+            if role == "BOT" {
+                Speaker::Model
+            } else {
+                Speaker::Other
+            }
+        }
+        _ => Speaker::Outside,
+    }
+}
+
+/// The turns but for the last: what others say, and the model's answer to it.
+fn turns(len: usize, speaker: impl Fn(usize) -> Speaker) -> Vec<Vec<usize>> {
+    let mut turns: Vec<Vec<usize>> = Vec::new();
+    let mut before = Speaker::Model;
+    for i in 0..len {
+        let speaker = speaker(i);
+        if speaker == Speaker::Outside {
+            continue;
+        }
+        let opens = speaker == Speaker::Other && before == Speaker::Model;
+        match turns.last_mut().filter(|_| !opens) {
+            Some(turn) => turn.push(i),
+            None => turns.push(vec![i]),
+        }
+        before = speaker;
+    }
+    turns.pop();
+    turns
+}
+
+/// The examples of a prompt list: its sections `ice`, markers and all.
+fn examples(items: &[Item]) -> Vec<Vec<usize>> {
+    let mut examples: Vec<Vec<usize>> = Vec::new();
+    let mut is_open = false;
+    for (i, item) in items.iter().enumerate() {
+        let marker = match item {
+            Item::Marker(marker) if marker.section == Section::Ice => Some(marker.opens),
+            _ => None,
+        };
+        if marker == Some(true) {
+            examples.push(Vec::new());
+            is_open = true;
+        }
+        if let Some(example) = examples.last_mut().filter(|_| is_open) {
+            example.push(i);
+        }
+        is_open &= marker != Some(false);
+    }
+    examples
+}
+
+/// A conversation without the messages, or items, at these positions, which are in order.
+fn dropped(conversation: &Conversation, gone: &[usize]) -> Conversation {
+    fn kept<T: Clone>(all: &[T], gone: &[usize]) -> Vec<T> {
+        let kept = all.iter().enumerate().filter(|(i, _)| gone.binary_search(i).is_err());
+        kept.map(|(_, one)| one.clone()).collect()
+    }
+    match conversation {
+        Conversation::Text(text) => Conversation::Text(text.clone()),
+        Conversation::List(items) => Conversation::List(kept(items, gone)),
+        Conversation::Messages(messages) => Conversation::Messages(kept(messages, gone)),
+    }
+}
