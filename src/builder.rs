@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::Serialize;
+
 use crate::assemble::{AssembleScratch, Assembler, ContentTrust, Detail, Placeholders, Reserved, TokenizedPrompt};
 use crate::batch::{Batch, Padding};
 use crate::compile::{CompiledTemplate, Compiler, not_one_token};
@@ -13,7 +15,7 @@ use crate::stop::{Completion, StopCriteria, StopSource, Trimmer};
 use crate::tokenizer::{SpecialTokens, TokenId, Tokenizer};
 
 /// What a [`PromptBuilder`] may be told beside its model.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct BuilderOptions {
     /// What is built: prompts to continue, or texts to score.
     pub mode: Mode,
@@ -35,10 +37,13 @@ pub struct BuilderOptions {
     /// text: the role then says what it says by default.
     pub compat: bool,
     /// Whether prompts know where each token comes from.
+    #[serde(skip)]
     pub spans: bool,
     /// Whether prompts know which bytes of their text each token stands for.
+    #[serde(skip)]
     pub offsets: bool,
     /// Whether prompts come with their text.
+    #[serde(skip)]
     pub text: bool,
 }
 

@@ -14,6 +14,7 @@ mod assemble;
 mod batch;
 mod builder;
 mod truncate;
+mod fingerprint;
 mod turns;
 mod check;
 mod view;
@@ -44,6 +45,7 @@ pub use dialect::{
     ConversationRenderer, ConversationTemplate, Example, Model, SeparatorStyle, StopConfig, StopStrings, System,
 };
 pub use error::{Error, ErrorKind, Result};
+pub use fingerprint::{Difference, Fingerprint};
 pub use render::{
     ApiPrompt, ApiRoles, ApiTemplate, EachMessage, Element, MetaRenderer, Opening, Part, Plain, Renderer, Segment, Turn,
 };

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// In the order of the data's flow.
-const MODULES: [&str; 20] = [
+const MODULES: [&str; 21] = [
     "error",
     "tokenizer",
     "conversation",
@@ -19,6 +19,7 @@ const MODULES: [&str; 20] = [
     "batch",
     "builder",
     "truncate",
+    "fingerprint",
     "turns",
     "check",
     "view",

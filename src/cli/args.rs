@@ -227,6 +227,11 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_enum, value_name = "WHAT", requires = "max_seq_len")]
     pub(crate) truncate: Option<TruncateArg>,
 
+    /// Write beside each prompt what its ids depend on: hashes of the template and the tokenizer, metatok's version, the
+    /// options. `check --against` looks whether it is still the same.
+    #[arg(long)]
+    pub(crate) fingerprint: bool,
+
     /// Refuse prompts with an image, audio or video whose file is not here. Nothing is opened.
     #[arg(long)]
     pub(crate) check_files: bool,
@@ -349,6 +354,11 @@ pub(crate) struct CheckArgs {
     /// Explain every code, and check nothing.
     #[arg(long)]
     pub(crate) list: bool,
+
+    /// Instead of looking for mistakes, look whether this file of `build --fingerprint` is what would be built now, with
+    /// the model, tokenizer, dataset and options as they are given here.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["inputs", "deny", "allow", "json", "list"])]
+    pub(crate) against: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]

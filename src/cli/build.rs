@@ -161,7 +161,6 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
             ("--spans", args.spans),
             ("--labels", args.labels),
             ("--attention-mask", args.attention_mask),
-            ("--truncate", args.truncate.is_some() && args.format == Format::Messages),
         ] {
             if is_given {
                 let what = format!("{flag} goes with --format ids: no other form has a place for it");
@@ -174,6 +173,13 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
         return Err(ErrorKind::Usage(what.into()).into());
     }
     if args.format == Format::Messages {
+        for (flag, is_given) in [("--truncate", args.truncate.is_some()), ("--fingerprint", args.fingerprint)] {
+            if is_given {
+                let what =
+                    format!("{flag} is for token ids, and messages have none; leave it out, or build in another form");
+                return Err(ErrorKind::Usage(what).into());
+            }
+        }
         let model = Model::load(&args.model.model)?;
         let stop = model.stop.strings.iter().chain(&options.stop_strings).cloned().collect();
         let sink = MessagesJsonl::new(stop);
@@ -193,6 +199,10 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
     options.text = args.text || has_context;
     options.offsets = has_context;
     let (model, tokenizer) = setup::load(&args.model)?;
+    let fingerprint = match args.fingerprint {
+        true => Some(setup::fingerprint(&args.input, &model, &tokenizer, &options)?.to_json()),
+        false => None,
+    };
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {
         for warning in builder.warnings() {
@@ -210,7 +220,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
     let BuildArgs { text, labels, check_files, .. } = *args;
     let max_out_len = (args.input.max_out_len > 0).then_some(args.input.max_out_len as u64);
     let budget = budget(args, options.mode)?;
-    Ok(Form::Ids(Box::new(Ids { builder, sink, max_out_len, budget, text, labels, check_files })))
+    Ok(Form::Ids(Box::new(Ids { builder, sink, max_out_len, budget, text, labels, check_files, fingerprint })))
 }
 
 /// How long prompts may be. Of rows examples go first, and what then is too long stays so unless something else

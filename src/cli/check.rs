@@ -11,7 +11,7 @@ use crate::check::{self, Checker, Finding, LINTS, Level};
 use crate::cli::args::CheckArgs;
 use crate::cli::rows::Rows;
 use crate::cli::setup::Input;
-use crate::cli::{REJECTED, output, setup};
+use crate::cli::{REJECTED, against, output, setup};
 use crate::dataset::Row;
 use crate::error::{At, ErrorKind, Result};
 
@@ -28,6 +28,9 @@ struct Entry<'a> {
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     if args.list {
         return output::to_stdout(list(args)?);
+    }
+    if let Some(path) = &args.against {
+        return against::run(path, args);
     }
     setup::no_limit_for_conversations(&args.input)?;
     for code in &args.deny {

@@ -28,6 +28,8 @@ pub(crate) struct Ids {
     pub(crate) text: bool,
     pub(crate) labels: bool,
     pub(crate) check_files: bool,
+    /// What is said of what built a prompt, as JSON.
+    pub(crate) fingerprint: Option<String>,
 }
 
 pub(crate) struct Messages {
@@ -81,7 +83,8 @@ impl Writer<'_> {
     pub(crate) fn write(&mut self, id: &str, prompt: &RowPrompt, out: &mut Vec<u8>) -> Result<Written> {
         let RowPrompt { label, is_normalizing, turn, max_out_len, scored, choices, conversation } = prompt;
         let (turn, max_out_len) = (*turn, *max_out_len);
-        let key = Key { id, label: label.as_ref(), is_normalizing: *is_normalizing, turn, max_out_len };
+        let (label, is_normalizing) = (label.as_ref(), *is_normalizing);
+        let key = Key { label, is_normalizing, turn, max_out_len, ..Key::of(id) };
         match self {
             Self::Ids(ids, session) => {
                 check_media(conversation, ids.check_files)?;
@@ -102,7 +105,8 @@ impl Writer<'_> {
                 let choice_ids = choice_ids.collect::<Result<Vec<_>>>().at("column \"choices\"")?;
                 let (labels, truncated) = (labels.as_deref(), truncated.as_ref());
                 let built = Built { labels, choice_ids: &choice_ids, truncated, ..Built::from(&prompt) };
-                let key = Key { max_out_len: max_out_len.or(ids.max_out_len), ..key };
+                let (max_out_len, fingerprint) = (max_out_len.or(ids.max_out_len), ids.fingerprint.as_deref());
+                let key = Key { max_out_len, fingerprint, ..key };
                 ids.sink.write(&key, &Built { conversation: Some(conversation), ..built }, out)?;
                 Ok(Written { truncated: u64::from(truncated.is_some()), ..Written::of(prompt) })
             }
@@ -130,7 +134,7 @@ impl Writer<'_> {
                     let TurnPrompt { turn, conversation, prompt, prefix_tokens, prefix_break } = prompt;
                     check_media(&conversation, ids.check_files)?;
                     let max_out_len = turns.plan().max_out_len(max_out_len)?.or(ids.max_out_len);
-                    let key = Key { turn: Some(turn), max_out_len, ..key };
+                    let key = Key { turn: Some(turn), max_out_len, fingerprint: ids.fingerprint.as_deref(), ..key };
                     let built = Built {
                         conversation: Some(&conversation),
                         prefix_tokens: (turn > 0).then_some(prefix_tokens),

@@ -1,6 +1,7 @@
 //! The command line: what only a program does, such as printing.
 #![allow(clippy::print_stderr, reason = "the command line is where printing belongs")]
 
+mod against;
 mod answers;
 mod args;
 mod batches;

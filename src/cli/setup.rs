@@ -7,6 +7,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::ValueEnum;
+
 use crate::assemble::ContentTrust;
 use crate::builder::BuilderOptions;
 use crate::cli::args::{ContentArg, InputArgs, ModeArg, ModelArgs, SpecialTokensArg};
@@ -14,6 +16,7 @@ use crate::conversation::{Conversation, Mode};
 use crate::dataset::{Lines, Record, rows_of};
 use crate::dialect::{ConversationTemplate, Model, demo_conversations};
 use crate::error::{At, ErrorKind, Result};
+use crate::fingerprint::{Fingerprint, digest};
 use crate::tokenizer::{SpecialTokens, Tokenizer, dataset_file};
 
 /// What a command builds with, before its own options.
@@ -65,6 +68,32 @@ pub(crate) fn load(args: &ModelArgs) -> Result<(Model, Arc<Tokenizer>)> {
         Some(name) => Tokenizer::load(name)?,
     };
     Ok((with_conversation(args, model)?, Arc::new(tokenizer)))
+}
+
+/// What the ids of prompts depend on, their rows apart.
+pub(crate) fn fingerprint(
+    args: &InputArgs,
+    model: &Model,
+    tokenizer: &Tokenizer,
+    options: &BuilderOptions,
+) -> Result<Fingerprint> {
+    let mut fingerprint = Fingerprint::new(model, tokenizer, options);
+    let Some(path) = &args.dataset else { return Ok(fingerprint) };
+    let dataset = std::fs::read_to_string(path).at(path.display())?;
+    fingerprint = fingerprint.with("dataset", digest(&dataset.into()));
+    if let Some(mode) = args.infer_mode.and_then(|mode| mode.to_possible_value()) {
+        fingerprint = fingerprint.with("infer_mode", mode.get_name());
+    }
+    if let Some(max_seq_len) = args.max_seq_len {
+        fingerprint = fingerprint.with("max_seq_len", max_seq_len);
+        if args.max_out_len > 0 {
+            fingerprint = fingerprint.with("max_out_len", args.max_out_len);
+        }
+    }
+    if args.arrow_compat {
+        fingerprint = fingerprint.with("arrow_compat", true);
+    }
+    Ok(fingerprint)
 }
 
 /// The model, or the conversation template in its place.

@@ -106,6 +106,7 @@ impl Sink for Jsonl {
             }
             out.push(b']');
         }
+        write_fingerprint(key, out);
         out.extend_from_slice(b"}\n");
         Ok(())
     }
@@ -152,6 +153,14 @@ pub(super) fn write_key(key: &Key<'_>, out: &mut Vec<u8>) {
     if let Some(max_out_len) = key.max_out_len {
         out.extend_from_slice(b",\"max_out_len\":");
         out.extend_from_slice(itoa::Buffer::new().format(max_out_len).as_bytes());
+    }
+}
+
+/// `,"fingerprint":{…}`, if one is asked for.
+pub(super) fn write_fingerprint(key: &Key<'_>, out: &mut Vec<u8>) {
+    if let Some(fingerprint) = key.fingerprint {
+        out.extend_from_slice(b",\"fingerprint\":");
+        out.extend_from_slice(fingerprint.as_bytes());
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::sink::engine::{Stops, check, request_id, write_limit};
-use crate::sink::jsonl::{write_ids, write_json};
+use crate::sink::jsonl::{write_fingerprint, write_ids, write_json};
 use crate::sink::{Built, Key, Sink};
 
 /// Writes `prompt`, `stop` and `n_predict` for each prompt. The server stops at its model's own end tokens;
@@ -29,7 +29,9 @@ impl Sink for LlamaCpp {
         write_limit("n_predict", key, out);
         out.push(b',');
         self.stops.write(out);
-        out.extend_from_slice(b",\"cache_prompt\":true,\"return_tokens\":true}\n");
+        out.extend_from_slice(b",\"cache_prompt\":true,\"return_tokens\":true");
+        write_fingerprint(key, out);
+        out.extend_from_slice(b"}\n");
         Ok(())
     }
 }

@@ -42,12 +42,14 @@ pub struct Key<'p> {
     pub turn: Option<usize>,
     /// How many tokens the answer may have, where the row says so.
     pub max_out_len: Option<u64>,
+    /// What built it, as JSON, see [`crate::Fingerprint`].
+    pub fingerprint: Option<&'p str>,
 }
 
 impl<'p> Key<'p> {
     /// A prompt of which nothing is known but its id, which is JSON.
     pub fn of(id: &'p str) -> Self {
-        Self { id, label: None, is_normalizing: false, turn: None, max_out_len: None }
+        Self { id, label: None, is_normalizing: false, turn: None, max_out_len: None, fingerprint: None }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::sink::engine::{Stops, check, request_id, write_limit};
-use crate::sink::jsonl::{write_ids, write_json};
+use crate::sink::jsonl::{write_fingerprint, write_ids, write_json};
 use crate::sink::{Built, Key, Sink};
 
 /// Writes `rid`, `input_ids` and `sampling_params` for each prompt.
@@ -28,7 +28,9 @@ impl Sink for Sglang {
         out.extend_from_slice(b",\"sampling_params\":{");
         self.stops.write(out);
         write_limit("max_new_tokens", key, out);
-        out.extend_from_slice(b"}}\n");
+        out.push(b'}');
+        write_fingerprint(key, out);
+        out.extend_from_slice(b"}\n");
         Ok(())
     }
 }

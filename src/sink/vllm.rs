@@ -4,7 +4,7 @@
 use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::sink::engine::{Stops, check, request_id, write_limit};
-use crate::sink::jsonl::{write_ids, write_json};
+use crate::sink::jsonl::{write_fingerprint, write_ids, write_json};
 use crate::sink::{Built, Key, Sink};
 
 /// Writes a body of `/v1/completions` for each prompt.
@@ -51,7 +51,11 @@ impl Sink for Vllm {
         self.stops.write(out);
         // For `metatok trim` and `--answers`, which want ids.
         out.extend_from_slice(b",\"return_token_ids\":true");
-        out.extend_from_slice(if self.is_batch { b"}}\n" } else { b"}\n" });
+        if self.is_batch {
+            out.push(b'}');
+        }
+        write_fingerprint(key, out);
+        out.extend_from_slice(b"}\n");
         Ok(())
     }
 }

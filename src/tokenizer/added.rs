@@ -7,13 +7,13 @@
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 
 /// A token that the tokenizer finds in text before its model sees it. The flags are Hugging Face's.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddedToken {
     /// The id that the file declares.
     #[serde(default)]

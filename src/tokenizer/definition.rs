@@ -4,7 +4,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{At, ErrorKind, Result};
@@ -44,7 +44,7 @@ pub(crate) struct Definition {
 }
 
 /// The special tokens that the files name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SpecialTokenIds {
     /// `bos_token` of `tokenizer_config.json` or `special_tokens_map.json`.

@@ -21,6 +21,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::error::{At, Error, ErrorKind, Result};
 pub use added::AddedToken;
@@ -210,6 +211,12 @@ impl Tokenizer {
     /// The special tokens that the files name.
     pub fn special_token_ids(&self) -> &SpecialTokenIds {
         &self.special
+    }
+
+    /// All that decides ids, as the files say it together.
+    pub(crate) fn definition(&self) -> Value {
+        let json: Value = serde_json::from_str(&self.json).expect("it was written from JSON");
+        json!([json, self.added, self.special, self.special_tokens])
     }
 
     /// What the tokenizer's files say differently about one token or id, as sentences.

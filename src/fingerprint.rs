@@ -1,0 +1,152 @@
+//! What decides the ids of a prompt, in few bytes: whether a file is still what would be built.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Write;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::builder::BuilderOptions;
+use crate::dialect::Model;
+use crate::tokenizer::Tokenizer;
+
+/// What built a prompt. Of prompts with the same fingerprint the same conversations have the same ids.
+///
+/// ```
+/// use metatok::{BuilderOptions, Fingerprint, Mode, Model, Tokenizer};
+///
+/// let (model, tokenizer) = (Model::load("demo")?, Tokenizer::demo()?);
+/// let then = Fingerprint::new(&model, &tokenizer, &BuilderOptions::default());
+/// let now = Fingerprint::new(&model, &tokenizer, &BuilderOptions { mode: Mode::Score, ..BuilderOptions::default() });
+/// let differences: Vec<String> = then.differences(&now).iter().map(ToString::to_string).collect();
+/// assert_eq!(differences, ["mode as by default (here \"ppl\")"]);
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint {
+    /// The version of metatok.
+    pub metatok: String,
+    /// The template, stops and placeholders of the model file: 16 digits of a hash that notes for readers, the file's name
+    /// and the order of its keys have no part in.
+    pub template: String,
+    /// The tokenizer, with its added and special tokens: 16 digits of a hash.
+    pub tokenizer: String,
+    /// Of the options that ids or stops depend on, those that are not as by default.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, Value>,
+}
+
+/// What two fingerprints disagree about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference<'f> {
+    /// The part: `metatok`, `template`, `tokenizer` or an option.
+    pub part: &'f str,
+    /// What built the prompt; nothing is an option's default.
+    pub there: Option<String>,
+    /// What would build it now.
+    pub here: Option<String>,
+}
+
+impl fmt::Display for Difference<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [there, here] = [&self.there, &self.here].map(|side| side.as_deref().unwrap_or("as by default"));
+        write!(f, "{} {there} (here {here})", self.part)
+    }
+}
+
+impl Fingerprint {
+    /// Of what [`PromptBuilder::new`](crate::PromptBuilder::new) builds of the same. A renderer of one's own has no part in it.
+    pub fn new(model: &Model, tokenizer: &Tokenizer, options: &BuilderOptions) -> Self {
+        let template = model.conversation_template.clone();
+        let template = template.map(|template| crate::ConversationTemplate { about: None, ..template });
+        let model = Model {
+            about: None,
+            tokenizer: None,
+            hub: Vec::new(),
+            allow: Vec::new(),
+            conversation_template: None,
+            example: None,
+            ..model.clone()
+        };
+        let default = json(&BuilderOptions::default());
+        let options = match json(options) {
+            Value::Object(options) => {
+                options.into_iter().filter(|(name, value)| default.get(name) != Some(value)).collect()
+            }
+            _ => BTreeMap::new(),
+        };
+        Self {
+            metatok: env!("CARGO_PKG_VERSION").into(),
+            template: digest(&json(&(model, template))),
+            tokenizer: digest(&tokenizer.definition()),
+            options,
+        }
+    }
+
+    /// With an option that is not the builder's, such as how rows become conversations.
+    #[must_use]
+    pub fn with(mut self, option: &str, value: impl Into<Value>) -> Self {
+        self.options.insert(option.into(), value.into());
+        self
+    }
+
+    /// As it stands in files, on one line.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("strings and values are JSON")
+    }
+
+    /// What is not the same `here`.
+    pub fn differences<'f>(&'f self, here: &'f Self) -> Vec<Difference<'f>> {
+        let parts = [
+            ("metatok", &self.metatok, &here.metatok),
+            ("template", &self.template, &here.template),
+            ("tokenizer", &self.tokenizer, &here.tokenizer),
+        ];
+        let parts = parts.map(|(part, there, here)| (part, Some(there.clone()), Some(here.clone())));
+        let names = self.options.keys().chain(here.options.keys().filter(|name| !self.options.contains_key(*name)));
+        let option = |of: &Self, name: &String| of.options.get(name).map(Value::to_string);
+        let options = names.map(|name| (name.as_str(), option(self, name), option(here, name)));
+        let all = parts.into_iter().chain(options).filter(|(_, there, here)| there != here);
+        all.map(|(part, there, here)| Difference { part, there, here }).collect()
+    }
+}
+
+/// The first 16 digits of a value's hash, whatever the order of its keys.
+pub(crate) fn digest(value: &Value) -> String {
+    let mut hash = Sha256::new();
+    write_sorted(value, &mut hash);
+    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Not `to_string`: whether serde_json keeps the order of keys depends on features of other crates.
+fn write_sorted(value: &Value, hash: &mut Sha256) {
+    let write = |hash: &mut Sha256, bytes: &[u8]| hash.update(bytes);
+    match value {
+        Value::Object(entries) => {
+            let mut entries: Vec<_> = entries.iter().collect();
+            entries.sort_unstable_by_key(|(name, _)| *name);
+            write(hash, b"{");
+            for (name, value) in entries {
+                write_leaf(&Value::String(name.clone()), hash);
+                write_sorted(value, hash);
+            }
+            write(hash, b"}");
+        }
+        Value::Array(values) => {
+            write(hash, b"[");
+            values.iter().for_each(|value| write_sorted(value, hash));
+            write(hash, b"]");
+        }
+        leaf => write_leaf(leaf, hash),
+    }
+}
+
+fn write_leaf(value: &Value, hash: &mut Sha256) {
+    write!(hash, "{value},").expect("a hash takes every byte");
+}
+
+fn json(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).expect("models and options are plain data with keys that are strings")
+}
