@@ -246,19 +246,28 @@ impl PromptBuilder {
     /// # Errors
     /// As [`Self::build`], with the conversation's place, and [`ErrorKind::Usage`] if there is nothing to pad with.
     pub fn build_batch(&self, conversations: &[Conversation]) -> Result<Batch> {
-        let pad_token_id = self.pad_token_id().ok_or_else(|| {
-            let what = "nothing is there to pad with: the tokenizer has neither a pad token nor an eos; name a pad_token_id in the model file";
-            Error::from(ErrorKind::Usage(what.into()))
-        })?;
+        let padding = self.padding()?;
         let mut session = self.session();
         let built = |(i, conversation)| session.build(conversation).at(format_args!("conversation {i}"));
         let prompts = conversations.iter().enumerate().map(built).collect::<Result<Vec<_>>>()?;
-        Ok(Batch::new(&prompts, Padding::new(pad_token_id)))
+        Ok(Batch::new(&prompts, padding))
     }
 
     /// The id that fills batches up: the model file's, or the tokenizer's pad token, or its eos.
     pub fn pad_token_id(&self) -> Option<TokenId> {
         self.pad
+    }
+
+    /// Padding with [`Self::pad_token_id`] on the left, as models that go on want it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if there is nothing to pad with.
+    pub fn padding(&self) -> Result<Padding> {
+        let pad_token_id = self.pad_token_id().ok_or_else(|| {
+            let what = "nothing is there to pad with: the tokenizer has neither a pad token nor an eos; name a pad_token_id in the model file";
+            Error::from(ErrorKind::Usage(what.into()))
+        })?;
+        Ok(Padding::new(pad_token_id))
     }
 
     /// Buffers for building many prompts on one thread. They come from, and go back to, this builder.

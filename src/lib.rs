@@ -49,6 +49,8 @@ pub use fingerprint::{Difference, Fingerprint};
 pub use render::{
     ApiPrompt, ApiRoles, ApiTemplate, EachMessage, Element, MetaRenderer, Opening, Part, Plain, Renderer, Segment, Turn,
 };
+#[cfg(feature = "arrays")]
+pub use sink::{ArrayFormat, Arrays};
 pub use sink::{Built, Jsonl, Key, LlamaCpp, MessagesJsonl, Sglang, Sink, Vllm};
 pub use stop::{
     Completion, End, FinishReason, StopCriteria, StopId, StopMatcher, StopSource, StopStream, TokenStream, Trimmer,

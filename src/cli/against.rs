@@ -5,17 +5,23 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::cli::args::CheckArgs;
 use crate::cli::rows::Rows;
+use crate::cli::setup::Input;
 use crate::cli::{REJECTED, setup};
 use crate::error::{At, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
+#[cfg(feature = "arrays")]
+use crate::sink::{ArrayFormat, metadata};
 
 /// Of a line, what is compared.
 #[derive(Deserialize)]
 struct Line {
     fingerprint: Option<Fingerprint>,
+    /// Of a file of arrays, what its rows are.
+    prompts: Option<Vec<IgnoredAny>>,
 }
 
 /// Lines with the same fingerprint.
@@ -34,13 +40,15 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     let (model, tokenizer) = setup::load(&args.model)?;
     let here = setup::fingerprint(&args.input, &model, &tokenizer, &options)?;
     let mut found: Vec<Same> = Vec::new();
-    setup::each_line(setup::inputs(&[path.to_owned()])?, longest, |place, line| {
+    let inputs = inputs(path)?;
+    setup::each_line(inputs, longest, |place, line| {
         let line: Line = serde_json::from_str(line?).map_err(|error| ErrorKind::Parse(error.to_string())).at(place)?;
+        let prompts = line.prompts.map_or(1, |prompts| prompts.len() as u64);
         let missing = || ErrorKind::Usage("it has no fingerprint to compare; `build --fingerprint` writes one".into());
         let fingerprint = line.fingerprint.ok_or_else(missing).at(place)?;
         match found.iter_mut().find(|same| same.fingerprint == fingerprint) {
-            Some(same) => same.lines += 1,
-            None => found.push(Same { fingerprint, first: place.to_owned(), lines: 1 }),
+            Some(same) => same.lines += prompts,
+            None => found.push(Same { fingerprint, first: place.to_owned(), lines: prompts }),
         }
         Ok(ControlFlow::Continue(()))
     })?;
@@ -64,4 +72,23 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     }
     eprintln!("metatok: {lines} {prompts}, built with the same");
     Ok(ExitCode::SUCCESS)
+}
+
+/// The lines of a file; of one of arrays, what it says beside them is the line.
+fn inputs(path: &Path) -> Result<Vec<Input>> {
+    #[cfg(feature = "arrays")]
+    {
+        let format = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("npz") => Some(ArrayFormat::Npz),
+            Some("safetensors") => Some(ArrayFormat::Safetensors),
+            _ => None,
+        };
+        if let Some(format) = format {
+            let name = path.display().to_string();
+            let bytes = std::fs::read(path).at(&name)?;
+            let reader = Box::new(std::io::Cursor::new(metadata(format, &bytes).at(&name)?.into_bytes()));
+            return Ok(vec![Input { name, unit: "prompt", reader, bytes: None }]);
+        }
+    }
+    setup::inputs(&[path.to_owned()])
 }

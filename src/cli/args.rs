@@ -227,6 +227,16 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_enum, value_name = "WHAT", requires = "max_seq_len")]
     pub(crate) truncate: Option<TruncateArg>,
 
+    /// On which side arrays are padded.
+    #[cfg(feature = "arrays")]
+    #[arg(long, value_enum, default_value = "left", value_name = "SIDE")]
+    pub(crate) padding_side: PaddingSideArg,
+
+    /// Pad arrays to a length that is a multiple of this.
+    #[cfg(feature = "arrays")]
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) pad_to_multiple_of: std::num::NonZeroUsize,
+
     /// Write beside each prompt what its ids depend on: hashes of the template and the tokenizer, metatok's version, the
     /// options. `check --against` looks whether it is still the same.
     #[arg(long)]
@@ -473,6 +483,21 @@ pub(crate) enum Format {
     Sglang,
     /// Bodies of llama.cpp's /completion.
     LlamaCpp,
+    /// One file of NumPy arrays: input_ids and attention_mask, padded.
+    #[cfg(feature = "arrays")]
+    Npz,
+    /// The same arrays as safetensors.
+    #[cfg(feature = "arrays")]
+    Safetensors,
+}
+
+#[cfg(feature = "arrays")]
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum PaddingSideArg {
+    /// Before the prompts, so that all end where the model goes on.
+    Left,
+    /// Behind them.
+    Right,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

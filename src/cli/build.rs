@@ -1,13 +1,19 @@
 //! `metatok build`: conversations in, token ids out.
 
 use std::io;
+#[cfg(feature = "arrays")]
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+#[cfg(feature = "arrays")]
+use crate::batch::{Padding, PaddingSide};
 use crate::builder::{BuilderOptions, PromptBuilder};
 use crate::cli::answers::Answers;
+#[cfg(feature = "arrays")]
+use crate::cli::args::PaddingSideArg;
 use crate::cli::args::{BuildArgs, Format, OnError, TruncateArg};
 use crate::cli::batches::{Batch, batches};
 use crate::cli::form::{Form, Ids, Messages, Writer, Written};
@@ -19,9 +25,13 @@ use crate::conversation::Mode;
 use crate::dataset::{Examples, InferMode, Inference, Record, Row, RowPrompt};
 use crate::dialect::Model;
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "arrays")]
+use crate::fingerprint::Fingerprint;
 use crate::render::ApiTemplate;
+#[cfg(feature = "arrays")]
+use crate::sink::{ArrayFormat, Arrays};
 use crate::sink::{Jsonl, LlamaCpp, MessagesJsonl, Sglang, Sink, Vllm};
-use crate::tokenizer::TokenId;
+use crate::tokenizer::{TokenId, Tokenizer};
 use crate::truncate::{Budget, Truncation};
 
 /// What became of a batch.
@@ -74,9 +84,18 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     });
 
     let (mut written, mut has_warned) = (Written::default(), false);
+    // A file that is one only when all is there.
+    let mut whole = form.sink().filter(|sink| sink.is_whole()).map(|_| Vec::new());
     for built in results {
         progress.inc(built.bytes);
-        if let Err(error) = output.write(&built.out) {
+        let written_now = match &mut whole {
+            Some(whole) => {
+                whole.extend_from_slice(&built.out);
+                Ok(())
+            }
+            None => output.write(&built.out),
+        };
+        if let Err(error) = written_now {
             // Whoever reads has seen enough.
             return if error.kind() == io::ErrorKind::BrokenPipe {
                 Ok(ExitCode::SUCCESS)
@@ -116,6 +135,9 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     if written.prompts + rejected == 0 {
         let kind = if args.input.dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
         return Err(Error::from(kind).at(names.join(", ")));
+    }
+    if let (Some(whole), Some(sink)) = (whole, form.sink()) {
+        output.write(&sink.finish(&whole)?).map_err(|error| output.failed(error))?;
     }
     output.finish()?;
     if !args.quiet {
@@ -199,10 +221,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
     options.text = args.text || has_context;
     options.offsets = has_context;
     let (model, tokenizer) = setup::load(&args.model)?;
-    let fingerprint = match args.fingerprint {
-        true => Some(setup::fingerprint(&args.input, &model, &tokenizer, &options)?.to_json()),
-        false => None,
-    };
+    let fingerprint = |tokenizer: &Tokenizer| setup::fingerprint(&args.input, &model, tokenizer, &options);
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {
         for warning in builder.warnings() {
@@ -215,12 +234,39 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
         Format::VllmBatch => Box::new(Vllm::batch(&builder, served)),
         Format::Sglang => Box::new(Sglang::new(&builder)),
         Format::LlamaCpp => Box::new(LlamaCpp::new(&builder)),
+        #[cfg(feature = "arrays")]
+        Format::Npz | Format::Safetensors => Box::new(arrays(args, &builder, fingerprint(builder.tokenizer())?)?),
         Format::Ids | Format::Messages => Box::new(Jsonl::new(&builder, args.attention_mask)),
     };
     let BuildArgs { text, labels, check_files, .. } = *args;
     let max_out_len = (args.input.max_out_len > 0).then_some(args.input.max_out_len as u64);
     let budget = budget(args, options.mode)?;
+    let fingerprint = match args.fingerprint && !sink.is_whole() {
+        true => Some(fingerprint(builder.tokenizer())?.to_json()),
+        false => None,
+    };
     Ok(Form::Ids(Box::new(Ids { builder, sink, max_out_len, budget, text, labels, check_files, fingerprint })))
+}
+
+/// A file of arrays, which people do not want on their terminal.
+#[cfg(feature = "arrays")]
+fn arrays(args: &BuildArgs, builder: &PromptBuilder, fingerprint: Fingerprint) -> Result<Arrays> {
+    if args.output.is_none() && io::stdout().is_terminal() {
+        return Err(ErrorKind::Usage("arrays are no text for a terminal; name a file with --output".into()).into());
+    }
+    let format = match args.format {
+        Format::Npz => ArrayFormat::Npz,
+        _ => ArrayFormat::Safetensors,
+    };
+    let padding = Padding {
+        padding_side: match args.padding_side {
+            PaddingSideArg::Left => PaddingSide::Left,
+            PaddingSideArg::Right => PaddingSide::Right,
+        },
+        pad_to_multiple_of: args.pad_to_multiple_of,
+        ..builder.padding()?
+    };
+    Ok(Arrays::new(builder, format, padding, fingerprint))
 }
 
 /// How long prompts may be. Of rows examples go first, and what then is too long stays so unless something else

@@ -60,6 +60,14 @@ pub(crate) struct Written {
 }
 
 impl Form {
+    /// What writes token ids.
+    pub(crate) fn sink(&self) -> Option<&dyn Sink> {
+        match self {
+            Self::Ids(ids) => Some(&*ids.sink),
+            Self::Messages(_) => None,
+        }
+    }
+
     pub(crate) fn writer(&self) -> Writer<'_> {
         match self {
             Self::Ids(ids) => Writer::Ids(ids, ids.builder.session()),

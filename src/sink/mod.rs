@@ -1,5 +1,7 @@
 //! What leaves metatok: built prompts in the forms that engines read.
 
+#[cfg(feature = "arrays")]
+mod arrays;
 mod engine;
 mod jsonl;
 mod llama_cpp;
@@ -14,6 +16,10 @@ use crate::error::Result;
 use crate::tokenizer::TokenId;
 use crate::truncate::Truncated;
 use crate::turns::PrefixBreak;
+#[cfg(feature = "arrays")]
+pub(crate) use arrays::metadata;
+#[cfg(feature = "arrays")]
+pub use arrays::{ArrayFormat, Arrays};
 pub use jsonl::Jsonl;
 pub use llama_cpp::LlamaCpp;
 pub use messages::MessagesJsonl;
@@ -27,6 +33,19 @@ pub trait Sink: Send + Sync {
     /// # Errors
     /// Says what of the prompt the form has no place for. What was appended is then unspecified.
     fn write(&self, key: &Key<'_>, prompt: &Built<'_>, out: &mut Vec<u8>) -> Result<()>;
+
+    /// Whether what is appended is no file before [`Self::finish`] makes one of all of it.
+    fn is_whole(&self) -> bool {
+        false
+    }
+
+    /// Makes a file of all that was appended, in order.
+    ///
+    /// # Errors
+    /// Says what cannot stand in one file.
+    fn finish(&self, written: &[u8]) -> Result<Vec<u8>> {
+        Ok(written.to_vec())
+    }
 }
 
 /// Which prompt it is, and how long its answer may be.

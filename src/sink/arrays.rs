@@ -1,0 +1,179 @@
+//! Files of arrays: all prompts padded to one length, with their mask, as `.npz` or `.safetensors`.
+
+use std::collections::HashMap;
+use std::io::Cursor;
+
+use ndarray::{Array1, Array2, ArrayView1, Ix1, OwnedRepr};
+use ndarray_npy::{NpzReader, NpzWriter};
+use safetensors::{Dtype, SafeTensors, View};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::batch::{Batch, Padding};
+use crate::builder::PromptBuilder;
+use crate::error::{ErrorKind, Result};
+use crate::fingerprint::Fingerprint;
+use crate::sink::engine::check;
+use crate::sink::jsonl::write_key;
+use crate::sink::{Built, Key, Sink};
+use crate::tokenizer::TokenId;
+
+/// The name under which a file says what stands beside its arrays.
+const METADATA: &str = "metatok";
+
+/// How arrays are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArrayFormat {
+    /// NumPy's archive of arrays, not compressed. The metadata is JSON in an array of bytes.
+    Npz,
+    /// Hugging Face's. The metadata is JSON under one key.
+    Safetensors,
+}
+
+/// Writes `input_ids` and `attention_mask` (`i64`, a row for each prompt), and what prompts and stops they are.
+///
+/// All prompts stay in memory until [`Sink::finish`].
+pub struct Arrays {
+    format: ArrayFormat,
+    padding: Padding,
+    stop_token_ids: Vec<TokenId>,
+    stop: Vec<String>,
+    fingerprint: Fingerprint,
+}
+
+/// What a file says beside its arrays.
+#[derive(Serialize)]
+struct Metadata<'a> {
+    /// What tells the prompts apart, row by row.
+    prompts: Vec<&'a RawValue>,
+    padding_side: crate::batch::PaddingSide,
+    pad_token_id: TokenId,
+    stop_token_ids: &'a [TokenId],
+    stop: &'a [String],
+    fingerprint: &'a Fingerprint,
+}
+
+impl Arrays {
+    /// For the prompts of a builder.
+    pub fn new(builder: &PromptBuilder, format: ArrayFormat, padding: Padding, fingerprint: Fingerprint) -> Self {
+        let (stop_token_ids, stop) = (builder.stop().stop_token_ids().collect(), builder.stop().strings().to_vec());
+        Self { format, padding, stop_token_ids, stop, fingerprint }
+    }
+}
+
+impl Sink for Arrays {
+    /// Appends a record for [`Self::finish`]: two lengths, the key, the ids.
+    fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
+        check("an array", key, built)?;
+        let start = out.len();
+        out.extend_from_slice(&[0; 8]);
+        write_key(key, out);
+        out.push(b'}');
+        let key_len = out.len() - start - 8;
+        out.extend(built.prompt.input_ids.iter().flat_map(|id| id.to_le_bytes()));
+        for (at, len) in [(0, key_len), (4, built.prompt.input_ids.len())] {
+            let len = u32::try_from(len).map_err(|_| ErrorKind::Usage("a prompt has more tokens than fit".into()))?;
+            out[start + at..start + at + 4].copy_from_slice(&len.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    fn is_whole(&self) -> bool {
+        true
+    }
+
+    fn finish(&self, records: &[u8]) -> Result<Vec<u8>> {
+        let (mut keys, mut prompts) = (Vec::new(), Vec::new());
+        let mut rest = records;
+        while let Some((lengths, behind)) = rest.split_first_chunk::<8>() {
+            let length = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| lengths[at + byte])) as usize;
+            let (key, behind) = behind.split_at(length(0));
+            let (ids, behind) = behind.split_at(4 * length(4));
+            keys.push(serde_json::from_slice(key).expect("`write` makes them"));
+            prompts.push(ids.chunks_exact(4).map(|id| u32::from_le_bytes([id[0], id[1], id[2], id[3]])).collect());
+            rest = behind;
+        }
+        let batch: Batch<i64> = Batch::new::<Vec<TokenId>>(&prompts, self.padding);
+        let metadata = serde_json::to_string(&Metadata {
+            prompts: keys,
+            padding_side: self.padding.padding_side,
+            pad_token_id: self.padding.pad_token_id,
+            stop_token_ids: &self.stop_token_ids,
+            stop: &self.stop,
+            fingerprint: &self.fingerprint,
+        });
+        let metadata = metadata.expect("strings and numbers are JSON");
+        let arrays = [("attention_mask", batch.attention_mask()), ("input_ids", batch.input_ids)];
+        match self.format {
+            ArrayFormat::Npz => npz(&arrays, &metadata),
+            ArrayFormat::Safetensors => safetensors(&arrays, metadata),
+        }
+    }
+}
+
+fn npz(arrays: &[(&str, Array2<i64>)], metadata: &str) -> Result<Vec<u8>> {
+    let failed = |error: ndarray_npy::WriteNpzError| ErrorKind::Io(std::io::Error::other(error));
+    let mut file = NpzWriter::new(Cursor::new(Vec::new()));
+    for (name, array) in arrays {
+        file.add_array(*name, array).map_err(failed)?;
+    }
+    file.add_array(METADATA, &ArrayView1::from(metadata.as_bytes())).map_err(failed)?;
+    Ok(file.finish().map_err(failed)?.into_inner())
+}
+
+fn safetensors(arrays: &[(&str, Array2<i64>)], metadata: String) -> Result<Vec<u8>> {
+    let arrays = arrays.iter().map(|(name, array)| (*name, Tensor(array)));
+    // One key: a map of several would stand in another order each time.
+    let metadata = HashMap::from([(METADATA.to_owned(), metadata)]);
+    let written = safetensors::serialize(arrays, Some(metadata));
+    Ok(written.map_err(|error| ErrorKind::Io(std::io::Error::other(error)))?)
+}
+
+/// An array as that library reads it.
+struct Tensor<'a>(&'a Array2<i64>);
+
+impl View for Tensor<'_> {
+    fn dtype(&self) -> Dtype {
+        Dtype::I64
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.0.shape()
+    }
+
+    fn data(&self) -> std::borrow::Cow<'_, [u8]> {
+        let mut bytes = Vec::with_capacity(self.data_len());
+        self.0.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+        bytes.into()
+    }
+
+    fn data_len(&self) -> usize {
+        self.0.len() * size_of::<i64>()
+    }
+}
+
+/// What a file of arrays says beside them, as JSON.
+///
+/// # Errors
+/// [`ErrorKind::Parse`] says what the bytes are not.
+pub(crate) fn metadata(format: ArrayFormat, bytes: &[u8]) -> Result<String> {
+    let name = match format {
+        ArrayFormat::Npz => ".npz",
+        ArrayFormat::Safetensors => ".safetensors",
+    };
+    let parse = |what: &dyn std::fmt::Display| ErrorKind::Parse(format!("this is no {name} file: {what}"));
+    let missing = || ErrorKind::Parse("it was not written by metatok: it says nothing of its prompts".into());
+    match format {
+        ArrayFormat::Npz => {
+            let mut file = NpzReader::new(Cursor::new(bytes)).map_err(|error| parse(&error))?;
+            let json: Array1<u8> =
+                file.by_name::<OwnedRepr<u8>, Ix1>(&format!("{METADATA}.npy")).map_err(|_| missing())?;
+            Ok(String::from_utf8(json.to_vec()).map_err(|error| parse(&error))?)
+        }
+        ArrayFormat::Safetensors => {
+            let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| parse(&error))?;
+            let json = header.metadata().as_ref().and_then(|metadata| metadata.get(METADATA));
+            Ok(json.cloned().ok_or_else(missing)?)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Files of arrays: what the libraries of their readers find in them.
+#![cfg(feature = "arrays")]
+#![allow(clippy::print_stdout, reason = "a test that is skipped says so")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use metatok::{Batch, Conversation, PromptBuilder};
+use serde_json::{Value, json};
+
+const CHATS: &str = r#"{"id": "a", "messages": [{"role": "user", "content": "Hi!"}]}
+{"id": 7, "messages": [{"role": "user", "content": "What is the Sun?"}, {"role": "assistant", "content": "A star."}, {"role": "user", "content": "Sure?"}]}
+{"messages": [{"role": "user", "content": ""}]}
+"#;
+
+/// Builds a file in a folder, with some arguments more.
+fn build(folder: &Path, format: &str, args: &[&str]) -> PathBuf {
+    let (input, output) = (folder.join("chats.jsonl"), folder.join(format!("built.{format}")));
+    std::fs::write(&input, CHATS).expect("files can be written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_metatok"));
+    command.args(["build", "--quiet", "--format", format]).args(args).arg("-o").arg(&output).arg(&input);
+    let ran = command.output().expect("it can be run");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    output
+}
+
+/// The batch that a file must hold.
+fn batch() -> Batch {
+    let conversation = |line: &str| {
+        let line: Value = serde_json::from_str(line).expect("it is JSON");
+        serde_json::from_value::<Conversation>(line["messages"].clone()).expect("it is one")
+    };
+    let conversations: Vec<Conversation> = CHATS.lines().map(conversation).collect();
+    PromptBuilder::demo().expect("it loads").build_batch(&conversations).expect("they build")
+}
+
+#[test]
+fn libraries_of_rust_read_them() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let batch = batch();
+    let npz = std::fs::File::open(build(folder.path(), "npz", &[])).expect("it is there");
+    let mut npz = ndarray_npy::NpzReader::new(npz).expect("it is one");
+    for (name, expected) in [("input_ids", &batch.input_ids), ("attention_mask", &batch.attention_mask())] {
+        let array: ndarray::Array2<i64> = npz.by_name(&format!("{name}.npy")).expect("it is there");
+        assert_eq!(array, expected);
+    }
+    let bytes = std::fs::read(build(folder.path(), "safetensors", &[])).expect("it is there");
+    let tensors = safetensors::SafeTensors::deserialize(&bytes).expect("it is one");
+    for (name, expected) in [("input_ids", &batch.input_ids), ("attention_mask", &batch.attention_mask())] {
+        let tensor = tensors.tensor(name).expect("it is there");
+        assert_eq!(tensor.shape(), expected.shape());
+        let numbers = tensor.data().chunks_exact(8).map(|bytes| i64::from_le_bytes(bytes.try_into().expect("eight")));
+        assert_eq!(numbers.collect::<Vec<_>>(), expected.iter().copied().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn the_same_prompts_are_the_same_bytes() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    for format in ["npz", "safetensors"] {
+        let bytes = |threads| std::fs::read(build(folder.path(), format, &["-j", threads])).expect("it is there");
+        assert_eq!(bytes("1"), bytes("4"));
+    }
+}
+
+/// A Python that has both libraries: the one of the environment, or the system's.
+fn python() -> Option<String> {
+    let python = std::env::var("METATOK_PYTHON").unwrap_or_else(|_| "python3".into());
+    let ran = Command::new(&python).args(["-c", "import numpy, safetensors"]).output();
+    ran.is_ok_and(|ran| ran.status.success()).then_some(python)
+}
+
+#[test]
+fn libraries_of_python_read_them() {
+    let Some(python) = python() else {
+        println!("skipped: there is no Python with numpy and safetensors; METATOK_PYTHON may name one");
+        return;
+    };
+    let program = r#"
+import json, sys, numpy
+from safetensors import safe_open
+npz = numpy.load(sys.argv[1])
+with safe_open(sys.argv[2], "np") as tensors:
+    for name in ["input_ids", "attention_mask"]:
+        assert npz[name].dtype == numpy.int64
+        assert (npz[name] == tensors.get_tensor(name)).all()
+    assert bytes(npz["metatok"]).decode() == tensors.metadata()["metatok"]
+ids, mask, said = npz["input_ids"], npz["attention_mask"], json.loads(bytes(npz["metatok"]))
+print(json.dumps({"input_ids": ids.tolist(), "attention_mask": mask.tolist(), "metatok": said}))
+"#;
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let files = ["npz", "safetensors"].map(|format| build(folder.path(), format, &[]));
+    let ran = Command::new(python).args(["-c", program]).args(files).output().expect("it can be run");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let read: Value = serde_json::from_slice(&ran.stdout).expect("it prints JSON");
+    let batch = batch();
+    let rows = |array: &ndarray::Array2<i64>| json!(array.outer_iter().map(|row| row.to_vec()).collect::<Vec<_>>());
+    assert_eq!(read["input_ids"], rows(&batch.input_ids));
+    assert_eq!(read["attention_mask"], rows(&batch.attention_mask()));
+    assert_eq!(read["metatok"]["prompts"], json!([{"id": "a"}, {"id": 7}, {"id": 2}]));
+    assert_eq!(read["metatok"]["stop_token_ids"], json!([1052, 1050]));
+    assert_eq!(read["metatok"]["pad_token_id"], 1053);
+}
