@@ -119,8 +119,8 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "FILE", requires = "dataset")]
     pub(crate) train: Option<PathBuf>,
 
-    /// How many tokens the model's context has. Of rows, examples go from the end until a prompt fits; what else may go,
-    /// and for conversations, says `build --truncate`.
+    /// How many tokens the model's context has. Of rows, examples go from the end until a prompt fits, unless
+    /// `build --truncate` says what goes, as it does for conversations.
     #[arg(long, value_name = "N")]
     pub(crate) max_seq_len: Option<usize>,
 

@@ -49,7 +49,10 @@ struct Built {
 pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let started = Instant::now();
     let longest = args.model.max_line_bytes;
-    let rows = Rows::open(&args.input, longest)?;
+    let mut rows = Rows::open(&args.input, longest)?;
+    if let Some(rows) = rows.as_mut().filter(|_| args.truncate.is_some()) {
+        rows.keep_examples();
+    }
     if rows.is_some() && args.input.inputs.is_empty() {
         return Err(ErrorKind::Usage("--dataset needs rows: name a file, or - for standard input".into()).into());
     }
@@ -269,8 +272,8 @@ fn arrays(args: &BuildArgs, builder: &PromptBuilder, fingerprint: Fingerprint) -
     Ok(Arrays::new(builder, format, padding, fingerprint))
 }
 
-/// How long prompts may be. Of rows examples go first, and what then is too long stays so unless something else
-/// may go; conversations are refused.
+/// How long prompts may be. Where nothing says what goes, rows lose examples and may still be too long, as in
+/// OpenCompass, and conversations are refused.
 fn budget(args: &BuildArgs, mode: Mode) -> Result<Option<Budget>> {
     let Some(max_seq_len) = args.input.max_seq_len else { return Ok(None) };
     let truncation = match (args.truncate, args.input.dataset.is_some()) {

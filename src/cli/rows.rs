@@ -58,6 +58,11 @@ impl Rows {
         Self { dataset: self.dataset.single_pass(), ..self.clone() }
     }
 
+    /// Leaves it to others how prompts become short enough.
+    pub(crate) fn keep_examples(&mut self) {
+        self.longest_prompt = None;
+    }
+
     /// What the dataset says about building.
     pub(crate) fn set(&self, options: &mut BuilderOptions, args: &ModelArgs) {
         options.mode = args.mode.map_or(self.dataset.inferencer.kind.mode(), setup::mode);
