@@ -277,27 +277,16 @@ impl PromptBuilder {
         Session { builder: self, buffers: Some(buffers) }
     }
 
-    /// Builds one prompt with everything there is to know about it.
-    pub(crate) fn build_in_detail(&self, conversation: &Conversation) -> Result<TokenizedPrompt> {
-        let mut session = self.session();
+    /// Builds one prompt with this detail, whatever was asked of the builder.
+    pub(crate) fn build_with(&self, conversation: &Conversation, detail: Detail) -> Result<TokenizedPrompt> {
         let mut prompt = TokenizedPrompt::default();
-        session.build_with(conversation, Detail { spans: true, offsets: true, text: true }, &mut prompt)?;
-        Ok(prompt)
-    }
-
-    pub(crate) fn build_with_spans(&self, conversation: &Conversation) -> Result<TokenizedPrompt> {
-        let mut prompt = TokenizedPrompt::default();
-        let detail = Detail { spans: true, ..Detail::default() };
         self.session().build_with(conversation, detail, &mut prompt)?;
         Ok(prompt)
     }
 
-    pub(crate) fn gives_text(&self) -> bool {
-        self.detail.text
-    }
-
-    pub(crate) fn gives_spans(&self) -> bool {
-        self.detail.spans
+    /// What its prompts have beside the ids.
+    pub(crate) fn detail(&self) -> Detail {
+        self.detail
     }
 
     /// What is built: prompts to continue, or texts to score.

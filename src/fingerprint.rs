@@ -122,22 +122,21 @@ pub(crate) fn digest(value: &Value) -> String {
 
 /// Not `to_string`: whether serde_json keeps the order of keys depends on features of other crates.
 fn write_sorted(value: &Value, hash: &mut Sha256) {
-    let write = |hash: &mut Sha256, bytes: &[u8]| hash.update(bytes);
     match value {
         Value::Object(entries) => {
             let mut entries: Vec<_> = entries.iter().collect();
             entries.sort_unstable_by_key(|(name, _)| *name);
-            write(hash, b"{");
+            hash.update(b"{");
             for (name, value) in entries {
                 write_leaf(&Value::String(name.clone()), hash);
                 write_sorted(value, hash);
             }
-            write(hash, b"}");
+            hash.update(b"}");
         }
         Value::Array(values) => {
-            write(hash, b"[");
+            hash.update(b"[");
             values.iter().for_each(|value| write_sorted(value, hash));
-            write(hash, b"]");
+            hash.update(b"]");
         }
         leaf => write_leaf(leaf, hash),
     }

@@ -7,9 +7,9 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use crate::assemble::{MediaSpan, Span, TokenizedPrompt};
+use crate::assemble::{Detail, MediaSpan, Span, TokenizedPrompt};
 use crate::builder::PromptBuilder;
-use crate::conversation::{ChatMessage, Conversation, Item, Message, Section};
+use crate::conversation::{ChatMessage, Conversation, Item, Section};
 use crate::error::{Error, ErrorKind, Result};
 use crate::render::Element;
 
@@ -132,15 +132,15 @@ impl PromptBuilder {
         match budget.truncation {
             Truncation::Refuse => Err(too_long(from)),
             Truncation::Left | Truncation::Right | Truncation::Middle => {
-                let prompt = self.build_with_spans(conversation)?;
+                let prompt = self.build_with(conversation, Detail { spans: true, ..Detail::default() })?;
                 let cut = self.choose(&prompt, from - limit, budget.truncation);
                 let cut = cut.ok_or_else(|| too_long(from))?;
                 let tokens = per_message(&prompt, &cut);
                 let mut prompt = without(prompt, &cut);
-                if self.gives_text() {
+                if self.detail().text {
                     prompt.text = Some(self.tokenizer().decode(&prompt.input_ids, false)?);
                 }
-                if !self.gives_spans() {
+                if !self.detail().spans {
                     prompt.spans = None;
                 }
                 let to = prompt.input_ids.len();
@@ -228,9 +228,9 @@ fn without(prompt: TokenizedPrompt, cut: &[usize]) -> TokenizedPrompt {
 fn units(conversation: &Conversation, truncation: Truncation) -> Vec<Vec<usize>> {
     let mut units = match (conversation, truncation) {
         (Conversation::Text(_), _) => Vec::new(),
-        (Conversation::List(items), Truncation::OldestTurns) => turns(items.len(), |i| role_in_round(items, i)),
+        (Conversation::List(items), Truncation::OldestTurns) => turns(speakers(items)),
         (Conversation::List(items), _) => examples(items),
-        (Conversation::Messages(messages), Truncation::OldestTurns) => turns(messages.len(), |i| role_of(&messages[i])),
+        (Conversation::Messages(messages), Truncation::OldestTurns) => turns(messages.iter().map(role_of)),
         (Conversation::Messages(_), _) => Vec::new(),
     };
     if truncation == Truncation::LastExamples {
@@ -256,27 +256,24 @@ fn role_of(message: &ChatMessage) -> Speaker {
     }
 }
 
-fn role_in_round(items: &[Item], index: usize) -> Speaker {
+/// Who speaks in each item: only the first round has turns.
+fn speakers(items: &[Item]) -> impl Iterator<Item = Speaker> {
     let is_round = |item: &Item| matches!(item, Item::Marker(marker) if marker.section == Section::Round);
-    let opened = items[..index].iter().filter(|item| is_round(item)).count();
-    match &items[index] {
-        Item::Message(Message { role, .. }) if opened == 1 => {
-            if role == "BOT" {
-                Speaker::Model
-            } else {
-                Speaker::Other
-            }
-        }
-        _ => Speaker::Outside,
-    }
+    items.iter().scan(0, move |markers, item| {
+        *markers += usize::from(is_round(item));
+        Some(match item {
+            Item::Message(message) if *markers == 1 && message.role == "BOT" => Speaker::Model,
+            Item::Message(_) if *markers == 1 => Speaker::Other,
+            _ => Speaker::Outside,
+        })
+    })
 }
 
 /// The turns but for the last: what others say, and the model's answer to it.
-fn turns(len: usize, speaker: impl Fn(usize) -> Speaker) -> Vec<Vec<usize>> {
+fn turns(speakers: impl Iterator<Item = Speaker>) -> Vec<Vec<usize>> {
     let mut turns: Vec<Vec<usize>> = Vec::new();
     let mut before = Speaker::Model;
-    for i in 0..len {
-        let speaker = speaker(i);
+    for (i, speaker) in speakers.enumerate() {
         if speaker == Speaker::Outside {
             continue;
         }

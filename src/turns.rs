@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::assemble::TokenizedPrompt;
+use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::{PromptBuilder, Session};
 use crate::conversation::{ContentPart, Conversation};
 use crate::dataset::{InferMode, TurnPlan};
@@ -240,7 +240,7 @@ impl Turns<'_> {
                 _ => PrefixBreak::DatasetAnswers,
             });
         }
-        let before = self.builder.build_in_detail(&seen.conversation)?;
+        let before = self.builder.build_with(&seen.conversation, Detail::ALL)?;
         let spans = before.spans.unwrap_or_default();
         let part = spans.iter().find(|span| span.end > prefix).map_or_else(Part::default, |span| span.part);
         Ok(match part.element {

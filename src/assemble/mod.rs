@@ -61,6 +61,10 @@ pub(crate) struct Detail {
     pub(crate) text: bool,
 }
 
+impl Detail {
+    pub(crate) const ALL: Self = Self { spans: true, offsets: true, text: true };
+}
+
 /// Buffers that make assembling again cheap. One per thread, for one assembler.
 pub(crate) struct AssembleScratch {
     text: String,

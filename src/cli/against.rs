@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use crate::cli::args::CheckArgs;
 use crate::cli::rows::Rows;
 use crate::cli::setup::Input;
-use crate::cli::{REJECTED, setup};
+use crate::cli::{REJECTED, output, setup};
 use crate::error::{At, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 #[cfg(feature = "arrays")]
@@ -33,16 +33,13 @@ struct Same {
 
 pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     let longest = args.model.max_line_bytes;
-    let mut options = setup::options(&args.model);
-    if let Some(rows) = Rows::open(&args.input, longest)? {
-        rows.set(&mut options, &args.model);
-    }
+    let options = setup::options(&args.model, Rows::open(&args.input, longest)?.as_ref());
     let (model, tokenizer) = setup::load(&args.model)?;
     let here = setup::fingerprint(&args.input, &model, &tokenizer, &options)?;
     let mut found: Vec<Same> = Vec::new();
     let inputs = inputs(path)?;
     setup::each_line(inputs, longest, |place, line| {
-        let line: Line = serde_json::from_str(line?).map_err(|error| ErrorKind::Parse(error.to_string())).at(place)?;
+        let line: Line = setup::from_json(line?).at(place)?;
         let prompts = line.prompts.map_or(1, |prompts| prompts.len() as u64);
         let missing = || ErrorKind::Usage("it has no fingerprint to compare; `build --fingerprint` writes one".into());
         let fingerprint = line.fingerprint.ok_or_else(missing).at(place)?;
@@ -65,12 +62,12 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     if lines == 0 {
         return Err(ErrorKind::Usage("there is no prompt in it".into())).at(path.display());
     }
-    let prompts = if lines == 1 { "prompt" } else { "prompts" };
+    let prompts = output::count(lines, "prompt");
     if differ > 0 {
-        eprintln!("metatok: {differ} of {lines} {prompts} would not be built so now");
+        eprintln!("metatok: {differ} of {prompts} would not be built so now");
         return Ok(ExitCode::from(REJECTED));
     }
-    eprintln!("metatok: {lines} {prompts}, built with the same");
+    eprintln!("metatok: {prompts}, built with the same");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -45,8 +45,7 @@ impl Answers {
     pub(crate) fn read(path: &Path, strip_thoughts: bool, longest: usize) -> Result<Self> {
         let mut by_turn = HashMap::new();
         setup::each_line(setup::inputs(&[path.to_owned()])?, longest, |place, line| {
-            let answer: Answer =
-                serde_json::from_str(line?).map_err(|error| ErrorKind::Parse(error.to_string())).at(place)?;
+            let answer: Answer = setup::from_json(line?).at(place)?;
             if answer.token_ids.is_none() && answer.text.is_none() && answer.error.is_none() {
                 let what = "an answer has \"token_ids\", \"text\", or \"error\"";
                 return Err(ErrorKind::Parse(what.into())).at(place);

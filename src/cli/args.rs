@@ -1,8 +1,15 @@
 //! The program's arguments.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
+
+#[cfg(feature = "arrays")]
+use crate::batch::PaddingSide;
+use crate::error::Error;
+use crate::truncate::Truncation;
 
 /// Turns conversations into token ids for local inference engines.
 #[derive(Parser)]
@@ -224,13 +231,13 @@ pub(crate) struct BuildArgs {
 
     /// What goes where a prompt is too long for --max-seq-len: nothing, tokens of what is said (never control tokens,
     /// the template, or what stands for images), examples, or whole turns. The record says what went.
-    #[arg(long, value_enum, value_name = "WHAT", requires = "max_seq_len")]
-    pub(crate) truncate: Option<TruncateArg>,
+    #[arg(long, value_parser = truncation(), value_name = "WHAT", requires = "max_seq_len")]
+    pub(crate) truncate: Option<Truncation>,
 
     /// On which side arrays are padded.
     #[cfg(feature = "arrays")]
-    #[arg(long, value_enum, default_value = "left", value_name = "SIDE")]
-    pub(crate) padding_side: PaddingSideArg,
+    #[arg(long, value_parser = padding_side(), default_value = "left", value_name = "SIDE")]
+    pub(crate) padding_side: PaddingSide,
 
     /// Pad arrays to a length that is a multiple of this.
     #[cfg(feature = "arrays")]
@@ -492,30 +499,29 @@ pub(crate) enum Format {
 }
 
 #[cfg(feature = "arrays")]
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum PaddingSideArg {
-    /// Before the prompts, so that all end where the model goes on.
-    Left,
-    /// Behind them.
-    Right,
+fn padding_side() -> impl TypedValueParser<Value = PaddingSide> {
+    named([("left", "Before the prompts, so that all end where the model goes on"), ("right", "Behind them")])
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum TruncateArg {
-    /// Nothing: such a prompt is an error.
-    Refuse,
-    /// The first tokens.
-    Left,
-    /// The last tokens.
-    Right,
-    /// The tokens in the middle.
-    Middle,
-    /// In-context examples, the last first.
-    LastExamples,
-    /// In-context examples, the first first.
-    FirstExamples,
-    /// Turns, the oldest first; the system message and the last question stay.
-    OldestTurns,
+fn truncation() -> impl TypedValueParser<Value = Truncation> {
+    named([
+        ("refuse", "Nothing: such a prompt is an error"),
+        ("left", "The first tokens"),
+        ("right", "The last tokens"),
+        ("middle", "The tokens in the middle"),
+        ("last-examples", "In-context examples, the last first"),
+        ("first-examples", "In-context examples, the first first"),
+        ("oldest-turns", "Turns, the oldest first; the system message and the last question stay"),
+    ])
+}
+
+/// One of these names, as the library reads them.
+fn named<T, const N: usize>(names: [(&'static str, &'static str); N]) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = Error> + Clone + Send + Sync + 'static,
+{
+    let names = names.map(|(name, about)| PossibleValue::new(name).help(about));
+    PossibleValuesParser::new(names).try_map(|name| name.parse())
 }
 
 #[derive(Clone, Copy, ValueEnum)]

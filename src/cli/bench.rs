@@ -27,12 +27,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         content: crate::assemble::ContentTrust::Trusted,
         special_tokens: Some(crate::tokenizer::SpecialTokens::Never),
         text: true,
-        ..setup::options(&args.model)
+        ..setup::options(&args.model, None)
     };
     let (model, tokenizer) = setup::load(&args.model)?;
     let reference = PromptBuilder::new(&model, Arc::clone(&tokenizer), &trusted)?;
     let options =
-        crate::builder::BuilderOptions { special_tokens: trusted.special_tokens, ..setup::options(&args.model) };
+        crate::builder::BuilderOptions { special_tokens: trusted.special_tokens, ..setup::options(&args.model, None) };
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
 
     let texts = joined(&reference, &conversations)?;

@@ -1,23 +1,20 @@
 //! `metatok build`: conversations in, token ids out.
 
-use std::io;
 #[cfg(feature = "arrays")]
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 #[cfg(feature = "arrays")]
-use crate::batch::{Padding, PaddingSide};
+use crate::batch::Padding;
 use crate::builder::{BuilderOptions, PromptBuilder};
 use crate::cli::answers::Answers;
-#[cfg(feature = "arrays")]
-use crate::cli::args::PaddingSideArg;
-use crate::cli::args::{BuildArgs, Format, OnError, TruncateArg};
+use crate::cli::args::{BuildArgs, Format, OnError};
 use crate::cli::batches::{Batch, batches};
 use crate::cli::form::{Form, Ids, Messages, Writer, Written};
-use crate::cli::output::Output;
+use crate::cli::output::{Output, count};
 use crate::cli::rejects::{Rejected, Rejects, reject, rejects_path};
 use crate::cli::rows::Rows;
 use crate::cli::{REJECTED, pipeline, progress, setup};
@@ -32,7 +29,7 @@ use crate::render::ApiTemplate;
 use crate::sink::{ArrayFormat, Arrays};
 use crate::sink::{Jsonl, LlamaCpp, MessagesJsonl, Sglang, Sink, Vllm};
 use crate::tokenizer::{TokenId, Tokenizer};
-use crate::truncate::{Budget, Truncation};
+use crate::truncate::Budget;
 
 /// What became of a batch.
 #[derive(Default)]
@@ -91,20 +88,10 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let mut whole = form.sink().filter(|sink| sink.is_whole()).map(|_| Vec::new());
     for built in results {
         progress.inc(built.bytes);
-        let written_now = match &mut whole {
-            Some(whole) => {
-                whole.extend_from_slice(&built.out);
-                Ok(())
-            }
-            None => output.write(&built.out),
-        };
-        if let Err(error) = written_now {
-            // Whoever reads has seen enough.
-            return if error.kind() == io::ErrorKind::BrokenPipe {
-                Ok(ExitCode::SUCCESS)
-            } else {
-                Err(output.failed(error))
-            };
+        match &mut whole {
+            Some(whole) => whole.extend_from_slice(&built.out),
+            None if output.stream(&built.out)?.is_break() => return Ok(ExitCode::SUCCESS),
+            None => {}
         }
         if !built.written.omitted.is_empty() && written.omitted.is_empty() && !args.quiet {
             progress.suspend(|| eprintln!("metatok: note: {}", omitted(&form, &built.written.omitted)));
@@ -176,10 +163,7 @@ fn answers(path: &Path, strip_thoughts: bool, rows: Option<&Rows>, longest: usiz
 
 /// What prompts are written as, and what makes them.
 fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
-    let mut options = setup::options(&args.model);
-    if let Some(rows) = rows {
-        rows.set(&mut options, &args.model);
-    }
+    let mut options = setup::options(&args.model, rows);
     if args.format != Format::Ids {
         for (flag, is_given) in [
             ("--text", args.text),
@@ -261,14 +245,8 @@ fn arrays(args: &BuildArgs, builder: &PromptBuilder, fingerprint: Fingerprint) -
         Format::Npz => ArrayFormat::Npz,
         _ => ArrayFormat::Safetensors,
     };
-    let padding = Padding {
-        padding_side: match args.padding_side {
-            PaddingSideArg::Left => PaddingSide::Left,
-            PaddingSideArg::Right => PaddingSide::Right,
-        },
-        pad_to_multiple_of: args.pad_to_multiple_of,
-        ..builder.padding()?
-    };
+    let padding =
+        Padding { padding_side: args.padding_side, pad_to_multiple_of: args.pad_to_multiple_of, ..builder.padding()? };
     Ok(Arrays::new(builder, format, padding, fingerprint))
 }
 
@@ -276,21 +254,14 @@ fn arrays(args: &BuildArgs, builder: &PromptBuilder, fingerprint: Fingerprint) -
 /// OpenCompass, and conversations are refused.
 fn budget(args: &BuildArgs, mode: Mode) -> Result<Option<Budget>> {
     let Some(max_seq_len) = args.input.max_seq_len else { return Ok(None) };
-    let truncation = match (args.truncate, args.input.dataset.is_some()) {
-        (None, true) => return Ok(None),
-        (None, false) | (Some(TruncateArg::Refuse), _) => Truncation::Refuse,
-        (Some(TruncateArg::Left), _) => Truncation::Left,
-        (Some(TruncateArg::Right), _) => Truncation::Right,
-        (Some(TruncateArg::Middle), _) => Truncation::Middle,
-        (Some(TruncateArg::LastExamples), _) => Truncation::LastExamples,
-        (Some(TruncateArg::FirstExamples), _) => Truncation::FirstExamples,
-        (Some(TruncateArg::OldestTurns), _) => Truncation::OldestTurns,
-    };
+    if args.truncate.is_none() && args.input.dataset.is_some() {
+        return Ok(None);
+    }
     if args.truncate.is_some() && (mode == Mode::Score || args.answers.answers.is_some()) {
         let what = "--truncate is for prompts to continue that stand by themselves: a text to score would lose what is scored, and an answered dialogue its prefix";
         return Err(ErrorKind::Usage(what.into()).into());
     }
-    Ok(Some(Budget { max_seq_len, max_out_len: args.input.max_out_len, truncation }))
+    Ok(Some(Budget { max_seq_len, max_out_len: args.input.max_out_len, truncation: args.truncate.unwrap_or_default() }))
 }
 
 /// A rate is worth saying only of so many prompts that loading the tokenizer does not decide it.
@@ -300,7 +271,7 @@ fn summary(prompts: u64, tokens: Option<u64>, seconds: f64) -> String {
         _ => String::new(),
     };
     let tokens = tokens.map_or_else(String::new, |tokens| format!("{tokens} tokens, "));
-    format!("{prompts} {}, {tokens}{seconds:.2} s{rate}", if prompts == 1 { "prompt" } else { "prompts" })
+    format!("{}, {tokens}{seconds:.2} s{rate}", count(prompts, "prompt"))
 }
 
 /// Says which special tokens the prompts have already.

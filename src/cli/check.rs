@@ -69,10 +69,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
 fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     let longest = args.model.max_line_bytes;
     let rows = Rows::open(&args.input, longest)?;
-    let mut options = setup::options(&args.model);
-    if let Some(rows) = &rows {
-        rows.set(&mut options, &args.model);
-    }
+    let options = setup::options(&args.model, rows.as_ref());
     let (mut model, tokenizer) = setup::load(&args.model)?;
     if model.conversation_template.is_some() {
         let what = "check reads meta templates, and this is a conversation template; `metatok convert` makes one of it where it can";
@@ -135,7 +132,7 @@ fn summary(findings: &[Finding]) -> String {
         .into_iter()
         .map(|level| (level, findings.iter().filter(|finding| finding.level == level).count()))
         .filter(|(_, count)| *count > 0)
-        .map(|(level, count)| format!("{count} {level}{}", if count == 1 { "" } else { "s" }))
+        .map(|(level, count)| output::count(count as u64, &level.to_string()))
         .collect();
     if counts.is_empty() { "nothing found".into() } else { counts.join(", ") }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -59,6 +60,14 @@ impl Output {
         }
     }
 
+    /// Writes a part of what comes; breaks off where whoever reads has seen enough.
+    pub(crate) fn stream(&mut self, bytes: &[u8]) -> Result<ControlFlow<()>> {
+        match self.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
+            written => written.map(ControlFlow::Continue).map_err(|error| self.failed(error)),
+        }
+    }
+
     /// Makes what was written final.
     pub(crate) fn finish(self) -> Result<()> {
         let name = self.name();
@@ -76,6 +85,11 @@ impl Output {
     pub(crate) fn failed(&self, error: io::Error) -> crate::Error {
         crate::Error::from(error).at(self.name())
     }
+}
+
+/// `1 prompt`, `2 prompts`.
+pub(crate) fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Adds what a command lists, as JSON for people too.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::BuildArgs;
 use crate::cli::batches::Batch;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, count};
 use crate::dataset::Line;
 use crate::error::{At, Error, Result};
 
@@ -78,8 +78,7 @@ impl Rejects {
             0 => String::new(),
             more => format!(" ({more} of them not shown)"),
         };
-        let rows = if self.count == 1 { "row" } else { "rows" };
-        eprintln!("metatok: {} {rows} rejected{more}, see {}", self.count, self.path.display());
+        eprintln!("metatok: {} rejected{more}, see {}", count(self.count, "row"), self.path.display());
         self.output.map_or(Ok(()), Output::finish)
     }
 }

@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use serde::Deserialize;
 
 use crate::assemble::ContentTrust;
 use crate::builder::BuilderOptions;
 use crate::cli::args::{ContentArg, InputArgs, ModeArg, ModelArgs, SpecialTokensArg};
+use crate::cli::rows::Rows;
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{Lines, Record, rows_of};
 use crate::dialect::{ConversationTemplate, Model, demo_conversations};
@@ -20,8 +22,8 @@ use crate::fingerprint::{Fingerprint, digest};
 use crate::tokenizer::{SpecialTokens, Tokenizer, dataset_file};
 
 /// What a command builds with, before its own options.
-pub(crate) fn options(args: &ModelArgs) -> BuilderOptions {
-    BuilderOptions {
+pub(crate) fn options(args: &ModelArgs, rows: Option<&Rows>) -> BuilderOptions {
+    let mut options = BuilderOptions {
         mode: args.mode.map_or(Mode::Generate, mode),
         special_tokens: args.special_tokens.map(|when| match when {
             SpecialTokensArg::Auto => SpecialTokens::Auto,
@@ -37,7 +39,11 @@ pub(crate) fn options(args: &ModelArgs) -> BuilderOptions {
         stop_strings: args.stop.clone(),
         round_fallback: args.round_fallback,
         ..BuilderOptions::default()
+    };
+    if let Some(rows) = rows {
+        rows.set(&mut options, args);
     }
+    options
 }
 
 /// Refuses a limit that nothing would hold conversations to: only `build` does.
@@ -142,6 +148,11 @@ pub(crate) fn each_conversation(
         let record = line.and_then(Record::parse).map(|record| record.conversation);
         visit(place, record.at(place))
     })
+}
+
+/// A line of JSON.
+pub(crate) fn from_json<'l, T: Deserialize<'l>>(line: &'l str) -> Result<T> {
+    Ok(serde_json::from_str(line).map_err(|error| ErrorKind::Parse(error.to_string()))?)
 }
 
 /// Reads every line of every input, in order, until `visit` breaks off.

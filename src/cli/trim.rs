@@ -9,10 +9,10 @@ use serde_json::value::RawValue;
 
 use crate::builder::PromptBuilder;
 use crate::cli::args::TrimArgs;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, count};
 use crate::cli::{REJECTED, setup};
 use crate::error::{At, ErrorKind, Result};
-use crate::stop::{FinishReason, StopCriteria, StopMatcher, StopSource, Trimmer};
+use crate::stop::{End, FinishReason, StopCriteria, StopMatcher, StopSource, Trimmer};
 use crate::tokenizer::{TokenId, Tokenizer};
 
 /// A line of what an engine gave. Other keys are none of metatok's business.
@@ -81,15 +81,14 @@ struct Trim<'b> {
 
 pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let (model, tokenizer) = setup::load(&args.model)?;
-    let builder = PromptBuilder::new(&model, tokenizer, &setup::options(&args.model))?;
+    let builder = PromptBuilder::new(&model, tokenizer, &setup::options(&args.model, None))?;
     let trim = Trim::new(&builder, args)?;
     let mut output = Output::open(args.output.as_deref())?;
     let (mut lines, mut stopped, mut problems) = (0_u64, 0_u64, BTreeMap::<&str, u64>::new());
     let mut failed = None;
     setup::each_line(setup::inputs(&args.inputs)?, args.model.max_line_bytes, |place, line| {
         let trimmed = line.and_then(|line| {
-            let given: Given<'_> = serde_json::from_str(line).map_err(|error| ErrorKind::Parse(error.to_string()))?;
-            let trimmed = trim.line(given)?;
+            let trimmed = trim.line(setup::from_json(line)?)?;
             let mut json = serde_json::to_vec(&trimmed).map_err(|error| ErrorKind::Parse(error.to_string()))?;
             json.push(b'\n');
             for problem in &trimmed.problems {
@@ -101,12 +100,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
         match trimmed {
             Ok(json) => {
                 lines += 1;
-                match output.write(&json) {
-                    // Whoever reads has seen enough.
-                    Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
-                    Err(error) => Err(output.failed(error)),
-                    Ok(()) => Ok(ControlFlow::Continue(())),
-                }
+                output.stream(&json)
             }
             Err(error) => {
                 failed = Some(error.at(place));
@@ -121,14 +115,14 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     }
     output.finish()?;
     if !args.quiet {
-        let completions = if lines == 1 { "completion" } else { "completions" };
+        let completions = count(lines, "completion");
         let found: Vec<String> = problems.iter().map(|(code, count)| format!("{code} {count}")).collect();
         let found = match (args.validate, found.is_empty()) {
             (false, _) => String::new(),
             (true, true) => ", no problems".into(),
             (true, false) => format!(", problems: {}", found.join(", ")),
         };
-        eprintln!("metatok: {lines} {completions}, {stopped} of them stopped{found}");
+        eprintln!("metatok: {completions}, {stopped} of them stopped{found}");
     }
     Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(REJECTED) })
 }
@@ -167,8 +161,9 @@ impl<'b> Trim<'b> {
     }
 
     fn ids<'a>(&self, given: &Given<'a>, ids: &[TokenId]) -> Result<Trimmed<'a>> {
-        let completion = self.trimmer.complete(ids).at("token_ids")?;
-        let read = self.trimmer.end(ids)?.read;
+        let end = self.trimmer.end(ids).at("token_ids")?;
+        let completion = self.trimmer.complete_at(ids, end).at("token_ids")?;
+        let read = end.read;
         let stop = match completion.finish_reason {
             FinishReason::Length => None,
             FinishReason::StopString(string) => {
@@ -193,7 +188,7 @@ impl<'b> Trim<'b> {
                 format!("the stop string {string:?} {over}; {} behind it", ids.len() - read)
             }
         });
-        let problems = if self.validate { self.problems(given, ids, read, stop.as_ref()) } else { Vec::new() };
+        let problems = if self.validate { self.problems(given, Some((ids, end)), stop.as_ref()) } else { Vec::new() };
         Ok(Trimmed {
             id: given.id,
             turn: given.turn,
@@ -223,7 +218,7 @@ impl<'b> Trim<'b> {
             }
             Some(Stop::String { string }) => format!("the stop string {string:?} at byte {}", before.len()),
         });
-        let problems = if self.validate { self.problems(given, &[], 0, stop.as_ref()) } else { Vec::new() };
+        let problems = if self.validate { self.problems(given, None, stop.as_ref()) } else { Vec::new() };
         Trimmed {
             id: given.id,
             turn: given.turn,
@@ -250,7 +245,10 @@ impl<'b> Trim<'b> {
     }
 
     /// What the engine said, beside what should have been.
-    fn problems(&self, given: &Given<'_>, ids: &[TokenId], read: usize, stop: Option<&Stop>) -> Vec<Problem> {
+    fn problems(&self, given: &Given<'_>, ids: Option<(&[TokenId], End)>, stop: Option<&Stop>) -> Vec<Problem> {
+        // The stop string lies over several tokens if more than one is read behind those that stay.
+        let is_split = ids.is_some_and(|(_, end)| end.tokens + 1 < end.read);
+        let (ids, read) = ids.map_or((&[][..], 0), |(ids, end)| (ids, end.read));
         let mut problems = Vec::new();
         let mut add = |code, message| problems.push(Problem { code, message });
         let name = |id: TokenId| format!("{:?} (id {id})", self.tokenizer.id_to_token(id).unwrap_or_default());
@@ -262,7 +260,7 @@ impl<'b> Trim<'b> {
                     format!("the text has the stop token {}, where it should end before it", name(*token_id)),
                 );
             }
-            (Some(Stop::String { string }), Some(Stop::String { .. })) if self.is_split(ids, read) => {
+            (Some(Stop::String { string }), Some(Stop::String { .. })) if is_split => {
                 add(
                     "split-stop",
                     format!(
@@ -302,10 +300,5 @@ impl<'b> Trim<'b> {
             None => {}
         }
         problems
-    }
-
-    /// Whether the stop string lies over several tokens.
-    fn is_split(&self, ids: &[TokenId], read: usize) -> bool {
-        self.trimmer.end(ids).is_ok_and(|end| end.tokens + 1 < read)
     }
 }

@@ -22,10 +22,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     setup::no_limit_for_conversations(&args.input)?;
     let (model, tokenizer) = setup::load(&args.model)?;
     let rows = Rows::open(&args.input, args.model.max_line_bytes)?;
-    let mut options = setup::options(&args.model);
-    if let Some(rows) = &rows {
-        rows.set(&mut options, &args.model);
-    }
+    let options = setup::options(&args.model, rows.as_ref());
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     let (place, line) = nth(args)?;
     let shown = match &rows {

@@ -4,8 +4,9 @@ use crate::conversation::{ChatMessage, ContentRef, Conversation, Item, Message, 
 use crate::dataset::message_template::message;
 use crate::dataset::row::Row;
 use crate::dataset::task::{AnyTemplate, Task};
+use crate::dataset::template_error;
 use crate::dataset::value::Value;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Result};
 
 impl Task {
     /// The chat of a row, the model's own turns filled with the answers that the row has for them. Of the
@@ -27,7 +28,7 @@ impl Task {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] if the columns hold neither strings, nor lists of strings, nor a chat.
+    /// [`crate::ErrorKind::Template`] if the columns hold neither strings, nor lists of strings, nor a chat.
     pub fn chat(&self, row: &Row) -> Result<Vec<ChatMessage>> {
         let is_used = |name: &str| {
             self.input_columns.iter().any(|column| column == name) || self.output_column.as_deref() == Some(name)
@@ -48,13 +49,13 @@ impl Task {
             [column] if matches!(row.get(column), Some(Value::List(_))) => column,
             columns if columns.iter().any(|column| column == "dialogue") => "dialogue",
             _ => {
-                return Err(error(
+                return Err(template_error(
                     "no chat can be made of this row: its input columns and its output_column must all be strings, or all lists of strings, or a single input column or one named \"dialogue\" must list {role, content} messages",
                 ));
             }
         };
         let Some(Value::List(list)) = row.get(column) else {
-            return Err(error(&format!("column {column:?} is no list of {{role, content}} messages")));
+            return Err(template_error(&format!("column {column:?} is no list of {{role, content}} messages")));
         };
         list.iter().enumerate().map(|(i, value)| message(value).at(format_args!("column {column:?}[{i}]"))).collect()
     }
@@ -88,7 +89,7 @@ impl Task {
         };
         let Some(template) = &self.prompt_template else {
             let [column] = &self.input_columns[..] else {
-                return Err(error(&format!(
+                return Err(template_error(&format!(
                     "without a prompt_template the one input column is what the user says, and there are {}",
                     self.input_columns.len()
                 )));
@@ -143,8 +144,4 @@ fn texts(value: &Value) -> Option<&[Value]> {
         Value::List(list) if list.iter().all(|item| matches!(item, Value::Text(_))) => Some(list),
         _ => None,
     }
-}
-
-fn error(what: &str) -> Error {
-    ErrorKind::Template(what.to_owned()).into()
 }

@@ -2,8 +2,9 @@
 
 use crate::conversation::{Conversation, Item, Marker, Section};
 use crate::dataset::fields::{self, TemplateField};
+use crate::dataset::template_error;
 use crate::dataset::value::Value;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result};
 
 /// The parts of a dialogue, in their order.
 pub(crate) const SECTIONS: [&str; 3] = ["begin", "round", "end"];
@@ -100,8 +101,4 @@ fn item(value: &Value) -> Result<Item> {
         }
         other => Err(template_error(&format!("an item is a string or {{role, prompt}}, not {}", other.repr()))),
     }
-}
-
-fn template_error(what: &str) -> Error {
-    ErrorKind::Template(what.to_owned()).into()
 }

@@ -9,9 +9,10 @@ use crate::dataset::max_out_len::MaxOutLen;
 use crate::dataset::row::Row;
 use crate::dataset::scored::Scored;
 use crate::dataset::task::{AnyTemplate, Asked, Shots};
+use crate::dataset::template_error;
 use crate::dataset::turn_plan::{InferMode, TurnPlan};
 use crate::dataset::value::Value;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result};
 
 /// What is done with a dataset's prompts, as far as it changes them.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -253,7 +254,7 @@ impl<'d> Inference<'d> {
                 None => self.each_label(row, ids, &mut fits, |conversation| Ok(vec![conversation.into()])),
                 Some(normalizing) => {
                     let separator = self.dataset.task.sep_token().ok_or_else(|| {
-                        error("normalizing_str needs a sep_token in the template, between context and answer")
+                        template_error("normalizing_str needs a sep_token in the template, between context and answer")
                     })?;
                     self.each_label(row, ids, fits, |conversation| normalized(conversation, separator, normalizing))
                 }
@@ -275,7 +276,7 @@ impl<'d> Inference<'d> {
         let dialogue = match kind {
             InferencerKind::Chat => Conversation::Messages(self.dataset.task.chat(row)?),
             InferencerKind::Turns => self.shots.prompt(row, &mut ids, Asked::Answer, fits)?,
-            _ => return Err(error("only ChatInferencer and MultiTurnGenInferencer ask turn by turn")),
+            _ => return Err(template_error("only ChatInferencer and MultiTurnGenInferencer ask turn by turn")),
         };
         TurnPlan::new(dialogue, infer_mode)
     }
@@ -302,9 +303,9 @@ impl<'d> Inference<'d> {
 /// A text of which what stands behind the separator is scored, and that alone behind `normalizing`.
 fn normalized(conversation: Conversation, separator: &str, normalizing: &str) -> Result<Vec<RowPrompt>> {
     let Conversation::Text(text) = conversation else {
-        return Err(error("normalizing_str needs a template that is a string, not a dialogue"));
+        return Err(template_error("normalizing_str needs a template that is a string, not a dialogue"));
     };
-    let at = text.find(separator).ok_or_else(|| error(&format!("the text has no sep_token {separator:?}")))?;
+    let at = text.find(separator).ok_or_else(|| template_error(&format!("the text has no sep_token {separator:?}")))?;
     let (context, answer) = (&text[..at], text[at..].replace(separator, ""));
     let scored = |context: &str| RowPrompt {
         scored: Scored::After(context.len()),
@@ -316,7 +317,7 @@ fn normalized(conversation: Conversation, separator: &str, normalizing: &str) ->
 /// The prompts of the turns, none of which may depend on another's answer.
 fn turns(mut plan: TurnPlan, max_out_len: &MaxOutLen) -> Result<Vec<RowPrompt>> {
     if plan.needs_answers() {
-        return Err(error(
+        return Err(template_error(
             "infer_mode \"every\" puts the model's own answers between the turns; to build without a model, take \"every_with_gt\", which puts the dataset's there, or \"last\", or give its answers with --answers",
         ));
     }
@@ -336,10 +337,6 @@ fn choices(row: &Row) -> Result<Vec<String>> {
         Some(Value::List(choices)) if !choices.is_empty() => {
             Ok(choices.iter().map(|choice| choice.text().into_owned()).collect())
         }
-        Some(other) => Err(error(&format!("column \"choices\" is no list of strings but {}", other.repr()))),
+        Some(other) => Err(template_error(&format!("column \"choices\" is no list of strings but {}", other.repr()))),
     }
-}
-
-fn error(what: &str) -> Error {
-    ErrorKind::Template(what.to_owned()).into()
 }

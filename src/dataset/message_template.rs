@@ -4,8 +4,9 @@ use crate::conversation::{ChatMessage, Content, Conversation};
 use crate::dataset::fields::{self, TemplateField};
 use crate::dataset::fill::{Substitution, fill};
 use crate::dataset::row::{Fields, Row};
+use crate::dataset::template_error;
 use crate::dataset::value::Value;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result};
 
 /// Messages with fields. The answer is never masked in them.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,7 +107,7 @@ fn entry(value: &Value) -> Result<Entry> {
     let message = message(value)?;
     match message.role.as_str() {
         "system" | "user" | "assistant" => Ok(Entry::Message(message)),
-        role => Err(error(&format!("role {role:?} is none of system, user, assistant"))),
+        role => Err(template_error(&format!("role {role:?} is none of system, user, assistant"))),
     }
 }
 
@@ -124,10 +125,9 @@ pub(crate) fn message(value: &Value) -> Result<ChatMessage> {
     };
     match (value.get("role").and_then(Value::as_text), content) {
         (Some(role), Some(content)) => Ok(ChatMessage::new(role, content)),
-        _ => Err(error(&format!("a message is {{\"role\": \"user\", \"content\": \"…\"}}, not {}", value.repr()))),
+        _ => Err(template_error(&format!(
+            "a message is {{\"role\": \"user\", \"content\": \"…\"}}, not {}",
+            value.repr()
+        ))),
     }
-}
-
-fn error(what: &str) -> Error {
-    ErrorKind::Template(what.to_owned()).into()
 }

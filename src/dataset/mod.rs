@@ -25,6 +25,7 @@ mod turn_plan;
 mod turn_template;
 mod value;
 
+use crate::error::{Error, ErrorKind};
 pub use arrow::arrow_rows;
 pub use config::Dataset;
 pub use content_tags::{Fragment, FragmentKind};
@@ -46,3 +47,8 @@ pub use task::{AnyTemplate, Asked, Shots, Task};
 pub use turn_plan::{InferMode, TurnPlan};
 pub use turn_template::TurnTemplate;
 pub use value::Value;
+
+/// What is wrong with a template, or with a row for it.
+fn template_error(what: &str) -> Error {
+    ErrorKind::Template(what.to_owned()).into()
+}

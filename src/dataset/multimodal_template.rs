@@ -7,8 +7,9 @@ use crate::dataset::fields::{self, TemplateField};
 use crate::dataset::fill::{Substitution, fill};
 use crate::dataset::prompt_list::fill_items;
 use crate::dataset::row::{Fields, Row};
+use crate::dataset::template_error;
 use crate::dataset::value::Value;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, Result};
 
 /// A dialogue of which messages have, in the place of a `prompt`, a `prompt_mm`: a pattern for each kind of
 /// fragment. The row's fragments are written by these patterns in their order.
@@ -43,7 +44,7 @@ impl MultimodalTemplate {
     /// A dialogue: begin, round, end.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for anything else. What is wrong with a pattern is said by [`Self::check`],
+    /// [`crate::ErrorKind::Template`] for anything else. What is wrong with a pattern is said by [`Self::check`],
     /// and where a row needs it.
     pub fn new(template: &Value) -> Result<Self> {
         let Value::Dict(entries) = template else { return Err(no_dialogue()) };
@@ -64,21 +65,21 @@ impl MultimodalTemplate {
     /// What of the template would be lost or fail on some row.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] names a pattern that is no content part, a key that is no kind, and a message
+    /// [`crate::ErrorKind::Template`] names a pattern that is no content part, a key that is no kind, and a message
     /// with both `prompt` and `prompt_mm`.
     pub fn check(&self) -> Result<()> {
         for patterns in self.patterns.iter().flatten() {
             if patterns.has_prompt {
-                return Err(error(
+                return Err(template_error(
                     "a message has both prompt and prompt_mm, of which the latter would be lost; leave one out",
                 ));
             }
             if let Some(unknown) = patterns.unknown.first() {
-                return Err(error(&format!("prompt_mm.{unknown}: the keys are text, image, video and audio")));
+                return Err(template_error(&format!("prompt_mm.{unknown}: the keys are text, image, video and audio")));
             }
             for (kind, pattern) in &patterns.by_kind {
                 if let Err(what) = pattern {
-                    return Err(error(&format!("prompt_mm.{}: {what}", kind.name())));
+                    return Err(template_error(&format!("prompt_mm.{}: {what}", kind.name())));
                 }
             }
         }
@@ -127,7 +128,7 @@ impl MultimodalTemplate {
     /// of a message that has a `prompt` too. Nothing is masked.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where the row has no content, or a fragment of a kind for which a message has no
+    /// [`crate::ErrorKind::Template`] where the row has no content, or a fragment of a kind for which a message has no
     /// pattern.
     pub fn prompt(&self, row: &Row, compat: bool) -> Result<Conversation> {
         let mut patterns = self.patterns.iter();
@@ -173,13 +174,13 @@ impl MultimodalTemplate {
         let pattern = patterns.by_kind.iter().find(|(known, _)| known == kind).map(|(_, pattern)| pattern);
         let pattern = match pattern {
             Some(Ok(pattern)) => pattern.clone(),
-            Some(Err(what)) => return Err(error(&format!("prompt_mm.{name}: {what}"))),
+            Some(Err(what)) => return Err(template_error(&format!("prompt_mm.{name}: {what}"))),
             None => {
                 let what = format!(
                     "the row has {}, and prompt_mm no pattern for it; write {name} = {{ … }}",
                     kind.indefinite()
                 );
-                return Err(error(&what));
+                return Err(template_error(&what));
             }
         };
         if let (ContentPart::Media(media), true, true) = (&pattern, self.keep_urls, is_url(payload)) {
@@ -263,9 +264,5 @@ fn is_url(payload: &str) -> bool {
 }
 
 fn no_dialogue() -> Error {
-    error("a multimodal template is a dialogue: write {round = [ { role = \"HUMAN\", prompt_mm = { … } } ]}")
-}
-
-fn error(what: &str) -> Error {
-    ErrorKind::Template(what.to_owned()).into()
+    template_error("a multimodal template is a dialogue: write {round = [ { role = \"HUMAN\", prompt_mm = { … } } ]}")
 }

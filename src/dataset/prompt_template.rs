@@ -6,6 +6,7 @@ use crate::dataset::fields::{self, TemplateField};
 use crate::dataset::fill::{Substitution, fill};
 use crate::dataset::prompt_list::{fill_items, insert, insert_text, replace};
 use crate::dataset::row::{Fields, Row};
+use crate::dataset::template_error;
 use crate::dataset::value::Value;
 use crate::error::{At, Error, ErrorKind, Result};
 
@@ -348,8 +349,4 @@ fn not_alike() -> Error {
     template_error(
         "the prompt is a string and the examples have roles of their own; make both strings or both dialogues",
     )
-}
-
-fn template_error(what: &str) -> Error {
-    ErrorKind::Template(what.to_owned()).into()
 }

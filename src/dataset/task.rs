@@ -9,9 +9,10 @@ use crate::dataset::multimodal_template::MultimodalTemplate;
 use crate::dataset::prompt_template::PromptTemplate;
 use crate::dataset::retriever::{RetrieverConfig, no_such_example};
 use crate::dataset::row::Row;
+use crate::dataset::template_error;
 use crate::dataset::turn_template::TurnTemplate;
 use crate::dataset::value::Value;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Result};
 
 /// How rows become prompts: `infer_cfg` and `reader_cfg` of OpenCompass, but for the rows themselves.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,7 +95,7 @@ impl Task {
     /// OpenCompass: `generate_ice`.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] without an `ice_template`, and for an example that does not exist.
+    /// [`crate::ErrorKind::Template`] without an `ice_template`, and for an example that does not exist.
     pub fn examples(&self, ids: &[i64], train: &[Row]) -> Result<Conversation> {
         if let Some(template @ (AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_))) = &self.prompt_template
             && !ids.is_empty()
@@ -104,7 +105,7 @@ impl Task {
                 "{} has no place for examples; take ZeroRetriever (--compat leaves them out, as AISBench does)",
                 template.describe()
             );
-            return Err(error(&what));
+            return Err(template_error(&what));
         }
         let template = match &self.ice_template {
             Some(AnyTemplate::Messages(template)) => return self.example_messages(template, ids, train),
@@ -112,10 +113,10 @@ impl Task {
             Some(template @ (AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_))) => {
                 let what =
                     format!("{} cannot be an ice_template; write the examples as a dialogue", template.describe());
-                return Err(error(&what));
+                return Err(template_error(&what));
             }
             None if ids.is_empty() => return Ok(Conversation::Text(self.retriever.separators().1.to_owned())),
-            None => return Err(error("there are examples to show and no ice_template that says how")),
+            None => return Err(template_error("there are examples to show and no ice_template that says how")),
         };
         let (separator, eos) = if template.is_dialogue() { ("", "") } else { self.retriever.separators() };
         let mut examples = Vec::with_capacity(ids.len());
@@ -127,7 +128,7 @@ impl Task {
         if !matches!(examples.first(), Some(Conversation::List(_))) {
             let texts = examples.iter().map(|example| match example {
                 Conversation::Text(text) => Ok(text.as_str()),
-                _ => Err(error("some examples are strings and some dialogues; make all the same")),
+                _ => Err(template_error("some examples are strings and some dialogues; make all the same")),
             });
             return Ok(Conversation::Text(texts.collect::<Result<Vec<_>>>()?.join(separator) + eos));
         }
@@ -137,7 +138,7 @@ impl Task {
                 Conversation::List(items) => list.extend(items),
                 Conversation::Text(text) if text.is_empty() => {}
                 Conversation::Text(text) => list.push(Item::Text(text)),
-                Conversation::Messages(_) => return Err(error("messages do not mix with dialogues")),
+                Conversation::Messages(_) => return Err(template_error("messages do not mix with dialogues")),
             }
             if !separator.is_empty() {
                 list.push(Item::Text(separator.to_owned()));
@@ -161,7 +162,7 @@ impl Task {
     /// A prompt to continue, the answer masked.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where the templates do not fit together, or the row.
+    /// [`crate::ErrorKind::Template`] where the templates do not fit together, or the row.
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
         match self.template()? {
             AnyTemplate::Messages(template) => template.prompt(row, examples),
@@ -190,7 +191,7 @@ impl Task {
             // The reference ignores examples and label here.
             AnyTemplate::Messages(template) => template.prompt(row, &Conversation::Text(String::new())),
             template @ (AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_)) => {
-                Err(error(&format!("{} has no labels; write a dialogue for each label", template.describe())))
+                Err(template_error(&format!("{} has no labels; write a dialogue for each label", template.describe())))
             }
             AnyTemplate::Prompt(template) => template.label_prompt(row, examples, label, keep_sep_token),
         }
@@ -199,13 +200,13 @@ impl Task {
     /// The labels of a scoring task: those of the templates, or the answers of the test set, each once.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] if the template is one dialogue, which has none: the reference then takes
+    /// [`crate::ErrorKind::Template`] if the template is one dialogue, which has none: the reference then takes
     /// the names of its sections.
     pub fn labels(&self, test: &[Row]) -> Result<Vec<Value>> {
         let ice = self.ice_template.as_ref().filter(|template| template.ice_token().is_some());
         for template in self.prompt_template.iter().chain(ice) {
             if template.is_dialogue() {
-                return Err(error(
+                return Err(template_error(
                     "one dialogue for all has no labels; write a template for each label, or list the labels",
                 ));
             }
@@ -217,7 +218,7 @@ impl Task {
         let answers = test.iter().filter_map(|row| row.get(self.output_column.as_deref()?));
         for answer in answers {
             if matches!(answer, Value::List(_) | Value::Dict(_)) {
-                return Err(error(&format!("{} is no label: it must be a string or a number", answer.repr())));
+                return Err(template_error(&format!("{} is no label: it must be a string or a number", answer.repr())));
             }
             if !labels.iter().any(|label| label.equals(answer)) {
                 labels.push(answer.clone());
@@ -229,10 +230,10 @@ impl Task {
     /// The template that prompts are made by.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] if there is none, or no place in it for the examples.
+    /// [`crate::ErrorKind::Template`] if there is none, or no place in it for the examples.
     pub fn template(&self) -> Result<&AnyTemplate> {
         let lacks = |name: &str| {
-            error(&format!(
+            template_error(&format!(
                 "{name} has no ice_token, which says where the examples go; write ice_token = \"</E>\" and put </E> into the template"
             ))
         };
@@ -241,7 +242,7 @@ impl Task {
             (Some(template), _) => Ok(template),
             (None, Some(template)) if template.ice_token().is_none() => Err(lacks("ice_template")),
             (None, Some(template)) => Ok(template),
-            (None, None) => Err(error("there is neither a prompt_template nor an ice_template")),
+            (None, None) => Err(template_error("there is neither a prompt_template nor an ice_template")),
         }
     }
 
@@ -254,7 +255,7 @@ impl Task {
     }
 
     fn label<'r>(&self, row: &'r Row) -> Result<&'r Value> {
-        let column = self.output_column.as_deref().ok_or_else(|| error("examples need an output_column"))?;
+        let column = self.output_column.as_deref().ok_or_else(|| template_error("examples need an output_column"))?;
         row.get(column).ok_or_else(|| row.no_column(column)).at("output_column")
     }
 }
@@ -332,8 +333,4 @@ impl<'t> Shots<'t> {
 fn row_of(id: i64, train: &[Row]) -> Result<&Row> {
     let at = if id < 0 { id + train.len() as i64 } else { id };
     usize::try_from(at).ok().and_then(|at| train.get(at)).ok_or_else(|| no_such_example(id, train.len()))
-}
-
-fn error(what: &str) -> Error {
-    ErrorKind::Template(what.to_owned()).into()
 }

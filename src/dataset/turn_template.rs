@@ -5,8 +5,9 @@ use crate::dataset::dialogue::Dialogue;
 use crate::dataset::fill::Substitution;
 use crate::dataset::prompt_list::fill_items;
 use crate::dataset::row::{Fields, Row};
+use crate::dataset::template_error;
 use crate::dataset::value::Value;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Result};
 
 /// A dialogue of which the round is written once for each question. Only `{question}` and `{answer}` are
 /// fields, and only in the round.
@@ -25,10 +26,10 @@ impl TurnTemplate {
     /// A dialogue: begin, round, end.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for anything else, and without a round.
+    /// [`crate::ErrorKind::Template`] for anything else, and without a round.
     pub fn new(template: &Value) -> Result<Self> {
         if !matches!(template, Value::Dict(entries) if Dialogue::is_one(entries)) {
-            return Err(error("a template of several turns is a dialogue: write {round = [ … ]}"));
+            return Err(template_error("a template of several turns is a dialogue: write {round = [ … ]}"));
         }
         let dialogue = Dialogue::new(template)?;
         dialogue.required_round()?;
@@ -43,7 +44,7 @@ impl TurnTemplate {
     /// The dialogue of a row, answers and all; as many turns as the shorter list has.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] without questions.
+    /// [`crate::ErrorKind::Template`] without questions.
     pub fn prompt(&self, row: &Row) -> Result<Conversation> {
         let questions = turns(row.get(&self.question).ok_or_else(|| row.no_column(&self.question))?);
         let questions = questions.at(format_args!("column {:?}", self.question))?;
@@ -67,10 +68,8 @@ fn turns(value: &Value) -> Result<Vec<Value>> {
     match value {
         Value::List(items) => Ok(items.clone()),
         Value::Text(_) => Ok(vec![value.clone()]),
-        other => Err(error(&format!("a list of strings is expected, one for each turn, not {}", other.repr()))),
+        other => {
+            Err(template_error(&format!("a list of strings is expected, one for each turn, not {}", other.repr())))
+        }
     }
-}
-
-fn error(what: &str) -> Error {
-    ErrorKind::Template(what.to_owned()).into()
 }

@@ -120,7 +120,12 @@ impl Trimmer {
     /// # Errors
     /// Names an id that the tokenizer does not have.
     pub fn complete(&self, ids: &[TokenId]) -> Result<Completion> {
-        let End { tokens, bytes, read, finish_reason } = self.end(ids)?;
+        self.complete_at(ids, self.end(ids)?)
+    }
+
+    /// [`Self::complete`], for ids whose end is known.
+    pub(crate) fn complete_at(&self, ids: &[TokenId], end: End) -> Result<Completion> {
+        let End { tokens, bytes, read, finish_reason } = end;
         let mut text = Vec::with_capacity(bytes);
         for &id in &ids[..read] {
             text.extend_from_slice(if self.matcher.stops_at(id) {

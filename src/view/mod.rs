@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use crate::assemble::{Span, TokenizedPrompt};
+use crate::assemble::{Detail, Span, TokenizedPrompt};
 use crate::builder::PromptBuilder;
 use crate::conversation::{Conversation, MediaKind, Mode, Section};
 use crate::error::Result;
@@ -158,7 +158,7 @@ impl View {
     /// # Errors
     /// As [`PromptBuilder::build`].
     pub fn new(builder: &PromptBuilder, model: &str, conversation: &Conversation) -> Result<Self> {
-        let prompt = builder.build_in_detail(conversation)?;
+        let prompt = builder.build_with(conversation, Detail::ALL)?;
         let roles = builder.role_names();
         let tokenizer = builder.tokenizer();
         let named = |id| Named { id, token: tokenizer.id_to_token(id).unwrap_or_default() };
