@@ -203,6 +203,9 @@ pub enum ErrorKind {
     /// A tokenizer library failed on a text.
     #[error("the tokenizer failed: {0}")]
     Encode(String),
+    /// An engine cannot compute a model, or failed.
+    #[error("{0}")]
+    Engine(String),
     /// Nothing of that name: no directory, file, built-in model or repository.
     #[error("{0}")]
     NotFound(String),

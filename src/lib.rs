@@ -12,6 +12,7 @@ mod dataset;
 mod run_cache;
 mod assemble;
 mod batch;
+mod engine;
 mod builder;
 mod truncate;
 mod fingerprint;
@@ -25,6 +26,10 @@ pub mod cli;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/turns.md")]
 mod turns_page {}
+
+#[cfg(all(doctest, feature = "candle"))]
+#[doc = include_str!("../docs/run.md")]
+mod run_page {}
 
 pub use assemble::{ContentTrust, IGNORED, MediaSpan, Span, TokenizedPrompt};
 pub use batch::{Batch, BatchPlan, BatchSize, Number, Pack, Padding, PaddingSide, Place};
@@ -44,6 +49,9 @@ pub use dataset::{
 pub use dialect::{
     ConversationRenderer, ConversationTemplate, Example, Model, SeparatorStyle, StopConfig, StopStrings, System,
 };
+#[cfg(feature = "candle")]
+pub use engine::{CandleDevice, CandleEngine};
+pub use engine::{Engine, OnToken, Progress, Request, Sampler, Sampling};
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{Difference, Fingerprint};
 pub use render::{

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// In the order of the data's flow.
-const MODULES: [&str; 21] = [
+const MODULES: [&str; 22] = [
     "error",
     "tokenizer",
     "conversation",
@@ -17,6 +17,7 @@ const MODULES: [&str; 21] = [
     "run_cache",
     "assemble",
     "batch",
+    "engine",
     "builder",
     "truncate",
     "fingerprint",

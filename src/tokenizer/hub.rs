@@ -27,6 +27,20 @@ pub(crate) fn fetch(name: &str) -> Result<TokenizerFiles> {
     })
 }
 
+/// Fetches a file of `org/name` or `org/name@revision`; none if it is not `required` and the hub has none. Gives it in
+/// the cache.
+#[cfg(feature = "candle")]
+pub(crate) fn fetch_file(name: &str, file: &str, required: bool) -> Result<Option<PathBuf>> {
+    let (id, revision) = name.split_once('@').unwrap_or((name, "main"));
+    let hub = Hub::new(Repo::with_revision(id.to_owned(), RepoType::Model, revision.to_owned()))?;
+    match (hub.cache.find(file), &hub.api) {
+        (Some(path), _) => Ok(Some(path)),
+        (None, Some(api)) => download(api, file, required, hub.cache.find("config.json").is_some()),
+        (None, None) if required => Err(hub.not_cached(file)),
+        (None, None) => Ok(None),
+    }
+}
+
 /// Fetches `hf://datasets/org/name/path`, or `hf://datasets/org/name@revision/path`; gives the file in
 /// the cache.
 pub(crate) fn fetch_dataset_file(url: &str) -> Result<PathBuf> {

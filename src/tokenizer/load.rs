@@ -87,11 +87,13 @@ impl Tokenizer {
         if looks_like_a_repository(name) {
             return from_hub(name);
         }
-        Err(ErrorKind::NotFound(format!(
-            "there is no directory or file {name:?}, and a repository of the hub is named org/name"
-        ))
-        .into())
+        Err(not_found(name))
     }
+}
+
+fn not_found(name: &str) -> crate::Error {
+    let what = format!("there is no directory or file {name:?}, and a repository of the hub is named org/name");
+    ErrorKind::NotFound(what).into()
 }
 
 /// `org/name`, which a path that does not exist may look like too: the hub then says so.
@@ -112,6 +114,39 @@ fn from_hub(name: &str) -> Result<TokenizerFiles> {
     crate::tokenizer::hub::fetch(name).at(name)
 }
 
+/// A file of the folder or repository in which [`Tokenizer::load`] finds a tokenizer under this name.
+///
+/// # Errors
+/// As [`Tokenizer::load`], and if there is no such file.
+#[cfg(feature = "candle")]
+pub(crate) fn model_file(name: &str, file: &str) -> Result<PathBuf> {
+    optional_model_file(name, file, true)?.ok_or_else(|| {
+        ErrorKind::NotFound(format!("there is no {file} here; a model is a folder, or a repository of the hub, with config.json and model.safetensors")).into()
+    })
+}
+
+/// The same for a file that need not be there, unless it `is_required`.
+#[cfg(feature = "candle")]
+pub(crate) fn optional_model_file(name: &str, file: &str, is_required: bool) -> Result<Option<PathBuf>> {
+    let path = Path::new(name);
+    let local = if path.is_dir() { Some(path.join(file)) } else { path.is_file().then(|| path.with_file_name(file)) };
+    match local {
+        Some(path) => Ok(Some(path).filter(|path| path.exists())),
+        None if looks_like_a_repository(name) => repository_file(name, file, is_required),
+        None => Err(not_found(name)),
+    }
+}
+
+#[cfg(all(feature = "candle", feature = "hub"))]
+fn repository_file(name: &str, file: &str, is_required: bool) -> Result<Option<PathBuf>> {
+    crate::tokenizer::hub::fetch_file(name, file, is_required)
+}
+
+#[cfg(all(feature = "candle", not(feature = "hub")))]
+fn repository_file(_: &str, _: &str, _: bool) -> Result<Option<PathBuf>> {
+    Err(ErrorKind::Hub(WITHOUT_HUB.into()).into())
+}
+
 /// A file of a dataset on the hub, by its `hf://` name.
 ///
 /// # Errors
@@ -128,7 +163,9 @@ pub(crate) fn dataset_file(_: &str) -> Result<PathBuf> {
 }
 
 #[cfg(not(feature = "hub"))]
+const WITHOUT_HUB: &str = "this metatok is built without the hub; build it with --features hub, or give a directory";
+
+#[cfg(not(feature = "hub"))]
 fn from_hub(name: &str) -> Result<TokenizerFiles> {
-    let message = "this metatok is built without the hub; build it with --features hub, or give a directory";
-    Err(crate::Error::from(ErrorKind::Hub(message.into())).at(name))
+    Err(crate::Error::from(ErrorKind::Hub(WITHOUT_HUB.into())).at(name))
 }

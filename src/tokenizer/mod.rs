@@ -35,6 +35,8 @@ use definition::Definition;
 pub use definition::{SpecialTokenIds, TokenizerFiles};
 use fast::Fast;
 pub(crate) use load::dataset_file;
+#[cfg(feature = "candle")]
+pub(crate) use load::{model_file, optional_model_file};
 pub(crate) use run::{Neighbour, Run, strip};
 
 /// The id of a token.

@@ -1,0 +1,126 @@
+//! What a checkpoint's config.json says of the model.
+
+use serde::Deserialize;
+
+use crate::error::{ErrorKind, Result};
+
+/// Those that are computed here. They differ in biases and norms, which the weights show.
+const ARCHITECTURES: [&str; 4] = ["LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"];
+
+/// The keys of config.json that are read, as `transformers` writes them.
+#[derive(Debug, Deserialize)]
+pub(super) struct Config {
+    #[serde(default)]
+    architectures: Vec<String>,
+    pub(super) vocab_size: usize,
+    pub(super) hidden_size: usize,
+    pub(super) num_hidden_layers: usize,
+    pub(super) num_attention_heads: usize,
+    num_key_value_heads: Option<usize>,
+    head_dim: Option<usize>,
+    pub(super) rms_norm_eps: f32,
+    #[serde(default = "silu")]
+    hidden_act: String,
+    max_position_embeddings: usize,
+    #[serde(default)]
+    pub(super) tie_word_embeddings: bool,
+    rope_theta: Option<f64>,
+    /// Before version 5 of `transformers`.
+    rope_scaling: Option<Rope>,
+    rope_parameters: Option<Rope>,
+    sliding_window: Option<usize>,
+    use_sliding_window: Option<bool>,
+}
+
+/// How positions turn queries and keys.
+#[derive(Debug, Clone, Default, Deserialize)]
+struct Rope {
+    #[serde(alias = "type")]
+    rope_type: Option<String>,
+    rope_theta: Option<f64>,
+    factor: Option<f64>,
+    low_freq_factor: Option<f64>,
+    high_freq_factor: Option<f64>,
+    original_max_position_embeddings: Option<f64>,
+}
+
+fn silu() -> String {
+    "silu".into()
+}
+
+impl Config {
+    pub(super) fn new(json: &[u8]) -> Result<Self> {
+        let config: Self = serde_json::from_slice(json).map_err(|error| ErrorKind::Parse(error.to_string()))?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<()> {
+        let kv_heads = self.num_key_value_heads();
+        let what = if !self.architectures.iter().any(|name| ARCHITECTURES.contains(&name.as_str())) {
+            let named = if self.architectures.is_empty() { "none".into() } else { self.architectures.join(", ") };
+            format!("architectures names {named}; metatok computes {}", ARCHITECTURES.join(", "))
+        } else if self.hidden_act != "silu" {
+            format!("hidden_act is {:?}, and metatok computes \"silu\"", self.hidden_act)
+        } else if kv_heads == 0 || !self.num_attention_heads.is_multiple_of(kv_heads) {
+            format!("{} attention heads cannot share {kv_heads} of keys and values", self.num_attention_heads)
+        } else if self.head_dim() == 0 || !self.head_dim().is_multiple_of(2) {
+            format!("heads of {} numbers cannot be turned by pairs", self.head_dim())
+        } else {
+            return Ok(());
+        };
+        Err(ErrorKind::Engine(what).into())
+    }
+
+    pub(super) fn num_key_value_heads(&self) -> usize {
+        self.num_key_value_heads.unwrap_or(self.num_attention_heads)
+    }
+
+    pub(super) fn head_dim(&self) -> usize {
+        self.head_dim.unwrap_or(self.hidden_size / self.num_attention_heads.max(1))
+    }
+
+    /// How many tokens may stand in a row. Where attention would slide over more, only those before it does.
+    pub(super) fn max_seq_len(&self) -> usize {
+        let slides = self.use_sliding_window.unwrap_or(self.sliding_window.is_some());
+        let window = self.sliding_window.filter(|_| slides).unwrap_or(usize::MAX);
+        self.max_position_embeddings.min(window)
+    }
+
+    /// How fast each pair of numbers turns, in radians per position.
+    pub(super) fn inv_freq(&self) -> Result<Vec<f32>> {
+        let rope = self.rope_parameters.clone().or_else(|| self.rope_scaling.clone()).unwrap_or_default();
+        let theta = self.rope_theta.or(rope.rope_theta).unwrap_or(10_000.0);
+        let dim = self.head_dim();
+        let plain = (0..dim).step_by(2).map(|i| 1.0 / theta.powf(i as f64 / dim as f64));
+        let needed = |value: Option<f64>, key: &str| {
+            value.ok_or_else(|| ErrorKind::Engine(format!("the scaling of rope lacks its {key}")))
+        };
+        let scaled: Vec<f64> = match rope.rope_type.as_deref() {
+            None | Some("default") => plain.collect(),
+            Some("linear") => {
+                let factor = needed(rope.factor, "factor")?;
+                plain.map(|freq| freq / factor).collect()
+            }
+            Some("llama3") => {
+                let factor = needed(rope.factor, "factor")?;
+                let low = needed(rope.low_freq_factor, "low_freq_factor")?;
+                let high = needed(rope.high_freq_factor, "high_freq_factor")?;
+                let context = needed(rope.original_max_position_embeddings, "original_max_position_embeddings")?;
+                plain.map(|freq| llama3(freq, context * freq / std::f64::consts::TAU, factor, low, high)).collect()
+            }
+            Some(other) => {
+                let what = format!("rope of type {other:?} is not computed here; default, linear and llama3 are");
+                return Err(ErrorKind::Engine(what).into());
+            }
+        };
+        Ok(scaled.into_iter().map(|freq| freq as f32).collect())
+    }
+}
+
+/// Llama 3.1: what turns often within the old context stays, what turns seldom is slowed down, and between these
+/// there is a ramp.
+fn llama3(freq: f64, turns: f64, factor: f64, low: f64, high: f64) -> f64 {
+    let kept = ((turns - low) / (high - low)).clamp(0.0, 1.0);
+    freq / factor * (1.0 - kept) + freq * kept
+}

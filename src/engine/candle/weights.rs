@@ -1,0 +1,118 @@
+//! A checkpoint: the tensors of its safetensors files by name, and its config.json.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use candle_core::safetensors::SliceSafetensors;
+use candle_core::{DType, Device, Tensor};
+use serde::Deserialize;
+
+use super::failed;
+use crate::error::{At, ErrorKind, Result};
+use crate::tokenizer::{model_file, optional_model_file};
+
+const CONFIG: &str = "config.json";
+const SINGLE: &str = "model.safetensors";
+const INDEX: &str = "model.safetensors.index.json";
+
+/// Which tensor is in which file.
+#[derive(Deserialize)]
+struct Index {
+    weight_map: BTreeMap<String, String>,
+}
+
+/// The tensors that were not taken yet.
+pub(super) struct Weights {
+    tensors: BTreeMap<String, Tensor>,
+}
+
+/// The bytes of config.json.
+pub(super) fn config(name: &str) -> Result<Vec<u8>> {
+    if name == "demo" {
+        return Ok(include_bytes!("../../../models/demo/config.json").to_vec());
+    }
+    let path = model_file(name, CONFIG)?;
+    std::fs::read(&path).at(path.display())
+}
+
+impl Weights {
+    pub(super) fn load(name: &str, device: &Device) -> Result<Self> {
+        let mut weights = Self { tensors: BTreeMap::new() };
+        if name == "demo" {
+            weights.read(include_bytes!("../../../models/demo/model.safetensors"), device)?;
+            return Ok(weights);
+        }
+        let files: BTreeSet<String> = match optional_model_file(name, INDEX, false)? {
+            None => [SINGLE.to_owned()].into(),
+            Some(path) => {
+                let json = std::fs::read(&path).at(path.display())?;
+                let index: Result<Index> =
+                    serde_json::from_slice(&json).map_err(|error| ErrorKind::Parse(error.to_string()).into());
+                index.at(path.display())?.weight_map.into_values().collect()
+            }
+        };
+        for file in files {
+            if Path::new(&file).file_name().is_none_or(|name| name != file.as_str()) {
+                return Err(ErrorKind::Parse(format!("weight_map names {file:?}, which is no file beside it")))
+                    .at(INDEX);
+            }
+            let path = model_file(name, &file)?;
+            let bytes = std::fs::read(&path).at(path.display())?;
+            weights.read(&bytes, device).at(path.display())?;
+        }
+        Ok(weights)
+    }
+
+    /// On a CPU, which computes small types slowly, all become `f32`.
+    fn read(&mut self, bytes: &[u8], device: &Device) -> Result<()> {
+        let file = SliceSafetensors::new(bytes).map_err(failed)?;
+        for (name, _) in file.tensors() {
+            let tensor = file.load(&name, device).map_err(failed).at(&name)?;
+            let tensor = if device.is_cpu() { tensor.to_dtype(DType::F32).map_err(failed).at(&name)? } else { tensor };
+            self.tensors.insert(name, tensor);
+        }
+        Ok(())
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.tensors.contains_key(name)
+    }
+
+    /// A tensor of this shape.
+    pub(super) fn take(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
+        let tensor = self.take_any(name)?;
+        if tensor.dims() != shape {
+            let what = format!("the tensor {name} is {:?}, and by {CONFIG} {shape:?}", tensor.dims());
+            return Err(ErrorKind::Engine(what).into());
+        }
+        Ok(tensor)
+    }
+
+    /// A matrix with so many rows and columns, where these are known.
+    pub(super) fn take_matrix(&mut self, name: &str, rows: Option<usize>, columns: Option<usize>) -> Result<Tensor> {
+        let dims = self.tensors.get(name).map_or(&[][..], |tensor| tensor.dims()).to_vec();
+        let place = |i: usize, known: Option<usize>| known.or(dims.get(i).copied()).unwrap_or_default();
+        self.take(name, &[place(0, rows), place(1, columns)])
+    }
+
+    pub(super) fn take_if_there(&mut self, name: &str) -> Option<Tensor> {
+        self.tensors.remove(name)
+    }
+
+    fn take_any(&mut self, name: &str) -> Result<Tensor> {
+        let what = || ErrorKind::Engine(format!("the weights have no tensor {name}, which {CONFIG} asks for"));
+        Ok(self.tensors.remove(name).ok_or_else(what)?)
+    }
+
+    /// Refuses weights that were not taken: what has a place for them is another model.
+    pub(super) fn finish(self) -> Result<()> {
+        // Tables that can be computed, in old checkpoints.
+        match self.tensors.keys().find(|name| !name.ends_with(".rotary_emb.inv_freq")) {
+            None => Ok(()),
+            Some(name) => {
+                let what = format!("the weights have a tensor {name}, for which such a model has no place");
+                Err(ErrorKind::Engine(what).into())
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Engines: what continues prompts. A new one is a file here.
+
+#[cfg(feature = "candle")]
+mod candle;
+mod sampler;
+
+use std::ops::ControlFlow;
+
+use crate::error::{At, Result};
+use crate::stop::{Completion, Trimmer};
+use crate::tokenizer::TokenId;
+#[cfg(feature = "candle")]
+pub use candle::{CandleDevice, CandleEngine};
+pub use sampler::{Sampler, Sampling};
+
+/// A prompt to continue.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'p> {
+    /// The prompt.
+    pub input_ids: &'p [TokenId],
+    /// How many tokens the answer may have.
+    pub max_new_tokens: usize,
+    /// How its tokens are chosen.
+    pub sampling: Sampling,
+}
+
+/// Takes a token of a request, by the request's place, and says whether that one goes on.
+pub type OnToken<'f> = dyn FnMut(usize, TokenId) -> Result<ControlFlow<()>> + 'f;
+
+/// What becomes of a request, while it is answered.
+#[derive(Debug, Clone, Copy)]
+pub enum Progress<'p> {
+    /// It has a further token.
+    Token,
+    /// Text of the answer that can be no part of a stop.
+    Text(&'p str),
+    /// The answer is complete.
+    End(&'p Completion),
+}
+
+/// What continues prompts.
+pub trait Engine {
+    /// Continues requests side by side. Each token is handed to `on_token`, a request's own in order; a request ends
+    /// where that breaks off, at its `max_new_tokens`, or where the model's context is full. Equal requests in an equal
+    /// order give equal tokens.
+    ///
+    /// # Errors
+    /// What `on_token` says, and what of a request the engine cannot continue.
+    fn generate(&self, requests: &[Request<'_>], on_token: &mut OnToken<'_>) -> Result<()>;
+
+    /// How many tokens a prompt and its answer may have together, where that is known.
+    fn max_seq_len(&self) -> Option<usize> {
+        None
+    }
+
+    /// Continues requests to where the model stops, and trims them there. `watch` sees the text of each grow.
+    ///
+    /// # Errors
+    /// As [`Self::generate`], what `watch` says, and an id that the tokenizer does not have.
+    fn complete(
+        &self,
+        requests: &[Request<'_>],
+        trimmer: &Trimmer,
+        watch: &mut dyn FnMut(usize, Progress<'_>) -> Result<()>,
+    ) -> Result<Vec<Completion>> {
+        let mut ids: Vec<Vec<TokenId>> = vec![Vec::new(); requests.len()];
+        let mut streams: Vec<_> = requests.iter().map(|_| Some(trimmer.stream())).collect();
+        let mut completions: Vec<Option<Completion>> = vec![None; requests.len()];
+        let mut text = String::new();
+        let mut step = |request: usize, id: Option<TokenId>| -> Result<ControlFlow<()>> {
+            let Some(mut stream) = streams[request].take() else { return Ok(ControlFlow::Break(())) };
+            text.clear();
+            let mut is_last = true;
+            if let Some(id) = id {
+                watch(request, Progress::Token)?;
+                ids[request].push(id);
+                let has_stopped = stream.push(id, &mut text)?.is_some();
+                is_last = has_stopped || ids[request].len() == requests[request].max_new_tokens;
+            }
+            if !is_last {
+                streams[request] = Some(stream);
+                if !text.is_empty() {
+                    watch(request, Progress::Text(&text))?;
+                }
+                return Ok(ControlFlow::Continue(()));
+            }
+            stream.finish(&mut text);
+            if !text.is_empty() {
+                watch(request, Progress::Text(&text))?;
+            }
+            let completion = completions[request].insert(trimmer.complete(&ids[request])?);
+            watch(request, Progress::End(completion))?;
+            Ok(ControlFlow::Break(()))
+        };
+        self.generate(requests, &mut |request, id| step(request, Some(id)).at(format_args!("request {request}")))?;
+        for request in 0..requests.len() {
+            let _ = step(request, None)?;
+        }
+        Ok(completions.into_iter().flatten().collect())
+    }
+}

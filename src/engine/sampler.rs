@@ -1,0 +1,118 @@
+//! Choosing the next token by the model's logits.
+
+use rand_mt::Mt64;
+
+use crate::error::{ErrorKind, Result};
+use crate::tokenizer::TokenId;
+
+/// How tokens are chosen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sampling {
+    /// What logits are divided by; at zero, the likeliest token is taken.
+    pub temperature: f64,
+    /// Only the likeliest tokens are drawn from whose probabilities come to this.
+    pub top_p: f64,
+    /// What is drawn depends on this and on [`Self::stream`] alone.
+    pub seed: u64,
+    /// Tells prompts of one seed apart.
+    pub stream: u64,
+}
+
+impl Default for Sampling {
+    /// Always the likeliest token.
+    fn default() -> Self {
+        Self { temperature: 0.0, top_p: 1.0, seed: 0, stream: 0 }
+    }
+}
+
+impl Sampling {
+    /// Whether it can be.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] names a temperature or `top_p` out of range.
+    pub fn check(&self) -> Result<()> {
+        let what = if !(0.0..=f64::MAX).contains(&self.temperature) {
+            format!("temperature {} is not 0 or more", self.temperature)
+        } else if !(self.top_p > 0.0 && self.top_p <= 1.0) {
+            format!("top_p {} is not above 0 and at most 1", self.top_p)
+        } else {
+            return Ok(());
+        };
+        Err(ErrorKind::Usage(what).into())
+    }
+}
+
+/// Chooses the tokens of one answer.
+///
+/// ```
+/// use metatok::{Sampler, Sampling};
+///
+/// let mut greedy = Sampler::new(Sampling::default())?;
+/// assert_eq!(greedy.sample(&[0.1, 2.0, 2.0, -1.0])?, 1);
+/// // Half of it all is token 1 alone.
+/// let mut nucleus = Sampler::new(Sampling { temperature: 1.0, top_p: 0.5, ..Sampling::default() })?;
+/// assert_eq!(nucleus.sample(&[0.1, 3.0, 2.0, -1.0])?, 1);
+/// # Ok::<(), metatok::Error>(())
+/// ```
+pub struct Sampler {
+    sampling: Sampling,
+    random: Mt64,
+    /// Tokens and their probabilities, kept for its memory.
+    drawn_from: Vec<(TokenId, f64)>,
+}
+
+impl Sampler {
+    /// For one answer.
+    ///
+    /// # Errors
+    /// As [`Sampling::check`].
+    pub fn new(sampling: Sampling) -> Result<Self> {
+        sampling.check()?;
+        Ok(Self { sampling, random: Mt64::new_with_key([sampling.seed, sampling.stream]), drawn_from: Vec::new() })
+    }
+
+    /// The next token, whose id is its place among the logits. Of several that are likeliest it is the first.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Engine`] if no logit is a number.
+    pub fn sample(&mut self, logits: &[f32]) -> Result<TokenId> {
+        let numbers = (0..).zip(logits.iter().copied()).filter(|(_, logit)| !logit.is_nan());
+        let likeliest = numbers.clone().reduce(|best, next| if next.1 > best.1 { next } else { best });
+        let Some((likeliest, max)) = likeliest.filter(|(_, max)| max.is_finite()) else {
+            let what = "the model gives no number for any token: its weights are damaged, or their type too small";
+            return Err(ErrorKind::Engine(what.into()).into());
+        };
+        let Sampling { temperature, top_p, .. } = self.sampling;
+        if temperature == 0.0 {
+            return Ok(likeliest);
+        }
+        let weight = |logit: f32| ((f64::from(logit) - f64::from(max)) / temperature).exp();
+        let total: f64 = numbers.clone().map(|(_, logit)| weight(logit)).sum();
+        self.drawn_from.clear();
+        self.drawn_from.extend(numbers.map(|(id, logit)| (id, weight(logit) / total)));
+        if top_p < 1.0 {
+            // Those below come to less than what is left out, so that few are sorted.
+            let least = (1.0 - top_p) / self.drawn_from.len() as f64;
+            self.drawn_from.retain(|(_, probability)| *probability >= least);
+            self.drawn_from.sort_by(|a, b| b.1.total_cmp(&a.1));
+            let mut sum = 0.0;
+            let enough = self.drawn_from.iter().position(|(_, probability)| {
+                sum += probability;
+                sum >= top_p
+            });
+            self.drawn_from.truncate(enough.map_or(usize::MAX, |last| last + 1));
+        }
+        let total: f64 = self.drawn_from.iter().map(|(_, probability)| probability).sum();
+        let mut left = self.uniform() * total;
+        let drawn = self.drawn_from.iter().find(|(_, probability)| {
+            left -= probability;
+            left < 0.0
+        });
+        Ok(drawn.map_or(likeliest, |(id, _)| *id))
+    }
+
+    /// From 0 to below 1, in steps of 2^-53.
+    fn uniform(&mut self) -> f64 {
+        (self.random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}

@@ -1,0 +1,284 @@
+//! The engine in process: what it computes equals what `transformers` computes, one prompt or many side by side.
+#![cfg(feature = "candle")]
+#![allow(clippy::panic, reason = "a test says what is wrong and stops")]
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use metatok::{
+    Batch, CandleDevice, CandleEngine, Conversation, Engine, FinishReason, Pack, Padding, PaddingSide, Progress,
+    PromptBuilder, Record, Request, Sampling, TokenId,
+};
+use ndarray::{Array2, ArrayView1, Axis};
+use proptest::prelude::*;
+use serde::Deserialize;
+
+/// What `transformers` gives for prompts, see tests/data/engine/make.py.
+#[derive(Deserialize)]
+struct Expected {
+    prompts: Vec<Vec<TokenId>>,
+    /// Behind the last token of each.
+    logits: Vec<Vec<f32>>,
+    greedy: Vec<Vec<TokenId>>,
+}
+
+fn folders() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/engine");
+    let entries = std::fs::read_dir(folder).expect("the models are there").flatten().map(|entry| entry.path());
+    entries.filter(|path| path.is_dir()).collect()
+}
+
+fn load(folder: &Path) -> CandleEngine {
+    CandleEngine::load(&folder.to_string_lossy(), CandleDevice::Cpu).expect("the model can be loaded")
+}
+
+fn greedy(engine: &CandleEngine, prompts: &[Vec<TokenId>], max_new_tokens: usize) -> Vec<Vec<TokenId>> {
+    let sampling = Sampling::default();
+    let request = |input_ids| Request { input_ids, max_new_tokens, sampling };
+    let requests: Vec<_> = prompts.iter().map(|prompt| request(prompt.as_slice())).collect();
+    let mut answers = vec![Vec::new(); prompts.len()];
+    let mut add = |request: usize, id| {
+        answers[request].push(id);
+        Ok(ControlFlow::Continue(()))
+    };
+    engine.generate(&requests, &mut add).expect("the prompts can be continued");
+    answers
+}
+
+#[track_caller]
+fn assert_close(logits: ArrayView1<'_, f32>, expected: ArrayView1<'_, f32>, what: &str) {
+    for (i, (a, b)) in logits.iter().zip(expected).enumerate() {
+        assert!((a - b).abs() <= 2e-5 * b.abs().max(1.0), "{what}: the logit of {i} is {a}, and should be {b}");
+    }
+}
+
+#[test]
+fn logits_and_answers_are_those_of_transformers() {
+    for folder in folders() {
+        let expected = std::fs::read(folder.join("expected.json")).expect("it is there");
+        let Expected { prompts, logits, greedy: answers } = serde_json::from_slice(&expected).expect("it is JSON");
+        let engine = load(&folder);
+        let name = folder.display().to_string();
+        for (prompt, logits) in prompts.iter().zip(&logits) {
+            let all = engine.logits(&Batch::new(&[prompt], Padding::new(0))).expect("the logits");
+            let last = all.index_axis(Axis(0), 0);
+            assert_close(last.row(last.nrows() - 1), ArrayView1::from(logits), &name);
+        }
+        for (prompt, answer) in prompts.iter().zip(&answers) {
+            assert_eq!(greedy(&engine, std::slice::from_ref(prompt), answer.len())[0], *answer, "{name}");
+        }
+        assert_eq!(greedy(&engine, &prompts, answers[0].len()), answers, "{name}: side by side");
+    }
+}
+
+/// The demo's prompts, and what is asked in them.
+fn demo_prompts(builder: &PromptBuilder) -> Vec<Vec<TokenId>> {
+    let conversations =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/models/demo/conversations.jsonl"));
+    let conversations = conversations.expect("they are there");
+    let build = |line| {
+        let conversation: Conversation = Record::parse(line).expect("a conversation").conversation;
+        builder.build(&conversation).expect("a prompt").input_ids
+    };
+    conversations.lines().map(build).collect()
+}
+
+#[test]
+fn padding_and_packing_change_no_logit() {
+    let (builder, engine) = (PromptBuilder::demo().expect("the demo"), CandleEngine::demo().expect("its weights"));
+    let prompts = demo_prompts(&builder);
+    let alone: Vec<_> = prompts
+        .iter()
+        .map(|prompt| engine.logits(&Batch::new(&[prompt], Padding::new(0))).expect("the logits"))
+        .collect();
+    let same = |row: ArrayView1<'_, f32>, prompt: usize, token: usize, what: &str| {
+        assert_close(
+            row,
+            alone[prompt].index_axis(Axis(0), 0).row(token),
+            &format!("{what}: prompt {prompt}, token {token}"),
+        );
+    };
+    for padding_side in [PaddingSide::Left, PaddingSide::Right] {
+        // The id that pads is one of the model's, and it is eos.
+        let padding =
+            Padding { padding_side, pad_to_multiple_of: NonZeroUsize::new(16).expect("16"), pad_token_id: 1052 };
+        let batch = Batch::new(&prompts, padding);
+        let logits = engine.logits(&batch).expect("the logits");
+        let mask: Array2<u32> = batch.attention_mask();
+        for (prompt, row) in logits.axis_iter(Axis(0)).enumerate() {
+            let known = row.outer_iter().zip(mask.row(prompt)).filter(|(_, is_there)| **is_there == 1);
+            known.enumerate().for_each(|(token, (row, _))| same(row, prompt, token, "padded"));
+        }
+    }
+    let pack = Pack::new(&prompts, 256, 1052).expect("they can be packed");
+    assert!(pack.input_ids.nrows() < prompts.len(), "some share a row");
+    let logits = engine.packed_logits(&pack).expect("the logits");
+    for (prompt, place) in pack.places.iter().enumerate() {
+        for token in 0..place.len {
+            same(logits.index_axis(Axis(0), place.row).row(place.start + token), prompt, token, "packed");
+        }
+    }
+}
+
+#[test]
+fn a_batch_answers_as_each_alone() {
+    let (builder, engine) = (PromptBuilder::demo().expect("the demo"), CandleEngine::demo().expect("its weights"));
+    let prompts = demo_prompts(&builder);
+    let alone: Vec<_> =
+        prompts.iter().map(|prompt| greedy(&engine, std::slice::from_ref(prompt), 24).remove(0)).collect();
+    assert_eq!(greedy(&engine, &prompts, 24), alone);
+}
+
+#[test]
+fn every_answer_of_the_demo_ends_by_its_eos() {
+    let (builder, engine) = (PromptBuilder::demo().expect("the demo"), CandleEngine::demo().expect("its weights"));
+    let prompts = demo_prompts(&builder);
+    let request = |input_ids| Request { input_ids, max_new_tokens: 100, sampling: Sampling::default() };
+    let requests: Vec<_> = prompts.iter().map(|prompt| request(prompt.as_slice())).collect();
+    let mut streamed = vec![String::new(); prompts.len()];
+    let mut ended = Vec::new();
+    let mut watch = |i: usize, progress: Progress<'_>| {
+        match progress {
+            Progress::Token => {}
+            Progress::Text(text) => streamed[i] += text,
+            Progress::End(_) => ended.push(i),
+        }
+        Ok(())
+    };
+    let trimmer = builder.trimmer().expect("a trimmer");
+    let completions = engine.complete(&requests, &trimmer, &mut watch).expect("answers");
+    for (completion, streamed) in completions.iter().zip(&streamed) {
+        assert!(matches!(completion.finish_reason, FinishReason::StopToken(1050 | 1052)), "{completion:?}");
+        assert!(!completion.token_ids.is_empty() && !completion.text.contains("<|"), "{completion:?}");
+        assert_eq!(completion.text, *streamed);
+    }
+    ended.sort_unstable();
+    assert_eq!(ended, (0..prompts.len()).collect::<Vec<_>>(), "each ends once");
+}
+
+#[test]
+fn a_seed_decides_what_is_drawn() {
+    let engine = load(&folders()[0]);
+    let draw = |seed, stream, beside: usize| {
+        let sampling = Sampling { temperature: 1.5, top_p: 0.95, seed, stream };
+        let requests = vec![Request { input_ids: &[3, 1, 4], max_new_tokens: 12, sampling }; beside];
+        let mut answer = Vec::new();
+        let mut add = |request, id| {
+            if request == 0 {
+                answer.push(id);
+            }
+            Ok(ControlFlow::Continue(()))
+        };
+        engine.generate(&requests, &mut add).expect("an answer");
+        answer
+    };
+    assert_eq!(draw(1, 0, 1), draw(1, 0, 1));
+    assert_eq!(draw(1, 0, 1), draw(1, 0, 3), "whatever stands beside it");
+    assert_ne!(draw(1, 0, 1), draw(2, 0, 1));
+    assert_ne!(draw(1, 0, 1), draw(1, 1, 1));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Requests end where they are told to, and take no others along.
+    #[test]
+    fn requests_end_by_themselves(lengths in prop::collection::vec((1..20_usize, 0..9_usize, 0..9_usize), 1..6)) {
+        let engine = load(&folders()[0]);
+        let prompts: Vec<Vec<TokenId>> =
+            lengths.iter().map(|(len, ..)| (0..*len as u32).map(|i| (i * 7 + *len as u32) % 40).collect()).collect();
+        let requests: Vec<_> = prompts
+            .iter()
+            .zip(&lengths)
+            .map(|(prompt, (_, max, _))| Request { input_ids: prompt, max_new_tokens: *max, sampling: Sampling::default() })
+            .collect();
+        let mut answers = vec![Vec::new(); prompts.len()];
+        let mut add = |request: usize, id| {
+            answers[request].push(id);
+            let has_enough = answers[request].len() == lengths[request].2;
+            Ok(if has_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        };
+        engine.generate(&requests, &mut add).expect("answers");
+        for (i, (_, max, stop)) in lengths.iter().enumerate() {
+            let expected = if *stop == 0 { *max } else { *max.min(stop) };
+            prop_assert_eq!(&answers[i], &greedy(&engine, &prompts[i..=i], expected)[0]);
+        }
+    }
+}
+
+/// What cannot be, and what is said of it.
+#[test]
+fn wrong_models_and_prompts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/engine/llama");
+    let config = std::fs::read_to_string(source.join("config.json")).expect("it is there");
+    let weights = std::fs::read(source.join("model.safetensors")).expect("they are there");
+    let cases = [
+        (
+            "LlamaForCausalLM",
+            "GPT2LMHeadModel",
+            "config.json: architectures names GPT2LMHeadModel; metatok computes LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM",
+        ),
+        ("\"silu\"", "\"gelu\"", "config.json: hidden_act is \"gelu\", and metatok computes \"silu\""),
+        (
+            "\"num_key_value_heads\": 2",
+            "\"num_key_value_heads\": 3",
+            "config.json: 4 attention heads cannot share 3 of keys and values",
+        ),
+        (
+            "\"num_hidden_layers\": 2",
+            "\"num_hidden_layers\": 3",
+            "the weights have no tensor model.layers.2.input_layernorm.weight, which config.json asks for",
+        ),
+        (
+            "\"num_hidden_layers\": 2",
+            "\"num_hidden_layers\": 1",
+            "the weights have a tensor model.layers.1.input_layernorm.weight, for which such a model has no place",
+        ),
+        (
+            "\"vocab_size\": 40",
+            "\"vocab_size\": 41",
+            "the tensor model.embed_tokens.weight is [40, 16], and by config.json [41, 16]",
+        ),
+        ("\"default\"", "\"yarn\"", "rope of type \"yarn\" is not computed here; default, linear and llama3 are"),
+        ("\"default\"", "\"linear\"", "the scaling of rope lacks its factor"),
+    ];
+    let name = folder.path().to_string_lossy().into_owned();
+    std::fs::write(folder.path().join("model.safetensors"), &weights).expect("written");
+    let message =
+        || CandleEngine::load(&name, CandleDevice::Cpu).err().map_or("none".into(), |error| error.to_string());
+    assert_eq!(
+        message(),
+        format!(
+            "{name}: there is no config.json here; a model is a folder, or a repository of the hub, with config.json and model.safetensors"
+        )
+    );
+    for (from, to, expected) in cases {
+        assert!(config.contains(from), "{from} is in the file");
+        std::fs::write(folder.path().join("config.json"), config.replacen(from, to, 1)).expect("written");
+        assert_eq!(message(), format!("{name}: {expected}"));
+    }
+    std::fs::write(folder.path().join("config.json"), &config).expect("written");
+    std::fs::write(folder.path().join("model.safetensors"), &weights[..weights.len() / 2]).expect("written");
+    assert!(message().starts_with(&format!("{name}: {name}/model.safetensors: ")), "{}", message());
+
+    let engine = load(&source);
+    let refused = |input_ids: &[TokenId], sampling| {
+        let request = Request { input_ids, max_new_tokens: 1, sampling };
+        let error = engine.generate(&[request], &mut |_, _| Ok(ControlFlow::Continue(()))).err();
+        error.map_or("none".into(), |error| error.to_string())
+    };
+    let greedy = Sampling::default();
+    assert_eq!(refused(&[], greedy), "request 0: there is no token to continue");
+    assert_eq!(refused(&[1, 40], greedy), "request 0: token id 40 is outside the vocabulary (40 tokens)");
+    assert_eq!(refused(&[1; 65], greedy), "request 0: 65 tokens are more than the 64 of the model's context");
+    assert_eq!(refused(&[1], Sampling { top_p: 0.0, ..greedy }), "top_p 0 is not above 0 and at most 1");
+    assert_eq!(refused(&[1], Sampling { temperature: -1.0, ..greedy }), "temperature -1 is not 0 or more");
+}
+
+#[test]
+fn answers_end_where_the_context_does() {
+    let engine = load(&folders()[0]);
+    assert_eq!(greedy(&engine, &[vec![1; 60], vec![1; 3]], 100).iter().map(Vec::len).collect::<Vec<_>>(), [4, 61]);
+}
