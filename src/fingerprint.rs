@@ -117,6 +117,11 @@ impl Fingerprint {
 pub(crate) fn digest(value: &Value) -> String {
     let mut hash = Sha256::new();
     write_sorted(value, &mut hash);
+    hex(hash)
+}
+
+/// The first 16 digits.
+pub(crate) fn hex(hash: Sha256) -> String {
     hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -14,7 +14,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::render::Element;
 
 /// What goes where a prompt is too long.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Truncation {
     /// Nothing: it is an error.
     #[default]
@@ -101,6 +102,23 @@ pub struct CutTokens {
     pub tokens: usize,
 }
 
+impl Budget {
+    /// How many tokens a prompt may have.
+    fn limit(&self) -> usize {
+        self.max_seq_len.saturating_sub(self.max_out_len)
+    }
+
+    fn too_long(&self, tokens: usize) -> Error {
+        let Self { max_seq_len, max_out_len, .. } = *self;
+        ErrorKind::TooLong { tokens, max_seq_len, max_out_len }.into()
+    }
+
+    /// Refuses a prompt of too many tokens.
+    pub(crate) fn check(&self, tokens: usize) -> Result<()> {
+        if tokens <= self.limit() { Ok(()) } else { Err(self.too_long(tokens)) }
+    }
+}
+
 impl PromptBuilder {
     /// Builds a prompt that leaves room for its answer, and says what had to go.
     ///
@@ -120,15 +138,11 @@ impl PromptBuilder {
     /// As [`Self::build`], and [`ErrorKind::TooLong`] where nothing more can go.
     pub fn build_within(&self, conversation: &Conversation, budget: &Budget) -> Result<Fitted> {
         let prompt = self.build(conversation)?;
-        let limit = budget.max_seq_len.saturating_sub(budget.max_out_len);
-        if prompt.input_ids.len() <= limit {
+        let (from, limit) = (prompt.input_ids.len(), budget.limit());
+        if from <= limit {
             return Ok(Fitted { prompt, truncated: None, conversation: None });
         }
-        let from = prompt.input_ids.len();
-        let too_long = |tokens| {
-            let Budget { max_seq_len, max_out_len, .. } = *budget;
-            Error::from(ErrorKind::TooLong { tokens, max_seq_len, max_out_len })
-        };
+        let too_long = |tokens| budget.too_long(tokens);
         match budget.truncation {
             Truncation::Refuse => Err(too_long(from)),
             Truncation::Left | Truncation::Right | Truncation::Middle => {

@@ -46,12 +46,9 @@ struct Built {
 pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let started = Instant::now();
     let longest = args.model.max_line_bytes;
-    let mut rows = Rows::open(&args.input, longest)?;
+    let mut rows = Rows::open_for_input(&args.input, longest)?;
     if let Some(rows) = rows.as_mut().filter(|_| args.truncate.is_some()) {
         rows.keep_examples();
-    }
-    if rows.is_some() && args.input.inputs.is_empty() {
-        return Err(ErrorKind::Usage("--dataset needs rows: name a file, or - for standard input".into()).into());
     }
     let answers = match &args.answers.answers {
         Some(path) => Some(answers(path, args.answers.strip_thoughts, rows.as_ref(), longest)?),

@@ -10,14 +10,18 @@ mod build;
 mod check;
 mod convert;
 mod form;
+mod job;
+mod journal;
 mod models;
 mod output;
 mod pipeline;
 mod progress;
 mod rejects;
 mod rows;
+mod run;
 mod setup;
 mod trim;
+mod trimmed;
 mod view;
 
 use std::io;
@@ -42,6 +46,7 @@ pub fn main() -> ExitCode {
         Command::Convert(args) => convert::run(&args),
         Command::Models(args) => models::run(&args),
         Command::Trim(args) => trim::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Args::command(), "metatok", &mut io::stdout());
             Ok(ExitCode::SUCCESS)

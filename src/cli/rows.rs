@@ -53,6 +53,16 @@ impl Rows {
         Ok(Some(Self { dataset, train, fields, longest_prompt, strict: args.strict }))
     }
 
+    /// The same, of input that must be named.
+    pub(crate) fn open_for_input(args: &InputArgs, longest_line: usize) -> Result<Option<Self>> {
+        let rows = Self::open(args, longest_line)?;
+        if rows.is_some() && args.inputs.is_empty() {
+            let what = "--dataset needs rows: name a file, or - for standard input";
+            return Err(ErrorKind::Usage(what.into()).into());
+        }
+        Ok(rows)
+    }
+
     /// The same, with what columns bring in never searched for fields.
     pub(crate) fn single_pass(&self) -> Self {
         Self { dataset: self.dataset.single_pass(), ..self.clone() }

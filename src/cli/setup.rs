@@ -62,6 +62,17 @@ pub(crate) fn mode(mode: ModeArg) -> Mode {
     }
 }
 
+/// Where the weights are, if nothing else is said: where the tokenizer is.
+pub(crate) fn weights_name(args: &ModelArgs) -> Result<String> {
+    match args.tokenizer.as_deref() {
+        None => Model::load(&args.model)?.tokenizer_name(),
+        Some(name) if !Path::new(name).exists() && Model::builtin_file(name).is_some() => {
+            Model::load(name)?.tokenizer_name()
+        }
+        Some(name) => Ok(name.to_owned()),
+    }
+}
+
 /// Loads the model and its tokenizer.
 pub(crate) fn load(args: &ModelArgs) -> Result<(Model, Arc<Tokenizer>)> {
     let model = Model::load(&args.model)?;

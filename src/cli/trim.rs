@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::builder::PromptBuilder;
 use crate::cli::args::TrimArgs;
 use crate::cli::output::{Output, count};
+use crate::cli::trimmed::{Problem, Stop, Trimmed};
 use crate::cli::{REJECTED, setup};
 use crate::error::{At, ErrorKind, Result};
-use crate::stop::{End, FinishReason, StopCriteria, StopMatcher, StopSource, Trimmer};
+use crate::stop::{End, FinishReason, StopCriteria, StopMatcher, Trimmer};
 use crate::tokenizer::{TokenId, Tokenizer};
 
 /// A line of what an engine gave. Other keys are none of metatok's business.
@@ -29,42 +30,6 @@ struct Given<'a> {
     finish_reason: Option<String>,
     /// Which stop it was, where the engine says so.
     stop_reason: Option<serde::de::IgnoredAny>,
-}
-
-/// The same, trimmed.
-#[derive(Serialize)]
-struct Trimmed<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    turn: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    token_ids: Option<Vec<TokenId>>,
-    text: String,
-    finish_reason: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stop: Option<Stop>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tail: Vec<TokenId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    explain: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    problems: Vec<Problem>,
-}
-
-/// At what it ended.
-#[derive(Clone, Serialize)]
-#[serde(untagged)]
-enum Stop {
-    Token { token_id: TokenId, token: String, sources: Vec<StopSource> },
-    String { string: String },
-}
-
-/// Something that the engine should have done otherwise.
-#[derive(Serialize)]
-struct Problem {
-    code: &'static str,
-    message: String,
 }
 
 /// Trims lines of one model.
@@ -164,17 +129,9 @@ impl<'b> Trim<'b> {
         let end = self.trimmer.end(ids).at("token_ids")?;
         let completion = self.trimmer.complete_at(ids, end).at("token_ids")?;
         let read = end.read;
-        let stop = match completion.finish_reason {
-            FinishReason::Length => None,
-            FinishReason::StopString(string) => {
-                Some(Stop::String { string: self.trimmer.criteria().strings()[string].clone() })
-            }
-            FinishReason::StopToken(token_id) => {
-                let token = self.tokenizer.id_to_token(token_id).unwrap_or_default();
-                Some(Stop::Token { token_id, token, sources: completion.stop_sources.clone() })
-            }
-        };
-        let explain = self.explain.then(|| match &stop {
+        let trimmed = Trimmed::new(completion, &self.trimmer, self.tokenizer);
+        let stop = &trimmed.stop;
+        let explain = self.explain.then(|| match stop {
             None => "nothing stops it".to_owned(),
             Some(Stop::Token { token_id, token, sources }) => {
                 let sources: Vec<String> = sources.iter().map(ToString::to_string).collect();
@@ -182,24 +139,14 @@ impl<'b> Trim<'b> {
                 format!("token {} is {token:?} (id {token_id}): {}; {behind} behind it", read - 1, sources.join(", "))
             }
             Some(Stop::String { string }) => {
-                let (first, last) = (completion.token_ids.len(), read - 1);
+                let (first, last) = (end.tokens, read - 1);
                 let over =
                     if first == last { format!("in token {last}") } else { format!("over tokens {first} to {last}") };
                 format!("the stop string {string:?} {over}; {} behind it", ids.len() - read)
             }
         });
         let problems = if self.validate { self.problems(given, Some((ids, end)), stop.as_ref()) } else { Vec::new() };
-        Ok(Trimmed {
-            id: given.id,
-            turn: given.turn,
-            token_ids: Some(completion.token_ids),
-            text: completion.text,
-            finish_reason: if stop.is_some() { "stop" } else { "length" },
-            stop,
-            tail: completion.tail,
-            explain,
-            problems,
-        })
+        Ok(Trimmed { id: given.id, turn: given.turn, explain, problems, ..trimmed })
     }
 
     fn text<'a>(&self, given: &Given<'a>, text: &str) -> Trimmed<'a> {
@@ -219,17 +166,7 @@ impl<'b> Trim<'b> {
             Some(Stop::String { string }) => format!("the stop string {string:?} at byte {}", before.len()),
         });
         let problems = if self.validate { self.problems(given, None, stop.as_ref()) } else { Vec::new() };
-        Trimmed {
-            id: given.id,
-            turn: given.turn,
-            token_ids: None,
-            text: kept.to_owned(),
-            finish_reason: if stop.is_some() { "stop" } else { "length" },
-            stop,
-            tail: Vec::new(),
-            explain,
-            problems,
-        }
+        Trimmed { id: given.id, turn: given.turn, explain, problems, ..Trimmed::of_text(kept.to_owned(), stop) }
     }
 
     /// Which stop a text came to: a string, or the string of a stop id.

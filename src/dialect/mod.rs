@@ -8,7 +8,7 @@ mod fastchat;
 mod model_file;
 mod opencompass;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -187,19 +187,21 @@ impl Model {
     /// # Errors
     /// [`ErrorKind::Usage`] if it names none; otherwise as [`Tokenizer::load`].
     pub fn load_tokenizer(&self) -> Result<Tokenizer> {
+        match self.tokenizer_name()?.as_str() {
+            // Whatever folder of that name there is.
+            "demo" => Tokenizer::demo(),
+            name => Tokenizer::load(name),
+        }
+    }
+
+    /// Where the tokenizer is: beside the model file, if there is one of its name.
+    pub(crate) fn tokenizer_name(&self) -> Result<String> {
         let tokenizer = self.tokenizer.as_deref().ok_or_else(|| {
             ErrorKind::Usage("the model names no tokenizer; write tokenizer = \"org/name\" into it, or give one with --tokenizer".into())
         }).at(&self.name)?;
-        // Whatever folder of that name there is.
-        if tokenizer == "demo" {
-            return Tokenizer::demo();
-        }
-        let beside: Option<PathBuf> =
-            Path::new(&self.name).parent().map(|parent| parent.join(tokenizer)).filter(|path| path.exists());
-        match beside.as_ref().and_then(|path| path.to_str()) {
-            Some(path) => Tokenizer::load(path),
-            None => Tokenizer::load(tokenizer),
-        }
+        let beside = Path::new(&self.name).parent().map(|parent| parent.join(tokenizer));
+        let beside = beside.filter(|path| tokenizer != "demo" && path.exists());
+        Ok(beside.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| tokenizer.to_owned()))
     }
 }
 

@@ -1,0 +1,131 @@
+//! A line of the input on its way: the prompts that it asks for, one after the other.
+
+use std::vec;
+
+use serde_json::value::RawValue;
+
+use crate::assemble::TokenizedPrompt;
+use crate::builder::PromptBuilder;
+use crate::cli::rows::Rows;
+use crate::conversation::Conversation;
+use crate::dataset::{Examples, InferMode, Inference, MaxOutLen, Record, Row, RowPrompt};
+use crate::error::{ErrorKind, Result};
+use crate::stop::{Completion, FinishReason};
+use crate::truncate::Budget;
+use crate::turns::Turns;
+
+/// How many tokens an answer may have where nobody says.
+pub(crate) const MAX_OUT_LEN: usize = 512;
+
+/// A line, by its number among all.
+pub(crate) struct Job<'b> {
+    pub(crate) number: u64,
+    /// Where it stands.
+    pub(crate) place: String,
+    /// As JSON.
+    pub(crate) id: Box<RawValue>,
+    /// How many prompts it has asked for.
+    pub(crate) asked: u64,
+    prompts: Prompts<'b>,
+}
+
+enum Prompts<'b> {
+    Known(vec::IntoIter<RowPrompt>),
+    /// Each has the answers to those before.
+    Turns(Box<Turns<'b>>, MaxOutLen),
+}
+
+/// A prompt that is asked for.
+pub(crate) struct Ask {
+    pub(crate) prompt: TokenizedPrompt,
+    pub(crate) turn: Option<usize>,
+    pub(crate) max_new_tokens: usize,
+}
+
+impl<'b> Job<'b> {
+    /// A conversation.
+    pub(crate) fn conversation(text: &str, number: u64, place: String) -> Result<Self> {
+        let record = Record::parse(text)?;
+        let id = record.id.map_or_else(|| Ok(number_id(number)), |id| RawValue::from_string(id.to_owned()));
+        let id = id.map_err(|error| ErrorKind::Parse(error.to_string()))?;
+        let prompts = Prompts::Known(vec![record.conversation.into()].into_iter());
+        Ok(Self { number, place, id, asked: 0, prompts })
+    }
+
+    /// A row.
+    pub(crate) fn row(
+        text: &str,
+        number: u64,
+        place: String,
+        examples: Examples,
+        (rows, inference): (&Rows, &mut Inference<'_>),
+        builder: &'b PromptBuilder,
+        strip_thoughts: bool,
+    ) -> Result<Self> {
+        let row = Row::from_json(text)?;
+        let inferencer = &rows.dataset.inferencer;
+        let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
+        let prompts = if inferencer.kind.has_turns() && inferencer.infer_mode == InferMode::Every {
+            let plan = rows.plan(&row, examples.of(&row), inference, tokens)?;
+            let turns = builder.turns(plan).strip_thoughts(strip_thoughts);
+            Prompts::Turns(Box::new(turns), rows.dataset.task.max_out_len(&row)?)
+        } else {
+            Prompts::Known(rows.prompts(&row, examples.of(&row), inference, tokens)?.into_iter())
+        };
+        Ok(Self { number, place, id: number_id(number), asked: 0, prompts })
+    }
+
+    /// The next prompt; nothing when all were answered.
+    pub(crate) fn next(&mut self, builder: &PromptBuilder, budget: &Budget) -> Result<Option<Ask>> {
+        let room = Some(budget.max_out_len as u64).filter(|room| *room > 0);
+        let ask = match &mut self.prompts {
+            Prompts::Known(prompts) => {
+                let Some(RowPrompt { turn, max_out_len, choices, conversation, .. }) = prompts.next() else {
+                    return Ok(None);
+                };
+                if !choices.is_empty() {
+                    let what =
+                        "the answer is chosen among tokens by their logits, which `build` names; `run` writes answers";
+                    return Err(ErrorKind::Usage(what.into()).into());
+                }
+                let prompt = builder.build_within(&conversation, budget)?.prompt;
+                Ask { prompt, turn, max_new_tokens: limit(max_out_len.or(room)) }
+            }
+            Prompts::Turns(turns, max_out_len) => {
+                let max_out_len = turns.plan().max_out_len(max_out_len)?;
+                let Some(next) = turns.next_prompt()? else { return Ok(None) };
+                budget.check(next.prompt.input_ids.len())?;
+                Ask { prompt: next.prompt, turn: Some(next.turn), max_new_tokens: limit(max_out_len.or(room)) }
+            }
+        };
+        if !ask.prompt.media.is_empty() {
+            let what = "the engine reads text, and there is an image, audio or video in it";
+            return Err(ErrorKind::Usage(what.into()).into());
+        }
+        self.asked += 1;
+        Ok(Some(ask))
+    }
+
+    /// Takes the answer to the last prompt.
+    pub(crate) fn answer(&mut self, completion: &Completion) -> Result<()> {
+        let Prompts::Turns(turns, _) = &mut self.prompts else { return Ok(()) };
+        let mut ids = completion.token_ids.clone();
+        if let FinishReason::StopToken(id) = completion.finish_reason {
+            ids.push(id);
+        }
+        turns.answer_ids(&ids)
+    }
+
+    /// There is no further prompt.
+    pub(crate) fn fail(&mut self) {
+        self.prompts = Prompts::Known(Vec::new().into_iter());
+    }
+}
+
+pub(crate) fn number_id(number: u64) -> Box<RawValue> {
+    RawValue::from_string(number.to_string()).expect("a number is JSON")
+}
+
+fn limit(max_out_len: Option<u64>) -> usize {
+    max_out_len.map_or(MAX_OUT_LEN, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
+}
