@@ -60,6 +60,8 @@ pub use render::{
 #[cfg(feature = "arrays")]
 pub use sink::{ArrayFormat, Arrays};
 pub use sink::{Built, Jsonl, Key, LlamaCpp, MessagesJsonl, Sglang, Sink, Vllm};
+#[cfg(feature = "arrow")]
+pub use sink::{Table, TableFormat};
 pub use stop::{
     Completion, End, FinishReason, StopCriteria, StopId, StopMatcher, StopSource, StopStream, TokenStream, Trimmer,
 };

@@ -13,8 +13,7 @@ use crate::cli::setup::Input;
 use crate::cli::{REJECTED, output, setup};
 use crate::error::{At, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
-#[cfg(feature = "arrays")]
-use crate::sink::{ArrayFormat, metadata};
+use crate::sink::metadata;
 
 /// Of a line, what is compared.
 #[derive(Deserialize)]
@@ -22,6 +21,8 @@ struct Line {
     fingerprint: Option<Fingerprint>,
     /// Of a file of arrays, what its rows are.
     prompts: Option<Vec<IgnoredAny>>,
+    /// Of a table, how many it has.
+    rows: Option<u64>,
 }
 
 /// Lines with the same fingerprint.
@@ -40,7 +41,7 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     let inputs = inputs(path)?;
     setup::each_line(inputs, longest, |place, line| {
         let line: Line = setup::from_json(line?).at(place)?;
-        let prompts = line.prompts.map_or(1, |prompts| prompts.len() as u64);
+        let prompts = line.prompts.map(|prompts| prompts.len() as u64).or(line.rows).unwrap_or(1);
         let missing = || ErrorKind::Usage("it has no fingerprint to compare; `build --fingerprint` writes one".into());
         let fingerprint = line.fingerprint.ok_or_else(missing).at(place)?;
         match found.iter_mut().find(|same| same.fingerprint == fingerprint) {
@@ -71,21 +72,10 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The lines of a file; of one of arrays, what it says beside them is the line.
+/// The lines of a file; of one of arrays or a table, what it says beside them is the line.
 fn inputs(path: &Path) -> Result<Vec<Input>> {
-    #[cfg(feature = "arrays")]
-    {
-        let format = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("npz") => Some(ArrayFormat::Npz),
-            Some("safetensors") => Some(ArrayFormat::Safetensors),
-            _ => None,
-        };
-        if let Some(format) = format {
-            let name = path.display().to_string();
-            let bytes = std::fs::read(path).at(&name)?;
-            let reader = Box::new(std::io::Cursor::new(metadata(format, &bytes).at(&name)?.into_bytes()));
-            return Ok(vec![Input { name, unit: "prompt", reader, bytes: None }]);
-        }
-    }
-    setup::inputs(&[path.to_owned()])
+    let name = path.display().to_string();
+    let Some(metadata) = metadata(path).at(&name)? else { return setup::inputs(&[path.to_owned()]) };
+    let reader = Box::new(std::io::Cursor::new(metadata.into_bytes()));
+    Ok(vec![Input { name, unit: "prompt", reader, bytes: None }])
 }

@@ -577,6 +577,12 @@ pub(crate) enum Format {
     /// The same arrays as safetensors.
     #[cfg(feature = "arrays")]
     Safetensors,
+    /// One table, a row for each prompt, as Arrow's IPC file.
+    #[cfg(feature = "arrow")]
+    Arrow,
+    /// The same table as Parquet.
+    #[cfg(feature = "arrow")]
+    Parquet,
 }
 
 #[cfg(feature = "arrays")]

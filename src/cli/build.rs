@@ -1,6 +1,5 @@
 //! `metatok build`: conversations in, token ids out.
 
-#[cfg(feature = "arrays")]
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,6 +27,8 @@ use crate::render::ApiTemplate;
 #[cfg(feature = "arrays")]
 use crate::sink::{ArrayFormat, Arrays};
 use crate::sink::{Jsonl, LlamaCpp, MessagesJsonl, Sglang, Sink, Vllm};
+#[cfg(feature = "arrow")]
+use crate::sink::{Table, TableFormat};
 use crate::tokenizer::{TokenId, Tokenizer};
 use crate::truncate::Budget;
 
@@ -220,8 +221,17 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
         Format::LlamaCpp => Box::new(LlamaCpp::new(&builder)),
         #[cfg(feature = "arrays")]
         Format::Npz | Format::Safetensors => Box::new(arrays(args, &builder, fingerprint(builder.tokenizer())?)?),
+        #[cfg(feature = "arrow")]
+        Format::Arrow | Format::Parquet => {
+            let format = if args.format == Format::Arrow { TableFormat::Arrow } else { TableFormat::Parquet };
+            Box::new(Table::new(&builder, format, fingerprint(builder.tokenizer())?))
+        }
         Format::Ids | Format::Messages => Box::new(Jsonl::new(&builder, args.attention_mask)),
     };
+    if sink.is_whole() && args.output.is_none() && io::stdout().is_terminal() {
+        let what = "this form is no text for a terminal; name a file with --output";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
     let BuildArgs { text, labels, check_files, .. } = *args;
     let max_out_len = (args.input.max_out_len > 0).then_some(args.input.max_out_len as u64);
     let budget = budget(args, options.mode)?;
@@ -232,16 +242,10 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
     Ok(Form::Ids(Box::new(Ids { builder, sink, max_out_len, budget, text, labels, check_files, fingerprint })))
 }
 
-/// A file of arrays, which people do not want on their terminal.
+/// A file of arrays.
 #[cfg(feature = "arrays")]
 fn arrays(args: &BuildArgs, builder: &PromptBuilder, fingerprint: Fingerprint) -> Result<Arrays> {
-    if args.output.is_none() && io::stdout().is_terminal() {
-        return Err(ErrorKind::Usage("arrays are no text for a terminal; name a file with --output".into()).into());
-    }
-    let format = match args.format {
-        Format::Npz => ArrayFormat::Npz,
-        _ => ArrayFormat::Safetensors,
-    };
+    let format = if args.format == Format::Npz { ArrayFormat::Npz } else { ArrayFormat::Safetensors };
     let padding =
         Padding { padding_side: args.padding_side, pad_to_multiple_of: args.pad_to_multiple_of, ..builder.padding()? };
     Ok(Arrays::new(builder, format, padding, fingerprint))

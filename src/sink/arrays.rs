@@ -14,8 +14,7 @@ use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::sink::engine::check;
-use crate::sink::jsonl::write_key;
-use crate::sink::{Built, Key, Sink};
+use crate::sink::{Built, Key, Sink, records};
 use crate::tokenizer::TokenId;
 
 /// The name under which a file says what stands beside its arrays.
@@ -62,38 +61,18 @@ impl Arrays {
 }
 
 impl Sink for Arrays {
-    /// Appends a record for [`Self::finish`]: two lengths, the key, the ids.
     fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
         check("an array", key, built)?;
-        let start = out.len();
-        out.extend_from_slice(&[0; 8]);
-        write_key(key, out);
-        out.push(b'}');
-        let key_len = out.len() - start - 8;
-        out.extend(built.prompt.input_ids.iter().flat_map(|id| id.to_le_bytes()));
-        for (at, len) in [(0, key_len), (4, built.prompt.input_ids.len())] {
-            let len = u32::try_from(len).map_err(|_| ErrorKind::Usage("a prompt has more tokens than fit".into()))?;
-            out[start + at..start + at + 4].copy_from_slice(&len.to_le_bytes());
-        }
-        Ok(())
+        records::write(key, built, out)
     }
 
     fn is_whole(&self) -> bool {
         true
     }
 
-    fn finish(&self, records: &[u8]) -> Result<Vec<u8>> {
-        let (mut keys, mut prompts) = (Vec::new(), Vec::new());
-        let mut rest = records;
-        while let Some((lengths, behind)) = rest.split_first_chunk::<8>() {
-            let length = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| lengths[at + byte])) as usize;
-            let (key, behind) = behind.split_at(length(0));
-            let (ids, behind) = behind.split_at(4 * length(4));
-            keys.push(serde_json::from_slice(key).expect("`write` makes them"));
-            prompts.push(ids.chunks_exact(4).map(|id| u32::from_le_bytes([id[0], id[1], id[2], id[3]])).collect());
-            rest = behind;
-        }
-        let batch: Batch<i64> = Batch::new::<Vec<TokenId>>(&prompts, self.padding);
+    fn finish(&self, written: &[u8]) -> Result<Vec<u8>> {
+        let (keys, prompts) = records::read(written);
+        let batch: Batch<i64> = Batch::new(&prompts, self.padding);
         let metadata = serde_json::to_string(&Metadata {
             prompts: keys,
             padding_side: self.padding.padding_side,

@@ -6,8 +6,14 @@ mod engine;
 mod jsonl;
 mod llama_cpp;
 mod messages;
+#[cfg(any(feature = "arrays", feature = "arrow"))]
+mod records;
 mod sglang;
+#[cfg(feature = "arrow")]
+mod table;
 mod vllm;
+
+use std::path::Path;
 
 use crate::assemble::TokenizedPrompt;
 use crate::conversation::Conversation;
@@ -17,14 +23,32 @@ use crate::tokenizer::TokenId;
 use crate::truncate::Truncated;
 use crate::turns::PrefixBreak;
 #[cfg(feature = "arrays")]
-pub(crate) use arrays::metadata;
-#[cfg(feature = "arrays")]
 pub use arrays::{ArrayFormat, Arrays};
 pub use jsonl::Jsonl;
 pub use llama_cpp::LlamaCpp;
 pub use messages::MessagesJsonl;
 pub use sglang::Sglang;
+#[cfg(feature = "arrow")]
+pub use table::{Table, TableFormat};
 pub use vllm::Vllm;
+
+/// What a file of arrays or a table says beside them, as JSON; nothing if its name is of no such form.
+///
+/// # Errors
+/// [`crate::ErrorKind::Parse`] says what the file is not.
+pub(crate) fn metadata(path: &Path) -> Result<Option<String>> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        #[cfg(feature = "arrays")]
+        Some("npz") => arrays::metadata(ArrayFormat::Npz, &std::fs::read(path)?).map(Some),
+        #[cfg(feature = "arrays")]
+        Some("safetensors") => arrays::metadata(ArrayFormat::Safetensors, &std::fs::read(path)?).map(Some),
+        #[cfg(feature = "arrow")]
+        Some("arrow") => table::metadata(TableFormat::Arrow, std::fs::read(path)?).map(Some),
+        #[cfg(feature = "arrow")]
+        Some("parquet") => table::metadata(TableFormat::Parquet, std::fs::read(path)?).map(Some),
+        _ => Ok(None),
+    }
+}
 
 /// A form in which prompts are written. A new one is a file here.
 pub trait Sink: Send + Sync {

@@ -1,0 +1,193 @@
+//! Tables, a row for each prompt, as Arrow's IPC files and as Parquet.
+
+use std::collections::HashMap;
+use std::io::Cursor;
+use std::sync::Arc;
+
+use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_ipc::reader::FileReader;
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::builder::PromptBuilder;
+use crate::error::{ErrorKind, Result};
+use crate::fingerprint::Fingerprint;
+use crate::sink::engine::check;
+use crate::sink::{Built, Key, Sink, records};
+use crate::tokenizer::TokenId;
+
+/// The name under which a file says what stands beside its rows.
+const METADATA: &str = "metatok";
+
+/// So many rows are written at once, and can be read so.
+const ROWS: usize = 4096;
+
+/// How tables are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableFormat {
+    /// Arrow's IPC file, which can be mapped into memory.
+    Arrow,
+    /// Parquet, compressed with Snappy.
+    Parquet,
+}
+
+/// Writes `id` (a string; ids that are none as JSON), `turn` and `max_out_len` where there is one, and `input_ids`, a list
+/// of `i64`, not padded. The metadata has the stops and the fingerprint.
+///
+/// All prompts stay in memory until [`Sink::finish`].
+pub struct Table {
+    format: TableFormat,
+    stop_token_ids: Vec<TokenId>,
+    stop: Vec<String>,
+    fingerprint: Fingerprint,
+}
+
+/// What a file says beside its rows.
+#[derive(Serialize)]
+struct Metadata<'a> {
+    rows: usize,
+    stop_token_ids: &'a [TokenId],
+    stop: &'a [String],
+    fingerprint: &'a Fingerprint,
+}
+
+/// What tells a prompt apart.
+#[derive(Deserialize)]
+struct Columns<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+    turn: Option<i64>,
+    max_out_len: Option<i64>,
+}
+
+impl Table {
+    /// For the prompts of a builder.
+    pub fn new(builder: &PromptBuilder, format: TableFormat, fingerprint: Fingerprint) -> Self {
+        let (stop_token_ids, stop) = (builder.stop().stop_token_ids().collect(), builder.stop().strings().to_vec());
+        Self { format, stop_token_ids, stop, fingerprint }
+    }
+}
+
+fn schema(metadata: String) -> SchemaRef {
+    let ids = DataType::List(Arc::new(Field::new("item", DataType::Int64, true)));
+    let fields = [
+        ("id", DataType::Utf8, false),
+        ("turn", DataType::Int64, true),
+        ("max_out_len", DataType::Int64, true),
+        ("input_ids", ids, false),
+    ];
+    let fields: Vec<Field> = fields.map(|(name, kind, nullable)| Field::new(name, kind, nullable)).into();
+    Arc::new(Schema::new_with_metadata(fields, HashMap::from([(METADATA.to_owned(), metadata)])))
+}
+
+impl Sink for Table {
+    fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
+        check("a table", key, built)?;
+        records::write(key, built, out)
+    }
+
+    fn is_whole(&self) -> bool {
+        true
+    }
+
+    fn finish(&self, written: &[u8]) -> Result<Vec<u8>> {
+        let (keys, prompts) = records::read(written);
+        let Self { stop_token_ids, stop, fingerprint, .. } = self;
+        let metadata = serde_json::to_string(&Metadata { rows: keys.len(), stop_token_ids, stop, fingerprint });
+        let metadata = metadata.expect("strings and numbers are JSON");
+        let schema = schema(metadata.clone());
+        let rows: Vec<(&RawValue, Vec<TokenId>)> = keys.into_iter().zip(prompts).collect();
+        let batches = rows.chunks(ROWS).map(|rows| batch(&schema, rows));
+        match self.format {
+            TableFormat::Arrow => arrow(&schema, batches).map_err(failed),
+            TableFormat::Parquet => parquet(&schema, batches, metadata),
+        }
+    }
+}
+
+fn batch(schema: &SchemaRef, rows: &[(&RawValue, Vec<TokenId>)]) -> std::result::Result<RecordBatch, ArrowError> {
+    let (mut id, mut turn, mut max_out_len) = (StringBuilder::new(), Int64Builder::new(), Int64Builder::new());
+    let mut input_ids = ListBuilder::new(Int64Builder::new());
+    for (key, prompt) in rows {
+        let columns: Columns<'_> =
+            serde_json::from_str(key.get()).map_err(|error| ArrowError::JsonError(error.to_string()))?;
+        let text: Option<String> = serde_json::from_str(columns.id.get()).ok();
+        id.append_value(text.as_deref().unwrap_or(columns.id.get()));
+        turn.append_option(columns.turn);
+        max_out_len.append_option(columns.max_out_len);
+        input_ids.append_value(prompt.iter().map(|&id| Some(i64::from(id))));
+    }
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(id.finish()),
+        Arc::new(turn.finish()),
+        Arc::new(max_out_len.finish()),
+        Arc::new(input_ids.finish()),
+    ];
+    RecordBatch::try_new(Arc::clone(schema), columns)
+}
+
+fn arrow(
+    schema: &Schema,
+    batches: impl Iterator<Item = std::result::Result<RecordBatch, ArrowError>>,
+) -> std::result::Result<Vec<u8>, ArrowError> {
+    let mut file = FileWriter::try_new(Vec::new(), schema)?;
+    for batch in batches {
+        file.write(&batch?)?;
+    }
+    file.into_inner()
+}
+
+fn parquet(
+    schema: &SchemaRef,
+    batches: impl Iterator<Item = std::result::Result<RecordBatch, ArrowError>>,
+    metadata: String,
+) -> Result<Vec<u8>> {
+    let failed = |error: parquet::errors::ParquetError| ErrorKind::Io(std::io::Error::other(error));
+    // Not every reader looks into Arrow's schema.
+    let metadata = KeyValue::new(METADATA.to_owned(), Some(metadata));
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_key_value_metadata(Some(vec![metadata]))
+        .build();
+    let mut file = ArrowWriter::try_new(Vec::new(), Arc::clone(schema), Some(properties)).map_err(failed)?;
+    for batch in batches {
+        file.write(&batch.map_err(self::failed)?).map_err(failed)?;
+    }
+    Ok(file.into_inner().map_err(failed)?)
+}
+
+fn failed(error: ArrowError) -> crate::Error {
+    ErrorKind::Io(std::io::Error::other(error)).into()
+}
+
+/// What a table says beside its rows, as JSON.
+///
+/// # Errors
+/// [`ErrorKind::Parse`] says what the bytes are not.
+pub(crate) fn metadata(format: TableFormat, bytes: Vec<u8>) -> Result<String> {
+    let parse = |name: &str, what: String| ErrorKind::Parse(format!("this is no {name} file: {what}"));
+    let found = match format {
+        TableFormat::Arrow => {
+            let file = FileReader::try_new(Cursor::new(bytes), None);
+            let file = file.map_err(|error| parse("Arrow", error.to_string()))?;
+            file.schema().metadata().get(METADATA).cloned()
+        }
+        TableFormat::Parquet => {
+            let file = SerializedFileReader::new(bytes::Bytes::from(bytes));
+            let file = file.map_err(|error| parse("Parquet", error.to_string()))?;
+            let pairs = file.metadata().file_metadata().key_value_metadata();
+            let pair = pairs.into_iter().flatten().find(|pair| pair.key == METADATA);
+            pair.and_then(|pair| pair.value.clone())
+        }
+    };
+    let missing = || ErrorKind::Parse("it was not written by metatok: it says nothing of its prompts".into());
+    Ok(found.ok_or_else(missing)?)
+}
