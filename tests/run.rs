@@ -158,6 +158,8 @@ mod with_an_engine {
         let file = &["-o", "out", "--batch-size", "1", "in.jsonl"][..];
         let with = |more: &[&'static str]| [file, more].concat();
         let stopped = "metatok: stopped there, after 1 answer; --on-error reject goes on without such rows, with --resume from here";
+        // Where there is no answer yet there is nothing to lose.
+        assert_eq!(run(&with(&["--weights", "nowhere"])).0, Some(2));
         assert_eq!(run(file), (Some(1), stopped.into()));
         let cut_off = "metatok: out.partial: it has 1 answer of a run that was cut off: --resume goes on from there; remove it to begin anew";
         assert_eq!(run(file), (Some(2), cut_off.into()));

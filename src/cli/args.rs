@@ -45,7 +45,7 @@ pub(crate) enum Command {
     /// Cut what an engine gave to where it should have ended, and say why.
     Trim(TrimArgs),
     /// Answer prompts with an engine in this process: build, generate, trim. Needs the feature `candle`.
-    Run(Box<RunArgs>),
+    Run(RunArgs),
     /// Turn a conversation template into a model file with a meta template.
     Convert(ConvertArgs),
     /// Print completions for a shell.

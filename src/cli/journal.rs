@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -15,12 +15,21 @@ use crate::cli::setup::from_json;
 use crate::error::{At, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 
+/// How a journal begins.
+const JOURNAL: &str = "{\"metatok\":";
+
 /// Which answer it is: its row, and which of the row's.
 pub(crate) type Place = (u64, u64);
 
 /// The answers of a run.
-pub(crate) enum Answers {
-    /// Those of the rows that are answered together, until all are.
+pub(crate) struct Answers {
+    to: To,
+    /// How many rows have an error in place of an answer.
+    refused: u64,
+}
+
+enum To {
+    /// Those of the rows that are answered together wait until all are.
     Stream(Output, Vec<(Place, Vec<u8>)>),
     File(Journal),
 }
@@ -44,88 +53,81 @@ struct Entry<'a> {
     place: Option<Place>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     answer: Option<&'a RawValue>,
+    /// Whether it is an error in place of an answer.
+    #[serde(default, skip_serializing_if = "is_false")]
+    is_refused: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<u64>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_false(is_so: &bool) -> bool {
+    !is_so
 }
 
 impl Answers {
     /// Opens the output, or the journal beside it. Nothing, if there is nothing to resume because all is there.
     pub(crate) fn open(output: Option<&Path>, resume: bool, fingerprint: &Fingerprint) -> Result<Option<Self>> {
         let file = output.filter(|path| path.metadata().map_or(true, |metadata| metadata.is_file()));
-        let Some(output) = file else {
+        let Some(file) = file else {
             if resume {
                 let what = "--resume is for answers in a file; name it with --output";
                 return Err(ErrorKind::Usage(what.into()).into());
             }
-            return Ok(Some(Self::Stream(Output::open(output)?, Vec::new())));
+            return Ok(Some(Self { to: To::Stream(Output::open(output)?, Vec::new()), refused: 0 }));
         };
-        let mut path = output.as_os_str().to_owned();
+        let mut path = file.as_os_str().to_owned();
         path.push(".partial");
         let path = PathBuf::from(path);
-        if resume && !path.exists() && output.exists() {
+        if resume && !path.exists() && file.exists() {
             return Ok(None);
         }
-        let mut options = OpenOptions::new();
-        options.read(true).write(true);
-        match options.open(&path) {
-            Ok(file) if resume => Journal::resume(file, &path, output, fingerprint).map(Some),
-            Ok(file) => {
-                let answers = BufReader::new(file).lines().map_while(io::Result::ok).filter(|line| is_answer(line));
-                let what = format!(
-                    "it has {} of a run that was cut off: --resume goes on from there; remove it to begin anew",
-                    count(answers.count() as u64, "answer")
-                );
-                Err(ErrorKind::Usage(what).into())
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let mut create = || {
-                    let mut file = options.create_new(true).open(&path)?;
-                    writeln!(file, "{}", fingerprint.to_json())?;
-                    Ok(file)
-                };
-                let journal =
-                    |file| Journal { file, path: path.clone(), output: output.into(), rows: 0, known: HashSet::new() };
-                create().map(|file| Some(Self::File(journal(file))))
-            }
-            Err(error) => Err(error.into()),
-        }
-        .at(path.display())
+        let (journal, refused) = Journal::open(&path, file, resume, fingerprint).at(path.display())?;
+        Ok(Some(Self { to: To::File(journal), refused }))
     }
 
     /// How many rows are answered already.
     pub(crate) fn rows(&self) -> u64 {
-        match self {
-            Self::Stream(..) => 0,
-            Self::File(journal) => journal.rows,
+        match &self.to {
+            To::Stream(..) => 0,
+            To::File(journal) => journal.rows,
         }
     }
 
     /// An answer is complete.
-    pub(crate) fn add(&mut self, place: Place, json: Vec<u8>) -> Result<()> {
-        match self {
-            Self::Stream(_, answers) => answers.push((place, json)),
-            Self::File(journal) if journal.known.contains(&place) => {}
-            Self::File(journal) => {
-                let json = std::str::from_utf8(&json).map_err(|error| ErrorKind::Parse(error.to_string()))?;
-                journal.write(&Entry { place: Some(place), answer: Some(from_json(json)?), rows: None })?;
+    pub(crate) fn add(&mut self, place: Place, json: &str) -> Result<()> {
+        self.write(place, json, false)
+    }
+
+    /// There is an error in place of an answer.
+    pub(crate) fn refuse(&mut self, place: Place, json: &str) -> Result<()> {
+        self.write(place, json, true)
+    }
+
+    fn write(&mut self, place: Place, json: &str, is_refused: bool) -> Result<()> {
+        match &mut self.to {
+            To::Stream(_, answers) => answers.push((place, format!("{json}\n").into_bytes())),
+            To::File(journal) if journal.known.contains(&place) => return Ok(()),
+            To::File(journal) => {
+                journal.write(&Entry { place: Some(place), answer: Some(from_json(json)?), is_refused, rows: None })?;
             }
         }
+        self.refused += u64::from(is_refused);
         Ok(())
     }
 
     /// So many rows are answered. Breaks off where nobody reads any more.
     pub(crate) fn done(&mut self, rows: u64) -> Result<ControlFlow<()>> {
-        match self {
-            Self::Stream(output, answers) => {
+        match &mut self.to {
+            To::Stream(output, answers) => {
                 answers.sort_by_key(|(place, _)| *place);
-                for (_, mut json) in answers.drain(..) {
-                    json.push(b'\n');
+                for (_, json) in answers.drain(..) {
                     if output.stream(&json)?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
             }
-            Self::File(journal) => {
+            To::File(journal) => {
                 journal.write(&Entry { rows: Some(rows), ..Entry::default() })?;
                 journal.known.clear();
             }
@@ -133,42 +135,44 @@ impl Answers {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// All rows are answered.
-    pub(crate) fn finish(self) -> Result<()> {
-        match self {
-            Self::Stream(output, _) => output.finish(),
-            Self::File(journal) => journal.finish(),
+    /// All rows are answered; gives how many have an error in place of an answer.
+    pub(crate) fn finish(self) -> Result<u64> {
+        match self.to {
+            To::Stream(output, _) => output.finish()?,
+            To::File(journal) => journal.finish()?,
         }
+        Ok(self.refused)
     }
 }
 
-fn is_answer(line: &str) -> bool {
-    serde_json::from_str(line).is_ok_and(|entry: Entry<'_>| entry.answer.is_some())
-}
-
 impl Journal {
-    fn resume(file: File, path: &Path, output: &Path, fingerprint: &Fingerprint) -> Result<Answers> {
-        let (mut rows, mut known, mut end) = (0, HashSet::new(), 0);
+    /// Begins a journal, or goes on with one; gives how many rows it has an error for too.
+    fn open(path: &Path, output: &Path, resume: bool, fingerprint: &Fingerprint) -> Result<(Self, u64)> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         let mut reader = BufReader::new(file);
+        let (mut rows, mut refused, mut answers, mut end) = (0, 0, 0, 0);
+        let mut known = HashSet::new();
+        let mut differ = Vec::new();
         let mut line = String::new();
         loop {
             line.clear();
-            // A line without an end is one that was being written, even in the midst of a character.
             let read = read_line(&mut reader, &mut line)?;
+            // A line without an end is one that was being written.
             if !line.ends_with('\n') {
+                let begin = &JOURNAL[..JOURNAL.len().min(line.len())];
+                if end == 0 && !line.starts_with(begin) {
+                    return Err(ErrorKind::Usage("it is here, and no journal of a run; move it away".into()).into());
+                }
                 break;
             }
             if end == 0 {
                 let then: Fingerprint = from_json(&line).at("line 1")?;
-                let differ: Vec<String> = then.differences(fingerprint).iter().map(ToString::to_string).collect();
-                if !differ.is_empty() {
-                    let what =
-                        format!("the answers in it were made with {}; remove it to begin anew", differ.join(", "));
-                    return Err(ErrorKind::Usage(what).into());
-                }
+                differ = then.differences(fingerprint).iter().map(ToString::to_string).collect();
             } else {
                 let entry: Entry<'_> = from_json(&line).at(format_args!("the line at byte {end}"))?;
                 known.extend(entry.place);
+                answers += u64::from(entry.place.is_some());
+                refused += u64::from(entry.is_refused);
                 if let Some(done) = entry.rows {
                     rows = done;
                     known.clear();
@@ -176,13 +180,34 @@ impl Journal {
             }
             end += read;
         }
+        let what = match (resume, differ.is_empty()) {
+            // There is nothing to lose.
+            _ if answers == 0 => {
+                end = 0;
+                None
+            }
+            (true, true) => None,
+            (true, false) => {
+                Some(format!("the answers in it were made with {}; remove it to begin anew", differ.join(", ")))
+            }
+            (false, _) => Some(format!(
+                "it has {} of a run that was cut off: --resume goes on from there; remove it to begin anew",
+                count(answers, "answer")
+            )),
+        };
+        if let Some(what) = what {
+            return Err(ErrorKind::Usage(what).into());
+        }
         let mut file = reader.into_inner();
         file.set_len(end)?;
-        io::Seek::seek(&mut file, io::SeekFrom::Start(end))?;
+        file.seek(SeekFrom::Start(end))?;
         if end == 0 {
             writeln!(file, "{}", fingerprint.to_json())?;
         }
-        Ok(Answers::File(Self { file, path: path.into(), output: output.into(), rows, known }))
+        Ok((
+            Self { file, path: path.into(), output: output.into(), rows: if end == 0 { 0 } else { rows }, known },
+            refused,
+        ))
     }
 
     /// A line is written at once, so that no end of the program can take it away.
@@ -219,7 +244,7 @@ impl Journal {
     }
 }
 
-/// Reads a line, of which what is no UTF-8 has no end; gives the number of bytes.
+/// Reads a line, none if it ends in the midst of a character; gives the number of bytes.
 fn read_line(reader: &mut impl BufRead, line: &mut String) -> Result<u64> {
     let mut bytes = Vec::new();
     let read = reader.read_until(b'\n', &mut bytes)? as u64;

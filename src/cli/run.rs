@@ -64,7 +64,6 @@ struct Run<'b> {
 struct Tally {
     answers: u64,
     tokens: u64,
-    refused: u64,
     /// How many answers ended for this reason.
     reasons: BTreeMap<&'static str, u64>,
 }
@@ -226,7 +225,7 @@ impl<'b> Run<'b> {
                     let line = Trimmed { id: Some(&job.id), turn: turn.as_deref(), ..line };
                     tally.answers += 1;
                     *tally.reasons.entry(line.finish_reason).or_default() += 1;
-                    answers.add((job.number, job.asked), json(&line)?)?;
+                    answers.add((job.number, job.asked), &json(&line)?)?;
                 }
             }
             Ok(())
@@ -247,16 +246,15 @@ impl<'b> Run<'b> {
             return Ok(ControlFlow::Break(ExitCode::from(REJECTED)));
         }
         self.progress.suspend(|| eprintln!("metatok: {error}"));
-        self.tally.refused += 1;
         // Behind the answers that there are.
-        self.answers.add((number, asked + 1), json(&Failed { id, error: error.to_string() })?)?;
+        self.answers.refuse((number, asked + 1), &json(&Failed { id, error: error.to_string() })?)?;
         Ok(ControlFlow::Continue(()))
     }
 
     fn finish(self) -> Result<ExitCode> {
         self.progress.finish_and_clear();
-        self.answers.finish()?;
-        let Tally { answers, tokens, refused, reasons } = self.tally;
+        let refused = self.answers.finish()?;
+        let Tally { answers, tokens, reasons } = self.tally;
         if !self.args.quiet {
             let reasons: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
             let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
@@ -275,8 +273,8 @@ fn rate(tokens: u64, started: &Instant) -> String {
     format!("{}, {seconds:.2} s, {:.0} tokens/s", count(tokens, "token"), tokens as f64 / seconds.max(1e-9))
 }
 
-fn json(line: &impl Serialize) -> Result<Vec<u8>> {
-    Ok(serde_json::to_vec(line).map_err(|error| ErrorKind::Parse(error.to_string()))?)
+fn json(line: &impl Serialize) -> Result<String> {
+    Ok(serde_json::to_string(line).map_err(|error| ErrorKind::Parse(error.to_string()))?)
 }
 
 fn sampling(args: &RunArgs, stream: u64) -> Sampling {

@@ -74,7 +74,7 @@ pub trait Engine {
             if let Some(id) = id {
                 watch(request, Progress::Token)?;
                 ids[request].push(id);
-                let has_stopped = stream.push(id, &mut text)?.is_some();
+                let has_stopped = stream.push(id, &mut text).at(format_args!("request {request}"))?.is_some();
                 is_last = has_stopped || ids[request].len() == requests[request].max_new_tokens;
             }
             if !is_last {
@@ -92,7 +92,7 @@ pub trait Engine {
             watch(request, Progress::End(completion))?;
             Ok(ControlFlow::Break(()))
         };
-        self.generate(requests, &mut |request, id| step(request, Some(id)).at(format_args!("request {request}")))?;
+        self.generate(requests, &mut |request, id| step(request, Some(id)))?;
         for request in 0..requests.len() {
             let _ = step(request, None)?;
         }
