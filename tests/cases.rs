@@ -187,6 +187,9 @@ struct CliCase {
     absent: Vec<String>,
     /// It cannot be so on this system, which lacks a device.
     needs: Option<PathBuf>,
+    /// It is so only where Parquet cannot be read.
+    #[serde(default)]
+    without_parquet: bool,
 }
 
 #[derive(Deserialize)]
@@ -199,6 +202,10 @@ enum Contents {
 #[test]
 fn cli() {
     each("cli", |case: CliCase| {
+        if case.without_parquet && cfg!(feature = "parquet") {
+            println!("skipped: this metatok reads Parquet");
+            return;
+        }
         if case.needs.as_ref().is_some_and(|path| !path.exists()) {
             println!("skipped: there is no {}", case.needs.as_deref().unwrap_or(Path::new("")).display());
             return;

@@ -123,3 +123,50 @@ fn a_fingerprint_reads_back() {
     assert_eq!(read, there);
     assert!(!there.to_json().contains('\n'), "it stands on one line");
 }
+
+/// What a build is told beside its model: `build` with some arguments, and `check --against` with others.
+#[test]
+fn what_rows_and_budgets_decide_is_in_it() {
+    use std::process::Command;
+
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+    let run = |args: &[&str]| {
+        let ran = Command::new(env!("CARGO_BIN_EXE_metatok")).args(args).current_dir(folder.path()).output();
+        let ran = ran.expect("the program runs");
+        (ran.status.code(), String::from_utf8_lossy(&ran.stderr).lines().next().unwrap_or_default().to_owned())
+    };
+    write(
+        "chats.jsonl",
+        "{\"messages\": [{\"role\": \"user\", \"content\": \"What is the capital of France, and of Italy?\"}]}\n",
+    );
+    let short = ["--max-seq-len", "18", "--truncate", "left"];
+    let build = [&["build", "--fingerprint", "-q", "-o", "built", "chats.jsonl"], &short[..]].concat();
+    assert_eq!(run(&build).0, Some(0));
+    let check = ["check", "--against", "built"];
+    assert_eq!(run(&[&check[..], &short].concat()), (Some(0), "metatok: 1 prompt, built with the same".into()));
+    let (code, message) = run(&check);
+    assert_eq!(
+        (code, &*message),
+        (
+            Some(1),
+            "metatok: built: line 1: built with max_seq_len 18 (here as by default), truncate \"left\" (here as by default)"
+        )
+    );
+
+    write(
+        "set.toml",
+        "reader_cfg = { input_columns = [\"q\"], output_column = \"a\" }\n[infer_cfg]\nretriever = { type = \"FixKRetriever\", fix_id_list = [0] }\ninferencer = { type = \"GenInferencer\" }\nice_template = { type = \"PromptTemplate\", template = \"{q}\" }\nprompt_template = { type = \"PromptTemplate\", template = \"</E>{q}\", ice_token = \"</E>\" }\n",
+    );
+    write("rows.jsonl", "{\"q\": \"2+2=?\", \"a\": \"4\"}\n");
+    write("train.jsonl", "{\"q\": \"1+1=?\", \"a\": \"2\"}\n");
+    let rows = ["--dataset", "set.toml", "--train", "train.jsonl"];
+    assert_eq!(
+        run(&[&["build", "--fingerprint", "-q", "-o", "built", "rows.jsonl"], &rows[..]].concat()),
+        (Some(0), String::new())
+    );
+    assert_eq!(run(&[&check[..], &rows].concat()).0, Some(0));
+    write("train.jsonl", "{\"q\": \"3+1=?\", \"a\": \"4\"}\n");
+    let (code, message) = run(&[&check[..], &rows].concat());
+    assert!(code == Some(1) && message.starts_with("metatok: built: line 1: built with train "), "{message}");
+}

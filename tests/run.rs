@@ -158,6 +158,10 @@ mod with_an_engine {
         let file = &["-o", "out", "--batch-size", "1", "in.jsonl"][..];
         let with = |more: &[&'static str]| [file, more].concat();
         let stopped = "metatok: stopped there, after 1 answer; --on-error reject goes on without such rows, with --resume from here";
+        std::fs::write(at.join("out.partial"), "my own").expect("written");
+        let foreign = "metatok: out.partial: it is here, and no journal of a run; move it away";
+        assert_eq!(run(file), (Some(2), foreign.into()));
+        std::fs::remove_file(at.join("out.partial")).expect("it was there");
         // Where there is no answer yet there is nothing to lose.
         assert_eq!(run(&with(&["--weights", "nowhere"])).0, Some(2));
         assert_eq!(run(file), (Some(1), stopped.into()));
@@ -177,7 +181,7 @@ mod with_an_engine {
         std::fs::write(at.join("in.jsonl"), "\"Once upon a day\"\n").expect("written");
         let (code, message) = run(&with(&["--resume"]));
         assert_eq!(code, Some(2));
-        assert!(message.starts_with("metatok: out.partial: the answers in it were made with input "), "{message}");
+        assert!(message.starts_with("metatok: out.partial: the answers in it were made with input ["), "{message}");
         std::fs::remove_file(at.join("out.partial")).expect("it was there");
         assert_eq!(run(&with(&["-q"])).0, Some(0));
         assert_eq!(

@@ -36,7 +36,7 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     let longest = args.model.max_line_bytes;
     let options = setup::options(&args.model, Rows::open(&args.input, longest)?.as_ref());
     let (model, tokenizer) = setup::load(&args.model)?;
-    let here = setup::fingerprint(&args.input, &model, &tokenizer, &options)?;
+    let here = setup::fingerprint(&args.input, args.truncate, &model, &tokenizer, &options)?;
     let mut found: Vec<Same> = Vec::new();
     let inputs = inputs(path)?;
     setup::each_line(inputs, longest, |place, line| {

@@ -379,6 +379,10 @@ pub(crate) struct CheckArgs {
     /// the model, tokenizer, dataset and options as they are given here.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["inputs", "deny", "allow", "json", "list"])]
     pub(crate) against: Option<PathBuf>,
+
+    /// With --against: what `build` was told to let go.
+    #[arg(long, value_parser = truncation(), value_name = "WHAT", requires_all = ["against", "max_seq_len"])]
+    pub(crate) truncate: Option<Truncation>,
 }
 
 #[derive(clap::Args)]

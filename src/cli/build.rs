@@ -206,7 +206,8 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
     options.text = args.text || has_context;
     options.offsets = has_context;
     let (model, tokenizer) = setup::load(&args.model)?;
-    let fingerprint = |tokenizer: &Tokenizer| setup::fingerprint(&args.input, &model, tokenizer, &options);
+    let fingerprint =
+        |tokenizer: &Tokenizer| setup::fingerprint(&args.input, args.truncate, &model, tokenizer, &options);
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {
         for warning in builder.warnings() {

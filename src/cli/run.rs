@@ -1,17 +1,14 @@
 //! `metatok run`: prompts are built, answered by an engine in this process, and trimmed.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use indicatif::ProgressBar;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 
 use crate::builder::PromptBuilder;
 use crate::cli::args::{OnError, RunArgs};
@@ -25,7 +22,7 @@ use crate::cli::{REJECTED, progress, setup};
 use crate::conversation::Mode;
 use crate::engine::{Engine, Progress, Request, Sampling};
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::fingerprint::{Fingerprint, hex};
+use crate::fingerprint::Fingerprint;
 use crate::stop::{Completion, Trimmer};
 use crate::truncate::Budget;
 
@@ -70,6 +67,10 @@ struct Tally {
 
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     sampling(args, 0).check()?;
+    if args.resume && args.input.inputs.iter().any(|path| path == Path::new("-")) {
+        let what = "--resume reads the input once more, and standard input is gone; give it as a file";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
     let longest = args.model.max_line_bytes;
     let rows = Rows::open_for_input(&args.input, longest)?;
     let options = setup::options(&args.model, rows.as_ref());
@@ -79,7 +80,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let weights = args.weights.clone().map_or_else(|| setup::weights_name(&args.model), Ok)?;
     let (model, tokenizer) = setup::load(&args.model)?;
-    let fingerprint = setup::fingerprint(&args.input, &model, &tokenizer, &options)?;
+    let fingerprint = setup::fingerprint(&args.input, Some(args.truncate), &model, &tokenizer, &options)?;
     let fingerprint = fingerprint_of(args, &weights, fingerprint)?;
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     let Some(answers) = Answers::open(args.output.as_deref(), args.resume, &fingerprint)? else {
@@ -291,41 +292,16 @@ fn fingerprint_of(args: &RunArgs, weights: &str, fingerprint: Fingerprint) -> Re
         .with("top_p", args.top_p)
         .with("seed", args.seed)
         .with("max_out_len", args.input.max_out_len)
-        .with("truncate", serde_json::json!(args.truncate))
         .with("strip_thoughts", args.strip_thoughts)
         .with("stream", args.stream);
     if let Some(max_seq_len) = args.input.max_seq_len {
         fingerprint = fingerprint.with("max_seq_len", max_seq_len);
     }
-    if args.output.is_none() {
-        return Ok(fingerprint);
-    }
-    for (option, paths) in [("input", &args.input.inputs[..]), ("train", args.input.train.as_slice())] {
-        if !paths.is_empty() {
-            fingerprint = fingerprint.with(option, digest(paths, args.resume)?);
-        }
+    if args.output.is_some() {
+        let digests = args.input.inputs.iter().map(|path| setup::digest_of_file(path)).collect::<Result<Vec<_>>>()?;
+        fingerprint = fingerprint.with("input", digests);
     }
     Ok(fingerprint)
-}
-
-/// What is in files, in few bytes. Of a file of the hub, its name is enough.
-fn digest(paths: &[PathBuf], resume: bool) -> Result<String> {
-    let mut hash = Sha256::new();
-    for path in paths {
-        hash.update(path.as_os_str().as_encoded_bytes());
-        if path == Path::new("-") {
-            if resume {
-                let what = "--resume reads the input once more, and standard input is gone; give it as a file";
-                return Err(ErrorKind::Usage(what.into()).into());
-            }
-        } else if !path.starts_with("hf://") {
-            let mut file = File::open(path).at(path.display())?;
-            if file.metadata().at(path.display())?.is_file() {
-                io::copy(&mut file, &mut hash).at(path.display())?;
-            }
-        }
-    }
-    Ok(hex(hash))
 }
 
 /// The engine. A further one is a line here.

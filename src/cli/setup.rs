@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use serde::Deserialize;
+use sha2::{Digest, Sha256};
 
 use crate::assemble::ContentTrust;
 use crate::builder::BuilderOptions;
@@ -18,8 +19,9 @@ use crate::conversation::{Conversation, Mode};
 use crate::dataset::{Lines, Record, rows_of};
 use crate::dialect::{ConversationTemplate, Model, demo_conversations};
 use crate::error::{At, ErrorKind, Result};
-use crate::fingerprint::{Fingerprint, digest};
+use crate::fingerprint::{Fingerprint, digest, hex};
 use crate::tokenizer::{SpecialTokens, Tokenizer, dataset_file};
+use crate::truncate::Truncation;
 
 /// What a command builds with, before its own options.
 pub(crate) fn options(args: &ModelArgs, rows: Option<&Rows>) -> BuilderOptions {
@@ -90,18 +92,28 @@ pub(crate) fn load(args: &ModelArgs) -> Result<(Model, Arc<Tokenizer>)> {
 /// What the ids of prompts depend on, their rows apart.
 pub(crate) fn fingerprint(
     args: &InputArgs,
+    truncate: Option<Truncation>,
     model: &Model,
     tokenizer: &Tokenizer,
     options: &BuilderOptions,
 ) -> Result<Fingerprint> {
     let mut fingerprint = Fingerprint::new(model, tokenizer, options);
-    let Some(path) = &args.dataset else { return Ok(fingerprint) };
-    let dataset = std::fs::read_to_string(path).at(path.display())?;
-    fingerprint = fingerprint.with("dataset", digest(&dataset.into()));
+    if let Some(path) = &args.dataset {
+        let dataset = std::fs::read_to_string(path).at(path.display())?;
+        fingerprint = fingerprint.with("dataset", digest(&dataset.into()));
+    }
+    if let Some(path) = &args.train {
+        fingerprint = fingerprint.with("train", digest_of_file(path)?);
+    }
     if let Some(mode) = args.infer_mode.and_then(|mode| mode.to_possible_value()) {
         fingerprint = fingerprint.with("infer_mode", mode.get_name());
     }
-    if let Some(max_seq_len) = args.max_seq_len {
+    // A conversation that is too long is refused unless something may go.
+    let truncate = truncate.filter(|what| args.dataset.is_some() || *what != Truncation::Refuse);
+    if let Some(truncate) = truncate {
+        fingerprint = fingerprint.with("truncate", serde_json::json!(truncate));
+    }
+    if let Some(max_seq_len) = args.max_seq_len.filter(|_| args.dataset.is_some() || truncate.is_some()) {
         fingerprint = fingerprint.with("max_seq_len", max_seq_len);
         if args.max_out_len > 0 {
             fingerprint = fingerprint.with("max_out_len", args.max_out_len);
@@ -111,6 +123,18 @@ pub(crate) fn fingerprint(
         fingerprint = fingerprint.with("arrow_compat", true);
     }
     Ok(fingerprint)
+}
+
+/// What is in a file, in few bytes; of a file of the hub, its name.
+pub(crate) fn digest_of_file(path: &Path) -> Result<String> {
+    let mut hash = Sha256::new();
+    if path.is_file() {
+        let mut file = File::open(path).at(path.display())?;
+        io::copy(&mut file, &mut hash).at(path.display())?;
+    } else {
+        hash.update(path.as_os_str().as_encoded_bytes());
+    }
+    Ok(hex(hash))
 }
 
 /// The model, or the conversation template in its place.
