@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use metatok::{Batch, Conversation, PromptBuilder};
+use ndarray_npy::ReadNpyExt;
 use serde_json::{Value, json};
 
 const CHATS: &str = r#"{"id": "a", "messages": [{"role": "user", "content": "Hi!"}]}
@@ -44,6 +45,13 @@ fn libraries_of_rust_read_them() {
         let array: ndarray::Array2<i64> = npz.by_name(&format!("{name}.npy")).expect("it is there");
         assert_eq!(array, expected);
     }
+    let bytes = std::fs::read(build(folder.path(), "npy", &[])).expect("it is there");
+    let starts: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(b"\x93NUMPY")).collect();
+    assert_eq!(starts.len(), 3);
+    for (i, expected) in [&batch.input_ids, &batch.attention_mask()].into_iter().enumerate() {
+        let array = ndarray::Array2::<i64>::read_npy(&bytes[starts[i]..starts[i + 1]]).expect("it is one");
+        assert_eq!(array, expected);
+    }
     let bytes = std::fs::read(build(folder.path(), "safetensors", &[])).expect("it is there");
     let tensors = safetensors::SafeTensors::deserialize(&bytes).expect("it is one");
     for (name, expected) in [("input_ids", &batch.input_ids), ("attention_mask", &batch.attention_mask())] {
@@ -57,9 +65,13 @@ fn libraries_of_rust_read_them() {
 #[test]
 fn the_same_prompts_are_the_same_bytes() {
     let folder = tempfile::tempdir().expect("a folder can be made");
-    for format in ["npz", "safetensors"] {
+    for format in ["npz", "npy", "safetensors"] {
         let bytes = |threads| std::fs::read(build(folder.path(), format, &["-j", threads])).expect("it is there");
         assert_eq!(bytes("1"), bytes("4"));
+        let path = folder.path().join(format!("built.{format}"));
+        let mut check = Command::new(env!("CARGO_BIN_EXE_metatok"));
+        let ran = check.args(["check", "--against"]).arg(&path).output().expect("it can be run");
+        assert_eq!(String::from_utf8_lossy(&ran.stderr), "metatok: 3 prompts, built with the same\n");
     }
 }
 
@@ -85,11 +97,15 @@ with safe_open(sys.argv[2], "np") as tensors:
         assert npz[name].dtype == numpy.int64
         assert (npz[name] == tensors.get_tensor(name)).all()
     assert bytes(npz["metatok"]).decode() == tensors.metadata()["metatok"]
+with open(sys.argv[3], "rb") as npy:
+    for name in ["input_ids", "attention_mask", "metatok"]:
+        assert (numpy.load(npy) == npz[name]).all()
+assert (numpy.load(sys.argv[3], mmap_mode="r") == npz["input_ids"]).all()
 ids, mask, said = npz["input_ids"], npz["attention_mask"], json.loads(bytes(npz["metatok"]))
 print(json.dumps({"input_ids": ids.tolist(), "attention_mask": mask.tolist(), "metatok": said}))
 "#;
     let folder = tempfile::tempdir().expect("a folder can be made");
-    let files = ["npz", "safetensors"].map(|format| build(folder.path(), format, &[]));
+    let files = ["npz", "safetensors", "npy"].map(|format| build(folder.path(), format, &[]));
     let ran = Command::new(python).args(["-c", program]).args(files).output().expect("it can be run");
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     let read: Value = serde_json::from_slice(&ran.stdout).expect("it prints JSON");

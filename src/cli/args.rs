@@ -578,6 +578,9 @@ pub(crate) enum Format {
     /// One file of NumPy arrays: input_ids and attention_mask, padded.
     #[cfg(feature = "arrays")]
     Npz,
+    /// The same arrays one behind the other in a plain NumPy file.
+    #[cfg(feature = "arrays")]
+    Npy,
     /// The same arrays as safetensors.
     #[cfg(feature = "arrays")]
     Safetensors,

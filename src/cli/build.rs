@@ -221,7 +221,9 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
         Format::Sglang => Box::new(Sglang::new(&builder)),
         Format::LlamaCpp => Box::new(LlamaCpp::new(&builder)),
         #[cfg(feature = "arrays")]
-        Format::Npz | Format::Safetensors => Box::new(arrays(args, &builder, fingerprint(builder.tokenizer())?)?),
+        Format::Npz | Format::Npy | Format::Safetensors => {
+            Box::new(arrays(args, &builder, fingerprint(builder.tokenizer())?)?)
+        }
         #[cfg(feature = "arrow")]
         Format::Arrow | Format::Parquet => {
             let format = if args.format == Format::Arrow { TableFormat::Arrow } else { TableFormat::Parquet };
@@ -246,7 +248,11 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
 /// A file of arrays.
 #[cfg(feature = "arrays")]
 fn arrays(args: &BuildArgs, builder: &PromptBuilder, fingerprint: Fingerprint) -> Result<Arrays> {
-    let format = if args.format == Format::Npz { ArrayFormat::Npz } else { ArrayFormat::Safetensors };
+    let format = match args.format {
+        Format::Npz => ArrayFormat::Npz,
+        Format::Npy => ArrayFormat::Npy,
+        _ => ArrayFormat::Safetensors,
+    };
     let padding =
         Padding { padding_side: args.padding_side, pad_to_multiple_of: args.pad_to_multiple_of, ..builder.padding()? };
     Ok(Arrays::new(builder, format, padding, fingerprint))

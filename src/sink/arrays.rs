@@ -1,10 +1,10 @@
-//! Files of arrays: all prompts padded to one length, with their mask, as `.npz` or `.safetensors`.
+//! Files of arrays: all prompts padded to one length, with their mask, as `.npy`, `.npz` or `.safetensors`.
 
 use std::collections::HashMap;
 use std::io::Cursor;
 
 use ndarray::{Array1, Array2, ArrayView1, Ix1, OwnedRepr};
-use ndarray_npy::{NpzReader, NpzWriter};
+use ndarray_npy::{NpzReader, NpzWriter, ReadNpyExt, WriteNpyExt};
 use safetensors::{Dtype, SafeTensors, View};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -20,11 +20,17 @@ use crate::tokenizer::TokenId;
 /// The name under which a file says what stands beside its arrays.
 const METADATA: &str = "metatok";
 
+/// How an array of a `.npy` file begins.
+const NPY_MAGIC: &[u8] = b"\x93NUMPY";
+
 /// How arrays are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArrayFormat {
     /// NumPy's archive of arrays, not compressed. The metadata is JSON in an array of bytes.
     Npz,
+    /// The same arrays as NumPy's plain files have several: `input_ids`, `attention_mask`, and the bytes of the metadata, one
+    /// behind the other. `numpy.load` gives the first, which it can map into memory, and of an open file one after the other.
+    Npy,
     /// Hugging Face's. The metadata is JSON under one key.
     Safetensors,
 }
@@ -85,6 +91,7 @@ impl Sink for Arrays {
         let arrays = [("attention_mask", batch.attention_mask()), ("input_ids", batch.input_ids)];
         match self.format {
             ArrayFormat::Npz => npz(&arrays, &metadata),
+            ArrayFormat::Npy => npy(&arrays, &metadata),
             ArrayFormat::Safetensors => safetensors(&arrays, metadata),
         }
     }
@@ -98,6 +105,14 @@ fn npz(arrays: &[(&str, Array2<i64>)], metadata: &str) -> Result<Vec<u8>> {
     }
     file.add_array(METADATA, &ArrayView1::from(metadata.as_bytes())).map_err(failed)?;
     Ok(file.finish().map_err(failed)?.into_inner())
+}
+
+fn npy([(_, mask), (_, ids)]: &[(&str, Array2<i64>); 2], metadata: &str) -> Result<Vec<u8>> {
+    let mut file = Vec::new();
+    let written = ids.write_npy(&mut file).and_then(|()| mask.write_npy(&mut file));
+    let written = written.and_then(|()| ArrayView1::from(metadata.as_bytes()).write_npy(&mut file));
+    written.map_err(|error| ErrorKind::Io(std::io::Error::other(error)))?;
+    Ok(file)
 }
 
 fn safetensors(arrays: &[(&str, Array2<i64>)], metadata: String) -> Result<Vec<u8>> {
@@ -138,6 +153,7 @@ impl View for Tensor<'_> {
 pub(crate) fn metadata(format: ArrayFormat, bytes: &[u8]) -> Result<String> {
     let name = match format {
         ArrayFormat::Npz => ".npz",
+        ArrayFormat::Npy => ".npy",
         ArrayFormat::Safetensors => ".safetensors",
     };
     let parse = |what: &dyn std::fmt::Display| ErrorKind::Parse(format!("this is no {name} file: {what}"));
@@ -147,6 +163,12 @@ pub(crate) fn metadata(format: ArrayFormat, bytes: &[u8]) -> Result<String> {
             let mut file = NpzReader::new(Cursor::new(bytes)).map_err(|error| parse(&error))?;
             let json: Array1<u8> =
                 file.by_name::<OwnedRepr<u8>, Ix1>(&format!("{METADATA}.npy")).map_err(|_| missing())?;
+            Ok(String::from_utf8(json.to_vec()).map_err(|error| parse(&error))?)
+        }
+        ArrayFormat::Npy => {
+            // The last array of the file.
+            let start = memchr::memmem::rfind(bytes, NPY_MAGIC).ok_or_else(|| parse(&"it does not begin as one"))?;
+            let json: Array1<u8> = Array1::read_npy(&bytes[start..]).map_err(|_| missing())?;
             Ok(String::from_utf8(json.to_vec()).map_err(|error| parse(&error))?)
         }
         ArrayFormat::Safetensors => {

@@ -41,6 +41,8 @@ pub(crate) fn metadata(path: &Path) -> Result<Option<String>> {
         #[cfg(feature = "arrays")]
         Some("npz") => arrays::metadata(ArrayFormat::Npz, &std::fs::read(path)?).map(Some),
         #[cfg(feature = "arrays")]
+        Some("npy") => arrays::metadata(ArrayFormat::Npy, &std::fs::read(path)?).map(Some),
+        #[cfg(feature = "arrays")]
         Some("safetensors") => arrays::metadata(ArrayFormat::Safetensors, &std::fs::read(path)?).map(Some),
         #[cfg(feature = "arrow")]
         Some("arrow") => table::metadata(TableFormat::Arrow, std::fs::read(path)?).map(Some),
