@@ -180,7 +180,7 @@ pub(crate) struct AnswersArgs {
 
 With --dataset it is a row, such as {\"question\": \"1+1=?\", \"answer\": \"2\"}.
 
-A line of output has id (the input's, or its number from 0), input_ids, stop_token_ids and stop; a text to
+A line of output has id (the input's, or its number from 0), input_ids, stop_token_ids and stop; a text to \
 score has its label too, a turn of a chat its number, and what chooses among answers their choice_ids.
 
 Examples:
@@ -190,7 +190,7 @@ Examples:
   metatok build --dataset gsm8k.toml --train train.jsonl --model llama-3 test.jsonl
   metatok build --dataset mt.toml --infer-mode every --answers answers.jsonl rows.jsonl
   metatok build --model llama-3 --mode ppl -o ids.jsonl chats.jsonl
-  metatok build --model qwen3 --format vllm-batch --max-out-len 512 --served-model qwen chats.jsonl > batch.jsonl
+  metatok build --model qwen3 --format vllm-batch --served-model qwen chats.jsonl > batch.jsonl
   metatok build --dataset mmlu.toml --format messages hf://datasets/cais/mmlu/all/test.parquet
   cat chats.jsonl | metatok build --on-error reject --rejects bad.jsonl - > ids.jsonl")]
 pub(crate) struct BuildArgs {
@@ -294,8 +294,8 @@ pub(crate) struct BenchArgs {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Each row is one piece of the template, or content; each token has its own shade. Without colours (NO_COLOR, or no
-terminal), bars stand between tokens and brackets around control tokens. Signs: · space, ↵ line end, ⇥ tab,
+    after_help = "Each row is one piece of the template, or content; each token has its own shade. Without colours (NO_COLOR, or no \
+terminal), bars stand between tokens and brackets around control tokens. Signs: · space, ↵ line end, ⇥ tab, \
 <E4> a byte of a character that the token does not hold whole.
 
 Examples:
@@ -387,20 +387,20 @@ pub(crate) struct CheckArgs {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Input is as for `build`. A line of output is as `trim` writes it: id, turn, token_ids, text, finish_reason, the stop at
+    after_help = "Input is as for `build`. A line of output is as `trim` writes it: id, turn, token_ids, text, finish_reason, the stop at \
 which it ends, and the ids from there on. An answer has at most --max-out-len tokens, or as many as its row says, or 512.
 
-With --output, answers are in FILE.partial as soon as each is complete, and in FILE, in the order of the input, when
+With --output, answers are in FILE.partial as soon as each is complete, and in FILE, in the order of the input, when \
 all are. A run that was cut off is resumed with the same arguments and --resume: the file has the same bytes then.
 
 Exit codes: 0 fine, 1 some rows were rejected or one stopped the run, 2 anything else.
 
 Examples:
-  metatok run                                       the demo's questions, answered by its own small model
+  metatok run                                       the demo's questions, answered
   metatok run --stream chats.jsonl > /dev/null      watch the answers grow
-  metatok run --model qwen2.5 --tokenizer ./Qwen2.5-0.5B-Instruct -o answers.jsonl chats.jsonl
-  metatok run --resume --model qwen2.5 --tokenizer ./Qwen2.5-0.5B-Instruct -o answers.jsonl chats.jsonl
-  metatok run --dataset mt.toml --infer-mode every --model my.toml --temperature 0.7 --top-p 0.9 rows.jsonl"
+  metatok run --model qwen2.5 --tokenizer ./Qwen2.5-0.5B -o answers.jsonl chats.jsonl
+  metatok run --model qwen2.5 --tokenizer ./Qwen2.5-0.5B -o answers.jsonl --resume chats.jsonl
+  metatok run --dataset mt.toml --infer-mode every --temperature 0.7 --top-p 0.9 rows.jsonl"
 )]
 pub(crate) struct RunArgs {
     #[command(flatten)]
@@ -465,8 +465,8 @@ pub(crate) struct RunArgs {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "A line of input is {\"id\": 0, \"token_ids\": […]}, as an engine generated them, or {\"id\": 0, \"text\": \"…\"}; beside them
-input_ids, the prompt's, if it is given again before the answer, and for --validate text and finish_reason as the engine
+    after_help = "A line of input is {\"id\": 0, \"token_ids\": […]}, as an engine generated them, or {\"id\": 0, \"text\": \"…\"}; beside them \
+input_ids, the prompt's, if it is given again before the answer, and for --validate text and finish_reason as the engine \
 has them. A line of output has the same without what comes from the stop on, which is its tail.
 
 Exit codes: 0 fine, 1 a line is none or --validate finds a problem, 2 anything else.
@@ -474,7 +474,7 @@ Exit codes: 0 fine, 1 a line is none or --validate finds a problem, 2 anything e
 Examples:
   metatok trim --model qwen3 answers.jsonl
   metatok trim --model llama-3 --explain answers.jsonl | head -1
-  metatok trim --model llama-3 --validate --stop '\nUser:' answers.jsonl > /dev/null"
+  metatok trim --model llama-3 --validate --stop $'\\nUser:' answers.jsonl > /dev/null"
 )]
 pub(crate) struct TrimArgs {
     #[command(flatten)]
