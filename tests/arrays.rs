@@ -9,6 +9,10 @@ use metatok::{Batch, Conversation, PromptBuilder};
 use ndarray_npy::ReadNpyExt;
 use serde_json::{Value, json};
 
+#[path = "common/python.rs"]
+mod python;
+use python::read_by_python;
+
 const CHATS: &str = r#"{"id": "a", "messages": [{"role": "user", "content": "Hi!"}]}
 {"id": 7, "messages": [{"role": "user", "content": "What is the Sun?"}, {"role": "assistant", "content": "A star."}, {"role": "user", "content": "Sure?"}]}
 {"messages": [{"role": "user", "content": ""}]}
@@ -75,19 +79,8 @@ fn the_same_prompts_are_the_same_bytes() {
     }
 }
 
-/// A Python that has both libraries: the one of the environment, or the system's.
-fn python() -> Option<String> {
-    let python = std::env::var("METATOK_PYTHON").unwrap_or_else(|_| "python3".into());
-    let ran = Command::new(&python).args(["-c", "import numpy, safetensors"]).output();
-    ran.is_ok_and(|ran| ran.status.success()).then_some(python)
-}
-
 #[test]
 fn libraries_of_python_read_them() {
-    let Some(python) = python() else {
-        println!("skipped: there is no Python with numpy and safetensors; METATOK_PYTHON may name one");
-        return;
-    };
     let program = r#"
 import json, sys, numpy
 from safetensors import safe_open
@@ -106,9 +99,7 @@ print(json.dumps({"input_ids": ids.tolist(), "attention_mask": mask.tolist(), "m
 "#;
     let folder = tempfile::tempdir().expect("a folder can be made");
     let files = ["npz", "safetensors", "npy"].map(|format| build(folder.path(), format, &[]));
-    let ran = Command::new(python).args(["-c", program]).args(files).output().expect("it can be run");
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    let read: Value = serde_json::from_slice(&ran.stdout).expect("it prints JSON");
+    let Some(read) = read_by_python("numpy, safetensors", program, files) else { return };
     let batch = batch();
     let rows = |array: &ndarray::Array2<i64>| json!(array.outer_iter().map(|row| row.to_vec()).collect::<Vec<_>>());
     assert_eq!(read["input_ids"], rows(&batch.input_ids));

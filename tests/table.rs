@@ -13,6 +13,10 @@ use metatok::{Conversation, PromptBuilder};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
+#[path = "common/python.rs"]
+mod python;
+use python::read_by_python;
+
 const CHATS: &str = r#"{"id": "a", "messages": [{"role": "user", "content": "Hi!"}]}
 {"id": 7, "messages": [{"role": "user", "content": "What is the Sun?"}]}
 {"messages": [{"role": "user", "content": ""}]}
@@ -100,19 +104,8 @@ fn they_say_what_they_were_built_with() {
     }
 }
 
-/// A Python that has the library: the one of the environment, or the system's.
-fn python() -> Option<String> {
-    let python = std::env::var("METATOK_PYTHON").unwrap_or_else(|_| "python3".into());
-    let ran = Command::new(&python).args(["-c", "import pyarrow.parquet"]).output();
-    ran.is_ok_and(|ran| ran.status.success()).then_some(python)
-}
-
 #[test]
 fn pyarrow_reads_them() {
-    let Some(python) = python() else {
-        println!("skipped: there is no Python with pyarrow; METATOK_PYTHON may name one");
-        return;
-    };
     let program = r#"
 import json, sys, pyarrow, pyarrow.parquet
 arrow = pyarrow.ipc.open_file(sys.argv[1]).read_all()
@@ -124,9 +117,7 @@ print(json.dumps({"rows": arrow.to_pylist(), "metatok": said}))
 "#;
     let folder = tempfile::tempdir().expect("a folder can be made");
     let files = ["arrow", "parquet"].map(|format| build(folder.path(), format, CHATS));
-    let ran = Command::new(python).args(["-c", program]).args(files).output().expect("it can be run");
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    let read: Value = serde_json::from_slice(&ran.stdout).expect("it prints JSON");
+    let Some(read) = read_by_python("pyarrow.parquet", program, files) else { return };
     let rows = ["a", "7", "2"].iter().zip(prompts(CHATS));
     let row = |(id, ids)| json!({"id": id, "turn": null, "max_out_len": 9, "input_ids": ids});
     assert_eq!(read["rows"], rows.map(row).collect::<Value>());

@@ -18,7 +18,7 @@ use crate::cli::rejects::{Rejected, Rejects, reject, rejects_path};
 use crate::cli::rows::Rows;
 use crate::cli::{REJECTED, pipeline, progress, setup};
 use crate::conversation::Mode;
-use crate::dataset::{Examples, InferMode, Inference, Record, Row, RowPrompt};
+use crate::dataset::{Examples, Inference, Record, Row, RowPrompt};
 use crate::dialect::Model;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "arrays")]
@@ -151,8 +151,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
 
 /// The answers of a file, where the turns of rows need any.
 fn answers(path: &Path, strip_thoughts: bool, rows: Option<&Rows>, longest: usize) -> Result<Answers> {
-    let inferencer = rows.map(|rows| &rows.dataset.inferencer);
-    if !inferencer.is_some_and(|inferencer| inferencer.kind.has_turns() && inferencer.infer_mode == InferMode::Every) {
+    if !rows.is_some_and(Rows::goes_on_from_answers) {
         let what = "--answers is for turns that are asked for with the model's own answers in those before: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every";
         return Err(ErrorKind::Usage(what.into()).into());
     }

@@ -8,7 +8,7 @@ use crate::assemble::TokenizedPrompt;
 use crate::builder::PromptBuilder;
 use crate::cli::rows::Rows;
 use crate::conversation::Conversation;
-use crate::dataset::{Examples, InferMode, Inference, MaxOutLen, Record, Row, RowPrompt};
+use crate::dataset::{Examples, Inference, MaxOutLen, Record, Row, RowPrompt};
 use crate::error::{ErrorKind, Result};
 use crate::stop::{Completion, FinishReason};
 use crate::truncate::Budget;
@@ -63,9 +63,8 @@ impl<'b> Job<'b> {
         strip_thoughts: bool,
     ) -> Result<Self> {
         let row = Row::from_json(text)?;
-        let inferencer = &rows.dataset.inferencer;
         let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
-        let prompts = if inferencer.kind.has_turns() && inferencer.infer_mode == InferMode::Every {
+        let prompts = if rows.goes_on_from_answers() {
             let plan = rows.plan(&row, examples.of(&row), inference, tokens)?;
             let turns = builder.turns(plan).strip_thoughts(strip_thoughts);
             Prompts::Turns(Box::new(turns), rows.dataset.task.max_out_len(&row)?)

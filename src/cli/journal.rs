@@ -67,7 +67,12 @@ fn is_false(is_so: &bool) -> bool {
 
 impl Answers {
     /// Opens the output, or the journal beside it. Nothing, if there is nothing to resume because all is there.
-    pub(crate) fn open(output: Option<&Path>, resume: bool, fingerprint: &Fingerprint) -> Result<Option<Self>> {
+    /// Only a journal needs the fingerprint, for which all of the tokenizer and the input is read.
+    pub(crate) fn open(
+        output: Option<&Path>,
+        resume: bool,
+        fingerprint: impl FnOnce() -> Result<Fingerprint>,
+    ) -> Result<Option<Self>> {
         let file = output.filter(|path| path.metadata().map_or(true, |metadata| metadata.is_file()));
         let Some(file) = file else {
             if resume {
@@ -82,7 +87,7 @@ impl Answers {
         if resume && !path.exists() && file.exists() {
             return Ok(None);
         }
-        let (journal, refused) = Journal::open(&path, file, resume, fingerprint).at(path.display())?;
+        let (journal, refused) = Journal::open(&path, file, resume, &fingerprint()?).at(path.display())?;
         Ok(Some(Self { to: To::File(journal), refused }))
     }
 

@@ -5,8 +5,8 @@ use crate::cli::args::{InferModeArg, InputArgs, ModelArgs};
 use crate::cli::setup::{self, Input};
 use crate::conversation::Conversation;
 use crate::dataset::{
-    AnyTemplate, Dataset, InferMode, Inference, InferencerKind, Lines, Retriever, Row, RowPrompt, TemplateField,
-    TurnPlan, arrow_rows, json_lines,
+    AnyTemplate, Dataset, InferMode, Inference, Inferencer, InferencerKind, Lines, Retriever, Row, RowPrompt,
+    TemplateField, TurnPlan, arrow_rows, json_lines,
 };
 use crate::error::{At, ErrorKind, Result};
 
@@ -71,6 +71,12 @@ impl Rows {
     /// Leaves it to others how prompts become short enough.
     pub(crate) fn keep_examples(&mut self) {
         self.longest_prompt = None;
+    }
+
+    /// Whether turns are asked for with the model's own answers in those before.
+    pub(crate) fn goes_on_from_answers(&self) -> bool {
+        let Inferencer { kind, infer_mode, .. } = &self.dataset.inferencer;
+        kind.has_turns() && *infer_mode == InferMode::Every
     }
 
     /// What the dataset says about building.

@@ -80,10 +80,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let weights = args.weights.clone().map_or_else(|| setup::weights_name(&args.model), Ok)?;
     let (model, tokenizer) = setup::load(&args.model)?;
-    let fingerprint = setup::fingerprint(&args.input, Some(args.truncate), &model, &tokenizer, &options)?;
-    let fingerprint = fingerprint_of(args, &weights, fingerprint)?;
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
-    let Some(answers) = Answers::open(args.output.as_deref(), args.resume, &fingerprint)? else {
+    let fingerprint = || {
+        let prompts = setup::fingerprint(&args.input, Some(args.truncate), &model, builder.tokenizer(), &options)?;
+        fingerprint_of(args, &weights, prompts)
+    };
+    let Some(answers) = Answers::open(args.output.as_deref(), args.resume, fingerprint)? else {
         if !args.quiet {
             eprintln!("metatok: nothing to resume: all answers are there already");
         }
@@ -297,11 +299,8 @@ fn fingerprint_of(args: &RunArgs, weights: &str, fingerprint: Fingerprint) -> Re
     if let Some(max_seq_len) = args.input.max_seq_len {
         fingerprint = fingerprint.with("max_seq_len", max_seq_len);
     }
-    if args.output.is_some() {
-        let digests = args.input.inputs.iter().map(|path| setup::digest_of_file(path)).collect::<Result<Vec<_>>>()?;
-        fingerprint = fingerprint.with("input", digests);
-    }
-    Ok(fingerprint)
+    let digests = args.input.inputs.iter().map(|path| setup::digest_of_file(path)).collect::<Result<Vec<_>>>()?;
+    Ok(fingerprint.with("input", digests))
 }
 
 /// The engine. A further one is a line here.

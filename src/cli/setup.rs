@@ -66,27 +66,29 @@ pub(crate) fn mode(mode: ModeArg) -> Mode {
 
 /// Where the weights are, if nothing else is said: where the tokenizer is.
 pub(crate) fn weights_name(args: &ModelArgs) -> Result<String> {
-    match args.tokenizer.as_deref() {
-        None => Model::load(&args.model)?.tokenizer_name(),
-        Some(name) if !Path::new(name).exists() && Model::builtin_file(name).is_some() => {
-            Model::load(name)?.tokenizer_name()
-        }
-        Some(name) => Ok(name.to_owned()),
-    }
+    of_tokenizer(args, &Model::load(&args.model)?, Model::tokenizer_name, |name| Ok(name.to_owned()))
 }
 
 /// Loads the model and its tokenizer.
 pub(crate) fn load(args: &ModelArgs) -> Result<(Model, Arc<Tokenizer>)> {
     let model = Model::load(&args.model)?;
-    let tokenizer = match args.tokenizer.as_deref() {
-        None => model.load_tokenizer()?,
-        // A built-in model stands for its tokenizer, unless a file or directory has that name.
-        Some(name) if !Path::new(name).exists() && Model::builtin_file(name).is_some() => {
-            Model::load(name)?.load_tokenizer()?
-        }
-        Some(name) => Tokenizer::load(name)?,
-    };
+    let tokenizer = of_tokenizer(args, &model, Model::load_tokenizer, Tokenizer::load)?;
     Ok((with_conversation(args, model)?, Arc::new(tokenizer)))
+}
+
+/// Something of the tokenizer: a model's own, or one that --tokenizer names.
+fn of_tokenizer<T>(
+    args: &ModelArgs,
+    model: &Model,
+    of_model: impl Fn(&Model) -> Result<T>,
+    named: impl Fn(&str) -> Result<T>,
+) -> Result<T> {
+    match args.tokenizer.as_deref() {
+        None => of_model(model),
+        // A built-in model stands for its tokenizer, unless a file or directory has that name.
+        Some(name) if !Path::new(name).exists() && Model::builtin_file(name).is_some() => of_model(&Model::load(name)?),
+        Some(name) => named(name),
+    }
 }
 
 /// What the ids of prompts depend on, their rows apart.

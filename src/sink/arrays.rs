@@ -14,11 +14,9 @@ use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::sink::engine::check;
-use crate::sink::{Built, Key, Sink, records};
+use crate::sink::records::{self, METADATA, Origin, not_ours};
+use crate::sink::{Built, Key, Sink};
 use crate::tokenizer::TokenId;
-
-/// The name under which a file says what stands beside its arrays.
-const METADATA: &str = "metatok";
 
 /// How an array of a `.npy` file begins.
 const NPY_MAGIC: &[u8] = b"\x93NUMPY";
@@ -41,9 +39,7 @@ pub enum ArrayFormat {
 pub struct Arrays {
     format: ArrayFormat,
     padding: Padding,
-    stop_token_ids: Vec<TokenId>,
-    stop: Vec<String>,
-    fingerprint: Fingerprint,
+    origin: Origin,
 }
 
 /// What a file says beside its arrays.
@@ -53,16 +49,14 @@ struct Metadata<'a> {
     prompts: Vec<&'a RawValue>,
     padding_side: crate::batch::PaddingSide,
     pad_token_id: TokenId,
-    stop_token_ids: &'a [TokenId],
-    stop: &'a [String],
-    fingerprint: &'a Fingerprint,
+    #[serde(flatten)]
+    origin: &'a Origin,
 }
 
 impl Arrays {
     /// For the prompts of a builder.
     pub fn new(builder: &PromptBuilder, format: ArrayFormat, padding: Padding, fingerprint: Fingerprint) -> Self {
-        let (stop_token_ids, stop) = (builder.stop().stop_token_ids().collect(), builder.stop().strings().to_vec());
-        Self { format, padding, stop_token_ids, stop, fingerprint }
+        Self { format, padding, origin: Origin::new(builder, fingerprint) }
     }
 }
 
@@ -83,9 +77,7 @@ impl Sink for Arrays {
             prompts: keys,
             padding_side: self.padding.padding_side,
             pad_token_id: self.padding.pad_token_id,
-            stop_token_ids: &self.stop_token_ids,
-            stop: &self.stop,
-            fingerprint: &self.fingerprint,
+            origin: &self.origin,
         });
         let metadata = metadata.expect("strings and numbers are JSON");
         let arrays = [("attention_mask", batch.attention_mask()), ("input_ids", batch.input_ids)];
@@ -157,24 +149,23 @@ pub(crate) fn metadata(format: ArrayFormat, bytes: &[u8]) -> Result<String> {
         ArrayFormat::Safetensors => ".safetensors",
     };
     let parse = |what: &dyn std::fmt::Display| ErrorKind::Parse(format!("this is no {name} file: {what}"));
-    let missing = || ErrorKind::Parse("it was not written by metatok: it says nothing of its prompts".into());
     match format {
         ArrayFormat::Npz => {
             let mut file = NpzReader::new(Cursor::new(bytes)).map_err(|error| parse(&error))?;
             let json: Array1<u8> =
-                file.by_name::<OwnedRepr<u8>, Ix1>(&format!("{METADATA}.npy")).map_err(|_| missing())?;
+                file.by_name::<OwnedRepr<u8>, Ix1>(&format!("{METADATA}.npy")).map_err(|_| not_ours())?;
             Ok(String::from_utf8(json.to_vec()).map_err(|error| parse(&error))?)
         }
         ArrayFormat::Npy => {
             // The last array of the file.
             let start = memchr::memmem::rfind(bytes, NPY_MAGIC).ok_or_else(|| parse(&"it does not begin as one"))?;
-            let json: Array1<u8> = Array1::read_npy(&bytes[start..]).map_err(|_| missing())?;
+            let json: Array1<u8> = Array1::read_npy(&bytes[start..]).map_err(|_| not_ours())?;
             Ok(String::from_utf8(json.to_vec()).map_err(|error| parse(&error))?)
         }
         ArrayFormat::Safetensors => {
             let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| parse(&error))?;
             let json = header.metadata().as_ref().and_then(|metadata| metadata.get(METADATA));
-            Ok(json.cloned().ok_or_else(missing)?)
+            Ok(json.cloned().ok_or_else(not_ours)?)
         }
     }
 }

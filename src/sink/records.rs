@@ -1,11 +1,37 @@
 //! Prompts one behind the other in memory, for files that are one only when all prompts are there.
 
+use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
+use crate::fingerprint::Fingerprint;
 use crate::sink::jsonl::write_key;
 use crate::sink::{Built, Key};
 use crate::tokenizer::TokenId;
+
+/// The name under which a file says what stands beside its prompts.
+pub(super) const METADATA: &str = "metatok";
+
+/// Where prompts stop, and what built them, which is the same for all of a file.
+#[derive(Serialize)]
+pub(super) struct Origin {
+    stop_token_ids: Vec<TokenId>,
+    stop: Vec<String>,
+    fingerprint: Fingerprint,
+}
+
+impl Origin {
+    pub(super) fn new(builder: &PromptBuilder, fingerprint: Fingerprint) -> Self {
+        let stop = builder.stop();
+        Self { stop_token_ids: stop.stop_token_ids().collect(), stop: stop.strings().to_vec(), fingerprint }
+    }
+}
+
+/// A file has nothing under [`METADATA`].
+pub(super) fn not_ours() -> ErrorKind {
+    ErrorKind::Parse("it was not written by metatok: it says nothing of its prompts".into())
+}
 
 /// Appends a record: two lengths, the key, the ids.
 pub(super) fn write(key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {

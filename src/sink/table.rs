@@ -21,11 +21,9 @@ use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::sink::engine::check;
-use crate::sink::{Built, Key, Sink, records};
+use crate::sink::records::{self, METADATA, Origin, not_ours};
+use crate::sink::{Built, Key, Sink};
 use crate::tokenizer::TokenId;
-
-/// The name under which a file says what stands beside its rows.
-const METADATA: &str = "metatok";
 
 /// So many rows are written at once, and can be read so.
 const ROWS: usize = 4096;
@@ -45,18 +43,15 @@ pub enum TableFormat {
 /// All prompts stay in memory until [`Sink::finish`].
 pub struct Table {
     format: TableFormat,
-    stop_token_ids: Vec<TokenId>,
-    stop: Vec<String>,
-    fingerprint: Fingerprint,
+    origin: Origin,
 }
 
 /// What a file says beside its rows.
 #[derive(Serialize)]
 struct Metadata<'a> {
     rows: usize,
-    stop_token_ids: &'a [TokenId],
-    stop: &'a [String],
-    fingerprint: &'a Fingerprint,
+    #[serde(flatten)]
+    origin: &'a Origin,
 }
 
 /// What tells a prompt apart.
@@ -71,8 +66,7 @@ struct Columns<'a> {
 impl Table {
     /// For the prompts of a builder.
     pub fn new(builder: &PromptBuilder, format: TableFormat, fingerprint: Fingerprint) -> Self {
-        let (stop_token_ids, stop) = (builder.stop().stop_token_ids().collect(), builder.stop().strings().to_vec());
-        Self { format, stop_token_ids, stop, fingerprint }
+        Self { format, origin: Origin::new(builder, fingerprint) }
     }
 }
 
@@ -100,8 +94,7 @@ impl Sink for Table {
 
     fn finish(&self, written: &[u8]) -> Result<Vec<u8>> {
         let (keys, prompts) = records::read(written);
-        let Self { stop_token_ids, stop, fingerprint, .. } = self;
-        let metadata = serde_json::to_string(&Metadata { rows: keys.len(), stop_token_ids, stop, fingerprint });
+        let metadata = serde_json::to_string(&Metadata { rows: keys.len(), origin: &self.origin });
         let metadata = metadata.expect("strings and numbers are JSON");
         let schema = schema(metadata.clone());
         let rows: Vec<(&RawValue, Vec<TokenId>)> = keys.into_iter().zip(prompts).collect();
@@ -188,6 +181,5 @@ pub(crate) fn metadata(format: TableFormat, bytes: Vec<u8>) -> Result<String> {
             pair.and_then(|pair| pair.value.clone())
         }
     };
-    let missing = || ErrorKind::Parse("it was not written by metatok: it says nothing of its prompts".into());
-    Ok(found.ok_or_else(missing)?)
+    Ok(found.ok_or_else(not_ours)?)
 }

@@ -11,8 +11,7 @@ use crate::tokenizer::load::FILES;
 
 /// Fetches `org/name` or `org/name@revision`.
 pub(crate) fn fetch(name: &str) -> Result<TokenizerFiles> {
-    let (id, revision) = name.split_once('@').unwrap_or((name, "main"));
-    let hub = Hub::new(Repo::with_revision(id.to_owned(), RepoType::Model, revision.to_owned()))?;
+    let hub = Hub::of_model(name)?;
     let known = hub.cache.find(FILES[0]).is_some();
     if hub.api.is_none() && !known {
         return Err(hub.not_cached(FILES[0]));
@@ -31,8 +30,7 @@ pub(crate) fn fetch(name: &str) -> Result<TokenizerFiles> {
 /// the cache.
 #[cfg(feature = "candle")]
 pub(crate) fn fetch_file(name: &str, file: &str, required: bool) -> Result<Option<PathBuf>> {
-    let (id, revision) = name.split_once('@').unwrap_or((name, "main"));
-    let hub = Hub::new(Repo::with_revision(id.to_owned(), RepoType::Model, revision.to_owned()))?;
+    let hub = Hub::of_model(name)?;
     match (hub.cache.find(file), &hub.api) {
         (Some(path), _) => Ok(Some(path)),
         (None, Some(api)) => download(api, file, required, hub.cache.find("config.json").is_some()),
@@ -83,6 +81,12 @@ impl Hub {
         }
         let api = api.build().map_err(|error| ErrorKind::Hub(error.to_string()))?;
         Ok(Self { cache, api: Some(api.repo(repo)) })
+    }
+
+    /// The repository of a model, `org/name` or `org/name@revision`.
+    fn of_model(name: &str) -> Result<Self> {
+        let (id, revision) = name.split_once('@').unwrap_or((name, "main"));
+        Self::new(Repo::with_revision(id.to_owned(), RepoType::Model, revision.to_owned()))
     }
 
     fn not_cached(&self, file: &str) -> Error {
