@@ -23,7 +23,12 @@ fn build(folder: &Path, format: &str, args: &[&str]) -> PathBuf {
     let (input, output) = (folder.join("chats.jsonl"), folder.join(format!("built.{format}")));
     std::fs::write(&input, CHATS).expect("files can be written");
     let mut command = Command::new(env!("CARGO_BIN_EXE_metatok"));
-    command.args(["build", "--quiet", "--format", format]).args(args).arg("-o").arg(&output).arg(&input);
+    command
+        .args(["build", "--model", "demo", "--quiet", "--format", format])
+        .args(args)
+        .arg("-o")
+        .arg(&output)
+        .arg(&input);
     let ran = command.output().expect("it can be run");
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     output
@@ -74,7 +79,7 @@ fn the_same_prompts_are_the_same_bytes() {
         assert_eq!(bytes("1"), bytes("4"));
         let path = folder.path().join(format!("built.{format}"));
         let mut check = Command::new(env!("CARGO_BIN_EXE_metatok"));
-        let ran = check.args(["check", "--against"]).arg(&path).output().expect("it can be run");
+        let ran = check.args(["check", "--model", "demo", "--against"]).arg(&path).output().expect("it can be run");
         assert_eq!(String::from_utf8_lossy(&ran.stderr), "metatok: 3 prompts, built with the same\n");
     }
 }

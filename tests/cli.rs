@@ -34,7 +34,20 @@ fn the_same_output_whatever_the_threads() {
     let build = |threads: &str| {
         let rejects = folder.path().join(format!("{threads}.rejects"));
         let (input, rejects_arg) = (input.to_string_lossy(), rejects.to_string_lossy());
-        let args = ["build", "-q", "-j", threads, "--on-error", "reject", "--rejects", &rejects_arg, "--text", &input];
+        let args = [
+            "build",
+            "-m",
+            "demo",
+            "-q",
+            "-j",
+            threads,
+            "--on-error",
+            "reject",
+            "--rejects",
+            &rejects_arg,
+            "--text",
+            &input,
+        ];
         let output = metatok(&args).output().expect("the program runs");
         assert_eq!(output.status.code(), Some(1));
         (output.stdout, output.stderr, std::fs::read(&rejects).expect("there are rejects"))
@@ -60,7 +73,7 @@ fn a_closed_pipe_ends_quietly() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let input = folder.path().join("in.jsonl");
     write_conversations(&input, 20_000, false);
-    let mut child = metatok(&["build", &input.to_string_lossy()]).spawn().expect("the program starts");
+    let mut child = metatok(&["build", "-m", "demo", &input.to_string_lossy()]).spawn().expect("the program starts");
     let mut first = String::new();
     let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
     stdout.read_line(&mut first).expect("there is a line");
@@ -73,7 +86,8 @@ fn a_closed_pipe_ends_quietly() {
 
 #[test]
 fn results_come_while_input_is_still_open() {
-    let mut child = metatok(&["build", "-q", "-"]).stdin(Stdio::piped()).spawn().expect("the program starts");
+    let mut child =
+        metatok(&["build", "-m", "demo", "-q", "-"]).stdin(Stdio::piped()).spawn().expect("the program starts");
     let mut stdin = child.stdin.take().expect("it is piped");
     // More than a batch, and then nothing more for now.
     for i in 0..3_000 {
@@ -93,7 +107,7 @@ fn a_killed_run_leaves_no_output() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let output = folder.path().join("ids.jsonl");
     std::fs::write(&output, "old").expect("the file can be written");
-    let mut child = metatok(&["build", "-q", "-", "-o", &output.to_string_lossy()])
+    let mut child = metatok(&["build", "-m", "demo", "-q", "-", "-o", &output.to_string_lossy()])
         .stdin(Stdio::piped())
         .spawn()
         .expect("the program starts");
@@ -132,7 +146,7 @@ fn peak_bytes(child: &Child) -> Option<u64> {
 
 #[test]
 fn a_line_of_a_hundred_megabytes_is_named_and_not_kept() {
-    let mut child = metatok(&["build", "-q", "--on-error", "reject", "--rejects", "/dev/null", "-"])
+    let mut child = metatok(&["build", "-m", "demo", "-q", "--on-error", "reject", "--rejects", "/dev/null", "-"])
         .stdin(Stdio::piped())
         .spawn()
         .expect("the program starts");
@@ -159,8 +173,11 @@ fn a_line_of_a_hundred_megabytes_is_named_and_not_kept() {
 
 #[test]
 fn memory_does_not_grow_with_the_input() {
-    let mut child =
-        metatok(&["build", "-q", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the program starts");
+    let mut child = metatok(&["build", "-m", "demo", "-q", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program starts");
     let mut stdin = std::io::BufWriter::new(child.stdin.take().expect("it is piped"));
     for i in 0..300_000 {
         let said = format!("{i} What goes around the Earth at night and by day? ").repeat(3);

@@ -24,7 +24,7 @@ fn shapes() {
     for (shape, case) in shapes.iter().zip(files("tests/cases/datasets", "jsonl")) {
         let rows = shape.with_extension("jsonl");
         let output = Command::new(env!("CARGO_BIN_EXE_metatok"))
-            .args(["build", "--text", "--strict", "-d"])
+            .args(["build", "--model", "demo", "--text", "--strict", "-d"])
             .args([shape.as_path(), Path::new("--train"), &rows, &rows])
             .output()
             .expect("the program runs");

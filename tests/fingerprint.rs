@@ -141,9 +141,9 @@ fn what_rows_and_budgets_decide_is_in_it() {
         "{\"messages\": [{\"role\": \"user\", \"content\": \"What is the capital of France, and of Italy?\"}]}\n",
     );
     let short = ["--max-seq-len", "18", "--truncate", "left"];
-    let build = [&["build", "--fingerprint", "-q", "-o", "built", "chats.jsonl"], &short[..]].concat();
+    let build = [&["build", "-m", "demo", "--fingerprint", "-q", "-o", "built", "chats.jsonl"], &short[..]].concat();
     assert_eq!(run(&build).0, Some(0));
-    let check = ["check", "--against", "built"];
+    let check = ["check", "-m", "demo", "--against", "built"];
     assert_eq!(run(&[&check[..], &short].concat()), (Some(0), "metatok: 1 prompt, built with the same".into()));
     let (code, message) = run(&check);
     assert_eq!(
@@ -162,7 +162,7 @@ fn what_rows_and_budgets_decide_is_in_it() {
     write("train.jsonl", "{\"q\": \"1+1=?\", \"a\": \"2\"}\n");
     let rows = ["--dataset", "set.toml", "--train", "train.jsonl"];
     assert_eq!(
-        run(&[&["build", "--fingerprint", "-q", "-o", "built", "rows.jsonl"], &rows[..]].concat()),
+        run(&[&["build", "-m", "demo", "--fingerprint", "-q", "-o", "built", "rows.jsonl"], &rows[..]].concat()),
         (Some(0), String::new())
     );
     assert_eq!(run(&[&check[..], &rows].concat()).0, Some(0));

@@ -59,7 +59,7 @@ impl Server {
 
     fn build(&self, repository: &str, home: &Path, variables: &[(&str, &str)]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_metatok"))
-            .args(["build", "-q", "-t", repository])
+            .args(["build", "-q", "-m", "demo", "-t", repository])
             .env("HF_ENDPOINT", format!("http://{}", self.address))
             .env("HF_HOME", home)
             .env_remove("HF_TOKEN")

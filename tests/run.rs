@@ -54,7 +54,7 @@ fn a_killed_build_is_built_again() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let line = r#"{"messages": [{"role": "user", "content": "What is the capital of France?"}]}"#;
     std::fs::write(folder.path().join("in.jsonl"), format!("{line}\n").repeat(20_000)).expect("written");
-    let build = ["build", "-q", "-o", "out", "in.jsonl"];
+    let build = ["build", "-m", "demo", "-q", "-o", "out", "in.jsonl"];
     let interrupted = killed_fifty_times(folder.path(), &build, &build);
     assert!(interrupted > 0, "no run was in the midst of its work");
 }
@@ -111,7 +111,7 @@ mod with_an_engine {
     fn a_killed_run_is_resumed() {
         let folder = tempfile::tempdir().expect("a folder can be made");
         write_questions(folder.path(), 6);
-        let run = ["run", "-q", "-o", "out", "--batch-size", "10", "in.jsonl"];
+        let run = ["run", "-m", "demo", "-q", "-o", "out", "--batch-size", "10", "in.jsonl"];
         let again = [&run[..], &["--resume"]].concat();
         let interrupted = killed_fifty_times(folder.path(), &run, &again);
         assert!(interrupted > 0, "no run was in the midst of its work");
@@ -122,7 +122,7 @@ mod with_an_engine {
     fn no_finished_answer_is_lost() {
         let folder = tempfile::tempdir().expect("a folder can be made");
         write_questions(folder.path(), 1);
-        let run = ["run", "-q", "-o", "out", "--batch-size", "10", "--temperature", "0.8", "in.jsonl"];
+        let run = ["run", "-m", "demo", "-q", "-o", "out", "--batch-size", "10", "--temperature", "0.8", "in.jsonl"];
         let again = [&run[..], &["--resume"]].concat();
         assert!(output(folder.path(), &run).status.success());
         let expected = read(folder.path(), "out").expect("it is written");
@@ -244,7 +244,19 @@ mod with_an_engine {
         std::fs::write(folder.path().join("rows.jsonl"), rows).expect("written");
         let run = output(
             folder.path(),
-            &["run", "-q", "--max-out-len", "9", "--dataset", "mt.toml", "-o", "answers.jsonl", "rows.jsonl"],
+            &[
+                "run",
+                "-m",
+                "demo",
+                "-q",
+                "--max-out-len",
+                "9",
+                "--dataset",
+                "mt.toml",
+                "-o",
+                "answers.jsonl",
+                "rows.jsonl",
+            ],
         );
         assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
         let answers = lines(&read(folder.path(), "answers.jsonl").expect("it is written"));
@@ -252,8 +264,10 @@ mod with_an_engine {
         assert_eq!(places, [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0)].map(|(row, turn)| (Some(row), Some(turn))));
         assert_eq!([&answers[0]["text"], &answers[1]["text"], &answers[3]["text"]], ["2", "4", "Late."]);
 
-        let built =
-            output(folder.path(), &["build", "-q", "--dataset", "mt.toml", "--answers", "answers.jsonl", "rows.jsonl"]);
+        let built = output(
+            folder.path(),
+            &["build", "-m", "demo", "-q", "--dataset", "mt.toml", "--answers", "answers.jsonl", "rows.jsonl"],
+        );
         let prompts = lines(&built.stdout);
         assert_eq!(prompts.len(), answers.len());
         let (builder, engine) =

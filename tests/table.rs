@@ -27,7 +27,11 @@ fn build(folder: &Path, format: &str, input: &str) -> PathBuf {
     let (chats, output) = (folder.join("chats.jsonl"), folder.join(format!("built.{format}")));
     std::fs::write(&chats, input).expect("files can be written");
     let mut command = Command::new(env!("CARGO_BIN_EXE_metatok"));
-    command.args(["build", "--quiet", "--max-out-len", "9", "--format", format]).arg("-o").arg(&output).arg(&chats);
+    command
+        .args(["build", "--model", "demo", "--quiet", "--max-out-len", "9", "--format", format])
+        .arg("-o")
+        .arg(&output)
+        .arg(&chats);
     let ran = command.output().expect("it can be run");
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     output
@@ -89,7 +93,12 @@ fn they_say_what_they_were_built_with() {
         assert_eq!(bytes, std::fs::read(build(folder.path(), format, CHATS)).expect("it is there"), "the same bytes");
         let check = |args: &[&str]| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_metatok"));
-            let ran = command.args(["check", "--against"]).arg(&path).args(args).output().expect("it can be run");
+            let ran = command
+                .args(["check", "--model", "demo", "--against"])
+                .arg(&path)
+                .args(args)
+                .output()
+                .expect("it can be run");
             (ran.status.code(), String::from_utf8_lossy(&ran.stderr).replace(&path.display().to_string(), "FILE"))
         };
         assert_eq!(check(&[]), (Some(0), "metatok: 3 prompts, built with the same\n".into()));

@@ -33,9 +33,9 @@ struct Same {
 }
 
 pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
-    let longest = args.model.max_line_bytes;
-    let options = setup::options(&args.model, Rows::open(&args.input, longest)?.as_ref());
-    let (model, tokenizer) = setup::load(&args.model)?;
+    let longest = args.input.read.max_line_bytes;
+    let options = setup::options(&args.prompts, Rows::open(&args.input, longest)?.as_ref());
+    let (model, tokenizer) = setup::load(&args.model, true)?;
     let here = setup::fingerprint(&args.input, args.truncate, &model, &tokenizer, &options)?;
     let mut found: Vec<Same> = Vec::new();
     let inputs = inputs(path)?;
@@ -75,7 +75,7 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
 /// The lines of a file; of one of arrays or a table, what it says beside them is the line.
 fn inputs(path: &Path) -> Result<Vec<Input>> {
     let name = path.display().to_string();
-    let Some(metadata) = metadata(path).at(&name)? else { return setup::inputs(&[path.to_owned()]) };
+    let Some(metadata) = metadata(path).at(&name)? else { return setup::file(path) };
     let reader = Box::new(std::io::Cursor::new(metadata.into_bytes()));
     Ok(vec![Input { name, unit: "prompt", reader, bytes: None }])
 }

@@ -44,7 +44,7 @@ impl Answers {
     /// Reads JSON lines of `id` and `turn`, as the prompts have them, with `token_ids`, `text` or `error`.
     pub(crate) fn read(path: &Path, strip_thoughts: bool, longest: usize) -> Result<Self> {
         let mut by_turn = HashMap::new();
-        setup::each_line(setup::inputs(&[path.to_owned()])?, longest, |place, line| {
+        setup::each_line(setup::file(path)?, longest, |place, line| {
             let answer: Answer = setup::from_json(line?).at(place)?;
             if answer.token_ids.is_none() && answer.text.is_none() && answer.error.is_none() {
                 let what = "an answer has \"token_ids\", \"text\", or \"error\"";

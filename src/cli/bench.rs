@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::builder::PromptBuilder;
 use crate::cli::args::BenchArgs;
 use crate::cli::setup;
+use crate::cli::source::Source;
 use crate::conversation::Conversation;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -21,18 +22,21 @@ struct Measured {
 
 #[allow(clippy::print_stdout, reason = "the table is the result")]
 pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
-    let conversations = read(args)?;
+    let source = Source::find(&args.inputs)?;
+    let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
+    let conversations = read(args, source)?;
     // Only so are the two the same work: a joined string has no content apart from its template.
     let trusted = crate::builder::BuilderOptions {
         content: crate::assemble::ContentTrust::Trusted,
         special_tokens: Some(crate::tokenizer::SpecialTokens::Never),
         text: true,
-        ..setup::options(&args.model, None)
+        ..setup::options(&args.prompts, None)
     };
-    let (model, tokenizer) = setup::load(&args.model)?;
     let reference = PromptBuilder::new(&model, Arc::clone(&tokenizer), &trusted)?;
-    let options =
-        crate::builder::BuilderOptions { special_tokens: trusted.special_tokens, ..setup::options(&args.model, None) };
+    let options = crate::builder::BuilderOptions {
+        special_tokens: trusted.special_tokens,
+        ..setup::options(&args.prompts, None)
+    };
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
 
     let texts = joined(&reference, &conversations)?;
@@ -51,7 +55,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         .into());
     }
 
-    let threads = setup::threads(&args.model);
+    let threads = setup::threads(args.threads);
     let time = Duration::from_secs_f64(args.seconds.clamp(0.01, 3600.0));
     let build = measure(threads, time, bytes, &conversations, || {
         let mut session = builder.session();
@@ -81,11 +85,11 @@ fn row(name: &str, measured: &Measured) {
     );
 }
 
-fn read(args: &BenchArgs) -> Result<Vec<Conversation>> {
+fn read(args: &BenchArgs, source: Source) -> Result<Vec<Conversation>> {
     let mut conversations = Vec::new();
-    let inputs = setup::inputs(&args.inputs)?;
+    let inputs = source.open_or_demo()?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
-    setup::each_conversation(inputs, args.model.max_line_bytes, |_, conversation| {
+    setup::each_conversation(inputs, args.read.max_line_bytes, |_, conversation| {
         conversations.push(conversation?);
         Ok(if conversations.len() < args.limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;

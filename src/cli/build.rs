@@ -16,6 +16,7 @@ use crate::cli::form::{Form, Ids, Messages, Writer, Written};
 use crate::cli::output::{Output, count};
 use crate::cli::rejects::{Rejected, Rejects, reject, rejects_path};
 use crate::cli::rows::Rows;
+use crate::cli::source::Source;
 use crate::cli::{REJECTED, pipeline, progress, setup};
 use crate::conversation::Mode;
 use crate::dataset::{Examples, Inference, Record, Row, RowPrompt};
@@ -46,8 +47,9 @@ struct Built {
 
 pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let started = Instant::now();
-    let longest = args.model.max_line_bytes;
-    let mut rows = Rows::open_for_input(&args.input, longest)?;
+    let longest = args.input.read.max_line_bytes;
+    let source = Source::find(&args.input.inputs)?;
+    let mut rows = Rows::open_for_input(&args.input, &source, longest)?;
     if let Some(rows) = rows.as_mut().filter(|_| args.truncate.is_some()) {
         rows.keep_examples();
     }
@@ -55,8 +57,8 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         Some(path) => Some(answers(path, args.answers.strip_thoughts, rows.as_ref(), longest)?),
         None => None,
     };
-    let form = Arc::new(form(args, rows.as_ref())?);
-    let mut inputs = setup::inputs(&args.input.inputs)?;
+    let form = Arc::new(form(args, rows.as_ref(), source.is_some())?);
+    let mut inputs = source.open_or_demo()?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let progress = progress::bar(inputs.iter().map(|input| input.bytes).sum(), args.quiet);
     if let Some(rows) = rows.as_ref().filter(|_| args.input.arrow_compat) {
@@ -72,7 +74,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let shared = Arc::clone(&form);
     let (rows, answers) = (Arc::new(rows), Arc::new(answers));
     let batches = batches(inputs, longest, rows.as_ref().as_ref())?;
-    let results = pipeline::ordered(setup::threads(&args.model), batches, move || {
+    let results = pipeline::ordered(setup::threads(args.threads), batches, move || {
         let (form, rows, answers) = (Arc::clone(&shared), Arc::clone(&rows), Arc::clone(&answers));
         Box::new(move |batch| {
             let rows = rows.as_ref().as_ref().map(|rows| (rows, rows.inference()));
@@ -159,8 +161,8 @@ fn answers(path: &Path, strip_thoughts: bool, rows: Option<&Rows>, longest: usiz
 }
 
 /// What prompts are written as, and what makes them.
-fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
-    let mut options = setup::options(&args.model, rows);
+fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> {
+    let mut options = setup::options(&args.prompts, rows);
     if args.format != Format::Ids {
         for (flag, is_given) in [
             ("--text", args.text),
@@ -186,7 +188,8 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
                 return Err(ErrorKind::Usage(what).into());
             }
         }
-        let model = Model::load(&args.model.model)?;
+        // Without a model, roles are as OpenAI has them.
+        let model = args.model.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
         let stop = model.stop.strings.iter().chain(&options.stop_strings).cloned().collect();
         let sink = MessagesJsonl::new(stop);
         let BuilderOptions { each_message, mode, .. } = options;
@@ -204,7 +207,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>) -> Result<Form> {
     let has_context = args.labels && rows.is_some_and(|rows| rows.dataset.inferencer.has_context());
     options.text = args.text || has_context;
     options.offsets = has_context;
-    let (model, tokenizer) = setup::load(&args.model)?;
+    let (model, tokenizer) = setup::load(&args.model, has_input)?;
     let fingerprint =
         |tokenizer: &Tokenizer| setup::fingerprint(&args.input, args.truncate, &model, tokenizer, &options);
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;

@@ -11,6 +11,7 @@ use crate::check::{self, Checker, Finding, LINTS, Level};
 use crate::cli::args::CheckArgs;
 use crate::cli::rows::Rows;
 use crate::cli::setup::Input;
+use crate::cli::source::Source;
 use crate::cli::{REJECTED, against, output, setup};
 use crate::dataset::Row;
 use crate::error::{At, ErrorKind, Result};
@@ -67,18 +68,19 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
 }
 
 fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
-    let longest = args.model.max_line_bytes;
+    let longest = args.input.read.max_line_bytes;
+    let source = Source::find(&args.input.inputs)?;
     let rows = Rows::open(&args.input, longest)?;
-    let options = setup::options(&args.model, rows.as_ref());
-    let (mut model, tokenizer) = setup::load(&args.model)?;
+    let options = setup::options(&args.prompts, rows.as_ref());
+    let (mut model, tokenizer) = setup::load(&args.model, source.is_some())?;
     if model.conversation_template.is_some() {
         let what = "check reads meta templates, and this is a conversation template; `metatok convert` makes one of it where it can";
         return Err(ErrorKind::Usage(what.into())).at(&model.name);
     }
     model.allow.extend(args.allow.iter().cloned());
     let mut checker = Checker::new(&model, tokenizer, &options);
-    if !args.input.inputs.is_empty() {
-        let inputs = setup::inputs(&args.input.inputs)?;
+    if source.is_some() {
+        let inputs = source.open()?;
         match rows {
             Some(rows) => see_rows(&rows, inputs, longest, &mut checker)?,
             None => setup::each_conversation(inputs, longest, |place, conversation| {

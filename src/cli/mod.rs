@@ -20,6 +20,7 @@ mod rejects;
 mod rows;
 mod run;
 mod setup;
+mod source;
 mod trim;
 mod trimmed;
 mod view;

@@ -1,8 +1,9 @@
 //! Rows of a dataset, and the file that says how they become prompts.
 
 use crate::builder::BuilderOptions;
-use crate::cli::args::{InferModeArg, InputArgs, ModelArgs};
+use crate::cli::args::{InferModeArg, InputArgs, PromptArgs};
 use crate::cli::setup::{self, Input};
+use crate::cli::source::Source;
 use crate::conversation::Conversation;
 use crate::dataset::{
     AnyTemplate, Dataset, InferMode, Inference, Inferencer, InferencerKind, Lines, Retriever, Row, RowPrompt,
@@ -34,7 +35,7 @@ impl Rows {
             };
         }
         let mut train = match &args.train {
-            Some(path) => read(setup::inputs(&[path.to_owned()])?, longest_line)?,
+            Some(path) => read(setup::file(path)?, longest_line)?,
             None => Vec::new(),
         };
         if args.arrow_compat {
@@ -54,9 +55,9 @@ impl Rows {
     }
 
     /// The same, of input that must be named.
-    pub(crate) fn open_for_input(args: &InputArgs, longest_line: usize) -> Result<Option<Self>> {
+    pub(crate) fn open_for_input(args: &InputArgs, source: &Source, longest_line: usize) -> Result<Option<Self>> {
         let rows = Self::open(args, longest_line)?;
-        if rows.is_some() && args.inputs.is_empty() {
+        if rows.is_some() && !source.is_some() {
             let what = "--dataset needs rows: name a file, or - for standard input";
             return Err(ErrorKind::Usage(what.into()).into());
         }
@@ -80,7 +81,7 @@ impl Rows {
     }
 
     /// What the dataset says about building.
-    pub(crate) fn set(&self, options: &mut BuilderOptions, args: &ModelArgs) {
+    pub(crate) fn set(&self, options: &mut BuilderOptions, args: &PromptArgs) {
         options.mode = args.mode.map_or(self.dataset.inferencer.kind.mode(), setup::mode);
         options.stop_strings.extend(self.dataset.inferencer.stopping_criteria.iter().cloned());
         options.compat = self.dataset.task.compat;

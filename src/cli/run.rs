@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -17,6 +16,7 @@ use crate::cli::job::{Ask, Job, number_id};
 use crate::cli::journal::Answers;
 use crate::cli::output::count;
 use crate::cli::rows::Rows;
+use crate::cli::source::Source;
 use crate::cli::trimmed::Trimmed;
 use crate::cli::{REJECTED, progress, setup};
 use crate::conversation::Mode;
@@ -67,19 +67,20 @@ struct Tally {
 
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     sampling(args, 0).check()?;
-    if args.resume && args.input.inputs.iter().any(|path| path == Path::new("-")) {
+    let source = Source::find(&args.input.inputs)?;
+    if args.resume && source.has_stdin() {
         let what = "--resume reads the input once more, and standard input is gone; give it as a file";
         return Err(ErrorKind::Usage(what.into()).into());
     }
-    let longest = args.model.max_line_bytes;
-    let rows = Rows::open_for_input(&args.input, longest)?;
-    let options = setup::options(&args.model, rows.as_ref());
+    let longest = args.input.read.max_line_bytes;
+    let rows = Rows::open_for_input(&args.input, &source, longest)?;
+    let options = setup::options(&args.prompts, rows.as_ref());
     if options.mode == Mode::Score {
         let what = "`run` writes answers, and these are texts to score; leave --mode ppl out, or `build` them";
         return Err(ErrorKind::Usage(what.into()).into());
     }
-    let weights = args.weights.clone().map_or_else(|| setup::weights_name(&args.model), Ok)?;
-    let (model, tokenizer) = setup::load(&args.model)?;
+    let weights = args.weights.clone().map_or_else(|| setup::weights_name(&args.model, source.is_some()), Ok)?;
+    let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     let fingerprint = || {
         let prompts = setup::fingerprint(&args.input, Some(args.truncate), &model, builder.tokenizer(), &options)?;
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         }
     }
     let engine = engine(&weights, &args.device)?;
-    let mut inputs = setup::inputs(&args.input.inputs)?;
+    let mut inputs = source.open_or_demo()?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let progress = progress::bar(inputs.iter().map(|input| input.bytes).sum(), args.quiet || args.stream);
     if let Some(rows) = rows.as_ref().filter(|_| args.input.arrow_compat) {

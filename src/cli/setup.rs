@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::ValueEnum;
@@ -13,8 +13,9 @@ use sha2::{Digest, Sha256};
 
 use crate::assemble::ContentTrust;
 use crate::builder::BuilderOptions;
-use crate::cli::args::{ContentArg, InputArgs, ModeArg, ModelArgs, SpecialTokensArg};
+use crate::cli::args::{ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, SpecialTokensArg, StopArgs};
 use crate::cli::rows::Rows;
+use crate::cli::source::{BUFFER, Source};
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{Lines, Record, rows_of};
 use crate::dialect::{ConversationTemplate, Model, demo_conversations};
@@ -24,7 +25,7 @@ use crate::tokenizer::{SpecialTokens, Tokenizer, dataset_file};
 use crate::truncate::Truncation;
 
 /// What a command builds with, before its own options.
-pub(crate) fn options(args: &ModelArgs, rows: Option<&Rows>) -> BuilderOptions {
+pub(crate) fn options(args: &PromptArgs, rows: Option<&Rows>) -> BuilderOptions {
     let mut options = BuilderOptions {
         mode: args.mode.map_or(Mode::Generate, mode),
         special_tokens: args.special_tokens.map(|when| match when {
@@ -37,15 +38,22 @@ pub(crate) fn options(args: &ModelArgs, rows: Option<&Rows>) -> BuilderOptions {
             ContentArg::Trusted => ContentTrust::Trusted,
         },
         reserve: args.reserve.clone(),
-        stop_token_ids: args.stop_id.clone(),
-        stop_strings: args.stop.clone(),
         round_fallback: args.round_fallback,
-        ..BuilderOptions::default()
+        ..stop_options(&args.stop)
     };
     if let Some(rows) = rows {
         rows.set(&mut options, args);
     }
     options
+}
+
+/// What a command trims with.
+pub(crate) fn stop_options(args: &StopArgs) -> BuilderOptions {
+    BuilderOptions {
+        stop_token_ids: args.stop_id.clone(),
+        stop_strings: args.stop.clone(),
+        ..BuilderOptions::default()
+    }
 }
 
 /// Refuses a limit that nothing would hold conversations to: only `build` does.
@@ -65,15 +73,31 @@ pub(crate) fn mode(mode: ModeArg) -> Mode {
 }
 
 /// Where the weights are, if nothing else is said: where the tokenizer is.
-pub(crate) fn weights_name(args: &ModelArgs) -> Result<String> {
-    of_tokenizer(args, &Model::load(&args.model)?, Model::tokenizer_name, |name| Ok(name.to_owned()))
+pub(crate) fn weights_name(args: &ModelArgs, has_input: bool) -> Result<String> {
+    of_tokenizer(args, &model(args, has_input)?, Model::tokenizer_name, |name| Ok(name.to_owned()))
 }
 
-/// Loads the model and its tokenizer.
-pub(crate) fn load(args: &ModelArgs) -> Result<(Model, Arc<Tokenizer>)> {
-    let model = Model::load(&args.model)?;
+/// Loads the model and its tokenizer. The demo stands in for them only where nothing at all is named.
+pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Tokenizer>)> {
+    let model = model(args, has_input)?;
     let tokenizer = of_tokenizer(args, &model, Model::load_tokenizer, Tokenizer::load)?;
     Ok((with_conversation(args, model)?, Arc::new(tokenizer)))
+}
+
+fn model(args: &ModelArgs, has_input: bool) -> Result<Model> {
+    match (&args.model, &args.conversation, &args.tokenizer) {
+        (Some(name), _, _) => Model::load(name),
+        (None, Some(_), Some(_)) => Ok(Model::default()),
+        (None, Some(_), None) => {
+            let what = "--conversation is a template and has no tokenizer; name one with --tokenizer, such as a folder or a repository of the hub";
+            Err(ErrorKind::Usage(what.into()).into())
+        }
+        (None, None, None) if !has_input => Model::load("demo"),
+        (None, None, _) => {
+            let what = "name the model whose template is used: --model NAME (`metatok models` lists what is built in), --model FILE, or --model demo to try things";
+            Err(ErrorKind::Usage(what.into()).into())
+        }
+    }
 }
 
 /// Something of the tokenizer: a model's own, or one that --tokenizer names.
@@ -147,8 +171,8 @@ fn with_conversation(args: &ModelArgs, model: Model) -> Result<Model> {
 }
 
 /// The threads that build.
-pub(crate) fn threads(args: &ModelArgs) -> usize {
-    args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+pub(crate) fn threads(threads: Option<u16>) -> usize {
+    threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
 }
 
 /// An input with its name, and its length where that is known.
@@ -160,18 +184,22 @@ pub(crate) struct Input {
     pub(crate) bytes: Option<u64>,
 }
 
-/// Opens every input before anything is read; without any, the demo's conversations.
-pub(crate) fn inputs(paths: &[PathBuf]) -> Result<Vec<Input>> {
-    if paths.is_empty() {
-        let text = demo_conversations();
-        return Ok(vec![Input {
-            name: "demo".into(),
-            unit: "line",
-            reader: Box::new(Cursor::new(text)),
-            bytes: Some(text.len() as u64),
-        }]);
+impl Input {
+    pub(crate) fn stdin(reader: BufReader<io::Stdin>) -> Self {
+        Self { name: "stdin".into(), unit: "line", reader: Box::new(reader), bytes: None }
     }
-    paths.iter().map(|path| open(path).at(path.display())).collect()
+}
+
+/// The demo's conversations.
+pub(crate) fn demo_input() -> Input {
+    let text = demo_conversations();
+    let reader = Box::new(Cursor::new(text));
+    Input { name: "demo".into(), unit: "line", reader, bytes: Some(text.len() as u64) }
+}
+
+/// A file that is named.
+pub(crate) fn file(path: &Path) -> Result<Vec<Input>> {
+    Source::Files(vec![path.to_owned()]).open()
 }
 
 /// Reads every conversation of every input, in order, until `visit` breaks off. A line that holds none
@@ -212,10 +240,9 @@ pub(crate) fn each_line(
     Ok(())
 }
 
-fn open(path: &Path) -> Result<Input> {
+pub(crate) fn open(path: &Path) -> Result<Input> {
     if path == Path::new("-") {
-        let reader = Box::new(BufReader::new(io::stdin()));
-        return Ok(Input { name: "stdin".into(), unit: "line", reader, bytes: None });
+        return Ok(Input::stdin(BufReader::with_capacity(BUFFER, io::stdin())));
     }
     let name = path.display().to_string();
     let local = match path.to_str().filter(|name| name.starts_with("hf://")) {
@@ -231,7 +258,7 @@ fn open(path: &Path) -> Result<Input> {
         Ok(reader) => Input { name, unit: "row", reader, bytes: None },
         Err(file) => {
             let bytes = metadata.is_file().then_some(metadata.len());
-            Input { name, unit: "line", reader: Box::new(BufReader::with_capacity(1 << 18, file)), bytes }
+            Input { name, unit: "line", reader: Box::new(BufReader::with_capacity(BUFFER, file)), bytes }
         }
     })
 }

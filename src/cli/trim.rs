@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use crate::builder::PromptBuilder;
 use crate::cli::args::TrimArgs;
 use crate::cli::output::{Output, count};
+use crate::cli::source::Source;
 use crate::cli::trimmed::{Problem, Stop, Trimmed};
 use crate::cli::{REJECTED, setup};
 use crate::error::{At, ErrorKind, Result};
@@ -45,13 +46,18 @@ struct Trim<'b> {
 }
 
 pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
-    let (model, tokenizer) = setup::load(&args.model)?;
-    let builder = PromptBuilder::new(&model, tokenizer, &setup::options(&args.model, None))?;
+    let source = Source::find(&args.inputs)?;
+    if !source.is_some() {
+        let what = "there is nothing to trim: name a file of answers, or pipe one in";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
+    let (model, tokenizer) = setup::load(&args.model, true)?;
+    let builder = PromptBuilder::new(&model, tokenizer, &setup::stop_options(&args.stop))?;
     let trim = Trim::new(&builder, args)?;
     let mut output = Output::open(args.output.as_deref())?;
     let (mut lines, mut stopped, mut problems) = (0_u64, 0_u64, BTreeMap::<&str, u64>::new());
     let mut failed = None;
-    setup::each_line(setup::inputs(&args.inputs)?, args.model.max_line_bytes, |place, line| {
+    setup::each_line(source.open()?, args.read.max_line_bytes, |place, line| {
         let trimmed = line.and_then(|line| {
             let trimmed = trim.line(setup::from_json(line)?)?;
             let mut json = serde_json::to_vec(&trimmed).map_err(|error| ErrorKind::Parse(error.to_string()))?;

@@ -12,6 +12,7 @@ use crate::cli::args::{AnswersArgs, ViewArgs};
 use crate::cli::output::{self, Output};
 use crate::cli::rows::Rows;
 use crate::cli::setup;
+use crate::cli::source::Source;
 use crate::conversation::Conversation;
 use crate::dataset::{Examples, Record, Row, RowPrompt};
 use crate::error::{At, Error, ErrorKind, Result};
@@ -20,11 +21,12 @@ use crate::view::{TerminalOptions, View, ViewTurn};
 
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     setup::no_limit_for_conversations(&args.input)?;
-    let (model, tokenizer) = setup::load(&args.model)?;
-    let rows = Rows::open(&args.input, args.model.max_line_bytes)?;
-    let options = setup::options(&args.model, rows.as_ref());
+    let source = Source::find(&args.input.inputs)?;
+    let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
+    let rows = Rows::open_for_input(&args.input, &source, args.input.read.max_line_bytes)?;
+    let options = setup::options(&args.prompts, rows.as_ref());
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
-    let (place, line) = nth(args)?;
+    let (place, line) = nth(args, source)?;
     let shown = match &rows {
         None => Record::parse(&line).map(|record| (record.conversation, None)),
         Some(rows) if rows.dataset.inferencer.kind.has_turns() => turn_of_row(rows, &line, args, &builder),
@@ -59,11 +61,11 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
 }
 
 /// The line that is asked for, and where it stands.
-fn nth(args: &ViewArgs) -> Result<(String, String)> {
-    let inputs = setup::inputs(&args.input.inputs)?;
+fn nth(args: &ViewArgs, source: Source) -> Result<(String, String)> {
+    let inputs = source.open_or_demo()?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let (mut count, mut found) = (0, None);
-    setup::each_line(inputs, args.model.max_line_bytes, |place, line| {
+    setup::each_line(inputs, args.input.read.max_line_bytes, |place, line| {
         count += 1;
         if count <= args.prompt {
             return Ok(ControlFlow::Continue(()));
@@ -104,7 +106,7 @@ fn turn_of_row(
     builder: &PromptBuilder,
 ) -> Result<(Conversation, Option<ViewTurn>)> {
     let AnswersArgs { answers, strip_thoughts } = &args.answers;
-    let answers = answers.as_deref().map(|path| Answers::read(path, *strip_thoughts, args.model.max_line_bytes));
+    let answers = answers.as_deref().map(|path| Answers::read(path, *strip_thoughts, args.input.read.max_line_bytes));
     let answers = answers.transpose()?;
     let row = Row::from_json(line)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());

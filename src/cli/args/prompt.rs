@@ -1,0 +1,65 @@
+//! How prompts are built, and where their answers end.
+
+use clap::ValueEnum;
+
+/// How prompts are built.
+#[derive(clap::Args)]
+pub(crate) struct PromptArgs {
+    /// Build prompts to continue (gen), or texts to score (ppl). Default: gen, or what the dataset's
+    /// inferencer does.
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<ModeArg>,
+
+    /// Special tokens that the tokenizer adds by itself: not doubled (auto), as Hugging Face does
+    /// (always), or never. Default: the model file's, or auto.
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub(crate) special_tokens: Option<SpecialTokensArg>,
+
+    /// Whether content may write control tokens: it is data, or trusted like the template.
+    #[arg(long, value_enum, default_value = "data")]
+    pub(crate) content: ContentArg,
+
+    /// A token that content must not produce either, such as `<think>`. May be repeated.
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) reserve: Vec<String>,
+
+    /// Let fallback_role count inside rounds, as OpenCompass does for API models only.
+    #[arg(long)]
+    pub(crate) round_fallback: bool,
+
+    #[command(flatten)]
+    pub(crate) stop: StopArgs,
+}
+
+/// Where answers end, beside what the model and its tokenizer say.
+#[derive(clap::Args)]
+pub(crate) struct StopArgs {
+    /// A further stop id. May be repeated.
+    #[arg(long, value_name = "ID", allow_negative_numbers = true)]
+    pub(crate) stop_id: Vec<i64>,
+
+    /// A further stop string. May be repeated.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) stop: Vec<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ModeArg {
+    #[value(alias = "generate")]
+    Gen,
+    #[value(alias = "score")]
+    Ppl,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum SpecialTokensArg {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ContentArg {
+    Data,
+    Trusted,
+}

@@ -1,0 +1,87 @@
+//! Where a command's input comes from: files that are named, a pipe, or nowhere.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Stdin};
+use std::path::{Path, PathBuf};
+
+use crate::cli::setup::{Input, demo_input, open};
+use crate::error::{At, Result};
+
+/// Large enough to take a whole pipe at once.
+pub(crate) const BUFFER: usize = 1 << 18;
+
+/// Where input comes from.
+pub(crate) enum Source {
+    /// These files, of which `-` is standard input.
+    Files(Vec<PathBuf>),
+    /// Standard input, because no file is named and something is piped into the program.
+    Piped(BufReader<Stdin>),
+    /// Nowhere.
+    Nothing,
+}
+
+impl Source {
+    /// Finds it. A pipe without a byte in it is nothing: programs are often started with one.
+    ///
+    /// # Errors
+    /// What reading standard input says.
+    pub(crate) fn find(paths: &[PathBuf]) -> Result<Self> {
+        if !paths.is_empty() {
+            return Ok(Self::Files(paths.to_vec()));
+        }
+        if !is_piped() {
+            return Ok(Self::Nothing);
+        }
+        let mut stdin = BufReader::with_capacity(BUFFER, io::stdin());
+        let is_empty = stdin.fill_buf().at("stdin")?.is_empty();
+        Ok(if is_empty { Self::Nothing } else { Self::Piped(stdin) })
+    }
+
+    /// Whether there is input.
+    pub(crate) fn is_some(&self) -> bool {
+        !matches!(self, Self::Nothing)
+    }
+
+    /// Whether standard input is read, which cannot be read twice.
+    pub(crate) fn has_stdin(&self) -> bool {
+        match self {
+            Self::Files(paths) => paths.iter().any(|path| path == Path::new("-")),
+            Self::Piped(_) => true,
+            Self::Nothing => false,
+        }
+    }
+
+    /// Opens every input before anything is read; of nothing, there is none.
+    pub(crate) fn open(self) -> Result<Vec<Input>> {
+        match self {
+            Self::Files(paths) => paths.iter().map(|path| open(path).at(path.display())).collect(),
+            Self::Piped(stdin) => Ok(vec![Input::stdin(stdin)]),
+            Self::Nothing => Ok(Vec::new()),
+        }
+    }
+
+    /// Opens every input; of nothing, the demo's conversations.
+    pub(crate) fn open_or_demo(self) -> Result<Vec<Input>> {
+        Ok(if self.is_some() { self.open()? } else { vec![demo_input()] })
+    }
+}
+
+/// Whether standard input is a pipe or a file. Terminals and devices are not waited for.
+fn is_piped() -> bool {
+    if io::stdin().is_terminal() {
+        return false;
+    }
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        use std::os::unix::fs::FileTypeExt;
+
+        let metadata = io::stdin().as_fd().try_clone_to_owned().and_then(|stdin| File::from(stdin).metadata());
+        metadata.is_ok_and(|metadata| {
+            let kind = metadata.file_type();
+            kind.is_file() || kind.is_fifo() || kind.is_socket()
+        })
+    }
+    #[cfg(not(unix))]
+    true
+}
