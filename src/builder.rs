@@ -10,9 +10,9 @@ use crate::compile::{CompiledTemplate, Compiler, not_one_token};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ConversationRenderer, Model};
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::render::{EachMessage, MetaRenderer, Plain, Renderer, Segment};
+use crate::render::{EachMessage, Element, MetaRenderer, Plain, Renderer, Segment};
 use crate::stop::{Completion, StopCriteria, StopSource, Trimmer};
-use crate::tokenizer::{SpecialTokens, TokenId, Tokenizer};
+use crate::tokenizer::{AddedToken, SpecialTokens, TokenId, Tokenizer};
 
 /// What a [`PromptBuilder`] may be told beside its model.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -31,8 +31,11 @@ pub struct BuilderOptions {
     pub stop_strings: Vec<String>,
     /// Whether `fallback_role` counts inside rounds, see [`MetaRenderer::round_fallback`].
     pub round_fallback: bool,
-    /// Whether messages stand one by one instead of in rounds, see [`EachMessage`].
+    /// Whether messages stand as OpenCompass's `ChatInferencer` writes them, see [`EachMessage`].
     pub each_message: bool,
+    /// Whether a last message of the assistant is the beginning of the answer: in a prompt to continue nothing stands
+    /// behind it. Otherwise it is left out there, see [`TokenizedPrompt::answer_omitted`].
+    pub continue_final_message: bool,
     /// Whether the parts of a message in a prompt list are lost, as AISBench loses them for models that take
     /// text: the role then says what it says by default.
     pub compat: bool,
@@ -66,6 +69,7 @@ pub struct PromptBuilder {
     assembler: Assembler,
     mode: Mode,
     compat: bool,
+    continue_final_message: bool,
     detail: Detail,
     pad: Option<TokenId>,
     stop: StopCriteria,
@@ -165,19 +169,34 @@ impl PromptBuilder {
         let special = tokenizer.added_tokens().filter(|token| token.special).map(|token| token.id);
         // Text that the model has no entry for gives this id by itself: nobody forged it.
         let unknown = tokenizer.unk_token_id().filter(|id| !used.contains(id) && !listed.contains(id));
-        let hidden = Reserved::new(special.chain(used.iter().copied()).chain(listed.iter().copied()));
+        // Everybody writes white space, and no structure can be forged with it alone.
+        let is_white_space = |id: &TokenId| tokenizer.added_token(*id).is_some_and(AddedToken::is_white_space);
+        let structure = used.iter().copied().filter(|id| !is_white_space(id));
+        let hidden = Reserved::new(special.chain(structure).chain(listed.iter().copied()));
         let unreserved = match options.content {
             ContentTrust::Trusted => None,
             ContentTrust::Data => Some(tokenizer.finder_without(|token| hidden.contains(token.id))?),
         };
         let reserved = Reserved::new(hidden.iter().filter(|id| Some(*id) != unknown));
         let special_tokens = options.special_tokens.or(model.special_tokens).unwrap_or_default();
-        let assembler = Assembler { tokenizer, unreserved, reserved, special_tokens, has_open_seams };
+        let is_open = options.mode == Mode::Generate;
+        let assembler = Assembler {
+            tokenizer,
+            unreserved,
+            reserved,
+            respelled: Mutex::default(),
+            special_tokens,
+            is_open,
+            has_open_seams,
+        };
         let mut warnings = Vec::new();
         for id in assembler.reachable()? {
+            if assembler.respelled(id).is_some() {
+                continue;
+            }
             let token = assembler.tokenizer.id_to_token(id).unwrap_or_default();
             let warning = format!(
-                "ordinary merges reach the reserved token {token:?} (id {id}): content that spells it is refused"
+                "ordinary merges reach the reserved token {token:?} (id {id}), and no other tokens write the same text: content that spells it is refused"
             );
             warnings.push(Error::from(ErrorKind::Usage(warning)).at(assembler.tokenizer.name()));
         }
@@ -187,6 +206,7 @@ impl PromptBuilder {
             assembler,
             mode: options.mode,
             compat: options.compat,
+            continue_final_message: options.continue_final_message,
             pad,
             detail: Detail { spans: options.spans, offsets: options.offsets, text: options.text },
             stop,
@@ -302,13 +322,47 @@ impl PromptBuilder {
     }
 
     fn render<'a>(&'a self, conversation: &'a Conversation, segments: &mut Vec<Segment<'a>>) -> Result<()> {
-        self.renderer.render(conversation, self.mode, segments)?;
+        if self.continue_final_message && self.mode == Mode::Generate {
+            self.render_to_continue(conversation, segments)?;
+        } else {
+            self.renderer.render(conversation, self.mode, segments)?;
+        }
         self.placeholders.fill(segments, conversation)
     }
 
-    /// The reserved tokens that content gives by spelling them out, because ordinary merges reach them.
-    pub(crate) fn reachable(&self) -> Result<Vec<TokenId>> {
-        self.assembler.reachable()
+    /// Renders messages up to the end of what the last one says.
+    fn render_to_continue<'a>(&'a self, conversation: &'a Conversation, segments: &mut Vec<Segment<'a>>) -> Result<()> {
+        let what = match conversation {
+            Conversation::Messages(messages) => match messages.split_last() {
+                Some((last, before)) if self.renderer.speaks_for_model(&last.role) => {
+                    self.renderer.render(conversation, Mode::Score, segments)?;
+                    let is_last = |segment: &Segment<'_>| {
+                        segment.part.message == Some(before.len() as u32) && segment.part.element != Element::RoleEnd
+                    };
+                    segments.truncate(segments.iter().rposition(is_last).map_or(0, |last| last + 1));
+                    return Ok(());
+                }
+                Some((last, _)) => format!("the last message is of role {:?}, and only the assistant's can be continued; leave continue_final_message out", last.role),
+                None => "there is no message to continue".into(),
+            },
+            Conversation::Text(_) | Conversation::List(_) => "continue_final_message is for messages: a string is continued as it is, and a prompt list ends where the model speaks".into(),
+        };
+        Err(ErrorKind::Template(what).into())
+    }
+
+    /// Whether the last message is an answer that is left out because the model is to give it.
+    fn omits_answer(&self, conversation: &Conversation) -> bool {
+        let Conversation::Messages(messages) = conversation else { return false };
+        self.mode == Mode::Generate
+            && !self.continue_final_message
+            && messages.last().is_some_and(|last| self.renderer.speaks_for_model(&last.role))
+    }
+
+    /// The reserved tokens that content would give by spelling them out, because ordinary merges reach them, each with
+    /// the tokens that are written instead; none where such content is refused.
+    pub(crate) fn reachable(&self) -> Result<Vec<(TokenId, Option<Arc<[TokenId]>>)>> {
+        let reachable = self.assembler.reachable()?;
+        Ok(reachable.into_iter().map(|id| (id, self.assembler.respelled(id))).collect())
     }
 
     /// Where the model's output ends, and who says so.
@@ -345,6 +399,11 @@ impl PromptBuilder {
     /// What is worth telling the author of the model file.
     pub fn warnings(&self) -> &[Error] {
         &self.warnings
+    }
+
+    /// Whether it is a control token: an added token that is not white space, or one that content must not give.
+    pub(crate) fn is_control(&self, id: TokenId) -> bool {
+        self.tokenizer().added_token(id).is_some_and(|token| !token.is_white_space()) || self.is_reserved(id)
     }
 
     /// Whether only the template may produce this id.
@@ -388,6 +447,7 @@ impl Session<'_> {
             .render(conversation, &mut segments)
             .and_then(|()| builder.assembler.assemble(&segments, detail, &mut buffers.assemble, prompt));
         buffers.segments = reuse(segments);
+        prompt.answer_omitted = builder.omits_answer(conversation);
         built
     }
 }

@@ -59,6 +59,21 @@ pub(crate) struct CompiledRole {
     /// The role in whose next turn this one speaks, if it has no turn of its own.
     pub(crate) within: Option<usize>,
     pub(crate) always: bool,
+    /// Why the role cannot speak with this tokenizer.
+    unusable: Option<String>,
+}
+
+impl CompiledRole {
+    /// Refuses a role that takes a token which the tokenizer lacks.
+    pub(crate) fn check_usable(&self) -> Result<()> {
+        match &self.unusable {
+            None => Ok(()),
+            Some(why) => {
+                let what = format!("role {:?} cannot speak with this tokenizer: {why}", self.name);
+                Err(ErrorKind::Template(what).into())
+            }
+        }
+    }
 }
 
 impl CompiledTemplate {
@@ -72,7 +87,7 @@ impl CompiledTemplate {
         let mut compiler = Compiler::new(tokenizer);
         let begin = compiler.affix(&template.begin, "meta_template.begin")?;
         let end = compiler.affix(&template.end, "meta_template.end")?;
-        let (mut round, mut roles) = (Vec::new(), Vec::new());
+        let (mut round, mut roles, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
         for (i, item) in template.round.iter().enumerate() {
             let place = format!("meta_template.round[{i}]");
             match item {
@@ -87,7 +102,11 @@ impl CompiledTemplate {
             }
         }
         for (i, role) in template.reserved_roles.iter().enumerate() {
-            let mut compiled = compiler.role(role, &format!("meta_template.reserved_roles[{i}]"), None)?;
+            let mut compiled = compiler.reserved_role(role, &format!("meta_template.reserved_roles[{i}]"))?;
+            warnings.extend(compiled.unusable.iter().map(|why| {
+                let what = format!("{why}; conversations in which role {:?} speaks are refused", role.role);
+                Error::from(ErrorKind::Usage(what))
+            }));
             compiled.within = roles.iter().position(|other| role.within.as_ref() == Some(&other.name));
             roles.push(compiled);
         }
@@ -99,7 +118,7 @@ impl CompiledTemplate {
             stop: StopCriteria::default(),
             used: compiler.used,
             open_seams: compiler.open_seams,
-            warnings: Vec::new(),
+            warnings,
         };
         compiled.find_stops(template, tokenizer)?;
         Ok(compiled)
@@ -203,6 +222,24 @@ impl<'a> Compiler<'a> {
         Ok(atoms.into())
     }
 
+    /// A role that need not speak. Where it takes a token that the tokenizer lacks, only it cannot be used.
+    fn reserved_role(&mut self, role: &RoleTemplate, place: &str) -> Result<CompiledRole> {
+        let error = match self.role(role, place, None) {
+            Err(error) if !role.always => error,
+            compiled => return compiled,
+        };
+        let is_missing = matches!(
+            error.kind(),
+            ErrorKind::NotOneToken { .. } | ErrorKind::OutsideVocabulary { .. } | ErrorKind::UnusedTokenId(_)
+        );
+        if !is_missing {
+            return Err(error);
+        }
+        let silent =
+            RoleTemplate { role: role.role.clone(), api_role: role.api_role.clone(), ..RoleTemplate::default() };
+        Ok(CompiledRole { unusable: Some(error.to_string()), ..self.role(&silent, place, None)? })
+    }
+
     fn role(&mut self, role: &RoleTemplate, place: &str, position: Option<usize>) -> Result<CompiledRole> {
         let generation_prompt = role.generation_prompt.as_ref();
         Ok(CompiledRole {
@@ -218,6 +255,7 @@ impl<'a> Compiler<'a> {
             position,
             within: None,
             always: role.always,
+            unusable: None,
         })
     }
 
@@ -248,8 +286,8 @@ impl<'a> Compiler<'a> {
                 Some(id) => self.token(id, atoms),
                 None => {
                     let text = &text[bytes];
-                    self.open_seams |=
-                        self.tokenizer.added_tokens().any(|token| ends_with_a_part_of(text, &token.content));
+                    let mut tokens = self.tokenizer.added_tokens().filter(|token| !token.is_white_space());
+                    self.open_seams |= tokens.any(|token| ends_with_a_part_of(text, &token.content));
                     atoms.push(Atom::Text(text.into()));
                 }
             }

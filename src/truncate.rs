@@ -235,7 +235,7 @@ fn without(prompt: TokenizedPrompt, cut: &[usize]) -> TokenizedPrompt {
     });
     let media = prompt.media.into_iter();
     let media = media.map(|span| MediaSpan { start: moved(span.start), end: moved(span.end), ..span }).collect();
-    TokenizedPrompt { input_ids, spans, media, offsets: None, text: None, omitted: prompt.omitted }
+    TokenizedPrompt { input_ids, spans, media, offsets: None, text: None, ..prompt }
 }
 
 /// What may be dropped, in the order in which it goes.

@@ -31,6 +31,8 @@ struct PromptCase {
     #[serde(default)]
     round_fallback: bool,
     #[serde(default)]
+    continue_final_message: bool,
+    #[serde(default)]
     content: ContentTrust,
     /// The prompt to continue.
     r#gen: Option<String>,
@@ -38,6 +40,8 @@ struct PromptCase {
     ppl: Option<String>,
     /// The error, whatever the mode.
     error: Option<String>,
+    /// The error where the prompt is to be continued.
+    gen_error: Option<String>,
     #[serde(default)]
     warnings: Vec<String>,
     stop_token_ids: Option<Vec<u32>>,
@@ -53,7 +57,8 @@ fn prompts() {
     each("prompts", |case: PromptCase| {
         for (mode, expected) in [(Mode::Generate, &case.r#gen), (Mode::Score, &case.ppl)] {
             let built = build(&case, mode, &tokenizer);
-            match (&case.error, expected, built) {
+            let error = case.gen_error.as_ref().filter(|_| mode == Mode::Generate).or(case.error.as_ref());
+            match (error, expected, built) {
                 (Some(expected), _, Err(error)) => assert_eq!(error.to_string(), *expected),
                 (Some(_), _, Ok((_, text))) => panic!("there is no error but {text:?}"),
                 (None, Some(expected), built) => {
@@ -78,6 +83,7 @@ fn build(case: &PromptCase, mode: Mode, tokenizer: &Arc<Tokenizer>) -> metatok::
         mode,
         content: case.content,
         round_fallback: case.round_fallback,
+        continue_final_message: case.continue_final_message,
         special_tokens: Some(SpecialTokens::Never),
         text: true,
         ..BuilderOptions::default()

@@ -117,11 +117,13 @@ fn an_unknown_code_is_refused() {
 /// The built-in models with their own tokenizers, and all that may be found there.
 #[test]
 fn built_in_models_pass() {
-    let expected: [(&str, &str, &[&str]); 13] = [
+    let expected: [(&str, &str, &[&str]); 15] = [
         ("demo", "demo", &[]),
         ("alpaca", "llama2", &["no-pad"]),
         ("chatml", "qwen3", &[]),
-        ("internlm2-chat", "internlm2", &["reserved-reachable"]),
+        ("chatglm3", "chatglm3", &["token-of-several-ids", "refused"]),
+        ("gemma-2", "gemma2", &[]),
+        ("internlm2-chat", "internlm2", &[]),
         ("llama-2-chat", "llama2", &["no-pad"]),
         ("llama-3", "llama3_1", &["no-pad"]),
         ("mistral-instruct-v1", "llama2", &["no-pad"]),

@@ -344,8 +344,8 @@ fn ids_of_innocent_content_are_those_of_the_joined_string() {
     });
 }
 
-/// A prompt, or none where content was refused because ordinary merges reach a control token's string
-/// (internlm2's reach `<s>`): that is the contract's answer, and no wrong ids.
+/// A prompt, or none where content was refused because ordinary merges reach a control token's string and no other
+/// tokens write it: that is the contract's answer, and no wrong ids.
 fn built_or_refused(prompt: metatok::Result<TokenizedPrompt>) -> Result<Option<TokenizedPrompt>, TestCaseError> {
     match prompt {
         Err(error) if matches!(error.kind(), ErrorKind::ReservedInContent { .. }) => Ok(None),

@@ -8,7 +8,9 @@ mod prompt;
 mod reserved;
 mod seams;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::compile::Atom;
 use crate::error::{ErrorKind, Result};
@@ -44,11 +46,15 @@ impl std::str::FromStr for ContentTrust {
 
 /// Makes prompts of segments, for one tokenizer and one set of reserved tokens.
 pub(crate) struct Assembler {
-    pub(crate) tokenizer: std::sync::Arc<Tokenizer>,
+    pub(crate) tokenizer: Arc<Tokenizer>,
     /// Finds the added tokens that text may give; none where text may give all.
     pub(crate) unreserved: Option<Finder>,
     pub(crate) reserved: Reserved,
+    /// What is known so far of how reserved tokens are written in others.
+    pub(crate) respelled: Mutex<BTreeMap<TokenId, Option<Arc<[TokenId]>>>>,
     pub(crate) special_tokens: SpecialTokens,
+    /// Whether prompts are to be continued, so that nothing may stand behind them.
+    pub(crate) is_open: bool,
     /// Whether template texts side by side must be cut again.
     pub(crate) has_open_seams: bool,
 }
@@ -127,8 +133,29 @@ impl Assembler {
         self.unreserved.as_ref().unwrap_or(self.tokenizer.finder())
     }
 
-    /// The reserved tokens that content gives by spelling them out, because ordinary merges reach them.
-    /// Such content is an error.
+    /// A reserved token's text in other tokens, if that can be.
+    pub(crate) fn respelled(&self, id: TokenId) -> Option<Arc<[TokenId]>> {
+        let mut respelled = self.respelled.lock().unwrap_or_else(PoisonError::into_inner);
+        let respell = || self.tokenizer.respell(id, |id| self.reserved.contains(id)).map(Arc::from);
+        respelled.entry(id).or_insert_with(respell).clone()
+    }
+
+    /// The bytes of a run at which tokens stand that have these bytes together: each its own, as far as they are the
+    /// text's.
+    fn bytes_of(&self, ids: &[TokenId], bytes: &Range<usize>) -> Vec<Range<usize>> {
+        let lengths = ids.iter().map(|&id| self.tokenizer.token_bytes(id).unwrap_or_default().len());
+        if lengths.clone().sum::<usize>() != bytes.len() {
+            return vec![bytes.clone(); ids.len()];
+        }
+        let each = lengths.scan(bytes.start, |at, length| {
+            let start = *at;
+            *at += length;
+            Some(start..*at)
+        });
+        each.collect()
+    }
+
+    /// The reserved tokens that content would give by spelling them out, because ordinary merges reach them.
     pub(crate) fn reachable(&self) -> Result<Vec<TokenId>> {
         if self.unreserved.is_none() {
             return Ok(Vec::new());
@@ -203,13 +230,14 @@ impl Assembly<'_> {
         let run = Run { text, before: self.before, after };
         let opens_prompt = run.before == Neighbour::Edge;
         let first = self.ids.len();
+        let mut offsets = None;
         match cacheable(tokenizer, run).map(|key| (key, cache.get(key, opens_prompt))) {
             Some((_, Ok(ids))) => self.ids.extend_from_slice(ids),
             missed => {
                 tokenizer.encode_run(this.finder(), run, buffers, &mut self.ids)?;
                 if this.unreserved.is_some() && this.reserved.any(&self.ids[first..]) {
                     // Not kept: the same text may belong to somebody else the next time.
-                    self.check_owners(run, pieces, first)?;
+                    offsets = Some(self.write_out(run, pieces, first)?);
                 } else if let Some((key, Err(Some(place)))) = missed {
                     cache.put(place, key, opens_prompt, &self.ids[first..]);
                 }
@@ -218,7 +246,11 @@ impl Assembly<'_> {
         let has_media = pieces.iter().any(|piece| piece.part.element == Element::Media);
         if self.spans.is_some() || self.offsets.is_some() || has_media {
             let owners = Owners::new(pieces);
-            for (i, bytes) in tokenizer.offsets(this.finder(), run, &self.ids[first..])?.into_iter().enumerate() {
+            let offsets = match offsets {
+                Some(offsets) => offsets,
+                None => tokenizer.offsets(this.finder(), run, &self.ids[first..])?,
+            };
+            for (i, bytes) in offsets.into_iter().enumerate() {
                 let owner = owners.of(&bytes);
                 self.extend_span(owner);
                 self.extend_media(owner, first + i);
@@ -233,18 +265,29 @@ impl Assembly<'_> {
         Ok(())
     }
 
-    /// A reserved token came out of text. That is fine only where it is the template's own text.
-    fn check_owners(&self, run: Run<'_>, pieces: &[Segment<'_>], first: usize) -> Result<()> {
-        let tokenizer = &*self.this.tokenizer;
-        let ids = &self.ids[first..];
+    /// Reserved tokens came out of text. That is fine only where all of one is the template's own; any other is written
+    /// in other tokens that stand for the same bytes. Gives the bytes of all tokens of the run.
+    fn write_out(&mut self, run: Run<'_>, pieces: &[Segment<'_>], first: usize) -> Result<Vec<Range<usize>>> {
+        let this = self.this;
+        let found = this.tokenizer.offsets(this.finder(), run, &self.ids[first..])?;
         let owners = Owners::new(pieces);
-        for (&id, bytes) in ids.iter().zip(tokenizer.offsets(self.this.finder(), run, ids)?) {
-            if self.this.reserved.contains(id) && owners.of(&bytes).is_content() {
-                let token = tokenizer.id_to_token(id).unwrap_or_default();
-                return Err(ErrorKind::ReservedInContent { id, token, excerpt: excerpt(run.text, &bytes) }.into());
+        let (mut ids, mut offsets) = (Vec::with_capacity(found.len() + 4), Vec::with_capacity(found.len() + 4));
+        for (&id, bytes) in self.ids[first..].iter().zip(found) {
+            if !this.reserved.contains(id) || !owners.have_content(&bytes) {
+                ids.push(id);
+                offsets.push(bytes);
+                continue;
             }
+            let Some(others) = this.respelled(id) else {
+                let token = this.tokenizer.id_to_token(id).unwrap_or_default();
+                return Err(ErrorKind::ReservedInContent { id, token, excerpt: excerpt(run.text, &bytes) }.into());
+            };
+            offsets.extend(this.bytes_of(&others, &bytes));
+            ids.extend_from_slice(&others);
         }
-        Ok(())
+        self.ids.truncate(first);
+        self.ids.append(&mut ids);
+        Ok(offsets)
     }
 
     fn extend_span(&mut self, part: Part) {
@@ -276,22 +319,24 @@ impl Assembly<'_> {
     /// Adds what the tokenizer itself puts around a prompt.
     fn finish(mut self) -> TokenizedPrompt {
         let (prefix, suffix) = self.this.tokenizer.special_tokens_around();
+        let (mut omitted, mut omitted_end) = (Vec::new(), Vec::new());
         let (before, after) = match self.this.special_tokens {
             SpecialTokens::Never => (0..0, 0..0),
             SpecialTokens::Always => (0..prefix.len(), 0..suffix.len()),
             SpecialTokens::Auto => {
                 let begun =
                     (0..prefix.len()).find(|&from| self.ids.starts_with(&prefix[from..])).unwrap_or(prefix.len());
-                let ended =
-                    (0..suffix.len()).rev().map(|to| to + 1).find(|&to| self.ids.ends_with(&suffix[..to])).unwrap_or(0);
-                (0..begun, ended..suffix.len())
+                omitted.extend_from_slice(&prefix[begun..]);
+                if self.this.is_open {
+                    omitted_end.extend_from_slice(suffix);
+                    (0..begun, 0..0)
+                } else {
+                    let ended = (1..=suffix.len()).rev().find(|&to| self.ids.ends_with(&suffix[..to])).unwrap_or(0);
+                    omitted.extend_from_slice(&suffix[..ended]);
+                    (0..begun, ended..suffix.len())
+                }
             }
         };
-        let mut omitted = Vec::new();
-        if self.this.special_tokens == SpecialTokens::Auto {
-            omitted.extend_from_slice(&prefix[before.end..]);
-            omitted.extend_from_slice(&suffix[..after.start]);
-        }
         let offsets = self.offsets.take().map(|Offsets { of_tokens, text }| {
             let around = |range: &Range<usize>, at: usize| std::iter::repeat_n(at..at, range.len());
             around(&before, 0).chain(of_tokens).chain(around(&after, text)).collect()
@@ -314,7 +359,8 @@ impl Assembly<'_> {
             self.ids.extend_from_slice(&suffix[after.clone()]);
             after.for_each(|_| self.extend_span(part));
         }
-        TokenizedPrompt { input_ids: self.ids, spans: self.spans, media: self.media, offsets, text: None, omitted }
+        let Self { ids: input_ids, spans, media, .. } = self;
+        TokenizedPrompt { input_ids, spans, media, offsets, omitted, omitted_end, ..TokenizedPrompt::default() }
     }
 }
 
@@ -355,6 +401,14 @@ impl Owners {
                 })
                 .collect(),
         )
+    }
+
+    /// Whether any of these bytes is content.
+    fn have_content(&self, bytes: &Range<usize>) -> bool {
+        let first = self.0.partition_point(|(end, _)| *end <= bytes.start);
+        let starts = std::iter::once(0).chain(self.0.iter().map(|(end, _)| *end));
+        let pieces = self.0.iter().zip(starts).skip(first);
+        pieces.take_while(|(_, start)| *start < bytes.end.max(bytes.start + 1)).any(|((_, part), _)| part.is_content())
     }
 
     /// The piece of the last of these bytes.

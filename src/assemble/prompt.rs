@@ -21,6 +21,11 @@ pub struct TokenizedPrompt {
     pub text: Option<String>,
     /// The special tokens that the tokenizer would have added but the prompt already has.
     pub omitted: Vec<TokenId>,
+    /// The special tokens that the tokenizer would have put behind the prompt, which is to be continued.
+    pub omitted_end: Vec<TokenId>,
+    /// Whether the conversation's last message is an answer that was left out, because the model is to give it. See
+    /// [`BuilderOptions::continue_final_message`](crate::BuilderOptions::continue_final_message).
+    pub answer_omitted: bool,
 }
 
 /// The tokens that stand for an image, audio or video.

@@ -6,15 +6,16 @@ use crate::error::Result;
 pub(super) const LINT: Lint = Lint {
     code: "reserved-reachable",
     level: Level::Warning,
-    about: "Ordinary merges reach a reserved token, so that content which spells it gives it.",
-    why: "metatok refuses such content, because it would forge a control token. If it occurs in your data, change the text, \
-          or trust the content.",
+    about: "Ordinary merges reach a reserved token, and no other tokens write the same text.",
+    why: "Content that spells the token would forge it. Where other tokens stand for the same bytes, metatok writes those; \
+          here there are none, so such content is refused. If it occurs in your data, change the text, or trust the content.",
     find,
 };
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
     let Some(builder) = subject.generating() else { return Ok(()) };
-    for id in builder.reachable()? {
+    let refused = builder.reachable()?.into_iter().filter(|(_, others)| others.is_none());
+    for (id, _) in refused {
         let message = format!("content that spells {} gives it, and is refused", subject.name(id));
         findings.add(subject.tokenizer.name(), message, "change such content, or build with --content trusted");
     }

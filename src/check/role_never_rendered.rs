@@ -25,7 +25,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
         return Ok(());
     }
     for (i, (place, (_, role))) in subject.roles.iter().zip(subject.template.roles()).enumerate() {
-        if !rendered.contains(&(i as u32)) {
+        if !rendered.contains(&(i as u32)) && !subject.is_unusable(i) {
             let help = "give it the api_role HUMAN, BOT or SYSTEM, name it in messages, or leave it out";
             findings.add(place, format!("role {:?}: {message}", role.role), help);
         }

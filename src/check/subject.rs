@@ -110,7 +110,10 @@ impl<'a> Subject<'a> {
                 all.push((format!("meta_template.round[{i}]"), text.as_str().into()));
             }
         }
-        for (place, (_, role)) in self.roles.iter().zip(template.roles()) {
+        for (index, (place, (_, role))) in self.roles.iter().zip(template.roles()).enumerate() {
+            if self.is_unusable(index) {
+                continue;
+            }
             all.push((format!("{place}.begin"), role.begin.clone()));
             all.push((format!("{place}.prompt"), role.prompt.as_str().into()));
             all.push((format!("{place}.end"), role.end.clone()));
@@ -128,6 +131,11 @@ impl<'a> Subject<'a> {
         }
         all.retain(|(_, affix)| !affix.is_empty());
         all
+    }
+
+    /// Whether a reserved role cannot speak with this tokenizer, which the builder warns of.
+    pub(crate) fn is_unusable(&self, role: usize) -> bool {
+        self.compiled.as_ref().is_some_and(|compiled| compiled.roles[role].check_usable().is_err())
     }
 
     /// The key path of what a part of a prompt comes from; of content, the role that says it.

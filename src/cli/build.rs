@@ -58,6 +58,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         None => None,
     };
     let form = Arc::new(form(args, rows.as_ref(), source.is_some())?);
+    let has_input = source.is_some();
     let mut inputs = source.open_or_demo()?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let progress = progress::bar(inputs.iter().map(|input| input.bytes).sum(), args.quiet);
@@ -93,8 +94,9 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
             None if output.stream(&built.out)?.is_break() => return Ok(ExitCode::SUCCESS),
             None => {}
         }
-        if !built.written.omitted.is_empty() && written.omitted.is_empty() && !args.quiet {
-            progress.suspend(|| eprintln!("metatok: note: {}", omitted(&form, &built.written.omitted)));
+        if !args.quiet {
+            let notes = omitted(&form, &written, &built.written);
+            progress.suspend(|| notes.iter().for_each(|note| eprintln!("metatok: note: {note}")));
         }
         written.add(built.written);
         progress.set_message(format!("{} prompts", written.prompts));
@@ -135,6 +137,10 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         if written.truncated > 0 {
             let prompts = if written.truncated == 1 { "prompt was" } else { "prompts were" };
             eprintln!("metatok: note: {} {prompts} too long, and lost something", written.truncated);
+        }
+        // The demo's answers are known to whoever looks at it.
+        if written.answers_omitted > 0 && has_input {
+            eprintln!("metatok: note: {}", answers_omitted(written.answers_omitted));
         }
         if written.waiting > 0 {
             let dialogues = if written.waiting == 1 { "dialogue waits" } else { "dialogues wait" };
@@ -192,12 +198,20 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
         let model = args.model.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
         let stop = model.stop.strings.iter().chain(&options.stop_strings).cloned().collect();
         let sink = MessagesJsonl::new(stop);
-        let BuilderOptions { each_message, mode, .. } = options;
+        let BuilderOptions { each_message, continue_final_message, mode, .. } = options;
         let mut template = model.to_api()?;
         if let ApiTemplate::Roles(roles) = &mut template {
             roles.compat = options.compat;
         }
-        return Ok(Form::Messages(Messages { template, each_message, mode, sink, check_files: args.check_files }));
+        let check_files = args.check_files;
+        return Ok(Form::Messages(Messages {
+            template,
+            each_message,
+            continue_final_message,
+            mode,
+            sink,
+            check_files,
+        }));
     }
     if args.labels && options.mode == Mode::Generate {
         let what = "--labels is for texts to score, and these are prompts to continue; add --mode ppl";
@@ -284,17 +298,39 @@ fn summary(prompts: u64, tokens: Option<u64>, seconds: f64) -> String {
     format!("{}, {tokens}{seconds:.2} s{rate}", count(prompts, "prompt"))
 }
 
-/// Says which special tokens the prompts have already.
-fn omitted(form: &Form, ids: &[TokenId]) -> String {
-    let token = |id: TokenId| match form {
-        Form::Ids(ids) => ids.builder.tokenizer().id_to_token(id).unwrap_or_default(),
-        Form::Messages(_) => String::new(),
-    };
-    let names: Vec<String> = ids.iter().map(|&id| format!("{:?} (id {id})", token(id))).collect();
+/// Says of how many conversations the last message was left out.
+pub(crate) fn answers_omitted(conversations: u64) -> String {
+    let (end, one) = if conversations == 1 { ("ends", "which is") } else { ("end", "each of which is") };
     format!(
-        "the template already writes {}, so it is not added again; --special-tokens always would double it",
-        names.join(" ")
+        "{} {end} with an answer, {one} left out for the model to give; --continue-final-message lets the model continue it, --mode ppl scores it",
+        count(conversations, "conversation")
     )
+}
+
+/// Says which special tokens were left out of the prompts, once each.
+fn omitted(form: &Form, before: &Written, now: &Written) -> Vec<String> {
+    let names = |ids: &[TokenId]| -> String {
+        let name = |id: TokenId| match form {
+            Form::Ids(ids) => ids.builder.tokenizer().id_to_token(id).unwrap_or_default(),
+            Form::Messages(_) => String::new(),
+        };
+        let names: Vec<String> = ids.iter().map(|&id| format!("{:?} (id {id})", name(id))).collect();
+        names.join(" ")
+    };
+    let mut notes = Vec::new();
+    if before.omitted.is_empty() && !now.omitted.is_empty() {
+        notes.push(format!(
+            "the template already writes {}, so it is not added again; --special-tokens always would double it",
+            names(&now.omitted)
+        ));
+    }
+    if before.omitted_end.is_empty() && !now.omitted_end.is_empty() {
+        notes.push(format!(
+            "the tokenizer would put {} behind every prompt, and a prompt to continue ends where the model goes on; --special-tokens always would add it",
+            names(&now.omitted_end)
+        ));
+    }
+    notes
 }
 
 /// Builds a batch.

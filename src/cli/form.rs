@@ -35,6 +35,7 @@ pub(crate) struct Ids {
 pub(crate) struct Messages {
     pub(crate) template: ApiTemplate,
     pub(crate) each_message: bool,
+    pub(crate) continue_final_message: bool,
     pub(crate) mode: Mode,
     pub(crate) sink: MessagesJsonl,
     pub(crate) check_files: bool,
@@ -55,8 +56,12 @@ pub(crate) struct Written {
     pub(crate) waiting: u64,
     /// Of how many prompts something had to go.
     pub(crate) truncated: u64,
+    /// How many conversations end with an answer, which was left out.
+    pub(crate) answers_omitted: u64,
     /// The special tokens that the prompt had already.
     pub(crate) omitted: Vec<TokenId>,
+    /// Those that the tokenizer would have put behind a prompt to continue.
+    pub(crate) omitted_end: Vec<TokenId>,
 }
 
 impl Form {
@@ -189,23 +194,26 @@ impl Writer<'_> {
 impl Messages {
     fn write(&self, key: &Key<'_>, conversation: &Conversation, out: &mut Vec<u8>) -> Result<Written> {
         check_media(conversation, self.check_files)?;
+        let mut answers_omitted = 0;
         let mut messages = match conversation {
             // One by one they stay as they are.
             Conversation::Messages(messages) if self.each_message => messages.clone(),
             conversation => self.template.messages(conversation, self.mode)?,
         };
         // As in token ids, the turn that the model is to take is its own.
-        while self.mode == Mode::Generate && messages.last().is_some_and(|last| last.role == "assistant") {
-            messages.pop();
+        if self.mode == Mode::Generate && !self.continue_final_message {
+            answers_omitted = u64::from(messages.pop_if(|last| last.role == "assistant").is_some());
         }
         self.sink.write(key, &messages, out);
-        Ok(Written { prompts: 1, ..Written::default() })
+        Ok(Written { prompts: 1, answers_omitted, ..Written::default() })
     }
 }
 
 impl Written {
     fn of(prompt: TokenizedPrompt) -> Self {
-        Self { prompts: 1, tokens: prompt.input_ids.len() as u64, omitted: prompt.omitted, ..Self::default() }
+        let TokenizedPrompt { input_ids, omitted, omitted_end, answer_omitted, .. } = prompt;
+        let (tokens, answers_omitted) = (input_ids.len() as u64, u64::from(answer_omitted));
+        Self { prompts: 1, tokens, answers_omitted, omitted, omitted_end, ..Self::default() }
     }
 
     /// Of what is omitted, the first is enough to be said.
@@ -214,8 +222,12 @@ impl Written {
         self.tokens += other.tokens;
         self.waiting += other.waiting;
         self.truncated += other.truncated;
+        self.answers_omitted += other.answers_omitted;
         if self.omitted.is_empty() {
             self.omitted = other.omitted;
+        }
+        if self.omitted_end.is_empty() {
+            self.omitted_end = other.omitted_end;
         }
     }
 }

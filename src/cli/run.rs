@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use crate::builder::PromptBuilder;
 use crate::cli::args::{OnError, RunArgs};
 use crate::cli::batches::batches;
+use crate::cli::build::answers_omitted;
 use crate::cli::job::{Ask, Job, number_id};
 use crate::cli::journal::Answers;
 use crate::cli::output::count;
@@ -54,6 +55,8 @@ struct Run<'b> {
     progress: ProgressBar,
     started: Instant,
     tally: Tally,
+    /// Whether what is answered is not the demo's own.
+    has_input: bool,
 }
 
 /// How much was answered.
@@ -61,6 +64,8 @@ struct Run<'b> {
 struct Tally {
     answers: u64,
     tokens: u64,
+    /// How many conversations end with an answer, which was left out.
+    answers_omitted: u64,
     /// How many answers ended for this reason.
     reasons: BTreeMap<&'static str, u64>,
 }
@@ -99,6 +104,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         }
     }
     let engine = engine(&weights, &args.device)?;
+    let has_input = source.is_some();
     let mut inputs = source.open_or_demo()?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let progress = progress::bar(inputs.iter().map(|input| input.bytes).sum(), args.quiet || args.stream);
@@ -109,7 +115,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let budget = Budget { max_seq_len, max_out_len: args.input.max_out_len, truncation: args.truncate };
     let trimmer = builder.trimmer()?;
     let (started, tally) = (Instant::now(), Tally::default());
-    let mut run = Run { args, builder: &builder, engine, trimmer, budget, answers, progress, started, tally };
+    let mut run =
+        Run { args, builder: &builder, engine, trimmer, budget, answers, progress, started, tally, has_input };
 
     let mut inference = rows.as_ref().map(Rows::inference);
     let batch_size = if args.stream { 1 } else { args.batch_size.get() };
@@ -228,6 +235,7 @@ impl<'b> Run<'b> {
                     let line = Trimmed::new(completion.clone(), trimmer, builder.tokenizer());
                     let line = Trimmed { id: Some(&job.id), turn: turn.as_deref(), ..line };
                     tally.answers += 1;
+                    tally.answers_omitted += u64::from(ask.prompt.answer_omitted);
                     *tally.reasons.entry(line.finish_reason).or_default() += 1;
                     answers.add((job.number, job.asked), &json(&line)?)?;
                 }
@@ -258,8 +266,11 @@ impl<'b> Run<'b> {
     fn finish(self) -> Result<ExitCode> {
         self.progress.finish_and_clear();
         let refused = self.answers.finish()?;
-        let Tally { answers, tokens, reasons } = self.tally;
+        let Tally { answers, tokens, answers_omitted: omitted, reasons } = self.tally;
         if !self.args.quiet {
+            if omitted > 0 && self.has_input {
+                eprintln!("metatok: note: {}", answers_omitted(omitted));
+            }
             let reasons: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
             let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
             eprintln!("metatok: {}{reasons}, {}", count(answers, "answer"), rate(tokens, &self.started));

@@ -39,6 +39,7 @@ pub(crate) fn options(args: &PromptArgs, rows: Option<&Rows>) -> BuilderOptions 
         },
         reserve: args.reserve.clone(),
         round_fallback: args.round_fallback,
+        continue_final_message: args.continue_final_message,
         ..stop_options(&args.stop)
     };
     if let Some(rows) = rows {

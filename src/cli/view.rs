@@ -9,6 +9,7 @@ use anstream::ColorChoice;
 use crate::builder::PromptBuilder;
 use crate::cli::answers::Answers;
 use crate::cli::args::{AnswersArgs, ViewArgs};
+use crate::cli::build::answers_omitted;
 use crate::cli::output::{self, Output};
 use crate::cli::rows::Rows;
 use crate::cli::setup;
@@ -22,6 +23,7 @@ use crate::view::{TerminalOptions, View, ViewTurn};
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     setup::no_limit_for_conversations(&args.input)?;
     let source = Source::find(&args.input.inputs)?;
+    let has_input = source.is_some();
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let rows = Rows::open_for_input(&args.input, &source, args.input.read.max_line_bytes)?;
     let options = setup::options(&args.prompts, rows.as_ref());
@@ -38,6 +40,9 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let (conversation, turn) = shown.at(&place)?;
     let mut view = View::new(&builder, &model.name, &conversation).at(place)?;
     view.turn = turn;
+    if view.answer_omitted && has_input {
+        eprintln!("metatok: note: {}", answers_omitted(1));
+    }
     match &args.html {
         Some(path) if path != Path::new("-") => {
             let mut output = Output::open(Some(path))?;

@@ -41,7 +41,7 @@ impl EachMessage {
         Ok(Self { template, assistant })
     }
 
-    fn messages<'a>(&'a self, messages: &'a [ChatMessage], mode: Mode, segments: &mut Vec<Segment<'a>>) {
+    fn messages<'a>(&'a self, messages: &'a [ChatMessage], mode: Mode, segments: &mut Vec<Segment<'a>>) -> Result<()> {
         for (i, message) in messages.iter().enumerate() {
             let part = Part { message: Some(i as u32), ..Part::default() };
             let Some(template) = &self.template else {
@@ -57,6 +57,7 @@ impl EachMessage {
                 continue;
             };
             let part = Part { role: Some(role as u32), ..part };
+            template.roles[role].check_usable().at(format_args!("message {i}"))?;
             let CompiledRole { begin, generation_prompt, end, .. } = &template.roles[role];
             let is_answer = message.content.said().opens_with_ids();
             let begin = generation_prompt.as_deref().filter(|_| is_answer).unwrap_or(begin);
@@ -71,6 +72,7 @@ impl EachMessage {
             let role = &template.roles[role];
             push(role.generation_prompt.as_deref().unwrap_or(&role.begin), part, segments);
         }
+        Ok(())
     }
 }
 
@@ -81,10 +83,7 @@ impl Renderer for EachMessage {
                 segments.push(Segment { atom: Atom::Text(text), part: Part { message: Some(0), ..Part::default() } });
                 Ok(())
             }
-            Conversation::Messages(messages) => {
-                self.messages(messages, mode, segments);
-                Ok(())
-            }
+            Conversation::Messages(messages) => self.messages(messages, mode, segments),
             Conversation::List(items) if items.is_empty() => Ok(()),
             Conversation::List(_) => Err(ErrorKind::Template(
                 "a prompt list stands in rounds, and here messages stand one by one; give {role, content} messages"
@@ -96,6 +95,11 @@ impl Renderer for EachMessage {
 
     fn role_names(&self) -> Vec<&str> {
         self.template.iter().flat_map(CompiledTemplate::role_names).collect()
+    }
+
+    /// As in the reference, a last answer stays, and a further one is asked for.
+    fn speaks_for_model(&self, _: &str) -> bool {
+        false
     }
 
     fn stop(&self) -> StopCriteria {

@@ -2,7 +2,9 @@
 //! evaluations depend on included. What only crashes there works here or is a clear error.
 
 use crate::compile::{Atom, CompiledItem, CompiledRole, CompiledTemplate};
-use crate::conversation::{ChatMessage, ContentRef, Conversation, Item, Message, Mode, Prompt, Section};
+use crate::conversation::{
+    ChatMessage, ContentRef, Conversation, Item, Message, Mode, Prompt, Section, opencompass_role,
+};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::sections::{Flow, close};
 use crate::render::{Element, Part, Renderer, Segment, say};
@@ -47,6 +49,31 @@ impl Renderer for MetaRenderer {
     fn has_open_seams(&self) -> bool {
         self.template.has_open_seams()
     }
+
+    fn speaks_for_model(&self, role: &str) -> bool {
+        self.assistant().is_some_and(|assistant| self.chat_role(role) == Some(assistant))
+    }
+}
+
+impl MetaRenderer {
+    /// The role by which an OpenAI-style message speaks, if the template has one.
+    fn chat_role(&self, name: &str) -> Option<usize> {
+        let template = &self.template;
+        let spoken_as = |name: &str| template.api_role(name).or_else(|| template.role(name));
+        template.role(name).or_else(|| match opencompass_role(name) {
+            own if own == name => None,
+            own => spoken_as(own),
+        })
+    }
+
+    pub(super) fn assistant(&self) -> Option<usize> {
+        self.chat_role("assistant")
+    }
+
+    /// Whether users or assistants speak by this role.
+    pub(super) fn is_of_chats(&self, role: usize) -> bool {
+        ["user", "assistant"].into_iter().any(|name| self.chat_role(name) == Some(role))
+    }
 }
 
 /// A message that knows its role in the template.
@@ -58,17 +85,17 @@ struct Turn<'a> {
 
 /// What a message says, and what of the template it replaces.
 #[derive(Clone, Copy)]
-struct Spoken<'a> {
-    index: u32,
-    prompt: Option<ContentRef<'a>>,
-    begin: Option<&'a str>,
-    end: Option<&'a str>,
-    generate: Option<bool>,
+pub(super) struct Spoken<'a> {
+    pub(super) index: u32,
+    pub(super) prompt: Option<ContentRef<'a>>,
+    pub(super) begin: Option<&'a str>,
+    pub(super) end: Option<&'a str>,
+    pub(super) generate: Option<bool>,
 }
 
-struct Writer<'a, 's> {
-    renderer: &'a MetaRenderer,
-    mode: Mode,
+pub(super) struct Writer<'a, 's> {
+    pub(super) renderer: &'a MetaRenderer,
+    pub(super) mode: Mode,
     segments: &'s mut Vec<Segment<'a>>,
     /// Who speaks within a turn that is still to come.
     waiting: Vec<Waiting<'a>>,
@@ -87,7 +114,7 @@ impl<'a> Writer<'a, '_> {
         self.open(|this, role| {
             let speaks = |message: &Message| this.own_or_fallback(message) == Some(role);
             items.iter().any(|item| matches!(item, Item::Message(message) if speaks(message)))
-        });
+        })?;
         let mut flow = Flow::Continue;
         let mut open: Vec<(Section, usize)> = Vec::new();
         let mut turns = Vec::new();
@@ -118,7 +145,7 @@ impl<'a> Writer<'a, '_> {
                             message: Some(i as u32),
                             ..Part::default()
                         };
-                        self.speak(role, Some(spoken), part);
+                        self.speak(role, Some(spoken), part).at(format_args!("item {i}"))?;
                     }
                     Some(Section::Round | Section::Ice) => {
                         turns.push(self.turn(message, i).at(format_args!("item {i}"))?)
@@ -145,64 +172,29 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
-    /// Leading system messages speak in the section begin, all others in rounds.
-    fn messages(&mut self, messages: &'a [ChatMessage]) -> Result<()> {
-        let template = &self.renderer.template;
-        self.open(|this, role| {
-            messages.iter().any(|message| this.chat_role(message).is_ok_and(|(own, _)| own == role))
-        });
-        let mut turns = Vec::with_capacity(messages.len());
-        for (i, message) in messages.iter().enumerate() {
-            let (role, by_fallback) = self.chat_role(message).at(format_args!("message {i}"))?;
-            let spoken = Spoken {
-                index: i as u32,
-                prompt: Some(message.content.said()),
-                begin: None,
-                end: None,
-                generate: None,
-            };
-            match template.roles[role]
-                .position
-                .filter(|_| !by_fallback || (self.renderer.round_fallback && !turns.is_empty()))
-            {
-                Some(position) => turns.push(Turn { role, position, message: spoken }),
-                None if turns.is_empty() => {
-                    let part = Part {
-                        section: Some(Section::Begin),
-                        role: Some(role as u32),
-                        message: Some(i as u32),
-                        ..Part::default()
-                    };
-                    self.speak(role, Some(spoken), part);
-                }
-                None => return Err(self.outside_round(&message.role, by_fallback).at(format_args!("message {i}"))),
-            }
-        }
-        if turns.is_empty() || self.rounds(&turns, Section::Round, None) == Flow::Continue {
-            self.atoms(&template.end, Part { element: Element::End, ..Part::default() });
-        }
-        Ok(())
-    }
-
     /// Writes what every prompt begins with: the template's `begin`, and the roles that are never silent.
-    fn open(&mut self, speaks: impl Fn(&Self, usize) -> bool) {
+    pub(super) fn open(&mut self, speaks: impl Fn(&Self, usize) -> bool) -> Result<()> {
         let template = &self.renderer.template;
         self.atoms(&template.begin, Part { element: Element::Begin, ..Part::default() });
         for (index, role) in template.roles.iter().enumerate() {
             if role.always && !speaks(self, index) {
                 let part = Part { section: Some(Section::Begin), role: Some(index as u32), ..Part::default() };
-                self.speak(index, None, part);
+                self.speak(index, None, part)?;
             }
         }
+        Ok(())
     }
 
     /// Says what stands outside rounds: at once, or within a turn to come.
-    fn speak(&mut self, role: usize, spoken: Option<Spoken<'a>>, part: Part) {
-        if self.renderer.template.roles[role].within.is_some() {
+    pub(super) fn speak(&mut self, role: usize, spoken: Option<Spoken<'a>>, part: Part) -> Result<()> {
+        let template = &self.renderer.template.roles[role];
+        template.check_usable()?;
+        if template.within.is_some() {
             self.waiting.push(Waiting { role, spoken, part });
         } else {
             self.role(role, spoken, part, false);
         }
+        Ok(())
     }
 
     /// A message whose turn never came would be lost; a template's own words may be.
@@ -218,19 +210,15 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// The role by which an OpenAI-style message speaks, and whether only for want of another.
-    fn chat_role(&self, message: &ChatMessage) -> Result<(usize, bool)> {
-        let template = &self.renderer.template;
-        let named = |name: &str| template.api_role(name).or_else(|| template.role(name));
-        let role = match message.role.as_str() {
-            "user" => template.role("user").or_else(|| named("HUMAN")),
-            "assistant" => template.role("assistant").or_else(|| named("BOT")),
-            "system" => match template.role("system").or_else(|| named("SYSTEM")) {
-                Some(role) => Some(role),
-                None => return Ok((named("HUMAN").ok_or_else(|| self.unknown(&message.role, Some("HUMAN")))?, true)),
-            },
-            name => template.role(name),
-        };
-        Ok((role.ok_or_else(|| self.unknown(&message.role, None))?, false))
+    pub(super) fn chat_role(&self, message: &ChatMessage) -> Result<(usize, bool)> {
+        let renderer = self.renderer;
+        if let Some(role) = renderer.chat_role(&message.role) {
+            return Ok((role, false));
+        }
+        if message.role != "system" {
+            return Err(self.unknown(&message.role, None));
+        }
+        Ok((renderer.chat_role("user").ok_or_else(|| self.unknown(&message.role, Some("HUMAN")))?, true))
     }
 
     /// A message of the sections begin and end, which speaks by itself.
@@ -294,7 +282,7 @@ impl<'a> Writer<'a, '_> {
         Flow::Continue
     }
 
-    fn role(&mut self, index: usize, spoken: Option<Spoken<'a>>, part: Part, cut: bool) -> Flow {
+    pub(super) fn role(&mut self, index: usize, spoken: Option<Spoken<'a>>, part: Part, cut: bool) -> Flow {
         let renderer = self.renderer;
         let role: &'a CompiledRole = &renderer.template.roles[index];
         let own_begin = spoken.and_then(|spoken| spoken.begin);
@@ -339,11 +327,11 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    fn atoms(&mut self, atoms: &'a [Atom], part: Part) {
+    pub(super) fn atoms(&mut self, atoms: &'a [Atom], part: Part) {
         self.segments.extend(atoms.iter().map(|atom| Segment { atom: atom.borrowed(), part }));
     }
 
-    fn unknown(&self, role: &str, fallback: Option<&str>) -> Error {
+    pub(super) fn unknown(&self, role: &str, fallback: Option<&str>) -> Error {
         ErrorKind::UnknownRole {
             role: role.to_owned(),
             fallback: fallback.map(str::to_owned),

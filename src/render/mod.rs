@@ -3,6 +3,7 @@
 mod api;
 mod api_prompt;
 mod each_message;
+mod messages;
 mod meta;
 mod plain;
 mod say;
@@ -95,6 +96,12 @@ pub trait Renderer: Send + Sync {
 
     /// The names that [`Part::role`] refers to.
     fn role_names(&self) -> Vec<&str>;
+
+    /// Whether the model itself speaks in OpenAI-style messages of this role. Where the last one is such, it is left out
+    /// of a prompt to continue, for the model is to give it.
+    fn speaks_for_model(&self, role: &str) -> bool {
+        role == "assistant"
+    }
 
     /// Where the format itself says that output ends.
     fn stop(&self) -> StopCriteria {

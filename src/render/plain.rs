@@ -10,7 +10,7 @@ use crate::render::{Element, Part, Renderer, Segment, say};
 pub struct Plain;
 
 impl Renderer for Plain {
-    fn render<'a>(&'a self, conversation: &'a Conversation, _: Mode, segments: &mut Vec<Segment<'a>>) -> Result<()> {
+    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Vec<Segment<'a>>) -> Result<()> {
         let mut separator = "";
         let mut line = |said: Option<ContentRef<'a>>, message: usize| {
             if let Some(said) = said.filter(|said| !said.is_empty()) {
@@ -29,7 +29,11 @@ impl Renderer for Plain {
         match conversation {
             Conversation::Text(text) => line(Some(ContentRef::Text(text)), 0),
             Conversation::Messages(messages) => {
-                for (i, message) in messages.iter().enumerate() {
+                let said = match messages.split_last() {
+                    Some((last, before)) if mode == Mode::Generate && self.speaks_for_model(&last.role) => before,
+                    _ => messages,
+                };
+                for (i, message) in said.iter().enumerate() {
                     line(Some(message.content.said()), i);
                 }
             }

@@ -37,6 +37,13 @@ pub struct AddedToken {
     pub special: bool,
 }
 
+impl AddedToken {
+    /// Whether it is text that anybody writes: white space, and no control token.
+    pub(crate) fn is_white_space(&self) -> bool {
+        !self.special && !self.content.is_empty() && self.content.chars().all(char::is_whitespace)
+    }
+}
+
 /// Finds a set of added tokens in text: leftmost first, longest first, never overlapping.
 pub(crate) struct Finder {
     raw: Option<Automaton>,

@@ -29,6 +29,11 @@ impl Spelling {
         Self(steps)
     }
 
+    /// Whether the bytes of tokens in a row are the bytes of their text: nothing is put between them.
+    pub(crate) fn is_exact(&self) -> bool {
+        !self.0.is_empty() && !self.0.iter().any(|step| matches!(step, Step::Prefix(_) | Step::Suffix(_)))
+    }
+
     fn bytes(&self, token: &str) -> Vec<u8> {
         let mut text = Cow::Borrowed(token);
         for step in &self.0 {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::tokenizer::added::{Finder, Form};
-use crate::tokenizer::{TokenId, Tokenizer};
+use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
 
 /// A piece of a text that was cut at its added tokens: one of them, or text between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,8 @@ pub(crate) struct Cut {
 }
 
 impl Tokenizer {
-    /// Cuts a template's text at its added tokens, as the library would in a text of its own.
+    /// Cuts a template's text at its added tokens, as the library would in a text of its own. White space stays
+    /// text, for in the joined string a longer token may begin with it and end in the content behind.
     pub(crate) fn cut(&self, text: &str) -> Result<Vec<Cut>> {
         let mut cuts = Vec::new();
         let mut start = 0;
@@ -24,7 +25,19 @@ impl Tokenizer {
             cuts.push(Cut { token: Some(id), bytes: found });
         }
         self.cut_normalized(text, start..text.len(), &mut cuts)?;
-        Ok(cuts)
+        Ok(self.white_space_as_text(cuts))
+    }
+
+    fn white_space_as_text(&self, cuts: Vec<Cut>) -> Vec<Cut> {
+        let mut merged: Vec<Cut> = Vec::with_capacity(cuts.len());
+        for Cut { token, bytes } in cuts {
+            let token = token.filter(|id| !self.added.get(id).is_some_and(AddedToken::is_white_space));
+            match merged.last_mut() {
+                Some(Cut { token: None, bytes: before }) if token.is_none() => before.end = bytes.end,
+                _ => merged.push(Cut { token, bytes }),
+            }
+        }
+        merged
     }
 
     fn cut_normalized(&self, text: &str, part: Range<usize>, cuts: &mut Vec<Cut>) -> Result<()> {

@@ -13,6 +13,7 @@ mod fast;
 #[cfg(feature = "hub")]
 mod hub;
 mod load;
+mod respell;
 mod run;
 
 use std::any::Any;

@@ -57,6 +57,12 @@ pub struct View {
     pub special_tokens_added: Vec<Named>,
     /// Those that it would have added, had the prompt not had them.
     pub special_tokens_omitted: Vec<Named>,
+    /// Those that it would have added behind the prompt, were it not to be continued.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub special_tokens_omitted_end: Vec<Named>,
+    /// Whether the conversation's last message is an answer, which is left out for the model to give.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub answer_omitted: bool,
 }
 
 /// Which turn a [`View`] shows.
@@ -95,7 +101,7 @@ pub struct ViewToken {
     pub bytes: Vec<u8>,
     /// The bytes of the prompt's text that it comes from.
     pub range: Range<usize>,
-    /// Whether it is a control token: an added token, or one that the template gives by id.
+    /// Whether it is a control token: an added token that is not white space, or one that the template gives by id.
     pub control: bool,
 }
 
@@ -162,14 +168,14 @@ impl View {
         let roles = builder.role_names();
         let tokenizer = builder.tokenizer();
         let named = |id| Named { id, token: tokenizer.id_to_token(id).unwrap_or_default() };
-        let TokenizedPrompt { input_ids, spans, offsets, text, omitted, .. } = prompt;
+        let TokenizedPrompt { input_ids, spans, offsets, text, omitted, omitted_end, answer_omitted, .. } = prompt;
         let spans = spans.unwrap_or_default();
         let tokens = input_ids.iter().zip(offsets.unwrap_or_default()).map(|(&id, range)| ViewToken {
             id,
             token: named(id).token,
             bytes: tokenizer.token_bytes(id).unwrap_or_default(),
             range,
-            control: tokenizer.added_token(id).is_some() || builder.is_reserved(id),
+            control: builder.is_control(id),
         });
         let added = spans.iter().filter(|span| span.part.element == Element::SpecialToken);
         let added = added.flat_map(|span| &input_ids[span.start..span.end]).map(|&id| named(id)).collect();
@@ -186,6 +192,8 @@ impl View {
             stop_strings: builder.stop().strings().to_vec(),
             special_tokens_added: added,
             special_tokens_omitted: omitted.into_iter().map(named).collect(),
+            special_tokens_omitted_end: omitted_end.into_iter().map(named).collect(),
+            answer_omitted,
         })
     }
 
@@ -198,10 +206,14 @@ impl View {
             [] => "the tokenizer added none".to_owned(),
             added => format!("the tokenizer added {}", list(added)),
         };
-        match &self.special_tokens_omitted[..] {
-            [] => added,
-            omitted => format!("{added}; {} is there already and was not doubled", list(omitted)),
+        let mut said = added;
+        if !self.special_tokens_omitted.is_empty() {
+            said += &format!("; {} is there already and was not doubled", list(&self.special_tokens_omitted));
         }
+        if !self.special_tokens_omitted_end.is_empty() {
+            said += &format!("; {} has no place behind a prompt to continue", list(&self.special_tokens_omitted_end));
+        }
+        said
     }
 
     /// The stop ids, each with its token and sources, as lines.

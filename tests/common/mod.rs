@@ -66,6 +66,12 @@ impl Subject {
         Self { name: files.name, fast: fast.into(), classic: classic.into(), reference, declared, ordinary }
     }
 
+    /// A real tokenizer, if it is on this machine.
+    pub(crate) fn real(name: &str) -> Option<Self> {
+        let folder = real(name)?;
+        Some(Self::new(Tokenizer::files(&folder.to_string_lossy()).expect("the files can be read")))
+    }
+
     /// The library's ids of a joined string, added tokens at their declared ids.
     pub(crate) fn reference(&self, text: &str) -> Vec<TokenId> {
         let encoding = self.reference.encode_fast(text, false).expect("the reference encodes");
@@ -77,9 +83,7 @@ impl Subject {
 pub(crate) static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
     let mut subjects: Vec<Subject> = synthetic().into_iter().map(Subject::new).collect();
     for name in ["qwen3", "llama3_1", "llama2", "internlm2"] {
-        if let Some(folder) = real(name) {
-            subjects.push(Subject::new(Tokenizer::files(&folder.to_string_lossy()).expect("the files can be read")));
-        }
+        subjects.extend(Subject::real(name));
     }
     subjects
 });

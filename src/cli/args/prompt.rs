@@ -27,6 +27,11 @@ pub(crate) struct PromptArgs {
     #[arg(long)]
     pub(crate) round_fallback: bool,
 
+    /// Take a last message of the assistant as the beginning of the answer: nothing stands behind it. Otherwise it is
+    /// left out of a prompt to continue.
+    #[arg(long)]
+    pub(crate) continue_final_message: bool,
+
     #[command(flatten)]
     pub(crate) stop: StopArgs,
 }

@@ -207,6 +207,10 @@ impl Renderer for ConversationRenderer {
         NAMES.to_vec()
     }
 
+    fn speaks_for_model(&self, role: &str) -> bool {
+        role == "assistant" || self.labels[1] == role
+    }
+
     fn stop(&self) -> StopCriteria {
         self.stop.clone()
     }

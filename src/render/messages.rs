@@ -1,0 +1,147 @@
+//! OpenAI-style messages by a meta template: each stands as its role speaks, in the order in which they come. No turn is
+//! made up for a role that is silent.
+
+use crate::compile::CompiledItem;
+use crate::conversation::{ChatMessage, ContentRef, Mode, Section};
+use crate::error::{At, Error, ErrorKind, Result};
+use crate::render::meta::{Spoken, Writer};
+use crate::render::{Element, Part, Renderer};
+
+impl<'a> Writer<'a, '_> {
+    pub(super) fn messages(&mut self, messages: &'a [ChatMessage]) -> Result<()> {
+        if messages.is_empty() {
+            return Err(ErrorKind::Template("there is no message in this conversation".into()).into());
+        }
+        let is_open = self.mode == Mode::Generate;
+        let generating = if is_open { Some(self.generating()?) } else { None };
+        let said = match messages.split_last() {
+            Some((last, before)) if is_open && self.renderer.speaks_for_model(&last.role) => before,
+            _ => messages,
+        };
+        self.open(|this, role| said.iter().any(|message| this.chat_role(message).is_ok_and(|(own, _)| own == role)))?;
+        let mut round = Round::default();
+        for (i, message) in said.iter().enumerate() {
+            self.message(message, i as u32, &mut round).at(format_args!("message {i}"))?;
+        }
+        match generating {
+            Some(role) => {
+                if let Some(position) = self.renderer.template.roles[role].position {
+                    self.go_to(position, &mut round);
+                }
+                self.generation_prompt(role);
+            }
+            None => {
+                if round.at == self.after_roles() {
+                    self.texts(round.at);
+                }
+                self.atoms(&self.renderer.template.end, Part { element: Element::End, ..Part::default() });
+            }
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, message: &'a ChatMessage, index: u32, round: &mut Round) -> Result<()> {
+        let (role, by_fallback) = self.chat_role(message)?;
+        let spoken = Spoken::new(index, message.content.said());
+        let part = Part { role: Some(role as u32), message: Some(index), ..Part::default() };
+        let position = self.renderer.template.roles[role].position;
+        match position.filter(|_| !by_fallback || (self.renderer.round_fallback && round.has_begun)) {
+            Some(position) => {
+                self.go_to(position, round);
+                round.at = position + 1;
+                self.role(role, Some(spoken), Part { section: Some(Section::Round), ..part }, false);
+            }
+            None if by_fallback && round.has_begun => return Err(self.no_place(&message.role)),
+            None => {
+                let section = if round.has_begun { Section::Round } else { Section::Begin };
+                self.speak(role, Some(spoken), Part { section: Some(section), ..part })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on to a place of the round, or of the next where that place has gone by. What stands between is written:
+    /// the round's own texts, and the roles that neither user nor assistant speaks by, with their default prompts.
+    fn go_to(&mut self, position: usize, round: &mut Round) {
+        if position < round.at {
+            self.texts(self.after_roles());
+            round.at = 0;
+        }
+        round.has_begun = true;
+        let template = &self.renderer.template;
+        let part = Part { section: Some(Section::Round), ..Part::default() };
+        for item in &template.round[round.at..position] {
+            match item {
+                CompiledItem::Text(atoms) => self.atoms(atoms, Part { element: Element::RoundText, ..part }),
+                CompiledItem::Role(role) if self.renderer.is_of_chats(*role) => {}
+                CompiledItem::Role(role) => {
+                    self.role(*role, None, Part { role: Some(*role as u32), ..part }, false);
+                }
+            }
+        }
+    }
+
+    /// The place in the round behind its last role, where only texts stand.
+    fn after_roles(&self) -> usize {
+        let is_role = |item: &CompiledItem| matches!(item, CompiledItem::Role(_));
+        self.renderer.template.round.iter().rposition(is_role).map_or(0, |last| last + 1)
+    }
+
+    fn texts(&mut self, from: usize) {
+        for item in &self.renderer.template.round[from..] {
+            if let CompiledItem::Text(atoms) = item {
+                let part = Part { element: Element::RoundText, section: Some(Section::Round), ..Part::default() };
+                self.atoms(atoms, part);
+            }
+        }
+    }
+
+    fn generation_prompt(&mut self, index: usize) {
+        let role = &self.renderer.template.roles[index];
+        let atoms = role.generation_prompt.as_deref().unwrap_or(&role.begin);
+        let part = Part { section: Some(Section::Round), role: Some(index as u32), ..Part::default() };
+        self.atoms(atoms, Part { element: Element::GenerationPrompt, ..part });
+    }
+
+    /// The role by which the model is to speak.
+    fn generating(&self) -> Result<usize> {
+        let roles = &self.renderer.template.roles;
+        let assistant = self.renderer.assistant().ok_or_else(|| self.unknown("assistant", None))?;
+        if roles[assistant].generate {
+            return Ok(assistant);
+        }
+        let own = &roles[assistant].name;
+        let what = match roles.iter().find(|role| role.generate) {
+            None => {
+                format!("no role has generate = true, so nothing says where the model speaks; set it for role {own:?}")
+            }
+            Some(other) => format!(
+                "role {:?} has generate = true, and the assistant speaks as role {own:?}; set it there instead",
+                other.name
+            ),
+        };
+        Err(Error::from(ErrorKind::Template(what)).at("meta_template"))
+    }
+
+    /// The error for a message that speaks by another's role where that would make up a turn.
+    fn no_place(&self, role: &str) -> Error {
+        let what = format!(
+            "the template has no role for a {role:?} message that stands behind others; put it first, or say it in a message of the user (round_fallback writes it as one)"
+        );
+        ErrorKind::Template(what).into()
+    }
+}
+
+/// How far the round is that is being written.
+#[derive(Default)]
+struct Round {
+    has_begun: bool,
+    /// The place behind the role that spoke last.
+    at: usize,
+}
+
+impl<'a> Spoken<'a> {
+    fn new(index: u32, said: ContentRef<'a>) -> Self {
+        Self { index, prompt: Some(said), begin: None, end: None, generate: None }
+    }
+}

@@ -1,0 +1,54 @@
+//! A token's text in other tokens, for content that would give it by merges and must not.
+
+use foldhash::HashMap;
+
+use crate::tokenizer::{TokenId, Tokenizer};
+
+impl Tokenizer {
+    /// The fewest tokens, none of them `avoided`, that stand for the same bytes as this one; none where there are no
+    /// such, or where this vocabulary's tokens do not stand for bytes, so that the text would read otherwise. Reads the
+    /// whole vocabulary.
+    pub(crate) fn respell(&self, id: TokenId, avoided: impl Fn(TokenId) -> bool) -> Option<Vec<TokenId>> {
+        if !self.spelling.is_exact() {
+            return None;
+        }
+        let whole = self.token_bytes(id)?;
+        let pieces = self.pieces_of(&whole, avoided);
+        // From each byte on: how many tokens it takes, and the first of them with its length.
+        let mut best: Vec<Option<(usize, TokenId, usize)>> = vec![None; whole.len()];
+        for start in (0..whole.len()).rev() {
+            let from_here = (start + 1..=whole.len()).rev().filter_map(|end| {
+                let rest = if end == whole.len() { 0 } else { best[end]?.0 };
+                Some((rest + 1, *pieces.get(&whole[start..end])?, end - start))
+            });
+            best[start] = from_here.min_by_key(|(count, ..)| *count);
+        }
+        let mut spelled = Vec::new();
+        let mut at = 0;
+        while at < whole.len() {
+            let (_, piece, length) = best[at]?;
+            spelled.push(piece);
+            at += length;
+        }
+        Some(spelled).filter(|spelled| !spelled.is_empty())
+    }
+
+    /// The tokens of the model's own that stand for a part of these bytes. Of several for one part, the one that the
+    /// vocabulary spells shortest: a character rather than its bytes.
+    fn pieces_of(&self, whole: &[u8], avoided: impl Fn(TokenId) -> bool) -> HashMap<Vec<u8>, TokenId> {
+        let mut pieces: HashMap<Vec<u8>, (usize, TokenId)> = HashMap::default();
+        for id in 0..self.vocab_size as TokenId {
+            if self.added.contains_key(&id) || self.unk_token_id == Some(id) || avoided(id) {
+                continue;
+            }
+            let Some(bytes) = self.token_bytes(id) else { continue };
+            let is_part = !bytes.is_empty() && memchr::memmem::find(whole, &bytes).is_some();
+            if is_part {
+                let length = self.backend.id_to_token(id).map_or(0, |token| token.len());
+                let known = pieces.entry(bytes).or_insert((length, id));
+                *known = (*known).min((length, id));
+            }
+        }
+        pieces.into_iter().map(|(bytes, (_, id))| (bytes, id)).collect()
+    }
+}
