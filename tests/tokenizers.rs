@@ -6,7 +6,7 @@ mod common;
 
 use common::{added, demo_json, files};
 use metatok::{
-    BuilderOptions, ChatMessage, Conversation, Model, PromptBuilder, SpecialTokens, StopSource, Tokenizer,
+    BuilderOptions, ChatMessage, Conversation, Mode, Model, PromptBuilder, SpecialTokens, StopSource, Tokenizer,
     TokenizerFiles,
 };
 use serde_json::{Value, json};
@@ -75,38 +75,38 @@ fn special_tokens_are_added_as_asked() {
             "<|im_end|>": { "id": "<|im_end|>", "ids": [1052], "tokens": ["<|im_end|>"] } } });
     let tokenizer = std::sync::Arc::new(load(&files("one that adds", &tokenizer)));
     assert_eq!(tokenizer.special_tokens_around(), (&[1050][..], &[1052][..]));
-    for (template, when, expected, omitted) in [
-        (json!({ "round": [{ "role": "HUMAN" }] }), SpecialTokens::Auto, vec![1050, 64, 1052], vec![]),
+    let chat = json!([{ "role": "HUMAN" }, { "role": "BOT", "begin": "b", "generate": true }]);
+    let human = json!([{ "role": "HUMAN" }]);
+    let (auto, always, never) = (SpecialTokens::Auto, SpecialTokens::Always, SpecialTokens::Never);
+    for (template, mode, when, expected, omitted, omitted_end) in [
+        (json!({ "round": human }), Mode::Score, auto, vec![1050, 64, 1052], vec![], vec![]),
+        (json!({ "begin": [1050], "round": human }), Mode::Score, auto, vec![1050, 64, 1052], vec![1050], vec![]),
+        (json!({ "round": human, "end": [1052] }), Mode::Score, auto, vec![1050, 64, 1052], vec![1052], vec![]),
         (
-            json!({ "begin": [1050], "round": [{ "role": "HUMAN" }] }),
-            SpecialTokens::Auto,
-            vec![1050, 64, 1052],
-            vec![1050],
-        ),
-        (
-            json!({ "round": [{ "role": "HUMAN" }], "end": [1052] }),
-            SpecialTokens::Auto,
-            vec![1050, 64, 1052],
-            vec![1052],
-        ),
-        (
-            json!({ "begin": "<|endoftext|>", "round": [{ "role": "HUMAN" }] }),
-            SpecialTokens::Always,
+            json!({ "begin": "<|endoftext|>", "round": human }),
+            Mode::Score,
+            always,
             vec![1050, 1050, 64, 1052],
             vec![],
+            vec![],
         ),
-        (json!({ "begin": [1050], "round": [{ "role": "HUMAN" }] }), SpecialTokens::Never, vec![1050, 64], vec![]),
+        (json!({ "begin": [1050], "round": human }), Mode::Score, never, vec![1050, 64], vec![], vec![]),
+        // Behind a prompt to continue there is nothing, unless it is asked for.
+        (json!({ "round": chat }), Mode::Generate, auto, vec![1050, 64, 65], vec![], vec![1052]),
+        (json!({ "begin": [1050], "round": human }), Mode::Generate, auto, vec![1050, 64], vec![1050], vec![1052]),
+        (json!({ "round": chat }), Mode::Generate, always, vec![1050, 64, 65, 1052], vec![], vec![]),
+        (json!({ "round": chat }), Mode::Generate, never, vec![64, 65], vec![], vec![]),
     ] {
         let model = Model {
             meta_template: Some(serde_json::from_value(template).expect("it is a template")),
             ..Model::default()
         };
-        let options = BuilderOptions { special_tokens: Some(when), spans: true, ..BuilderOptions::default() };
+        let options = BuilderOptions { mode, special_tokens: Some(when), spans: true, ..BuilderOptions::default() };
         let builder = PromptBuilder::new(&model, tokenizer.clone(), &options).unwrap_or_else(|error| panic!("{error}"));
         let prompt = builder
             .build(&Conversation::Messages(vec![ChatMessage::new("user", "a")]))
             .unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!((&prompt.input_ids, &prompt.omitted), (&expected, &omitted));
+        assert_eq!((&prompt.input_ids, &prompt.omitted, &prompt.omitted_end), (&expected, &omitted, &omitted_end));
         let content = prompt.mask(|part| part.is_content()).expect("spans were asked for");
         let expected: Vec<u8> = expected.iter().map(|id| u8::from(*id == 64)).collect();
         assert_eq!(content, expected);

@@ -13,7 +13,7 @@ impl<'a> Writer<'a, '_> {
             return Err(ErrorKind::Template("there is no message in this conversation".into()).into());
         }
         let is_open = self.mode == Mode::Generate;
-        let generating = if is_open { Some(self.generating()?) } else { None };
+        let generating = if is_open { self.generating()? } else { None };
         let said = match messages.split_last() {
             Some((last, before)) if is_open && self.renderer.speaks_for_model(&last.role) => before,
             _ => messages,
@@ -103,12 +103,12 @@ impl<'a> Writer<'a, '_> {
         self.atoms(atoms, Part { element: Element::GenerationPrompt, ..part });
     }
 
-    /// The role by which the model is to speak.
-    fn generating(&self) -> Result<usize> {
+    /// The role by which the model is to speak; none where the template has no role for it, and ends with what it is told.
+    fn generating(&self) -> Result<Option<usize>> {
         let roles = &self.renderer.template.roles;
-        let assistant = self.renderer.assistant().ok_or_else(|| self.unknown("assistant", None))?;
+        let Some(assistant) = self.renderer.assistant() else { return Ok(None) };
         if roles[assistant].generate {
-            return Ok(assistant);
+            return Ok(Some(assistant));
         }
         let own = &roles[assistant].name;
         let what = match roles.iter().find(|role| role.generate) {
