@@ -12,6 +12,8 @@ mod definition;
 mod fast;
 #[cfg(feature = "hub")]
 mod hub;
+#[cfg(feature = "hub")]
+mod hub_home;
 mod load;
 mod offsets;
 mod run;
