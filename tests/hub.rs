@@ -64,6 +64,8 @@ impl Server {
             .env("HF_HOME", home)
             .env_remove("HF_TOKEN")
             .env_remove("HF_HUB_OFFLINE")
+            .env_remove("HF_HUB_CACHE")
+            .env_remove("HUGGINGFACE_HUB_CACHE")
             .envs(variables.iter().copied())
             .output()
             .expect("the program runs")
@@ -156,6 +158,23 @@ fn found_and_then_cached() {
 }
 
 #[test]
+fn the_cache_is_where_the_variables_say() {
+    for name in ["HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"] {
+        let (server, home) = (Server::new(), tempfile::tempdir().expect("a folder can be made"));
+        server.serve_demo("org/demo", "main");
+        // `hf auth login` keeps the token in HF_HOME wherever the cache is.
+        std::fs::write(home.path().join("token"), "hf_saved\n").expect("it can be written");
+        let cache = home.path().join("elsewhere");
+        let output = server.build("org/demo", home.path(), &[(name, &cache.to_string_lossy())]);
+        assert_eq!(stderr(&output), "");
+        assert!(cache.join("models--org--demo/snapshots").is_dir(), "{name}");
+        assert!(!home.path().join("hub").exists(), "{name}");
+        let tokens = server.tokens.lock().expect("nobody panicked").clone();
+        assert!(!tokens.is_empty() && tokens.iter().all(|token| token == "Bearer hf_saved"), "{tokens:?}");
+    }
+}
+
+#[test]
 fn a_file_of_a_dataset() {
     let (server, home) = (Server::new(), tempfile::tempdir().expect("a folder can be made"));
     server.serve("/datasets/org/rows/resolve/main/data/test.csv", Answer::File(b"q\n1+1?\n".to_vec()));
@@ -168,6 +187,8 @@ fn a_file_of_a_dataset() {
             .env("HF_HOME", home.path())
             .env_remove("HF_TOKEN")
             .env_remove("HF_HUB_OFFLINE")
+            .env_remove("HF_HUB_CACHE")
+            .env_remove("HUGGINGFACE_HUB_CACHE")
             .output()
             .expect("the program runs")
     };

@@ -245,6 +245,7 @@ impl Trial {
             content,
             special_tokens: Some(SpecialTokens::Never),
             spans,
+            offsets: spans,
             ..BuilderOptions::default()
         };
         PromptBuilder::new(&self.model(subject), Arc::clone(tokenizer), &options)
@@ -369,6 +370,19 @@ fn both_libraries_give_the_same_ids() {
                     prop_assert_eq!(fast.map_err(|error| error.to_string()), classic.map_err(|error| error.to_string()))
                 }
             }
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn both_libraries_give_the_same_offsets() {
+    for trust in [ContentTrust::Data, ContentTrust::Trusted] {
+        law(Content::Attacking, |subject, trial| {
+            let fast = trial.build(subject, &subject.fast, trust, true);
+            let classic = trial.build(subject, &subject.classic, trust, true);
+            let (Ok(fast), Ok(classic)) = (fast, classic) else { return Ok(()) };
+            prop_assert_eq!(fast, classic, "{:?}", trial.joined(subject));
             Ok(())
         });
     }

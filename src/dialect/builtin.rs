@@ -66,15 +66,28 @@ pub(crate) fn claiming(repository: &str) -> Option<Model> {
     models().filter(|model| claim(model).is_some()).max_by_key(claim)
 }
 
-/// Whether `pattern`, in which one `*` stands for anything, is this repository.
+/// Whether `pattern`, in which one `*` stands for a size or version, is this repository.
 fn claims(pattern: &str, repository: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == repository,
-        Some((start, end)) => repository
-            .strip_prefix(start)
-            .and_then(|rest| rest.strip_suffix(end))
-            .is_some_and(|middle| !middle.contains('/')),
+        Some((start, end)) => {
+            repository.strip_prefix(start).and_then(|rest| rest.strip_suffix(end)).is_some_and(is_size_or_version)
+        }
     }
+}
+
+/// What else the weights of one template may be called: how they are stored, and how far they are trained.
+const SAME_TEMPLATE: [&str; 7] = ["instruct", "sft", "plus", "awq", "gptq", "mlx", "hf"];
+
+/// Whether this is `7B`, `30B-A3B-Instruct-2507` or the like. Any other word may mean another template, as
+/// `Base`, `Embedding`, `VL` and `Thinking` do.
+fn is_size_or_version(name: &str) -> bool {
+    let is_harmless = |word: &str| {
+        word.is_empty()
+            || word.contains(|c: char| c.is_ascii_digit())
+            || SAME_TEMPLATE.contains(&word.to_ascii_lowercase().as_str())
+    };
+    !name.contains('/') && name.split(['-', '_']).all(is_harmless)
 }
 
 /// The built-in models and their repositories whose names are most like `name`, the best first.
@@ -111,8 +124,73 @@ mod tests {
         assert!(claims("Qwen/Qwen2.5-*-Instruct", "Qwen/Qwen2.5-72B-Instruct"));
         assert!(!claims("Qwen/Qwen2.5-*-Instruct", "Qwen/Qwen2.5-72B"));
         assert!(claims("a/b*", "a/b"));
-        assert!(!claims("a/*", "a/b/c"));
+        assert!(!claims("a/*", "a/1/2"));
         assert!(!claims("a/b-*-b", "a/b-b"));
+    }
+
+    #[test]
+    fn repositories() {
+        #[rustfmt::skip]
+        let table = [
+            ("qwen3", "Qwen/Qwen3-0.6B Qwen/Qwen3-8B Qwen/Qwen3-30B-A3B Qwen/Qwen3-235B-A22B-Instruct-2507 Qwen/Qwen3-8B-AWQ \
+                Qwen/Qwen3-32B-FP8 Qwen/Qwen3-8B-MLX-4bit Qwen/Qwen3-14B-GPTQ-Int8 Qwen/Qwen3-Coder-30B-A3B-Instruct \
+                Qwen/Qwen3-Next-80B-A3B-Instruct"),
+            ("", "Qwen/Qwen3-8B-Base Qwen/Qwen3-30B-A3B-Base Qwen/Qwen3-Embedding-8B Qwen/Qwen3-Reranker-0.6B \
+                Qwen/Qwen3-VL-8B-Instruct Qwen/Qwen3-VL-Embedding-2B Qwen/Qwen3-Omni-30B-A3B-Instruct Qwen/Qwen3Guard-Gen-8B \
+                Qwen/Qwen3-30B-A3B-Thinking-2507 Qwen/Qwen3-Next-80B-A3B-Thinking Qwen/Qwen3-8B-GGUF Qwen/Qwen3-ASR-1.7B \
+                Qwen/Qwen3-TTS-12Hz-1.7B-Base Qwen/Qwen3-4B-SafeRL"),
+            ("qwen2.5", "Qwen/Qwen2.5-7B-Instruct Qwen/Qwen2.5-0.5B-Instruct Qwen/Qwen2.5-Coder-32B-Instruct"),
+            ("qwen2.5-vl", "Qwen/Qwen2.5-VL-7B-Instruct Qwen/Qwen2-VL-2B-Instruct"),
+            ("", "Qwen/Qwen2.5-7B Qwen/Qwen2.5-Math-7B-Instruct Qwen/Qwen2.5-Math-RM-72B Qwen/Qwen2.5-Math-PRM-7B \
+                Qwen/Qwen2.5-Omni-7B Qwen/Qwen2-7B-Instruct Qwen/Qwen2-Audio-7B-Instruct Qwen/Qwen2-Math-7B-Instruct \
+                Qwen/Qwen2-VL-7B Qwen/Qwen2.5-7B-Instruct-GGUF Qwen/QwQ-32B Qwen/QVQ-72B-Preview"),
+            ("llama-3", "meta-llama/Meta-Llama-3-8B-Instruct meta-llama/Meta-Llama-3.1-405B-Instruct meta-llama/Llama-3.1-8B-Instruct \
+                meta-llama/Llama-3.2-3B-Instruct meta-llama/Llama-3.3-70B-Instruct"),
+            ("", "meta-llama/Llama-3.1-8B meta-llama/Llama-3.2-11B-Vision-Instruct meta-llama/Llama-Guard-3-8B \
+                meta-llama/Llama-4-Scout-17B-16E-Instruct meta-llama/Prompt-Guard-86M"),
+            ("llama-2-chat", "meta-llama/Llama-2-7b-chat-hf meta-llama/Llama-2-70b-chat-hf meta-llama/CodeLlama-34b-Instruct-hf"),
+            ("", "meta-llama/Llama-2-7b-hf meta-llama/CodeLlama-70b-Instruct-hf meta-llama/CodeLlama-7b-Python-hf"),
+            ("deepseek-r1", "deepseek-ai/DeepSeek-R1 deepseek-ai/DeepSeek-R1-Distill-Qwen-7B deepseek-ai/DeepSeek-R1-Distill-Llama-70B"),
+            ("", "deepseek-ai/DeepSeek-R1-0528 deepseek-ai/DeepSeek-R1-0528-Qwen3-8B deepseek-ai/DeepSeek-R1-Zero"),
+            ("deepseek-v3", "deepseek-ai/DeepSeek-V3 deepseek-ai/DeepSeek-V3-0324 deepseek-ai/DeepSeek-V2.5-1210"),
+            ("", "deepseek-ai/DeepSeek-V3-Base deepseek-ai/DeepSeek-V3.1 deepseek-ai/DeepSeek-V3.2-Exp deepseek-ai/DeepSeek-Prover-V2-7B"),
+            ("deepseek-v2", "deepseek-ai/deepseek-llm-7b-chat deepseek-ai/DeepSeek-V2-Lite-Chat"),
+            ("", "deepseek-ai/deepseek-llm-7b-base deepseek-ai/DeepSeek-V2 deepseek-ai/DeepSeek-V2-Chat-0628 deepseek-ai/deepseek-vl-7b-chat"),
+            ("gemma-2", "google/gemma-2-9b-it google/gemma-1.1-7b-it google/gemma-2b-it"),
+            ("gemma-3", "google/gemma-3-4b-it google/gemma-3-270m-it"),
+            ("", "google/gemma-2-9b google/gemma-3-4b-pt google/gemma-3n-E4B-it google/gemma-3-4b-it-qat-q4_0-gguf \
+                google/embeddinggemma-300m google/paligemma-3b-mix-224 google/shieldgemma-2b"),
+            ("chatglm3", "THUDM/chatglm3-6b THUDM/chatglm3-6b-32k zai-org/chatglm3-6b-128k"),
+            ("glm-4", "THUDM/glm-4-9b-chat zai-org/glm-4-9b-chat-1m-hf"),
+            ("", "THUDM/chatglm3-6b-base THUDM/glm-4-9b THUDM/glm-4v-9b zai-org/GLM-4.5"),
+            ("internlm2-chat", "internlm/internlm2-chat-7b internlm/internlm2-chat-1_8b-sft internlm/internlm2_5-7b-chat"),
+            ("internlm-chat", "internlm/internlm-chat-7b internlm/internlm-chat-20b"),
+            ("", "internlm/internlm2-7b internlm/internlm2-base-7b internlm/internlm2-7b-reward internlm/internlm-chat-7b-v1_1 \
+                internlm/internlm2-chat-7b-gguf internlm/internlm-xcomposer2-vl-7b"),
+            ("command-r", "CohereForAI/c4ai-command-r-v01 CohereLabs/c4ai-command-r-plus-08-2024 CohereLabs/c4ai-command-r-v01-4bit"),
+            ("", "CohereLabs/c4ai-command-r7b-12-2024 CohereLabs/c4ai-command-a-03-2025 CohereLabs/aya-expanse-8b"),
+            ("chatml", "teknium/OpenHermes-2.5-Mistral-7B NousResearch/Hermes-3-Llama-3.1-8B"),
+            ("", "HuggingFaceTB/SmolLM2-1.7B-Instruct NousResearch/Hermes-3-Llama-3.1-8B-GGUF NousResearch/Hermes-4-70B"),
+            ("phi-3", "microsoft/Phi-3-mini-4k-instruct microsoft/Phi-3-medium-128k-instruct"),
+            ("", "microsoft/Phi-3-small-8k-instruct microsoft/Phi-3-vision-128k-instruct microsoft/Phi-3-mini-4k-instruct-gguf \
+                microsoft/Phi-3.5-MoE-instruct microsoft/Phi-4-mini-instruct microsoft/phi-4-gguf"),
+            ("vicuna", "lmsys/vicuna-7b-v1.5 lmsys/vicuna-13b-v1.5-16k lmsys/vicuna-33b-v1.3"),
+            ("yi-chat", "01-ai/Yi-6B-Chat 01-ai/Yi-1.5-34B-Chat"),
+            ("", "lmsys/vicuna-7b-delta-v1.1 lmsys/vicuna-7b-delta-v0 01-ai/Yi-6B 01-ai/Yi-Coder-9B-Chat 01-ai/Yi-VL-6B"),
+            ("moss", "fnlp/moss-moon-003-sft fnlp/moss-moon-003-sft-int4"),
+            ("zephyr", "HuggingFaceH4/zephyr-7b-beta"),
+            ("falcon-chat", "tiiuae/falcon-180B-chat"),
+            ("", "fnlp/moss-moon-003-sft-plugin fnlp/moss-moon-003-base HuggingFaceH4/zephyr-7b-gemma-v0.1 \
+                tiiuae/falcon-mamba-7b-instruct tiiuae/Falcon3-7B-Instruct tiiuae/falcon-180B"),
+            ("mistral-instruct-v3", "mistralai/Mistral-7B-Instruct-v0.3"),
+            ("", "mistralai/Mistral-7B-v0.3 mistralai/Pixtral-12B-2409 mistralai/Mamba-Codestral-7B-v0.1 mistralai/Magistral-Small-2506"),
+        ];
+        for (name, repositories) in table {
+            for repository in repositories.split_whitespace() {
+                let claimed = claiming(repository).map(|model| model.name).unwrap_or_default();
+                assert_eq!(claimed, name, "{repository}");
+            }
+        }
     }
 
     #[test]

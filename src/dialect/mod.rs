@@ -36,7 +36,7 @@ pub struct Model {
     /// always the embedded one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<String>,
-    /// The repositories of the hub whose models take this template; one `*` in a name stands for anything.
+    /// The repositories of the hub whose models take this template; one `*` in a name stands for a size or version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hub: Vec<String>,
     /// Whether what the tokenizer adds by itself is added; `auto` if nothing is said.

@@ -34,6 +34,10 @@ impl Spelling {
         !self.0.is_empty() && !self.0.iter().any(|step| matches!(step, Step::Prefix(_) | Step::Suffix(_)))
     }
 
+    fn is_byte_level(&self) -> bool {
+        matches!(self.0[..], [Step::ByteLevel, ..])
+    }
+
     fn bytes(&self, token: &str) -> Vec<u8> {
         let mut text = Cow::Borrowed(token);
         for step in &self.0 {
@@ -109,9 +113,13 @@ impl Tokenizer {
     /// # Ok::<(), metatok::Error>(())
     /// ```
     pub fn token_bytes(&self, id: TokenId) -> Option<Vec<u8>> {
+        let entry = self.backend.id_to_token(id);
         match self.added.get(&id) {
-            Some(token) => Some(token.content.clone().into_bytes()),
-            None => Some(self.spelling.bytes(&self.backend.id_to_token(id)?)),
+            // Gemma lists its runs of white space, which come from the model, as added tokens too.
+            Some(token) if self.spelling.is_byte_level() || entry.as_ref() != Some(&token.content) => {
+                Some(token.content.clone().into_bytes())
+            }
+            _ => Some(self.spelling.bytes(&entry?)),
         }
     }
 }

@@ -19,10 +19,9 @@ pub(crate) struct Classic {
 }
 
 impl Classic {
-    /// `json` is a `tokenizer.json` without added tokens.
-    pub(crate) fn new(json: &str) -> Result<Self> {
-        let tokenizer = tokenizers::Tokenizer::from_bytes(json)
-            .map_err(|error| ErrorKind::UnsupportedTokenizer(error.to_string()))?;
+    /// `json` is a `tokenizer.json` without added tokens. The error is the library's.
+    pub(crate) fn new(json: &str) -> std::result::Result<Self, String> {
+        let tokenizer = tokenizers::Tokenizer::from_bytes(json).map_err(|error| error.to_string())?;
         Ok(Self { tokenizer })
     }
 
@@ -69,6 +68,10 @@ impl Backend for Classic {
         // This decoder takes each character for a byte, also those of added tokens, which are none.
         let is_byte_level = matches!(self.tokenizer.get_decoder(), Some(tokenizers::DecoderWrapper::ByteLevel(_)));
         is_byte_level.then(|| self.decode(ids.iter().filter_map(|id| self.id_to_token(*id)).collect()))
+    }
+
+    fn as_classic(&self) -> Option<&Classic> {
+        Some(self)
     }
 
     fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)> {

@@ -7,6 +7,7 @@ use hf_hub::{Cache, Repo, RepoType};
 
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::tokenizer::TokenizerFiles;
+use crate::tokenizer::hub_home::HubHome;
 use crate::tokenizer::load::FILES;
 
 /// Fetches `org/name` or `org/name@revision`.
@@ -67,18 +68,20 @@ struct Hub {
 
 impl Hub {
     fn new(repo: Repo) -> Result<Self> {
-        // hf-hub panics where it finds neither.
-        if std::env::var_os("HF_HOME").is_none() && std::env::home_dir().is_none() {
-            return Err(ErrorKind::Hub("there is no home directory for the cache; set HF_HOME".into()).into());
-        }
-        let cache = Cached { cache: Cache::from_env(), repo: repo.clone() };
+        let home = HubHome::from_env()?;
+        let hub = Cache::new(home.cache);
+        let cache = Cached { cache: hub.clone(), repo: repo.clone() };
         if flag("HF_HUB_OFFLINE") {
             return Ok(Self { cache, api: None });
         }
-        let mut api = ApiBuilder::from_env().with_progress(false).with_user_agent("metatok", env!("CARGO_PKG_VERSION"));
-        if let Ok(token) = std::env::var("HF_TOKEN") {
-            api = api.with_token(Some(token).filter(|token| !token.is_empty()));
+        let mut api =
+            ApiBuilder::from_cache(hub).with_progress(false).with_user_agent("metatok", env!("CARGO_PKG_VERSION"));
+        if let Some(endpoint) = variable("HF_ENDPOINT") {
+            api = api.with_endpoint(endpoint);
         }
+        let saved = || Some(std::fs::read_to_string(home.token).ok()?.trim().to_owned());
+        let token = variable("HF_TOKEN").or_else(|| variable("HUGGING_FACE_HUB_TOKEN")).or_else(saved);
+        api = api.with_token(token.filter(|token| !token.is_empty()));
         let api = api.build().map_err(|error| ErrorKind::Hub(error.to_string()))?;
         Ok(Self { cache, api: Some(api.repo(repo)) })
     }
@@ -138,6 +141,11 @@ fn status(error: &ApiError) -> Option<u16> {
 
 fn read(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).at(path.display())
+}
+
+/// What a variable of the environment says, if it says anything.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 fn flag(name: &str) -> bool {

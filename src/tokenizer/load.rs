@@ -48,8 +48,8 @@ impl Tokenizer {
     /// Loads a tokenizer by name: a directory; a `tokenizer.json` file, whose neighbours are read too;
     /// `demo`, which is embedded; or a repository of the Hugging Face Hub, `org/name` or `org/name@revision`.
     ///
-    /// The hub honours `HF_HOME`, `HF_ENDPOINT`, `HF_TOKEN` and `HF_HUB_OFFLINE`; what it has once
-    /// fetched is read from its cache.
+    /// The hub honours `HF_HUB_CACHE`, `HF_HOME`, `HF_ENDPOINT`, `HF_TOKEN` and `HF_HUB_OFFLINE` as Python's
+    /// `huggingface_hub` does; what it has once fetched is read from its cache.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] says what was looked for; [`ErrorKind::Hub`] what the hub answered;

@@ -12,13 +12,15 @@ mod definition;
 mod fast;
 #[cfg(feature = "hub")]
 mod hub;
+#[cfg(feature = "hub")]
+mod hub_home;
 mod load;
+mod offsets;
 mod respell;
 mod run;
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
@@ -27,7 +29,6 @@ use serde_json::{Value, json};
 use crate::error::{At, Error, ErrorKind, Result};
 pub use added::AddedToken;
 pub(crate) use added::Finder;
-use align::align;
 pub(crate) use byte_table::ByteTable;
 use bytes::Spelling;
 use classic::Classic;
@@ -85,6 +86,10 @@ pub(crate) trait Backend: Send + Sync {
     fn decode_ids(&self, _ids: &[TokenId]) -> Option<Result<String>> {
         None
     }
+    /// Itself, if it is the library that knows offsets.
+    fn as_classic(&self) -> Option<&Classic> {
+        None
+    }
     /// What the post-processor puts before and after a text.
     fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)>;
 }
@@ -137,7 +142,9 @@ pub struct Tokenizer {
     /// Why the fast library is not used, if it is not.
     fallback: Option<String>,
     json: Box<str>,
-    classic: OnceLock<Classic>,
+    /// For offsets that the fast library does not know.
+    classic: OnceLock<std::result::Result<Classic, String>>,
+    bytes: OnceLock<ByteTable>,
 }
 
 impl Tokenizer {
@@ -168,7 +175,7 @@ impl Tokenizer {
         let (backend, fallback): (Box<dyn Backend>, _) = match fast {
             Ok(fast) => (Box::new(fast), None),
             Err(reason) => {
-                let classic = Classic::new(&text).at("tokenizer.json")?;
+                let classic = Classic::new(&text).map_err(ErrorKind::UnsupportedTokenizer).at("tokenizer.json")?;
                 (Box::new(classic), Some(reason.to_string()))
             }
         };
@@ -188,6 +195,7 @@ impl Tokenizer {
             fallback,
             json: text,
             classic: OnceLock::new(),
+            bytes: OnceLock::new(),
         })
     }
 
@@ -327,19 +335,5 @@ impl Tokenizer {
         ids: &mut Vec<TokenId>,
     ) -> Result<()> {
         self.backend.encode_run(self.reader(finder), run, scratch, ids)
-    }
-
-    /// The bytes of the run that each of its `ids` comes from. The classic library knows them and is
-    /// loaded for it; the first call therefore takes as long as loading the tokenizer.
-    pub(crate) fn offsets(&self, finder: &Finder, run: Run<'_>, ids: &[TokenId]) -> Result<Vec<Range<usize>>> {
-        let classic = match self.classic.get() {
-            Some(classic) => classic,
-            None => {
-                let classic = Classic::new(&self.json).at(&self.name)?;
-                self.classic.get_or_init(|| classic)
-            }
-        };
-        let reference = classic.encode_run_with_offsets(self.reader(finder), run)?;
-        Ok(align(ids, &reference, run.text.len()))
     }
 }

@@ -67,12 +67,11 @@ pub(crate) struct BuildArgs {
     #[arg(long)]
     pub(crate) text: bool,
 
-    /// Add where each token comes from. Needs the slower tokenizer library.
+    /// Add where each token comes from.
     #[arg(long)]
     pub(crate) spans: bool,
 
-    /// Add labels to texts to score: the ids of what is scored, and -100 for the context. Where there is
-    /// one, this needs the slower tokenizer library.
+    /// Add labels to texts to score: the ids of what is scored, and -100 for the context.
     #[arg(long)]
     pub(crate) labels: bool,
 
