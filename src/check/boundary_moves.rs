@@ -4,7 +4,7 @@ use crate::check::{Findings, Level, Lint, Subject};
 use crate::compile::Atom;
 use crate::error::Result;
 use crate::render::{Element, Segment};
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{TokenId, Tokenizer};
 
 pub(super) const LINT: Lint = Lint {
     code: "boundary-moves",
@@ -29,7 +29,8 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
             }
             for ending in ENDINGS {
                 if let Some(merged) = merged(&subject.tokenizer, ending, text)? {
-                    let message = format!("{text:?} merges with content before it: {ending:?} and it share {merged:?}");
+                    let shared = subject.name(merged);
+                    let message = format!("{text:?} merges with content before it: {ending:?} and it share {shared}");
                     let help = "let a control token stand there, if masks or cached prefixes must end with the content";
                     findings.add(subject.place(part), message, help);
                     break;
@@ -41,9 +42,9 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
 }
 
 /// The token that content with this ending and a text behind it share.
-fn merged(tokenizer: &Tokenizer, ending: &str, text: &str) -> Result<Option<String>> {
+fn merged(tokenizer: &Tokenizer, ending: &str, text: &str) -> Result<Option<TokenId>> {
     let alone = tokenizer.encode(ending)?;
     let together = tokenizer.encode(&format!("{ending}{text}"))?;
     let same = alone.iter().zip(&together).take_while(|(a, b)| a == b).count();
-    Ok((same < alone.len()).then(|| together.get(same).and_then(|&id| tokenizer.id_to_token(id)).unwrap_or_default()))
+    Ok(together.get(same).copied().filter(|_| same < alone.len()))
 }

@@ -19,8 +19,10 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
     for (place, ()) in &seen.named {
         findings.add(place, "text that a column brings in is filled in again", help);
     }
-    if seen.rest() > 0 {
-        findings.add("rows", format!("{} more rows are filled in twice", seen.rest()), help);
+    match seen.rest() {
+        0 => {}
+        1 => findings.add("rows", "1 more row is filled in twice", help),
+        rest => findings.add("rows", format!("{rest} more rows are filled in twice"), help),
     }
     Ok(())
 }

@@ -27,6 +27,12 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
             }
         }
     }
+    if let Some(id) = subject.model.pad_token_id {
+        check(id, "pad_token_id".to_owned());
+    }
+    for &id in &subject.options.stop_token_ids {
+        check(id, "--stop-id".to_owned());
+    }
     for (key, ids) in [
         ("meta_template.eos_token_id", &subject.template.eos_token_id),
         ("stop.token_ids", &subject.model.stop.token_ids),

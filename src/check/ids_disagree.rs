@@ -6,9 +6,10 @@ use crate::error::Result;
 pub(super) const LINT: Lint = Lint {
     code: "ids-disagree",
     level: Level::Warning,
-    about: "tokenizer.json and tokenizer_config.json declare a token or an id differently.",
+    about: "tokenizer.json and tokenizer_config.json say different things about a token or an id.",
     why: "Libraries then disagree too: one that appends what tokenizer.json lacks gives the token another id than the model \
-          was trained with. metatok goes by the declared id; check that the engine's model does.",
+          was trained with. metatok goes by the declared id; check that the engine's model does. A special token that \
+          tokenizer.json lacks is left out: nothing stops at such an eos.",
     find,
 };
 

@@ -15,7 +15,7 @@ pub(super) const LINT: Lint = Lint {
 };
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
-    let Some(builder) = subject.generating() else { return Ok(()) };
+    let Ok([_, builder]) = &subject.builders else { return Ok(()) };
     for name in ["system", "user", "assistant"] {
         // Something is said before and behind, so that only the role can be missing.
         let conversation = Conversation::Messages(vec![ChatMessage::new(name, "a")]);

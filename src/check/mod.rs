@@ -3,23 +3,35 @@
 //! A lint is a file here with a constant [`Lint`], and a line in [`LINTS`].
 
 mod boundary_moves;
+mod build_warning;
 mod content_writes_control;
 mod double_bos;
 mod eos_not_in_end;
+mod eos_outside_vocabulary;
 mod filled_twice;
+mod generating_role;
 mod id_outside_vocabulary;
 mod ids_disagree;
+mod missing_column;
 mod missing_fallback;
 mod never_stops;
 mod no_pad;
+mod no_such_column;
 mod refused;
 mod reserved_reachable;
 mod role_never_rendered;
+mod seen;
 mod space_before_generation;
+mod speaker_in_text;
+mod special_token_left_out;
 mod stop_never_matches;
+mod stray_braces;
+mod string_prompts;
 mod strips_content;
 mod subject;
 mod token_of_several_ids;
+mod uneven_turns;
+mod unfilled_field;
 mod unknown_control_token;
 
 use std::fmt;
@@ -28,10 +40,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::builder::BuilderOptions;
 use crate::conversation::Conversation;
-use crate::dataset::RowPrompt;
+use crate::dataset::{Dataset, Row, RowPrompt};
 use crate::dialect::Model;
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::tokenizer::Tokenizer;
+use seen::SeenDataset;
 use subject::Subject;
 
 /// Something that can be wrong, and how it is found.
@@ -85,12 +98,15 @@ pub struct Finding {
 }
 
 /// Every lint, in the order in which their findings are listed.
-pub static LINTS: [Lint; 18] = [
+pub static LINTS: [Lint; 29] = [
     id_outside_vocabulary::LINT,
     token_of_several_ids::LINT,
     refused::LINT,
+    no_such_column::LINT,
     unknown_control_token::LINT,
+    generating_role::LINT,
     eos_not_in_end::LINT,
+    eos_outside_vocabulary::LINT,
     never_stops::LINT,
     stop_never_matches::LINT,
     double_bos::LINT,
@@ -101,8 +117,16 @@ pub static LINTS: [Lint; 18] = [
     space_before_generation::LINT,
     strips_content::LINT,
     ids_disagree::LINT,
-    boundary_moves::LINT,
+    build_warning::LINT,
+    missing_column::LINT,
+    unfilled_field::LINT,
+    stray_braces::LINT,
     filled_twice::LINT,
+    uneven_turns::LINT,
+    speaker_in_text::LINT,
+    string_prompts::LINT,
+    boundary_moves::LINT,
+    special_token_left_out::LINT,
     no_pad::LINT,
 ];
 
@@ -114,6 +138,13 @@ struct Findings {
 }
 
 impl Findings {
+    /// What a lint finds.
+    fn of(lint: &Lint, subject: &Subject<'_>) -> Result<Vec<Finding>> {
+        let mut findings = Self { code: lint.code, level: lint.level, found: Vec::new() };
+        (lint.find)(subject, &mut findings)?;
+        Ok(findings.found)
+    }
+
     fn add(&mut self, place: impl fmt::Display, message: impl Into<String>, help: impl Into<String>) {
         let finding = Finding {
             code: self.code,
@@ -159,9 +190,24 @@ impl<'a> Checker<'a> {
         self.subject.see(conversation, place);
     }
 
-    /// Looks at the prompts of a row too, and at those of [`Dataset::single_pass`](crate::Dataset::single_pass):
-    /// where they differ, text of the row or its examples was taken for a field.
-    pub fn see_row(&mut self, prompts: Result<Vec<RowPrompt>>, single_pass: Result<Vec<RowPrompt>>, place: &str) {
+    /// Looks at a dataset's templates too, and at the rows that its examples are made of.
+    pub fn see_dataset(&mut self, dataset: &Dataset, train: &[Row]) {
+        self.subject.seen.dataset = Some(SeenDataset::new(dataset, train));
+    }
+
+    /// Looks at a row of the dataset and its prompts too, and at those of
+    /// [`Dataset::single_pass`](crate::Dataset::single_pass): where they differ, text of the row or its examples was
+    /// taken for a field.
+    pub fn see_row(
+        &mut self,
+        row: &Row,
+        prompts: Result<Vec<RowPrompt>>,
+        single_pass: Result<Vec<RowPrompt>>,
+        place: &str,
+    ) {
+        if let Some(seen) = &mut self.subject.seen.dataset {
+            seen.see(row, place);
+        }
         match prompts {
             Ok(prompts) => {
                 prompts.iter().for_each(|prompt| self.see(&prompt.conversation, place));
@@ -185,11 +231,8 @@ impl<'a> Checker<'a> {
         }
         let mut all = Vec::new();
         for lint in &LINTS {
-            let mut findings = Findings { code: lint.code, level: lint.level, found: Vec::new() };
-            (lint.find)(&self.subject, &mut findings)?;
-            all.extend(
-                findings.found.into_iter().filter(|finding| !model.allow.iter().any(|code| code == finding.code)),
-            );
+            let found = Findings::of(lint, &self.subject)?;
+            all.extend(found.into_iter().filter(|finding| !model.allow.iter().any(|code| code == finding.code)));
         }
         all.sort_by_key(|finding| std::cmp::Reverse(finding.level));
         Ok(all)

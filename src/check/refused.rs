@@ -1,7 +1,7 @@
 //! Everything else with which nothing can be built.
 
-use crate::check::{Findings, Level, Lint, Subject, subject};
-use crate::error::{ErrorKind, Result};
+use crate::check::{Findings, Level, Lint, Subject, id_outside_vocabulary, subject, token_of_several_ids};
+use crate::error::Result;
 
 pub(super) const LINT: Lint = Lint {
     code: "refused",
@@ -13,14 +13,9 @@ pub(super) const LINT: Lint = Lint {
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
     let help = "mend what the message names; `metatok build` stops with the same";
-    if let Err(error) = &subject.builders {
-        // These have lints of their own.
-        let is_known = matches!(
-            error.kind(),
-            ErrorKind::OutsideVocabulary { .. } | ErrorKind::UnusedTokenId(_) | ErrorKind::NotOneToken { .. }
-        );
-        if !is_known {
-            let message = error.to_string();
+    if let Some(error) = subject.error() {
+        let message = error.to_string();
+        if !is_said(subject, &message)? {
             let name = &subject.model.name;
             let message = message.strip_prefix(&format!("{name}: ")).unwrap_or(&message);
             findings.add(name, message, help);
@@ -35,4 +30,17 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
         findings.add("conversations", format!("{rest} more of {} cannot be built", seen.conversations), help);
     }
     Ok(())
+}
+
+/// Whether a lint of its own says this.
+fn is_said(subject: &Subject<'_>, message: &str) -> Result<bool> {
+    for lint in [&id_outside_vocabulary::LINT, &token_of_several_ids::LINT] {
+        let says = |finding: &crate::check::Finding| {
+            message.contains(&format!("{}: {}", finding.place, finding.message))
+        };
+        if Findings::of(lint, subject)?.iter().any(says) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

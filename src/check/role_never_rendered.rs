@@ -10,20 +10,23 @@ pub(super) const LINT: Lint = Lint {
     code: "role-never-rendered",
     level: Level::Warning,
     about: "A role that is never rendered.",
-    why: "With conversations given, none of them has it. Without, neither a round nor a system, user or assistant message \
-          does; only messages that name the role itself. Often an api_role is missing, or another role has the same one.",
+    why: "Neither a round nor a system, user or assistant message renders it; only messages that name the role itself do, and \
+          of the conversations given none does. Often an api_role is missing, or another role has the same one.",
     find,
 };
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
-    let (rendered, message) = match subject.seen.conversations {
-        0 => (usual(subject), "no round and no system, user or assistant message renders it".to_owned()),
-        1 => (subject.seen.roles.clone(), "the conversation given does not render it".to_owned()),
-        n => (subject.seen.roles.clone(), format!("none of the {n} conversations renders it")),
-    };
     if subject.builders.is_err() {
         return Ok(());
     }
+    let mut rendered = usual(subject);
+    rendered.extend(&subject.seen.roles);
+    let nobody = "no round and no system, user or assistant message renders it";
+    let message = match subject.seen.conversations - subject.seen.strings {
+        0 => nobody.to_owned(),
+        1 => format!("{nobody}, nor does the conversation given"),
+        n => format!("{nobody}, nor does any of the {n} conversations"),
+    };
     for (i, (place, (_, role))) in subject.roles.iter().zip(subject.template.roles()).enumerate() {
         if !rendered.contains(&(i as u32)) && !subject.is_unusable(i) {
             let help = "give it the api_role HUMAN, BOT or SYSTEM, name it in messages, or leave it out";

@@ -1,15 +1,15 @@
 //! What lints look at: the model, its tokenizer, prompts made of them, and the conversations given.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::builder::{BuilderOptions, PromptBuilder};
+use crate::check::seen::Seen;
 use crate::compile::CompiledTemplate;
 use crate::conversation::{Conversation, Item, Marker, MediaKind, Message, Mode, Prompt, Section};
 use crate::dialect::Model;
 use crate::error::{Error, ErrorKind, Result};
-use crate::render::{Element, Part};
-use crate::template::{Affix, MetaTemplate, Placeholder, RoundItem};
+use crate::render::{Element, Part, Segment};
+use crate::template::{Affix, MetaTemplate, Placeholder, RoleTemplate, RoundItem};
 use crate::tokenizer::{TokenId, Tokenizer};
 
 pub(crate) struct Subject<'a> {
@@ -22,72 +22,52 @@ pub(crate) struct Subject<'a> {
     pub(crate) roles: Vec<String>,
     /// None where the template does not fit the tokenizer.
     pub(crate) compiled: Option<CompiledTemplate>,
-    /// Prompts to continue, and texts to score; or why there are none.
+    /// Prompts to continue, and texts to score; or why there are none. In rounds, as the template has them.
     pub(crate) builders: std::result::Result<[PromptBuilder; 2], Error>,
+    /// What builds the conversations given, where that is another one: messages one by one.
+    each_message: Option<std::result::Result<PromptBuilder, Error>>,
     pub(crate) seen: Seen,
 }
-
-/// What the conversations showed.
-#[derive(Default)]
-pub(crate) struct Seen {
-    pub(crate) conversations: usize,
-    /// The roles that any of them rendered.
-    pub(crate) roles: BTreeSet<u32>,
-    /// The conversations that could not be built.
-    pub(crate) refused: Places<Error>,
-    /// The rows whose prompts depend on how fields are filled.
-    pub(crate) filled_twice: Places<()>,
-}
-
-/// The first of many places, what is there, and how many there are.
-pub(crate) struct Places<T> {
-    pub(crate) named: Vec<(String, T)>,
-    pub(crate) in_all: usize,
-}
-
-impl<T> Default for Places<T> {
-    fn default() -> Self {
-        Self { named: Vec::new(), in_all: 0 }
-    }
-}
-
-impl<T> Places<T> {
-    pub(crate) fn add(&mut self, place: &str, found: T) {
-        self.in_all += 1;
-        if self.named.len() < NAMED {
-            self.named.push((place.to_owned(), found));
-        }
-    }
-
-    /// How many are not named.
-    pub(crate) fn rest(&self) -> usize {
-        self.in_all - self.named.len()
-    }
-}
-
-/// How many places of a file are named.
-const NAMED: usize = 10;
 
 impl<'a> Subject<'a> {
     pub(crate) fn new(model: &'a Model, tokenizer: Arc<Tokenizer>, options: &'a BuilderOptions) -> Self {
         let template = model.meta_template.clone().unwrap_or_default();
         let roles = template.roles().map(|(place, _)| format!("meta_template.{place}")).collect();
         let compiled = CompiledTemplate::new(&template, &tokenizer).ok();
-        let builder =
-            |mode| PromptBuilder::new(model, Arc::clone(&tokenizer), &BuilderOptions { mode, ..options.clone() });
-        let builders = builder(Mode::Generate).and_then(|generate| Ok([generate, builder(Mode::Score)?]));
-        Self { model, tokenizer, options, template, roles, compiled, builders, seen: Seen::default() }
+        let builder = |mode, each_message| {
+            let options = BuilderOptions { mode, each_message, ..options.clone() };
+            PromptBuilder::new(model, Arc::clone(&tokenizer), &options)
+        };
+        let builders =
+            builder(Mode::Generate, false).and_then(|generate| Ok([generate, builder(Mode::Score, false)?]));
+        let each_message = options.each_message.then(|| builder(options.mode, true));
+        Self { model, tokenizer, options, template, roles, compiled, builders, each_message, seen: Seen::default() }
+    }
+
+    /// Why nothing can be built.
+    pub(crate) fn error(&self) -> Option<&Error> {
+        self.builders.as_ref().err().or(self.each_message.as_ref().and_then(|builder| builder.as_ref().err()))
+    }
+
+    /// What builds the conversations given.
+    pub(crate) fn builder(&self) -> Option<&PromptBuilder> {
+        let [generate, score] = self.builders.as_ref().ok()?;
+        match &self.each_message {
+            Some(builder) => builder.as_ref().ok(),
+            None => Some(if self.options.mode == Mode::Score { score } else { generate }),
+        }
     }
 
     pub(crate) fn see(&mut self, conversation: &Conversation, place: &str) {
-        let Ok([generate, score]) = &self.builders else { return };
-        let builder = if self.options.mode == Mode::Score { score } else { generate };
         self.seen.conversations += 1;
-        let rendered = builder.segments(conversation).map(|segments| {
-            self.seen.roles.extend(segments.iter().filter_map(|segment| segment.part.role));
-        });
-        if let Err(error) = rendered.and_then(|()| builder.build(conversation).map(drop)) {
-            self.seen.refused.add(place, error);
+        self.seen.strings += usize::from(matches!(conversation, Conversation::Text(_)));
+        let Some(builder) = self.builder() else { return };
+        let role_of = |segment: &Segment<'_>| segment.part.role;
+        let roles = builder.segments(conversation).map(|all| all.iter().filter_map(role_of).collect::<Vec<_>>());
+        let built = roles.and_then(|roles| builder.build(conversation).map(|_| roles));
+        match built {
+            Ok(roles) => self.seen.roles.extend(roles),
+            Err(error) => self.seen.refused.add(place, error),
         }
     }
 
@@ -158,6 +138,24 @@ impl<'a> Subject<'a> {
             Element::SpecialToken => "special_tokens".into(),
             Element::Content | Element::Separator => role.into(),
         }
+    }
+
+    /// The roles with their key paths.
+    pub(crate) fn role_templates(&self) -> impl Iterator<Item = (&str, &RoleTemplate)> {
+        self.roles.iter().map(String::as_str).zip(self.template.roles().map(|(_, role)| role))
+    }
+
+    /// How many roles have a turn in each round; they are the first.
+    pub(crate) fn roles_in_round(&self) -> usize {
+        self.template.round.iter().filter_map(RoundItem::role).count()
+    }
+
+    /// The role by which an OpenAI-style message speaks: by its own name, or as the API has it.
+    pub(crate) fn speaker(&self, name: &str, api_role: &str) -> Option<usize> {
+        let find = |is: &dyn Fn(&RoleTemplate) -> bool| self.role_templates().position(|(_, role)| is(role));
+        find(&|role| role.role == name)
+            .or_else(|| find(&|role| role.api_role.as_deref() == Some(api_role)))
+            .or_else(|| find(&|role| role.role == api_role))
     }
 
     /// A dialogue of two rounds in which every role of the round says `content`.

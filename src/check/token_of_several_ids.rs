@@ -15,14 +15,20 @@ pub(super) const LINT: Lint = Lint {
 };
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    let mut check = |token: &str, place: String| {
+        if subject.tokenizer.token_to_id(token).is_none() {
+            let error = not_one_token(token, &subject.tokenizer).to_string();
+            let what = error.split_once(';').map_or(error.as_str(), |(what, _)| what);
+            findings.add(place, what, "name a token that exists, or write a plain string");
+        }
+    };
+    for token in &subject.options.reserve {
+        check(token, "--reserve".to_owned());
+    }
     for (place, affix) in subject.affixes() {
         for (i, item) in affix.0.iter().enumerate() {
-            let AffixItem::Token(token) = item else { continue };
-            if subject.tokenizer.token_to_id(token).is_none() {
-                let help = "name a token that exists, or write a plain string";
-                let error = not_one_token(token, &subject.tokenizer).to_string();
-                let what = error.split_once(';').map_or(error.as_str(), |(what, _)| what);
-                findings.add(format_args!("{place}[{i}]"), what, help);
+            if let AffixItem::Token(token) = item {
+                check(token, format!("{place}[{i}]"));
             }
         }
     }

@@ -97,13 +97,14 @@ fn see_rows(rows: &Rows, inputs: Vec<Input>, longest: usize, checker: &mut Check
     let single_pass = rows.single_pass();
     let (mut inference, mut other) = (rows.inference(), single_pass.inference());
     let mut retriever = rows.retriever()?;
+    checker.see_dataset(&rows.dataset, rows.train());
     let mut index = 0..;
     setup::each_line(inputs, longest, |place, line| {
         let row = line.and_then(Row::from_json).at(place)?;
         let examples = retriever.retrieve(index.next().unwrap_or_default()).at(place)?.of(&row);
         // Of any length: how many examples fit is no question here.
         let prompts = rows.prompts(&row, examples.clone(), &mut inference, |_| Ok(0));
-        checker.see_row(prompts, single_pass.prompts(&row, examples, &mut other, |_| Ok(0)), place);
+        checker.see_row(&row, prompts, single_pass.prompts(&row, examples, &mut other, |_| Ok(0)), place);
         Ok(ControlFlow::Continue(()))
     })
 }

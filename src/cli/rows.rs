@@ -47,7 +47,7 @@ impl Rows {
         }
         // What is wrong with the templates is said before anything is read.
         Inference::new(&dataset, &train)?;
-        let fields = dataset.task.template().map_or_else(|_| Vec::new(), |template| template.fields());
+        let fields = dataset.needed_fields();
         let longest_prompt = args
             .max_seq_len
             .map(|longest| longest.saturating_sub(args.max_out_len.max(dataset.inferencer.kind.room())));
@@ -67,6 +67,11 @@ impl Rows {
     /// The same, with what columns bring in never searched for fields.
     pub(crate) fn single_pass(&self) -> Self {
         Self { dataset: self.dataset.single_pass(), ..self.clone() }
+    }
+
+    /// The rows that examples come from.
+    pub(crate) fn train(&self) -> &[Row] {
+        &self.train
     }
 
     /// Leaves it to others how prompts become short enough.
@@ -172,8 +177,7 @@ impl Rows {
 
     fn missing_column(&self, row: &Row) -> Option<String> {
         let message = self.fields.iter().find_map(|field| field.missing_in(row))?;
-        let template = if self.dataset.task.prompt_template.is_some() { "prompt_template" } else { "ice_template" };
-        Some(format!("{}: infer_cfg.{template}.{message}", self.dataset.name))
+        Some(format!("{}: {message}", self.dataset.name))
     }
 }
 

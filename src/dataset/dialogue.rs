@@ -1,7 +1,7 @@
 //! Dialogues as templates have them: what stands before the rounds, in them, and behind.
 
 use crate::conversation::{Conversation, Item, Marker, Section};
-use crate::dataset::fields::{self, TemplateField};
+use crate::dataset::fields::{self, TemplateText};
 use crate::dataset::template_error;
 use crate::dataset::value::Value;
 use crate::error::{At, ErrorKind, Result};
@@ -18,13 +18,13 @@ pub(crate) struct Dialogue {
 }
 
 impl Dialogue {
-    /// Adds the fields that it names.
-    pub(crate) fn fields(&self, place: &str, found: &mut Vec<TemplateField>) {
-        for (name, items) in SECTIONS.into_iter().zip([&self.begin, &self.round, &self.end]) {
-            if let Some(items) = items {
-                fields::of_items(items, &format!("{place}.{name}"), found);
-            }
-        }
+    /// Its texts, part by part.
+    pub(crate) fn texts(&self, place: &str) -> Vec<TemplateText> {
+        let parts = SECTIONS.into_iter().zip([&self.begin, &self.round, &self.end]);
+        let texts = |(name, items): (&str, &Option<Vec<Item>>)| {
+            fields::texts_of_items(items.as_deref().unwrap_or_default(), &format!("{place}.{name}"))
+        };
+        parts.flat_map(texts).collect()
     }
 
     /// A dict with these parts; an item may be one by itself.

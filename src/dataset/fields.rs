@@ -1,4 +1,4 @@
-//! The fields that a template names, to find those that a row does not have.
+//! The texts of a template and the fields that they name, to find those that a row does not have.
 
 use crate::conversation::{Item, Message, Prompt};
 use crate::dataset::row::Row;
@@ -10,6 +10,20 @@ pub struct TemplateField {
     pub place: String,
     /// The column that it names.
     pub column: String,
+}
+
+/// A text of a template in which fields are filled, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TemplateText {
+    /// The key path below the template.
+    pub(crate) place: String,
+    pub(crate) text: String,
+}
+
+impl TemplateText {
+    pub(crate) fn new(place: impl Into<String>, text: &str) -> Self {
+        Self { place: place.into(), text: text.to_owned() }
+    }
 }
 
 impl TemplateField {
@@ -37,15 +51,23 @@ pub(crate) fn of_text(text: &str, place: &str, fields: &mut Vec<TemplateField>) 
     }
 }
 
-/// The fields of the items of a dialogue.
-pub(crate) fn of_items(items: &[Item], place: &str, fields: &mut Vec<TemplateField>) {
-    for (i, item) in items.iter().enumerate() {
-        match item {
-            Item::Text(text) => of_text(text, &format!("{place}[{i}]"), fields),
-            Item::Message(Message { prompt: Prompt::Text(prompt), .. }) => {
-                of_text(prompt, &format!("{place}[{i}].prompt"), fields);
-            }
-            _ => {}
-        }
+/// The fields of texts.
+pub(crate) fn of_texts<'t>(texts: impl IntoIterator<Item = &'t TemplateText>) -> Vec<TemplateField> {
+    let mut fields = Vec::new();
+    for TemplateText { place, text } in texts {
+        of_text(text, place, &mut fields);
     }
+    fields
+}
+
+/// The texts of the items of a dialogue.
+pub(crate) fn texts_of_items(items: &[Item], place: &str) -> Vec<TemplateText> {
+    let text = |(i, item): (usize, &Item)| match item {
+        Item::Text(text) => Some(TemplateText::new(format!("{place}[{i}]"), text)),
+        Item::Message(Message { prompt: Prompt::Text(prompt), .. }) => {
+            Some(TemplateText::new(format!("{place}[{i}].prompt"), prompt))
+        }
+        _ => None,
+    };
+    items.iter().enumerate().filter_map(text).collect()
 }

@@ -43,8 +43,7 @@ struct InferencerFile {
     #[serde(default)]
     gen_field_replace_token: String,
     normalizing_str: Option<String>,
-    #[serde(default)]
-    infer_mode: InferMode,
+    infer_mode: Option<InferMode>,
     // Of the model's run, not of its prompts. OpenCompass overwrites max_seq_len by the model's.
     #[serde(default, rename = "max_out_len")]
     _max_out_len: IgnoredAny,
@@ -69,6 +68,11 @@ impl From<InferencerFile> for Inferencer {
             infer_mode,
             ..
         } = file;
+        // OpenCompass asks for the last turn where nothing is said, AISBench for all.
+        let infer_mode = infer_mode.unwrap_or(match kind {
+            InferencerKind::Chat => InferMode::Last,
+            _ => InferMode::Every,
+        });
         Self { kind, labels, stopping_criteria, gen_field_replace_token, normalizing_str, infer_mode }
     }
 }

@@ -1,7 +1,7 @@
 //! Templates of OpenAI-style messages: OpenCompass's `RawPromptTemplate`.
 
 use crate::conversation::{ChatMessage, Content, Conversation};
-use crate::dataset::fields::{self, TemplateField};
+use crate::dataset::fields::{self, TemplateField, TemplateText};
 use crate::dataset::fill::{Substitution, fill};
 use crate::dataset::row::{Fields, Row};
 use crate::dataset::template_error;
@@ -43,20 +43,23 @@ impl MessageTemplate {
         })
     }
 
-    /// The fields that it names.
-    pub fn fields(&self) -> Vec<TemplateField> {
-        let mut found = Vec::new();
+    /// The texts in which fields are filled.
+    pub(crate) fn texts(&self) -> Vec<TemplateText> {
+        let mut texts = Vec::new();
         for (i, item) in self.items.iter().enumerate() {
-            match item {
-                Entry::Message(message) if self.format_variables => {
-                    for text in message.content.texts() {
-                        fields::of_text(text, &format!("messages[{i}].content"), &mut found);
-                    }
-                }
-                _ => {}
+            if let Entry::Message(message) = item
+                && self.format_variables
+            {
+                let text = |text| TemplateText::new(format!("messages[{i}].content"), text);
+                texts.extend(message.content.texts().into_iter().map(text));
             }
         }
-        found
+        texts
+    }
+
+    /// The fields that it names.
+    pub fn fields(&self) -> Vec<TemplateField> {
+        fields::of_texts(&self.texts())
     }
 
     /// The messages for a row; of `examples` only messages count.

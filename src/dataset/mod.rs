@@ -2,6 +2,7 @@
 
 mod arrow;
 mod chat;
+mod columns;
 mod config;
 mod content_tags;
 mod dialogue;

@@ -3,7 +3,7 @@
 use crate::conversation::{ContentPart, Conversation, Item, Prompt, map_texts};
 use crate::dataset::content_tags::{Fragment, FragmentKind};
 use crate::dataset::dialogue::{Dialogue, SECTIONS};
-use crate::dataset::fields::{self, TemplateField};
+use crate::dataset::fields::{self, TemplateField, TemplateText};
 use crate::dataset::fill::{Substitution, fill};
 use crate::dataset::prompt_list::fill_items;
 use crate::dataset::row::{Fields, Row};
@@ -115,13 +115,26 @@ impl MultimodalTemplate {
         found
     }
 
+    /// The texts of the dialogue and of its patterns.
+    pub(crate) fn texts(&self) -> Vec<TemplateText> {
+        let patterns = self.patterns.iter().flatten().flat_map(|patterns| &patterns.by_kind);
+        let text = |(kind, pattern): &(FragmentKind, std::result::Result<ContentPart, String>)| {
+            let place = format!("{PROMPT_MM}.{}", kind.name());
+            match pattern {
+                Ok(ContentPart::Text(pattern)) => Some(TemplateText::new(place, &pattern.text)),
+                Ok(ContentPart::Media(pattern)) => Some(TemplateText::new(place, &pattern.source)),
+                Ok(ContentPart::Ids(_)) | Err(_) => None,
+            }
+        };
+        self.dialogue.texts("template").into_iter().chain(patterns.filter_map(text)).collect()
+    }
+
     fn fields_of(&self, is_meant: impl Fn(&Item) -> bool) -> Vec<TemplateField> {
         let blank = |item: &Item| if is_meant(item) { item.clone() } else { Item::Text(String::new()) };
         let meant = |items: &Option<Vec<Item>>| items.as_ref().map(|items| items.iter().map(blank).collect());
         let Dialogue { begin, round, end } = &self.dialogue;
-        let mut found = Vec::new();
-        Dialogue { begin: meant(begin), round: meant(round), end: meant(end) }.fields("template", &mut found);
-        found
+        let meant = Dialogue { begin: meant(begin), round: meant(round), end: meant(end) };
+        fields::of_texts(&meant.texts("template"))
     }
 
     /// The dialogue of a row; with `compat`, without what AISBench loses: text outside the tags, and the parts

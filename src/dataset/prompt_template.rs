@@ -2,7 +2,7 @@
 
 use crate::conversation::Conversation;
 use crate::dataset::dialogue::Dialogue;
-use crate::dataset::fields::{self, TemplateField};
+use crate::dataset::fields::{self, TemplateField, TemplateText};
 use crate::dataset::fill::{Substitution, fill};
 use crate::dataset::prompt_list::{fill_items, insert, insert_text, replace};
 use crate::dataset::row::{Fields, Row};
@@ -96,26 +96,31 @@ impl PromptTemplate {
         matches!(self.template, Template::Dialogue(_))
     }
 
-    /// The fields that it names.
-    pub fn fields(&self) -> Vec<TemplateField> {
-        let mut found = Vec::new();
+    /// The texts in which fields are filled; none where tokens name the fields.
+    pub(crate) fn texts(&self) -> Vec<TemplateText> {
         if !self.column_token_map.is_empty() {
-            return found;
+            return Vec::new();
         }
         match &self.template {
-            Template::Text(text) => fields::of_text(text, "template", &mut found),
-            Template::Dialogue(dialogue) => dialogue.fields("template", &mut found),
+            Template::Text(text) => vec![TemplateText::new("template", text)],
+            Template::Dialogue(dialogue) => dialogue.texts("template"),
             Template::Labels(labels) => {
-                for (label, template) in labels {
+                let of_label = |(label, template): &(Value, LabelTemplate)| {
                     let place = format!("template.{}", label.text());
                     match template {
-                        LabelTemplate::Text(text) => fields::of_text(text, &place, &mut found),
-                        LabelTemplate::Dialogue(dialogue) => dialogue.fields(&place, &mut found),
-                        LabelTemplate::List => {}
+                        LabelTemplate::Text(text) => vec![TemplateText::new(place, text)],
+                        LabelTemplate::Dialogue(dialogue) => dialogue.texts(&place),
+                        LabelTemplate::List => Vec::new(),
                     }
-                }
+                };
+                labels.iter().flat_map(of_label).collect()
             }
         }
+    }
+
+    /// The fields that it names.
+    pub fn fields(&self) -> Vec<TemplateField> {
+        let mut found = fields::of_texts(&self.texts());
         // A token is no field, though it may look like one.
         let tokens = [&self.ice_token, &self.sep_token];
         found.retain(|field| !tokens.into_iter().flatten().any(|token| *token == format!("{{{}}}", field.column)));

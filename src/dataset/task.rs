@@ -3,7 +3,7 @@
 use foldhash::HashMap;
 
 use crate::conversation::{Conversation, Item};
-use crate::dataset::fields::TemplateField;
+use crate::dataset::fields::{TemplateField, TemplateText};
 use crate::dataset::message_template::MessageTemplate;
 use crate::dataset::multimodal_template::MultimodalTemplate;
 use crate::dataset::prompt_template::PromptTemplate;
@@ -72,6 +72,25 @@ impl AnyTemplate {
             // Its two are its own.
             Self::Turns(_) => Vec::new(),
             Self::Multimodal(template) => template.fields(),
+        }
+    }
+
+    /// The texts that it is made of.
+    pub(crate) fn texts(&self) -> Vec<TemplateText> {
+        match self {
+            Self::Prompt(template) => template.texts(),
+            Self::Messages(template) => template.texts(),
+            Self::Turns(template) => template.texts(),
+            Self::Multimodal(template) => template.texts(),
+        }
+    }
+
+    /// The fields that stay as they are whatever the row has, because this kind of template does not fill them.
+    pub fn unfilled(&self) -> Vec<TemplateField> {
+        match self {
+            Self::Prompt(_) | Self::Messages(_) => Vec::new(),
+            Self::Turns(template) => template.unfilled(),
+            Self::Multimodal(template) => template.unfilled(),
         }
     }
 

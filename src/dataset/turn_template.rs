@@ -2,6 +2,7 @@
 
 use crate::conversation::Conversation;
 use crate::dataset::dialogue::Dialogue;
+use crate::dataset::fields::{self, TemplateField, TemplateText};
 use crate::dataset::fill::Substitution;
 use crate::dataset::prompt_list::fill_items;
 use crate::dataset::row::{Fields, Row};
@@ -39,6 +40,22 @@ impl TurnTemplate {
             answer: "answer".into(),
             substitution: Substitution::default(),
         })
+    }
+
+    /// The texts of the dialogue.
+    pub(crate) fn texts(&self) -> Vec<TemplateText> {
+        self.dialogue.texts("template")
+    }
+
+    /// The fields that stay as they are, though they look like columns: all but its own two, and these
+    /// outside the round.
+    pub fn unfilled(&self) -> Vec<TemplateField> {
+        let is_own = |field: &TemplateField| {
+            field.place.starts_with("template.round[") && ["question", "answer"].contains(&field.column.as_str())
+        };
+        let mut found = fields::of_texts(&self.texts());
+        found.retain(|field| !is_own(field));
+        found
     }
 
     /// The dialogue of a row, answers and all; as many turns as the shorter list has.

@@ -8,6 +8,7 @@ use crate::conversation::{
 };
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::api_prompt::{ApiPrompt, Turn};
+use crate::render::each_message::empty_chat;
 use crate::render::sections::{Flow, close};
 use crate::template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem};
 
@@ -159,8 +160,11 @@ impl ApiTemplate {
     /// does not have keeps its own. The rules of OpenCompass's `ChatInferencer`, which knows no rounds.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for a role without `api_role`, and a string between roles.
+    /// [`ErrorKind::Template`] for a role without `api_role`, a string between roles, and a chat without messages.
     pub fn each_message(&self, messages: &[ChatMessage]) -> Result<ApiPrompt> {
+        if messages.is_empty() {
+            return Err(empty_chat());
+        }
         let roles = match self {
             Self::Messages(own) => return Ok(ApiPrompt::Messages(merged(own, messages))),
             Self::Roles(roles) => roles,
@@ -233,7 +237,7 @@ impl ApiRoles {
                 // An API has no place for what nobody says.
                 (Item::Text(_), _) => {}
                 (Item::Marker(marker), _) => {
-                    let closed = close(marker, &mut open, i).at(place)?;
+                    let closed = close(marker, items, &mut open, i).at(place)?;
                     let Some(section @ (Section::Round | Section::Ice)) = closed else { continue };
                     if self.rounds(&said, section, mode, &mut turns).at(place)? == Flow::Cut {
                         break;

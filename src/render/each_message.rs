@@ -65,9 +65,7 @@ impl EachMessage {
             say(message.content.said(), part, segments);
             push(end, Part { element: Element::RoleEnd, ..part }, segments);
         }
-        if let (Some(template), Some(role), Mode::Generate, false) =
-            (&self.template, self.assistant, mode, messages.is_empty())
-        {
+        if let (Some(template), Some(role), Mode::Generate) = (&self.template, self.assistant, mode) {
             let part = Part { element: Element::GenerationPrompt, role: Some(role as u32), ..Part::default() };
             let role = &template.roles[role];
             push(role.generation_prompt.as_deref().unwrap_or(&role.begin), part, segments);
@@ -83,8 +81,9 @@ impl Renderer for EachMessage {
                 segments.push(Segment { atom: Atom::Text(text), part: Part { message: Some(0), ..Part::default() } });
                 Ok(())
             }
+            Conversation::Messages(messages) if messages.is_empty() => Err(empty_chat()),
             Conversation::Messages(messages) => self.messages(messages, mode, segments),
-            Conversation::List(items) if items.is_empty() => Ok(()),
+            Conversation::List(items) if items.is_empty() => Err(empty_chat()),
             Conversation::List(_) => Err(ErrorKind::Template(
                 "a prompt list stands in rounds, and here messages stand one by one; give {role, content} messages"
                     .into(),
@@ -113,6 +112,11 @@ impl Renderer for EachMessage {
     fn has_open_seams(&self) -> bool {
         self.template.as_ref().is_some_and(CompiledTemplate::has_open_seams)
     }
+}
+
+/// The error for a chat in which nobody says anything.
+pub(super) fn empty_chat() -> Error {
+    ErrorKind::Template("the chat has no message, so there is nothing to answer".into()).into()
 }
 
 fn role_of(template: &CompiledTemplate, name: &str) -> Option<usize> {

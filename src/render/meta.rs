@@ -128,7 +128,7 @@ impl<'a> Writer<'a, '_> {
                     self.segments.push(Segment { atom: Atom::Text(text), part });
                 }
                 Item::Marker(marker) => {
-                    let closed = close(marker, &mut open, i).at(format_args!("item {i}"))?;
+                    let closed = close(marker, items, &mut open, i).at(format_args!("item {i}"))?;
                     if let Some(section @ (Section::Round | Section::Ice)) = closed {
                         let example = (section == Section::Ice).then_some(examples);
                         flow = self.rounds(&turns, section, example);

@@ -1,6 +1,6 @@
 //! The sections of a prompt list: which is open, and whether the prompt was cut.
 
-use crate::conversation::{Marker, Section};
+use crate::conversation::{Item, Marker, Section};
 use crate::error::{ErrorKind, Result};
 
 /// Whether the prompt goes on, or was cut for the model to continue it.
@@ -10,13 +10,23 @@ pub(super) enum Flow {
     Cut,
 }
 
-/// Opens or closes a section; gives the section that is now complete.
-pub(super) fn close(marker: &Marker, open: &mut Vec<(Section, usize)>, index: usize) -> Result<Option<Section>> {
-    let nested = open.last().is_some_and(|(section, _)| matches!(section, Section::Round | Section::Ice));
-    if marker.opens && nested {
-        return Err(
-            ErrorKind::Sections(format!("a section {:?} cannot begin within a round", marker.section.name())).into()
-        );
+/// Opens or closes a section by the marker at `index`; gives the section that is now complete.
+///
+/// OpenCompass opens a section within a round, and stops with a KeyError when that round closes; in a prompt
+/// to continue it never does where a round within it is cut. What the outer round then has said already would
+/// be lost without a word, so that is an error here.
+pub(super) fn close(
+    marker: &Marker,
+    items: &[Item],
+    open: &mut Vec<(Section, usize)>,
+    index: usize,
+) -> Result<Option<Section>> {
+    let within_round = open.last().is_some_and(|(section, _)| is_round(*section));
+    if marker.opens && within_round && has_said(&items[..index]) {
+        let name = marker.section.name();
+        let what =
+            format!("a section {name:?} cannot begin in a round that has messages already; close the round before it");
+        return Err(ErrorKind::Sections(what).into());
     }
     // OpenCompass opens the section `end` with a closing marker, and crashes on it.
     if marker.opens || (marker.section == Section::End && open.is_empty()) {
@@ -24,7 +34,18 @@ pub(super) fn close(marker: &Marker, open: &mut Vec<(Section, usize)>, index: us
         return Ok(None);
     }
     match open.pop() {
-        Some((section, _)) if section == marker.section => Ok(Some(section)),
+        Some((section, start)) if section == marker.section => {
+            let within = (start + 1..index).find_map(|at| match &items[at] {
+                Item::Marker(marker) if is_round(section) => Some((marker.section.name(), at)),
+                _ => None,
+            });
+            let Some((name, at)) = within else { return Ok(Some(section)) };
+            let what = format!(
+                "the {:?} that ends here holds a section {name:?}, begun by item {at}; close the one before the other",
+                section.name()
+            );
+            Err(ErrorKind::Sections(what).into())
+        }
         Some((section, start)) => Err(ErrorKind::Sections(format!(
             "the section {:?} ends here, but the one that is open is {:?}, begun by item {start}",
             marker.section.name(),
@@ -36,4 +57,14 @@ pub(super) fn close(marker: &Marker, open: &mut Vec<(Section, usize)>, index: us
                 .into())
         }
     }
+}
+
+fn is_round(section: Section) -> bool {
+    matches!(section, Section::Round | Section::Ice)
+}
+
+/// Whether a message stands behind the last marker.
+fn has_said(items: &[Item]) -> bool {
+    let since = items.iter().rev().take_while(|item| !matches!(item, Item::Marker(_)));
+    since.into_iter().any(|item| matches!(item, Item::Message(_)))
 }

@@ -65,7 +65,7 @@ impl Definition {
         let generation: GenerationConfig = optional(files.generation_config.as_deref()).at("generation_config.json")?;
 
         let vocabulary = Vocabulary::of(&json).at("tokenizer.json: model.vocab")?;
-        let (added, conflicts) = added_tokens(&mut json, config.added_tokens_decoder, &vocabulary)?;
+        let (added, mut conflicts) = added_tokens(&mut json, config.added_tokens_decoder, &vocabulary)?;
         let vocab_size = added.keys().next_back().copied().max(vocabulary.max).map_or(0, |id| id as usize + 1);
 
         let model = json.get_mut("model").and_then(Value::as_object_mut);
@@ -78,18 +78,19 @@ impl Definition {
             }
         });
 
-        let id_of = |token: Option<TokenName>| {
+        let mut id_of = |key: &str, token: Option<TokenName>| {
             let content = token?.into_content();
-            added
-                .values()
-                .find(|token| token.content == content)
-                .map(|token| token.id)
-                .or_else(|| vocabulary.ids.get(content.as_str()).copied())
+            let added = added.values().find(|token| token.content == content).map(|token| token.id);
+            let id = added.or_else(|| vocabulary.ids.get(content.as_str()).copied());
+            if id.is_none() && !content.is_empty() {
+                conflicts.push(format!("{key} is {content:?}, and tokenizer.json has no such token; it is left out"));
+            }
+            id
         };
         let special = SpecialTokenIds {
-            bos: id_of(config.bos_token.or(map.bos_token)),
-            eos: id_of(config.eos_token.or(map.eos_token)),
-            pad: id_of(config.pad_token.or(map.pad_token)),
+            bos: id_of("bos_token", config.bos_token.or(map.bos_token)),
+            eos: id_of("eos_token", config.eos_token.or(map.eos_token)),
+            pad: id_of("pad_token", config.pad_token.or(map.pad_token)),
             generation_eos: generation.eos_token_id.map(OneOrMany::into_vec).unwrap_or_default(),
         };
         drop(vocabulary);

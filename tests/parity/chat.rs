@@ -14,8 +14,6 @@ pub(crate) fn parse(replayer: &Replayer, case: &Value) -> Outcome {
     for (key, expected) in case["expect"].as_object().into_iter().flatten() {
         let chat = chat.as_ref().map_err(crate::dataset::copy);
         let found = chat.and_then(|chat| match key.as_str() {
-            // An empty chat is an empty list for both.
-            _ if chat.is_empty() => Ok(json!([])),
             "lmchat" => text(replayer, &job["meta"], chat),
             _ => api(&job["meta"], chat),
         });

@@ -130,7 +130,7 @@ impl Replayed<'_> {
 
     /// The turns of every chat, answered as the recorded model does.
     fn chats(&self, task: &Task, test: &[Row]) -> metatok::Result<Vec<Input>> {
-        let mode = self.case["job"]["inferencer"]["infer_mode"].as_str().unwrap_or("every").parse()?;
+        let mode = self.case["job"]["inferencer"]["infer_mode"].as_str().unwrap_or("last").parse()?;
         let mut inputs: Vec<Input> = Vec::new();
         for row in test {
             let mut plan = TurnPlan::new(Conversation::Messages(task.chat(row)?), mode)?;

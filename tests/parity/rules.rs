@@ -38,7 +38,7 @@ enum RecordedCondition {
     Text,
     /// An empty list, or a list of them.
     EmptyList,
-    /// A prompt list that opens with a string.
+    /// A prompt list that opens with a string, or with a list of them.
     ListOpensWithText,
     /// A prompt list in which a turn's prompt is a list.
     PromptIsList,
@@ -76,7 +76,7 @@ enum MetaCondition {
     AffixIsList,
     /// `begin` is a dict, as API models have it.
     BeginIsDict,
-    /// `begin` is a string.
+    /// `begin` is a string, or a list.
     BeginIsText,
     /// There is none.
     IsNone,
@@ -105,6 +105,10 @@ enum PromptCondition {
     PlainListFirst,
     /// A message is made of parts.
     HasParts,
+    /// A chat without a message.
+    EmptyChat,
+    /// A message in a round, and behind it a round or examples that begin before that round ends.
+    SpeaksBeforeNestedRound,
 }
 
 impl Rule {
@@ -125,7 +129,9 @@ impl Rule {
             Some(RecordedCondition::EmptyList) => expected
                 .as_array()
                 .is_some_and(|items| items.iter().all(|item| item.as_array().is_some_and(Vec::is_empty))),
-            Some(RecordedCondition::ListOpensWithText) => expected["$pl"][0].is_string() || expected[0].is_string(),
+            Some(RecordedCondition::ListOpensWithText) => {
+                [&expected["$pl"][0], &expected[0]].iter().any(|first| first.is_string() || first.is_array())
+            }
             Some(RecordedCondition::Text) => expected.is_string() || expected.get("$sha256").is_some(),
             Some(RecordedCondition::SectionNames) => {
                 let is_section = |name: &Value| ["begin", "round", "end"].iter().any(|section| name == section);
@@ -141,7 +147,9 @@ impl Rule {
             }
             Some(MetaCondition::IsNone) => meta.is_null() || meta.as_object().is_some_and(serde_json::Map::is_empty),
             Some(MetaCondition::HasApiRole) => roles.into_iter().any(|role| role.get("api_role").is_some()),
-            Some(MetaCondition::BeginIsText) => meta["begin"].as_str().is_some_and(|begin| !begin.is_empty()),
+            Some(MetaCondition::BeginIsText) => {
+                meta["begin"].as_str().is_some_and(|begin| !begin.is_empty()) || meta["begin"].is_array()
+            }
             Some(MetaCondition::BeginIsDict) => meta["begin"].is_object(),
             Some(MetaCondition::GenerateIsNoBool) => {
                 roles.into_iter().any(|role| role.get("generate").is_some_and(|generate| !generate.is_boolean()))
@@ -178,6 +186,8 @@ impl Rule {
             Some(PromptCondition::HasParts) => {
                 job["prompt"]["$pl"].as_array().into_iter().flatten().any(|item| item.get("prompt_mm").is_some())
             }
+            Some(PromptCondition::EmptyChat) => job["chat"].as_array().is_some_and(Vec::is_empty),
+            Some(PromptCondition::SpeaksBeforeNestedRound) => speaks_before_nested_round(&job["prompt"]["$pl"]),
             Some(PromptCondition::PlainListFirst) => job["fn"] == "radd" && job["b"].is_array(),
             Some(PromptCondition::EndOpenedByClosing) => {
                 let markers =
@@ -258,4 +268,19 @@ impl Rule {
             && prompt_fits
             && template_fits
     }
+}
+
+fn speaks_before_nested_round(items: &Value) -> bool {
+    let (mut open, mut speaks) = (Vec::new(), false);
+    for item in items.as_array().into_iter().flatten() {
+        let is_round = |section: &Value| section == "round" || section == "ice";
+        match (item.get("section"), item["pos"] == "begin") {
+            (Some(_), true) if speaks && open.last().is_some_and(|section| is_round(section)) => return true,
+            (Some(section), true) => open.push(section.clone()),
+            (Some(_), false) => drop(open.pop()),
+            (None, _) => {}
+        }
+        speaks = item.get("section").is_none() && (speaks || item.is_object());
+    }
+    false
 }

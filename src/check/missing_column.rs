@@ -1,0 +1,48 @@
+//! Rows that lack a column which the dataset's template names.
+
+use crate::check::seen::SeenDataset;
+use crate::check::{Findings, Level, Lint, Subject};
+use crate::error::Result;
+
+pub(super) const LINT: Lint = Lint {
+    code: "missing-column",
+    level: Level::Warning,
+    about: "Some rows lack a column that the dataset's template names.",
+    why: "In the prompts of such rows the field stands as it is written, braces and all, as in the references. --strict refuses \
+          the rows. The same holds for rows that examples are made of.",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    let Some(seen) = &subject.seen.dataset else { return Ok(()) };
+    for lacking in &seen.lacking {
+        let (some, all) = (lacking.rows.in_all, seen.rows);
+        if some > 0 && some < all {
+            let lack = if some == 1 { "lacks" } else { "lack" };
+            let column = &lacking.field.column;
+            let message = format!("{some} of {all} rows {lack} the column {column:?}, first {}", lacking.rows.first());
+            let help = format!("give the column to every row; until then {{{column}}} stays in their prompts");
+            findings.add(seen.place(&lacking.field.place), message, help);
+        }
+    }
+    for lacking in seen.lacking_examples.iter().filter(|lacking| lacking.rows.in_all > 0) {
+        let (some, all, column) = (lacking.rows.in_all, seen.train_rows, &lacking.field.column);
+        let lack = if some == 1 { "lacks" } else { "lack" };
+        let message = format!("{some} of {all} rows for examples {lack} the column {column:?}");
+        findings.add(seen.place(&lacking.field.place), message, columns_there(seen, column));
+    }
+    Ok(())
+}
+
+/// The columns that rows have, that of nearly the same name first.
+pub(super) fn columns_there(seen: &SeenDataset, column: &str) -> String {
+    let near = seen.columns.iter().find(|known| *known != column && known.eq_ignore_ascii_case(column));
+    if let Some(near) = near {
+        return format!("did you mean {{{near}}}?");
+    }
+    let known: Vec<&str> = seen.columns.iter().map(String::as_str).filter(|known| *known != column).collect();
+    match known.is_empty() {
+        true => "write the fields of the template as the rows' columns are named".to_owned(),
+        false => format!("the columns are {}", known.join(", ")),
+    }
+}

@@ -1,0 +1,126 @@
+//! What the conversations and rows showed that a check was given.
+
+use std::collections::BTreeSet;
+
+use crate::dataset::{Dataset, Row, TemplateField};
+use crate::error::Error;
+
+/// What the conversations showed.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) conversations: usize,
+    /// How many of them are strings, which no template touches.
+    pub(crate) strings: usize,
+    /// The roles that any of them rendered.
+    pub(crate) roles: BTreeSet<u32>,
+    /// The conversations that could not be built.
+    pub(crate) refused: Places<Error>,
+    /// The rows whose prompts depend on how fields are filled.
+    pub(crate) filled_twice: Places<()>,
+    pub(crate) dataset: Option<SeenDataset>,
+}
+
+/// A dataset and what its rows have.
+pub(crate) struct SeenDataset {
+    pub(crate) dataset: Dataset,
+    pub(crate) rows: usize,
+    /// Every column that any row has, the columns that the reader names among them.
+    pub(crate) columns: BTreeSet<String>,
+    /// The fields that some rows have no column for.
+    pub(crate) lacking: Vec<Lacking>,
+    /// The same for the examples' fields and the rows of the training set.
+    pub(crate) lacking_examples: Vec<Lacking>,
+    pub(crate) train_rows: usize,
+    /// The rows whose turns stand in lists of different lengths.
+    pub(crate) uneven: Places<String>,
+}
+
+/// A field, and the rows that have no column for it.
+pub(crate) struct Lacking {
+    pub(crate) field: TemplateField,
+    pub(crate) rows: Places<()>,
+}
+
+impl Lacking {
+    fn of(fields: Vec<TemplateField>) -> Vec<Self> {
+        fields.into_iter().map(|field| Self { field, rows: Places::default() }).collect()
+    }
+
+    fn see(&mut self, row: &Row, place: &str) {
+        if row.get(&self.field.column).is_none() {
+            self.rows.add(place, ());
+        }
+    }
+}
+
+impl SeenDataset {
+    pub(crate) fn new(dataset: &Dataset, train: &[Row]) -> Self {
+        let task = &dataset.task;
+        let named = task.input_columns.iter().chain(&task.output_column).cloned();
+        let mut seen = Self {
+            rows: 0,
+            columns: named.collect(),
+            lacking: Lacking::of(dataset.needed_fields()),
+            lacking_examples: Lacking::of(dataset.example_fields()),
+            train_rows: train.len(),
+            uneven: Places::default(),
+            dataset: dataset.clone(),
+        };
+        for (i, row) in train.iter().enumerate() {
+            seen.lacking_examples.iter_mut().for_each(|lacking| lacking.see(row, &format!("row {i} of the examples")));
+        }
+        seen
+    }
+
+    pub(crate) fn see(&mut self, row: &Row, place: &str) {
+        self.rows += 1;
+        for name in row.names().filter(|name| !self.columns.contains(*name)).map(str::to_owned).collect::<Vec<_>>() {
+            self.columns.insert(name);
+        }
+        self.lacking.iter_mut().for_each(|lacking| lacking.see(row, place));
+        if self.dataset.inferencer.kind.has_turns()
+            && let Some(what) = self.dataset.task.uneven_turns(row)
+        {
+            self.uneven.add(place, what);
+        }
+    }
+
+    /// Where a field or text of its file stands.
+    pub(crate) fn place(&self, place: &str) -> String {
+        format!("{}: {place}", self.dataset.name)
+    }
+}
+
+/// The first of many places, what is there, and how many there are.
+pub(crate) struct Places<T> {
+    pub(crate) named: Vec<(String, T)>,
+    pub(crate) in_all: usize,
+}
+
+impl<T> Default for Places<T> {
+    fn default() -> Self {
+        Self { named: Vec::new(), in_all: 0 }
+    }
+}
+
+impl<T> Places<T> {
+    pub(crate) fn add(&mut self, place: &str, found: T) {
+        self.in_all += 1;
+        if self.named.len() < NAMED {
+            self.named.push((place.to_owned(), found));
+        }
+    }
+
+    /// How many are not named.
+    pub(crate) fn rest(&self) -> usize {
+        self.in_all - self.named.len()
+    }
+
+    /// The first place.
+    pub(crate) fn first(&self) -> &str {
+        self.named.first().map_or("", |(place, _)| place.as_str())
+    }
+}
+
+/// How many places of a file are named.
+const NAMED: usize = 10;

@@ -1,0 +1,49 @@
+//! Templates in which ordinary text says who speaks.
+
+use crate::check::{Findings, Level, Lint, Subject};
+use crate::compile::Atom;
+use crate::error::Result;
+use crate::render::Segment;
+
+pub(super) const LINT: Lint = Lint {
+    code: "speaker-in-text",
+    level: Level::Note,
+    about: "Ordinary text of the template says who speaks next, and content can hold the same text.",
+    why: "Whoever writes \"### Response:\" or \"[/INST]\" into a message can let another role speak, for the model sees no \
+          difference. metatok keeps control tokens from content; it cannot forbid words. If others write your messages, look for \
+          such text in them, or take a model whose template marks turns by control tokens.",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    let Ok([_, score]) = &subject.builders else { return Ok(()) };
+    let dialogue = subject.dialogue("a");
+    let segments = score.segments(&dialogue)?;
+    let said: Vec<usize> = (0..segments.len()).filter(|&i| segments[i].part.is_content()).collect();
+    for turns in said.windows(2) {
+        let between = &segments[turns[0] + 1..turns[1]];
+        let Some((text, first)) = visible_text(between) else { continue };
+        let role = |segment: &Segment<'_>| {
+            let role = segment.part.role.and_then(|role| subject.role_templates().nth(role as usize));
+            role.map_or("", |(_, role)| role.role.as_str()).to_owned()
+        };
+        let (before, after) = (role(&segments[turns[0]]), role(&segments[turns[1]]));
+        if before != after {
+            let message = format!("{text:?} makes {after:?} speak, and is ordinary text, which {before:?} can say too");
+            let help = "look for it in messages that others write, or take a template that marks turns by control tokens";
+            findings.add(subject.place(&first.part), message, help);
+        }
+    }
+    Ok(())
+}
+
+/// The text, if it is nothing else and not only white space, and where its first word stands.
+fn visible_text<'s>(between: &'s [Segment<'s>]) -> Option<(String, &'s Segment<'s>)> {
+    let text = |segment: &Segment<'s>| match segment.atom {
+        Atom::Text(text) => Some(text.to_owned()),
+        Atom::Token(_) => None,
+    };
+    let whole = between.iter().map(text).collect::<Option<String>>()?;
+    let first = between.iter().find(|segment| text(segment).is_some_and(|text| !text.trim().is_empty()))?;
+    Some((whole, first))
+}

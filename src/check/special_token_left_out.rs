@@ -1,0 +1,25 @@
+//! Special tokens that the tokenizer does not add because the template has them.
+
+use crate::check::{Findings, Level, Lint, Subject};
+use crate::error::Result;
+
+pub(super) const LINT: Lint = Lint {
+    code: "special-token-left-out",
+    level: Level::Note,
+    about: "The template writes a special token that the tokenizer would add as well.",
+    why: "With special_tokens = \"auto\" it is written once: what the prompt begins or ends with already is not added again. \
+          --special-tokens always adds it nevertheless, as Hugging Face does for a text.",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    let dialogue = subject.dialogue("a");
+    for builder in subject.both() {
+        let Ok(prompt) = builder.build(&dialogue) else { continue };
+        for id in prompt.omitted {
+            let message = format!("the template writes {}, so the tokenizer does not add it again", subject.name(id));
+            findings.add("meta_template", message, "nothing is to be done; --special-tokens always would double it");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! Prompts that are strings, which no template touches.
+
+use crate::check::{Findings, Level, Lint, Subject};
+use crate::error::Result;
+
+pub(super) const LINT: Lint = Lint {
+    code: "string-prompts",
+    level: Level::Note,
+    about: "Prompts are strings, and the model's template does not touch them.",
+    why: "As in OpenCompass, a string is a whole prompt: it gets no role, no begin and no end of the template, also with a \
+          chat model. That is meant for base models and for texts to score. For a chat model write the dataset's template as \
+          a dialogue: round = [{ role = \"HUMAN\", prompt = \"…\" }, { role = \"BOT\", prompt = \"…\" }].",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    let strings = subject.seen.strings;
+    if strings == 0 || subject.model.meta_template.is_none() {
+        return Ok(());
+    }
+    let all = subject.seen.conversations;
+    let (message, place) = match &subject.seen.dataset {
+        Some(seen) if strings == all => ("the prompts are strings".to_owned(), seen.dataset.name.as_str()),
+        _ => (format!("{strings} of {all} prompts are strings"), "conversations"),
+    };
+    let help = "write them as dialogues if the model's roles should speak, or take --model plain";
+    findings.add(place, format!("{message}: no role, begin or end of the template is written"), help);
+    Ok(())
+}
