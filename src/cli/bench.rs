@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::builder::PromptBuilder;
 use crate::cli::args::BenchArgs;
+use crate::cli::outputs::Outputs;
 use crate::cli::setup;
 use crate::cli::source::Source;
 use crate::conversation::Conversation;
@@ -23,6 +24,7 @@ struct Measured {
 #[allow(clippy::print_stdout, reason = "the table is the result")]
 pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     let source = Source::find(&args.inputs)?;
+    Outputs::to("", None).check_source(&args.inputs, &source)?;
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let conversations = read(args, source)?;
     // Only so are the two the same work: a joined string has no content apart from its template.

@@ -14,8 +14,10 @@ use crate::cli::args::{BuildArgs, Format, OnError};
 use crate::cli::batches::{Batch, batches};
 use crate::cli::form::{Form, Ids, Messages, Writer, Written};
 use crate::cli::output::{Output, count};
+use crate::cli::outputs::Outputs;
 use crate::cli::rejects::{Rejected, Rejects, reject, rejects_path};
 use crate::cli::rows::Rows;
+use crate::cli::say::say;
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, pipeline, progress, setup};
 use crate::conversation::Mode;
@@ -53,6 +55,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     if let Some(rows) = rows.as_mut().filter(|_| args.truncate.is_some()) {
         rows.keep_examples();
     }
+    outputs(args, &source, rows.as_ref())?;
     let answers = match &args.answers.answers {
         Some(path) => Some(answers(path, args.answers.strip_thoughts, rows.as_ref(), longest)?),
         None => None,
@@ -94,22 +97,22 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
             None => {}
         }
         if !built.written.omitted.is_empty() && written.omitted.is_empty() && !args.quiet {
-            progress.suspend(|| eprintln!("metatok: note: {}", omitted(&form, &built.written.omitted)));
+            progress.suspend(|| say!("note: {}", omitted(&form, &built.written.omitted)));
         }
         written.add(built.written);
         progress.set_message(format!("{} prompts", written.prompts));
         if let Some(warning) = built.warning.filter(|_| !has_warned && !args.quiet) {
             has_warned = true;
-            progress.suspend(|| eprintln!("metatok: warning: {warning}"));
+            progress.suspend(|| say!("warning: {warning}"));
         }
         for rejected in built.rejected {
             match &mut rejects {
                 Some(rejects) => rejects.add(rejected, &progress)?,
                 None => {
                     progress.finish_and_clear();
-                    eprintln!("metatok: {}", rejected.error);
-                    eprintln!(
-                        "metatok: stopped there, after {} good ones; --on-error reject goes on without such rows",
+                    say!("{}", rejected.error);
+                    say!(
+                        "stopped there, after {} good ones; --on-error reject goes on without such rows",
                         written.prompts
                     );
                     return Ok(ExitCode::from(REJECTED));
@@ -134,13 +137,13 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         let tokens = matches!(*form, Form::Ids(_)).then_some(written.tokens);
         if written.truncated > 0 {
             let prompts = if written.truncated == 1 { "prompt was" } else { "prompts were" };
-            eprintln!("metatok: note: {} {prompts} too long, and lost something", written.truncated);
+            say!("note: {} {prompts} too long, and lost something", written.truncated);
         }
         if written.waiting > 0 {
             let dialogues = if written.waiting == 1 { "dialogue waits" } else { "dialogues wait" };
-            eprintln!("metatok: note: {} {dialogues} for an answer that --answers does not have", written.waiting);
+            say!("note: {} {dialogues} for an answer that --answers does not have", written.waiting);
         }
-        eprintln!("metatok: {}", summary(written.prompts, tokens, started.elapsed().as_secs_f64()));
+        say!("{}", summary(written.prompts, tokens, started.elapsed().as_secs_f64()));
     }
     match rejects.filter(|rejects| rejects.count > 0) {
         None => Ok(ExitCode::SUCCESS),
@@ -149,6 +152,17 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
             Ok(ExitCode::from(REJECTED))
         }
     }
+}
+
+/// Looks whether what is written is anything that is read.
+fn outputs(args: &BuildArgs, source: &Source, rows: Option<&Rows>) -> Result<()> {
+    let mut outputs = Outputs::to("--output", args.output.as_deref());
+    if args.on_error == OnError::Reject {
+        outputs = outputs.and("--rejects", &rejects_path(args))?;
+    }
+    outputs.check_inputs(&args.input, source, rows)?;
+    outputs.check("--answers", args.answers.answers.as_deref())?;
+    outputs.check_model(&args.model, source.is_some())
 }
 
 /// The answers of a file, where the turns of rows need any.
@@ -213,7 +227,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {
         for warning in builder.warnings() {
-            eprintln!("metatok: warning: {warning}");
+            say!("warning: {warning}");
         }
     }
     let served = args.served_model.as_deref();

@@ -9,7 +9,9 @@ use serde::Serialize;
 
 use crate::check::{self, Checker, Finding, LINTS, Level};
 use crate::cli::args::CheckArgs;
+use crate::cli::outputs::Outputs;
 use crate::cli::rows::Rows;
+use crate::cli::say::{escaped, say};
 use crate::cli::setup::Input;
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, against, output, setup};
@@ -62,7 +64,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     }
     let printed = output::to_stdout(out)?;
     if !args.json {
-        eprintln!("metatok: {}", summary(&findings));
+        say!("{}", summary(&findings));
     }
     Ok(if findings.iter().any(denied) { ExitCode::from(REJECTED) } else { printed })
 }
@@ -71,6 +73,7 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     let longest = args.input.read.max_line_bytes;
     let source = Source::find(&args.input.inputs)?;
     let rows = Rows::open(&args.input, longest)?;
+    Outputs::to("", None).check_inputs(&args.input, &source, rows.as_ref())?;
     let options = setup::options(&args.prompts, rows.as_ref());
     let (mut model, tokenizer) = setup::load(&args.model, source.is_some())?;
     if model.conversation_template.is_some() {
@@ -112,6 +115,7 @@ fn write(finding: &Finding, is_denied: bool, out: &mut Vec<u8>) -> Result<()> {
     let style = colour(if is_denied { Level::Error } else { finding.level });
     let denied = if is_denied && finding.level != Level::Error { " (denied)" } else { "" };
     let Finding { code, level, place, message, help } = finding;
+    let (place, message, help) = (escaped(place), escaped(message), escaped(help));
     writeln!(out, "{style}{level}[{code}]{style:#}{denied}{BOLD}: {message}{BOLD:#}")?;
     writeln!(out, "  {FAINT}at{FAINT:#}   {place}")?;
     writeln!(out, "  {FAINT}help{FAINT:#} {help}")?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -13,9 +14,11 @@ use crate::builder::PromptBuilder;
 use crate::cli::args::{OnError, RunArgs};
 use crate::cli::batches::batches;
 use crate::cli::job::{Ask, Job, number_id};
-use crate::cli::journal::Answers;
+use crate::cli::journal::{self, Answers};
 use crate::cli::output::count;
+use crate::cli::outputs::Outputs;
 use crate::cli::rows::Rows;
+use crate::cli::say::{self, say};
 use crate::cli::source::Source;
 use crate::cli::trimmed::Trimmed;
 use crate::cli::{REJECTED, progress, setup};
@@ -74,6 +77,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let longest = args.input.read.max_line_bytes;
     let rows = Rows::open_for_input(&args.input, &source, longest)?;
+    outputs(args, &source, rows.as_ref())?;
     let options = setup::options(&args.prompts, rows.as_ref());
     if options.mode == Mode::Score {
         let what = "`run` writes answers, and these are texts to score; leave --mode ppl out, or `build` them";
@@ -88,14 +92,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     };
     let Some(answers) = Answers::open(args.output.as_deref(), args.resume, fingerprint)? else {
         if !args.quiet {
-            eprintln!("metatok: nothing to resume: all answers are there already");
+            say!("nothing to resume: all answers are there already");
         }
         return Ok(ExitCode::SUCCESS);
     };
     if !args.quiet {
-        builder.warnings().iter().for_each(|warning| eprintln!("metatok: warning: {warning}"));
+        builder.warnings().iter().for_each(|warning| say!("warning: {warning}"));
         if answers.rows() > 0 {
-            eprintln!("metatok: note: {} answered already", count(answers.rows(), "line"));
+            say!("note: {} answered already", count(answers.rows(), "line"));
         }
     }
     let engine = engine(&weights, &args.device)?;
@@ -148,6 +152,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         return Err(Error::from(kind).at(names.join(", ")));
     }
     run.finish()
+}
+
+/// Looks whether what is written is anything that is read.
+fn outputs(args: &RunArgs, source: &Source, rows: Option<&Rows>) -> Result<()> {
+    let mut outputs = Outputs::to("--output", args.output.as_deref());
+    if let Some(path) = &args.output {
+        outputs = outputs.and("the journal of --output", &journal::path(path))?;
+    }
+    outputs.check_inputs(&args.input, source, rows)?;
+    outputs.check("the weights", args.weights.as_deref().map(Path::new))?;
+    outputs.check_model(&args.model, source.is_some())
 }
 
 impl<'b> Run<'b> {
@@ -217,11 +232,11 @@ impl<'b> Run<'b> {
                         rate(tally.tokens, started)
                     ));
                 }
-                Progress::Text(text) if args.stream => eprint!("{text}"),
+                Progress::Text(text) if args.stream => say::piece(text),
                 Progress::Text(_) => {}
                 Progress::End(completion) => {
                     if args.stream {
-                        eprintln!();
+                        say::piece("\n");
                     }
                     let job = &jobs[*i];
                     let turn = ask.turn.map(|turn| number_id(turn as u64));
@@ -241,15 +256,15 @@ impl<'b> Run<'b> {
     fn refuse(&mut self, number: u64, id: &RawValue, asked: u64, error: Error) -> Result<ControlFlow<ExitCode>> {
         if self.args.on_error == OnError::Stop {
             self.progress.finish_and_clear();
-            eprintln!("metatok: {error}");
+            say!("{error}");
             let resume = if self.args.output.is_some() { ", with --resume from here" } else { "" };
-            eprintln!(
-                "metatok: stopped there, after {}; --on-error reject goes on without such rows{resume}",
+            say!(
+                "stopped there, after {}; --on-error reject goes on without such rows{resume}",
                 count(self.tally.answers, "answer")
             );
             return Ok(ControlFlow::Break(ExitCode::from(REJECTED)));
         }
-        self.progress.suspend(|| eprintln!("metatok: {error}"));
+        self.progress.suspend(|| say!("{error}"));
         // Behind the answers that there are.
         self.answers.refuse((number, asked + 1), &json(&Failed { id, error: error.to_string() })?)?;
         Ok(ControlFlow::Continue(()))
@@ -262,10 +277,10 @@ impl<'b> Run<'b> {
         if !self.args.quiet {
             let reasons: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
             let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
-            eprintln!("metatok: {}{reasons}, {}", count(answers, "answer"), rate(tokens, &self.started));
+            say!("{}{reasons}, {}", count(answers, "answer"), rate(tokens, &self.started));
         }
         if refused > 0 {
-            eprintln!("metatok: {} without an answer, each with its error in place of one", count(refused, "row"));
+            say!("{} without an answer, each with its error in place of one", count(refused, "row"));
             return Ok(ExitCode::from(REJECTED));
         }
         Ok(ExitCode::SUCCESS)

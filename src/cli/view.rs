@@ -10,7 +10,9 @@ use crate::builder::PromptBuilder;
 use crate::cli::answers::Answers;
 use crate::cli::args::{AnswersArgs, ViewArgs};
 use crate::cli::output::{self, Output};
+use crate::cli::outputs::Outputs;
 use crate::cli::rows::Rows;
+use crate::cli::say::say;
 use crate::cli::setup;
 use crate::cli::source::Source;
 use crate::conversation::Conversation;
@@ -22,8 +24,12 @@ use crate::view::{TerminalOptions, View, ViewTurn};
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     setup::no_limit_for_conversations(&args.input)?;
     let source = Source::find(&args.input.inputs)?;
-    let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let rows = Rows::open_for_input(&args.input, &source, args.input.read.max_line_bytes)?;
+    let outputs = Outputs::to("--html", args.html.as_deref().filter(|path| *path != Path::new("-")));
+    outputs.check_inputs(&args.input, &source, rows.as_ref())?;
+    outputs.check("--answers", args.answers.answers.as_deref())?;
+    outputs.check_model(&args.model, source.is_some())?;
+    let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let options = setup::options(&args.prompts, rows.as_ref());
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     let (place, line) = nth(args, source)?;
@@ -43,7 +49,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
             let mut output = Output::open(Some(path))?;
             output.write(view.html().as_bytes()).map_err(|error| output.failed(error))?;
             output.finish()?;
-            eprintln!("metatok: {} shows {} tokens", path.display(), view.tokens.len());
+            say!("{} shows {} tokens", path.display(), view.tokens.len());
             Ok(ExitCode::SUCCESS)
         }
         Some(_) => output::to_stdout(view.html().into_bytes()),

@@ -167,6 +167,14 @@ impl RetrieverConfig {
         })
     }
 
+    /// The file that lists neighbours, where there is one.
+    pub fn neighbours(&self) -> Option<&std::path::Path> {
+        match &self.kind {
+            RetrieverKind::TopK { neighbours, .. } => Some(neighbours),
+            _ => None,
+        }
+    }
+
     /// What stands between examples, and behind them.
     pub(crate) fn separators(&self) -> (&str, &str) {
         let default = match self.kind {
