@@ -14,7 +14,7 @@ use crate::cli::rows::Rows;
 use crate::cli::say::{escaped, say};
 use crate::cli::setup::Input;
 use crate::cli::source::Source;
-use crate::cli::{REJECTED, against, output, setup};
+use crate::cli::{REJECTED, against, flags, output, setup};
 use crate::dataset::Row;
 use crate::error::{At, ErrorKind, Result};
 
@@ -32,10 +32,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     if args.list {
         return output::to_stdout(list(args)?);
     }
+    flags::check_check(args)?;
     if let Some(path) = &args.against {
         return against::run(path, args);
     }
-    setup::no_limit_for_conversations(&args.input)?;
     for code in &args.deny {
         if !matches!(code.as_str(), "warnings" | "all") {
             check::known(code).at("--deny")?;
@@ -83,12 +83,16 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     model.allow.extend(args.allow.iter().cloned());
     let mut checker = Checker::new(&model, tokenizer, &options);
     if source.is_some() {
-        let inputs = source.open()?;
+        let mut inputs = source.open(args.input.columns.as_deref())?;
+        if let Some(rows) = rows.as_ref().filter(|_| args.input.arrow_compat) {
+            inputs = rows.through_arrow(inputs, longest)?;
+        }
+        let mut is_last = setup::limit(args.input.limit);
         match rows {
-            Some(rows) => see_rows(&rows, inputs, longest, &mut checker)?,
+            Some(rows) => see_rows(&rows, inputs, longest, &mut checker, is_last)?,
             None => setup::each_conversation(inputs, longest, |place, conversation| {
                 checker.see(&conversation?, place);
-                Ok(ControlFlow::Continue(()))
+                Ok(is_last())
             })?,
         }
     }
@@ -96,7 +100,13 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
 }
 
 /// Looks at the prompts of all rows, filled in both ways.
-fn see_rows(rows: &Rows, inputs: Vec<Input>, longest: usize, checker: &mut Checker<'_>) -> Result<()> {
+fn see_rows(
+    rows: &Rows,
+    inputs: Vec<Input>,
+    longest: usize,
+    checker: &mut Checker<'_>,
+    mut is_last: impl FnMut() -> ControlFlow<()>,
+) -> Result<()> {
     let single_pass = rows.single_pass();
     let (mut inference, mut other) = (rows.inference(), single_pass.inference());
     let mut retriever = rows.retriever()?;
@@ -107,7 +117,7 @@ fn see_rows(rows: &Rows, inputs: Vec<Input>, longest: usize, checker: &mut Check
         // Of any length: how many examples fit is no question here.
         let prompts = rows.prompts(&row, examples.clone(), &mut inference, |_| Ok(0));
         checker.see_row(prompts, single_pass.prompts(&row, examples, &mut other, |_| Ok(0)), place);
-        Ok(ControlFlow::Continue(()))
+        Ok(is_last())
     })
 }
 

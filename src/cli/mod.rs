@@ -9,7 +9,10 @@ mod bench;
 mod build;
 mod check;
 mod convert;
+mod datasets;
+mod flags;
 mod form;
+mod ids;
 mod job;
 mod journal;
 mod models;
@@ -49,6 +52,7 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Models(args) => models::run(&args),
+        Command::Datasets(args) => datasets::run(&args),
         Command::Trim(args) => trim::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Completions { shell } => {

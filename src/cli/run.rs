@@ -13,7 +13,8 @@ use serde_json::value::RawValue;
 use crate::builder::PromptBuilder;
 use crate::cli::args::{OnError, RunArgs};
 use crate::cli::batches::batches;
-use crate::cli::job::{Ask, Job, number_id};
+use crate::cli::ids::{Id, Ids};
+use crate::cli::job::{Ask, Job, MAX_OUT_LEN, number_id};
 use crate::cli::journal::{self, Answers};
 use crate::cli::output::count;
 use crate::cli::outputs::Outputs;
@@ -21,8 +22,9 @@ use crate::cli::rows::Rows;
 use crate::cli::say::{self, say};
 use crate::cli::source::Source;
 use crate::cli::trimmed::Trimmed;
-use crate::cli::{REJECTED, progress, setup};
+use crate::cli::{REJECTED, flags, progress, setup};
 use crate::conversation::Mode;
+use crate::dataset::{MissingColumns, Row};
 use crate::engine::{Engine, Progress, Request, Sampling};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
@@ -53,6 +55,8 @@ struct Run<'b> {
     engine: Box<dyn Engine>,
     trimmer: Trimmer,
     budget: Budget,
+    /// How many tokens an answer may have, where its row does not say.
+    max_out_len: usize,
     answers: Answers,
     progress: ProgressBar,
     started: Instant,
@@ -76,7 +80,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         return Err(ErrorKind::Usage(what.into()).into());
     }
     let longest = args.input.read.max_line_bytes;
-    let rows = Rows::open_for_input(&args.input, &source, longest)?;
+    let mut rows = Rows::open_for_input(&args.input, &source, longest)?;
+    flags::check_run(args, rows.as_ref())?;
+    let max_out_len = max_out_len(args)?;
+    if let Some(rows) = &mut rows {
+        rows.default_max_out_len(max_out_len);
+    }
     outputs(args, &source, rows.as_ref())?;
     let options = setup::options(&args.prompts, rows.as_ref());
     if options.mode == Mode::Score {
@@ -103,22 +112,28 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         }
     }
     let engine = engine(&weights, &args.device)?;
-    let mut inputs = source.open_or_demo()?;
+    let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let progress = progress::bar(inputs.iter().map(|input| input.bytes).sum(), args.quiet || args.stream);
     if let Some(rows) = rows.as_ref().filter(|_| args.input.arrow_compat) {
         inputs = rows.through_arrow(inputs, longest)?;
     }
     let max_seq_len = args.input.max_seq_len.or(engine.max_seq_len()).unwrap_or(usize::MAX);
-    let budget = Budget { max_seq_len, max_out_len: args.input.max_out_len, truncation: args.truncate };
+    // Where nobody says how long the context is, an answer takes what is left of the model's.
+    let is_said = args.input.max_seq_len.is_some() || args.input.max_out_len.is_some();
+    let room = if is_said { max_out_len } else { 0 };
+    let budget = Budget { max_seq_len, max_out_len: room, truncation: args.truncate };
     let trimmer = builder.trimmer()?;
     let (started, tally) = (Instant::now(), Tally::default());
-    let mut run = Run { args, builder: &builder, engine, trimmer, budget, answers, progress, started, tally };
+    let mut run =
+        Run { args, builder: &builder, engine, trimmer, budget, max_out_len, answers, progress, started, tally };
 
     let mut inference = rows.as_ref().map(Rows::inference);
     let batch_size = if args.stream { 1 } else { args.batch_size.get() };
-    let (mut window, mut lines) = (Vec::with_capacity(batch_size), 0);
-    let mut next = batches(inputs, longest, rows.as_ref())?;
+    let (mut window, mut lines) = (Vec::new(), 0);
+    let (mut ids, mut has_said) = (Ids::default(), args.quiet);
+    let mut missing = rows.as_ref().map(Rows::missing).unwrap_or_default();
+    let mut next = batches(inputs, longest, rows.as_ref(), args.input.limit)?;
     while let Some(mut batch) = next() {
         let mut examples = std::mem::take(&mut batch.examples).into_iter();
         for (i, (line, range)) in batch.lines.iter().enumerate() {
@@ -126,11 +141,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             let examples = examples.next().unwrap_or_default();
             let job = line.text(&batch.bytes[range.clone()], longest).and_then(|text| match (&rows, &mut inference) {
                 (Some(rows), Some(inference)) => {
+                    if let Ok(row) = Row::from_json(text) {
+                        warn(rows, &row, &place, &mut missing, &mut has_said, &run.progress);
+                    }
                     let rows = (rows, inference);
                     Job::row(text, number, place.clone(), examples, rows, &builder, args.strip_thoughts)
                 }
                 _ => Job::conversation(text, number, place.clone()),
             });
+            if let Some(job) = job.as_ref().ok().filter(|job| job.has_id) {
+                ids.see(&batch.input, vec![Id::new(job.id.get(), line)]);
+            }
             window.push(job.map_err(|error| Refused { number, place, error }));
             lines += 1;
             if window.len() == batch_size
@@ -151,7 +172,45 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         let kind = if rows.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
         return Err(Error::from(kind).at(names.join(", ")));
     }
-    run.finish()
+    let code = run.finish()?;
+    // The answers are there; whether they were worth asking for is said behind them.
+    let lacking = rows.as_ref().map(|rows| rows.check_missing(&missing)).transpose()?.unwrap_or_default();
+    if !args.quiet {
+        lacking.iter().chain(&ids.note()).for_each(|note| say!("note: {note}"));
+    }
+    Ok(code)
+}
+
+/// Says of the first row that is not as it should be.
+fn warn(
+    rows: &Rows,
+    row: &Row,
+    place: &str,
+    missing: &mut MissingColumns,
+    has_said: &mut bool,
+    progress: &ProgressBar,
+) {
+    missing.see(row);
+    if *has_said {
+        return;
+    }
+    if let Some(warning) = rows.warning(row) {
+        *has_said = true;
+        progress.suspend(|| say!("warning: {place}: {warning}"));
+    }
+}
+
+/// How many tokens an answer may have, where its row does not say.
+fn max_out_len(args: &RunArgs) -> Result<usize> {
+    match (args.input.max_out_len, args.input.max_seq_len) {
+        (None, Some(max_seq_len)) if MAX_OUT_LEN >= max_seq_len => {
+            let what = format!(
+                "the {MAX_OUT_LEN} tokens that an answer may have leave no room in `--max-seq-len {max_seq_len}`; say how many it may have, with --max-out-len"
+            );
+            Err(ErrorKind::Usage(what).into())
+        }
+        (max_out_len, _) => Ok(max_out_len.unwrap_or(MAX_OUT_LEN)),
+    }
 }
 
 /// Looks whether what is written is anything that is read.
@@ -185,7 +244,7 @@ impl<'b> Run<'b> {
         loop {
             let mut asks = Vec::with_capacity(jobs.len());
             for (i, job) in jobs.iter_mut().enumerate() {
-                match job.next(self.builder, &self.budget) {
+                match job.next(self.builder, self.budget, self.max_out_len) {
                     Ok(ask) => asks.extend(ask.map(|ask| (i, ask))),
                     Err(error) => {
                         job.fail();
@@ -309,9 +368,12 @@ fn fingerprint_of(args: &RunArgs, weights: &str, fingerprint: Fingerprint) -> Re
         .with("temperature", args.temperature)
         .with("top_p", args.top_p)
         .with("seed", args.seed)
-        .with("max_out_len", args.input.max_out_len)
+        .with("max_out_len", args.input.max_out_len.unwrap_or(MAX_OUT_LEN))
         .with("strip_thoughts", args.strip_thoughts)
         .with("stream", args.stream);
+    if let Some(limit) = args.input.limit {
+        fingerprint = fingerprint.with("limit", limit);
+    }
     if let Some(max_seq_len) = args.input.max_seq_len {
         fingerprint = fingerprint.with("max_seq_len", max_seq_len);
     }

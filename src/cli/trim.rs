@@ -62,7 +62,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let mut output = Output::open(args.output.as_deref())?;
     let (mut lines, mut stopped, mut problems) = (0_u64, 0_u64, BTreeMap::<&str, u64>::new());
     let mut failed = None;
-    setup::each_line(source.open()?, args.read.max_line_bytes, |place, line| {
+    setup::each_line(source.open(None)?, args.read.max_line_bytes, |place, line| {
         let trimmed = line.and_then(|line| {
             let trimmed = trim.line(setup::from_json(line)?)?;
             let mut json = serde_json::to_vec(&trimmed).map_err(|error| ErrorKind::Parse(error.to_string()))?;

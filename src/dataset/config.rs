@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::dataset::fields::TemplateField;
 use crate::dataset::fill::Substitution;
 use crate::dataset::inferencer::Inferencer;
 use crate::dataset::message_template::MessageTemplate;
@@ -204,14 +205,13 @@ impl Config {
 }
 
 impl Dataset {
-    /// Reads a dataset file. A file of neighbours that it names stands beside it.
+    /// Reads a dataset file, or the built-in one of that name. A file of neighbours that it names stands beside it.
     ///
     /// # Errors
     /// Names the file, the key path, and the line.
     pub fn load(path: &Path) -> Result<Self> {
         let name = path.display().to_string();
-        let bytes = std::fs::read(path).at(&name)?;
-        let mut dataset = Self::parse(&name, &bytes)?;
+        let mut dataset = Self::parse(&name, &Self::read_file(path)?)?;
         if let RetrieverKind::TopK { neighbours, .. } = &mut dataset.task.retriever.kind {
             *neighbours = path.parent().unwrap_or(Path::new("")).join(&neighbours);
         }
@@ -231,6 +231,20 @@ impl Dataset {
     pub fn abbr(&self) -> &str {
         let stem = || Path::new(&self.name).file_stem().and_then(|stem| stem.to_str());
         self.abbr.as_deref().or_else(stem).unwrap_or_default()
+    }
+
+    /// The fields that rows must fill: those of the template, but for the answer's where it is masked.
+    pub fn fields(&self) -> Vec<TemplateField> {
+        let template = self.task.template().ok();
+        let mut fields = template.map_or_else(Vec::new, AnyTemplate::fields);
+        if self.inferencer.kind.masks_answers() {
+            fields.retain(|field| self.task.output_column.as_ref() != Some(&field.column));
+        }
+        let name = if self.task.prompt_template.is_some() { "prompt_template" } else { "ice_template" };
+        for field in &mut fields {
+            field.place.insert_str(0, &format!("infer_cfg.{name}."));
+        }
+        fields
     }
 
     /// The same, with templates that search their own text only for fields, see

@@ -126,6 +126,11 @@ impl InferencerKind {
         matches!(self, Self::Chat | Self::Turns)
     }
 
+    /// Whether a row's answer is left out of its prompt.
+    pub(crate) fn masks_answers(self) -> bool {
+        matches!(self, Self::Generate | Self::ScoreOnly | Self::Choose | Self::Turns)
+    }
+
     fn has_labels(self) -> bool {
         matches!(self, Self::Score | Self::Continuation)
     }
