@@ -103,6 +103,13 @@ pub struct CutTokens {
 }
 
 impl Budget {
+    /// The same for an answer that may have so many tokens, where that is said.
+    #[must_use]
+    pub fn of_answer(self, max_out_len: Option<u64>) -> Self {
+        let said = max_out_len.map(|said| usize::try_from(said).unwrap_or(usize::MAX));
+        Self { max_out_len: said.unwrap_or(self.max_out_len), ..self }
+    }
+
     /// How many tokens a prompt may have.
     fn limit(&self) -> usize {
         self.max_seq_len.saturating_sub(self.max_out_len)

@@ -6,6 +6,9 @@ use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::{Element, Segment};
 use crate::template::{Multimodal, Placeholder};
 
+/// More tokens than this no context holds.
+const MOST_TOKENS: u64 = 1 << 20;
+
 /// The placeholders of a model, their control tokens ids.
 #[derive(Default)]
 pub(crate) struct Placeholders {
@@ -23,6 +26,14 @@ impl Placeholders {
             if repeated.is_empty() {
                 let what = "the placeholder is empty, and nothing would stand there";
                 return Err(Error::from(ErrorKind::Template(what.into()))).at(place);
+            }
+            let tokens = repeated.len() as u64 * u64::from(repeat.get());
+            if tokens > MOST_TOKENS {
+                let what = format!(
+                    "repeat = {repeat} would put {tokens} tokens in the place of each {}; at most {MOST_TOKENS} can stand there",
+                    kind.name()
+                );
+                return Err(Error::from(ErrorKind::Template(what))).at(place);
             }
             for _ in 0..repeat.get() {
                 atoms.extend_from_slice(&repeated);

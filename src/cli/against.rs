@@ -9,6 +9,7 @@ use serde::de::IgnoredAny;
 
 use crate::cli::args::CheckArgs;
 use crate::cli::rows::Rows;
+use crate::cli::say::say;
 use crate::cli::setup::Input;
 use crate::cli::{REJECTED, output, setup};
 use crate::error::{At, ErrorKind, Result};
@@ -57,7 +58,7 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
         if !differences.is_empty() {
             differ += same.lines;
             let others = if same.lines > 1 { format!(" and {} more", same.lines - 1) } else { String::new() };
-            eprintln!("metatok: {}{others}: built with {}", same.first, differences.join(", "));
+            say!("{}{others}: built with {}", same.first, differences.join(", "));
         }
     }
     if lines == 0 {
@@ -65,10 +66,10 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     }
     let prompts = output::count(lines, "prompt");
     if differ > 0 {
-        eprintln!("metatok: {differ} of {prompts} would not be built so now");
+        say!("{differ} of {prompts} would not be built so now");
         return Ok(ExitCode::from(REJECTED));
     }
-    eprintln!("metatok: {prompts}, built with the same");
+    say!("{prompts}, built with the same");
     Ok(ExitCode::SUCCESS)
 }
 

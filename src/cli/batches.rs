@@ -1,4 +1,5 @@
-//! Lines in batches, small enough to share among all cores, with the examples that go before each.
+//! Lines in batches, small enough to share among all cores, with the examples that go before each. What comes slowly is
+//! handed over as it comes.
 
 use std::io::BufRead;
 use std::ops::Range;
@@ -32,7 +33,12 @@ pub(crate) type Batches = Box<dyn FnMut() -> Option<Batch> + Send>;
 
 /// The batches to build: the inputs' lines, or those of a dataset's range, with their examples. These
 /// are chosen here, because some retrievers depend on the order of the rows.
-pub(crate) fn batches(inputs: Vec<Input>, longest: usize, rows: Option<&Rows>) -> Result<Batches> {
+pub(crate) fn batches(
+    inputs: Vec<Input>,
+    longest: usize,
+    rows: Option<&Rows>,
+    limit: Option<usize>,
+) -> Result<Batches> {
     let mut retriever = rows.map(Rows::retriever).transpose()?;
     let mut next = streamed(inputs, longest);
     if let Some(Rows { dataset, .. }) = rows
@@ -44,12 +50,18 @@ pub(crate) fn batches(inputs: Vec<Input>, longest: usize, rows: Option<&Rows>) -
         next = Box::new(move || chosen.next());
     }
     let mut first = 0;
+    let mut left = limit.unwrap_or(usize::MAX);
     let mut has_failed = false;
     Ok(Box::new(move || {
-        if has_failed {
+        if has_failed || left == 0 {
             return None;
         }
         let mut batch = next()?;
+        if batch.lines.len() >= left {
+            batch.lines.truncate(left);
+            batch.error = None;
+        }
+        left -= batch.lines.len();
         batch.first = first;
         if let Some(retriever) = &mut retriever {
             for i in 0..batch.lines.len() {
@@ -101,18 +113,19 @@ fn chosen(all: Vec<Batch>, range: impl Fn(usize) -> Result<Vec<usize>>) -> Resul
 /// Reads the inputs one after the other, batch by batch.
 fn streamed(inputs: Vec<Input>, longest: usize) -> Batches {
     let mut inputs = inputs.into_iter();
-    let mut current: Option<(Arc<str>, InputLines)> = None;
+    let mut current: Option<(Arc<str>, bool, InputLines)> = None;
     Box::new(move || {
         loop {
-            let (input, lines) = match &mut current {
+            let (input, may_wait, lines) = match &mut current {
                 Some(current) => current,
                 None => {
                     let input = inputs.next()?;
-                    current.insert((input.name.into(), Lines::new(input.reader, input.unit, longest)))
+                    let may_wait = input.may_wait();
+                    current.insert((input.name.into(), may_wait, Lines::new(input.reader, input.unit, longest)))
                 }
             };
             let mut batch = Batch::new(input);
-            if fill(&mut batch, lines) {
+            if fill(&mut batch, lines, *may_wait) {
                 current = None;
             }
             if !batch.lines.is_empty() || batch.error.is_some() {
@@ -135,12 +148,17 @@ impl Batch {
     }
 }
 
-/// Whether the input ended.
-fn fill(batch: &mut Batch, lines: &mut InputLines) -> bool {
+/// Whether the input ended. Where reading may wait for whoever writes, nothing waits in the batch.
+fn fill(batch: &mut Batch, lines: &mut InputLines, may_wait: bool) -> bool {
     while batch.bytes.len() < BATCH_BYTES {
         let start = batch.bytes.len();
         match lines.next_into(&mut batch.bytes) {
-            Ok(Some(line)) => batch.lines.push((line, start..batch.bytes.len())),
+            Ok(Some(line)) => {
+                batch.lines.push((line, start..batch.bytes.len()));
+                if may_wait && !lines.has_next() {
+                    return false;
+                }
+            }
             Ok(None) => return true,
             Err(error) => {
                 batch.error = Some(error.at(&batch.input));

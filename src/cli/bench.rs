@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::builder::PromptBuilder;
 use crate::cli::args::BenchArgs;
-use crate::cli::setup;
+use crate::cli::outputs::Outputs;
 use crate::cli::source::Source;
+use crate::cli::{output, setup};
 use crate::conversation::Conversation;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -20,9 +21,9 @@ struct Measured {
     time: Duration,
 }
 
-#[allow(clippy::print_stdout, reason = "the table is the result")]
 pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     let source = Source::find(&args.inputs)?;
+    Outputs::to("", None).check_source(&args.inputs, &source)?;
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let conversations = read(args, source)?;
     // Only so are the two the same work: a joined string has no content apart from its template.
@@ -30,23 +31,26 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         content: crate::assemble::ContentTrust::Trusted,
         special_tokens: Some(crate::tokenizer::SpecialTokens::Never),
         text: true,
-        ..setup::options(&args.prompts, None)
+        ..setup::template_options(&args.template)
     };
     let reference = PromptBuilder::new(&model, Arc::clone(&tokenizer), &trusted)?;
     let options = crate::builder::BuilderOptions {
         special_tokens: trusted.special_tokens,
-        ..setup::options(&args.prompts, None)
+        ..setup::template_options(&args.template)
     };
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
 
     let texts = joined(&reference, &conversations)?;
     let bytes: u64 = texts.iter().map(|text| text.len() as u64).sum();
     let (equal, protected) = compare(&builder, &reference, &conversations, &texts)?;
-    println!("{} prompts, {bytes} bytes, tokenizer library: {}", texts.len(), builder.tokenizer().backend().0);
-    println!("ids equal to the joined string's: {equal} of {}", texts.len());
+    let library = builder.tokenizer().backend().0;
+    let mut head = format!("{} prompts, {bytes} bytes, tokenizer library: {library}\n", texts.len());
+    head += &format!("ids equal to the joined string's: {equal} of {}\n", texts.len());
     if protected > 0 {
-        println!("(not equal on purpose: {protected}, whose content holds control tokens, which are text here)");
+        head +=
+            &format!("(not equal on purpose: {protected}, whose content holds control tokens, which are text here)\n");
     }
+    output::to_stdout(head.into_bytes())?;
     if equal + protected < texts.len() {
         return Err(ErrorKind::Encode(format!(
             "{} prompts differ from their joined string; this is a bug in metatok",
@@ -56,7 +60,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     }
 
     let threads = setup::threads(args.threads);
-    let time = Duration::from_secs_f64(args.seconds.clamp(0.01, 3600.0));
+    let time = Duration::from_secs_f64(args.seconds);
     let build = measure(threads, time, bytes, &conversations, || {
         let mut session = builder.session();
         move |conversation: &Conversation| session.build(conversation).map(|prompt| prompt.input_ids.len())
@@ -65,29 +69,29 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         let mut join = reference.join_session();
         move |conversation: &Conversation| join.encode(conversation)
     })?;
-    println!();
-    println!("{:<18}{:>12}{:>10}{:>14}   {threads} threads", "", "prompts/s", "MB/s", "tokens/s");
-    row("build", &build);
-    row("join, then encode", &join);
     let rate = |measured: &Measured| measured.prompts as f64 / measured.time.as_secs_f64();
-    println!("{:<18}{:>11.2}x", "ratio", rate(&build) / rate(&join));
-    Ok(ExitCode::SUCCESS)
+    let table = [
+        format!("\n{:<18}{:>12}{:>10}{:>14}   {threads} threads", "", "prompts/s", "MB/s", "tokens/s"),
+        row("build", &build),
+        row("join, then encode", &join),
+        format!("{:<18}{:>11.2}x\n", "ratio", rate(&build) / rate(&join)),
+    ];
+    output::to_stdout(table.join("\n").into_bytes())
 }
 
-#[allow(clippy::print_stdout, reason = "the table is the result")]
-fn row(name: &str, measured: &Measured) {
+fn row(name: &str, measured: &Measured) -> String {
     let seconds = measured.time.as_secs_f64();
-    println!(
+    format!(
         "{name:<18}{:>12.0}{:>10.1}{:>14.0}",
         measured.prompts as f64 / seconds,
         measured.bytes as f64 / seconds / 1e6,
         measured.tokens as f64 / seconds,
-    );
+    )
 }
 
 fn read(args: &BenchArgs, source: Source) -> Result<Vec<Conversation>> {
     let mut conversations = Vec::new();
-    let inputs = source.open_or_demo()?;
+    let inputs = source.open_or_demo(None)?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     setup::each_conversation(inputs, args.read.max_line_bytes, |_, conversation| {
         conversations.push(conversation?);

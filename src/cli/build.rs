@@ -12,14 +12,17 @@ use crate::builder::{BuilderOptions, PromptBuilder};
 use crate::cli::answers::Answers;
 use crate::cli::args::{BuildArgs, Format, OnError};
 use crate::cli::batches::{Batch, batches};
-use crate::cli::form::{Form, Ids, Messages, Writer, Written};
+use crate::cli::flags;
+use crate::cli::form::{self, Form, Messages, Writer, Written};
+use crate::cli::ids::{Id, Ids};
 use crate::cli::output::{Output, count};
+use crate::cli::outputs::Outputs;
 use crate::cli::rejects::{Rejected, Rejects, reject, rejects_path};
 use crate::cli::rows::Rows;
+use crate::cli::say::say;
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, pipeline, progress, setup};
-use crate::conversation::Mode;
-use crate::dataset::{Examples, Inference, Record, Row, RowPrompt};
+use crate::dataset::{Examples, Inference, Line, MissingColumns, Record, Row, RowPrompt};
 use crate::dialect::Model;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "arrays")]
@@ -39,6 +42,10 @@ struct Built {
     out: Vec<u8>,
     bytes: u64,
     written: Written,
+    /// Where the lines stand, and the ids that they give themselves.
+    input: Option<Arc<str>>,
+    ids: Vec<Id>,
+    missing: MissingColumns,
     /// What is to be said of the first row that is not as it should be.
     warning: Option<String>,
     rejected: Vec<Rejected>,
@@ -48,18 +55,20 @@ struct Built {
 pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let started = Instant::now();
     let longest = args.input.read.max_line_bytes;
+    flags::check_build(args)?;
     let source = Source::find(&args.input.inputs)?;
     let mut rows = Rows::open_for_input(&args.input, &source, longest)?;
     if let Some(rows) = rows.as_mut().filter(|_| args.truncate.is_some()) {
         rows.keep_examples();
     }
+    outputs(args, &source, rows.as_ref())?;
     let answers = match &args.answers.answers {
         Some(path) => Some(answers(path, args.answers.strip_thoughts, rows.as_ref(), longest)?),
         None => None,
     };
     let form = Arc::new(form(args, rows.as_ref(), source.is_some())?);
     let has_input = source.is_some();
-    let mut inputs = source.open_or_demo()?;
+    let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let progress = progress::bar(inputs.iter().map(|input| input.bytes).sum(), args.quiet);
     if let Some(rows) = rows.as_ref().filter(|_| args.input.arrow_compat) {
@@ -74,17 +83,21 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let stop_at_error = args.on_error == OnError::Stop;
     let shared = Arc::clone(&form);
     let (rows, answers) = (Arc::new(rows), Arc::new(answers));
-    let batches = batches(inputs, longest, rows.as_ref().as_ref())?;
+    let batches = batches(inputs, longest, rows.as_ref().as_ref(), args.input.limit)?;
+    let of_rows = Arc::clone(&rows);
     let results = pipeline::ordered(setup::threads(args.threads), batches, move || {
         let (form, rows, answers) = (Arc::clone(&shared), Arc::clone(&rows), Arc::clone(&answers));
         Box::new(move |batch| {
             let rows = rows.as_ref().as_ref().map(|rows| (rows, rows.inference()));
+            let missing = rows.as_ref().map(|(rows, _)| rows.missing()).unwrap_or_default();
             let (answers, writer) = (answers.as_ref().as_ref(), form.writer());
-            Work { rows, answers, writer, longest, stop_at_error, built: Built::default() }.batch(batch)
+            let built = Built { missing, ..Built::default() };
+            Work { rows, answers, writer, longest, stop_at_error, built }.batch(batch)
         })
     });
 
     let (mut written, mut has_warned) = (Written::default(), false);
+    let (mut ids, mut missing) = (Ids::default(), MissingColumns::default());
     // A file that is one only when all is there.
     let mut whole = form.sink().filter(|sink| sink.is_whole()).map(|_| Vec::new());
     for built in results {
@@ -96,22 +109,26 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         }
         if !args.quiet {
             let notes = omitted(&form, &written, &built.written);
-            progress.suspend(|| notes.iter().for_each(|note| eprintln!("metatok: note: {note}")));
+            progress.suspend(|| notes.iter().for_each(|note| say!("note: {note}")));
         }
         written.add(built.written);
+        missing.add(built.missing);
+        if let Some(input) = &built.input {
+            ids.see(input, built.ids);
+        }
         progress.set_message(format!("{} prompts", written.prompts));
         if let Some(warning) = built.warning.filter(|_| !has_warned && !args.quiet) {
             has_warned = true;
-            progress.suspend(|| eprintln!("metatok: warning: {warning}"));
+            progress.suspend(|| say!("warning: {warning}"));
         }
         for rejected in built.rejected {
             match &mut rejects {
                 Some(rejects) => rejects.add(rejected, &progress)?,
                 None => {
                     progress.finish_and_clear();
-                    eprintln!("metatok: {}", rejected.error);
-                    eprintln!(
-                        "metatok: stopped there, after {} good ones; --on-error reject goes on without such rows",
+                    say!("{}", rejected.error);
+                    say!(
+                        "stopped there, after {} good ones; --on-error reject goes on without such rows",
                         written.prompts
                     );
                     return Ok(ExitCode::from(REJECTED));
@@ -128,6 +145,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         let kind = if args.input.dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
         return Err(Error::from(kind).at(names.join(", ")));
     }
+    let lacking = of_rows.as_ref().as_ref().map(|rows| rows.check_missing(&missing)).transpose()?.unwrap_or_default();
     if let (Some(whole), Some(sink)) = (whole, form.sink()) {
         output.write(&sink.finish(&whole)?).map_err(|error| output.failed(error))?;
     }
@@ -136,17 +154,18 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         let tokens = matches!(*form, Form::Ids(_)).then_some(written.tokens);
         if written.truncated > 0 {
             let prompts = if written.truncated == 1 { "prompt was" } else { "prompts were" };
-            eprintln!("metatok: note: {} {prompts} too long, and lost something", written.truncated);
+            say!("note: {} {prompts} too long, and lost something", written.truncated);
         }
         // The demo's answers are known to whoever looks at it.
         if written.answers_omitted > 0 && has_input {
-            eprintln!("metatok: note: {}", answers_omitted(written.answers_omitted));
+            say!("note: {}", answers_omitted(written.answers_omitted));
         }
         if written.waiting > 0 {
             let dialogues = if written.waiting == 1 { "dialogue waits" } else { "dialogues wait" };
-            eprintln!("metatok: note: {} {dialogues} for an answer that --answers does not have", written.waiting);
+            say!("note: {} {dialogues} for an answer that --answers does not have", written.waiting);
         }
-        eprintln!("metatok: {}", summary(written.prompts, tokens, started.elapsed().as_secs_f64()));
+        lacking.iter().chain(&ids.note()).for_each(|note| say!("note: {note}"));
+        say!("{}", summary(written.prompts, tokens, started.elapsed().as_secs_f64()));
     }
     match rejects.filter(|rejects| rejects.count > 0) {
         None => Ok(ExitCode::SUCCESS),
@@ -157,11 +176,21 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     }
 }
 
+/// Looks whether what is written is anything that is read.
+fn outputs(args: &BuildArgs, source: &Source, rows: Option<&Rows>) -> Result<()> {
+    let mut outputs = Outputs::to("--output", args.output.as_deref());
+    if args.on_error == OnError::Reject {
+        outputs = outputs.and("--rejects", &rejects_path(args))?;
+    }
+    outputs.check_inputs(&args.input, source, rows)?;
+    outputs.check("--answers", args.answers.answers.as_deref())?;
+    outputs.check_model(&args.model, source.is_some())
+}
+
 /// The answers of a file, where the turns of rows need any.
 fn answers(path: &Path, strip_thoughts: bool, rows: Option<&Rows>, longest: usize) -> Result<Answers> {
     if !rows.is_some_and(Rows::goes_on_from_answers) {
-        let what = "--answers is for turns that are asked for with the model's own answers in those before: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every";
-        return Err(ErrorKind::Usage(what.into()).into());
+        return Err(ErrorKind::Usage(format!("--answers {}", flags::ANSWERS)).into());
     }
     Answers::read(path, strip_thoughts, longest)
 }
@@ -169,31 +198,7 @@ fn answers(path: &Path, strip_thoughts: bool, rows: Option<&Rows>, longest: usiz
 /// What prompts are written as, and what makes them.
 fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> {
     let mut options = setup::options(&args.prompts, rows);
-    if args.format != Format::Ids {
-        for (flag, is_given) in [
-            ("--text", args.text),
-            ("--spans", args.spans),
-            ("--labels", args.labels),
-            ("--attention-mask", args.attention_mask),
-        ] {
-            if is_given {
-                let what = format!("{flag} goes with --format ids: no other form has a place for it");
-                return Err(ErrorKind::Usage(what).into());
-            }
-        }
-    }
-    if args.served_model.is_some() && !matches!(args.format, Format::Vllm | Format::VllmBatch) {
-        let what = "--served-model goes with --format vllm and vllm-batch: other engines have one model";
-        return Err(ErrorKind::Usage(what.into()).into());
-    }
     if args.format == Format::Messages {
-        for (flag, is_given) in [("--truncate", args.truncate.is_some()), ("--fingerprint", args.fingerprint)] {
-            if is_given {
-                let what =
-                    format!("{flag} is for token ids, and messages have none; leave it out, or build in another form");
-                return Err(ErrorKind::Usage(what).into());
-            }
-        }
         // Without a model, roles are as OpenAI has them.
         let model = args.model.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
         let stop = model.stop.strings.iter().chain(&options.stop_strings).cloned().collect();
@@ -213,10 +218,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
             check_files,
         }));
     }
-    if args.labels && options.mode == Mode::Generate {
-        let what = "--labels is for texts to score, and these are prompts to continue; add --mode ppl";
-        return Err(ErrorKind::Usage(what.into()).into());
-    }
+    flags::check_mode(args, options.mode)?;
     options.spans = args.spans;
     let has_context = args.labels && rows.is_some_and(|rows| rows.dataset.inferencer.has_context());
     options.text = args.text || has_context;
@@ -227,7 +229,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {
         for warning in builder.warnings() {
-            eprintln!("metatok: warning: {warning}");
+            say!("warning: {warning}");
         }
     }
     let served = args.served_model.as_deref();
@@ -252,13 +254,13 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
         return Err(ErrorKind::Usage(what.into()).into());
     }
     let BuildArgs { text, labels, check_files, .. } = *args;
-    let max_out_len = (args.input.max_out_len > 0).then_some(args.input.max_out_len as u64);
-    let budget = budget(args, options.mode)?;
+    let max_out_len = args.input.max_out_len.map(|max_out_len| max_out_len as u64);
+    let budget = budget(args);
     let fingerprint = match args.fingerprint && !sink.is_whole() {
         true => Some(fingerprint(builder.tokenizer())?.to_json()),
         false => None,
     };
-    Ok(Form::Ids(Box::new(Ids { builder, sink, max_out_len, budget, text, labels, check_files, fingerprint })))
+    Ok(Form::Ids(Box::new(form::Ids { builder, sink, max_out_len, budget, text, labels, check_files, fingerprint })))
 }
 
 /// A file of arrays.
@@ -269,23 +271,24 @@ fn arrays(args: &BuildArgs, builder: &PromptBuilder, fingerprint: Fingerprint) -
         Format::Npy => ArrayFormat::Npy,
         _ => ArrayFormat::Safetensors,
     };
-    let padding =
-        Padding { padding_side: args.padding_side, pad_to_multiple_of: args.pad_to_multiple_of, ..builder.padding()? };
+    let usual = builder.padding()?;
+    let padding = Padding {
+        padding_side: args.padding_side.unwrap_or(usual.padding_side),
+        pad_to_multiple_of: args.pad_to_multiple_of.unwrap_or(usual.pad_to_multiple_of),
+        ..usual
+    };
     Ok(Arrays::new(builder, format, padding, fingerprint))
 }
 
 /// How long prompts may be. Where nothing says what goes, rows lose examples and may still be too long, as in
 /// OpenCompass, and conversations are refused.
-fn budget(args: &BuildArgs, mode: Mode) -> Result<Option<Budget>> {
-    let Some(max_seq_len) = args.input.max_seq_len else { return Ok(None) };
+fn budget(args: &BuildArgs) -> Option<Budget> {
+    let max_seq_len = args.input.max_seq_len?;
     if args.truncate.is_none() && args.input.dataset.is_some() {
-        return Ok(None);
+        return None;
     }
-    if args.truncate.is_some() && (mode == Mode::Score || args.answers.answers.is_some()) {
-        let what = "--truncate is for prompts to continue that stand by themselves: a text to score would lose what is scored, and an answered dialogue its prefix";
-        return Err(ErrorKind::Usage(what.into()).into());
-    }
-    Ok(Some(Budget { max_seq_len, max_out_len: args.input.max_out_len, truncation: args.truncate.unwrap_or_default() }))
+    let (max_out_len, truncation) = (args.input.max_out_len.unwrap_or_default(), args.truncate.unwrap_or_default());
+    Some(Budget { max_seq_len, max_out_len, truncation })
 }
 
 /// A rate is worth saying only of so many prompts that loading the tokenizer does not decide it.
@@ -347,6 +350,7 @@ struct Work<'a> {
 impl Work<'_> {
     fn batch(mut self, mut batch: Batch) -> Built {
         self.built.bytes = batch.bytes.len() as u64;
+        self.built.input = Some(Arc::clone(&batch.input));
         let mut examples = std::mem::take(&mut batch.examples).into_iter();
         for (i, (line, range)) in batch.lines.iter().enumerate() {
             let bytes = &batch.bytes[range.clone()];
@@ -354,7 +358,7 @@ impl Work<'_> {
             let before = (self.built.out.len(), self.built.written.clone());
             let number = batch.first + i as u64;
             let written = line.text(bytes, self.longest).and_then(|text| match self.rows {
-                None => self.conversation(text, number),
+                None => self.conversation(text, number, line),
                 Some(_) => self.row(text, number, examples.next().unwrap_or_default(), place),
             });
             if let Err(error) = written {
@@ -373,14 +377,17 @@ impl Work<'_> {
         self.built
     }
 
-    fn conversation(&mut self, text: &str, number: u64) -> Result<()> {
+    fn conversation(&mut self, text: &str, number: u64, line: &Line) -> Result<()> {
         let record = Record::parse(text)?;
-        self.write(record.id, number, &record.conversation.into())
+        self.write(record.id, number, &record.conversation.into())?;
+        self.built.ids.extend(record.id.map(|id| Id::new(id, line)));
+        Ok(())
     }
 
     fn row(&mut self, text: &str, number: u64, examples: Examples, place: impl Fn() -> String) -> Result<()> {
         let row = Row::from_json(text)?;
         let Some((rows, inference)) = &mut self.rows else { return Ok(()) };
+        self.built.missing.see(&row);
         if self.built.warning.is_none() {
             self.built.warning = rows.warning(&row).map(|warning| format!("{}: {warning}", place()));
         }

@@ -9,10 +9,12 @@ use serde::Serialize;
 
 use crate::check::{self, Checker, Finding, LINTS, Level};
 use crate::cli::args::CheckArgs;
+use crate::cli::outputs::Outputs;
 use crate::cli::rows::Rows;
+use crate::cli::say::{escaped, say};
 use crate::cli::setup::Input;
 use crate::cli::source::Source;
-use crate::cli::{REJECTED, against, output, setup};
+use crate::cli::{REJECTED, against, flags, output, setup};
 use crate::dataset::Row;
 use crate::error::{At, ErrorKind, Result};
 
@@ -30,10 +32,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     if args.list {
         return output::to_stdout(list(args)?);
     }
+    flags::check_check(args)?;
     if let Some(path) = &args.against {
         return against::run(path, args);
     }
-    setup::no_limit_for_conversations(&args.input)?;
     for code in &args.deny {
         if !matches!(code.as_str(), "warnings" | "all") {
             check::known(code).at("--deny")?;
@@ -62,7 +64,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     }
     let printed = output::to_stdout(out)?;
     if !args.json {
-        eprintln!("metatok: {}", summary(&findings));
+        say!("{}", summary(&findings));
     }
     Ok(if findings.iter().any(denied) { ExitCode::from(REJECTED) } else { printed })
 }
@@ -71,6 +73,7 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     let longest = args.input.read.max_line_bytes;
     let source = Source::find(&args.input.inputs)?;
     let rows = Rows::open(&args.input, longest)?;
+    Outputs::to("", None).check_inputs(&args.input, &source, rows.as_ref())?;
     let options = setup::options(&args.prompts, rows.as_ref());
     let (mut model, tokenizer) = setup::load(&args.model, source.is_some())?;
     if model.conversation_template.is_some() {
@@ -80,12 +83,16 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     model.allow.extend(args.allow.iter().cloned());
     let mut checker = Checker::new(&model, tokenizer, &options);
     if source.is_some() {
-        let inputs = source.open()?;
+        let mut inputs = source.open(args.input.columns.as_deref())?;
+        if let Some(rows) = rows.as_ref().filter(|_| args.input.arrow_compat) {
+            inputs = rows.through_arrow(inputs, longest)?;
+        }
+        let mut is_last = setup::limit(args.input.limit);
         match rows {
-            Some(rows) => see_rows(&rows, inputs, longest, &mut checker)?,
+            Some(rows) => see_rows(&rows, inputs, longest, &mut checker, is_last)?,
             None => setup::each_conversation(inputs, longest, |place, conversation| {
                 checker.see(&conversation?, place);
-                Ok(ControlFlow::Continue(()))
+                Ok(is_last())
             })?,
         }
     }
@@ -93,7 +100,13 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
 }
 
 /// Looks at the prompts of all rows, filled in both ways.
-fn see_rows(rows: &Rows, inputs: Vec<Input>, longest: usize, checker: &mut Checker<'_>) -> Result<()> {
+fn see_rows(
+    rows: &Rows,
+    inputs: Vec<Input>,
+    longest: usize,
+    checker: &mut Checker<'_>,
+    mut is_last: impl FnMut() -> ControlFlow<()>,
+) -> Result<()> {
     let single_pass = rows.single_pass();
     let (mut inference, mut other) = (rows.inference(), single_pass.inference());
     let mut retriever = rows.retriever()?;
@@ -105,7 +118,7 @@ fn see_rows(rows: &Rows, inputs: Vec<Input>, longest: usize, checker: &mut Check
         // Of any length: how many examples fit is no question here.
         let prompts = rows.prompts(&row, examples.clone(), &mut inference, |_| Ok(0));
         checker.see_row(&row, prompts, single_pass.prompts(&row, examples, &mut other, |_| Ok(0)), place);
-        Ok(ControlFlow::Continue(()))
+        Ok(is_last())
     })
 }
 
@@ -113,6 +126,7 @@ fn write(finding: &Finding, is_denied: bool, out: &mut Vec<u8>) -> Result<()> {
     let style = colour(if is_denied { Level::Error } else { finding.level });
     let denied = if is_denied && finding.level != Level::Error { " (denied)" } else { "" };
     let Finding { code, level, place, message, help } = finding;
+    let (place, message, help) = (escaped(place), escaped(message), escaped(help));
     writeln!(out, "{style}{level}[{code}]{style:#}{denied}{BOLD}: {message}{BOLD:#}")?;
     writeln!(out, "  {FAINT}at{FAINT:#}   {place}")?;
     writeln!(out, "  {FAINT}help{FAINT:#} {help}")?;

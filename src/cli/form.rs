@@ -101,8 +101,8 @@ impl Writer<'_> {
         match self {
             Self::Ids(ids, session) => {
                 check_media(conversation, ids.check_files)?;
-                let fitted = match &ids.budget {
-                    Some(budget) => ids.builder.build_within(conversation, budget)?,
+                let fitted = match ids.budget {
+                    Some(budget) => ids.builder.build_within(conversation, &budget.of_answer(max_out_len))?,
                     None => Fitted { prompt: session.build(conversation)?, truncated: None, conversation: None },
                 };
                 let Fitted { mut prompt, truncated, conversation: left } = fitted;

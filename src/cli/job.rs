@@ -24,6 +24,8 @@ pub(crate) struct Job<'b> {
     pub(crate) place: String,
     /// As JSON.
     pub(crate) id: Box<RawValue>,
+    /// Whether the line gives it itself.
+    pub(crate) has_id: bool,
     /// How many prompts it has asked for.
     pub(crate) asked: u64,
     prompts: Prompts<'b>,
@@ -46,10 +48,11 @@ impl<'b> Job<'b> {
     /// A conversation.
     pub(crate) fn conversation(text: &str, number: u64, place: String) -> Result<Self> {
         let record = Record::parse(text)?;
+        let has_id = record.id.is_some();
         let id = record.id.map_or_else(|| Ok(number_id(number)), |id| RawValue::from_string(id.to_owned()));
         let id = id.map_err(|error| ErrorKind::Parse(error.to_string()))?;
         let prompts = Prompts::Known(vec![record.conversation.into()].into_iter());
-        Ok(Self { number, place, id, asked: 0, prompts })
+        Ok(Self { number, place, id, has_id, asked: 0, prompts })
     }
 
     /// A row.
@@ -71,12 +74,12 @@ impl<'b> Job<'b> {
         } else {
             Prompts::Known(rows.prompts(&row, examples.of(&row), inference, tokens)?.into_iter())
         };
-        Ok(Self { number, place, id: number_id(number), asked: 0, prompts })
+        Ok(Self { number, place, id: number_id(number), has_id: false, asked: 0, prompts })
     }
 
-    /// The next prompt; nothing when all were answered.
-    pub(crate) fn next(&mut self, builder: &PromptBuilder, budget: &Budget) -> Result<Option<Ask>> {
-        let room = Some(budget.max_out_len as u64).filter(|room| *room > 0);
+    /// The next prompt; nothing when all were answered. An answer may have so many tokens where its row does not say.
+    pub(crate) fn next(&mut self, builder: &PromptBuilder, budget: Budget, usual: usize) -> Result<Option<Ask>> {
+        let limit = |said: Option<u64>| said.map_or(usual, |said| usize::try_from(said).unwrap_or(usize::MAX));
         let ask = match &mut self.prompts {
             Prompts::Known(prompts) => {
                 let Some(RowPrompt { turn, max_out_len, choices, conversation, .. }) = prompts.next() else {
@@ -87,14 +90,14 @@ impl<'b> Job<'b> {
                         "the answer is chosen among tokens by their logits, which `build` names; `run` writes answers";
                     return Err(ErrorKind::Usage(what.into()).into());
                 }
-                let prompt = builder.build_within(&conversation, budget)?.prompt;
-                Ask { prompt, turn, max_new_tokens: limit(max_out_len.or(room)) }
+                let prompt = builder.build_within(&conversation, &budget.of_answer(max_out_len))?.prompt;
+                Ask { prompt, turn, max_new_tokens: limit(max_out_len) }
             }
             Prompts::Turns(turns, max_out_len) => {
                 let max_out_len = turns.plan().max_out_len(max_out_len)?;
                 let Some(next) = turns.next_prompt()? else { return Ok(None) };
-                budget.check(next.prompt.input_ids.len())?;
-                Ask { prompt: next.prompt, turn: Some(next.turn), max_new_tokens: limit(max_out_len.or(room)) }
+                budget.of_answer(max_out_len).check(next.prompt.input_ids.len())?;
+                Ask { prompt: next.prompt, turn: Some(next.turn), max_new_tokens: limit(max_out_len) }
             }
         };
         if !ask.prompt.media.is_empty() {
@@ -123,8 +126,4 @@ impl<'b> Job<'b> {
 
 pub(crate) fn number_id(number: u64) -> Box<RawValue> {
     RawValue::from_string(number.to_string()).expect("a number is JSON")
-}
-
-fn limit(max_out_len: Option<u64>) -> usize {
-    max_out_len.map_or(MAX_OUT_LEN, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
 }

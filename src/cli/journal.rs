@@ -2,11 +2,12 @@
 //! done beside it, to be resumed.
 
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use same_file::Handle;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -65,6 +66,13 @@ fn is_false(is_so: &bool) -> bool {
     !is_so
 }
 
+/// The journal of the answers that come into this file.
+pub(crate) fn path(output: &Path) -> PathBuf {
+    let mut path = output.as_os_str().to_owned();
+    path.push(".partial");
+    path.into()
+}
+
 impl Answers {
     /// Opens the output, or the journal beside it. Nothing, if there is nothing to resume because all is there.
     /// Only a journal needs the fingerprint, for which all of the tokenizer and the input is read.
@@ -81,9 +89,7 @@ impl Answers {
             }
             return Ok(Some(Self { to: To::Stream(Output::open(output)?, Vec::new()), refused: 0 }));
         };
-        let mut path = file.as_os_str().to_owned();
-        path.push(".partial");
-        let path = PathBuf::from(path);
+        let path = path(file);
         if resume && !path.exists() && file.exists() {
             return Ok(None);
         }
@@ -153,7 +159,7 @@ impl Answers {
 impl Journal {
     /// Begins a journal, or goes on with one; gives how many rows it has an error for too.
     fn open(path: &Path, output: &Path, resume: bool, fingerprint: &Fingerprint) -> Result<(Self, u64)> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let file = locked(path)?;
         let mut reader = BufReader::new(file);
         let (mut rows, mut refused, mut answers, mut end) = (0, 0, 0, 0);
         let mut known = HashSet::new();
@@ -246,6 +252,27 @@ impl Journal {
         }
         output.finish()?;
         fs::remove_file(&self.path).at(self.path.display())
+    }
+}
+
+/// Opens a journal for this run alone.
+fn locked(path: &Path) -> Result<File> {
+    loop {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                let what = "another run is writing it; wait until that is done, or name another --output";
+                return Err(ErrorKind::Usage(what.into()).into());
+            }
+            // Not every file system knows locks.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+            Ok(()) => {}
+        }
+        // The run that had it may have removed it when it was done.
+        if Handle::from_path(path).ok() == Some(Handle::from_file(file.try_clone()?)?) {
+            return Ok(file);
+        }
     }
 }
 

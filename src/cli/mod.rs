@@ -9,28 +9,34 @@ mod bench;
 mod build;
 mod check;
 mod convert;
+mod datasets;
+mod flags;
 mod form;
+mod ids;
 mod job;
 mod journal;
 mod models;
 mod output;
+mod outputs;
+mod partial;
 mod pipeline;
 mod progress;
 mod rejects;
 mod rows;
 mod run;
+mod say;
 mod setup;
 mod source;
 mod trim;
 mod trimmed;
 mod view;
 
-use std::io;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
 use args::{Args, Command};
+use say::{escaped, say};
 
 /// Some rows were rejected, or one stopped the run.
 const REJECTED: u8 = 1;
@@ -39,22 +45,36 @@ const FAILED: u8 = 2;
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
-    let outcome = match Args::parse().command {
+    let outcome = match parse().command {
         Command::Build(args) => build::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::View(args) => view::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Models(args) => models::run(&args),
+        Command::Datasets(args) => datasets::run(&args),
         Command::Trim(args) => trim::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Args::command(), "metatok", &mut io::stdout());
-            Ok(ExitCode::SUCCESS)
+            let mut out = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "metatok", &mut out);
+            output::to_stdout(out)
         }
     };
     outcome.unwrap_or_else(|error| {
-        eprintln!("metatok: {error}");
+        say!("{error}");
         ExitCode::from(FAILED)
+    })
+}
+
+/// The arguments. What is wrong with them quotes them, and they may hold anything.
+fn parse() -> Args {
+    Args::try_parse().unwrap_or_else(|error| {
+        let text = error.render().to_string();
+        if error.use_stderr() && escaped(&text) != text {
+            say::piece(&text);
+            std::process::exit(FAILED.into());
+        }
+        error.exit()
     })
 }

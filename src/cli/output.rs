@@ -6,17 +6,16 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use serde::Serialize;
-use tempfile::NamedTempFile;
-
+use crate::cli::partial::Partial;
 use crate::error::{At, Result};
+use serde::Serialize;
 
 /// An open output. Dropped before [`Output::finish`], a file is removed and its predecessor untouched.
 pub(crate) enum Output {
     Stdout(io::Stdout),
     /// A device or pipe, which is written to as it is.
     Direct(File, PathBuf),
-    File(NamedTempFile, PathBuf),
+    File(Partial, PathBuf),
 }
 
 impl Output {
@@ -35,14 +34,7 @@ impl Output {
         }
         // A link is written through, not replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let mut builder = tempfile::Builder::new();
-        // What umask leaves of these is what an ordinary file has.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.prefix(&format!(".{name}.")).suffix(".partial").tempfile_in(directory)?;
-        Ok(Self::File(file, path))
+        Ok(Self::File(Partial::beside(&path)?, path))
     }
 
     fn name(&self) -> String {
@@ -74,10 +66,7 @@ impl Output {
         match self {
             Self::Stdout(mut stdout) => stdout.flush().at(name),
             Self::Direct(mut file, _) => file.flush().at(name),
-            Self::File(file, path) => {
-                file.as_file().sync_all().at(&name)?;
-                file.persist(path).map(drop).map_err(|error| error.error).at(name)
-            }
+            Self::File(file, path) => file.persist(&path).at(name),
         }
     }
 
@@ -100,10 +89,11 @@ pub(crate) fn push_json(value: &impl Serialize, out: &mut Vec<u8>) {
 
 /// Prints what a command was asked for, in colour only where that is welcome.
 pub(crate) fn to_stdout(out: Vec<u8>) -> Result<ExitCode> {
-    match anstream::stdout().write_all(&out) {
+    let mut stdout = anstream::stdout();
+    match stdout.write_all(&out).and_then(|()| stdout.flush()) {
         // Whoever reads has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        written => Ok(written.map(|()| ExitCode::SUCCESS)?),
+        written => written.map(|()| ExitCode::SUCCESS).at("standard output"),
     }
 }
 

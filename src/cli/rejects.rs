@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::BuildArgs;
 use crate::cli::batches::Batch;
 use crate::cli::output::{Output, count};
+use crate::cli::say::say;
 use crate::dataset::Line;
 use crate::error::{At, Error, Result};
 
@@ -64,7 +65,7 @@ impl Rejects {
     pub(crate) fn add(&mut self, rejected: Rejected, progress: &indicatif::ProgressBar) -> Result<()> {
         self.count += 1;
         if self.count <= SHOWN_ERRORS {
-            progress.suspend(|| eprintln!("metatok: {}", rejected.error));
+            progress.suspend(|| say!("{}", rejected.error));
         }
         let output = match &mut self.output {
             Some(output) => output,
@@ -78,7 +79,7 @@ impl Rejects {
             0 => String::new(),
             more => format!(" ({more} of them not shown)"),
         };
-        eprintln!("metatok: {} rejected{more}, see {}", count(self.count, "row"), self.path.display());
+        say!("{} rejected{more}, see {}", count(self.count, "row"), self.path.display());
         self.output.map_or(Ok(()), Output::finish)
     }
 }

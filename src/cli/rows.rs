@@ -2,12 +2,13 @@
 
 use crate::builder::BuilderOptions;
 use crate::cli::args::{InferModeArg, InputArgs, PromptArgs};
+use crate::cli::output;
 use crate::cli::setup::{self, Input};
 use crate::cli::source::Source;
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, Mode};
 use crate::dataset::{
-    AnyTemplate, Dataset, InferMode, Inference, Inferencer, InferencerKind, Lines, Retriever, Row, RowPrompt,
-    TemplateField, TurnPlan, arrow_rows, json_lines,
+    AnyTemplate, Dataset, InferMode, Inference, Inferencer, InferencerKind, Lines, MissingColumns, Retriever, Row,
+    RowPrompt, TemplateField, TurnPlan, arrow_rows, json_lines,
 };
 use crate::error::{At, ErrorKind, Result};
 
@@ -16,8 +17,12 @@ use crate::error::{At, ErrorKind, Result};
 pub(crate) struct Rows {
     pub(crate) dataset: Dataset,
     train: Vec<Row>,
+    /// Whether somebody says which rows examples come from.
+    has_train: bool,
     fields: Vec<TemplateField>,
-    longest_prompt: Option<usize>,
+    /// How long a prompt may be with its answer, and how long an answer where its row does not say.
+    max_seq_len: Option<usize>,
+    max_out_len: Option<usize>,
     strict: bool,
 }
 
@@ -27,7 +32,18 @@ impl Rows {
         let Some(path) = &args.dataset else { return Ok(None) };
         let mut dataset = Dataset::load(path)?;
         dataset.task.compat = args.compat;
+        if args.train.is_some() && dataset.task.retriever.count() == 0 {
+            let what = "--train is for the rows of in-context examples, and this dataset has none; leave it out, or write a retriever";
+            return Err(ErrorKind::Usage(what.into())).at(&dataset.name);
+        }
+        if let Some(count) = args.num_fewshot {
+            dataset.task.retriever.set_count(count as usize).at("--num-fewshot").at(&dataset.name)?;
+        }
         if let Some(mode) = args.infer_mode {
+            if !dataset.inferencer.kind.has_turns() {
+                let what = "--infer-mode says which turns of a chat are asked for, and this dataset does not ask turn by turn; leave it out";
+                return Err(ErrorKind::Usage(what.into())).at(&dataset.name);
+            }
             dataset.inferencer.infer_mode = match mode {
                 InferModeArg::Every => InferMode::Every,
                 InferModeArg::EveryWithGt => InferMode::EveryWithGt,
@@ -35,7 +51,7 @@ impl Rows {
             };
         }
         let mut train = match &args.train {
-            Some(path) => read(setup::file(path)?, longest_line)?,
+            Some(path) => read(Source::Files(vec![path.clone()]).open(args.columns.as_deref())?, longest_line)?,
             None => Vec::new(),
         };
         if args.arrow_compat {
@@ -47,11 +63,15 @@ impl Rows {
         }
         // What is wrong with the templates is said before anything is read.
         Inference::new(&dataset, &train)?;
-        let fields = dataset.needed_fields();
-        let longest_prompt = args
-            .max_seq_len
-            .map(|longest| longest.saturating_sub(args.max_out_len.max(dataset.inferencer.kind.room())));
-        Ok(Some(Self { dataset, train, fields, longest_prompt, strict: args.strict }))
+        Ok(Some(Self {
+            fields: dataset.needed_fields(),
+            dataset,
+            train,
+            has_train: args.train.is_some(),
+            max_seq_len: args.max_seq_len,
+            max_out_len: args.max_out_len,
+            strict: args.strict,
+        }))
     }
 
     /// The same, of input that must be named.
@@ -76,7 +96,12 @@ impl Rows {
 
     /// Leaves it to others how prompts become short enough.
     pub(crate) fn keep_examples(&mut self) {
-        self.longest_prompt = None;
+        self.max_seq_len = None;
+    }
+
+    /// How long an answer may be, where nobody says.
+    pub(crate) fn default_max_out_len(&mut self, max_out_len: usize) {
+        self.max_out_len.get_or_insert(max_out_len);
     }
 
     /// Whether turns are asked for with the model's own answers in those before.
@@ -87,7 +112,7 @@ impl Rows {
 
     /// What the dataset says about building.
     pub(crate) fn set(&self, options: &mut BuilderOptions, args: &PromptArgs) {
-        options.mode = args.mode.map_or(self.dataset.inferencer.kind.mode(), setup::mode);
+        options.mode = args.template.mode.map_or(self.dataset.inferencer.kind.mode(), setup::mode);
         options.stop_strings.extend(self.dataset.inferencer.stopping_criteria.iter().cloned());
         options.compat = self.dataset.task.compat;
         options.each_message = self.dataset.inferencer.kind == InferencerKind::Chat;
@@ -103,6 +128,14 @@ impl Rows {
     /// Gives the examples for one row after the other.
     pub(crate) fn retriever(&self) -> Result<Box<dyn Retriever>> {
         let Dataset { task, name, .. } = &self.dataset;
+        let count = task.retriever.count();
+        if count > 0 && !self.has_train {
+            let what = format!(
+                "infer_cfg.retriever: {} for each row, and --train does not say of which rows; name their file, or take none with --num-fewshot 0",
+                output::count(count as u64, "example")
+            );
+            return Err(ErrorKind::Usage(what)).at(name);
+        }
         task.retriever.open(&self.train, &task.input_columns).at("infer_cfg.retriever").at(name)
     }
 
@@ -120,7 +153,7 @@ impl Rows {
         tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<Vec<RowPrompt>> {
         self.check(row)?;
-        inference.prompts(row, examples, self.fits(tokens))
+        inference.prompts(row, examples, self.fits(row, tokens)?)
     }
 
     /// The turns of a row, of so many examples that they fit by what `tokens` counts.
@@ -132,7 +165,7 @@ impl Rows {
         tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<TurnPlan> {
         self.check(row)?;
-        inference.plan(row, examples, self.fits(tokens))
+        inference.plan(row, examples, self.fits(row, tokens)?)
     }
 
     /// Refuses what would be warned of, where that is wanted.
@@ -145,10 +178,54 @@ impl Rows {
 
     fn fits(
         &self,
+        row: &Row,
         mut tokens: impl FnMut(&Conversation) -> Result<usize>,
-    ) -> impl FnMut(&Conversation) -> Result<bool> {
-        let longest = self.longest_prompt;
-        move |prompt| longest.map_or(Ok(true), |longest| Ok(tokens(prompt)? <= longest))
+    ) -> Result<impl FnMut(&Conversation) -> Result<bool>> {
+        let longest = match self.max_seq_len {
+            Some(longest) => Some(longest.saturating_sub(self.room(row)?)),
+            None => None,
+        };
+        Ok(move |prompt: &Conversation| longest.map_or(Ok(true), |longest| Ok(tokens(prompt)? <= longest)))
+    }
+
+    /// How many tokens must have room behind the prompts of a row.
+    fn room(&self, row: &Row) -> Result<usize> {
+        let kind = self.dataset.inferencer.kind;
+        let said = match kind.mode() {
+            Mode::Generate if kind.has_turns() => self.dataset.task.max_out_len(row)?.longest(),
+            Mode::Generate if kind != InferencerKind::Choose => self.dataset.task.max_out_len(row)?.of_turn(0)?,
+            _ => None,
+        };
+        let said = said.map(|said| usize::try_from(said).unwrap_or(usize::MAX));
+        Ok(said.or(self.max_out_len).unwrap_or_default().max(kind.room()))
+    }
+
+    /// Counts the columns that rows lack; nothing where such rows are refused.
+    pub(crate) fn missing(&self) -> MissingColumns {
+        MissingColumns::new(if self.strict { Vec::new() } else { self.fields.clone() })
+    }
+
+    /// What to say at the end of columns that some rows lacked.
+    ///
+    /// # Errors
+    /// Where no row has one: then the dataset file is for other rows.
+    pub(crate) fn check_missing(&self, missing: &MissingColumns) -> Result<Vec<String>> {
+        let name = &self.dataset.name;
+        if let Some((_, message)) = missing.everywhere().filter(|_| !self.dataset.task.compat) {
+            let what = format!(
+                "{message}, in no row; write the column's name as the rows have it (--compat leaves such fields as they are)"
+            );
+            return Err(ErrorKind::Template(what)).at(name);
+        }
+        let note = |(field, lacking): (&TemplateField, u64)| {
+            let TemplateField { place, column } = field;
+            let lack = if lacking == 1 { "lacks" } else { "lack" };
+            format!(
+                "{name}: {place}: {lacking} of {} {lack} the column {column:?}",
+                output::count(missing.rows(), "row")
+            )
+        };
+        Ok(missing.somewhere().map(note).collect())
     }
 
     /// What to warn of, if a row lacks a column or loses turns; nothing if that is an error anyway.

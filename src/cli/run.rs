@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -13,14 +14,18 @@ use crate::builder::PromptBuilder;
 use crate::cli::args::{OnError, RunArgs};
 use crate::cli::batches::batches;
 use crate::cli::build::answers_omitted;
-use crate::cli::job::{Ask, Job, number_id};
-use crate::cli::journal::Answers;
+use crate::cli::ids::{Id, Ids};
+use crate::cli::job::{Ask, Job, MAX_OUT_LEN, number_id};
+use crate::cli::journal::{self, Answers};
 use crate::cli::output::count;
+use crate::cli::outputs::Outputs;
 use crate::cli::rows::Rows;
+use crate::cli::say::{self, say};
 use crate::cli::source::Source;
 use crate::cli::trimmed::Trimmed;
-use crate::cli::{REJECTED, progress, setup};
+use crate::cli::{REJECTED, flags, progress, setup};
 use crate::conversation::Mode;
+use crate::dataset::{MissingColumns, Row};
 use crate::engine::{Engine, Progress, Request, Sampling};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
@@ -51,6 +56,8 @@ struct Run<'b> {
     engine: Box<dyn Engine>,
     trimmer: Trimmer,
     budget: Budget,
+    /// How many tokens an answer may have, where its row does not say.
+    max_out_len: usize,
     answers: Answers,
     progress: ProgressBar,
     started: Instant,
@@ -78,7 +85,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         return Err(ErrorKind::Usage(what.into()).into());
     }
     let longest = args.input.read.max_line_bytes;
-    let rows = Rows::open_for_input(&args.input, &source, longest)?;
+    let mut rows = Rows::open_for_input(&args.input, &source, longest)?;
+    flags::check_run(args, rows.as_ref())?;
+    let max_out_len = max_out_len(args)?;
+    if let Some(rows) = &mut rows {
+        rows.default_max_out_len(max_out_len);
+    }
+    outputs(args, &source, rows.as_ref())?;
     let options = setup::options(&args.prompts, rows.as_ref());
     if options.mode == Mode::Score {
         let what = "`run` writes answers, and these are texts to score; leave --mode ppl out, or `build` them";
@@ -93,35 +106,40 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     };
     let Some(answers) = Answers::open(args.output.as_deref(), args.resume, fingerprint)? else {
         if !args.quiet {
-            eprintln!("metatok: nothing to resume: all answers are there already");
+            say!("nothing to resume: all answers are there already");
         }
         return Ok(ExitCode::SUCCESS);
     };
     if !args.quiet {
-        builder.warnings().iter().for_each(|warning| eprintln!("metatok: warning: {warning}"));
+        builder.warnings().iter().for_each(|warning| say!("warning: {warning}"));
         if answers.rows() > 0 {
-            eprintln!("metatok: note: {} answered already", count(answers.rows(), "line"));
+            say!("note: {} answered already", count(answers.rows(), "line"));
         }
     }
     let engine = engine(&weights, &args.device)?;
     let has_input = source.is_some();
-    let mut inputs = source.open_or_demo()?;
+    let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let progress = progress::bar(inputs.iter().map(|input| input.bytes).sum(), args.quiet || args.stream);
     if let Some(rows) = rows.as_ref().filter(|_| args.input.arrow_compat) {
         inputs = rows.through_arrow(inputs, longest)?;
     }
     let max_seq_len = args.input.max_seq_len.or(engine.max_seq_len()).unwrap_or(usize::MAX);
-    let budget = Budget { max_seq_len, max_out_len: args.input.max_out_len, truncation: args.truncate };
+    // Where nobody says how long the context is, an answer takes what is left of the model's.
+    let is_said = args.input.max_seq_len.is_some() || args.input.max_out_len.is_some();
+    let room = if is_said { max_out_len } else { 0 };
+    let budget = Budget { max_seq_len, max_out_len: room, truncation: args.truncate };
     let trimmer = builder.trimmer()?;
     let (started, tally) = (Instant::now(), Tally::default());
     let mut run =
-        Run { args, builder: &builder, engine, trimmer, budget, answers, progress, started, tally, has_input };
+        Run { args, builder: &builder, engine, trimmer, budget, max_out_len, answers, progress, started, tally, has_input };
 
     let mut inference = rows.as_ref().map(Rows::inference);
     let batch_size = if args.stream { 1 } else { args.batch_size.get() };
-    let (mut window, mut lines) = (Vec::with_capacity(batch_size), 0);
-    let mut next = batches(inputs, longest, rows.as_ref())?;
+    let (mut window, mut lines) = (Vec::new(), 0);
+    let (mut ids, mut has_said) = (Ids::default(), args.quiet);
+    let mut missing = rows.as_ref().map(Rows::missing).unwrap_or_default();
+    let mut next = batches(inputs, longest, rows.as_ref(), args.input.limit)?;
     while let Some(mut batch) = next() {
         let mut examples = std::mem::take(&mut batch.examples).into_iter();
         for (i, (line, range)) in batch.lines.iter().enumerate() {
@@ -129,11 +147,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             let examples = examples.next().unwrap_or_default();
             let job = line.text(&batch.bytes[range.clone()], longest).and_then(|text| match (&rows, &mut inference) {
                 (Some(rows), Some(inference)) => {
+                    if let Ok(row) = Row::from_json(text) {
+                        warn(rows, &row, &place, &mut missing, &mut has_said, &run.progress);
+                    }
                     let rows = (rows, inference);
                     Job::row(text, number, place.clone(), examples, rows, &builder, args.strip_thoughts)
                 }
                 _ => Job::conversation(text, number, place.clone()),
             });
+            if let Some(job) = job.as_ref().ok().filter(|job| job.has_id) {
+                ids.see(&batch.input, vec![Id::new(job.id.get(), line)]);
+            }
             window.push(job.map_err(|error| Refused { number, place, error }));
             lines += 1;
             if window.len() == batch_size
@@ -154,7 +178,56 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         let kind = if rows.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
         return Err(Error::from(kind).at(names.join(", ")));
     }
-    run.finish()
+    let code = run.finish()?;
+    // The answers are there; whether they were worth asking for is said behind them.
+    let lacking = rows.as_ref().map(|rows| rows.check_missing(&missing)).transpose()?.unwrap_or_default();
+    if !args.quiet {
+        lacking.iter().chain(&ids.note()).for_each(|note| say!("note: {note}"));
+    }
+    Ok(code)
+}
+
+/// Says of the first row that is not as it should be.
+fn warn(
+    rows: &Rows,
+    row: &Row,
+    place: &str,
+    missing: &mut MissingColumns,
+    has_said: &mut bool,
+    progress: &ProgressBar,
+) {
+    missing.see(row);
+    if *has_said {
+        return;
+    }
+    if let Some(warning) = rows.warning(row) {
+        *has_said = true;
+        progress.suspend(|| say!("warning: {place}: {warning}"));
+    }
+}
+
+/// How many tokens an answer may have, where its row does not say.
+fn max_out_len(args: &RunArgs) -> Result<usize> {
+    match (args.input.max_out_len, args.input.max_seq_len) {
+        (None, Some(max_seq_len)) if MAX_OUT_LEN >= max_seq_len => {
+            let what = format!(
+                "the {MAX_OUT_LEN} tokens that an answer may have leave no room in `--max-seq-len {max_seq_len}`; say how many it may have, with --max-out-len"
+            );
+            Err(ErrorKind::Usage(what).into())
+        }
+        (max_out_len, _) => Ok(max_out_len.unwrap_or(MAX_OUT_LEN)),
+    }
+}
+
+/// Looks whether what is written is anything that is read.
+fn outputs(args: &RunArgs, source: &Source, rows: Option<&Rows>) -> Result<()> {
+    let mut outputs = Outputs::to("--output", args.output.as_deref());
+    if let Some(path) = &args.output {
+        outputs = outputs.and("the journal of --output", &journal::path(path))?;
+    }
+    outputs.check_inputs(&args.input, source, rows)?;
+    outputs.check("the weights", args.weights.as_deref().map(Path::new))?;
+    outputs.check_model(&args.model, source.is_some())
 }
 
 impl<'b> Run<'b> {
@@ -177,7 +250,7 @@ impl<'b> Run<'b> {
         loop {
             let mut asks = Vec::with_capacity(jobs.len());
             for (i, job) in jobs.iter_mut().enumerate() {
-                match job.next(self.builder, &self.budget) {
+                match job.next(self.builder, self.budget, self.max_out_len) {
                     Ok(ask) => asks.extend(ask.map(|ask| (i, ask))),
                     Err(error) => {
                         job.fail();
@@ -224,11 +297,11 @@ impl<'b> Run<'b> {
                         rate(tally.tokens, started)
                     ));
                 }
-                Progress::Text(text) if args.stream => eprint!("{text}"),
+                Progress::Text(text) if args.stream => say::piece(text),
                 Progress::Text(_) => {}
                 Progress::End(completion) => {
                     if args.stream {
-                        eprintln!();
+                        say::piece("\n");
                     }
                     let job = &jobs[*i];
                     let turn = ask.turn.map(|turn| number_id(turn as u64));
@@ -249,15 +322,15 @@ impl<'b> Run<'b> {
     fn refuse(&mut self, number: u64, id: &RawValue, asked: u64, error: Error) -> Result<ControlFlow<ExitCode>> {
         if self.args.on_error == OnError::Stop {
             self.progress.finish_and_clear();
-            eprintln!("metatok: {error}");
+            say!("{error}");
             let resume = if self.args.output.is_some() { ", with --resume from here" } else { "" };
-            eprintln!(
-                "metatok: stopped there, after {}; --on-error reject goes on without such rows{resume}",
+            say!(
+                "stopped there, after {}; --on-error reject goes on without such rows{resume}",
                 count(self.tally.answers, "answer")
             );
             return Ok(ControlFlow::Break(ExitCode::from(REJECTED)));
         }
-        self.progress.suspend(|| eprintln!("metatok: {error}"));
+        self.progress.suspend(|| say!("{error}"));
         // Behind the answers that there are.
         self.answers.refuse((number, asked + 1), &json(&Failed { id, error: error.to_string() })?)?;
         Ok(ControlFlow::Continue(()))
@@ -269,14 +342,14 @@ impl<'b> Run<'b> {
         let Tally { answers, tokens, answers_omitted: omitted, reasons } = self.tally;
         if !self.args.quiet {
             if omitted > 0 && self.has_input {
-                eprintln!("metatok: note: {}", answers_omitted(omitted));
+                say!("note: {}", answers_omitted(omitted));
             }
             let reasons: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
             let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
-            eprintln!("metatok: {}{reasons}, {}", count(answers, "answer"), rate(tokens, &self.started));
+            say!("{}{reasons}, {}", count(answers, "answer"), rate(tokens, &self.started));
         }
         if refused > 0 {
-            eprintln!("metatok: {} without an answer, each with its error in place of one", count(refused, "row"));
+            say!("{} without an answer, each with its error in place of one", count(refused, "row"));
             return Ok(ExitCode::from(REJECTED));
         }
         Ok(ExitCode::SUCCESS)
@@ -305,9 +378,12 @@ fn fingerprint_of(args: &RunArgs, weights: &str, fingerprint: Fingerprint) -> Re
         .with("temperature", args.temperature)
         .with("top_p", args.top_p)
         .with("seed", args.seed)
-        .with("max_out_len", args.input.max_out_len)
+        .with("max_out_len", args.input.max_out_len.unwrap_or(MAX_OUT_LEN))
         .with("strip_thoughts", args.strip_thoughts)
         .with("stream", args.stream);
+    if let Some(limit) = args.input.limit {
+        fingerprint = fingerprint.with("limit", limit);
+    }
     if let Some(max_seq_len) = args.input.max_seq_len {
         fingerprint = fingerprint.with("max_seq_len", max_seq_len);
     }

@@ -13,11 +13,13 @@ use sha2::{Digest, Sha256};
 
 use crate::assemble::ContentTrust;
 use crate::builder::BuilderOptions;
-use crate::cli::args::{ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, SpecialTokensArg, StopArgs};
+use crate::cli::args::{
+    ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs,
+};
 use crate::cli::rows::Rows;
 use crate::cli::source::{BUFFER, Source};
 use crate::conversation::{Conversation, Mode};
-use crate::dataset::{Lines, Record, rows_of};
+use crate::dataset::{Dataset, Lines, Record, rows_of};
 use crate::dialect::{ConversationTemplate, Model, demo_conversations};
 use crate::error::{At, ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, digest, hex};
@@ -27,25 +29,35 @@ use crate::truncate::Truncation;
 /// What a command builds with, before its own options.
 pub(crate) fn options(args: &PromptArgs, rows: Option<&Rows>) -> BuilderOptions {
     let mut options = BuilderOptions {
-        mode: args.mode.map_or(Mode::Generate, mode),
         special_tokens: args.special_tokens.map(|when| match when {
             SpecialTokensArg::Auto => SpecialTokens::Auto,
             SpecialTokensArg::Always => SpecialTokens::Always,
             SpecialTokensArg::Never => SpecialTokens::Never,
         }),
-        content: match args.content {
-            ContentArg::Data => ContentTrust::Data,
-            ContentArg::Trusted => ContentTrust::Trusted,
-        },
-        reserve: args.reserve.clone(),
-        round_fallback: args.round_fallback,
-        continue_final_message: args.continue_final_message,
-        ..stop_options(&args.stop)
+        ..template_options(&args.template)
     };
+    let StopArgs { stop_id, stop } = &args.stop;
+    options.stop_token_ids.clone_from(stop_id);
+    options.stop_strings.clone_from(stop);
     if let Some(rows) = rows {
         rows.set(&mut options, args);
     }
     options
+}
+
+/// What a command builds with that neither adds special tokens nor stops.
+pub(crate) fn template_options(args: &TemplateArgs) -> BuilderOptions {
+    BuilderOptions {
+        mode: args.mode.map_or(Mode::Generate, mode),
+        content: match args.content {
+            Some(ContentArg::Trusted) => ContentTrust::Trusted,
+            Some(ContentArg::Data) | None => ContentTrust::Data,
+        },
+        reserve: args.reserve.clone(),
+        round_fallback: args.round_fallback,
+        continue_final_message: args.continue_final_message,
+        ..BuilderOptions::default()
+    }
 }
 
 /// What a command trims with.
@@ -57,13 +69,15 @@ pub(crate) fn stop_options(args: &StopArgs) -> BuilderOptions {
     }
 }
 
-/// Refuses a limit that nothing would hold conversations to: only `build` does.
-pub(crate) fn no_limit_for_conversations(args: &InputArgs) -> Result<()> {
-    if args.dataset.is_none() && args.max_seq_len.is_some() {
-        let what = "--max-seq-len is for rows here, with --dataset; `build` holds conversations to it";
-        return Err(ErrorKind::Usage(what.into()).into());
+/// Refuses an answer that takes all of the context.
+pub(crate) fn check_room(max_seq_len: Option<usize>, max_out_len: Option<usize>) -> Result<()> {
+    match (max_seq_len, max_out_len) {
+        (Some(max_seq_len), Some(max_out_len)) if max_out_len >= max_seq_len => {
+            let what = format!("`--max-out-len {max_out_len}` leaves no room in `--max-seq-len {max_seq_len}`");
+            Err(ErrorKind::Usage(what).into())
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 pub(crate) fn mode(mode: ModeArg) -> Mode {
@@ -126,11 +140,20 @@ pub(crate) fn fingerprint(
 ) -> Result<Fingerprint> {
     let mut fingerprint = Fingerprint::new(model, tokenizer, options);
     if let Some(path) = &args.dataset {
-        let dataset = std::fs::read_to_string(path).at(path.display())?;
+        let dataset = String::from_utf8_lossy(&Dataset::read_file(path)?).into_owned();
         fingerprint = fingerprint.with("dataset", digest(&dataset.into()));
+        if let Some(neighbours) = Dataset::load(path)?.task.retriever.neighbours() {
+            fingerprint = fingerprint.with("neighbours", digest_of_file(neighbours)?);
+        }
     }
     if let Some(path) = &args.train {
         fingerprint = fingerprint.with("train", digest_of_file(path)?);
+    }
+    if let Some(count) = args.num_fewshot {
+        fingerprint = fingerprint.with("num_fewshot", count);
+    }
+    if let Some(columns) = args.columns.as_ref().filter(|_| args.train.is_some()) {
+        fingerprint = fingerprint.with("columns", columns.join(","));
     }
     if let Some(mode) = args.infer_mode.and_then(|mode| mode.to_possible_value()) {
         fingerprint = fingerprint.with("infer_mode", mode.get_name());
@@ -142,8 +165,8 @@ pub(crate) fn fingerprint(
     }
     if let Some(max_seq_len) = args.max_seq_len.filter(|_| args.dataset.is_some() || truncate.is_some()) {
         fingerprint = fingerprint.with("max_seq_len", max_seq_len);
-        if args.max_out_len > 0 {
-            fingerprint = fingerprint.with("max_out_len", args.max_out_len);
+        if let Some(max_out_len) = args.max_out_len {
+            fingerprint = fingerprint.with("max_out_len", max_out_len);
         }
     }
     if args.arrow_compat {
@@ -186,6 +209,11 @@ pub(crate) struct Input {
 }
 
 impl Input {
+    /// Whether its lines come when somebody writes them.
+    pub(crate) fn may_wait(&self) -> bool {
+        self.unit == "line" && self.bytes.is_none()
+    }
+
     pub(crate) fn stdin(reader: BufReader<io::Stdin>) -> Self {
         Self { name: "stdin".into(), unit: "line", reader: Box::new(reader), bytes: None }
     }
@@ -200,7 +228,7 @@ pub(crate) fn demo_input() -> Input {
 
 /// A file that is named.
 pub(crate) fn file(path: &Path) -> Result<Vec<Input>> {
-    Source::Files(vec![path.to_owned()]).open()
+    Source::Files(vec![path.to_owned()]).open(None)
 }
 
 /// Reads every conversation of every input, in order, until `visit` breaks off. A line that holds none
@@ -219,6 +247,15 @@ pub(crate) fn each_conversation(
 /// A line of JSON.
 pub(crate) fn from_json<'l, T: Deserialize<'l>>(line: &'l str) -> Result<T> {
     Ok(serde_json::from_str(line).map_err(|error| ErrorKind::Parse(error.to_string()))?)
+}
+
+/// Tells line by line whether it is the last of so many.
+pub(crate) fn limit(limit: Option<usize>) -> impl FnMut() -> ControlFlow<()> {
+    let mut left = limit.unwrap_or(usize::MAX);
+    move || {
+        left -= 1;
+        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
 }
 
 /// Reads every line of every input, in order, until `visit` breaks off.
@@ -241,7 +278,7 @@ pub(crate) fn each_line(
     Ok(())
 }
 
-pub(crate) fn open(path: &Path) -> Result<Input> {
+pub(crate) fn open(path: &Path, columns: Option<&[String]>) -> Result<Input> {
     if path == Path::new("-") {
         return Ok(Input::stdin(BufReader::with_capacity(BUFFER, io::stdin())));
     }
@@ -255,7 +292,7 @@ pub(crate) fn open(path: &Path) -> Result<Input> {
     if metadata.is_dir() {
         return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
     }
-    Ok(match rows_of(&local, file)? {
+    Ok(match rows_of(&local, file, columns)? {
         Ok(reader) => Input { name, unit: "row", reader, bytes: None },
         Err(file) => {
             let bytes = metadata.is_file().then_some(metadata.len());

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, IsTerminal, Stdin};
 use std::path::{Path, PathBuf};
 
 use crate::cli::setup::{Input, demo_input, open};
-use crate::error::{At, Result};
+use crate::error::{At, ErrorKind, Result};
 
 /// Large enough to take a whole pipe at once.
 pub(crate) const BUFFER: usize = 1 << 18;
@@ -51,18 +51,23 @@ impl Source {
         }
     }
 
-    /// Opens every input before anything is read; of nothing, there is none.
-    pub(crate) fn open(self) -> Result<Vec<Input>> {
+    /// Opens every input before anything is read; of nothing, there is none. Files of rows that do not name their
+    /// columns have these.
+    pub(crate) fn open(self, columns: Option<&[String]>) -> Result<Vec<Input>> {
+        if columns.is_some() && self.has_stdin() {
+            let what = "--columns names the columns of CSV and TSV files, and standard input is JSON lines";
+            return Err(ErrorKind::Usage(what.into()).into());
+        }
         match self {
-            Self::Files(paths) => paths.iter().map(|path| open(path).at(path.display())).collect(),
+            Self::Files(paths) => paths.iter().map(|path| open(path, columns).at(path.display())).collect(),
             Self::Piped(stdin) => Ok(vec![Input::stdin(stdin)]),
             Self::Nothing => Ok(Vec::new()),
         }
     }
 
     /// Opens every input; of nothing, the demo's conversations.
-    pub(crate) fn open_or_demo(self) -> Result<Vec<Input>> {
-        Ok(if self.is_some() { self.open()? } else { vec![demo_input()] })
+    pub(crate) fn open_or_demo(self, columns: Option<&[String]>) -> Result<Vec<Input>> {
+        Ok(if self.is_some() { self.open(columns)? } else { vec![demo_input()] })
     }
 }
 

@@ -10,6 +10,8 @@ use serde_json::value::RawValue;
 use crate::builder::PromptBuilder;
 use crate::cli::args::TrimArgs;
 use crate::cli::output::{Output, count};
+use crate::cli::outputs::Outputs;
+use crate::cli::say::say;
 use crate::cli::source::Source;
 use crate::cli::trimmed::{Problem, Stop, Trimmed};
 use crate::cli::{REJECTED, setup};
@@ -51,13 +53,16 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
         let what = "there is nothing to trim: name a file of answers, or pipe one in";
         return Err(ErrorKind::Usage(what.into()).into());
     }
+    let outputs = Outputs::to("--output", args.output.as_deref());
+    outputs.check_source(&args.inputs, &source)?;
+    outputs.check_model(&args.model, true)?;
     let (model, tokenizer) = setup::load(&args.model, true)?;
     let builder = PromptBuilder::new(&model, tokenizer, &setup::stop_options(&args.stop))?;
     let trim = Trim::new(&builder, args)?;
     let mut output = Output::open(args.output.as_deref())?;
     let (mut lines, mut stopped, mut problems) = (0_u64, 0_u64, BTreeMap::<&str, u64>::new());
     let mut failed = None;
-    setup::each_line(source.open()?, args.read.max_line_bytes, |place, line| {
+    setup::each_line(source.open(None)?, args.read.max_line_bytes, |place, line| {
         let trimmed = line.and_then(|line| {
             let trimmed = trim.line(setup::from_json(line)?)?;
             let mut json = serde_json::to_vec(&trimmed).map_err(|error| ErrorKind::Parse(error.to_string()))?;
@@ -80,8 +85,8 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
         }
     })?;
     if let Some(error) = failed {
-        eprintln!("metatok: {error}");
-        eprintln!("metatok: stopped there, after {lines} good ones");
+        say!("{error}");
+        say!("stopped there, after {lines} good ones");
         return Ok(ExitCode::from(REJECTED));
     }
     output.finish()?;
@@ -93,7 +98,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
             (true, true) => ", no problems".into(),
             (true, false) => format!(", problems: {}", found.join(", ")),
         };
-        eprintln!("metatok: {completions}, {stopped} of them stopped{found}");
+        say!("{completions}, {stopped} of them stopped{found}");
     }
     Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(REJECTED) })
 }

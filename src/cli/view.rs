@@ -11,9 +11,11 @@ use crate::cli::answers::Answers;
 use crate::cli::args::{AnswersArgs, ViewArgs};
 use crate::cli::build::answers_omitted;
 use crate::cli::output::{self, Output};
+use crate::cli::outputs::Outputs;
 use crate::cli::rows::Rows;
-use crate::cli::setup;
+use crate::cli::say::say;
 use crate::cli::source::Source;
+use crate::cli::{flags, setup};
 use crate::conversation::Conversation;
 use crate::dataset::{Examples, Record, Row, RowPrompt};
 use crate::error::{At, Error, ErrorKind, Result};
@@ -21,34 +23,35 @@ use crate::turns::TurnPrompt;
 use crate::view::{TerminalOptions, View, ViewTurn};
 
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
-    setup::no_limit_for_conversations(&args.input)?;
     let source = Source::find(&args.input.inputs)?;
     let has_input = source.is_some();
-    let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let rows = Rows::open_for_input(&args.input, &source, args.input.read.max_line_bytes)?;
+    flags::check_view(args, rows.as_ref())?;
+    let outputs = Outputs::to("--html", args.html.as_deref().filter(|path| *path != Path::new("-")));
+    outputs.check_inputs(&args.input, &source, rows.as_ref())?;
+    outputs.check("--answers", args.answers.answers.as_deref())?;
+    outputs.check_model(&args.model, source.is_some())?;
+    let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let options = setup::options(&args.prompts, rows.as_ref());
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
-    let (place, line) = nth(args, source)?;
+    let (place, line) = nth(args, source, rows.as_ref())?;
     let shown = match &rows {
         None => Record::parse(&line).map(|record| (record.conversation, None)),
         Some(rows) if rows.dataset.inferencer.kind.has_turns() => turn_of_row(rows, &line, args, &builder),
-        Some(_) if args.turn.is_some() => {
-            Err(ErrorKind::Usage("--turn: the dataset does not ask turn by turn".into()).into())
-        }
         Some(rows) => of_row(rows, &line, args, &builder).map(|conversation| (conversation, None)),
     };
     let (conversation, turn) = shown.at(&place)?;
     let mut view = View::new(&builder, &model.name, &conversation).at(place)?;
     view.turn = turn;
     if view.answer_omitted && has_input {
-        eprintln!("metatok: note: {}", answers_omitted(1));
+        say!("note: {}", answers_omitted(1));
     }
     match &args.html {
         Some(path) if path != Path::new("-") => {
             let mut output = Output::open(Some(path))?;
             output.write(view.html().as_bytes()).map_err(|error| output.failed(error))?;
             output.finish()?;
-            eprintln!("metatok: {} shows {} tokens", path.display(), view.tokens.len());
+            say!("{} shows {} tokens", path.display(), view.tokens.len());
             Ok(ExitCode::SUCCESS)
         }
         Some(_) => output::to_stdout(view.html().into_bytes()),
@@ -66,14 +69,18 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
 }
 
 /// The line that is asked for, and where it stands.
-fn nth(args: &ViewArgs, source: Source) -> Result<(String, String)> {
-    let inputs = source.open_or_demo()?;
+fn nth(args: &ViewArgs, source: Source, rows: Option<&Rows>) -> Result<(String, String)> {
+    let longest = args.input.read.max_line_bytes;
+    let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
-    let (mut count, mut found) = (0, None);
-    setup::each_line(inputs, args.input.read.max_line_bytes, |place, line| {
+    if let Some(rows) = rows.filter(|_| args.input.arrow_compat) {
+        inputs = rows.through_arrow(inputs, longest)?;
+    }
+    let (mut count, mut found, mut is_last) = (0, None, setup::limit(args.input.limit));
+    setup::each_line(inputs, longest, |place, line| {
         count += 1;
         if count <= args.prompt {
-            return Ok(ControlFlow::Continue(()));
+            return Ok(is_last());
         }
         found = Some((place.to_owned(), line?.to_owned()));
         Ok(ControlFlow::Break(()))

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::dataset::fields::TemplateField;
 use crate::dataset::fill::Substitution;
 use crate::dataset::inferencer::Inferencer;
 use crate::dataset::message_template::MessageTemplate;
@@ -204,14 +205,13 @@ impl Config {
 }
 
 impl Dataset {
-    /// Reads a dataset file. A file of neighbours that it names stands beside it.
+    /// Reads a dataset file, or the built-in one of that name. A file of neighbours that it names stands beside it.
     ///
     /// # Errors
     /// Names the file, the key path, and the line.
     pub fn load(path: &Path) -> Result<Self> {
         let name = path.display().to_string();
-        let bytes = std::fs::read(path).at(&name)?;
-        let mut dataset = Self::parse(&name, &bytes)?;
+        let mut dataset = Self::parse(&name, &Self::read_file(path)?)?;
         if let RetrieverKind::TopK { neighbours, .. } = &mut dataset.task.retriever.kind {
             *neighbours = path.parent().unwrap_or(Path::new("")).join(&neighbours);
         }

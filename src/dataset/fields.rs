@@ -37,6 +37,80 @@ impl TemplateField {
     }
 }
 
+/// Counts, row by row, in how many the columns are missing that a template names.
+///
+/// ```
+/// use metatok::{Dataset, MissingColumns, Row};
+///
+/// let file = br#"infer_cfg = { prompt_template = { template = "{question} {hint}" } }"#;
+/// let mut missing = MissingColumns::new(Dataset::parse("d.toml", file)?.needed_fields());
+/// missing.see(&Row::from_json(r#"{"question": "1+1=?", "hint": "2"}"#)?);
+/// missing.see(&Row::from_json(r#"{"question": "2+2=?"}"#)?);
+/// assert!(missing.everywhere().is_none());
+/// let (field, rows) = missing.somewhere().next().expect("one lacks it");
+/// assert_eq!((field.column.as_str(), rows), ("hint", 1));
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MissingColumns {
+    fields: Vec<TemplateField>,
+    /// How many rows lack each.
+    lacking: Vec<u64>,
+    rows: u64,
+    /// What the first row has instead.
+    known: Vec<String>,
+}
+
+impl MissingColumns {
+    /// For the fields that rows must fill, see [`crate::Dataset::needed_fields`].
+    pub fn new(fields: Vec<TemplateField>) -> Self {
+        Self { lacking: vec![0; fields.len()], fields, rows: 0, known: Vec::new() }
+    }
+
+    /// Takes notice of a row.
+    pub fn see(&mut self, row: &Row) {
+        if self.rows == 0 {
+            self.known = row.names().map(str::to_owned).collect();
+        }
+        self.rows += 1;
+        for (field, lacking) in self.fields.iter().zip(&mut self.lacking) {
+            *lacking += u64::from(row.get(&field.column).is_none());
+        }
+    }
+
+    /// Adds what was counted of the rows behind.
+    pub fn add(&mut self, other: Self) {
+        if self.rows == 0 {
+            *self = other;
+            return;
+        }
+        self.rows += other.rows;
+        self.lacking.iter_mut().zip(other.lacking).for_each(|(lacking, more)| *lacking += more);
+    }
+
+    /// How many rows there were.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The first field whose column no row has, and what to say of it.
+    pub fn everywhere(&self) -> Option<(&TemplateField, String)> {
+        let (field, _) = self.lacking().find(|(_, rows)| *rows == self.rows)?;
+        let message =
+            format!("{}: {{{}}} has no column (columns: {})", field.place, field.column, self.known.join(", "));
+        Some((field, message))
+    }
+
+    /// The fields whose columns some rows lack, and how many do.
+    pub fn somewhere(&self) -> impl Iterator<Item = (&TemplateField, u64)> {
+        self.lacking().filter(|(_, rows)| *rows < self.rows)
+    }
+
+    fn lacking(&self) -> impl Iterator<Item = (&TemplateField, u64)> {
+        self.fields.iter().zip(self.lacking.iter().copied()).filter(|(_, rows)| *rows > 0)
+    }
+}
+
 /// The fields of a text: names in braces. Other braces are text.
 pub(crate) fn of_text(text: &str, place: &str, fields: &mut Vec<TemplateField>) {
     for (at, _) in text.match_indices('{') {

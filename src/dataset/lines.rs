@@ -13,6 +13,7 @@ pub(crate) struct Lines<R> {
     longest: usize,
     number: u64,
     offset: u64,
+    has_next: bool,
 }
 
 /// A line and where it stands.
@@ -28,6 +29,31 @@ pub(crate) struct Line {
     pub(crate) length: u64,
     /// Whether it was longer than the limit. Then nothing of it was kept.
     pub(crate) is_too_long: bool,
+    /// Why it is no row, where its file says so. The bytes are then what stands there.
+    pub(crate) wrong: Option<String>,
+}
+
+/// A row that is none, of a file in which others may well be.
+#[derive(Debug)]
+pub(crate) struct BadRow {
+    /// Why.
+    pub(crate) what: String,
+    /// What stands there.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl fmt::Display for BadRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for BadRow {}
+
+impl From<BadRow> for io::Error {
+    fn from(row: BadRow) -> Self {
+        Self::new(io::ErrorKind::InvalidData, row)
+    }
 }
 
 impl fmt::Display for Line {
@@ -46,6 +72,9 @@ impl Line {
         if self.is_too_long {
             return Err(ErrorKind::LineTooLong(longest).into());
         }
+        if let Some(what) = &self.wrong {
+            return Err(ErrorKind::Parse(what.clone()).into());
+        }
         std::str::from_utf8(bytes).map_err(|error| match bytes {
             [0xff, 0xfe, ..] if self.number == 1 => ErrorKind::OtherEncoding("UTF-16 (little endian)").into(),
             [0xfe, 0xff, ..] if self.number == 1 => ErrorKind::OtherEncoding("UTF-16 (big endian)").into(),
@@ -57,7 +86,12 @@ impl Line {
 impl<R: BufRead> Lines<R> {
     /// Reads lines of at most `longest` bytes; `unit` is what one is called.
     pub(crate) fn new(reader: R, unit: &'static str, longest: usize) -> Self {
-        Self { reader, unit, longest, number: 0, offset: 0 }
+        Self { reader, unit, longest, number: 0, offset: 0, has_next: false }
+    }
+
+    /// Whether a further line is here already, whole, so that it comes without waiting.
+    pub(crate) fn has_next(&self) -> bool {
+        self.has_next
     }
 
     /// Appends the bytes of the next line that is not blank.
@@ -68,12 +102,21 @@ impl<R: BufRead> Lines<R> {
         let start = bytes.len();
         loop {
             bytes.truncate(start);
-            if self.number == 0 {
+            if self.number == 0 && self.unit == "line" {
                 self.skip_byte_order_mark().at(format_args!("{} 1", self.unit))?;
             }
             self.number += 1;
             let offset = self.offset;
-            let (read, is_too_long) = self.read_line(bytes).at(format_args!("{} {}", self.unit, self.number))?;
+            let (read, is_too_long) = match self.read_line(bytes).map_err(io::Error::downcast::<BadRow>) {
+                Ok(read) => read,
+                Err(Ok(row)) => {
+                    bytes.truncate(start);
+                    bytes.extend_from_slice(&row.bytes);
+                    let length = row.bytes.len() as u64;
+                    return Ok(Some(Line { length, wrong: Some(row.what), ..self.line(offset) }));
+                }
+                Err(Err(error)) => return Err(error).at(format_args!("{} {}", self.unit, self.number)),
+            };
             if read == 0 {
                 return Ok(None);
             }
@@ -83,8 +126,13 @@ impl<R: BufRead> Lines<R> {
                 continue;
             }
             let length = if is_too_long { read } else { line.len() as u64 };
-            return Ok(Some(Line { unit: self.unit, number: self.number, offset, length, is_too_long }));
+            return Ok(Some(Line { length, is_too_long, ..self.line(offset) }));
         }
+    }
+
+    /// The line that is read now, but for what it holds.
+    fn line(&self, offset: u64) -> Line {
+        Line { unit: self.unit, number: self.number, offset, length: 0, is_too_long: false, wrong: None }
     }
 
     fn skip_byte_order_mark(&mut self) -> io::Result<()> {
@@ -108,6 +156,7 @@ impl<R: BufRead> Lines<R> {
             };
             let end = memchr::memchr(b'\n', available);
             let taken = end.map_or(available.len(), |end| end + 1);
+            self.has_next = memchr::memchr(b'\n', &available[taken..]).is_some();
             if bytes.len() - start + taken > self.longest.saturating_add(2) {
                 is_too_long = true;
                 bytes.truncate(start);

@@ -59,6 +59,15 @@ impl MaxOutLen {
         }
     }
 
+    /// How long the longest answer may be, of those that the row speaks of.
+    pub fn longest(&self) -> Option<u64> {
+        match self {
+            Self::Unsaid => None,
+            Self::Same(limit) => Some(*limit),
+            Self::PerTurn(list) => list.iter().copied().flatten().max(),
+        }
+    }
+
     /// How long the answer may be where only the last turn is asked for: the list's last.
     pub fn of_last(&self) -> Option<u64> {
         match self {

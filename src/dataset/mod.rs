@@ -1,6 +1,7 @@
 //! Datasets: lines of conversations, and rows that templates make conversations of.
 
 mod arrow;
+mod builtin;
 mod chat;
 mod columns;
 mod config;
@@ -30,7 +31,7 @@ use crate::error::{Error, ErrorKind};
 pub use arrow::arrow_rows;
 pub use config::Dataset;
 pub use content_tags::{Fragment, FragmentKind};
-pub use fields::TemplateField;
+pub use fields::{MissingColumns, TemplateField};
 pub use fill::Substitution;
 pub use inferencer::{Inference, Inferencer, InferencerKind, RowPrompt};
 pub(crate) use lines::{Line, Lines};

@@ -12,8 +12,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use builtin::demo_conversations;
 use builtin::near;
+pub(crate) use builtin::{demo_conversations, near_among};
 pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, StopStrings, System};
 
 use crate::conversation::Conversation;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 #[cfg(feature = "arrays")]
-use clap::builder::TypedValueParser;
+use clap::builder::{RangedU64ValueParser, TypedValueParser};
 
 #[cfg(feature = "arrays")]
 use crate::batch::PaddingSide;
@@ -48,7 +48,7 @@ pub(crate) struct BuildArgs {
     pub(crate) answers: AnswersArgs,
 
     /// Threads. Default: one per core.
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
 
     /// What is written for each prompt.
@@ -84,15 +84,15 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_parser = truncation(), value_name = "WHAT", requires = "max_seq_len")]
     pub(crate) truncate: Option<Truncation>,
 
-    /// On which side arrays are padded.
+    /// On which side arrays are padded. Default: left.
     #[cfg(feature = "arrays")]
-    #[arg(long, value_parser = padding_side(), default_value = "left", value_name = "SIDE")]
-    pub(crate) padding_side: PaddingSide,
+    #[arg(long, value_parser = padding_side(), value_name = "SIDE")]
+    pub(crate) padding_side: Option<PaddingSide>,
 
     /// Pad arrays to a length that is a multiple of this.
     #[cfg(feature = "arrays")]
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) pad_to_multiple_of: std::num::NonZeroUsize,
+    #[arg(long, value_name = "N", value_parser = multiple())]
+    pub(crate) pad_to_multiple_of: Option<std::num::NonZeroUsize>,
 
     /// Write beside each prompt what its ids depend on: hashes of the template and the tokenizer, metatok's version, the
     /// options. `check --against` looks whether it is still the same.
@@ -145,6 +145,12 @@ pub(crate) enum Format {
     /// The same table as Parquet.
     #[cfg(feature = "arrow")]
     Parquet,
+}
+
+/// No context is longer, and arrays of such rows would only take memory.
+#[cfg(feature = "arrays")]
+fn multiple() -> impl TypedValueParser<Value = std::num::NonZeroUsize> {
+    RangedU64ValueParser::<usize>::new().range(1..=1 << 20).try_map(std::num::NonZeroUsize::try_from)
 }
 
 #[cfg(feature = "arrays")]

@@ -4,6 +4,11 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use crate::cli::args::at_least_one;
+
+/// More examples than this no context holds.
+const MANY: i64 = 1 << 20;
+
 /// What prompts are made of: conversations, or rows and how they become prompts.
 #[derive(clap::Args)]
 pub(crate) struct InputArgs {
@@ -13,23 +18,36 @@ pub(crate) struct InputArgs {
     #[arg(value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// A dataset file (TOML or JSON with OpenCompass's reader_cfg and infer_cfg): the input is rows.
-    #[arg(short, long, value_name = "FILE")]
+    /// A dataset file (TOML or JSON with OpenCompass's reader_cfg and infer_cfg), or a built-in one (`metatok
+    /// datasets` lists them): the input is rows.
+    #[arg(short, long, value_name = "FILE|NAME")]
     pub(crate) dataset: Option<PathBuf>,
 
     /// The rows that in-context examples come from.
     #[arg(long, value_name = "FILE", requires = "dataset")]
     pub(crate) train: Option<PathBuf>,
 
+    /// How many in-context examples a row has, instead of what the dataset says.
+    #[arg(long, value_name = "N", requires = "dataset", value_parser = clap::value_parser!(u32).range(..=MANY))]
+    pub(crate) num_fewshot: Option<u32>,
+
+    /// The names of the columns of CSV and TSV files that do not name them in their first record.
+    #[arg(long, value_name = "NAME,…", requires = "dataset", value_delimiter = ',')]
+    pub(crate) columns: Option<Vec<String>>,
+
+    /// Take only so many lines or rows of the input, the first ones.
+    #[arg(long, value_name = "N", value_parser = at_least_one())]
+    pub(crate) limit: Option<usize>,
+
     /// How many tokens the model's context has. Of rows, examples go from the end until a prompt fits, unless
     /// `build --truncate` says what goes, as it does for conversations.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one())]
     pub(crate) max_seq_len: Option<usize>,
 
     /// How many tokens an answer may have, where its row does not say: room for them is left within --max-seq-len, and
     /// engines are told.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) max_out_len: usize,
+    #[arg(long, value_name = "N", value_parser = at_least_one())]
+    pub(crate) max_out_len: Option<usize>,
 
     /// Which turns of a chat are asked for, instead of what the dataset says: every_with_gt and last put
     /// its answers into the turns before; every needs the model's own.

@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod check;
 mod convert;
+mod datasets;
 mod input;
 mod model;
 mod models;
@@ -14,17 +15,18 @@ mod view;
 
 use std::str::FromStr;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::BenchArgs;
 pub(crate) use build::{BuildArgs, Format};
 pub(crate) use check::CheckArgs;
 pub(crate) use convert::{ConvertArgs, ConvertTo};
+pub(crate) use datasets::DatasetsArgs;
 pub(crate) use input::{AnswersArgs, InferModeArg, InputArgs, ReadArgs};
 pub(crate) use model::ModelArgs;
 pub(crate) use models::ModelsArgs;
-pub(crate) use prompt::{ContentArg, ModeArg, PromptArgs, SpecialTokensArg, StopArgs};
+pub(crate) use prompt::{ContentArg, ModeArg, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use trim::TrimArgs;
 pub(crate) use view::ViewArgs;
@@ -63,6 +65,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// List the built-in models and conversation templates, or print one as a file to start from.
     Models(ModelsArgs),
+    /// List the built-in dataset files, or print one as a file to start from.
+    Datasets(DatasetsArgs),
     /// Cut what an engine gave to where it should have ended, and say why.
     Trim(TrimArgs),
     /// Answer prompts with an engine in this process: build, generate, trim. Needs the feature `candle`.
@@ -86,6 +90,11 @@ fn truncation() -> impl TypedValueParser<Value = Truncation> {
         ("first-examples", "In-context examples, the first first"),
         ("oldest-turns", "Turns, the oldest first; the system message and the last question stay"),
     ])
+}
+
+/// A number of things, of which there must be one.
+fn at_least_one() -> impl TypedValueParser<Value = usize> {
+    RangedU64ValueParser::<usize>::new().range(1..)
 }
 
 /// One of these names, as the library reads them.

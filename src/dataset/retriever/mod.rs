@@ -120,6 +120,9 @@ pub enum RetrieverKind {
     },
 }
 
+/// No context holds more examples.
+const MOST_EXAMPLES: usize = 1 << 20;
+
 fn one() -> usize {
     1
 }
@@ -163,8 +166,66 @@ impl RetrieverConfig {
                 Box::new(Always(Examples::ByRow(Arc::new(move |row| index.nearest(row)))))
             }
             RetrieverKind::TopK { ice_num, neighbours } => Box::new(TopK::open(neighbours, *ice_num)?),
+            // The first row counts so far back from the end.
+            RetrieverKind::SlidingWindow { k } if *k > 2 * train => {
+                let back = i64::try_from(*k - train).unwrap_or(i64::MAX);
+                return Err(no_such_example(-back, train)).at("k");
+            }
             RetrieverKind::SlidingWindow { k } => Box::new(SlidingWindow { k: *k, train }),
         })
+    }
+
+    /// How many examples a row has.
+    pub fn count(&self) -> usize {
+        match &self.kind {
+            RetrieverKind::Zero => 0,
+            RetrieverKind::Fixed { fix_id_list } => fix_id_list.len(),
+            RetrieverKind::Random { ice_num, .. }
+            | RetrieverKind::Bm25 { ice_num }
+            | RetrieverKind::TopK { ice_num, .. } => *ice_num,
+            RetrieverKind::SlidingWindow { k } => *k,
+        }
+    }
+
+    /// Chooses so many instead. Of a list of examples the first stay; one that counts 0, 1, 2, … goes on.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where none are chosen, and for more than are listed otherwise.
+    pub fn set_count(&mut self, count: usize) -> Result<()> {
+        match &mut self.kind {
+            RetrieverKind::Zero if count > 0 => {
+                let what = format!(
+                    "{count} examples are wanted, and the dataset has none; write a retriever, such as FixKRetriever, and an ice_template"
+                );
+                return Err(ErrorKind::Template(what).into());
+            }
+            kind if count == 0 => *kind = RetrieverKind::Zero,
+            RetrieverKind::Zero => {}
+            RetrieverKind::Fixed { fix_id_list } if count <= fix_id_list.len() => fix_id_list.truncate(count),
+            RetrieverKind::Fixed { fix_id_list }
+                if count <= MOST_EXAMPLES && fix_id_list.iter().copied().eq(0..fix_id_list.len() as i64) =>
+            {
+                *fix_id_list = (0..count as i64).collect();
+            }
+            RetrieverKind::Fixed { fix_id_list } => {
+                let what =
+                    format!("{count} examples are wanted, and fix_id_list names {}; list more", fix_id_list.len());
+                return Err(ErrorKind::Template(what).into());
+            }
+            RetrieverKind::Random { ice_num, .. }
+            | RetrieverKind::Bm25 { ice_num }
+            | RetrieverKind::TopK { ice_num, .. }
+            | RetrieverKind::SlidingWindow { k: ice_num } => *ice_num = count,
+        }
+        Ok(())
+    }
+
+    /// The file that lists neighbours, where there is one.
+    pub fn neighbours(&self) -> Option<&std::path::Path> {
+        match &self.kind {
+            RetrieverKind::TopK { neighbours, .. } => Some(neighbours),
+            _ => None,
+        }
     }
 
     /// What stands between examples, and behind them.

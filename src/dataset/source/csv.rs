@@ -1,25 +1,33 @@
-//! CSV and TSV files: the first record names the columns, and every value is a string.
+//! CSV and TSV files: the first record names the columns, unless somebody else does, and every value is a string.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
 use csv::{ByteRecord, ReaderBuilder};
 
+use crate::dataset::lines::BadRow;
 use crate::dataset::source::{made, write_object};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
-pub(super) fn open(file: File) -> Result<Box<dyn BufRead + Send>> {
-    read(file, b',')
+pub(super) fn open(file: File, columns: Option<&[String]>) -> Result<Box<dyn BufRead + Send>> {
+    read(file, b',', columns)
 }
 
-pub(super) fn open_tabs(file: File) -> Result<Box<dyn BufRead + Send>> {
-    read(file, b'\t')
+pub(super) fn open_tabs(file: File, columns: Option<&[String]>) -> Result<Box<dyn BufRead + Send>> {
+    read(file, b'\t', columns)
 }
 
-fn read(file: File, delimiter: u8) -> Result<Box<dyn BufRead + Send>> {
-    let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(BufReader::with_capacity(1 << 18, file));
-    let parse = |error: csv::Error| ErrorKind::Parse(error.to_string());
-    let names: Vec<String> = reader.headers().map_err(parse)?.iter().map(str::to_owned).collect();
+fn read(file: File, delimiter: u8, columns: Option<&[String]>) -> Result<Box<dyn BufRead + Send>> {
+    let mut reader = ReaderBuilder::new()
+        .delimiter(delimiter)
+        .has_headers(columns.is_none())
+        // A record of another length is wrong by itself, and no end.
+        .flexible(true)
+        .from_reader(BufReader::with_capacity(1 << 18, file));
+    let names = match columns {
+        Some(columns) => columns.to_vec(),
+        None => names(reader.byte_headers().map_err(|error| ErrorKind::Parse(error.to_string()))?)?,
+    };
     if let Some(name) = names.iter().enumerate().find_map(|(i, name)| names[..i].contains(name).then_some(name)) {
         return Err(ErrorKind::Parse(format!("two columns are named {name:?}")).into());
     }
@@ -28,15 +36,49 @@ fn read(file: File, delimiter: u8) -> Result<Box<dyn BufRead + Send>> {
         if !reader.read_byte_record(&mut record).map_err(io::Error::other)? {
             return Ok(());
         }
+        if let Some(what) = wrong(&record, &names) {
+            return Err(BadRow { what, bytes: written(&record, delimiter) }.into());
+        }
         let columns = names.iter().map(String::as_str).zip(&record);
-        write_object(columns, text, line)?;
+        write_object(columns, |value, out| Ok(serde_json::to_writer(out, &String::from_utf8_lossy(value))?), line)?;
         line.push(b'\n');
         Ok(())
     }))
 }
 
-fn text(value: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
-    let value = std::str::from_utf8(value)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("a value is not UTF-8: {error}")))?;
-    Ok(serde_json::to_writer(out, value)?)
+fn names(record: &ByteRecord) -> Result<Vec<String>> {
+    let name = |bytes: &[u8]| std::str::from_utf8(bytes).map(str::to_owned);
+    record.iter().map(name).collect::<std::result::Result<_, _>>().map_err(|error| {
+        Error::from(match record.get(0) {
+            Some([0xff, 0xfe, ..]) => ErrorKind::OtherEncoding("UTF-16 (little endian)"),
+            Some([0xfe, 0xff, ..]) => ErrorKind::OtherEncoding("UTF-16 (big endian)"),
+            _ => ErrorKind::Parse(format!("the names of the columns are not UTF-8 ({error}); convert the file first, for example with `iconv -f LATIN1 -t UTF-8`")),
+        })
+    })
+}
+
+/// Why a record is no row of these columns.
+fn wrong(record: &ByteRecord, names: &[String]) -> Option<String> {
+    let fields = |count| if count == 1 { "1 field".to_owned() } else { format!("{count} fields") };
+    if record.len() != names.len() {
+        let columns = if names.len() == 1 { "column is" } else { "columns are" };
+        return Some(format!(
+            "the record has {}, and the {columns} {}: is a quote or a delimiter missing?",
+            fields(record.len()),
+            names.join(", ")
+        ));
+    }
+    let is_text = |value: &[u8]| std::str::from_utf8(value).is_ok();
+    let (name, _) = names.iter().zip(record).find(|(_, value)| !is_text(value))?;
+    Some(format!("column {name:?} is not UTF-8; convert the file first, for example with `iconv -f LATIN1 -t UTF-8`"))
+}
+
+/// A record much as it stood in the file.
+fn written(record: &ByteRecord, delimiter: u8) -> Vec<u8> {
+    let mut writer = csv::WriterBuilder::new().delimiter(delimiter).flexible(true).from_writer(Vec::new());
+    // Memory takes every byte.
+    let _ = writer.write_byte_record(record);
+    let mut bytes = writer.into_inner().unwrap_or_default();
+    bytes.pop();
+    bytes
 }

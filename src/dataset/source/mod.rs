@@ -10,20 +10,38 @@ use std::io::{self, BufRead, Read};
 use std::path::Path;
 
 use crate::dataset::row::Row;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 
-/// Opens a file as JSON lines.
-type Format = fn(File) -> Result<Box<dyn BufRead + Send>>;
+/// Opens a file as JSON lines; its columns are named so where it does not name them itself.
+type Format = fn(File, Option<&[String]>) -> Result<Box<dyn BufRead + Send>>;
 
 /// The formats by the endings of their names. What has another is JSON lines already.
 const FORMATS: [(&str, Format); 3] = [("csv", csv::open), ("tsv", csv::open_tabs), ("parquet", parquet::open)];
 
 /// A file's rows as JSON lines, if it is in a format that has no lines of its own.
-pub(crate) fn rows_of(path: &Path, file: File) -> Result<std::result::Result<Box<dyn BufRead + Send>, File>> {
+pub(crate) fn rows_of(
+    path: &Path,
+    file: File,
+    columns: Option<&[String]>,
+) -> Result<std::result::Result<Box<dyn BufRead + Send>, File>> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     match FORMATS.iter().find(|(known, _)| known.eq_ignore_ascii_case(ending)) {
-        Some((_, open)) => Ok(Ok(open(file)?)),
-        None => Ok(Err(file)),
+        Some((_, open)) => Ok(Ok(open(file, columns)?)),
+        None => {
+            refuse_columns(columns)?;
+            Ok(Err(file))
+        }
+    }
+}
+
+/// Refuses names for columns that have their own.
+fn refuse_columns(columns: Option<&[String]>) -> Result<()> {
+    match columns {
+        None => Ok(()),
+        Some(_) => {
+            let what = "--columns names the columns of CSV and TSV files, and this is none: its rows name their own";
+            Err(ErrorKind::Usage(what.into()).into())
+        }
     }
 }
 

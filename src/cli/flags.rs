@@ -1,0 +1,125 @@
+//! Options that say nothing where they are given: refused, with the reason.
+
+use crate::cli::args::{BuildArgs, CheckArgs, Format, OnError, RunArgs, ViewArgs};
+use crate::cli::rows::Rows;
+use crate::cli::setup;
+use crate::conversation::Mode;
+use crate::error::{ErrorKind, Result};
+
+/// Refuses the first that is given, saying why it says nothing.
+fn refuse<const N: usize>(flags: [(&str, bool); N], why: &str) -> Result<()> {
+    match flags.into_iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => Err(ErrorKind::Usage(format!("{flag} {why}")).into()),
+        None => Ok(()),
+    }
+}
+
+/// What `build` does not take together.
+pub(crate) fn check_build(args: &BuildArgs) -> Result<()> {
+    setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
+    if args.format != Format::Ids {
+        let ids = [
+            ("--text", args.text),
+            ("--spans", args.spans),
+            ("--labels", args.labels),
+            ("--attention-mask", args.attention_mask),
+        ];
+        refuse(ids, "goes with --format ids: no other form has a place for it")?;
+    }
+    #[cfg(feature = "arrays")]
+    if !matches!(args.format, Format::Npz | Format::Npy | Format::Safetensors) {
+        let arrays = [
+            ("--padding-side", args.padding_side.is_some()),
+            ("--pad-to-multiple-of", args.pad_to_multiple_of.is_some()),
+        ];
+        refuse(arrays, "is for arrays, --format npz, npy and safetensors: nothing else is padded")?;
+    }
+    let served = [("--served-model", args.served_model.is_some())];
+    if !matches!(args.format, Format::Vllm | Format::VllmBatch) {
+        refuse(served, "goes with --format vllm and vllm-batch: other engines have one model")?;
+    }
+    if args.on_error == OnError::Stop {
+        let rejects = [("--rejects", args.rejects.is_some())];
+        refuse(rejects, "is for rejected rows, and the first one stops the run; add --on-error reject")?;
+    }
+    if args.format == Format::Messages { check_messages(args) } else { Ok(()) }
+}
+
+fn check_messages(args: &BuildArgs) -> Result<()> {
+    let ids = [
+        ("--truncate", args.truncate.is_some()),
+        ("--fingerprint", args.fingerprint),
+        ("--tokenizer", args.model.tokenizer.is_some()),
+        ("--special-tokens", args.prompts.special_tokens.is_some()),
+        ("--content", args.prompts.template.content.is_some()),
+        ("--reserve", !args.prompts.template.reserve.is_empty()),
+        ("--stop-id", !args.prompts.stop.stop_id.is_empty()),
+        ("--max-seq-len", args.input.max_seq_len.is_some() && args.input.dataset.is_none()),
+    ];
+    refuse(ids, "is for token ids, and messages have none; leave it out, or build in another form")?;
+    let conversation = [("--conversation", args.model.conversation.is_some())];
+    refuse(conversation, "is a template for token ids, and messages are left to the server's; leave it out")?;
+    let max_out_len = [("--max-out-len", args.input.max_out_len.is_some() && args.input.max_seq_len.is_none())];
+    refuse(max_out_len, "leaves room within --max-seq-len, and messages do not say it to the server; leave it out")
+}
+
+/// What `build` does not take for texts to score.
+pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
+    if mode == Mode::Generate {
+        let labels = [("--labels", args.labels)];
+        refuse(labels, "is for texts to score, and these are prompts to continue; add --mode ppl")?;
+    } else {
+        let room = [("--max-out-len", args.input.max_out_len.is_some())];
+        refuse(room, "is for answers, and texts to score have none; leave it out")?;
+    }
+    if mode == Mode::Score || args.answers.answers.is_some() {
+        let why = "is for prompts to continue that stand by themselves: a text to score would lose what is scored, and an answered dialogue its prefix";
+        refuse([("--truncate", args.truncate.is_some())], why)?;
+    }
+    Ok(())
+}
+
+/// What `run` does not take together.
+pub(crate) fn check_run(args: &RunArgs, rows: Option<&Rows>) -> Result<()> {
+    setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
+    let thoughts = [("--strip-thoughts", args.strip_thoughts && !rows.is_some_and(Rows::goes_on_from_answers))];
+    refuse(thoughts, "is for turns with the model's own answers in those before, and this dataset has none")
+}
+
+/// What `view` does not take together.
+pub(crate) fn check_view(args: &ViewArgs, rows: Option<&Rows>) -> Result<()> {
+    no_limit_for_conversations(args)?;
+    setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
+    let room = [("--max-out-len", args.input.max_out_len.is_some() && args.input.max_seq_len.is_none())];
+    refuse(room, "leaves room within --max-seq-len, and without that is not seen here; leave it out")?;
+    let has_turns = rows.is_some_and(|rows| rows.dataset.inferencer.kind.has_turns());
+    refuse(
+        [("--turn", args.turn.is_some() && !has_turns)],
+        "says which turn, and the dataset does not ask turn by turn",
+    )?;
+    refuse(
+        [("--label", args.label.is_some() && has_turns)],
+        "says which label, and the dataset asks turn by turn; take --turn",
+    )?;
+    let answers = [("--answers", args.answers.answers.is_some() && !rows.is_some_and(Rows::goes_on_from_answers))];
+    refuse(answers, ANSWERS)
+}
+
+/// Why answers say nothing.
+pub(crate) const ANSWERS: &str = "is for turns that are asked for with the model's own answers in those before: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every";
+
+/// Refuses a limit that nothing would hold conversations to: only `build` does.
+fn no_limit_for_conversations(args: &ViewArgs) -> Result<()> {
+    let limit = [("--max-seq-len", args.input.dataset.is_none() && args.input.max_seq_len.is_some())];
+    refuse(limit, "is for rows here, with --dataset; `build` holds conversations to it")
+}
+
+/// What `check` does not take together.
+pub(crate) fn check_check(args: &CheckArgs) -> Result<()> {
+    let lengths =
+        [("--max-seq-len", args.input.max_seq_len.is_some()), ("--max-out-len", args.input.max_out_len.is_some())];
+    if args.against.is_none() {
+        refuse(lengths, "cuts prompts, and what is looked at here is of any length; leave it out")?;
+    }
+    setup::check_room(args.input.max_seq_len, args.input.max_out_len)
+}

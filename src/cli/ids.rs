@@ -1,0 +1,117 @@
+//! Ids that lines of the input give themselves, and whether two give the same: whoever reads the output could not tell
+//! their prompts apart.
+
+use std::borrow::Cow;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use foldhash::HashMap;
+use foldhash::fast::FixedState;
+
+use crate::cli::output::count;
+use crate::dataset::Line;
+
+/// So many ids are remembered, in some 50 MB. Those behind are compared with these.
+const MOST: usize = 1_000_000;
+
+/// An id that a line gives itself.
+pub(crate) struct Id {
+    hash: u64,
+    line: Line,
+    text: CompactString,
+}
+
+/// The ids so far.
+#[derive(Default)]
+pub(crate) struct Ids {
+    /// By their hashes: the input, and the number of the line.
+    seen: HashMap<u64, (usize, u64)>,
+    inputs: Vec<Arc<str>>,
+    again: u64,
+    /// What to say of the first that comes again.
+    first: Option<String>,
+}
+
+impl Id {
+    /// An id as JSON.
+    pub(crate) fn new(json: &str, line: &Line) -> Self {
+        let json = without_escapes(json);
+        Self { hash: FixedState::with_seed(14).hash_one(&*json), line: line.clone(), text: (*json).into() }
+    }
+}
+
+/// One string may be written in several ways.
+fn without_escapes(json: &str) -> Cow<'_, str> {
+    if !json.contains('\\') {
+        return json.into();
+    }
+    let text = serde_json::from_str::<String>(json).and_then(|text| serde_json::to_string(&text));
+    text.map_or(json.into(), Cow::Owned)
+}
+
+impl Ids {
+    /// Takes notice of ids of an input, in their order.
+    pub(crate) fn see(&mut self, input: &Arc<str>, ids: Vec<Id>) {
+        if ids.is_empty() {
+            return;
+        }
+        if self.inputs.last() != Some(input) {
+            self.inputs.push(Arc::clone(input));
+        }
+        let at = self.inputs.len() - 1;
+        for Id { hash, line, text } in ids {
+            if let Some((before, number)) = self.seen.get(&hash) {
+                self.again += 1;
+                if self.first.is_none() {
+                    let before = format!("{}: {} {number}", self.inputs[*before], line.unit);
+                    self.first = Some(format!("{text} in {input}: {line}, and before in {before}"));
+                }
+            } else if self.seen.len() < MOST {
+                self.seen.insert(hash, (at, line.number));
+            }
+        }
+    }
+
+    /// What to say at the end.
+    pub(crate) fn note(&self) -> Option<String> {
+        let first = self.first.as_ref()?;
+        let have = if self.again == 1 { "has" } else { "have" };
+        Some(format!("{} {have} an id that came before: {first}", count(self.again, "line")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(number: u64) -> Line {
+        Line { unit: "line", number, offset: 0, length: 0, is_too_long: false, wrong: None }
+    }
+
+    #[test]
+    fn what_is_the_same() {
+        for (ids, expected) in [
+            (&["1", "2", "\"1\"", "1.0"][..], None),
+            (
+                &["\"a\"", "2", "\"\\u0061\"", "2"],
+                Some("2 lines have an id that came before: \"a\" in x: line 2, and before in x: line 0"),
+            ),
+        ] {
+            let mut seen = Ids::default();
+            let ids = (0..).zip(ids).map(|(number, id)| Id::new(id, &line(number))).collect();
+            seen.see(&"x".into(), ids);
+            assert_eq!(seen.note().as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut seen = Ids::default();
+        for number in 0..=MOST as u64 + 10 {
+            seen.see(&"x".into(), vec![Id::new(&number.to_string(), &line(number))]);
+        }
+        assert_eq!(seen.seen.len(), MOST);
+        assert!(seen.note().is_none());
+    }
+}

@@ -1,0 +1,117 @@
+//! Files that are being written: hidden, beside the ones that they will be, and removed where the program is interrupted.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+use tempfile::{NamedTempFile, TempPath};
+
+/// Those that are there now.
+static FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A file that is being written. Dropped before [`Partial::persist`], it is removed.
+pub(crate) struct Partial {
+    file: fs::File,
+    path: Option<TempPath>,
+}
+
+impl Partial {
+    /// Makes one beside `path`.
+    pub(crate) fn beside(path: &Path) -> io::Result<Self> {
+        removed_at_signals();
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let mut builder = tempfile::Builder::new();
+        // What umask leaves of these is what an ordinary file has.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        // The list stays locked, so that no signal comes between a file and its entry.
+        let mut files = files();
+        let file = builder.prefix(&format!(".{name}.")).suffix(".partial").tempfile_in(directory)?;
+        files.push(file.path().to_owned());
+        let (file, path) = NamedTempFile::into_parts(file);
+        Ok(Self { file, path: Some(path) })
+    }
+
+    /// Makes it the file that it is to be.
+    pub(crate) fn persist(mut self, path: &Path) -> io::Result<()> {
+        self.file.sync_all()?;
+        let Some(partial) = self.path.take() else { return Ok(()) };
+        let before = partial.to_path_buf();
+        let persisted = partial.persist(path).map_err(|error| error.error);
+        forget(&before);
+        persisted
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        if let Some(path) = self.path.take() {
+            let before = path.to_path_buf();
+            drop(path);
+            forget(&before);
+        }
+    }
+}
+
+impl io::Write for Partial {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn files() -> MutexGuard<'static, Vec<PathBuf>> {
+    FILES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn forget(path: &Path) {
+    files().retain(|file| file != path);
+}
+
+/// Lets Ctrl-C and TERM remove what is not complete and end the program, with the exit code that shells give it; a
+/// second one ends it at once. Where this cannot be had, they end it as ever, and the files stay.
+fn removed_at_signals() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        #[cfg(unix)]
+        let _ = unix::watch();
+    });
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::fs;
+    use std::io;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+    use std::thread;
+
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::flag;
+    use signal_hook::iterator::Signals;
+
+    pub(super) fn watch() -> io::Result<()> {
+        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        thread::Builder::new().name("signals".into()).spawn(move || {
+            if let Some(signal) = signals.forever().next() {
+                // Nobody makes a file from here on.
+                let files = super::files();
+                for file in files.iter() {
+                    let _ = fs::remove_file(file);
+                }
+                std::process::exit(128 + signal);
+            }
+        })?;
+        for signal in [SIGINT, SIGTERM] {
+            let is_second = Arc::new(AtomicBool::new(false));
+            flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_second))?;
+            flag::register(signal, is_second)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,59 @@
+//! What is said on standard error, of which no byte can move the cursor or change what stands around it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{self, Write};
+
+/// Says a line: `metatok: ` and what is formatted.
+macro_rules! say {
+    ($($what:tt)*) => {
+        $crate::cli::say::line(format_args!($($what)*))
+    };
+}
+pub(crate) use say;
+
+/// Where standard error is gone there is nobody to tell.
+pub(crate) fn line(what: fmt::Arguments<'_>) {
+    let line = format!("metatok: {what}\n");
+    let _ = io::stderr().write_all(escaped(&line).as_bytes());
+}
+
+/// A piece of text as it comes.
+pub(crate) fn piece(text: &str) {
+    let _ = io::stderr().write_all(escaped(text).as_bytes());
+}
+
+/// The text with control characters, and those that turn its direction, as Rust escapes them. File names, roles and
+/// values are anybody's; line ends are our own.
+pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_harmful) {
+        return text.into();
+    }
+    let escape = |c: char, out: &mut String| if is_harmful(c) { out.extend(c.escape_debug()) } else { out.push(c) };
+    let mut out = String::with_capacity(text.len() + 16);
+    text.chars().for_each(|c| escape(c, &mut out));
+    out.into()
+}
+
+fn is_harmful(c: char) -> bool {
+    (c.is_control() && c != '\n')
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_harmful() {
+        for (text, expected) in [
+            ("a\x1b[31mb", "a\\u{1b}[31mb"),
+            ("\u{9b}2J\x07\x7f\r\t", "\\u{9b}2J\\u{7}\\u{7f}\\r\\t"),
+            ("x\u{202e}y\u{2069}", "x\\u{202e}y\\u{2069}"),
+            ("two\nlines, \"quoted\" \\ c:\\x", "two\nlines, \"quoted\" \\ c:\\x"),
+            ("שלום 中文 e\u{301} 👩\u{200d}👩", "שלום 中文 e\u{301} 👩\u{200d}👩"),
+        ] {
+            assert_eq!(escaped(text), expected);
+        }
+    }
+}
