@@ -75,7 +75,7 @@ fn special_tokens_are_added_as_asked() {
             "<|im_end|>": { "id": "<|im_end|>", "ids": [1052], "tokens": ["<|im_end|>"] } } });
     let tokenizer = std::sync::Arc::new(load(&files("one that adds", &tokenizer)));
     assert_eq!(tokenizer.special_tokens_around(), (&[1050][..], &[1052][..]));
-    let chat = json!([{ "role": "HUMAN" }, { "role": "BOT", "begin": "b", "generate": true }]);
+    let chat = json!([{ "role": "HUMAN" }, { "role": "BOT", "begin": [1051], "generate": true }]);
     let human = json!([{ "role": "HUMAN" }]);
     let (auto, always, never) = (SpecialTokens::Auto, SpecialTokens::Always, SpecialTokens::Never);
     for (template, mode, when, expected, omitted, omitted_end) in [
@@ -92,10 +92,10 @@ fn special_tokens_are_added_as_asked() {
         ),
         (json!({ "begin": [1050], "round": human }), Mode::Score, never, vec![1050, 64], vec![], vec![]),
         // Behind a prompt to continue there is nothing, unless it is asked for.
-        (json!({ "round": chat }), Mode::Generate, auto, vec![1050, 64, 65], vec![], vec![1052]),
+        (json!({ "round": chat }), Mode::Generate, auto, vec![1050, 64, 1051], vec![], vec![1052]),
         (json!({ "begin": [1050], "round": human }), Mode::Generate, auto, vec![1050, 64], vec![1050], vec![1052]),
-        (json!({ "round": chat }), Mode::Generate, always, vec![1050, 64, 65, 1052], vec![], vec![]),
-        (json!({ "round": chat }), Mode::Generate, never, vec![64, 65], vec![], vec![]),
+        (json!({ "round": chat }), Mode::Generate, always, vec![1050, 64, 1051, 1052], vec![], vec![]),
+        (json!({ "round": chat }), Mode::Generate, never, vec![64, 1051], vec![], vec![]),
     ] {
         let model = Model {
             meta_template: Some(serde_json::from_value(template).expect("it is a template")),

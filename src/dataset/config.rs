@@ -5,7 +5,6 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::dataset::fields::TemplateField;
 use crate::dataset::fill::Substitution;
 use crate::dataset::inferencer::Inferencer;
 use crate::dataset::message_template::MessageTemplate;
