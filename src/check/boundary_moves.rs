@@ -29,7 +29,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
             }
             for ending in ENDINGS {
                 if let Some(merged) = merged(&subject.tokenizer, ending, text)? {
-                    let message = format!("{text:?} merges with content before it: {ending:?} and it share {merged:?}");
+                    let message = format!("{text:?} merges with content before it: {ending:?} and it share {merged}");
                     let help = "let a control token stand there, if masks or cached prefixes must end with the content";
                     findings.add(subject.place(part), message, help);
                     break;
@@ -45,5 +45,5 @@ fn merged(tokenizer: &Tokenizer, ending: &str, text: &str) -> Result<Option<Stri
     let alone = tokenizer.encode(ending)?;
     let together = tokenizer.encode(&format!("{ending}{text}"))?;
     let same = alone.iter().zip(&together).take_while(|(a, b)| a == b).count();
-    Ok((same < alone.len()).then(|| together.get(same).and_then(|&id| tokenizer.id_to_token(id)).unwrap_or_default()))
+    Ok((same < alone.len()).then(|| together.get(same).map(|&id| tokenizer.quoted_token(id)).unwrap_or_default()))
 }

@@ -287,10 +287,10 @@ fn summary(prompts: u64, tokens: Option<u64>, seconds: f64) -> String {
 /// Says which special tokens the prompts have already.
 fn omitted(form: &Form, ids: &[TokenId]) -> String {
     let token = |id: TokenId| match form {
-        Form::Ids(ids) => ids.builder.tokenizer().id_to_token(id).unwrap_or_default(),
+        Form::Ids(ids) => ids.builder.tokenizer().quoted_token(id),
         Form::Messages(_) => String::new(),
     };
-    let names: Vec<String> = ids.iter().map(|&id| format!("{:?} (id {id})", token(id))).collect();
+    let names: Vec<String> = ids.iter().map(|&id| format!("{} (id {id})", token(id))).collect();
     format!(
         "the template already writes {}, so it is not added again; --special-tokens always would double it",
         names.join(" ")
