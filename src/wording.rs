@@ -44,8 +44,8 @@ pub(crate) fn plain(message: &str) -> String {
     }
     if let Some(what) = message.strip_prefix("EOF while parsing ") {
         return match what {
-            "a value" => "it ends where a value is expected".into(),
-            what => format!("it ends in the middle of {what}: it may not be complete"),
+            "a value" => "it breaks off where a value is expected".into(),
+            what => format!("it breaks off in the middle of {what}"),
         };
     }
     let known = [
@@ -64,7 +64,7 @@ pub(crate) fn plain(message: &str) -> String {
         "trailing characters" => "something stands behind the end".into(),
         "recursion limit exceeded" => "it is nested too deeply".into(),
         message if message.starts_with("control character (") => {
-            "a string has a line break or another control character in it; write it as \\n or \\u000a".into()
+            "a line break or another control character stands unescaped in a string".into()
         }
         message => message.to_owned(),
     }
@@ -162,8 +162,8 @@ mod tests {
             (r#"{"id": 1, "kind": "x"}"#, "there is no `x`, expected `one` or `other` at column 21"),
             (r#"{"id": 1, "x": 1}"#, "unknown key `x`, expected one of `id`, `count`, `kind` at column 13"),
             (r#"{"id": 1, "id": 1}"#, "it has twice the key `id` at column 14"),
-            (r#"{"id": 1"#, "it ends in the middle of an object: it may not be complete at column 8"),
-            ("", "it ends where a value is expected at column 0"),
+            (r#"{"id": 1"#, "it breaks off in the middle of an object at column 8"),
+            ("", "it breaks off where a value is expected at column 0"),
             ("{id: 1}", "a key must be a string in double quotes at column 2"),
             (r#"{"id": 1} 2"#, "something stands behind the end at column 11"),
         ];
