@@ -184,11 +184,11 @@ impl CompiledTemplate {
                 self.stop.add_id(*first, StopSource::RoleEnd);
             }
             if !eos.is_empty() && !eos.contains(first) {
-                let name = |id| tokenizer.id_to_token(id).unwrap_or_default();
-                let written: Vec<String> = eos.iter().map(|&id| format!("{id} ({:?})", name(id))).collect();
+                let name = |id| tokenizer.quoted_token(id);
+                let written: Vec<String> = eos.iter().map(|&id| format!("{id} ({})", name(id))).collect();
                 self.warnings.push(
                     Error::from(ErrorKind::Usage(format!(
-                        "eos_token_id is {}, but {place}.end of the generating role begins with {first} ({:?}); {}",
+                        "eos_token_id is {}, but {place}.end of the generating role begins with {first} ({}); {}",
                         written.join(", "),
                         name(*first),
                         if is_control { "output stops at either" } else { "output stops at the former only" }
@@ -314,13 +314,13 @@ impl<'a> Compiler<'a> {
 pub(crate) fn not_one_token(token: &str, tokenizer: &Tokenizer) -> Error {
     let pieces = match tokenizer.encode(token) {
         Ok(ids) if !ids.is_empty() => {
-            let pieces: Vec<String> =
-                ids.iter().map(|&id| format!("{:?}", tokenizer.id_to_token(id).unwrap_or_default())).collect();
+            let pieces: Vec<String> = ids.iter().map(|&id| tokenizer.quoted_token(id)).collect();
             format!("{} ({})", if ids.len() == 1 { "another one" } else { "several" }, pieces.join(" "))
         }
         _ => "none at all".to_owned(),
     };
-    ErrorKind::NotOneToken { token: token.to_owned(), pieces }.into()
+    let near = tokenizer.added_like(token).map(str::to_owned);
+    ErrorKind::NotOneToken { token: token.to_owned(), pieces, near }.into()
 }
 
 /// Whether `text` ends with a beginning of `token` that is not all of it.

@@ -87,13 +87,16 @@ pub enum ErrorKind {
     UnusedTokenId(u32),
     /// A `{ token = "…" }` or `--reserve` string that is not one vocabulary entry.
     #[error(
-        "{token:?} is not one vocabulary entry but {pieces}; write it as a plain string, or name a token that exists"
+        "{token:?} is not one vocabulary entry but {pieces}; {}write it as a plain string, or name a token that exists",
+        did_you_mean(.near.as_deref())
     )]
     NotOneToken {
         /// The string as written.
         token: String,
         /// How the tokenizer splits it.
         pieces: String,
+        /// A token that it may have been meant to be.
+        near: Option<String>,
     },
     /// Two roles of one name.
     #[error(
@@ -222,6 +225,10 @@ fn unknown_role(role: &str, fallback: Option<&str>, known: &[String]) -> String 
             format!("the template has neither role {role:?} nor its fallback_role {fallback:?}; its roles are {known}")
         }
     }
+}
+
+fn did_you_mean(near: Option<&str>) -> String {
+    near.map_or_else(String::new, |near| format!("did you mean `{near}`? else "))
 }
 
 fn quoted(names: &[String]) -> String {

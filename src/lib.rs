@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
+mod wording;
+mod file_kind;
 mod tokenizer;
 mod conversation;
 mod template;

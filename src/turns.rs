@@ -112,9 +112,9 @@ impl fmt::Display for PrefixBreak {
             Self::GenerationPrompt { text } => {
                 write!(f, "the prompt ended with {text:?}, and a turn that was answered does not open so")
             }
-            Self::SpecialToken(token) => write!(f, "the tokenizer puts {token:?} behind every prompt"),
+            Self::SpecialToken(token) => write!(f, "the tokenizer puts \"{token}\" behind every prompt"),
             Self::StopToken(token) => {
-                write!(f, "the answer ended with {token:?}, and the template ends the turn with another token")
+                write!(f, "the answer ended with \"{token}\", and the template ends the turn with another token")
             }
             Self::Thoughts => f.write_str("the thoughts were taken out of the answer"),
             Self::AnswerAsText => f.write_str(
@@ -228,7 +228,7 @@ impl Turns<'_> {
     /// What the difference behind `prefix` tokens comes from.
     fn prefix_break(&self, seen: &Seen, prefix: usize) -> Result<PrefixBreak> {
         let tokenizer = self.builder.tokenizer();
-        let name = |id: TokenId| tokenizer.id_to_token(id).unwrap_or_default();
+        let name = |id: TokenId| tokenizer.display_token(id);
         if prefix >= seen.prompt && self.strip_thoughts && seen.answer == Answer::Ids {
             return Ok(PrefixBreak::Thoughts);
         }

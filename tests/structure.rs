@@ -4,8 +4,10 @@
 use std::path::{Path, PathBuf};
 
 /// In the order of the data's flow.
-const MODULES: [&str; 22] = [
+const MODULES: [&str; 24] = [
     "error",
+    "wording",
+    "file_kind",
     "tokenizer",
     "conversation",
     "template",

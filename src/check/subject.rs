@@ -176,18 +176,13 @@ impl<'a> Subject<'a> {
 
     /// How a message names a token: its string, and its id.
     pub(crate) fn name(&self, id: TokenId) -> String {
-        format!("{:?} (id {id})", self.tokenizer.id_to_token(id).unwrap_or_default())
+        format!("{} (id {id})", self.tokenizer.quoted_token(id))
     }
 
     /// The tokens into which a text falls, quoted.
     pub(crate) fn pieces(&self, text: &str) -> Result<String> {
-        let bytes = |id: TokenId| self.tokenizer.token_bytes(id).unwrap_or_default();
-        let quoted = |bytes: Vec<u8>| match String::from_utf8(bytes) {
-            Ok(text) => format!("{text:?}"),
-            Err(error) => error.as_bytes().iter().map(|byte| format!("<{byte:02X}>")).collect(),
-        };
         let ids = self.tokenizer.encode(text)?;
-        Ok(ids.into_iter().map(|id| quoted(bytes(id))).collect::<Vec<_>>().join(" "))
+        Ok(ids.into_iter().map(|id| self.tokenizer.quoted_token(id)).collect::<Vec<_>>().join(" "))
     }
 }
 

@@ -26,7 +26,12 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
                 if !tokens.iter().any(is_token) {
                     let look = &text[found];
                     let message = format!("{look:?} is no token here: it falls into {}", subject.pieces(look)?);
-                    findings.add(&place, message, "write a token that the tokenizer has, or plain words");
+                    let help = "write a token that the tokenizer has, or plain words";
+                    let help = match subject.tokenizer.added_like(look) {
+                        Some(near) => format!("did you mean `{near}`? else {help}"),
+                        None => help.to_owned(),
+                    };
+                    findings.add(&place, message, help);
                 }
             }
         }

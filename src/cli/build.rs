@@ -314,10 +314,10 @@ pub(crate) fn answers_omitted(conversations: u64) -> String {
 fn omitted(form: &Form, before: &Written, now: &Written) -> Vec<String> {
     let names = |ids: &[TokenId]| -> String {
         let name = |id: TokenId| match form {
-            Form::Ids(ids) => ids.builder.tokenizer().id_to_token(id).unwrap_or_default(),
+            Form::Ids(ids) => ids.builder.tokenizer().quoted_token(id),
             Form::Messages(_) => String::new(),
         };
-        let names: Vec<String> = ids.iter().map(|&id| format!("{:?} (id {id})", name(id))).collect();
+        let names: Vec<String> = ids.iter().map(|&id| format!("{} (id {id})", name(id))).collect();
         names.join(" ")
     };
     let mut notes = Vec::new();

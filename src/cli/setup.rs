@@ -25,6 +25,7 @@ use crate::error::{At, ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, digest, hex};
 use crate::tokenizer::{SpecialTokens, Tokenizer, dataset_file};
 use crate::truncate::Truncation;
+use crate::wording;
 
 /// What a command builds with, before its own options.
 pub(crate) fn options(args: &PromptArgs, rows: Option<&Rows>) -> BuilderOptions {
@@ -246,7 +247,7 @@ pub(crate) fn each_conversation(
 
 /// A line of JSON.
 pub(crate) fn from_json<'l, T: Deserialize<'l>>(line: &'l str) -> Result<T> {
-    Ok(serde_json::from_str(line).map_err(|error| ErrorKind::Parse(error.to_string()))?)
+    Ok(serde_json::from_str(line).map_err(|error| wording::in_line(&error))?)
 }
 
 /// Tells line by line whether it is the last of so many.

@@ -144,10 +144,11 @@ impl<'b> Trim<'b> {
         let stop = &trimmed.stop;
         let explain = self.explain.then(|| match stop {
             None => "nothing stops it".to_owned(),
-            Some(Stop::Token { token_id, token, sources }) => {
+            Some(Stop::Token { token_id, sources, .. }) => {
+                let token = self.tokenizer.quoted_token(*token_id);
                 let sources: Vec<String> = sources.iter().map(ToString::to_string).collect();
                 let behind = ids.len() - read;
-                format!("token {} is {token:?} (id {token_id}): {}; {behind} behind it", read - 1, sources.join(", "))
+                format!("token {} is {token} (id {token_id}): {}; {behind} behind it", read - 1, sources.join(", "))
             }
             Some(Stop::String { string }) => {
                 let (first, last) = (end.tokens, read - 1);
@@ -171,8 +172,9 @@ impl<'b> Trim<'b> {
         };
         let explain = self.explain.then(|| match &stop {
             None => "nothing stops it".to_owned(),
-            Some(Stop::Token { token, .. }) => {
-                format!("the text has the stop token {token:?} at byte {}", before.len())
+            Some(Stop::Token { token_id, .. }) => {
+                let token = self.tokenizer.quoted_token(*token_id);
+                format!("the text has the stop token {token} at byte {}", before.len())
             }
             Some(Stop::String { string }) => format!("the stop string {string:?} at byte {}", before.len()),
         });
@@ -199,7 +201,7 @@ impl<'b> Trim<'b> {
         let (ids, read) = ids.map_or((&[][..], 0), |(ids, end)| (ids, end.read));
         let mut problems = Vec::new();
         let mut add = |code, message| problems.push(Problem { code, message });
-        let name = |id: TokenId| format!("{:?} (id {id})", self.tokenizer.id_to_token(id).unwrap_or_default());
+        let name = |id: TokenId| format!("{} (id {id})", self.tokenizer.quoted_token(id));
         let leaked = given.text.as_deref().and_then(|text| self.stop_in_text(self.texts.trim(text).1));
         match (&leaked, stop) {
             (Some(Stop::Token { token_id, .. }), _) => {

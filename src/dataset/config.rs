@@ -85,7 +85,7 @@ struct Reader {
 
 /// Names of columns: a list, or a string with white space between them.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a list of column names, or one string of them")]
 enum Columns {
     List(Vec<String>),
     Text(String),

@@ -4,7 +4,7 @@ use crate::conversation::{Conversation, Item, Marker, Section};
 use crate::dataset::fields::{self, TemplateText};
 use crate::dataset::template_error;
 use crate::dataset::value::Value;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, Result};
 
 /// The parts of a dialogue, in their order.
 pub(crate) const SECTIONS: [&str; 3] = ["begin", "round", "end"];
@@ -90,8 +90,7 @@ fn item(value: &Value) -> Result<Item> {
         Value::Text(text) => Ok(Item::Text(text.clone())),
         Value::Dict(_) => {
             let list = serde_json::Value::Array(vec![value.to_json()]);
-            let items: Conversation =
-                serde_json::from_value(list).map_err(|error| ErrorKind::Parse(error.to_string()))?;
+            let items: Conversation = serde_json::from_value(list).map_err(|error| crate::wording::in_file(&error))?;
             match items {
                 Conversation::List(items) => {
                     items.into_iter().next().ok_or_else(|| template_error("an item is a string or {role, prompt}"))

@@ -6,7 +6,7 @@ use crate::dataset::fill::{Substitution, fill};
 use crate::dataset::row::{Fields, Row};
 use crate::dataset::template_error;
 use crate::dataset::value::Value;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, Result};
 
 /// Messages with fields. The answer is never masked in them.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,7 +121,7 @@ pub(crate) fn message(value: &Value) -> Result<ChatMessage> {
         Some(Value::Text(text)) => Some(text.as_str().into()),
         Some(parts @ Value::List(_)) => {
             let content: Content =
-                serde_json::from_value(parts.to_json()).map_err(|error| ErrorKind::Parse(error.to_string()))?;
+                serde_json::from_value(parts.to_json()).map_err(|error| crate::wording::in_file(&error))?;
             Some(content)
         }
         _ => None,

@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, Result};
 
 /// A range as it is written: a number, or a slice such as `"[:100]"`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number of rows, or a slice such as \"[:100]\"")]
 pub enum SplitRange {
     /// So many rows, or below 1 that share of them, drawn as Python's `random.Random(n).shuffle` draws.
     Number(f64),

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
+use crate::wording;
 
 /// A value of a row, as Python's `json` module would give it.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,9 +36,9 @@ impl Value {
     /// value counts, as in Python.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] with the column.
+    /// [`ErrorKind::Parse`](crate::ErrorKind::Parse) with the column.
     pub fn from_json(json: &str) -> Result<Self> {
-        let parsed: Raw = serde_json::from_str(json).map_err(|error| ErrorKind::Parse(error.to_string()))?;
+        let parsed: Raw = serde_json::from_str(json).map_err(|error| wording::in_line(&error))?;
         Ok(parsed.0)
     }
 

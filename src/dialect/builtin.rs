@@ -66,6 +66,12 @@ pub(crate) fn claiming(repository: &str) -> Option<Model> {
     models().filter(|model| claim(model).is_some()).max_by_key(claim)
 }
 
+/// The built-in model that claims a repository of this name, whoever's it is.
+pub(crate) fn claiming_name(name: &str) -> Option<String> {
+    let own = |pattern: &String| pattern.split_once('/').is_some_and(|(_, pattern)| claims(pattern, name));
+    models().find(|model| model.hub.iter().any(own)).map(|model| model.name)
+}
+
 /// Whether `pattern`, in which one `*` stands for a size or version, is this repository.
 fn claims(pattern: &str, repository: &str) -> bool {
     match pattern.split_once('*') {

@@ -6,6 +6,7 @@
 mod builtin;
 mod fastchat;
 mod model_file;
+mod not_a_model;
 mod opencompass;
 
 use std::path::Path;
@@ -18,6 +19,7 @@ pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, S
 
 use crate::conversation::Conversation;
 use crate::error::{At, Error, ErrorKind, Result};
+use crate::file_kind::{FileKind, head};
 use crate::render::ApiTemplate;
 use crate::template::{MetaTemplate, Multimodal, TokenIds};
 use crate::tokenizer::{SpecialTokens, TokenId, Tokenizer};
@@ -126,10 +128,18 @@ impl Model {
     pub fn load(name: &str) -> Result<Self> {
         let path = Path::new(name);
         if path.is_file() {
+            // Before all of it is read: weights may be larger than the memory.
+            let kind = FileKind::of_bytes(&head(path).at(name)?);
+            if let Some(error) = kind.and_then(|kind| not_a_model::file(name, kind)) {
+                return Err(error);
+            }
             let bytes = std::fs::read(path).at(name)?;
             return Self::parse(name, &bytes);
         }
-        Self::find_builtin(name)
+        match Self::find_builtin(name) {
+            Err(_) if path.is_dir() => Err(not_a_model::folder(name)),
+            found => found,
+        }
     }
 
     /// The built-in model of this name, or the one that claims this repository, which then is its tokenizer.
@@ -164,7 +174,13 @@ impl Model {
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self> {
         let (text, syntax) = text_of(name, bytes)?;
         let model = DIALECTS.iter().find_map(|read| read(text, syntax)).expect("the last dialect reads everything");
-        let mut model = model.at(name)?;
+        let mut model = match model {
+            Ok(model) => model,
+            Err(error) => {
+                let other = (syntax == Syntax::Json).then(|| not_a_model::json(name, text)).flatten();
+                return Err(other.unwrap_or_else(|| error.at(name)));
+            }
+        };
         name.clone_into(&mut model.name);
         Ok(model)
     }

@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 
 use crate::dialect::{Model, Syntax};
 use crate::error::{Error, ErrorKind, Result};
+use crate::wording;
 
 /// Reads every text: what no other dialect recognizes must be one of these.
 pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
@@ -16,22 +17,23 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
 pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
     let mut json = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut json)
-        .map_err(|error| parse_error(error.path(), error.inner().to_string()))?;
-    json.end().map_err(|error| ErrorKind::Parse(error.to_string()))?;
+        .map_err(|error| at_path(error.path(), wording::in_file(error.inner())))?;
+    json.end().map_err(|error| wording::in_file(&error))?;
     Ok(value)
 }
 
 pub(crate) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
     let describe = |error: &toml::de::Error| match error.span() {
-        Some(span) => format!("{} (line {})", error.message().trim_end(), line_of(text, span.start)),
-        None => error.message().to_owned(),
+        Some(span) => format!("{} (line {})", wording::plain(error.message().trim_end()), line_of(text, span.start)),
+        None => wording::plain(error.message()),
     };
     let toml = toml::Deserializer::parse(text).map_err(|error| ErrorKind::Parse(describe(&error)))?;
-    serde_path_to_error::deserialize(toml).map_err(|error| parse_error(error.path(), describe(error.inner())))
+    serde_path_to_error::deserialize(toml)
+        .map_err(|error| at_path(error.path(), ErrorKind::Parse(describe(error.inner()))))
 }
 
-fn parse_error(path: &serde_path_to_error::Path, message: String) -> Error {
-    let error = Error::from(ErrorKind::Parse(message));
+fn at_path(path: &serde_path_to_error::Path, kind: ErrorKind) -> Error {
+    let error = Error::from(kind);
     if path.iter().next().is_none() { error } else { error.at(path) }
 }
 

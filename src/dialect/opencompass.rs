@@ -6,6 +6,7 @@ use crate::dialect::{Model, Syntax, model_file};
 use crate::error::{At, ErrorKind, Result};
 use crate::render::ApiTemplate;
 use crate::template::MetaTemplate;
+use crate::wording;
 
 pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
     if syntax != Syntax::Json {
@@ -14,7 +15,7 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
     let value = match serde_json::from_str(text) {
         Ok(value) => value,
         // No dialect reads what is not JSON.
-        Err(error) => return Some(Err(ErrorKind::Parse(error.to_string()).into())),
+        Err(error) => return Some(Err(wording::in_file(&error).into())),
     };
     match value {
         // What OpenCompass takes for no template at all.

@@ -30,7 +30,7 @@ use crate::template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected an API template { round = […], … }, or a list of messages {role, content}")]
 pub enum ApiTemplate {
     /// Messages that go in front of a conversation's own.
     Messages(Vec<ChatMessage>),
@@ -75,7 +75,7 @@ impl TryFrom<RolesFile> for ApiRoles {
 
 /// What an API's conversations open with.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a turn {role, prompt}, or a text")]
 pub enum Opening {
     /// A turn, which is never merged with others.
     Turn(Turn),

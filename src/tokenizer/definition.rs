@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::{At, ErrorKind, Result};
-use crate::tokenizer::{AddedToken, TokenId};
+use crate::error::{At, Error, ErrorKind, Result};
+use crate::file_kind::FileKind;
+use crate::tokenizer::{AddedToken, TokenId, not_a_tokenizer};
+use crate::wording;
 
 /// The files of one tokenizer as bytes. Only `tokenizer_json` must be there.
 #[derive(Debug, Default, Clone)]
@@ -59,13 +61,20 @@ pub struct SpecialTokenIds {
 
 impl Definition {
     pub(crate) fn read(files: &TokenizerFiles) -> Result<Self> {
-        let mut json: Value = parse(&files.tokenizer_json).at("tokenizer.json")?;
-        let config: Config = optional(files.tokenizer_config.as_deref()).at("tokenizer_config.json")?;
-        let map: Config = optional(files.special_tokens_map.as_deref()).at("special_tokens_map.json")?;
-        let generation: GenerationConfig = optional(files.generation_config.as_deref()).at("generation_config.json")?;
+        let place = |file| files.place(file);
+        let mut json: Value = parse(&files.tokenizer_json).at(place("tokenizer.json"))?;
+        let config: Config = optional(files.tokenizer_config.as_deref()).at(place("tokenizer_config.json"))?;
+        let map: Config = optional(files.special_tokens_map.as_deref()).at(place("special_tokens_map.json"))?;
+        let generation: GenerationConfig =
+            optional(files.generation_config.as_deref()).at(place("generation_config.json"))?;
 
-        let vocabulary = Vocabulary::of(&json).at("tokenizer.json: model.vocab")?;
-        let (added, mut conflicts) = added_tokens(&mut json, config.added_tokens_decoder, &vocabulary)?;
+        if let Some(kind) =
+            FileKind::of_json(&json).filter(|kind| *kind != FileKind::Tokenizer && !json["model"].is_object())
+        {
+            return Err(not_a_tokenizer::file(kind)).at(place("tokenizer.json"));
+        }
+        let vocabulary = Vocabulary::of(&json).at("model.vocab").at(place("tokenizer.json"))?;
+        let (added, mut conflicts) = added_tokens(&mut json, config.added_tokens_decoder, &vocabulary).at(&files.name)?;
         let vocab_size = added.keys().next_back().copied().max(vocabulary.max).map_or(0, |id| id as usize + 1);
 
         let model = json.get_mut("model").and_then(Value::as_object_mut);
@@ -148,7 +157,7 @@ fn added_tokens(
         .filter(|listed| !listed.is_null());
     let listed: Vec<AddedToken> = match listed {
         Some(listed) => serde_path_to_error::deserialize(listed)
-            .map_err(|error| ErrorKind::Parse(error.to_string()))
+            .map_err(|error| Error::from(wording::in_file(error.inner())).at(error.path()))
             .at("tokenizer.json: added_tokens")?,
         None => Vec::new(),
     };
@@ -187,9 +196,9 @@ fn added_tokens(
     let place = "tokenizer_config.json: added_tokens_decoder";
     let mut declared = Vec::with_capacity(config.len());
     for (id, token) in config {
-        let bad = |what: String| ErrorKind::Parse(format!("{place}[{id:?}]: {what}"));
-        let token: AddedToken = serde_json::from_value(token).map_err(|error| bad(error.to_string()))?;
-        let id = id.parse().map_err(|_| bad("the key is no token id".into()))?;
+        let at = format!("{place}[{id:?}]");
+        let token: AddedToken = serde_json::from_value(token).map_err(|error| wording::in_file(&error)).at(&at)?;
+        let id = id.parse().map_err(|_| ErrorKind::Parse("the key is no token id".into())).at(&at)?;
         declared.push(AddedToken { id, ..token });
     }
     declared.sort_by_key(|token| token.id);
@@ -226,7 +235,7 @@ struct GenerationConfig {
 
 /// A token named by its string, or by a serialized `AddedToken`.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a token as a string, or as an object with the key \"content\"")]
 enum TokenName {
     Content(String),
     Token { content: String },
@@ -241,7 +250,7 @@ impl TokenName {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a token id or a list of token ids")]
 enum OneOrMany {
     One(TokenId),
     Many(Vec<TokenId>),
@@ -263,7 +272,10 @@ fn optional<T: Default + for<'de> Deserialize<'de>>(bytes: Option<&[u8]>) -> Res
 fn parse<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| ErrorKind::Parse(error.to_string()))?;
-    json.end().map_err(|error| ErrorKind::Parse(error.to_string()))?;
-    Ok(value)
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let what = Error::from(wording::in_file(error.inner()));
+        if error.path().iter().next().is_none() { what } else { what.at(error.path()) }
+    });
+    let value = value.and_then(|value| Ok(json.end().map(|()| value).map_err(|error| wording::in_file(&error))?));
+    value.map_err(|error| FileKind::of_bytes(bytes).map_or(error, |kind| not_a_tokenizer::file(kind).into()))
 }

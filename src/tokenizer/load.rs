@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{At, ErrorKind, Result};
-use crate::tokenizer::{Tokenizer, TokenizerFiles};
+use crate::file_kind::{FileKind, head};
+use crate::tokenizer::{Tokenizer, TokenizerFiles, not_a_tokenizer};
 
 /// The files of a tokenizer, of which only the first must exist.
 pub(crate) const FILES: [&str; 4] =
@@ -13,9 +14,7 @@ impl TokenizerFiles {
     /// Collects the files by `get`, which gives `None` for a file that does not exist.
     pub(crate) fn collect(name: &str, mut get: impl FnMut(&str) -> Result<Option<Vec<u8>>>) -> Result<Self> {
         let [tokenizer, config, map, generation] = FILES;
-        let tokenizer_json = get(tokenizer)?.ok_or_else(|| {
-            ErrorKind::NotFound(format!("there is no {tokenizer} here; metatok reads that format only (transformers writes it with `save_pretrained`)"))
-        })?;
+        let tokenizer_json = get(tokenizer)?.ok_or_else(|| not_a_tokenizer::folder(Path::new(name)))?;
         Ok(Self {
             name: name.to_owned(),
             tokenizer_json,
@@ -23,6 +22,16 @@ impl TokenizerFiles {
             special_tokens_map: get(map)?,
             generation_config: get(generation)?,
         })
+    }
+
+    /// What one of the files is called in messages: where a file is named, it or its neighbour.
+    pub(crate) fn place(&self, file: &str) -> String {
+        let name = Path::new(&self.name);
+        match file {
+            _ if !name.is_file() => format!("{}: {file}", self.name),
+            "tokenizer.json" => self.name.clone(),
+            _ => name.with_file_name(file).display().to_string(),
+        }
     }
 }
 
@@ -76,6 +85,11 @@ impl Tokenizer {
             return TokenizerFiles::collect(name, |file| read_if_there(&path.join(file))).at(name);
         }
         if path.is_file() {
+            let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+            let kind = if is_toml { Some(FileKind::ModelFile) } else { FileKind::of_bytes(&head(path).at(name)?) };
+            if let Some(kind) = kind {
+                return Err(not_a_tokenizer::file(kind)).at(name);
+            }
             return TokenizerFiles::collect(name, |file| match file {
                 "tokenizer.json" => read_if_there(path),
                 _ => read_if_there(&path.with_file_name(file)),

@@ -9,12 +9,15 @@ mod composed;
 mod cut;
 mod decode;
 mod definition;
+mod display;
 mod fast;
+mod glyph;
 #[cfg(feature = "hub")]
 mod hub;
 #[cfg(feature = "hub")]
 mod hub_home;
 mod load;
+mod not_a_tokenizer;
 mod offsets;
 mod respell;
 mod run;
@@ -36,6 +39,7 @@ pub(crate) use cut::Cut;
 use definition::Definition;
 pub use definition::{SpecialTokenIds, TokenizerFiles};
 use fast::Fast;
+pub(crate) use glyph::{Glyph, glyphs};
 pub(crate) use load::dataset_file;
 #[cfg(feature = "candle")]
 pub(crate) use load::{model_file, optional_model_file};
@@ -155,7 +159,7 @@ impl Tokenizer {
     /// [`ErrorKind::Parse`] names the file and place of what is not as it should be;
     /// [`ErrorKind::UnsupportedTokenizer`] says why neither library can load it.
     pub fn new(files: &TokenizerFiles) -> Result<Self> {
-        Self::build(files, true).at(&files.name)
+        Self::build(files, true)
     }
 
     /// Like [`Self::new`], with the classic library even where the fast one can load the file: slow,
@@ -164,7 +168,7 @@ impl Tokenizer {
     /// # Errors
     /// As [`Self::new`].
     pub fn classic(files: &TokenizerFiles) -> Result<Self> {
-        Self::build(files, false).at(&files.name)
+        Self::build(files, false)
     }
 
     fn build(files: &TokenizerFiles, prefer_fast: bool) -> Result<Self> {
@@ -175,15 +179,16 @@ impl Tokenizer {
         let (backend, fallback): (Box<dyn Backend>, _) = match fast {
             Ok(fast) => (Box::new(fast), None),
             Err(reason) => {
-                let classic = Classic::new(&text).map_err(ErrorKind::UnsupportedTokenizer).at("tokenizer.json")?;
+                let classic =
+                    Classic::new(&text).map_err(ErrorKind::UnsupportedTokenizer).at(files.place("tokenizer.json"))?;
                 (Box::new(classic), Some(reason.to_string()))
             }
         };
-        let finder = Finder::new(added.values(), |form| backend.normalize(form))?;
+        let finder = Finder::new(added.values(), |form| backend.normalize(form)).at(&files.name)?;
         Ok(Self {
             name: files.name.clone(),
             neighbours_matter: added.values().any(|token| token.lstrip || token.rstrip || token.normalized),
-            special_tokens: backend.special_tokens()?,
+            special_tokens: backend.special_tokens().at(&files.name)?,
             added,
             vocab_size,
             unk_token_id,

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 
 use crate::render::Element;
-use crate::view::glyph::{Glyph, glyphs};
+use crate::tokenizer::{Glyph, glyphs};
 use crate::view::{View, ViewRow, ViewToken};
 
 impl View {

@@ -2,7 +2,6 @@
 //!
 //! This is data. [`View::terminal`] and [`View::html`] are two ways to show it; it serializes to JSON.
 
-mod glyph;
 mod html;
 mod terminal;
 
@@ -16,8 +15,7 @@ use crate::conversation::{Conversation, MediaKind, Mode, Section};
 use crate::error::Result;
 use crate::render::{Element, Part};
 use crate::stop::StopSource;
-use crate::tokenizer::TokenId;
-use crate::view::glyph::{Glyph, glyphs};
+use crate::tokenizer::{Glyph, TokenId, glyphs};
 pub use terminal::TerminalOptions;
 
 /// A prompt exactly as the model gets it, and what the model stops at.

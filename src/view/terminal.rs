@@ -6,7 +6,7 @@ use anstyle::{Ansi256Color, Style};
 use unicode_width::UnicodeWidthStr;
 
 use crate::render::Element;
-use crate::view::glyph::{Glyph, glyphs};
+use crate::tokenizer::{Glyph, glyphs};
 use crate::view::{View, ViewRow, ViewToken};
 
 /// How a prompt is shown in a terminal.

@@ -31,7 +31,7 @@ impl Retriever for TopK {
         });
         let line = line.at(&place)?.at(&place)?;
         let mut ids: Vec<i64> =
-            serde_json::from_str(&line).map_err(|error| ErrorKind::Parse(error.to_string())).at(&place)?;
+            serde_json::from_str(&line).map_err(|error| crate::wording::in_line(&error)).at(&place)?;
         if ids.len() < self.k {
             let message = format!("{} examples are wanted and the line has {}", self.k, ids.len());
             return Err(ErrorKind::Template(message)).at(place);

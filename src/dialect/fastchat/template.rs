@@ -90,7 +90,7 @@ impl System {
 
 /// One string, several, or none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a string, or a list of strings")]
 pub enum StopStrings {
     /// None.
     #[default]

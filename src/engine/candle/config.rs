@@ -50,7 +50,7 @@ fn silu() -> String {
 
 impl Config {
     pub(super) fn new(json: &[u8]) -> Result<Self> {
-        let config: Self = serde_json::from_slice(json).map_err(|error| ErrorKind::Parse(error.to_string()))?;
+        let config: Self = serde_json::from_slice(json).map_err(|error| crate::wording::in_file(&error))?;
         config.check()?;
         Ok(config)
     }

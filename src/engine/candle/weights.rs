@@ -47,7 +47,7 @@ impl Weights {
             Some(path) => {
                 let json = std::fs::read(&path).at(path.display())?;
                 let index: Result<Index> =
-                    serde_json::from_slice(&json).map_err(|error| ErrorKind::Parse(error.to_string()).into());
+                    serde_json::from_slice(&json).map_err(|error| crate::wording::in_file(&error).into());
                 index.at(path.display())?.weight_map.into_values().collect()
             }
         };

@@ -1,0 +1,125 @@
+//! Says of what is given as a model and is none what it is, and which template may be meant.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::dialect::builtin;
+use crate::error::{Error, ErrorKind};
+use crate::file_kind::FileKind;
+
+/// The templates of the families that a config.json names, the likeliest first.
+const FAMILIES: [(&str, &[&str]); 17] = [
+    ("baichuan", &["baichuan2-chat"]),
+    ("chatglm", &["chatglm3", "glm-4"]),
+    ("cohere", &["command-r"]),
+    ("deepseek_v2", &["deepseek-v2"]),
+    ("deepseek_v3", &["deepseek-v3", "deepseek-r1"]),
+    ("falcon", &["falcon-chat"]),
+    ("gemma", &["gemma-2"]),
+    ("gemma2", &["gemma-2"]),
+    ("gemma3", &["gemma-3"]),
+    ("gemma3_text", &["gemma-3"]),
+    ("internlm2", &["internlm2-chat"]),
+    ("llama", &["llama-3", "llama-2-chat", "vicuna"]),
+    ("mistral", &["mistral-instruct-v3", "mistral-instruct-tekken", "mistral-instruct-v1"]),
+    ("mixtral", &["mixtral"]),
+    ("phi3", &["phi-3", "phi-4"]),
+    ("qwen2", &["qwen2.5"]),
+    ("qwen3", &["qwen3"]),
+];
+
+/// The error of a folder.
+pub(super) fn folder(name: &str) -> Error {
+    let path = Path::new(name);
+    let toml = || {
+        let mut files: Vec<_> =
+            std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        files.sort();
+        files.into_iter().find(|file| file.extension().is_some_and(|extension| extension == "toml"))
+    };
+    let has_model = ["tokenizer.json", "tokenizer_config.json", "tokenizer.model", "config.json"];
+    let what = if has_model.iter().any(|file| path.join(file).is_file()) {
+        format!("this is a folder with a tokenizer, not a template; {}", beside(path, name))
+    } else if let Some(file) = toml() {
+        format!("this is a folder; name a model file in it, such as {}", file.display())
+    } else {
+        "this is a folder, with neither a model file nor a tokenizer in it; `metatok models` lists what is built in"
+            .into()
+    };
+    Error::from(ErrorKind::NotFound(what)).at(name)
+}
+
+/// The error of a file that is something else; none where it may be a model file that is wrong.
+pub(super) fn file(name: &str, kind: FileKind) -> Option<Error> {
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let tokenizer = match kind {
+        FileKind::ModelFile => return None,
+        FileKind::Tokenizer => name.to_owned(),
+        _ if folder.join("tokenizer.json").is_file() => folder.display().to_string(),
+        _ => "FOLDER".to_owned(),
+    };
+    let remedy = kind.remedy().unwrap_or_else(|| beside(folder, &tokenizer));
+    let what = match kind {
+        FileKind::Empty | FileKind::LfsPointer | FileKind::Html | FileKind::Compressed(_) => "",
+        _ => ", not a template",
+    };
+    Some(Error::from(ErrorKind::Parse(format!("this is {}{what}; {remedy}", kind.name()))).at(name))
+}
+
+/// The error of bytes that no dialect reads, if their keys say what they are.
+pub(super) fn json(name: &str, text: &str) -> Option<Error> {
+    file(name, FileKind::of_json(&serde_json::from_str(text).ok()?)?)
+}
+
+/// How the template is named beside a tokenizer.
+fn beside(folder: &Path, tokenizer: &str) -> String {
+    let name = match &fitting(folder)[..] {
+        [] => {
+            return format!(
+                "name the template beside it: --model NAME --tokenizer {tokenizer} (`metatok models` lists the names)"
+            );
+        }
+        [only] => only.clone(),
+        [first, others @ ..] => format!("{first} (or {})", others.join(", ")),
+    };
+    format!("name the template beside it: --model {name} --tokenizer {tokenizer}")
+}
+
+/// The built-in models whose template this folder's model may take: by its repository's name, or else by its family.
+fn fitting(folder: &Path) -> Vec<String> {
+    let json = |file: &str| -> Value {
+        let bytes = std::fs::read(folder.join(file)).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    };
+    let config = json("config.json");
+    let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    // In the hub's cache the repository is models--ORG--NAME/snapshots/COMMIT.
+    let folders = whole.ancestors().take(3).filter_map(|folder| folder.file_name()?.to_str()).map(str::to_owned);
+    let declared = [&config["_name_or_path"], &json("tokenizer_config.json")["name_or_path"]];
+    let declared = declared.into_iter().filter_map(Value::as_str).map(str::to_owned);
+    let mut names = folders.map(|name| name.rsplit("--").next().unwrap_or_default().to_owned()).chain(declared);
+    if let Some(model) = names.find_map(|name| builtin::claiming_name(&last(&name))) {
+        return vec![model];
+    }
+    let family = config["model_type"].as_str().unwrap_or_default();
+    let models = FAMILIES.iter().find(|(known, _)| *known == family).map_or(&[][..], |(_, models)| *models);
+    models.iter().map(|model| (*model).to_owned()).collect()
+}
+
+fn last(name: &str) -> String {
+    PathBuf::from(name).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_built_in() {
+        for (_, models) in FAMILIES {
+            assert!(models.iter().all(|model| builtin::text(model).is_some()), "{models:?}");
+        }
+    }
+}

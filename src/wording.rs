@@ -1,0 +1,185 @@
+//! What the parsers of JSON and TOML say, in plain words: theirs name the types of this program.
+
+use serde_json::Error;
+
+use crate::error::ErrorKind;
+
+/// The error of a text that is one line of a file: it names the column, and who calls names the line.
+pub(crate) fn in_line(error: &Error) -> ErrorKind {
+    let column = if error.line() == 0 { String::new() } else { format!(" at column {}", error.column()) };
+    ErrorKind::Parse(json(error) + &column)
+}
+
+/// The error of a whole file, with the line and column in it.
+pub(crate) fn in_file(error: &Error) -> ErrorKind {
+    ErrorKind::Parse(json(error) + &position(error))
+}
+
+/// The place that the parser puts behind its message.
+fn position(error: &Error) -> String {
+    match error.line() {
+        0 => String::new(),
+        line => format!(" at line {line} column {}", error.column()),
+    }
+}
+
+fn json(error: &Error) -> String {
+    let message = error.to_string();
+    plain(message.strip_suffix(&position(error)).unwrap_or(&message))
+}
+
+/// A message without the names of types; one that has none as it is.
+pub(crate) fn plain(message: &str) -> String {
+    let wrong = ["invalid type: ", "invalid value: "].iter().find_map(|start| message.strip_prefix(start));
+    if let Some((found, expected)) = wrong.and_then(|rest| rest.rsplit_once(", expected ")) {
+        return format!("expected {}, found {}", wanted(expected), given(found));
+    }
+    if let Some((length, expected)) =
+        message.strip_prefix("invalid length ").and_then(|rest| rest.split_once(", expected "))
+    {
+        return format!("expected {}, found {length} of them", wanted(expected));
+    }
+    if let Some(key) = message.strip_prefix("missing field ") {
+        return format!("the key {key} is missing");
+    }
+    if let Some(what) = message.strip_prefix("EOF while parsing ") {
+        return match what {
+            "a value" => "it breaks off where a value is expected".into(),
+            what => format!("it breaks off in the middle of {what}"),
+        };
+    }
+    let known = [
+        ("unknown field ", "unknown key "),
+        ("unknown variant ", "there is no "),
+        ("duplicate field ", "it has twice the key "),
+    ];
+    if let Some((rest, start)) =
+        known.iter().find_map(|(theirs, ours)| message.strip_prefix(theirs).map(|rest| (rest, ours)))
+    {
+        return format!("{start}{rest}");
+    }
+    match message {
+        "expected ident" => "expected true, false or null".into(),
+        "key must be a string" => "a key must be a string in double quotes".into(),
+        "trailing characters" => "something stands behind the end".into(),
+        "recursion limit exceeded" => "it is nested too deeply".into(),
+        message if message.starts_with("control character (") => {
+            "a line break or another control character stands unescaped in a string".into()
+        }
+        message => message.to_owned(),
+    }
+}
+
+/// What is expected, by serde's name for it.
+fn wanted(expected: &str) -> &str {
+    let first = expected.split(' ').next().unwrap_or_default();
+    match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more",
+        "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a map" | "map" => "an object",
+        "a sequence" | "sequence" => "a list",
+        "string" | "a borrowed string" => "a string",
+        "string or map" => "a string or an object",
+        "a boolean" => "true or false",
+        "unit" | "null" => "null",
+        _ if expected.starts_with("a nonzero ") => "a whole number above 0",
+        _ if matches!(first, "struct" | "tuple" | "newtype" | "enum" | "variant") => match first {
+            "tuple" => "a list",
+            "enum" => "a name",
+            _ => "an object",
+        },
+        _ => expected,
+    }
+}
+
+/// The longest string that is shown whole.
+const SHOWN: usize = 60;
+
+/// What was found, by serde's name for it.
+fn given(found: &str) -> String {
+    let quoted = |kind: &str| found.strip_prefix(kind)?.strip_prefix(" `")?.strip_suffix('`');
+    if let Some(number) = quoted("integer").or_else(|| quoted("floating point")) {
+        return format!("the number {number}");
+    }
+    if let Some(truth) = quoted("boolean") {
+        return truth.to_owned();
+    }
+    match found {
+        "map" => "an object".into(),
+        "sequence" => "a list".into(),
+        "unit value" => "null".into(),
+        found if found.starts_with("string \"") && found.chars().count() > SHOWN => {
+            format!("the {}…\"", found.chars().take(SHOWN).collect::<String>())
+        }
+        found if found.starts_with("string ") => format!("the {found}"),
+        found => found.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code, reason = "it is only read")]
+    struct Thing {
+        id: u32,
+        #[serde(default)]
+        count: Option<std::num::NonZeroUsize>,
+        #[serde(default)]
+        kind: Option<Kind>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Kind {
+        One,
+        Other,
+    }
+
+    fn said<T: DeserializeOwned + std::fmt::Debug>(json: &str) -> String {
+        in_line(&serde_json::from_str::<T>(json).expect_err("it is wrong")).to_string()
+    }
+
+    #[test]
+    fn no_types_of_this_program() {
+        #[rustfmt::skip]
+        let table = [
+            ("3", "expected an object, found the number 3 at column 1"),
+            ("{}", "the key `id` is missing at column 2"),
+            (r#"{"id": "x"}"#, "expected a whole number, 0 or more, found the string \"x\" at column 10"),
+            (r#"{"id": -1}"#, "expected a whole number, 0 or more, found the number -1 at column 9"),
+            (r#"{"id": 1.5}"#, "expected a whole number, 0 or more, found the number 1.5 at column 10"),
+            (r#"{"id": null}"#, "expected a whole number, 0 or more, found null at column 11"),
+            (r#"{"id": [1]}"#, "expected a whole number, 0 or more, found a list at column 7"),
+            (r#"{"id": true}"#, "expected a whole number, 0 or more, found true at column 11"),
+            (r#"{"id": 1, "count": 0}"#, "expected a whole number above 0, found the number 0 at column 20"),
+            (r#"{"id": 1, "kind": "x"}"#, "there is no `x`, expected `one` or `other` at column 21"),
+            (r#"{"id": 1, "x": 1}"#, "unknown key `x`, expected one of `id`, `count`, `kind` at column 13"),
+            (r#"{"id": 1, "id": 1}"#, "it has twice the key `id` at column 14"),
+            (r#"{"id": 1"#, "it breaks off in the middle of an object at column 8"),
+            ("", "it breaks off where a value is expected at column 0"),
+            ("{id: 1}", "a key must be a string in double quotes at column 2"),
+            (r#"{"id": 1} 2"#, "something stands behind the end at column 11"),
+        ];
+        for (json, expected) in table {
+            assert_eq!(said::<Thing>(json), expected, "{json}");
+        }
+        assert_eq!(said::<Vec<u32>>("{}"), "expected a list, found an object at column 0");
+        assert_eq!(
+            said::<bool>(r#""a, expected b""#),
+            "expected true or false, found the string \"a, expected b\" at column 15"
+        );
+        assert_eq!(said::<String>(&format!("[{}]", 1)), "expected a string, found a list at column 0");
+        assert!(said::<bool>(&format!("{:?}", "x".repeat(999))).len() < 150);
+        let error = serde_json::from_str::<Thing>("{\n\"id\": }").expect_err("it is wrong");
+        assert_eq!(in_file(&error).to_string(), "expected value at line 2 column 7");
+        let error = serde_json::from_value::<Thing>(serde_json::json!(3)).expect_err("it is wrong");
+        assert_eq!(in_line(&error).to_string(), "expected an object, found the number 3");
+    }
+}
