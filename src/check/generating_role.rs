@@ -50,7 +50,8 @@ fn none_generates(subject: &Subject<'_>, round: &[(&str, &RoleTemplate)], findin
         Some((place, role)) => format!("write generate = true at {place}, the role {:?}", role.role),
         None => "write generate = true at the role that the model plays".to_owned(),
     };
-    let message = "no role of the round generates: prompts end with a closed turn, and the model is not asked to answer";
+    let message =
+        "no role of the round generates: prompts end with a closed turn, and the model is not asked to answer";
     findings.add("meta_template.round", message, help);
 }
 

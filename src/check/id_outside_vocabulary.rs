@@ -14,6 +14,7 @@ pub(super) const LINT: Lint = Lint {
 };
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    findings.level = subject.level_of_refusal();
     let mut check = |id: i64, place: String| {
         if let Err(error) = subject.tokenizer.check_id(id.into()) {
             let help = "take the id from the tokenizer's files, or name the token: { token = \"…\" }";

@@ -87,7 +87,7 @@ impl fmt::Display for Level {
 pub struct Finding {
     /// The lint's code.
     pub code: &'static str,
-    /// The lint's level.
+    /// The lint's level, or a lower one where the finding does less harm.
     pub level: Level,
     /// Where: a key path of the model file, a file of the tokenizer, or a line of input.
     pub place: String,

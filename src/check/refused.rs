@@ -35,9 +35,8 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
 /// Whether a lint of its own says this.
 fn is_said(subject: &Subject<'_>, message: &str) -> Result<bool> {
     for lint in [&id_outside_vocabulary::LINT, &token_of_several_ids::LINT] {
-        let says = |finding: &crate::check::Finding| {
-            message.contains(&format!("{}: {}", finding.place, finding.message))
-        };
+        let says =
+            |finding: &crate::check::Finding| message.contains(&format!("{}: {}", finding.place, finding.message));
         if Findings::of(lint, subject)?.iter().any(says) {
             return Ok(true);
         }

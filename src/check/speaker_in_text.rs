@@ -30,7 +30,8 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
         let (before, after) = (role(&segments[turns[0]]), role(&segments[turns[1]]));
         if before != after {
             let message = format!("{text:?} makes {after:?} speak, and is ordinary text, which {before:?} can say too");
-            let help = "look for it in messages that others write, or take a template that marks turns by control tokens";
+            let help =
+                "look for it in messages that others write, or take a template that marks turns by control tokens";
             findings.add(subject.place(&first.part), message, help);
         }
     }

@@ -48,12 +48,7 @@ fn stray(text: &str, is_column: impl Fn(&str) -> bool) -> Vec<Stray<'_>> {
     found
 }
 
-fn opening<'t>(
-    text: &'t str,
-    at: usize,
-    is_unmatched: bool,
-    is_column: &impl Fn(&str) -> bool,
-) -> Option<Stray<'t>> {
+fn opening<'t>(text: &'t str, at: usize, is_unmatched: bool, is_column: &impl Fn(&str) -> bool) -> Option<Stray<'t>> {
     let rest = &text[at + 1..];
     let stray = |length: usize, name, what| Some(Stray { written: &text[at..at + length], name, what });
     // {{name}}, but not the argument of a macro, as in \boxed{{name}}.
@@ -102,9 +97,11 @@ fn closing<'t>(text: &'t str, at: usize, is_column: &impl Fn(&str) -> bool) -> O
         (Some(open), true) if !name.is_empty() => {
             Some(Stray { written: &text[open..=at], name, what: "has a brace too many, which stays" })
         }
-        (None, false) if is_column(name) => {
-            Some(Stray { written: &text[start..=at], name, what: "is not opened, so it is no field and stays as it is" })
-        }
+        (None, false) if is_column(name) => Some(Stray {
+            written: &text[start..=at],
+            name,
+            what: "is not opened, so it is no field and stays as it is",
+        }),
         _ => None,
     }
 }

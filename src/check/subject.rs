@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::builder::{BuilderOptions, PromptBuilder};
+use crate::check::Level;
 use crate::check::seen::Seen;
 use crate::compile::CompiledTemplate;
 use crate::conversation::{Conversation, Item, Marker, MediaKind, Message, Mode, Prompt, Section};
@@ -38,8 +39,7 @@ impl<'a> Subject<'a> {
             let options = BuilderOptions { mode, each_message, ..options.clone() };
             PromptBuilder::new(model, Arc::clone(&tokenizer), &options)
         };
-        let builders =
-            builder(Mode::Generate, false).and_then(|generate| Ok([generate, builder(Mode::Score, false)?]));
+        let builders = builder(Mode::Generate, false).and_then(|generate| Ok([generate, builder(Mode::Score, false)?]));
         let each_message = options.each_message.then(|| builder(options.mode, true));
         Self { model, tokenizer, options, template, roles, compiled, builders, each_message, seen: Seen::default() }
     }
@@ -47,6 +47,11 @@ impl<'a> Subject<'a> {
     /// Why nothing can be built.
     pub(crate) fn error(&self) -> Option<&Error> {
         self.builders.as_ref().err().or(self.each_message.as_ref().and_then(|builder| builder.as_ref().err()))
+    }
+
+    /// How bad it is that something cannot be built: where the rest can, it is only left out.
+    pub(crate) fn level_of_refusal(&self) -> Level {
+        if self.error().is_some() { Level::Error } else { Level::Warning }
     }
 
     /// What builds the conversations given.

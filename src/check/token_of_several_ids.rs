@@ -15,6 +15,7 @@ pub(super) const LINT: Lint = Lint {
 };
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    findings.level = subject.level_of_refusal();
     let mut check = |token: &str, place: String| {
         if subject.tokenizer.token_to_id(token).is_none() {
             let error = not_one_token(token, &subject.tokenizer).to_string();

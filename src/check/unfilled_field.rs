@@ -18,7 +18,9 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
     let Some(seen) = &subject.seen.dataset else { return Ok(()) };
     for field in seen.dataset.unfilled_fields() {
         let help = match &seen.dataset.task.prompt_template {
-            Some(AnyTemplate::Turns(_)) => "only {question} and {answer} of the round are filled; write it out".to_owned(),
+            Some(AnyTemplate::Turns(_)) => {
+                "only {question} and {answer} of the round are filled; write it out".to_owned()
+            }
             Some(AnyTemplate::Multimodal(_)) => "write all_columns = true into the template".to_owned(),
             _ if seen.dataset.inferencer.kind == InferencerKind::Chat => {
                 format!("add {:?} to reader_cfg.input_columns", field.column)

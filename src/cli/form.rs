@@ -6,7 +6,7 @@ use crate::cli::answers::{Answer, Answers};
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{MaxOutLen, RowPrompt, TurnPlan};
 use crate::error::{At, ErrorKind, Result};
-use crate::render::ApiTemplate;
+use crate::render::{ApiTemplate, empty_chat};
 use crate::sink::{Built, Key, MessagesJsonl, Sink};
 use crate::tokenizer::TokenId;
 use crate::truncate::{Budget, Fitted};
@@ -197,6 +197,7 @@ impl Messages {
         let mut answers_omitted = 0;
         let mut messages = match conversation {
             // One by one they stay as they are.
+            Conversation::Messages(messages) if self.each_message && messages.is_empty() => return Err(empty_chat()),
             Conversation::Messages(messages) if self.each_message => messages.clone(),
             conversation => self.template.messages(conversation, self.mode)?,
         };

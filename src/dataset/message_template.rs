@@ -51,7 +51,7 @@ impl MessageTemplate {
                 && self.format_variables
             {
                 let text = |text| TemplateText::new(format!("messages[{i}].content"), text);
-                texts.extend(message.content.texts().into_iter().map(text));
+                texts.extend(message.content.texts().map(text));
             }
         }
         texts

@@ -77,10 +77,11 @@ impl TryFrom<RolesFile> for ApiRoles {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected a turn {role, prompt}, or a text")]
 pub enum Opening {
+    /// Text, which has no place between turns unless it is empty. First, because a list of two strings would
+    /// pass for a turn.
+    Text(Affix),
     /// A turn, which is never merged with others.
     Turn(Turn),
-    /// Text, which has no place between turns unless it is empty.
-    Text(Affix),
 }
 
 impl Default for ApiTemplate {

@@ -115,7 +115,7 @@ impl Renderer for EachMessage {
 }
 
 /// The error for a chat in which nobody says anything.
-pub(super) fn empty_chat() -> Error {
+pub(crate) fn empty_chat() -> Error {
     ErrorKind::Template("the chat has no message, so there is nothing to answer".into()).into()
 }
 

@@ -17,6 +17,7 @@ use crate::tokenizer::TokenId;
 pub use api::{ApiRoles, ApiTemplate, Opening};
 pub use api_prompt::{ApiPrompt, Turn};
 pub use each_message::EachMessage;
+pub(crate) use each_message::empty_chat;
 pub use meta::MetaRenderer;
 pub use plain::Plain;
 pub(crate) use say::say;

@@ -275,7 +275,7 @@ fn speaks_before_nested_round(items: &Value) -> bool {
     for item in items.as_array().into_iter().flatten() {
         let is_round = |section: &Value| section == "round" || section == "ice";
         match (item.get("section"), item["pos"] == "begin") {
-            (Some(_), true) if speaks && open.last().is_some_and(|section| is_round(section)) => return true,
+            (Some(_), true) if speaks && open.last().is_some_and(is_round) => return true,
             (Some(section), true) => open.push(section.clone()),
             (Some(_), false) => drop(open.pop()),
             (None, _) => {}
