@@ -1,5 +1,6 @@
 //! `metatok view`: a prompt, to look at.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +13,7 @@ use crate::cli::args::{AnswersArgs, ViewArgs};
 use crate::cli::output::{self, Output};
 use crate::cli::outputs::Outputs;
 use crate::cli::rows::Rows;
-use crate::cli::say::say;
+use crate::cli::say::{escaped, say};
 use crate::cli::source::Source;
 use crate::cli::{flags, setup};
 use crate::conversation::Conversation;
@@ -57,8 +58,23 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
         }
         None => {
             let colour = anstream::AutoStream::choice(&std::io::stdout()) != ColorChoice::Never;
+            escape_names(&mut view);
             let options = TerminalOptions { width: output::width(), colour, ids: args.ids };
             output::to_stdout(view.terminal(options).into_bytes())
+        }
+    }
+}
+
+/// Names are anybody's, and a terminal would obey what is in them. What is said is drawn in signs already.
+fn escape_names(view: &mut View) {
+    let View { model, tokenizer, rows, stop, special_tokens_added, special_tokens_omitted, .. } = view;
+    let of_rows =
+        rows.iter_mut().flat_map(|row| row.role.iter_mut().chain(row.media.iter_mut().map(|m| &mut m.source)));
+    let special = special_tokens_added.iter_mut().chain(special_tokens_omitted).map(|named| &mut named.token);
+    let stops = stop.iter_mut().map(|stop| &mut stop.named.token);
+    for name in [model, tokenizer].into_iter().chain(of_rows).chain(special).chain(stops) {
+        if let Cow::Owned(escaped) = escaped(name) {
+            *name = escaped;
         }
     }
 }
