@@ -229,6 +229,10 @@ fn an_option_that_says_nothing_is_refused() {
             "--strip-thoughts is for turns with the model's own answers in those before, and this dataset has none".into(),
         ),
         (
+            "run --top-p 0.5 x",
+            "--top-p chooses what may be drawn, and without --temperature nothing is".into(),
+        ),
+        (
             "run --max-seq-len 300 x",
             "the 512 tokens that an answer may have leave no room in `--max-seq-len 300`; say how many it may have, with --max-out-len".into(),
         ),

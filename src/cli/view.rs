@@ -121,6 +121,15 @@ fn examples(rows: &Rows, args: &ViewArgs) -> Result<Examples> {
     Ok(examples)
 }
 
+/// The row, and what is to be said of it.
+fn row(rows: &Rows, line: &str) -> Result<Row> {
+    let row = Row::from_json(line)?;
+    if let Some(warning) = rows.warning(&row) {
+        say!("warning: {warning}");
+    }
+    Ok(row)
+}
+
 /// The prompt of the turn that is asked for.
 fn turn_of_row(
     rows: &Rows,
@@ -131,7 +140,7 @@ fn turn_of_row(
     let AnswersArgs { answers, strip_thoughts } = &args.answers;
     let answers = answers.as_deref().map(|path| Answers::read(path, *strip_thoughts, args.input.read.max_line_bytes));
     let answers = answers.transpose()?;
-    let row = Row::from_json(line)?;
+    let row = row(rows, line)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
     let plan = rows.plan(&row, examples(rows, args)?.of(&row), &mut rows.inference(), tokens)?;
     let needs_answers = plan.needs_answers();
@@ -160,7 +169,7 @@ fn turn_of_row(
 
 /// The prompt of a row, of the label that is asked for.
 fn of_row(rows: &Rows, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<Conversation> {
-    let row = Row::from_json(line)?;
+    let row = row(rows, line)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
     let prompts = rows.prompts(&row, examples(rows, args)?.of(&row), &mut rows.inference(), tokens)?;
     let labels: Vec<String> = prompts.iter().filter_map(|prompt| Some(prompt.label.as_ref()?.repr())).collect();
