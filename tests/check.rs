@@ -129,7 +129,7 @@ fn built_in_models_pass() {
         ("demo", "demo", &[]),
         ("alpaca", "llama2", &["speaker-in-text", "no-pad"]),
         ("chatml", "qwen3", &[]),
-        ("chatglm3", "chatglm3", &["builder-warning"]),
+        ("chatglm3", "chatglm3", &["build-warning"]),
         ("gemma-2", "gemma2", &["special-token-left-out"]),
         ("internlm2-chat", "internlm2", &[]),
         ("llama-2-chat", "llama2", &["speaker-in-text", "special-token-left-out", "no-pad"]),

@@ -23,9 +23,15 @@ fn shapes() {
     assert_eq!(stems(&shapes), stems(&files("tests/cases/datasets", "jsonl")), "each shape has a case");
     for (shape, case) in shapes.iter().zip(files("tests/cases/datasets", "jsonl")) {
         let rows = shape.with_extension("jsonl");
+        let has_examples = metatok::Dataset::load(shape).expect("it can be read").task.retriever.count() > 0;
+        let train: &[&Path] = if has_examples { &[Path::new("--train"), &rows] } else { &[] };
+        let name = shape.file_stem().expect("it has a name");
+        let built_in = metatok::Dataset::builtin_file(&name.to_string_lossy()).expect("each is built in");
+        assert_eq!(built_in, std::fs::read_to_string(shape).expect("it can be read"));
         let output = Command::new(env!("CARGO_BIN_EXE_metatok"))
             .args(["build", "--model", "demo", "--text", "--strict", "-d"])
-            .args([shape.as_path(), Path::new("--train"), &rows, &rows])
+            .args([shape.as_path(), &rows])
+            .args(train)
             .output()
             .expect("the program runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -192,7 +192,7 @@ mod with_an_engine {
 
     #[test]
     fn wrong_arguments() {
-        let cases: [(&[&str], &str); 7] = [
+        let cases: [(&[&str], &str); 8] = [
             (
                 &["--mode", "ppl"],
                 "`run` writes answers, and these are texts to score; leave --mode ppl out, or `build` them",
@@ -205,8 +205,12 @@ mod with_an_engine {
                 "nowhere: there is no directory or file \"nowhere\", and a repository of the hub is named org/name",
             ),
             (
-                &["--max-seq-len", "8"],
-                "demo: line 1: the prompt has 18 tokens; 8 fit, of which 0 are for the answer: shorten it, or let more go (--truncate)",
+                &["--max-seq-len", "8", "--max-out-len", "2"],
+                "demo: line 1: the prompt has 18 tokens; 8 fit, of which 2 are for the answer: shorten it, or let more go (--truncate)",
+            ),
+            (
+                &["--max-seq-len", "520"],
+                "demo: line 1: the prompt has 18 tokens; 520 fit, of which 512 are for the answer: shorten it, or let more go (--truncate)",
             ),
             (
                 &["/dev/null"],

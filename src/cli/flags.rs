@@ -82,6 +82,10 @@ pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
 /// What `run` does not take together.
 pub(crate) fn check_run(args: &RunArgs, rows: Option<&Rows>) -> Result<()> {
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
+    refuse(
+        [("--top-p", args.top_p < 1.0 && args.temperature == 0.0)],
+        "chooses what may be drawn, and without --temperature nothing is",
+    )?;
     let thoughts = [("--strip-thoughts", args.strip_thoughts && !rows.is_some_and(Rows::goes_on_from_answers))];
     refuse(thoughts, "is for turns with the model's own answers in those before, and this dataset has none")
 }

@@ -31,6 +31,8 @@ mod trim;
 mod trimmed;
 mod view;
 
+use std::borrow::Cow;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -70,9 +72,10 @@ pub fn main() -> ExitCode {
 /// The arguments. What is wrong with them quotes them, and they may hold anything.
 fn parse() -> Args {
     Args::try_parse().unwrap_or_else(|error| {
-        let text = error.render().to_string();
-        if error.use_stderr() && escaped(&text) != text {
-            say::piece(&text);
+        let is_harmless = |arg: OsString| matches!(escaped(&arg.to_string_lossy()), Cow::Borrowed(_));
+        if error.use_stderr() && !std::env::args_os().all(is_harmless) {
+            // Without colours, which are control characters too.
+            say::piece(&error.render().to_string());
             std::process::exit(FAILED.into());
         }
         error.exit()

@@ -24,6 +24,8 @@ pub(crate) struct Rows {
     max_seq_len: Option<usize>,
     max_out_len: Option<usize>,
     strict: bool,
+    /// Whether rows become what the references make of them.
+    is_replay: bool,
 }
 
 impl Rows {
@@ -71,6 +73,7 @@ impl Rows {
             max_seq_len: args.max_seq_len,
             max_out_len: args.max_out_len,
             strict: args.strict,
+            is_replay: args.compat || args.arrow_compat,
         }))
     }
 
@@ -211,7 +214,7 @@ impl Rows {
     /// Where no row has one: then the dataset file is for other rows.
     pub(crate) fn check_missing(&self, missing: &MissingColumns) -> Result<Vec<String>> {
         let name = &self.dataset.name;
-        if let Some((_, message)) = missing.everywhere().filter(|_| !self.dataset.task.compat) {
+        if let Some((_, message)) = missing.everywhere().filter(|_| !self.is_replay) {
             let what = format!(
                 "{message}, in no row; write the column's name as the rows have it (--compat leaves such fields as they are)"
             );

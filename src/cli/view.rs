@@ -1,5 +1,6 @@
 //! `metatok view`: a prompt, to look at.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,7 +14,7 @@ use crate::cli::build::answers_omitted;
 use crate::cli::output::{self, Output};
 use crate::cli::outputs::Outputs;
 use crate::cli::rows::Rows;
-use crate::cli::say::say;
+use crate::cli::say::{escaped, say};
 use crate::cli::source::Source;
 use crate::cli::{flags, setup};
 use crate::conversation::Conversation;
@@ -62,8 +63,23 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
         }
         None => {
             let colour = anstream::AutoStream::choice(&std::io::stdout()) != ColorChoice::Never;
+            escape_names(&mut view);
             let options = TerminalOptions { width: output::width(), colour, ids: args.ids };
             output::to_stdout(view.terminal(options).into_bytes())
+        }
+    }
+}
+
+/// Names are anybody's, and a terminal would obey what is in them. What is said is drawn in signs already.
+fn escape_names(view: &mut View) {
+    let View { model, tokenizer, rows, stop, special_tokens_added, special_tokens_omitted, .. } = view;
+    let of_rows =
+        rows.iter_mut().flat_map(|row| row.role.iter_mut().chain(row.media.iter_mut().map(|m| &mut m.source)));
+    let special = special_tokens_added.iter_mut().chain(special_tokens_omitted).map(|named| &mut named.token);
+    let stops = stop.iter_mut().map(|stop| &mut stop.named.token);
+    for name in [model, tokenizer].into_iter().chain(of_rows).chain(special).chain(stops) {
+        if let Cow::Owned(escaped) = escaped(name) {
+            *name = escaped;
         }
     }
 }
@@ -110,6 +126,15 @@ fn examples(rows: &Rows, args: &ViewArgs) -> Result<Examples> {
     Ok(examples)
 }
 
+/// The row, and what is to be said of it.
+fn row(rows: &Rows, line: &str) -> Result<Row> {
+    let row = Row::from_json(line)?;
+    if let Some(warning) = rows.warning(&row) {
+        say!("warning: {warning}");
+    }
+    Ok(row)
+}
+
 /// The prompt of the turn that is asked for.
 fn turn_of_row(
     rows: &Rows,
@@ -120,7 +145,7 @@ fn turn_of_row(
     let AnswersArgs { answers, strip_thoughts } = &args.answers;
     let answers = answers.as_deref().map(|path| Answers::read(path, *strip_thoughts, args.input.read.max_line_bytes));
     let answers = answers.transpose()?;
-    let row = Row::from_json(line)?;
+    let row = row(rows, line)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
     let plan = rows.plan(&row, examples(rows, args)?.of(&row), &mut rows.inference(), tokens)?;
     let needs_answers = plan.needs_answers();
@@ -149,7 +174,7 @@ fn turn_of_row(
 
 /// The prompt of a row, of the label that is asked for.
 fn of_row(rows: &Rows, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<Conversation> {
-    let row = Row::from_json(line)?;
+    let row = row(rows, line)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
     let prompts = rows.prompts(&row, examples(rows, args)?.of(&row), &mut rows.inference(), tokens)?;
     let labels: Vec<String> = prompts.iter().filter_map(|prompt| Some(prompt.label.as_ref()?.repr())).collect();

@@ -39,7 +39,7 @@ pub(crate) struct CheckArgs {
     pub(crate) json: bool,
 
     /// Explain every code, and check nothing.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["inputs", "dataset", "model", "tokenizer", "deny", "allow"])]
     pub(crate) list: bool,
 
     /// Instead of looking for mistakes, look whether this file of `build --fingerprint` is what would be built now, with
