@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::builder::PromptBuilder;
 use crate::cli::args::BenchArgs;
-use crate::cli::setup;
+use crate::cli::{output, setup};
 use crate::cli::source::Source;
 use crate::conversation::Conversation;
 use crate::error::{Error, ErrorKind, Result};
@@ -42,15 +42,16 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     let texts = joined(&reference, &conversations)?;
     let bytes: u64 = texts.iter().map(|text| text.len() as u64).sum();
     let (equal, protected) = compare(&builder, &reference, &conversations, &texts)?;
-    println!("{} prompts, {bytes} bytes, tokenizer library: {}", texts.len(), builder.tokenizer().backend().0);
+    let prompts = output::count(texts.len() as u64, "prompt");
+    println!("{prompts}, {}, tokenizer library: {}", output::count(bytes, "byte"), builder.tokenizer().backend().0);
     println!("ids equal to the joined string's: {equal} of {}", texts.len());
     if protected > 0 {
         println!("(not equal on purpose: {protected}, whose content holds control tokens, which are text here)");
     }
     if equal + protected < texts.len() {
         return Err(ErrorKind::Encode(format!(
-            "{} prompts differ from their joined string; this is a bug in metatok",
-            texts.len() - equal - protected
+            "the ids of {} are not those of the joined string; this is a bug in metatok",
+            output::count((texts.len() - equal - protected) as u64, "prompt")
         ))
         .into());
     }
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         move |conversation: &Conversation| join.encode(conversation)
     })?;
     println!();
-    println!("{:<18}{:>12}{:>10}{:>14}   {threads} threads", "", "prompts/s", "MB/s", "tokens/s");
+    println!("{:<18}{:>12}{:>10}{:>14}   {}", "", "prompts/s", "MB/s", "tokens/s", output::count(threads as u64, "thread"));
     row("build", &build);
     row("join, then encode", &join);
     let rate = |measured: &Measured| measured.prompts as f64 / measured.time.as_secs_f64();

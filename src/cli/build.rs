@@ -97,7 +97,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
             progress.suspend(|| eprintln!("metatok: note: {}", omitted(&form, &built.written.omitted)));
         }
         written.add(built.written);
-        progress.set_message(format!("{} prompts", written.prompts));
+        progress.set_message(count(written.prompts, "prompt"));
         if let Some(warning) = built.warning.filter(|_| !has_warned && !args.quiet) {
             has_warned = true;
             progress.suspend(|| eprintln!("metatok: warning: {warning}"));
@@ -109,8 +109,8 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
                     progress.finish_and_clear();
                     eprintln!("metatok: {}", rejected.error);
                     eprintln!(
-                        "metatok: stopped there, after {} good ones; --on-error reject goes on without such rows",
-                        written.prompts
+                        "metatok: stopped there, after {}; --on-error reject goes on without such rows",
+                        count(written.prompts, "good one")
                     );
                     return Ok(ExitCode::from(REJECTED));
                 }
@@ -134,7 +134,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         let tokens = matches!(*form, Form::Ids(_)).then_some(written.tokens);
         if written.truncated > 0 {
             let prompts = if written.truncated == 1 { "prompt was" } else { "prompts were" };
-            eprintln!("metatok: note: {} {prompts} too long, and lost something", written.truncated);
+            eprintln!("metatok: note: {} {prompts} too long and shortened", written.truncated);
         }
         if written.waiting > 0 {
             let dialogues = if written.waiting == 1 { "dialogue waits" } else { "dialogues wait" };
@@ -176,8 +176,8 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
             }
         }
     }
-    if args.served_model.is_some() && !matches!(args.format, Format::Vllm | Format::VllmBatch) {
-        let what = "--served-model goes with --format vllm and vllm-batch: other engines have one model";
+    if args.served_model_name.is_some() && !matches!(args.format, Format::Vllm | Format::VllmBatch) {
+        let what = "--served-model-name goes with --format vllm and vllm-batch: other engines have one model";
         return Err(ErrorKind::Usage(what.into()).into());
     }
     if args.format == Format::Messages {
@@ -216,7 +216,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
             eprintln!("metatok: warning: {warning}");
         }
     }
-    let served = args.served_model.as_deref();
+    let served = args.served_model_name.as_deref();
     let sink: Box<dyn Sink> = match args.format {
         Format::Vllm => Box::new(Vllm::new(&builder, served)),
         Format::VllmBatch => Box::new(Vllm::batch(&builder, served)),
@@ -280,7 +280,7 @@ fn summary(prompts: u64, tokens: Option<u64>, seconds: f64) -> String {
         10_000.. => format!(" ({:.0} prompts/s)", prompts as f64 / seconds),
         _ => String::new(),
     };
-    let tokens = tokens.map_or_else(String::new, |tokens| format!("{tokens} tokens, "));
+    let tokens = tokens.map_or_else(String::new, |tokens| format!("{}, ", count(tokens, "token")));
     format!("{}, {tokens}{seconds:.2} s{rate}", count(prompts, "prompt"))
 }
 

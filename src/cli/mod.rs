@@ -8,7 +8,11 @@ mod batches;
 mod bench;
 mod build;
 mod check;
+mod completions;
 mod convert;
+mod count;
+mod decode;
+mod encode;
 mod form;
 mod job;
 mod journal;
@@ -21,14 +25,14 @@ mod rows;
 mod run;
 mod setup;
 mod source;
+mod texts;
 mod trim;
 mod trimmed;
 mod view;
 
-use std::io;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 
 use args::{Args, Command};
 
@@ -39,7 +43,9 @@ const FAILED: u8 = 2;
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
-    let outcome = match Args::parse().command {
+    completions::answer();
+    let matches = args::command().get_matches();
+    let outcome = match Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command {
         Command::Build(args) => build::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::View(args) => view::run(&args),
@@ -48,10 +54,10 @@ pub fn main() -> ExitCode {
         Command::Models(args) => models::run(&args),
         Command::Trim(args) => trim::run(&args),
         Command::Run(args) => run::run(&args),
-        Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Args::command(), "metatok", &mut io::stdout());
-            Ok(ExitCode::SUCCESS)
-        }
+        Command::Encode(args) => encode::run(&args),
+        Command::Decode(args) => decode::run(&args),
+        Command::Count(args) => count::run(&args),
+        Command::Completions { shell } => completions::run(shell),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("metatok: {error}");

@@ -28,15 +28,8 @@ use crate::truncate::Truncation;
 pub(crate) fn options(args: &PromptArgs, rows: Option<&Rows>) -> BuilderOptions {
     let mut options = BuilderOptions {
         mode: args.mode.map_or(Mode::Generate, mode),
-        special_tokens: args.special_tokens.map(|when| match when {
-            SpecialTokensArg::Auto => SpecialTokens::Auto,
-            SpecialTokensArg::Always => SpecialTokens::Always,
-            SpecialTokensArg::Never => SpecialTokens::Never,
-        }),
-        content: match args.content {
-            ContentArg::Data => ContentTrust::Data,
-            ContentArg::Trusted => ContentTrust::Trusted,
-        },
+        special_tokens: args.special_tokens.map(special_tokens),
+        content: content(args.content),
         reserve: args.reserve.clone(),
         round_fallback: args.round_fallback,
         ..stop_options(&args.stop)
@@ -65,6 +58,21 @@ pub(crate) fn no_limit_for_conversations(args: &InputArgs) -> Result<()> {
     Ok(())
 }
 
+pub(crate) fn special_tokens(when: SpecialTokensArg) -> SpecialTokens {
+    match when {
+        SpecialTokensArg::Auto => SpecialTokens::Auto,
+        SpecialTokensArg::Always => SpecialTokens::Always,
+        SpecialTokensArg::Never => SpecialTokens::Never,
+    }
+}
+
+pub(crate) fn content(content: ContentArg) -> ContentTrust {
+    match content {
+        ContentArg::Data => ContentTrust::Data,
+        ContentArg::Trusted => ContentTrust::Trusted,
+    }
+}
+
 pub(crate) fn mode(mode: ModeArg) -> Mode {
     match mode {
         ModeArg::Gen => Mode::Generate,
@@ -74,13 +82,13 @@ pub(crate) fn mode(mode: ModeArg) -> Mode {
 
 /// Where the weights are, if nothing else is said: where the tokenizer is.
 pub(crate) fn weights_name(args: &ModelArgs, has_input: bool) -> Result<String> {
-    of_tokenizer(args, &model(args, has_input)?, Model::tokenizer_name, |name| Ok(name.to_owned()))
+    of_tokenizer(args.tokenizer.as_deref(), &model(args, has_input)?, Model::tokenizer_name, |name| Ok(name.to_owned()))
 }
 
 /// Loads the model and its tokenizer. The demo stands in for them only where nothing at all is named.
 pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Tokenizer>)> {
     let model = model(args, has_input)?;
-    let tokenizer = of_tokenizer(args, &model, Model::load_tokenizer, Tokenizer::load)?;
+    let tokenizer = of_tokenizer(args.tokenizer.as_deref(), &model, Model::load_tokenizer, Tokenizer::load)?;
     Ok((with_conversation(args, model)?, Arc::new(tokenizer)))
 }
 
@@ -101,13 +109,13 @@ fn model(args: &ModelArgs, has_input: bool) -> Result<Model> {
 }
 
 /// Something of the tokenizer: a model's own, or one that --tokenizer names.
-fn of_tokenizer<T>(
-    args: &ModelArgs,
+pub(crate) fn of_tokenizer<T>(
+    name: Option<&str>,
     model: &Model,
     of_model: impl Fn(&Model) -> Result<T>,
     named: impl Fn(&str) -> Result<T>,
 ) -> Result<T> {
-    match args.tokenizer.as_deref() {
+    match name {
         None => of_model(model),
         // A built-in model stands for its tokenizer, unless a file or directory has that name.
         Some(name) if !Path::new(name).exists() && Model::builtin_file(name).is_some() => of_model(&Model::load(name)?),

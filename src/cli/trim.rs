@@ -17,7 +17,7 @@ use crate::error::{At, ErrorKind, Result};
 use crate::stop::{End, FinishReason, StopCriteria, StopMatcher, Trimmer};
 use crate::tokenizer::{TokenId, Tokenizer};
 
-/// A line of what an engine gave. Other keys are none of metatok's business.
+/// A line of what an engine gave. Other keys are left alone.
 #[derive(Deserialize)]
 struct Given<'a> {
     #[serde(borrow)]
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     })?;
     if let Some(error) = failed {
         eprintln!("metatok: {error}");
-        eprintln!("metatok: stopped there, after {lines} good ones");
+        eprintln!("metatok: stopped there, after {}", count(lines, "good one"));
         return Ok(ExitCode::from(REJECTED));
     }
     output.finish()?;
