@@ -108,7 +108,10 @@ fn long_rows_are_folded_and_whole() {
 fn rows_say_how_many_tokens_they_have() {
     let html = view_of("1+1=?").html();
     assert!(html.contains(r#"<div class="key">content <span class="n">4</span></div>"#), "{html}");
-    assert!(html.contains(r#"<h2><b>user #1</b> <span>HUMAN · round</span> <span class="n">10 tokens</span></h2>"#), "{html}");
+    assert!(
+        html.contains(r#"<h2><b>user #1</b> <span>HUMAN · round</span> <span class="n">10 tokens</span></h2>"#),
+        "{html}"
+    );
 }
 
 #[test]

@@ -146,7 +146,11 @@ impl<N: Number> Batch<N> {
                     let (tokens, labels) = (counted(self.lengths[i], "token"), counted(lengths[i], "label"));
                     format!("prompt {i} has {tokens}, but {labels}")
                 }
-                None => format!("the batch has {}, and there are labels of {}", counted(self.lengths.len(), "prompt"), lengths.len()),
+                None => format!(
+                    "the batch has {}, and there are labels of {}",
+                    counted(self.lengths.len(), "prompt"),
+                    lengths.len()
+                ),
             };
             return Err(ErrorKind::Usage(what).into());
         }

@@ -55,7 +55,8 @@ impl<N: Number> Pack<N> {
         }
         let lengths: Vec<usize> = prompts.iter().map(|prompt| prompt.as_ref().len()).collect();
         if let Some(prompt) = lengths.iter().position(|&length| length > row_len) {
-            let what = format!("prompt {prompt} has {}, more than the {row_len} of a row", counted(lengths[prompt], "token"));
+            let what =
+                format!("prompt {prompt} has {}, more than the {row_len} of a row", counted(lengths[prompt], "token"));
             return Err(ErrorKind::Usage(what).into());
         }
         let mut order: Vec<usize> = (0..prompts.len()).collect();

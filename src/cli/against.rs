@@ -65,10 +65,10 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     }
     let prompts = output::count(lines, "prompt");
     if differ > 0 {
-        eprintln!("metatok: {differ} of {prompts} would not be built so now");
+        eprintln!("metatok: {differ} of {prompts} would be built differently now");
         return Ok(ExitCode::from(REJECTED));
     }
-    eprintln!("metatok: {prompts}, built with the same");
+    eprintln!("metatok: {prompts}, up to date");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::builder::PromptBuilder;
 use crate::cli::args::BenchArgs;
-use crate::cli::{output, setup};
 use crate::cli::source::Source;
+use crate::cli::{output, setup};
 use crate::conversation::Conversation;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -67,7 +67,14 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         move |conversation: &Conversation| join.encode(conversation)
     })?;
     println!();
-    println!("{:<18}{:>12}{:>10}{:>14}   {}", "", "prompts/s", "MB/s", "tokens/s", output::count(threads as u64, "thread"));
+    println!(
+        "{:<18}{:>12}{:>10}{:>14}   {}",
+        "",
+        "prompts/s",
+        "MB/s",
+        "tokens/s",
+        output::count(threads as u64, "thread")
+    );
     row("build", &build);
     row("join, then encode", &join);
     let rate = |measured: &Measured| measured.prompts as f64 / measured.time.as_secs_f64();

@@ -43,7 +43,7 @@ fn each_list(args: &DecodeArgs, mut visit: impl FnMut(&str, &str) -> Result<Cont
     })?;
     if !open.is_empty() {
         let what = "a list of ids opens with [ and is never closed".to_owned();
-        return Err(ErrorKind::Parse(what).into()).at(opened_at);
+        return Err(ErrorKind::Parse(what)).at(opened_at);
     }
     Ok(())
 }

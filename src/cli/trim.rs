@@ -141,14 +141,14 @@ impl<'b> Trim<'b> {
             None => "nothing stops it".to_owned(),
             Some(Stop::Token { token_id, token, sources }) => {
                 let sources: Vec<String> = sources.iter().map(ToString::to_string).collect();
-                let behind = ids.len() - read;
-                format!("token {} is {token:?} (id {token_id}): {}; {behind} behind it", read - 1, sources.join(", "))
+                let after = count((ids.len() - read) as u64, "token");
+                format!("token {} is {token:?} (id {token_id}): {}; {after} after it", read - 1, sources.join(", "))
             }
             Some(Stop::String { string }) => {
                 let (first, last) = (end.tokens, read - 1);
                 let over =
                     if first == last { format!("in token {last}") } else { format!("over tokens {first} to {last}") };
-                format!("the stop string {string:?} {over}; {} behind it", ids.len() - read)
+                format!("the stop string {string:?} {over}; {} after it", count((ids.len() - read) as u64, "token"))
             }
         });
         let problems = if self.validate { self.problems(given, Some((ids, end)), stop.as_ref()) } else { Vec::new() };
@@ -220,7 +220,7 @@ impl<'b> Trim<'b> {
         let behind = ids.len() - read - ids[read..].iter().rev().take_while(pad).count();
         if stop.is_some() && behind > 0 {
             let tokens = if behind == 1 { "token comes" } else { "tokens come" };
-            add("ran-past-stop", format!("{behind} {tokens} behind the stop"));
+            add("ran-past-stop", format!("{behind} {tokens} after the stop"));
         } else if stop.is_some() && given.finish_reason.as_deref() == Some("length") {
             add("ran-past-stop", "the engine says \"length\", and there is a stop".into());
         }

@@ -84,7 +84,8 @@ impl View {
             None => {
                 self.lines(row, start..start + HEAD, out);
                 // A mark, so that copied text is the prompt's.
-                let _ = write!(out, "<details><summary><s>{} more tokens</s></summary>", row.tokens.len() - HEAD - TAIL);
+                let _ =
+                    write!(out, "<details><summary><s>{} more tokens</s></summary>", row.tokens.len() - HEAD - TAIL);
                 self.lines(row, start + HEAD..end - TAIL, out);
                 out.push_str("</details>");
                 self.lines(row, end - TAIL..end, out);

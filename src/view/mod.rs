@@ -266,7 +266,11 @@ impl ViewRow {
 
     /// What else there is to say of the speaker: the template's name for the role, and the section.
     fn about_speaker(&self) -> String {
-        let role = self.role.clone().filter(|_| self.message_role.is_some()).filter(|role| self.message_role.as_ref() != Some(role));
+        let role = self
+            .role
+            .clone()
+            .filter(|_| self.message_role.is_some())
+            .filter(|role| self.message_role.as_ref() != Some(role));
         let place = Some(self.place()).filter(|place| !place.is_empty());
         role.into_iter().chain(place).collect::<Vec<_>>().join(" · ")
     }

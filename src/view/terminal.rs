@@ -133,7 +133,9 @@ impl<'v> Rows<'v> {
     fn margin(&self, columns: [&str; 4]) -> String {
         let faint = if self.options.colour { FAINT } else { Style::new() };
         let mut margin = String::new();
-        for (i, (column, width)) in columns.into_iter().zip(self.margin).enumerate().filter(|(_, (_, width))| *width > 0) {
+        for (i, (column, width)) in
+            columns.into_iter().zip(self.margin).enumerate().filter(|(_, (_, width))| *width > 0)
+        {
             let fill = " ".repeat(width - column.width());
             let _ = match (column, i) {
                 ("", _) => write!(margin, "{fill}  "),

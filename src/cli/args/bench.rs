@@ -27,7 +27,7 @@ pub(crate) struct BenchArgs {
     ///
     /// - is standard input, which is also read when no file is named and something is piped in. Without any input, the
     /// demo's own conversations are used.
-    #[arg(value_name = "FILE", help_heading = None::<clap::builder::Str>)]
+    #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 
     #[command(flatten)]

@@ -62,7 +62,7 @@ pub(crate) struct BuildArgs {
     ///
     /// Labels are the ids of what is scored, and -100 for the context. Where there is a context, this needs the slower
     /// tokenizer library.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) labels: bool,
 
     /// Add the attention mask, all ones
@@ -90,14 +90,16 @@ pub(crate) struct BuildArgs {
     #[arg(long, hide_short_help = true)]
     pub(crate) fingerprint: bool,
 
-    /// What to do about a line that gives no prompt
-    #[arg(long, value_enum, default_value = "stop", value_name = "HOW", help_heading = heading::ERRORS)]
+    /// At a bad line stop, or keep it in a file and go on
+    ///
+    /// reject writes the line with its error to the file that --rejects names.
+    #[arg(long, value_enum, default_value = "stop", value_name = "stop|reject", hide_possible_values = true, help_heading = heading::ERRORS)]
     pub(crate) on_error: OnError,
 
     /// Where --on-error reject writes such lines
     ///
     /// Each with its error. Default: rejects.jsonl, or beside --output.
-    #[arg(long, value_name = "FILE", help_heading = heading::ERRORS)]
+    #[arg(long, value_name = "FILE", help_heading = heading::ERRORS, hide_short_help = true)]
     pub(crate) rejects: Option<PathBuf>,
 
     /// Refuse prompts with an image, audio or video whose file is missing

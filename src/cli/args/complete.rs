@@ -64,10 +64,7 @@ fn names_and_files(names: fn() -> Vec<CompletionCandidate>) -> ArgValueCompleter
 }
 
 /// Those that go on from what is typed.
-fn fitting(
-    candidates: impl IntoIterator<Item = CompletionCandidate>,
-    current: &OsStr,
-) -> Vec<CompletionCandidate> {
+fn fitting(candidates: impl IntoIterator<Item = CompletionCandidate>, current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = current.as_encoded_bytes();
     let goes_on = |candidate: &CompletionCandidate| candidate.get_value().as_encoded_bytes().starts_with(typed);
     candidates.into_iter().filter(goes_on).collect()

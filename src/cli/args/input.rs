@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use clap::builder::Str;
 
 use crate::cli::args::{complete, heading};
 
@@ -16,7 +15,7 @@ pub(crate) struct InputArgs {
     /// Conversations are JSON lines; rows are JSON lines, CSV, TSV or Parquet. - is standard input, which is also read
     /// when no file is named and something is piped in. hf://datasets/ORG/NAME/PATH is a file of the Hugging Face Hub.
     /// Without any input, the demo's own conversations are used (`check`: none).
-    #[arg(value_name = "FILE", help_heading = None::<Str>)]
+    #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 
     /// How rows become prompts: a dataset file
@@ -45,7 +44,7 @@ pub(crate) struct InputArgs {
     /// Which turns of a chat are asked for
     ///
     /// This overrides what the dataset says.
-    #[arg(long, value_enum, value_name = "MODE", requires = "dataset", help_heading = heading::DATASET)]
+    #[arg(long, value_enum, value_name = "MODE", requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) infer_mode: Option<InferModeArg>,
 
     /// Drop silently what AISBench drops

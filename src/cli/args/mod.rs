@@ -41,13 +41,17 @@ use crate::truncate::Truncation;
 /// A meta template says how the model's dialogues are written, a Hugging Face tokenizer says which ids that is. Nothing
 /// in a message can forge a control token.
 #[derive(Parser)]
-#[command(name = "metatok", version, about, after_help = "Examples:
-  metatok view                                      the demo's first prompt, token by token
-  metatok build --model qwen3 chats.jsonl           conversations as token ids, one JSON line each
-  metatok check --model my.toml                     what is likely to be wrong with a model file
-  metatok trim --model qwen3 answers.jsonl          answers, cut where they should have ended
+#[command(
+    name = "metatok",
+    version,
+    after_help = "Examples:
+  metatok view                               the demo's first prompt
+  metatok build --model qwen3 chats.jsonl    conversations as token ids
+  metatok check --model my.toml              likely mistakes in a model file
+  metatok trim --model qwen3 answers.jsonl   answers, cut where they should end
 
-Exit codes: 0 fine, 1 some rows were rejected or one stopped the run, 2 anything else.")]
+Exit codes: 0 fine, 1 some rows were rejected or one stopped the run, 2 other."
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -59,7 +63,7 @@ pub(crate) enum Command {
     Build(BuildArgs),
     /// Show a prompt exactly as the model gets it
     View(ViewArgs),
-    /// Find likely mistakes in a model file, its tokenizer, or conversations
+    /// Find likely mistakes in a model file or in conversations
     Check(CheckArgs),
     /// Cut an engine's output to where it should have ended
     Trim(TrimArgs),
@@ -75,7 +79,7 @@ pub(crate) enum Command {
     Count(CountArgs),
     /// List the built-in models, or print one as a file to start from
     Models(ModelsArgs),
-    /// Turn a conversation template into a model file with a meta template
+    /// Turn a FastChat conversation template into a model file
     Convert(ConvertArgs),
     /// Measure how fast prompts are built
     ///
@@ -97,12 +101,16 @@ pub(crate) fn command() -> clap::Command {
         let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).help_heading(heading::GENERAL);
         help.help("Print help; --help says more").long_help("Print help; -h is short").display_order(1000)
     };
-    let mut command = Args::command().max_term_width(100).disable_help_subcommand(true);
-    let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
-    for name in names {
-        command = command.mut_subcommand(name, |command| command.disable_help_flag(true).arg(help()));
-    }
-    command
+    let with_help = |command: clap::Command| {
+        // Where answers end is what `trim` is about; elsewhere it is rarely said.
+        let rare: &[&str] = if command.get_name() == "trim" { &[] } else { &["stop", "stop_id"] };
+        let command = command.mut_args(|arg| match rare.contains(&arg.get_id().as_str()) {
+            true => arg.hide_short_help(true),
+            false => arg,
+        });
+        command.disable_help_flag(true).arg(help())
+    };
+    Args::command().max_term_width(100).mut_subcommands(with_help)
 }
 
 fn truncation() -> impl TypedValueParser<Value = Truncation> {

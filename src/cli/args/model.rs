@@ -21,7 +21,7 @@ pub(crate) struct ModelArgs {
     #[arg(short, long, value_name = "DIR|FILE|REPO", add = complete::models())]
     pub(crate) tokenizer: Option<String>,
 
-    /// FastChat conversation template instead
+    /// FastChat template instead of the model's
     ///
     /// A template of FastChat or UltraFeedback takes the place of the model's own; of the model only the tokenizer is
     /// used. A built-in one (`metatok models` lists them) or a file.

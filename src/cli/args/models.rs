@@ -16,7 +16,7 @@ pub(crate) struct ModelsArgs {
     /// Print this one: a model, a repository, or a conversation template
     ///
     /// A repository of the Hugging Face Hub that a built-in model claims prints that model.
-    #[arg(value_name = "NAME", help_heading = None::<clap::builder::Str>, add = complete::all_templates())]
+    #[arg(value_name = "NAME", help_heading = heading::ARGUMENTS, add = complete::all_templates())]
     pub(crate) name: Option<String>,
 
     /// Print JSON: a list of all, or the one as a model file

@@ -8,24 +8,26 @@ use crate::cli::args::heading;
 #[derive(clap::Args)]
 #[command(next_help_heading = heading::PROMPT)]
 pub(crate) struct PromptArgs {
-    /// Build prompts to continue, or texts to score
+    /// Prompts to continue, or texts to score
     ///
-    /// Default: gen, or what the dataset's inferencer does.
-    #[arg(long, value_enum)]
+    /// gen leaves the last answer to the model; ppl gives the whole text. Default: gen, or what the dataset's inferencer
+    /// does.
+    #[arg(long, value_enum, value_name = "gen|ppl", hide_possible_values = true)]
     pub(crate) mode: Option<ModeArg>,
 
     /// Whether messages may write control tokens
     ///
     /// As data, `<|im_end|>` in a message is ordinary text. Trusted content is read like the template, as other
     /// systems do.
-    #[arg(long, value_enum, default_value = "data")]
+    #[arg(long, value_enum, default_value = "data", value_name = "data|trusted", hide_possible_values = true)]
     pub(crate) content: ContentArg,
 
-    /// Whether the tokenizer adds BOS and EOS
+    /// Add BOS and EOS: auto, always or never
     ///
-    /// These are the special tokens that the tokenizer's post-processor puts around a text. Default: what the model
-    /// file says, or auto.
-    #[arg(long, value_enum, value_name = "WHEN")]
+    /// These are the special tokens that the tokenizer's post-processor puts around a text: auto, always or never. auto
+    /// does not double what the template writes already, always does, as Hugging Face. Default: what the model file
+    /// says, or auto.
+    #[arg(long, value_enum, value_name = "WHEN", hide_possible_values = true)]
     pub(crate) special_tokens: Option<SpecialTokensArg>,
 
     /// Another token that content must not produce

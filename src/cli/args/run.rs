@@ -8,7 +8,7 @@ use crate::truncate::Truncation;
 #[derive(clap::Args)]
 #[command(
     next_help_heading = "Engine",
-    after_help = "Example: metatok run --model qwen2.5 --tokenizer ./Qwen2.5-0.5B -o answers.jsonl chats.jsonl",
+    after_help = "Example: metatok run -m qwen2.5 -t ./Qwen2.5-0.5B -o answers.jsonl chats.jsonl",
     after_long_help = "Input is as for `build`. A line of output is as `trim` writes it: id, turn, token_ids, text, finish_reason, the stop at \
 which it ends, and the ids from there on. An answer has at most --max-out-len tokens, or as many as its row says, or 512.
 
@@ -73,10 +73,10 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with = "batch_size", help_heading = heading::OUTPUT)]
     pub(crate) stream: bool,
 
-    /// What to do about a line that gives no prompt
+    /// At a bad line stop, or write its error and go on
     ///
-    /// `reject` writes its error in place of an answer.
-    #[arg(long, value_enum, default_value = "stop", value_name = "HOW", help_heading = heading::ERRORS)]
+    /// The error stands in place of an answer.
+    #[arg(long, value_enum, default_value = "stop", value_name = "stop|reject", hide_possible_values = true, help_heading = heading::ERRORS)]
     pub(crate) on_error: OnError,
 
     #[command(flatten)]

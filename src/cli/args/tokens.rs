@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::builder::Str;
-
 use crate::cli::args::{ContentArg, ReadArgs, SpecialTokensArg, complete, heading};
 
 #[derive(clap::Args)]
@@ -18,7 +16,7 @@ pub(crate) struct EncodeArgs {
     /// Texts, each of which gives a list of ids
     ///
     /// Without any, or with -, standard input is one text, its last line end included.
-    #[arg(value_name = "TEXT", help_heading = None::<Str>)]
+    #[arg(value_name = "TEXT", help_heading = heading::ARGUMENTS)]
     pub(crate) texts: Vec<String>,
 
     /// Each line of standard input is a text
@@ -46,7 +44,7 @@ pub(crate) struct DecodeArgs {
     /// Token ids: numbers, or a JSON list
     ///
     /// Without any, or with -, they come from standard input, where each line or JSON list gives a text.
-    #[arg(value_name = "ID", help_heading = None::<Str>, allow_negative_numbers = true)]
+    #[arg(value_name = "ID", help_heading = heading::ARGUMENTS, allow_negative_numbers = true)]
     pub(crate) ids: Vec<String>,
 
     /// Leave special tokens out
@@ -77,7 +75,7 @@ pub(crate) struct CountArgs {
     /// Text files
     ///
     /// - is standard input, which is also read when no file is named.
-    #[arg(value_name = "FILE", help_heading = None::<Str>)]
+    #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) files: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -116,12 +114,13 @@ pub(crate) struct TextArgs {
     ///
     /// Here it may unless it is data: `<|im_end|>` is the control token, as in a template. As data it is ordinary text,
     /// as in the messages of `build`.
-    #[arg(long, value_enum, default_value = "trusted")]
+    #[arg(long, value_enum, default_value = "trusted", value_name = "data|trusted", hide_possible_values = true)]
     pub(crate) content: ContentArg,
 
-    /// Whether the tokenizer adds BOS and EOS
+    /// Add BOS and EOS: auto, always or never
     ///
-    /// These are the special tokens that the tokenizer's post-processor puts around a text.
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "never")]
+    /// These are the special tokens that the tokenizer's post-processor puts around a text: auto, always or never. auto
+    /// does not double what the text has already.
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "never", hide_possible_values = true)]
     pub(crate) special_tokens: SpecialTokensArg,
 }

@@ -15,7 +15,11 @@ pub(crate) struct Random {
 impl Random {
     pub(crate) fn new(seed: u32, train: usize, k: usize) -> Result<Self> {
         if k > train || u32::try_from(train).is_err() {
-            let message = format!("ice_num: {} cannot be drawn from a training set of {}", counted(k, "example"), counted(train, "row"));
+            let message = format!(
+                "ice_num: {} cannot be drawn from a training set of {}",
+                counted(k, "example"),
+                counted(train, "row")
+            );
             return Err(ErrorKind::Template(message).into());
         }
         Ok(Self { generator: Mt::new(seed), train, k })

@@ -149,7 +149,10 @@ impl CandleEngine {
             return Err(ErrorKind::OutsideVocabulary { id: id.into(), size: self.vocab_size }.into());
         }
         if tokens > self.max_seq_len {
-            let what = format!("the model's context has room for {}, and these are {tokens}", counted(self.max_seq_len, "token"));
+            let what = format!(
+                "the model's context has room for {}, and these are {tokens}",
+                counted(self.max_seq_len, "token")
+            );
             return Err(ErrorKind::Engine(what).into());
         }
         Ok(())
