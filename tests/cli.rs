@@ -211,7 +211,7 @@ fn commands() -> Vec<String> {
 fn short_help_fits_a_screen() {
     assert_eq!(commands().len(), 12);
     for command in commands() {
-        for (columns, most) in [("100", 50), ("80", 64)] {
+        for (columns, most) in [("100", 50), ("80", 56)] {
             let page = help(&[&command, "-h"], columns);
             assert!(page.lines().count() <= most, "{command} at {columns}: {} lines\n{page}", page.lines().count());
             let widest = page.lines().map(|line| line.chars().count()).max();
@@ -228,10 +228,9 @@ fn rare_options_are_in_the_long_help_only() {
         assert!(long.contains(option), "{option}");
     }
     let headings: Vec<&str> = short.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).collect();
-    let expected =
-        ["Arguments:", "Output:", "Errors:", "Model:", "Dataset:", "Length:", "Prompt:", "Stop:", "General:"];
-    let found: Vec<&&str> = headings.iter().filter(|heading| expected.contains(heading)).collect();
-    assert_eq!(found, expected.iter().collect::<Vec<_>>(), "{headings:?}");
+    let expected = ["Arguments:", "Output:", "Errors:", "Model:", "Dataset:", "Length:", "Prompt:", "General:"];
+    let found: Vec<&str> = headings.into_iter().filter(|heading| expected.contains(heading)).collect();
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -248,6 +247,7 @@ fn examples_of_help_pages_are_commands() {
         .collect();
     assert!(examples.len() > 40, "{examples:#?}");
     for example in examples {
+        assert!(example.chars().count() <= 80, "{example}");
         let command = example.trim().split("   ").next().expect("it is a command");
         let output = Command::new("sh")
             .args(["-c", command])

@@ -18,9 +18,9 @@ use crate::truncate::Truncation;
     next_help_heading = heading::OUTPUT,
     after_help = "Example: metatok build --model qwen3 chats.jsonl > ids.jsonl",
     after_long_help = "A line of input is one of
-  {\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}        OpenAI-style messages
-  {\"id\": 7, \"prompt\": [{\"section\": \"round\", …}, …]}          an OpenCompass PromptList
-  {\"prompt\": \"Once upon a time\"}                             a string, which no template touches
+  {\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}   as OpenAI has them
+  {\"id\": 7, \"prompt\": [{\"section\": \"round\", …}, …]}     as OpenCompass does
+  {\"prompt\": \"Once upon a time\"}                        used as it is
 
 With --dataset it is a row, such as {\"question\": \"1+1=?\", \"answer\": \"2\"}.
 
@@ -31,12 +31,12 @@ Examples:
   metatok build | head -1
   metatok build --model qwen3 --tokenizer ./qwen3 --text --spans chats.jsonl
   metatok build --conversation vicuna --tokenizer ./llama chats.jsonl
-  metatok build --dataset gsm8k.toml --train train.jsonl --model llama-3 test.jsonl
-  metatok build --dataset mt.toml --infer-mode every --answers answers.jsonl --model qwen3 rows.jsonl
+  metatok build -m llama-3 -d gsm8k.toml --train train.jsonl test.jsonl
+  metatok build -m qwen3 -d mt.toml --answers answers.jsonl rows.jsonl
   metatok build --model llama-3 --mode ppl -o ids.jsonl chats.jsonl
-  metatok build --model qwen3 --format vllm-batch --served-model-name qwen chats.jsonl > batch.jsonl
-  metatok build --dataset mmlu.toml --format messages hf://datasets/cais/mmlu/all/test.parquet
-  cat chats.jsonl | metatok build --model qwen3 --on-error reject --rejects bad.jsonl > ids.jsonl")]
+  metatok build -m qwen3 --format vllm-batch chats.jsonl > batch.jsonl
+  metatok build -d mmlu.toml --format messages hf://datasets/cais/mmlu/all/x.csv
+  cat chats.jsonl | metatok build -m qwen3 --on-error reject > ids.jsonl")]
 pub(crate) struct BuildArgs {
     /// Write to a file instead of standard output
     ///

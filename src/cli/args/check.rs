@@ -14,7 +14,7 @@ use crate::truncate::Truncation;
 Examples:
   metatok check --model my.toml --tokenizer ./tokenizer
   metatok check --model llama-3 --deny warnings chats.jsonl
-  metatok check --model llama-3 --dataset mmlu.toml --train dev.jsonl test.jsonl
+  metatok check -m llama-3 -d mmlu.toml --train dev.jsonl test.jsonl
   metatok check --model my.toml --json | jq '.[].code'
   metatok check --list                    what every code means"
 )]

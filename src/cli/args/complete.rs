@@ -43,8 +43,16 @@ pub(crate) fn allowed() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| fitting(lints(), current))
 }
 
+/// Their names as they are listed, and without the system's where only one has it.
 fn conversation_names() -> Vec<CompletionCandidate> {
-    ConversationTemplate::builtin().map(|(name, template)| candidate(name, template.about.as_deref())).collect()
+    let short = |name: &'static str| name.rsplit('/').next().unwrap_or(name);
+    let all: Vec<_> = ConversationTemplate::builtin().collect();
+    let is_only = |name: &str| all.iter().filter(|(other, _)| short(other) == name).count() == 1;
+    let names = all.iter().flat_map(|(name, template)| {
+        let short = Some(short(name)).filter(|short| short != name && is_only(short));
+        short.into_iter().chain([*name]).map(|name| candidate(name, template.about.as_deref()))
+    });
+    names.collect()
 }
 
 fn lints() -> impl Iterator<Item = CompletionCandidate> {

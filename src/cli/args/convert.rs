@@ -15,7 +15,7 @@ Examples:
 )]
 pub(crate) struct ConvertArgs {
     /// A conversation template: built in, or a TOML or JSON file
-    #[arg(value_name = "NAME|FILE", help_heading = heading::ARGUMENTS, add = complete::conversations())]
+    #[arg(value_name = "FILE|NAME", help_heading = heading::ARGUMENTS, add = complete::conversations())]
     pub(crate) template: String,
 
     /// What to write

@@ -86,9 +86,9 @@ pub(crate) enum Command {
     /// Building your prompts is measured beside joining strings and encoding them.
     Bench(BenchArgs),
     /// Print what a shell needs to complete metatok's arguments
-    #[command(after_help = "Bash:  echo 'source <(metatok completions bash)' >> ~/.bashrc
-Zsh:   echo 'source <(metatok completions zsh)' >> ~/.zshrc
-Fish:  metatok completions fish > ~/.config/fish/completions/metatok.fish")]
+    #[command(after_help = "Bash, in ~/.bashrc:            source <(metatok completions bash)
+Zsh, in ~/.zshrc:              source <(metatok completions zsh)
+Fish, in config.fish:          metatok completions fish | source")]
     Completions {
         /// The shell
         shell: clap_complete::Shell,

@@ -11,7 +11,7 @@ pub(crate) struct ModelArgs {
     /// `metatok models` lists the built-in models. A model file is TOML or JSON. A repository of the Hugging Face Hub
     /// works where a built-in model claims it, such as Qwen/Qwen3-8B. Only a command without any input may leave this
     /// out: it uses the demo then.
-    #[arg(short, long, value_name = "NAME|FILE|REPO", add = complete::models())]
+    #[arg(short, long, value_name = "FILE|NAME|REPO", add = complete::models())]
     pub(crate) model: Option<String>,
 
     /// Tokenizer, if not the model's own
@@ -25,6 +25,6 @@ pub(crate) struct ModelArgs {
     ///
     /// A template of FastChat or UltraFeedback takes the place of the model's own; of the model only the tokenizer is
     /// used. A built-in one (`metatok models` lists them) or a file.
-    #[arg(long, value_name = "NAME|FILE", add = complete::conversations())]
+    #[arg(long, value_name = "FILE|NAME", add = complete::conversations())]
     pub(crate) conversation: Option<String>,
 }

@@ -18,11 +18,11 @@ all are. A run that was cut off is resumed with the same arguments and --resume;
 Exit codes: 0 fine, 1 some rows were rejected or one stopped the run, 2 anything else.
 
 Examples:
-  metatok run                                       the demo's questions, answered
-  metatok run --model demo --stream chats.jsonl > /dev/null      watch the answers grow
-  metatok run --model qwen2.5 --tokenizer ./Qwen2.5-0.5B -o answers.jsonl chats.jsonl
-  metatok run --model qwen2.5 --tokenizer ./Qwen2.5-0.5B -o answers.jsonl --resume chats.jsonl
-  metatok run --model qwen2.5 --dataset mt.toml --infer-mode every --temperature 0.7 rows.jsonl"
+  metatok run                                  the demo's questions, answered
+  metatok run -m demo --stream chats.jsonl     watch the answers grow
+  metatok run -m qwen2.5 -t ./Qwen2.5-0.5B -o answers.jsonl chats.jsonl
+  metatok run -m qwen2.5 -t ./Qwen2.5-0.5B -o answers.jsonl --resume chats.jsonl
+  metatok run -m qwen2.5 -d mt.toml --temperature 0.7 rows.jsonl"
 )]
 pub(crate) struct RunArgs {
     /// The model's weights, if not where the tokenizer is

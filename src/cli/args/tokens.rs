@@ -7,6 +7,7 @@ use crate::cli::args::{ContentArg, ReadArgs, SpecialTokensArg, complete, heading
 #[derive(clap::Args)]
 #[command(
     next_help_heading = "Text",
+    override_usage = "metatok encode [OPTIONS] [TEXT]...",
     after_help = "Examples:
   metatok encode --tokenizer demo 'Hello!'
   metatok encode --model qwen3 --lines < questions.txt
@@ -35,10 +36,11 @@ pub(crate) struct EncodeArgs {
 #[derive(clap::Args)]
 #[command(
     next_help_heading = heading::OUTPUT,
+    override_usage = "metatok decode [OPTIONS] [ID]...",
     after_help = "Examples:
   metatok decode --tokenizer demo 1051 375 263
   metatok decode --model qwen3 '[151644, 872, 198]'
-  metatok encode --tokenizer demo --lines < questions.txt | metatok decode --tokenizer demo"
+  metatok encode -t demo --lines < questions.txt | metatok decode -t demo"
 )]
 pub(crate) struct DecodeArgs {
     /// Token ids: numbers, or a JSON list
@@ -65,12 +67,15 @@ pub(crate) struct DecodeArgs {
 }
 
 #[derive(clap::Args)]
-#[command(after_help = "Conversations are counted by `metatok build`, in its last line.
+#[command(
+    override_usage = "metatok count [OPTIONS] [FILE]...",
+    after_help = "Conversations are counted by `metatok build`, in its last line.
 
 Examples:
   metatok count --tokenizer demo README.md
   metatok count --model qwen3 docs/*.md
-  git diff | metatok count --model llama-3")]
+  git diff | metatok count --model llama-3"
+)]
 pub(crate) struct CountArgs {
     /// Text files
     ///
@@ -95,7 +100,7 @@ pub(crate) struct TokenizerArgs {
     /// The tokenizer of this model
     ///
     /// A built-in model (`metatok models` lists them), a model file, or a repository that a built-in model claims.
-    #[arg(short, long, value_name = "NAME|FILE|REPO", add = complete::models())]
+    #[arg(short, long, value_name = "FILE|NAME|REPO", add = complete::models())]
     pub(crate) model: Option<String>,
 
     /// This tokenizer

@@ -17,7 +17,7 @@ Exit codes: 0 fine, 1 a line is wrong or --validate finds a problem, 2 anything 
 Examples:
   metatok trim --model qwen3 answers.jsonl
   metatok trim --model llama-3 --explain answers.jsonl | head -1
-  metatok trim --model llama-3 --validate --stop $'\\nUser:' answers.jsonl > /dev/null"
+  metatok trim -m llama-3 --validate --stop 'User:' answers.jsonl"
 )]
 pub(crate) struct TrimArgs {
     /// Write to a file instead of standard output

@@ -13,12 +13,12 @@ terminal), bars stand between tokens and brackets around control tokens. Signs: 
 <E4> a byte of a character that the token does not hold whole.
 
 Examples:
-  metatok view                                      the demo's first conversation
+  metatok view                                 the demo's first conversation
   metatok view --model llama-3 --ids chats.jsonl --prompt 2
   metatok view --model qwen3 --html prompt.html --mode ppl chats.jsonl
-  metatok view --model qwen3 --dataset mmlu.toml --train dev.jsonl --label B test.jsonl
-  metatok view --model qwen3 --dataset mt.toml --infer-mode every_with_gt --turn 2 rows.jsonl
-  echo '{\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}' | metatok view --model qwen3"
+  metatok view -m qwen3 -d mmlu.toml --train dev.jsonl --label B test.jsonl
+  metatok view -m qwen3 -d mt.toml --infer-mode last --turn 2 rows.jsonl
+  echo '{\"prompt\": \"1+1=?\"}' | metatok view --model qwen3 --ids"
 )]
 pub(crate) struct ViewArgs {
     /// Which prompt, counted from 0 over all files
