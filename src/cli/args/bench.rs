@@ -25,7 +25,7 @@ pub(crate) struct BenchArgs {
 
     /// Conversations as JSON lines
     ///
-    /// - is standard input, which is also read when no file is named and something is piped in. Without any input, the
+    /// Standard input is -, and is also read when no file is named and something is piped in. Without any input, the
     /// demo's own conversations are used.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,

@@ -79,7 +79,7 @@ Examples:
 pub(crate) struct CountArgs {
     /// Text files
     ///
-    /// - is standard input, which is also read when no file is named.
+    /// Standard input is -, and is also read when no file is named.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) files: Vec<PathBuf>,
 

@@ -43,7 +43,7 @@ pub(crate) struct TrimArgs {
 
     /// What an engine gave, as JSON lines
     ///
-    /// - is standard input, which is also read when no file is named and something is piped in.
+    /// Standard input is -, and is also read when no file is named and something is piped in.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 
