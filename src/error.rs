@@ -236,6 +236,11 @@ fn quoted(names: &[String]) -> String {
     names.join(", ")
 }
 
+/// `1 token`, `2 tokens`.
+pub(crate) fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Adds the place to the error of a result.
 pub(crate) trait At<T> {
     /// [`Error::at`] on the error, if there is one.

@@ -21,7 +21,7 @@ use crate::tokenizer::Tokenizer;
 /// let then = Fingerprint::new(&model, &tokenizer, &BuilderOptions::default());
 /// let now = Fingerprint::new(&model, &tokenizer, &BuilderOptions { mode: Mode::Score, ..BuilderOptions::default() });
 /// let differences: Vec<String> = then.differences(&now).iter().map(ToString::to_string).collect();
-/// assert_eq!(differences, ["mode as by default (here \"ppl\")"]);
+/// assert_eq!(differences, ["mode not set (here \"ppl\")"]);
 /// # Ok::<(), metatok::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub struct Fingerprint {
     pub template: String,
     /// The tokenizer, with its added and special tokens: 16 digits of a hash.
     pub tokenizer: String,
-    /// Of the options that ids or stops depend on, those that are not as by default.
+    /// Of the options that ids or stops depend on, those that differ from the default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, Value>,
 }
@@ -51,7 +51,7 @@ pub struct Difference<'f> {
 
 impl fmt::Display for Difference<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [there, here] = [&self.there, &self.here].map(|side| side.as_deref().unwrap_or("as by default"));
+        let [there, here] = [&self.there, &self.here].map(|side| side.as_deref().unwrap_or("not set"));
         write!(f, "{} {there} (here {here})", self.part)
     }
 }

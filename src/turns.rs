@@ -112,7 +112,7 @@ impl fmt::Display for PrefixBreak {
             Self::GenerationPrompt { text } => {
                 write!(f, "the prompt ended with {text:?}, and a turn that was answered does not open so")
             }
-            Self::SpecialToken(token) => write!(f, "the tokenizer puts \"{token}\" behind every prompt"),
+            Self::SpecialToken(token) => write!(f, "the tokenizer puts \"{token}\" after every prompt"),
             Self::StopToken(token) => {
                 write!(f, "the answer ended with \"{token}\", and the template ends the turn with another token")
             }

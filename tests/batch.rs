@@ -103,10 +103,10 @@ fn errors() {
     let plan = BatchPlan::in_order(&[1, 2], BatchSize::Prompts(nonzero(2))).expect("they fit");
     let budget = BatchSize::Tokens(nonzero(4));
     for (error, expected) in [
-        (batch.labels(&[vec![1], vec![2]]).err(), "prompt 1 has 2 tokens, and 1 labels are given for it"),
-        (batch.labels(&[vec![1]]).err(), "there are 2 prompts, and labels of 1"),
+        (batch.labels(&[vec![1], vec![2]]).err(), "prompt 1 has 2 tokens, but 1 label"),
+        (batch.labels(&[vec![1]]).err(), "the batch has 2 prompts, and there are labels of 1"),
         (BatchPlan::by_length(&[3, 5], budget).err(), "prompt 1 has 5 tokens, more than the 4 of a whole batch"),
-        (plan.restore(vec!["one"]).err(), "the batches have 2 prompts, and 1 results are given"),
+        (plan.restore(vec!["one"]).err(), "the batches have 2 prompts, but there is not one result for each: 1"),
         (Pack::<i64>::new(&[vec![1, 2]], 1, PAD).err(), "prompt 0 has 2 tokens, more than the 1 of a row"),
         ("middle".parse::<PaddingSide>().err(), "padding_side \"middle\" is neither \"left\" nor \"right\""),
     ] {

@@ -299,7 +299,7 @@ fn wrong_models_and_prompts() {
     let greedy = Sampling::default();
     assert_eq!(refused(&[], greedy), "request 0: there is no token to continue");
     assert_eq!(refused(&[1, 40], greedy), "request 0: token id 40 is outside the vocabulary (40 tokens)");
-    assert_eq!(refused(&[1; 65], greedy), "request 0: 65 tokens are more than the 64 of the model's context");
+    assert_eq!(refused(&[1; 65], greedy), "request 0: the model's context has room for 64 tokens, and these are 65");
     assert_eq!(refused(&[1], Sampling { top_p: 0.0, ..greedy }), "top_p 0 is not above 0 and at most 1");
     assert_eq!(refused(&[1], Sampling { temperature: -1.0, ..greedy }), "temperature -1 is not 0 or more");
 }

@@ -101,11 +101,11 @@ fn they_say_what_they_were_built_with() {
                 .expect("it can be run");
             (ran.status.code(), String::from_utf8_lossy(&ran.stderr).replace(&path.display().to_string(), "FILE"))
         };
-        assert_eq!(check(&[]), (Some(0), "metatok: 3 prompts, built with the same\n".into()));
-        let differs = "metatok: FILE: prompt 1 and 2 more: built with mode as by default (here \"ppl\")\n";
+        assert_eq!(check(&[]), (Some(0), "metatok: 3 prompts, up to date\n".into()));
+        let differs = "metatok: FILE: prompt 1 and 2 more: built with mode not set (here \"ppl\")\n";
         assert_eq!(
             check(&["--mode", "ppl"]),
-            (Some(1), format!("{differs}metatok: 3 of 3 prompts would not be built so now\n"))
+            (Some(1), format!("{differs}metatok: 3 of 3 prompts would be built differently now\n"))
         );
         std::fs::write(&path, "no table").expect("files can be written");
         let (code, message) = check(&[]);

@@ -35,10 +35,10 @@ fn view(builder: &PromptBuilder, contents: &[&str]) -> View {
 
 /// The page's text without its marks, line ends put back: what a reader would copy.
 fn copied(html: &str) -> String {
-    let prompt = html.split("<table class=\"prompt\">").nth(1).and_then(|rest| rest.split("</table>").next());
+    let prompt = html.split("<main class=\"prompt\">").nth(1).and_then(|rest| rest.split("</main>").next());
     let mut text = String::new();
-    for cell in prompt.expect("there is a prompt").split("<td class=\"tokens").skip(1) {
-        let cell = cell.split_once('>').and_then(|(_, rest)| rest.split_once("</td>")).expect("a cell ends").0;
+    for cell in prompt.expect("there is a prompt").split("<div class=\"tokens").skip(1) {
+        let cell = cell.split_once('>').and_then(|(_, rest)| rest.split_once("</div>")).expect("a row ends").0;
         let mut rest = cell;
         while let Some(at) = rest.find('<') {
             text.push_str(&rest[..at]);
@@ -49,6 +49,7 @@ fn copied(html: &str) -> String {
                     "↵" => text.push('\n'),
                     "␍" => text.push('\r'),
                     "⇥" => {}
+                    mark if mark.ends_with(" more tokens") => {}
                     mark => text.push_str(&format!("<{mark}>")),
                 }
                 rest = behind;
@@ -95,6 +96,37 @@ fn pages_hold_the_prompt() {
 }
 
 #[test]
+fn long_rows_are_folded_and_whole() {
+    let view = view(&builder(), &["", &"1+1=? ".repeat(1_000)]);
+    let html = view.html();
+    assert_eq!(copied(&html), coded(&view));
+    assert_eq!(html.matches("<details>").count(), 1);
+    assert!(!view_of("short").html().contains("<details>"));
+}
+
+#[test]
+fn rows_say_how_many_tokens_they_have() {
+    let html = view_of("1+1=?").html();
+    assert!(html.contains(r#"<div class="key">content <span class="n">4</span></div>"#), "{html}");
+    assert!(
+        html.contains(r#"<h2><b>user #1</b> <span>HUMAN · round</span> <span class="n">10 tokens</span></h2>"#),
+        "{html}"
+    );
+}
+
+#[test]
+fn roles_are_as_the_messages_name_them() {
+    let view = view_of("1+1=?");
+    let names: Vec<_> = view.rows.iter().map(|row| (row.role.as_deref(), row.message_role.as_deref())).collect();
+    assert_eq!(names[0], (Some("SYSTEM"), Some("system")));
+    assert_eq!(names.last(), Some(&(Some("BOT"), Some("assistant"))));
+}
+
+fn view_of(said: &str) -> View {
+    view(&builder(), &["Be brief.", said])
+}
+
+#[test]
 fn terminals_show_the_prompt() {
     let builder = builder();
     for pair in HARD.windows(5) {
@@ -105,7 +137,7 @@ fn terminals_show_the_prompt() {
             assert!(!screen.contains(['\u{202e}', '\u{200b}']), "{screen:?}");
             // The margin, bars, brackets and marks taken away, it is the prompt.
             let rows = screen.split("\n\n").nth(1).expect("the rows stand between blank lines");
-            let margin = rows.lines().next().map_or(0, |heads| heads.find("part").unwrap_or(0) + "content  ".len());
+            let margin = rows.lines().next().map_or(0, |heads| heads.len() + 2);
             let shown: String = rows.lines().skip(1).flat_map(|line| line.chars().skip(margin)).collect();
             let shown =
                 shown.replace('|', "").replace('·', " ").replace('↵', "\n").replace('⇥', "\t").replace('␍', "\r");
@@ -124,8 +156,8 @@ fn ids_stand_below_their_tokens() {
     let view = view(&builder(), &["", "1+1=?"]);
     let screen = view.terminal(TerminalOptions { width: 60, colour: false, ids: true });
     let expected = "\
-                    content  1  +  1  =?
-                             16 10 16 337
+                         content  4  1  +  1  =?
+                                     16 10 16 337
 ";
     assert!(screen.contains(expected), "{screen}");
 }

@@ -13,7 +13,7 @@ use ndarray::{Array2, ArrayView1, Axis, Slice};
 use serde::{Deserialize, Serialize};
 
 use crate::assemble::{IGNORED, TokenizedPrompt};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, counted};
 use crate::tokenizer::TokenId;
 pub use pack::{Pack, Place};
 pub use plan::{BatchPlan, BatchSize};
@@ -143,9 +143,14 @@ impl<N: Number> Batch<N> {
             let differ = lengths.iter().zip(&self.lengths).position(|(labels, prompt)| labels != prompt);
             let what = match differ {
                 Some(i) => {
-                    format!("prompt {i} has {} tokens, and {} labels are given for it", self.lengths[i], lengths[i])
+                    let (tokens, labels) = (counted(self.lengths[i], "token"), counted(lengths[i], "label"));
+                    format!("prompt {i} has {tokens}, but {labels}")
                 }
-                None => format!("there are {} prompts, and labels of {}", self.lengths.len(), lengths.len()),
+                None => format!(
+                    "the batch has {}, and there are labels of {}",
+                    counted(self.lengths.len(), "prompt"),
+                    lengths.len()
+                ),
             };
             return Err(ErrorKind::Usage(what).into());
         }

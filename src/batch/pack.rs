@@ -3,7 +3,7 @@
 use ndarray::{Array2, ArrayView1};
 
 use crate::batch::{Number, of_rows, view};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, counted};
 use crate::tokenizer::TokenId;
 
 /// Prompts one behind the other in rows of one length, padded on the right.
@@ -55,7 +55,8 @@ impl<N: Number> Pack<N> {
         }
         let lengths: Vec<usize> = prompts.iter().map(|prompt| prompt.as_ref().len()).collect();
         if let Some(prompt) = lengths.iter().position(|&length| length > row_len) {
-            let what = format!("prompt {prompt} has {} tokens, more than the {row_len} of a row", lengths[prompt]);
+            let what =
+                format!("prompt {prompt} has {}, more than the {row_len} of a row", counted(lengths[prompt], "token"));
             return Err(ErrorKind::Usage(what).into());
         }
         let mut order: Vec<usize> = (0..prompts.len()).collect();

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, counted};
 
 /// How large a batch may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,10 @@ impl BatchPlan {
             if let BatchSize::Tokens(budget) = size
                 && length > budget.get()
             {
-                let what = format!("prompt {prompt} has {length} tokens, more than the {budget} of a whole batch");
+                let what = format!(
+                    "prompt {prompt} has {}, more than the {budget} of a whole batch",
+                    counted(length, "token")
+                );
                 return Err(ErrorKind::Usage(what).into());
             }
             let fits = |batch: &&mut Vec<usize>| match size {
@@ -92,7 +95,11 @@ impl BatchPlan {
     pub fn restore<T>(&self, results: Vec<T>) -> Result<Vec<T>> {
         let count: usize = self.batches.iter().map(Vec::len).sum();
         if results.len() != count {
-            let what = format!("the batches have {count} prompts, and {} results are given", results.len());
+            let what = format!(
+                "the batches have {}, but there is not one result for each: {}",
+                counted(count, "prompt"),
+                results.len()
+            );
             return Err(ErrorKind::Usage(what).into());
         }
         let mut placed: Vec<(usize, T)> = self.batches.iter().flatten().copied().zip(results).collect();

@@ -66,10 +66,10 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     }
     let prompts = output::count(lines, "prompt");
     if differ > 0 {
-        say!("{differ} of {prompts} would not be built so now");
+        say!("{differ} of {prompts} would be built differently now");
         return Ok(ExitCode::from(REJECTED));
     }
-    say!("{prompts}, built with the same");
+    say!("{prompts}, up to date");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -44,7 +44,11 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     let bytes: u64 = texts.iter().map(|text| text.len() as u64).sum();
     let (equal, protected) = compare(&builder, &reference, &conversations, &texts)?;
     let library = builder.tokenizer().backend().0;
-    let mut head = format!("{} prompts, {bytes} bytes, tokenizer library: {library}\n", texts.len());
+    let mut head = format!(
+        "{}, {}, tokenizer library: {library}\n",
+        output::count(texts.len() as u64, "prompt"),
+        output::count(bytes, "byte")
+    );
     head += &format!("ids equal to the joined string's: {equal} of {}\n", texts.len());
     if protected > 0 {
         head +=
@@ -53,8 +57,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     output::to_stdout(head.into_bytes())?;
     if equal + protected < texts.len() {
         return Err(ErrorKind::Encode(format!(
-            "{} prompts differ from their joined string; this is a bug in metatok",
-            texts.len() - equal - protected
+            "the ids of {} are not those of the joined string; this is a bug in metatok",
+            output::count((texts.len() - equal - protected) as u64, "prompt")
         ))
         .into());
     }
@@ -71,7 +75,14 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     })?;
     let rate = |measured: &Measured| measured.prompts as f64 / measured.time.as_secs_f64();
     let table = [
-        format!("\n{:<18}{:>12}{:>10}{:>14}   {threads} threads", "", "prompts/s", "MB/s", "tokens/s"),
+        format!(
+            "\n{:<18}{:>12}{:>10}{:>14}   {}",
+            "",
+            "prompts/s",
+            "MB/s",
+            "tokens/s",
+            output::count(threads as u64, "thread")
+        ),
         row("build", &build),
         row("join, then encode", &join),
         format!("{:<18}{:>11.2}x\n", "ratio", rate(&build) / rate(&join)),

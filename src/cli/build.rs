@@ -116,7 +116,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         if let Some(input) = &built.input {
             ids.see(input, built.ids);
         }
-        progress.set_message(format!("{} prompts", written.prompts));
+        progress.set_message(count(written.prompts, "prompt"));
         if let Some(warning) = built.warning.filter(|_| !has_warned && !args.quiet) {
             has_warned = true;
             progress.suspend(|| say!("warning: {warning}"));
@@ -128,8 +128,8 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
                     progress.finish_and_clear();
                     say!("{}", rejected.error);
                     say!(
-                        "stopped there, after {} good ones; --on-error reject goes on without such rows",
-                        written.prompts
+                        "stopped there, after {}; --on-error reject goes on without such rows",
+                        count(written.prompts, "good one")
                     );
                     return Ok(ExitCode::from(REJECTED));
                 }
@@ -154,7 +154,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         let tokens = matches!(*form, Form::Ids(_)).then_some(written.tokens);
         if written.truncated > 0 {
             let prompts = if written.truncated == 1 { "prompt was" } else { "prompts were" };
-            say!("note: {} {prompts} too long, and lost something", written.truncated);
+            say!("note: {} {prompts} too long and shortened", written.truncated);
         }
         // The demo's answers are known to whoever looks at it.
         if written.answers_omitted > 0 && has_input {
@@ -232,7 +232,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
             say!("warning: {warning}");
         }
     }
-    let served = args.served_model.as_deref();
+    let served = args.served_model_name.as_deref();
     let sink: Box<dyn Sink> = match args.format {
         Format::Vllm => Box::new(Vllm::new(&builder, served)),
         Format::VllmBatch => Box::new(Vllm::batch(&builder, served)),
@@ -297,7 +297,7 @@ fn summary(prompts: u64, tokens: Option<u64>, seconds: f64) -> String {
         10_000.. => format!(" ({:.0} prompts/s)", prompts as f64 / seconds),
         _ => String::new(),
     };
-    let tokens = tokens.map_or_else(String::new, |tokens| format!("{tokens} tokens, "));
+    let tokens = tokens.map_or_else(String::new, |tokens| format!("{}, ", count(tokens, "token")));
     format!("{}, {tokens}{seconds:.2} s{rate}", count(prompts, "prompt"))
 }
 

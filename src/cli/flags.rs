@@ -34,7 +34,7 @@ pub(crate) fn check_build(args: &BuildArgs) -> Result<()> {
         ];
         refuse(arrays, "is for arrays, --format npz, npy and safetensors: nothing else is padded")?;
     }
-    let served = [("--served-model", args.served_model.is_some())];
+    let served = [("--served-model-name", args.served_model_name.is_some())];
     if !matches!(args.format, Format::Vllm | Format::VllmBatch) {
         refuse(served, "goes with --format vllm and vllm-batch: other engines have one model")?;
     }

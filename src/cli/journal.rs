@@ -199,10 +199,10 @@ impl Journal {
             }
             (true, true) => None,
             (true, false) => {
-                Some(format!("the answers in it were made with {}; remove it to begin anew", differ.join(", ")))
+                Some(format!("the answers in it were made with {}; remove it to start again", differ.join(", ")))
             }
             (false, _) => Some(format!(
-                "it has {} of a run that was cut off: --resume goes on from there; remove it to begin anew",
+                "it has {} of a run that was cut off: --resume goes on from there; remove it to start again",
                 count(answers, "answer")
             )),
         };

@@ -8,9 +8,13 @@ mod batches;
 mod bench;
 mod build;
 mod check;
+mod completions;
 mod convert;
 mod datasets;
 mod flags;
+mod count;
+mod decode;
+mod encode;
 mod form;
 mod ids;
 mod job;
@@ -27,6 +31,7 @@ mod run;
 mod say;
 mod setup;
 mod source;
+mod texts;
 mod trim;
 mod trimmed;
 mod view;
@@ -35,7 +40,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 
 use args::{Args, Command};
 use say::{escaped, say};
@@ -47,6 +52,7 @@ const FAILED: u8 = 2;
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
+    completions::answer();
     let outcome = match parse().command {
         Command::Build(args) => build::run(&args),
         Command::Bench(args) => bench::run(&args),
@@ -57,11 +63,10 @@ pub fn main() -> ExitCode {
         Command::Datasets(args) => datasets::run(&args),
         Command::Trim(args) => trim::run(&args),
         Command::Run(args) => run::run(&args),
-        Command::Completions { shell } => {
-            let mut out = Vec::new();
-            clap_complete::generate(shell, &mut Args::command(), "metatok", &mut out);
-            output::to_stdout(out)
-        }
+        Command::Encode(args) => encode::run(&args),
+        Command::Decode(args) => decode::run(&args),
+        Command::Count(args) => count::run(&args),
+        Command::Completions { shell } => completions::run(shell),
     };
     outcome.unwrap_or_else(|error| {
         say!("{error}");
@@ -71,7 +76,8 @@ pub fn main() -> ExitCode {
 
 /// The arguments. What is wrong with them quotes them, and they may hold anything.
 fn parse() -> Args {
-    Args::try_parse().unwrap_or_else(|error| {
+    let matches = args::command().try_get_matches();
+    matches.and_then(|matches| Args::from_arg_matches(&matches)).unwrap_or_else(|error| {
         let is_harmless = |arg: OsString| matches!(escaped(&arg.to_string_lossy()), Cow::Borrowed(_));
         if error.use_stderr() && !std::env::args_os().all(is_harmless) {
             // Without colours, which are control characters too.

@@ -131,8 +131,19 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let budget = Budget { max_seq_len, max_out_len: room, truncation: args.truncate };
     let trimmer = builder.trimmer()?;
     let (started, tally) = (Instant::now(), Tally::default());
-    let mut run =
-        Run { args, builder: &builder, engine, trimmer, budget, max_out_len, answers, progress, started, tally, has_input };
+    let mut run = Run {
+        args,
+        builder: &builder,
+        engine,
+        trimmer,
+        budget,
+        max_out_len,
+        answers,
+        progress,
+        started,
+        tally,
+        has_input,
+    };
 
     let mut inference = rows.as_ref().map(Rows::inference);
     let batch_size = if args.stream { 1 } else { args.batch_size.get() };

@@ -29,14 +29,8 @@ use crate::wording;
 
 /// What a command builds with, before its own options.
 pub(crate) fn options(args: &PromptArgs, rows: Option<&Rows>) -> BuilderOptions {
-    let mut options = BuilderOptions {
-        special_tokens: args.special_tokens.map(|when| match when {
-            SpecialTokensArg::Auto => SpecialTokens::Auto,
-            SpecialTokensArg::Always => SpecialTokens::Always,
-            SpecialTokensArg::Never => SpecialTokens::Never,
-        }),
-        ..template_options(&args.template)
-    };
+    let mut options =
+        BuilderOptions { special_tokens: args.special_tokens.map(special_tokens), ..template_options(&args.template) };
     let StopArgs { stop_id, stop } = &args.stop;
     options.stop_token_ids.clone_from(stop_id);
     options.stop_strings.clone_from(stop);
@@ -50,10 +44,7 @@ pub(crate) fn options(args: &PromptArgs, rows: Option<&Rows>) -> BuilderOptions 
 pub(crate) fn template_options(args: &TemplateArgs) -> BuilderOptions {
     BuilderOptions {
         mode: args.mode.map_or(Mode::Generate, mode),
-        content: match args.content {
-            Some(ContentArg::Trusted) => ContentTrust::Trusted,
-            Some(ContentArg::Data) | None => ContentTrust::Data,
-        },
+        content: args.content.map_or_else(ContentTrust::default, content),
         reserve: args.reserve.clone(),
         round_fallback: args.round_fallback,
         continue_final_message: args.continue_final_message,
@@ -81,6 +72,21 @@ pub(crate) fn check_room(max_seq_len: Option<usize>, max_out_len: Option<usize>)
     }
 }
 
+pub(crate) fn special_tokens(when: SpecialTokensArg) -> SpecialTokens {
+    match when {
+        SpecialTokensArg::Auto => SpecialTokens::Auto,
+        SpecialTokensArg::Always => SpecialTokens::Always,
+        SpecialTokensArg::Never => SpecialTokens::Never,
+    }
+}
+
+pub(crate) fn content(content: ContentArg) -> ContentTrust {
+    match content {
+        ContentArg::Data => ContentTrust::Data,
+        ContentArg::Trusted => ContentTrust::Trusted,
+    }
+}
+
 pub(crate) fn mode(mode: ModeArg) -> Mode {
     match mode {
         ModeArg::Gen => Mode::Generate,
@@ -90,13 +96,13 @@ pub(crate) fn mode(mode: ModeArg) -> Mode {
 
 /// Where the weights are, if nothing else is said: where the tokenizer is.
 pub(crate) fn weights_name(args: &ModelArgs, has_input: bool) -> Result<String> {
-    of_tokenizer(args, &model(args, has_input)?, Model::tokenizer_name, |name| Ok(name.to_owned()))
+    of_tokenizer(args.tokenizer.as_deref(), &model(args, has_input)?, Model::tokenizer_name, |name| Ok(name.to_owned()))
 }
 
 /// Loads the model and its tokenizer. The demo stands in for them only where nothing at all is named.
 pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Tokenizer>)> {
     let model = model(args, has_input)?;
-    let tokenizer = of_tokenizer(args, &model, Model::load_tokenizer, Tokenizer::load)?;
+    let tokenizer = of_tokenizer(args.tokenizer.as_deref(), &model, Model::load_tokenizer, Tokenizer::load)?;
     Ok((with_conversation(args, model)?, Arc::new(tokenizer)))
 }
 
@@ -117,13 +123,13 @@ fn model(args: &ModelArgs, has_input: bool) -> Result<Model> {
 }
 
 /// Something of the tokenizer: a model's own, or one that --tokenizer names.
-fn of_tokenizer<T>(
-    args: &ModelArgs,
+pub(crate) fn of_tokenizer<T>(
+    name: Option<&str>,
     model: &Model,
     of_model: impl Fn(&Model) -> Result<T>,
     named: impl Fn(&str) -> Result<T>,
 ) -> Result<T> {
-    match args.tokenizer.as_deref() {
+    match name {
         None => of_model(model),
         // A built-in model stands for its tokenizer, unless a file or directory has that name.
         Some(name) if !Path::new(name).exists() && Model::builtin_file(name).is_some() => of_model(&Model::load(name)?),

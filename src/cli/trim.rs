@@ -19,7 +19,7 @@ use crate::error::{At, ErrorKind, Result};
 use crate::stop::{End, FinishReason, StopCriteria, StopMatcher, Trimmer};
 use crate::tokenizer::{TokenId, Tokenizer};
 
-/// A line of what an engine gave. Other keys are none of metatok's business.
+/// A line of what an engine gave. Other keys are left alone.
 #[derive(Deserialize)]
 struct Given<'a> {
     #[serde(borrow)]
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     })?;
     if let Some(error) = failed {
         say!("{error}");
-        say!("stopped there, after {lines} good ones");
+        say!("stopped there, after {}", count(lines, "good one"));
         return Ok(ExitCode::from(REJECTED));
     }
     output.finish()?;
@@ -147,14 +147,14 @@ impl<'b> Trim<'b> {
             Some(Stop::Token { token_id, sources, .. }) => {
                 let token = self.tokenizer.quoted_token(*token_id);
                 let sources: Vec<String> = sources.iter().map(ToString::to_string).collect();
-                let behind = ids.len() - read;
-                format!("token {} is {token} (id {token_id}): {}; {behind} behind it", read - 1, sources.join(", "))
+                let after = count((ids.len() - read) as u64, "token");
+                format!("token {} is {token} (id {token_id}): {}; {after} after it", read - 1, sources.join(", "))
             }
             Some(Stop::String { string }) => {
                 let (first, last) = (end.tokens, read - 1);
                 let over =
                     if first == last { format!("in token {last}") } else { format!("over tokens {first} to {last}") };
-                format!("the stop string {string:?} {over}; {} behind it", ids.len() - read)
+                format!("the stop string {string:?} {over}; {} after it", count((ids.len() - read) as u64, "token"))
             }
         });
         let problems = if self.validate { self.problems(given, Some((ids, end)), stop.as_ref()) } else { Vec::new() };
@@ -227,7 +227,7 @@ impl<'b> Trim<'b> {
         let behind = ids.len() - read - ids[read..].iter().rev().take_while(pad).count();
         if stop.is_some() && behind > 0 {
             let tokens = if behind == 1 { "token comes" } else { "tokens come" };
-            add("ran-past-stop", format!("{behind} {tokens} behind the stop"));
+            add("ran-past-stop", format!("{behind} {tokens} after the stop"));
         } else if stop.is_some() && given.finish_reason.as_deref() == Some("length") {
             add("ran-past-stop", "the engine says \"length\", and there is a stop".into());
         }

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
             let mut output = Output::open(Some(path))?;
             output.write(view.html().as_bytes()).map_err(|error| output.failed(error))?;
             output.finish()?;
-            say!("{} shows {} tokens", path.display(), view.tokens.len());
+            say!("{} shows {}", path.display(), output::count(view.tokens.len() as u64, "token"));
             Ok(ExitCode::SUCCESS)
         }
         Some(_) => output::to_stdout(view.html().into_bytes()),

@@ -81,7 +81,7 @@ impl Fragment {
                 None if piece.trim().is_empty() => {}
                 None => {
                     let what = format!(
-                        "the text {:?} stands outside the tags and would be lost; write <AIS_TEXT_START> before it and {END} behind it (--compat loses it, as AISBench does)",
+                        "the text {:?} stands outside the tags and would be lost; write <AIS_TEXT_START> before it and {END} after it (--compat drops it, as AISBench does)",
                         shortened(piece)
                     );
                     return Err(ErrorKind::Template(what).into());

@@ -164,7 +164,7 @@ pub(super) fn write_fingerprint(key: &Key<'_>, out: &mut Vec<u8>) {
     }
 }
 
-pub(super) fn write_ids<N: itoa::Integer>(ids: impl Iterator<Item = N>, out: &mut Vec<u8>) {
+pub(crate) fn write_ids<N: itoa::Integer>(ids: impl Iterator<Item = N>, out: &mut Vec<u8>) {
     let mut digits = itoa::Buffer::new();
     out.push(b'[');
     let mut separator: &[u8] = b"";

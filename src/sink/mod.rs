@@ -25,6 +25,7 @@ use crate::turns::PrefixBreak;
 #[cfg(feature = "arrays")]
 pub use arrays::{ArrayFormat, Arrays};
 pub use jsonl::Jsonl;
+pub(crate) use jsonl::write_ids;
 pub use llama_cpp::LlamaCpp;
 pub use messages::MessagesJsonl;
 pub use sglang::Sglang;

@@ -74,7 +74,8 @@ impl Definition {
             return Err(not_a_tokenizer::file(kind)).at(place("tokenizer.json"));
         }
         let vocabulary = Vocabulary::of(&json).at("model.vocab").at(place("tokenizer.json"))?;
-        let (added, mut conflicts) = added_tokens(&mut json, config.added_tokens_decoder, &vocabulary).at(&files.name)?;
+        let (added, mut conflicts) =
+            added_tokens(&mut json, config.added_tokens_decoder, &vocabulary).at(&files.name)?;
         let vocab_size = added.keys().next_back().copied().max(vocabulary.max).map_or(0, |id| id as usize + 1);
 
         let model = json.get_mut("model").and_then(Value::as_object_mut);

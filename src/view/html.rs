@@ -1,92 +1,130 @@
 //! A prompt as a page of its own: no network, no script, light and dark.
 
 use std::fmt::{Display, Write};
+use std::ops::Range;
 
+use crate::error::counted;
 use crate::render::Element;
 use crate::tokenizer::{Glyph, glyphs};
 use crate::view::{View, ViewRow, ViewToken};
 
+/// The most tokens of a row that is shown whole.
+const UNFOLDED: usize = 600;
+/// How many tokens of a longer row stand before the fold.
+const HEAD: usize = 300;
+/// And behind it.
+const TAIL: usize = 60;
+
 impl View {
-    /// The prompt as one self-contained HTML page. Hovering over a token shows its id, its bytes, where
+    /// The prompt as one self-contained HTML page. Pointing at a token shows its id, its bytes, where
     /// in the prompt it stands, and where it comes from.
     pub fn html(&self) -> String {
-        let mut out = String::with_capacity(4096 + self.tokens.len() * 128);
+        let mut out = String::with_capacity(4096 + self.tokens.len() * 160);
         let _ = write!(
             out,
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-             <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n<style>\n{css}</style></head>\n\
-             <body>\n<h1>{model}</h1>\n<p>{mode} · tokenizer {tokenizer} · {tokens} tokens · {bytes} bytes</p>\n\
-             {turn}<p class=\"legend\"><span class=\"tokens\"><i>content</i></span> <span class=\"tokens t\"><i>template</i></span> \
-             <span class=\"tokens\"><i class=\"c\">control token</i></span> Hover over a token for its id and bytes.</p>\n\
-             <table class=\"prompt\">\n<tr><th class=\"who\">role, section</th><th class=\"key\">part</th><th>tokens</th></tr>\n",
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
+             <style>\n{css}</style></head>\n<body>\n<header>\n<h1>{model}</h1>\n\
+             <p>{mode} · tokenizer {tokenizer} · {tokens} · {bytes}</p>\n{turn}\
+             <p class=\"legend\"><span class=\"tokens\"><i>content</i></span> <span class=\"tokens t\"><i>template</i></span> \
+             <span class=\"tokens\"><i class=\"c\">control token</i></span> Point at a token, or tap it, for its bytes and \
+             origin.</p>\n</header>\n\
+             <input type=\"checkbox\" id=\"ids\"><label for=\"ids\">Show ids</label>\n<main class=\"prompt\">\n",
             title = Escaped(&format!("{} · metatok", self.model)),
             css = include_str!("page.css"),
             model = Escaped(&self.model),
             mode = self.mode,
+            tokenizer = Escaped(&self.tokenizer),
+            tokens = counted(self.tokens.len(), "token"),
+            bytes = counted(self.text.len(), "byte"),
             turn =
                 self.turn.as_ref().map_or_else(String::new, |turn| format!("<p>{}</p>\n", Escaped(&turn.to_string()))),
-            tokenizer = Escaped(&self.tokenizer),
-            tokens = self.tokens.len(),
-            bytes = self.text.len(),
         );
-        let mut before: Option<(String, String)> = None;
-        for row in &self.rows {
-            let turn = (row.place(), row.speaker());
-            self.row(row, before.as_ref() != Some(&turn), &mut out);
-            before = Some(turn);
+        if self.rows.is_empty() {
+            out.push_str("<p>The prompt is empty.</p>\n");
         }
-        out.push_str("</table>\n<table class=\"stops\">\n");
-        for (i, (stop, sources)) in self.stops().iter().enumerate() {
-            let head = if i == 0 { "stops at" } else { "" };
-            let _ = writeln!(
-                out,
-                "<tr><th>{head}</th><td><code>{}</code></td><td>{}</td></tr>",
-                Escaped(stop),
-                Escaped(sources)
-            );
+        for rows in self.rows.chunk_by(|one, next| one.place() == next.place() && one.speaker() == next.speaker()) {
+            self.section(rows, &mut out);
         }
-        if self.stop.is_empty() && self.stop_strings.is_empty() {
-            out.push_str("<tr><th>stops at</th><td>nothing</td></tr>\n");
-        }
-        let _ = writeln!(
-            out,
-            "<tr><th>special tokens</th><td colspan=\"2\">{}</td></tr>\n</table>\n</body></html>",
-            Escaped(&self.special_tokens())
-        );
+        out.push_str("</main>\n");
+        self.ending(&mut out);
+        out.push_str("</body></html>\n");
         out
     }
 
-    fn row(&self, row: &ViewRow, opens_turn: bool, out: &mut String) {
-        let class = if opens_turn { " class=\"turn\"" } else { "" };
-        let _ = write!(out, "<tr{class}><td class=\"who\">");
-        if opens_turn {
-            let _ = write!(out, "<b>{}</b> {}", Escaped(&row.speaker()), Escaped(&row.place()));
+    /// The rows of one speaker's turn, with a heading.
+    fn section(&self, rows: &[ViewRow], out: &mut String) {
+        let [first, ..] = rows else { return };
+        let tokens = rows.iter().map(|row| row.tokens.len()).sum();
+        let _ = writeln!(
+            out,
+            "<section>\n<h2><b>{}</b> <span>{}</span> <span class=\"n\">{}</span></h2>",
+            Escaped(&first.speaker()),
+            Escaped(&first.about_speaker()),
+            counted(tokens, "token")
+        );
+        for row in rows {
+            self.row(row, out);
         }
+        out.push_str("</section>\n");
+    }
+
+    fn row(&self, row: &ViewRow, out: &mut String) {
         let template = if row.element == Element::Content { "" } else { " t" };
-        let _ = write!(out, "</td><td class=\"key\">{}</td><td class=\"tokens{template}\">", row.label());
-        let source = row.source();
-        if let Some(chip) = row.chip() {
-            let tokens = &self.tokens[row.tokens.clone()];
-            let ids: Vec<String> = tokens.iter().map(|token| token.id.to_string()).collect();
-            let about = format!("{}  ·  tokens {:?}  ·  {source}", shortened(&ids), row.tokens);
-            let _ = writeln!(
-                out,
-                "<div><i class=\"m\" data-t=\"{}\">{}</i></div></td></tr>",
-                Escaped(&about),
-                Escaped(&chip)
-            );
-            return;
+        let _ = write!(
+            out,
+            "<div class=\"row\"><div class=\"key\">{} <span class=\"n\">{}</span></div><div class=\"tokens{template}\">",
+            row.label(),
+            row.tokens.len()
+        );
+        let Range { start, end } = row.tokens;
+        match row.chip() {
+            Some(chip) => self.chip(row, &chip, out),
+            None if row.tokens.len() <= UNFOLDED => self.lines(row, start..end, out),
+            None => {
+                self.lines(row, start..start + HEAD, out);
+                // A mark, so that copied text is the prompt's.
+                let _ =
+                    write!(out, "<details><summary><s>{} more tokens</s></summary>", row.tokens.len() - HEAD - TAIL);
+                self.lines(row, start + HEAD..end - TAIL, out);
+                out.push_str("</details>");
+                self.lines(row, end - TAIL..end, out);
+            }
         }
-        let mut positions = row.tokens.clone();
-        for line in self.tokens[row.tokens.clone()].split_inclusive(|token| token.bytes.ends_with(b"\n")) {
+        out.push_str("</div></div>\n");
+    }
+
+    /// A block in place of the tokens of an image, audio or video.
+    fn chip(&self, row: &ViewRow, chip: &str, out: &mut String) {
+        let ids: Vec<String> = self.tokens[row.tokens.clone()].iter().map(|token| token.id.to_string()).collect();
+        let about = format!("{}  ·  tokens {:?}  ·  {}", shortened(&ids), row.tokens, row.source());
+        let _ = write!(out, "<p><i class=\"m\" data-t=\"{}\">{}</i></p>", Escaped(&about), Escaped(chip));
+    }
+
+    /// Tokens of a row, a paragraph for each line.
+    fn lines(&self, row: &ViewRow, tokens: Range<usize>, out: &mut String) {
+        let source = row.source();
+        let mut positions = tokens.clone();
+        for line in self.tokens[tokens].split_inclusive(|token| token.bytes.ends_with(b"\n")) {
             // Not dir="auto", which browsers work out again for every token: a minute for 100,000.
-            out.push_str(if is_right_to_left(line) { "<div dir=\"rtl\">" } else { "<div>" });
+            out.push_str(if is_right_to_left(line) { "<p dir=\"rtl\">" } else { "<p>" });
             for (token, position) in line.iter().zip(positions.by_ref()) {
                 write_token(token, position, &source, out);
             }
-            out.push_str("</div>");
+            out.push_str("</p>");
         }
-        out.push_str("</td></tr>\n");
+    }
+
+    /// What the model stops at, and what the tokenizer added.
+    fn ending(&self, out: &mut String) {
+        out.push_str("<dl>\n<dt>stops at</dt>\n");
+        for (stop, sources) in self.stops() {
+            let _ = writeln!(out, "<dd><code>{}</code> <span>{}</span></dd>", Escaped(&stop), Escaped(&sources));
+        }
+        if self.stop.is_empty() && self.stop_strings.is_empty() {
+            out.push_str("<dd>nothing</dd>\n");
+        }
+        let _ = writeln!(out, "<dt>special tokens</dt>\n<dd>{}</dd>\n</dl>", Escaped(&self.special_tokens()));
     }
 }
 
@@ -100,7 +138,7 @@ fn shortened(ids: &[String]) -> String {
 
 fn write_token(token: &ViewToken, position: usize, source: &str, out: &mut String) {
     let class = if token.control { " class=\"c\"" } else { "" };
-    let _ = write!(out, "<i{class} data-t=\"{}\">", Escaped(&about(token, position, source)));
+    let _ = write!(out, "<i{class} data-i=\"{}\" data-t=\"{}\">", token.id, Escaped(&about(token, position, source)));
     let glyphs = glyphs(&token.bytes);
     for (i, glyph) in glyphs.iter().enumerate() {
         let (text, is_itself) = glyph.text();
@@ -130,12 +168,12 @@ fn is_right_to_left(line: &[ViewToken]) -> bool {
     })
 }
 
-/// What hovering over a token shows.
+/// What pointing at a token shows, beside its id.
 fn about(token: &ViewToken, position: usize, source: &str) -> String {
-    let ViewToken { id, token, bytes, range, .. } = token;
+    let ViewToken { token, bytes, range, .. } = token;
     let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!(
-        "{id}  {token}  ·  bytes {}  ·  token {position}, bytes {}–{} of the prompt  ·  {source}",
+        "{token}  ·  bytes {}  ·  token {position}, bytes {}–{} of the prompt  ·  {source}",
         bytes.join(" "),
         range.start,
         range.end

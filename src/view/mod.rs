@@ -6,13 +6,14 @@ mod html;
 mod terminal;
 
 use std::ops::Range;
+use std::path::{Component, Path};
 
 use serde::Serialize;
 
 use crate::assemble::{Detail, Span, TokenizedPrompt};
 use crate::builder::PromptBuilder;
-use crate::conversation::{Conversation, MediaKind, Mode, Section};
-use crate::error::Result;
+use crate::conversation::{Conversation, MediaKind, Mode, Section, openai_role};
+use crate::error::{Result, counted};
 use crate::render::{Element, Part};
 use crate::stop::StopSource;
 use crate::tokenizer::{Glyph, TokenId, glyphs};
@@ -32,9 +33,9 @@ pub use terminal::TerminalOptions;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct View {
-    /// The model's name.
+    /// The model's name; of a path that leads out of the folder, the last two components.
     pub model: String,
-    /// The tokenizer's name.
+    /// The tokenizer's name, likewise.
     pub tokenizer: String,
     /// Whether it is a prompt to continue or a text to score.
     pub mode: Mode,
@@ -82,8 +83,8 @@ impl std::fmt::Display for ViewTurn {
         write!(f, "turn {} of 0–{}", self.turn, self.turns.saturating_sub(1))?;
         match (self.prefix_tokens, &self.prefix_break) {
             (0, None) => Ok(()),
-            (tokens, None) => write!(f, " · the engine has seen the first {tokens} tokens"),
-            (tokens, Some(why)) => write!(f, " · the engine has seen the first {tokens} tokens; {why}"),
+            (tokens, None) => write!(f, " · the engine has seen the first {}", counted(tokens, "token")),
+            (tokens, Some(why)) => write!(f, " · the engine has seen the first {}; {why}", counted(tokens, "token")),
         }
     }
 }
@@ -116,6 +117,9 @@ pub struct ViewRow {
     /// The role, as the template calls it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
+    /// The role, as OpenAI-style messages call it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message_role: Option<String>,
     /// The position of the message in its conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<u32>,
@@ -179,8 +183,8 @@ impl View {
         let added = added.flat_map(|span| &input_ids[span.start..span.end]).map(|&id| named(id)).collect();
         let stop = builder.stop().ids().iter();
         Ok(Self {
-            model: model.to_owned(),
-            tokenizer: tokenizer.name().to_owned(),
+            model: short_name(model),
+            tokenizer: short_name(tokenizer.name()),
             mode: builder.mode(),
             turn: None,
             text: text.unwrap_or_default(),
@@ -243,7 +247,7 @@ impl ViewRow {
 
     /// Who speaks: a role and its message's number, the template, or the tokenizer.
     fn speaker(&self) -> String {
-        match (&self.role, self.message, self.element) {
+        match (self.message_role.as_ref().or(self.role.as_ref()), self.message, self.element) {
             (Some(role), Some(message), _) => format!("{role} #{message}"),
             (Some(role), None, _) => role.clone(),
             (None, Some(message), _) => format!("#{message}"),
@@ -258,7 +262,7 @@ impl ViewRow {
         let media = self.media.as_ref()?;
         let sign = |glyph: Glyph| if glyph == Glyph::Space { " ".into() } else { glyph.text().0 };
         let source: String = glyphs(media.source.as_bytes()).into_iter().map(sign).collect();
-        Some(format!("{} {source} · {tokens} token{}", media.kind.name(), if tokens == 1 { "" } else { "s" }))
+        Some(format!("{} {source} · {}", media.kind.name(), counted(tokens, "token")))
     }
 
     /// The section, and the number of the example.
@@ -268,6 +272,17 @@ impl ViewRow {
             (Some(section), None) => section.name().into(),
             (None, _) => String::new(),
         }
+    }
+
+    /// What else there is to say of the speaker: the template's name for the role, and the section.
+    fn about_speaker(&self) -> String {
+        let role = self
+            .role
+            .clone()
+            .filter(|_| self.message_role.is_some())
+            .filter(|role| self.message_role.as_ref() != Some(role));
+        let place = Some(self.place()).filter(|place| !place.is_empty());
+        role.into_iter().chain(place).collect::<Vec<_>>().join(" · ")
     }
 
     /// Where a token of this row comes from, in words.
@@ -283,13 +298,61 @@ fn row(span: &Span, roles: &[&str], conversation: &Conversation) -> ViewRow {
     let media = message.zip(content_part).filter(|_| element == Element::Media);
     let media = media.and_then(|(message, part)| conversation.media_at(message as usize, part as usize));
     let role = role.and_then(|role| roles.get(role as usize)).map(|role| (*role).to_owned());
+    let message_role = message_role(conversation, message, role.as_deref());
     ViewRow {
         tokens: span.start..span.end,
         element,
         section,
         role,
+        message_role,
         message,
         example,
         media: media.map(|media| ViewMedia { kind: media.kind, source: media.short_source() }),
+    }
+}
+
+/// How OpenAI-style messages call a role: as the message does, or as they call it elsewhere.
+fn message_role(conversation: &Conversation, message: Option<u32>, role: Option<&str>) -> Option<String> {
+    let Conversation::Messages(messages) = conversation else { return None };
+    let said = message.and_then(|message| messages.get(message as usize)).map(|message| message.role.to_string());
+    said.or_else(|| openai_role(role?).map(str::to_owned))
+}
+
+/// A name as it is given; of a path from the root, or out of the folder, the last two components: enough to know it
+/// by, and nothing about the machine.
+fn short_name(name: &str) -> String {
+    let path = Path::new(name);
+    if !path.has_root() && path.components().next() != Some(Component::ParentDir) {
+        return name.to_owned();
+    }
+    let named: Vec<_> = path
+        .components()
+        .filter_map(|component| match component {
+            Component::Normal(name) => Some(name.to_string_lossy()),
+            _ => None,
+        })
+        .collect();
+    named[named.len().saturating_sub(2)..].join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short_name;
+
+    #[test]
+    fn names_tell_nothing_about_the_machine() {
+        for (name, shown) in [
+            ("qwen3", "qwen3"),
+            ("Qwen/Qwen3-8B", "Qwen/Qwen3-8B"),
+            ("mine/a/b.toml", "mine/a/b.toml"),
+            ("./mine.toml", "./mine.toml"),
+            ("/home/ann/models/mine.toml", "models/mine.toml"),
+            ("/home/ann/Qwen3-8B/", "ann/Qwen3-8B"),
+            ("/mine.toml", "mine.toml"),
+            ("../../tokenizers/qwen3", "tokenizers/qwen3"),
+            ("/", ""),
+        ] {
+            assert_eq!(short_name(name), shown);
+        }
     }
 }

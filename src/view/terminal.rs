@@ -5,6 +5,7 @@ use std::fmt::Write;
 use anstyle::{Ansi256Color, Style};
 use unicode_width::UnicodeWidthStr;
 
+use crate::error::counted;
 use crate::render::Element;
 use crate::tokenizer::{Glyph, glyphs};
 use crate::view::{View, ViewRow, ViewToken};
@@ -36,7 +37,7 @@ const FAINT: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 
 /// What stands above the margin.
-const HEADS: [&str; 3] = ["section", "role", "part"];
+const HEADS: [&str; 4] = ["section", "role", "part", "n"];
 
 /// The narrowest column of tokens, however wide the margin is.
 const NARROWEST: usize = 16;
@@ -45,7 +46,6 @@ impl View {
     /// The prompt as text for a terminal, ANSI colours included.
     pub fn terminal(&self, options: TerminalOptions) -> String {
         let mut out = String::new();
-        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         let style = |style: Style| if options.colour { style } else { Style::new() };
         let (bold, faint) = (style(BOLD), style(FAINT));
         let _ = writeln!(
@@ -54,8 +54,8 @@ impl View {
             self.model,
             self.mode,
             self.tokenizer,
-            count(self.tokens.len(), "token"),
-            count(self.text.len(), "byte")
+            counted(self.tokens.len(), "token"),
+            counted(self.text.len(), "byte")
         );
         if let Some(turn) = &self.turn {
             let _ = writeln!(out, "{faint}{turn}{faint:#}\n");
@@ -82,7 +82,7 @@ struct Rows<'v> {
     view: &'v View,
     options: TerminalOptions,
     /// The widths of the margin's columns.
-    margin: [usize; 3],
+    margin: [usize; 4],
     /// The columns left for tokens.
     room: usize,
 }
@@ -91,7 +91,12 @@ impl<'v> Rows<'v> {
     fn new(view: &'v View, options: TerminalOptions) -> Self {
         let widest =
             |column: fn(&ViewRow) -> String| view.rows.iter().map(|row| column(row).width()).max().unwrap_or(0);
-        let widths = [widest(ViewRow::place), widest(ViewRow::speaker), widest(|row| row.label().into())];
+        let widths = [
+            widest(ViewRow::place),
+            widest(ViewRow::speaker),
+            widest(|row| row.label().into()),
+            widest(|row| row.tokens.len().to_string()),
+        ];
         let margin = std::array::from_fn(|i| if widths[i] == 0 { 0 } else { widths[i].max(HEADS[i].len()) });
         // Two spaces behind each column that is not empty.
         let taken: usize = margin.iter().filter(|width| **width > 0).map(|width| width + 2).sum();
@@ -109,12 +114,12 @@ impl<'v> Rows<'v> {
             let is_same = |before: &ViewRow| before.speaker() == row.speaker() && before.place() == row.place();
             let goes_on = before.is_some_and(is_same);
             let head = if goes_on { [String::new(), String::new()] } else { [row.place(), row.speaker()] };
-            let mut margin = self.margin([&head[0], &head[1], row.label()]);
+            let mut margin = self.margin([&head[0], &head[1], row.label(), &row.tokens.len().to_string()]);
             for line in Lines::new(self, row).lay_out() {
                 out.push_str(&margin);
                 out.push_str(line.cells.trim_end_matches(' '));
                 out.push('\n');
-                margin = self.margin(["", "", ""]);
+                margin = self.margin([""; 4]);
                 if self.options.ids {
                     out.push_str(&margin);
                     out.push_str(line.ids.trim_end());
@@ -125,14 +130,18 @@ impl<'v> Rows<'v> {
         }
     }
 
-    fn margin(&self, columns: [&str; 3]) -> String {
+    fn margin(&self, columns: [&str; 4]) -> String {
         let faint = if self.options.colour { FAINT } else { Style::new() };
         let mut margin = String::new();
-        for (column, width) in columns.into_iter().zip(self.margin).filter(|(_, width)| *width > 0) {
-            let fill = " ".repeat(width - column.width() + 2);
-            let _ = match column {
-                "" => write!(margin, "{fill}"),
-                _ => write!(margin, "{faint}{column}{faint:#}{fill}"),
+        for (i, (column, width)) in
+            columns.into_iter().zip(self.margin).enumerate().filter(|(_, (_, width))| *width > 0)
+        {
+            let fill = " ".repeat(width - column.width());
+            let _ = match (column, i) {
+                ("", _) => write!(margin, "{fill}  "),
+                // Numbers end at one column.
+                (_, 3) => write!(margin, "{fill}{faint}{column}{faint:#}  "),
+                _ => write!(margin, "{faint}{column}{faint:#}{fill}  "),
             };
         }
         margin

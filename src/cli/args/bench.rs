@@ -2,39 +2,48 @@
 
 use std::path::PathBuf;
 
-use crate::cli::args::{ModelArgs, ReadArgs, TemplateArgs, at_least_one};
+use crate::cli::args::{ModelArgs, ReadArgs, TemplateArgs, at_least_one, heading};
 
 #[derive(clap::Args)]
-#[command(after_help = "Equality of the ids with those of the joined string is checked first.
+#[command(
+    next_help_heading = "Measurement",
+    after_help = "Example: metatok bench --model qwen3 --tokenizer ./qwen3 -j 1 chats.jsonl",
+    after_long_help = "Before anything is measured, the ids are compared with those of the joined string.
 
 Examples:
   metatok bench
-  metatok bench --model qwen3 --tokenizer ./qwen3 -j 1 chats.jsonl")]
+  metatok bench --model qwen3 --tokenizer ./qwen3 -j 1 chats.jsonl"
+)]
 pub(crate) struct BenchArgs {
+    /// How long to measure each side
+    #[arg(long, default_value_t = 2.0, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) seconds: f64,
+
+    /// Read at most this many conversations
+    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = at_least_one())]
+    pub(crate) limit: usize,
+
+    /// Conversations as JSON lines
+    ///
+    /// Standard input is -, and is also read when no file is named and something is piped in. Without any input, the
+    /// demo's own conversations are used.
+    #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
+    pub(crate) inputs: Vec<PathBuf>,
+
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 
     #[command(flatten)]
     pub(crate) template: TemplateArgs,
 
-    /// Conversations as JSON lines; - is standard input. Without any, the demo's own.
-    #[arg(value_name = "FILE")]
-    pub(crate) inputs: Vec<PathBuf>,
-
-    /// Threads. Default: one per core.
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
-
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
-    /// How long to measure each side, in seconds.
-    #[arg(long, default_value_t = 2.0, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
-    pub(crate) seconds: f64,
-
-    /// Read at most this many conversations.
-    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = at_least_one())]
-    pub(crate) limit: usize,
+    /// Threads to use
+    ///
+    /// Default: one per core.
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = heading::GENERAL)]
+    pub(crate) threads: Option<u16>,
 }
 
 /// A time that can be waited for.

@@ -4,68 +4,87 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::cli::args::at_least_one;
+use crate::cli::args::{at_least_one, complete, heading};
 
 /// More examples than this no context holds.
 const MANY: i64 = 1 << 20;
 
 /// What prompts are made of: conversations, or rows and how they become prompts.
 #[derive(clap::Args)]
+#[command(next_help_heading = heading::INPUT)]
 pub(crate) struct InputArgs {
-    /// Conversations as JSON lines, or with --dataset rows, as JSON lines, CSV, TSV or Parquet; - is standard
-    /// input, which is read too where no file is named and something is piped in, and hf://datasets/ORG/NAME/PATH
-    /// a file of the hub. Without any, the demo's own conversations (`check`: none).
-    #[arg(value_name = "FILE")]
+    /// Conversations, or with --dataset rows
+    ///
+    /// Conversations are JSON lines; rows are JSON lines, CSV, TSV or Parquet. - is standard input, which is also read
+    /// when no file is named and something is piped in. hf://datasets/ORG/NAME/PATH is a file of the Hugging Face Hub.
+    /// Without any input, the demo's own conversations are used (`check`: none).
+    #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// A dataset file (TOML or JSON with OpenCompass's reader_cfg and infer_cfg), or a built-in one (`metatok
-    /// datasets` lists them): the input is rows.
-    #[arg(short, long, value_name = "FILE|NAME")]
+    /// How rows become prompts: a dataset file, or a built-in one
+    ///
+    /// `metatok datasets` lists those that are built in. A file is TOML or JSON with OpenCompass's reader_cfg and
+    /// infer_cfg. The input is rows then.
+    #[arg(short, long, value_name = "FILE|NAME", help_heading = heading::DATASET, add = complete::datasets())]
     pub(crate) dataset: Option<PathBuf>,
 
-    /// The rows that in-context examples come from.
-    #[arg(long, value_name = "FILE", requires = "dataset")]
+    /// Rows that in-context examples come from
+    #[arg(long, value_name = "FILE", requires = "dataset", help_heading = heading::DATASET)]
     pub(crate) train: Option<PathBuf>,
 
-    /// How many in-context examples a row has, instead of what the dataset says.
-    #[arg(long, value_name = "N", requires = "dataset", value_parser = clap::value_parser!(u32).range(..=MANY))]
+    /// In-context examples of a row
+    ///
+    /// This overrides what the dataset says; 0 takes none.
+    #[arg(long, value_name = "N", requires = "dataset", value_parser = clap::value_parser!(u32).range(..=MANY), help_heading = heading::DATASET)]
     pub(crate) num_fewshot: Option<u32>,
 
-    /// The names of the columns of CSV and TSV files that do not name them in their first record.
-    #[arg(long, value_name = "NAME,…", requires = "dataset", value_delimiter = ',')]
+    /// Names of the columns of a CSV or TSV file
+    ///
+    /// For files that do not name them in their first record.
+    #[arg(long, value_name = "NAME,…", requires = "dataset", value_delimiter = ',', help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) columns: Option<Vec<String>>,
 
-    /// Take only so many lines or rows of the input, the first ones.
+    /// Take only the first N lines or rows of the input
     #[arg(long, value_name = "N", value_parser = at_least_one())]
     pub(crate) limit: Option<usize>,
 
-    /// How many tokens the model's context has. Of rows, examples go from the end until a prompt fits, unless
-    /// `build --truncate` says what goes, as it does for conversations.
-    #[arg(long, value_name = "N", value_parser = at_least_one())]
+    /// Tokens that fit in the model's context
+    ///
+    /// Of a row's prompt, examples are dropped from the end until it fits, unless `build --truncate` says what is
+    /// dropped, as it does for conversations.
+    #[arg(long, value_name = "N", value_parser = at_least_one(), help_heading = heading::LENGTH)]
     pub(crate) max_seq_len: Option<usize>,
 
-    /// How many tokens an answer may have, where its row does not say: room for them is left within --max-seq-len, and
-    /// engines are told.
-    #[arg(long, value_name = "N", value_parser = at_least_one())]
+    /// Tokens that an answer may have
+    ///
+    /// Room for them is left within --max-seq-len, and engines are told. A row's own max_out_len comes first.
+    #[arg(long, value_name = "N", value_parser = at_least_one(), help_heading = heading::LENGTH)]
     pub(crate) max_out_len: Option<usize>,
 
-    /// Which turns of a chat are asked for, instead of what the dataset says: every_with_gt and last put
-    /// its answers into the turns before; every needs the model's own.
-    #[arg(long, value_enum, value_name = "MODE", requires = "dataset")]
+    /// Which turns of a chat are asked for
+    ///
+    /// This overrides what the dataset says.
+    #[arg(long, value_enum, value_name = "MODE", requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) infer_mode: Option<InferModeArg>,
 
-    /// Lose silently what AISBench loses, instead of refusing it: text outside the tags of a multimodal
-    /// content, parts beside a prompt or where a model takes text, examples without a place.
-    #[arg(long, requires = "dataset")]
+    /// Drop silently what AISBench drops
+    ///
+    /// Without this it is an error: text outside the tags of a multimodal content, parts beside a prompt or where a
+    /// model takes text, examples without a place.
+    #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) compat: bool,
 
-    /// Take rows as Hugging Face `datasets` gives them to the references: the columns of the first row,
-    /// missing ones None, numbers of one kind, and the columns subdivision and idx. Reads all rows first.
-    #[arg(long, requires = "dataset")]
+    /// Give rows the types that Hugging Face `datasets` gives them
+    ///
+    /// The references see rows so: the columns of the first row, missing ones None, numbers of one kind, and the
+    /// columns subdivision and idx. All rows are read before the first prompt is built.
+    #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) arrow_compat: bool,
 
-    /// Refuse rows that lack a column which the template names, instead of warning.
-    #[arg(long, requires = "dataset")]
+    /// Refuse rows that lack a column of the template
+    ///
+    /// Without this there is a warning.
+    #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) strict: bool,
 
     #[command(flatten)]
@@ -74,29 +93,38 @@ pub(crate) struct InputArgs {
 
 /// How files are read.
 #[derive(clap::Args)]
+#[command(next_help_heading = heading::INPUT)]
 pub(crate) struct ReadArgs {
-    /// Longest line to read, in bytes.
-    #[arg(long, value_name = "N", default_value_t = 64 << 20)]
+    /// Longest line to read, in bytes
+    #[arg(long, value_name = "N", default_value_t = 64 << 20, hide_short_help = true)]
     pub(crate) max_line_bytes: usize,
 }
 
 /// What a model said already, in the turns of a dialogue.
 #[derive(clap::Args)]
+#[command(next_help_heading = heading::DATASET)]
 pub(crate) struct AnswersArgs {
-    /// The model's answers to earlier turns, for --infer-mode every: JSON lines of id and turn, as the prompts
-    /// have them, with token_ids, text, or an error. Each dialogue is built up to its first turn without one.
-    #[arg(long, value_name = "FILE", requires = "dataset")]
+    /// The model's answers to earlier turns
+    ///
+    /// For --infer-mode every: JSON lines of id and turn, as the prompts have them, with token_ids, text, or an error.
+    /// Each dialogue is built up to its first turn without an answer.
+    #[arg(long, value_name = "FILE", requires = "dataset", hide_short_help = true)]
     pub(crate) answers: Option<PathBuf>,
 
-    /// Take the model's thoughts, up to `</think>`, out of the answers.
-    #[arg(long, requires = "answers")]
+    /// Take the model's thoughts out of its answers
+    ///
+    /// All up to `</think>` goes.
+    #[arg(long, requires = "answers", hide_short_help = true)]
     pub(crate) strip_thoughts: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum InferModeArg {
+    /// All; the turns before have the model's own answers
     Every,
+    /// All; the turns before have the dataset's answers
     EveryWithGt,
+    /// The last; the turns before have the dataset's answers
     Last,
 }

@@ -3,20 +3,23 @@
 mod bench;
 mod build;
 mod check;
+mod complete;
 mod convert;
 mod datasets;
+mod heading;
 mod input;
 mod model;
 mod models;
 mod prompt;
 mod run;
+mod tokens;
 mod trim;
 mod view;
 
 use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Arg, ArgAction, CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::BenchArgs;
 pub(crate) use build::{BuildArgs, Format};
@@ -28,26 +31,29 @@ pub(crate) use model::ModelArgs;
 pub(crate) use models::ModelsArgs;
 pub(crate) use prompt::{ContentArg, ModeArg, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs};
 pub(crate) use run::RunArgs;
+pub(crate) use tokens::{CountArgs, DecodeArgs, EncodeArgs, TextArgs, TokenizerArgs};
 pub(crate) use trim::TrimArgs;
 pub(crate) use view::ViewArgs;
 
 use crate::error::Error;
 use crate::truncate::Truncation;
 
-/// Turns conversations into token ids for local inference engines.
+/// Turns conversations into the token ids that a model was trained on
+///
+/// A meta template says how the model's dialogues are written, a Hugging Face tokenizer says which ids that is. Nothing
+/// in a message can forge a control token.
 #[derive(Parser)]
-#[command(name = "metatok", version, about, long_about = None, after_help = "Examples:
-  metatok build                                     the demo's conversations, as token ids
-  metatok build --model qwen3 chats.jsonl           a built-in template, its tokenizer from the hub
-  metatok build --model my.toml --tokenizer dir/ chats.jsonl -o ids.jsonl
-  metatok bench --model my.toml chats.jsonl         how fast, beside joining and encoding
-  metatok view --model qwen3 chats.jsonl            the first prompt, token by token
-  metatok check --model my.toml                     what is likely to be wrong
-  metatok trim --model qwen3 answers.jsonl          answers, cut where they should have ended
-  metatok run                                       the demo's questions, answered (feature candle)
-  metatok models                                    the built-in models
+#[command(
+    name = "metatok",
+    version,
+    after_help = "Examples:
+  metatok view                               the demo's first prompt
+  metatok build --model qwen3 chats.jsonl    conversations as token ids
+  metatok check --model my.toml              likely mistakes in a model file
+  metatok trim --model qwen3 answers.jsonl   answers, cut where they should end
 
-Exit codes: 0 fine, 1 some rows were rejected or one stopped the run, 2 anything else.")]
+Exit codes: 0 fine, 1 some rows were rejected or one stopped the run, 2 other."
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -55,34 +61,65 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Build prompts: conversations in, token ids out, both as JSON lines.
+    /// Build prompts: conversations in, token ids out
     Build(BuildArgs),
-    /// Measure building your prompts beside joining strings and encoding them.
-    Bench(BenchArgs),
-    /// Show a prompt exactly as the model gets it.
+    /// Show a prompt exactly as the model gets it
     View(ViewArgs),
-    /// Find what is likely to be wrong with a model file, its tokenizer, or conversations.
+    /// Find likely mistakes in a model file or in conversations
     Check(CheckArgs),
-    /// List the built-in models and conversation templates, or print one as a file to start from.
-    Models(ModelsArgs),
-    /// List the built-in dataset files, or print one as a file to start from.
-    Datasets(DatasetsArgs),
-    /// Cut what an engine gave to where it should have ended, and say why.
+    /// Cut an engine's output to where it should have ended
     Trim(TrimArgs),
-    /// Answer prompts with an engine in this process: build, generate, trim. Needs the feature `candle`.
+    /// Answer prompts with an engine in this process (feature `candle`)
+    ///
+    /// Builds, generates and trims in one go. metatok must be built with the feature `candle`.
     Run(RunArgs),
-    /// Turn a conversation template into a model file with a meta template.
+    /// Turn plain text into token ids
+    Encode(EncodeArgs),
+    /// Turn token ids into text
+    Decode(DecodeArgs),
+    /// Count the tokens of text files
+    Count(CountArgs),
+    /// List the built-in models, or print one as a file to start from
+    Models(ModelsArgs),
+    /// List the built-in dataset files, or print one as a file to start from
+    Datasets(DatasetsArgs),
+    /// Turn a FastChat conversation template into a model file
     Convert(ConvertArgs),
-    /// Print completions for a shell.
+    /// Measure how fast prompts are built
+    ///
+    /// Building your prompts is measured beside joining strings and encoding them.
+    Bench(BenchArgs),
+    /// Print what a shell needs to complete metatok's arguments
+    #[command(after_help = "Bash, in ~/.bashrc:            source <(metatok completions bash)
+Zsh, in ~/.zshrc:              source <(metatok completions zsh)
+Fish, in config.fish:          metatok completions fish | source")]
     Completions {
-        /// The shell.
+        /// The shell
         shell: clap_complete::Shell,
     },
 }
 
+/// The command, whose pages end with what all commands have.
+pub(crate) fn command() -> clap::Command {
+    let help = || {
+        let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).help_heading(heading::GENERAL);
+        help.help("Print help; --help says more").long_help("Print help; -h is short").display_order(1000)
+    };
+    let with_help = |command: clap::Command| {
+        // Where answers end is what `trim` is about; elsewhere it is rarely said.
+        let rare: &[&str] = if command.get_name() == "trim" { &[] } else { &["stop", "stop_id"] };
+        let command = command.mut_args(|arg| match rare.contains(&arg.get_id().as_str()) {
+            true => arg.hide_short_help(true),
+            false => arg,
+        });
+        command.disable_help_flag(true).arg(help())
+    };
+    Args::command().max_term_width(100).mut_subcommands(with_help)
+}
+
 fn truncation() -> impl TypedValueParser<Value = Truncation> {
     named([
-        ("refuse", "Nothing: such a prompt is an error"),
+        ("refuse", "Nothing: a prompt that is too long is an error"),
         ("left", "The first tokens"),
         ("right", "The last tokens"),
         ("middle", "The tokens in the middle"),
@@ -108,6 +145,8 @@ where
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnError {
+    /// Stop there
     Stop,
+    /// Keep the line with its error, and go on
     Reject,
 }

@@ -2,15 +2,21 @@
 
 use clap::ValueEnum;
 
+use crate::cli::args::heading;
+
 /// How prompts are built.
 #[derive(clap::Args)]
+#[command(next_help_heading = heading::PROMPT)]
 pub(crate) struct PromptArgs {
     #[command(flatten)]
     pub(crate) template: TemplateArgs,
 
-    /// Special tokens that the tokenizer adds by itself: not doubled (auto), as Hugging Face does
-    /// (always), or never. Default: the model file's, or auto.
-    #[arg(long, value_enum, value_name = "WHEN")]
+    /// Add BOS and EOS: auto, always or never
+    ///
+    /// These are the special tokens that the tokenizer's post-processor puts around a text. auto does not double what
+    /// the template writes already, and puts nothing behind a prompt to continue; always does both, as Hugging Face.
+    /// Default: what the model file says, or auto.
+    #[arg(long, value_enum, value_name = "WHEN", hide_possible_values = true)]
     pub(crate) special_tokens: Option<SpecialTokensArg>,
 
     #[command(flatten)]
@@ -19,38 +25,54 @@ pub(crate) struct PromptArgs {
 
 /// How templates are filled.
 #[derive(clap::Args)]
+#[command(next_help_heading = heading::PROMPT)]
 pub(crate) struct TemplateArgs {
-    /// Build prompts to continue (gen), or texts to score (ppl). Default: gen, or what the dataset's
-    /// inferencer does.
-    #[arg(long, value_enum)]
+    /// Prompts to continue, or texts to score
+    ///
+    /// gen leaves the last answer to the model; ppl gives the whole text. Default: gen, or what the dataset's inferencer
+    /// does.
+    #[arg(long, value_enum, value_name = "gen|ppl", hide_possible_values = true)]
     pub(crate) mode: Option<ModeArg>,
 
-    /// Whether content may write control tokens: it is data (default), or trusted like the template.
-    #[arg(long, value_enum, value_name = "HOW")]
+    /// Whether messages may write control tokens
+    ///
+    /// As data, `<|im_end|>` in a message is ordinary text. Trusted content is read like the template, as other
+    /// systems do.
+    #[arg(long, value_enum, value_name = "data|trusted", hide_possible_values = true)]
     pub(crate) content: Option<ContentArg>,
 
-    /// A token that content must not produce either, such as `<think>`. May be repeated.
-    #[arg(long, value_name = "TOKEN")]
+    /// Another token that content must not produce
+    ///
+    /// Such as `<think>`. May be repeated.
+    #[arg(long, value_name = "TOKEN", hide_short_help = true)]
     pub(crate) reserve: Vec<String>,
 
-    /// Let fallback_role count inside rounds, as OpenCompass does for API models only.
-    #[arg(long)]
+    /// Let fallback_role count inside rounds
+    ///
+    /// OpenCompass does so for API models only.
+    #[arg(long, hide_short_help = true)]
     pub(crate) round_fallback: bool,
 
-    /// Take a last message of the assistant as the beginning of the answer: nothing stands behind it. Otherwise it is
-    /// left out of a prompt to continue.
+    /// Let the model continue a last message of the assistant
+    ///
+    /// Nothing stands behind it then. Otherwise such a message is left out of a prompt to continue.
     #[arg(long)]
     pub(crate) continue_final_message: bool,
 }
 
 /// Where answers end, beside what the model and its tokenizer say.
 #[derive(clap::Args)]
+#[command(next_help_heading = heading::STOP)]
 pub(crate) struct StopArgs {
-    /// A further stop id. May be repeated.
+    /// Another id to stop at; may be repeated
+    ///
+    /// It is added to those of the model file and the tokenizer's files.
     #[arg(long, value_name = "ID", allow_negative_numbers = true)]
     pub(crate) stop_id: Vec<i64>,
 
-    /// A further stop string. May be repeated.
+    /// Another string to stop at; may be repeated
+    ///
+    /// It is added to those of the model file.
     #[arg(long, value_name = "TEXT", value_parser = stop_string)]
     pub(crate) stop: Vec<String>,
 }
@@ -62,21 +84,28 @@ fn stop_string(text: &str) -> Result<String, &'static str> {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum ModeArg {
+    /// Prompts to continue: the last answer is left to the model
     #[value(alias = "generate")]
     Gen,
+    /// Whole texts to score
     #[value(alias = "score")]
     Ppl,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum SpecialTokensArg {
+    /// Add them, but do not double what the template writes
     Auto,
+    /// Add them even where that doubles, as Hugging Face does
     Always,
+    /// Only what the template writes
     Never,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum ContentArg {
+    /// No: control tokens in it are text
     Data,
+    /// Yes: it is read like the template
     Trusted,
 }

@@ -2,86 +2,105 @@
 
 use std::path::PathBuf;
 
-use crate::cli::args::{InputArgs, ModelArgs, OnError, PromptArgs, truncation};
+use crate::cli::args::{InputArgs, ModelArgs, OnError, PromptArgs, heading, truncation};
 use crate::truncate::Truncation;
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Input is as for `build`. A line of output is as `trim` writes it: id, turn, token_ids, text, finish_reason, the stop at \
+    next_help_heading = "Engine",
+    after_help = "Example: metatok run -m qwen2.5 -t ./Qwen2.5-0.5B -o answers.jsonl chats.jsonl",
+    after_long_help = "Input is as for `build`. A line of output is as `trim` writes it: id, turn, token_ids, text, finish_reason, the stop at \
 which it ends, and the ids from there on. An answer has at most --max-out-len tokens, or as many as its row says, or 512.
 
 With --output, answers are in FILE.partial as soon as each is complete, and in FILE, in the order of the input, when \
-all are. A run that was cut off is resumed with the same arguments and --resume: the file has the same bytes then.
+all are. A run that was cut off is resumed with the same arguments and --resume; the file is the same byte for byte.
 
 Exit codes: 0 fine, 1 some rows were rejected or one stopped the run, 2 anything else.
 
 Examples:
-  metatok run                                       the demo's questions, answered
-  metatok run --stream chats.jsonl > /dev/null      watch the answers grow
-  metatok run --model qwen2.5 --tokenizer ./Qwen2.5-0.5B -o answers.jsonl chats.jsonl
-  metatok run --model qwen2.5 --tokenizer ./Qwen2.5-0.5B -o answers.jsonl --resume chats.jsonl
-  metatok run --dataset mt.toml --infer-mode every --temperature 0.7 --top-p 0.9 rows.jsonl"
+  metatok run                                  the demo's questions, answered
+  metatok run -m demo --stream chats.jsonl     watch the answers grow
+  metatok run -m qwen2.5 -t ./Qwen2.5-0.5B -o answers.jsonl chats.jsonl
+  metatok run -m qwen2.5 -t ./Qwen2.5-0.5B -o answers.jsonl --resume chats.jsonl
+  metatok run -m qwen2.5 -d mt.toml --temperature 0.7 rows.jsonl"
 )]
 pub(crate) struct RunArgs {
+    /// The model's weights, if not where the tokenizer is
+    ///
+    /// A folder with config.json and safetensors files, or a repository of the Hugging Face Hub.
+    #[arg(short, long, value_name = "DIR|REPO", value_hint = clap::ValueHint::DirPath)]
+    pub(crate) weights: Option<String>,
+
+    /// Where to compute: cpu, or cuda:N
+    #[arg(long, default_value = "cpu", value_name = "DEVICE")]
+    pub(crate) device: String,
+
+    /// How many lines of input are answered side by side
+    #[arg(long, value_name = "N", default_value = "16")]
+    pub(crate) batch_size: std::num::NonZeroUsize,
+
+    /// Draw tokens at this temperature
+    ///
+    /// Logits are divided by it. At 0, the likeliest token is taken.
+    #[arg(long, value_name = "T", default_value_t = 0.0, allow_negative_numbers = true)]
+    pub(crate) temperature: f64,
+
+    /// Draw from the likeliest tokens only
+    ///
+    /// Those whose probabilities come to this.
+    #[arg(long, value_name = "P", default_value_t = 1.0, allow_negative_numbers = true)]
+    pub(crate) top_p: f64,
+
+    /// Seed for drawing
+    ///
+    /// What is drawn depends on this and on the line's number.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Write to a file instead of standard output
+    ///
+    /// The file appears when it is complete.
+    #[arg(short, long, value_name = "FILE", help_heading = heading::OUTPUT)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Continue a run to --output that was cut off
+    #[arg(long, requires = "output", help_heading = heading::OUTPUT)]
+    pub(crate) resume: bool,
+
+    /// Print the answers as they grow
+    ///
+    /// On standard error, one after the other.
+    #[arg(long, conflicts_with = "batch_size", help_heading = heading::OUTPUT)]
+    pub(crate) stream: bool,
+
+    /// At a bad line stop, or write its error and go on
+    ///
+    /// The error stands in place of an answer.
+    #[arg(long, value_enum, default_value = "stop", value_name = "stop|reject", hide_possible_values = true, help_heading = heading::ERRORS)]
+    pub(crate) on_error: OnError,
+
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 
     #[command(flatten)]
-    pub(crate) prompts: PromptArgs,
-
-    #[command(flatten)]
     pub(crate) input: InputArgs,
 
-    /// The model's weights: a folder with config.json and safetensors files, or a repository of the hub. Default: where
-    /// the tokenizer is.
-    #[arg(short, long, value_name = "DIR|REPO")]
-    pub(crate) weights: Option<String>,
-
-    /// Where to compute: cpu, or cuda:N.
-    #[arg(long, default_value = "cpu", value_name = "DEVICE")]
-    pub(crate) device: String,
-
-    /// How many lines of input are answered side by side.
-    #[arg(long, value_name = "N", default_value = "16")]
-    pub(crate) batch_size: std::num::NonZeroUsize,
-
-    /// Draw tokens, from logits that are divided by this; at 0 the likeliest is taken.
-    #[arg(long, value_name = "T", default_value_t = 0.0, allow_negative_numbers = true)]
-    pub(crate) temperature: f64,
-
-    /// Draw only from the likeliest tokens whose probabilities come to this.
-    #[arg(long, value_name = "P", default_value_t = 1.0, allow_negative_numbers = true)]
-    pub(crate) top_p: f64,
-
-    /// What is drawn depends on this, and on the line's number.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
-
-    /// What goes where a prompt is too long for --max-seq-len, or for the model's context; see `build`.
-    #[arg(long, value_parser = truncation(), value_name = "WHAT", default_value = "refuse")]
-    pub(crate) truncate: Truncation,
-
-    /// Take the model's thoughts, up to `</think>`, out of its answers before they go into later turns.
-    #[arg(long, requires = "dataset")]
+    /// Take the model's thoughts out of its answers
+    ///
+    /// All up to `</think>` goes before an answer stands in later turns.
+    #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) strip_thoughts: bool,
 
-    /// Show the answers on standard error while they grow, one after the other.
-    #[arg(long, conflicts_with = "batch_size")]
-    pub(crate) stream: bool,
+    /// What to drop where a prompt is too long
+    ///
+    /// That is for --max-seq-len or for the model's context; see `build`.
+    #[arg(long, value_parser = truncation(), value_name = "WHAT", default_value = "refuse", help_heading = heading::LENGTH)]
+    pub(crate) truncate: Truncation,
 
-    /// Write here instead of to standard output. The file appears when it is complete.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) prompts: PromptArgs,
 
-    /// Go on with a run to --output that was cut off.
-    #[arg(long, requires = "output")]
-    pub(crate) resume: bool,
-
-    /// What to do about a line that gives no prompt: stop there, or write its error in place of an answer and go on.
-    #[arg(long, value_enum, default_value = "stop", value_name = "HOW")]
-    pub(crate) on_error: OnError,
-
-    /// Say nothing but errors.
-    #[arg(short, long)]
+    /// Print nothing but errors
+    #[arg(short, long, help_heading = heading::GENERAL)]
     pub(crate) quiet: bool,
 }

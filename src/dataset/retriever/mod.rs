@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::row::Row;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result, counted};
 use bm25::Bm25;
 use random::Random;
 use sliding_window::SlidingWindow;
@@ -248,5 +248,5 @@ impl Retriever for Always {
 }
 
 pub(crate) fn no_such_example(id: i64, train: usize) -> Error {
-    ErrorKind::Template(format!("there is no example {id}; the training set has {train} rows")).into()
+    ErrorKind::Template(format!("there is no example {id}; the training set has {}", counted(train, "row"))).into()
 }

@@ -3,7 +3,7 @@
 use rand_mt::Mt;
 
 use crate::dataset::retriever::{Examples, Retriever};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, counted};
 
 /// `numpy.random.choice(train, k, replace=False)` for each row, after one `numpy.random.seed`.
 pub(crate) struct Random {
@@ -15,7 +15,11 @@ pub(crate) struct Random {
 impl Random {
     pub(crate) fn new(seed: u32, train: usize, k: usize) -> Result<Self> {
         if k > train || u32::try_from(train).is_err() {
-            let message = format!("ice_num: {k} examples cannot be drawn from a training set of {train} rows");
+            let message = format!(
+                "ice_num: {} cannot be drawn from a training set of {}",
+                counted(k, "example"),
+                counted(train, "row")
+            );
             return Err(ErrorKind::Template(message).into());
         }
         Ok(Self { generator: Mt::new(seed), train, k })

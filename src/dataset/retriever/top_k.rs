@@ -6,7 +6,7 @@ use std::io::{BufReader, Lines};
 use std::path::Path;
 
 use crate::dataset::retriever::{Examples, Retriever};
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result, counted};
 
 /// The first numbers of each line of a file of JSON lists, one line for each row.
 pub(crate) struct TopK {
@@ -33,7 +33,7 @@ impl Retriever for TopK {
         let mut ids: Vec<i64> =
             serde_json::from_str(&line).map_err(|error| crate::wording::in_line(&error)).at(&place)?;
         if ids.len() < self.k {
-            let message = format!("{} examples are wanted and the line has {}", self.k, ids.len());
+            let message = format!("{} wanted, and the line has {}", counted(self.k, "example"), ids.len());
             return Err(ErrorKind::Template(message)).at(place);
         }
         ids.truncate(self.k);

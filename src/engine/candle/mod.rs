@@ -11,7 +11,7 @@ use candle_core::{Device, Tensor};
 use ndarray::{Array3, Axis, Slice};
 
 use crate::batch::{Batch, Pack};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result, counted};
 use crate::tokenizer::TokenId;
 use cache::Cache;
 use config::Config;
@@ -149,7 +149,10 @@ impl CandleEngine {
             return Err(ErrorKind::OutsideVocabulary { id: id.into(), size: self.vocab_size }.into());
         }
         if tokens > self.max_seq_len {
-            let what = format!("{tokens} tokens are more than the {} of the model's context", self.max_seq_len);
+            let what = format!(
+                "the model's context has room for {}, and these are {tokens}",
+                counted(self.max_seq_len, "token")
+            );
             return Err(ErrorKind::Engine(what).into());
         }
         Ok(())
