@@ -302,6 +302,7 @@ impl PromptBuilder {
     }
 
     fn render<'a>(&'a self, conversation: &'a Conversation, segments: &mut Vec<Segment<'a>>) -> Result<()> {
+        conversation.check_others()?;
         self.renderer.render(conversation, self.mode, segments)?;
         self.placeholders.fill(segments, conversation)
     }

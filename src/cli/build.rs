@@ -13,13 +13,14 @@ use crate::cli::answers::Answers;
 use crate::cli::args::{BuildArgs, Format, OnError};
 use crate::cli::batches::{Batch, batches};
 use crate::cli::form::{Form, Ids, Messages, Writer, Written};
+use crate::cli::notes::Notes;
 use crate::cli::output::{Output, count};
 use crate::cli::rejects::{Rejected, Rejects, reject, rejects_path};
 use crate::cli::rows::Rows;
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, pipeline, progress, setup};
 use crate::conversation::Mode;
-use crate::dataset::{Examples, Inference, Record, Row, RowPrompt};
+use crate::dataset::{Examples, Inference, RecordReader, Row, RowPrompt};
 use crate::dialect::Model;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "arrays")]
@@ -41,6 +42,7 @@ struct Built {
     written: Written,
     /// What is to be said of the first row that is not as it should be.
     warning: Option<String>,
+    notes: Notes,
     rejected: Vec<Rejected>,
     error: Option<Error>,
 }
@@ -70,7 +72,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         OnError::Reject => Some(Rejects::new(rejects_path(args))),
     };
 
-    let stop_at_error = args.on_error == OnError::Stop;
+    let (format, stop_at_error) = (args.input.input_format, args.on_error == OnError::Stop);
     let shared = Arc::clone(&form);
     let (rows, answers) = (Arc::new(rows), Arc::new(answers));
     let batches = batches(inputs, longest, rows.as_ref().as_ref())?;
@@ -79,11 +81,12 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         Box::new(move |batch| {
             let rows = rows.as_ref().as_ref().map(|rows| (rows, rows.inference()));
             let (answers, writer) = (answers.as_ref().as_ref(), form.writer());
-            Work { rows, answers, writer, longest, stop_at_error, built: Built::default() }.batch(batch)
+            let (reader, mode) = (RecordReader::new(format).for_server(form.is_for_server()), form.mode());
+            Work { rows, answers, writer, reader, mode, longest, stop_at_error, built: Built::default() }.batch(batch)
         })
     });
 
-    let (mut written, mut has_warned) = (Written::default(), false);
+    let (mut written, mut notes, mut has_warned) = (Written::default(), Notes::default(), false);
     // A file that is one only when all is there.
     let mut whole = form.sink().filter(|sink| sink.is_whole()).map(|_| Vec::new());
     for built in results {
@@ -97,6 +100,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
             progress.suspend(|| eprintln!("metatok: note: {}", omitted(&form, &built.written.omitted)));
         }
         written.add(built.written);
+        notes.append(built.notes);
         progress.set_message(format!("{} prompts", written.prompts));
         if let Some(warning) = built.warning.filter(|_| !has_warned && !args.quiet) {
             has_warned = true;
@@ -131,6 +135,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     }
     output.finish()?;
     if !args.quiet {
+        notes.print();
         let tokens = matches!(*form, Form::Ids(_)).then_some(written.tokens);
         if written.truncated > 0 {
             let prompts = if written.truncated == 1 { "prompt was" } else { "prompts were" };
@@ -303,6 +308,8 @@ struct Work<'a> {
     rows: Option<(&'a Rows, Inference<'a>)>,
     answers: Option<&'a Answers>,
     writer: Writer<'a>,
+    reader: RecordReader,
+    mode: Mode,
     longest: usize,
     stop_at_error: bool,
     built: Built,
@@ -318,7 +325,7 @@ impl Work<'_> {
             let before = (self.built.out.len(), self.built.written.clone());
             let number = batch.first + i as u64;
             let written = line.text(bytes, self.longest).and_then(|text| match self.rows {
-                None => self.conversation(text, number),
+                None => self.conversation(text, number, place),
                 Some(_) => self.row(text, number, examples.next().unwrap_or_default(), place),
             });
             if let Err(error) = written {
@@ -337,14 +344,22 @@ impl Work<'_> {
         self.built
     }
 
-    fn conversation(&mut self, text: &str, number: u64) -> Result<()> {
-        let record = Record::parse(text)?;
-        self.write(record.id, number, &record.conversation.into())
+    fn conversation(&mut self, text: &str, number: u64, place: impl Fn() -> String) -> Result<()> {
+        let record = self.reader.parse(text)?;
+        let id = record.id;
+        let mut notes = std::mem::take(&mut self.built.notes);
+        notes.see(&record.conversation, &place);
+        if self.mode == Mode::Generate {
+            notes.see_completion(&record, &place);
+        }
+        self.built.notes = notes;
+        self.write(id, number, &record.into_prompt(self.mode)?)
     }
 
     fn row(&mut self, text: &str, number: u64, examples: Examples, place: impl Fn() -> String) -> Result<()> {
         let row = Row::from_json(text)?;
         let Some((rows, inference)) = &mut self.rows else { return Ok(()) };
+        self.built.notes.see_row(&row, &place);
         if self.built.warning.is_none() {
             self.built.warning = rows.warning(&row).map(|warning| format!("{}: {warning}", place()));
         }
@@ -357,6 +372,7 @@ impl Work<'_> {
             return Ok(());
         }
         for prompt in rows.prompts(&row, examples.of(&row), inference, |prompt| writer.tokens(prompt))? {
+            self.built.notes.see(&prompt.conversation, &place);
             self.write(None, number, &prompt)?;
         }
         Ok(())

@@ -13,7 +13,7 @@ use crate::cli::rows::Rows;
 use crate::cli::setup::Input;
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, against, output, setup};
-use crate::dataset::Row;
+use crate::dataset::{Holds, Row};
 use crate::error::{At, ErrorKind, Result};
 
 const BOLD: Style = Style::new().bold();
@@ -83,10 +83,12 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
         let inputs = source.open()?;
         match rows {
             Some(rows) => see_rows(&rows, inputs, longest, &mut checker)?,
-            None => setup::each_conversation(inputs, longest, |place, conversation| {
-                checker.see(&conversation?, place);
-                Ok(ControlFlow::Continue(()))
-            })?,
+            None => {
+                setup::each_conversation(inputs, args.input.input_format, longest, options.mode, |place, prompt| {
+                    checker.see(&prompt?.conversation, place);
+                    Ok(ControlFlow::Continue(()))
+                })?
+            }
         }
     }
     checker.finish()
@@ -98,7 +100,7 @@ fn see_rows(rows: &Rows, inputs: Vec<Input>, longest: usize, checker: &mut Check
     let (mut inference, mut other) = (rows.inference(), single_pass.inference());
     let mut retriever = rows.retriever()?;
     let mut index = 0..;
-    setup::each_line(inputs, longest, |place, line| {
+    setup::each_record(inputs, Holds::Rows, longest, |place, line| {
         let row = line.and_then(Row::from_json).at(place)?;
         let examples = retriever.retrieve(index.next().unwrap_or_default()).at(place)?.of(&row);
         // Of any length: how many examples fit is no question here.

@@ -13,6 +13,7 @@ mod form;
 mod job;
 mod journal;
 mod models;
+mod notes;
 mod output;
 mod pipeline;
 mod progress;

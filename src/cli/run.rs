@@ -14,12 +14,14 @@ use crate::cli::args::{OnError, RunArgs};
 use crate::cli::batches::batches;
 use crate::cli::job::{Ask, Job, number_id};
 use crate::cli::journal::Answers;
+use crate::cli::notes::Notes;
 use crate::cli::output::count;
 use crate::cli::rows::Rows;
 use crate::cli::source::Source;
 use crate::cli::trimmed::Trimmed;
 use crate::cli::{REJECTED, progress, setup};
 use crate::conversation::Mode;
+use crate::dataset::RecordReader;
 use crate::engine::{Engine, Progress, Request, Sampling};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
@@ -112,6 +114,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let mut run = Run { args, builder: &builder, engine, trimmer, budget, answers, progress, started, tally };
 
     let mut inference = rows.as_ref().map(Rows::inference);
+    let (reader, mut notes) = (RecordReader::new(args.input.input_format), Notes::default());
     let batch_size = if args.stream { 1 } else { args.batch_size.get() };
     let (mut window, mut lines) = (Vec::with_capacity(batch_size), 0);
     let mut next = batches(inputs, longest, rows.as_ref())?;
@@ -123,9 +126,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             let job = line.text(&batch.bytes[range.clone()], longest).and_then(|text| match (&rows, &mut inference) {
                 (Some(rows), Some(inference)) => {
                     let rows = (rows, inference);
-                    Job::row(text, number, place.clone(), examples, rows, &builder, args.strip_thoughts)
+                    let place = place.clone();
+                    Job::row(text, number, place, examples, rows, &builder, args.strip_thoughts, &mut notes)
                 }
-                _ => Job::conversation(text, number, place.clone()),
+                _ => Job::conversation(text, number, place.clone(), reader, &mut notes),
             });
             window.push(job.map_err(|error| Refused { number, place, error }));
             lines += 1;
@@ -147,7 +151,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         let kind = if rows.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
         return Err(Error::from(kind).at(names.join(", ")));
     }
-    run.finish()
+    run.finish(&notes)
 }
 
 impl<'b> Run<'b> {
@@ -255,8 +259,11 @@ impl<'b> Run<'b> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn finish(self) -> Result<ExitCode> {
+    fn finish(self, notes: &Notes) -> Result<ExitCode> {
         self.progress.finish_and_clear();
+        if !self.args.quiet {
+            notes.print();
+        }
         let refused = self.answers.finish()?;
         let Tally { answers, tokens, reasons } = self.tally;
         if !self.args.quiet {

@@ -14,7 +14,7 @@ use crate::cli::rows::Rows;
 use crate::cli::setup;
 use crate::cli::source::Source;
 use crate::conversation::Conversation;
-use crate::dataset::{Examples, Record, Row, RowPrompt};
+use crate::dataset::{Examples, RecordReader, Row, RowPrompt};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::turns::TurnPrompt;
 use crate::view::{TerminalOptions, View, ViewTurn};
@@ -28,7 +28,9 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     let (place, line) = nth(args, source)?;
     let shown = match &rows {
-        None => Record::parse(&line).map(|record| (record.conversation, None)),
+        None => RecordReader::new(args.input.input_format)
+            .parse(&line)
+            .and_then(|record| Ok((record.into_prompt(options.mode)?.conversation, None))),
         Some(rows) if rows.dataset.inferencer.kind.has_turns() => turn_of_row(rows, &line, args, &builder),
         Some(_) if args.turn.is_some() => {
             Err(ErrorKind::Usage("--turn: the dataset does not ask turn by turn".into()).into())
@@ -65,7 +67,8 @@ fn nth(args: &ViewArgs, source: Source) -> Result<(String, String)> {
     let inputs = source.open_or_demo()?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let (mut count, mut found) = (0, None);
-    setup::each_line(inputs, args.input.read.max_line_bytes, |place, line| {
+    let holds = setup::holds(args.input.dataset.is_some());
+    setup::each_record(inputs, holds, args.input.read.max_line_bytes, |place, line| {
         count += 1;
         if count <= args.prompt {
             return Ok(ControlFlow::Continue(()));

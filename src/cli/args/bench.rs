@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::cli::args::{ModelArgs, PromptArgs, ReadArgs};
+use crate::cli::args::{ModelArgs, PromptArgs, ReadArgs, input_format};
+use crate::dataset::InputFormat;
 
 #[derive(clap::Args)]
 #[command(after_help = "Equality of the ids with those of the joined string is checked first.
@@ -24,6 +25,10 @@ pub(crate) struct BenchArgs {
     /// Threads. Default: one per core.
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
+
+    /// How a conversation is written down; auto looks at the keys of each.
+    #[arg(long, value_parser = input_format(), value_name = "FORMAT", default_value = "auto")]
+    pub(crate) input_format: InputFormat,
 
     #[command(flatten)]
     pub(crate) read: ReadArgs,

@@ -18,6 +18,7 @@ use crate::truncate::Truncation;
   {\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}        OpenAI-style messages
   {\"id\": 7, \"prompt\": [{\"section\": \"round\", …}, …]}          an OpenCompass PromptList
   {\"prompt\": \"Once upon a time\"}                             a string, which no template touches
+  {\"conversations\": [{\"from\": \"human\", \"value\": \"Hi!\"}]}   ShareGPT, and other formats: --input-format
 
 With --dataset it is a row, such as {\"question\": \"1+1=?\", \"answer\": \"2\"}.
 

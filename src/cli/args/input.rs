@@ -3,13 +3,17 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use clap::builder::TypedValueParser;
+
+use crate::cli::args::named;
+use crate::dataset::InputFormat;
 
 /// What prompts are made of: conversations, or rows and how they become prompts.
 #[derive(clap::Args)]
 pub(crate) struct InputArgs {
-    /// Conversations as JSON lines, or with --dataset rows, as JSON lines, CSV, TSV or Parquet; - is standard
-    /// input, which is read too where no file is named and something is piped in, and hf://datasets/ORG/NAME/PATH
-    /// a file of the hub. Without any, the demo's own conversations (`check`: none).
+    /// Conversations, or with --dataset rows, as JSON lines, one JSON list, CSV, TSV or Parquet, compressed or not;
+    /// - is standard input, which is read too where no file is named and something is piped in, and
+    /// hf://datasets/ORG/NAME/PATH a file of the hub. Without any, the demo's own conversations (`check`: none).
     #[arg(value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
 
@@ -50,6 +54,10 @@ pub(crate) struct InputArgs {
     #[arg(long, requires = "dataset")]
     pub(crate) strict: bool,
 
+    /// How a conversation is written down; auto looks at the keys of each.
+    #[arg(long, value_parser = input_format(), value_name = "FORMAT", default_value = "auto", conflicts_with = "dataset")]
+    pub(crate) input_format: InputFormat,
+
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 }
@@ -73,6 +81,22 @@ pub(crate) struct AnswersArgs {
     /// Take the model's thoughts, up to `</think>`, out of the answers.
     #[arg(long, requires = "answers")]
     pub(crate) strip_thoughts: bool,
+}
+
+/// The formats of conversations.
+pub(crate) fn input_format() -> impl TypedValueParser<Value = InputFormat> {
+    named([
+        ("auto", "Whichever of these its keys tell"),
+        ("messages", "\"messages\": OpenAI-style messages, or a prompt list"),
+        ("sharegpt", "\"conversations\": turns of \"from\" and \"value\""),
+        ("alpaca", "\"instruction\", \"input\" and \"output\""),
+        ("prompt-completion", "\"prompt\" and \"completion\": two texts, or two lists of messages"),
+        ("text", "\"text\", which no template touches"),
+        ("openai-batch", "\"body\": a request, as batch files list them"),
+        ("ultrachat", "\"data\": what the user and the assistant say in turn"),
+        ("chosen", "\"prompt\" and its better answer, \"chosen\""),
+        ("rejected", "\"prompt\" and its worse answer, \"rejected\""),
+    ])
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -1,23 +1,22 @@
 //! CSV and TSV files: the first record names the columns, and every value is a string.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead};
 
 use csv::{ByteRecord, ReaderBuilder};
 
 use crate::dataset::source::{made, write_object};
 use crate::error::{ErrorKind, Result};
 
-pub(super) fn open(file: File) -> Result<Box<dyn BufRead + Send>> {
+pub(super) fn open(file: Box<dyn BufRead + Send>) -> Result<Box<dyn BufRead + Send>> {
     read(file, b',')
 }
 
-pub(super) fn open_tabs(file: File) -> Result<Box<dyn BufRead + Send>> {
+pub(super) fn open_tabs(file: Box<dyn BufRead + Send>) -> Result<Box<dyn BufRead + Send>> {
     read(file, b'\t')
 }
 
-fn read(file: File, delimiter: u8) -> Result<Box<dyn BufRead + Send>> {
-    let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(BufReader::with_capacity(1 << 18, file));
+fn read(file: Box<dyn BufRead + Send>, delimiter: u8) -> Result<Box<dyn BufRead + Send>> {
+    let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(file);
     let parse = |error: csv::Error| ErrorKind::Parse(error.to_string());
     let names: Vec<String> = reader.headers().map_err(parse)?.iter().map(str::to_owned).collect();
     if let Some(name) = names.iter().enumerate().find_map(|(i, name)| names[..i].contains(name).then_some(name)) {
