@@ -135,9 +135,14 @@ impl Batch {
     }
 }
 
-/// Whether the input ended.
+/// Whether the input ended. What was read already does not wait for more to come.
 fn fill(batch: &mut Batch, lines: &mut InputLines) -> bool {
     while batch.bytes.len() < BATCH_BYTES {
+        // Rows of a file without lines are made one by one, and none was read already.
+        let is_line = batch.lines.last().is_some_and(|(line, _)| line.unit != "row");
+        if is_line && lines.may_wait() {
+            return false;
+        }
         let start = batch.bytes.len();
         match lines.next_into(&mut batch.bytes) {
             Ok(Some(line)) => batch.lines.push((line, start..batch.bytes.len())),

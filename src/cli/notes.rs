@@ -7,6 +7,12 @@ use crate::dataset::{Record, Row};
 /// So many different things are told apart, whatever the input holds.
 const KEPT: usize = 24;
 
+/// So many of them are listed.
+const LISTED: usize = 10;
+
+/// Of a longer name this is enough to know it.
+const LONGEST_NAME: usize = 60;
+
 /// What was noticed, in the order of the input.
 #[derive(Default)]
 pub(crate) struct Notes {
@@ -35,6 +41,7 @@ impl Notes {
     /// Notices what is left out of a conversation.
     pub(crate) fn see(&mut self, conversation: &Conversation, place: impl Fn() -> String) {
         for (_, key) in conversation.unknown_keys() {
+            let key = shortened(key);
             self.add(|what| matches!(what, What::Key(known) if known == key), || What::Key(key.to_owned()), 1, &place);
         }
     }
@@ -49,6 +56,7 @@ impl Notes {
     /// Notices a column that stands twice.
     pub(crate) fn see_row(&mut self, row: &Row, place: impl Fn() -> String) {
         if let Some(column) = row.repeated() {
+            let column = shortened(column);
             let is = |what: &What| matches!(what, What::Column(known) if known == column);
             self.add(is, || What::Column(column.to_owned()), 1, &place);
         }
@@ -75,11 +83,9 @@ impl Notes {
     pub(crate) fn print(&self) {
         let keys: Vec<String> = self.noticed.iter().filter_map(Noticed::key).collect();
         if !keys.is_empty() {
-            let more = if self.has_more { ", and more" } else { "" };
-            eprintln!(
-                "metatok: note: keys of messages that nothing here knows are left out: {}{more}",
-                keys.join(", ")
-            );
+            let more = if self.has_more || keys.len() > LISTED { ", and more" } else { "" };
+            let listed = keys[..keys.len().min(LISTED)].join(", ");
+            eprintln!("metatok: note: keys of messages that nothing here knows are left out: {listed}{more}");
         }
         for Noticed { what, first, count: times } in &self.noticed {
             match what {
@@ -102,4 +108,8 @@ impl Noticed {
         let What::Key(key) = &self.what else { return None };
         Some(format!("{key:?} ({}, first at {})", count(self.count, "message"), self.first))
     }
+}
+
+fn shortened(name: &str) -> &str {
+    name.char_indices().nth(LONGEST_NAME).map_or(name, |(end, _)| &name[..end])
 }

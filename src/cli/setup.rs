@@ -147,6 +147,9 @@ pub(crate) fn fingerprint(
             fingerprint = fingerprint.with("max_out_len", args.max_out_len);
         }
     }
+    if args.input_format != InputFormat::Auto {
+        fingerprint = fingerprint.with("input_format", args.input_format.to_string());
+    }
     if args.arrow_compat {
         fingerprint = fingerprint.with("arrow_compat", true);
     }

@@ -149,7 +149,8 @@ impl Entry {
             (Some(section), _) => Ok(Resolved::Item(Item::Marker(keys.marker(section)?))),
             (None, Some(Some(role))) => {
                 let role = role.clone();
-                if keys.content.is_some() || has_calls(&keys.others) { keys.chat(role) } else { keys.item(role) }
+                let only_calls = || has_calls(&keys.others) && keys.prompt.is_none() && keys.parts.is_none();
+                if keys.content.is_some() || only_calls() { keys.chat(role) } else { keys.item(role) }
             }
             (None, _) if keys.others.contains_key("from") => keys.sharegpt(),
             (None, _) => Err(E::custom(format_args!("a message has no \"role\" (its keys: {})", keys.names()))),

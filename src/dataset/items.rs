@@ -14,6 +14,7 @@ pub(crate) struct Items<R> {
     place: Place,
     number: u64,
     offset: u64,
+    may_wait: bool,
 }
 
 /// What may come next.
@@ -32,12 +33,17 @@ enum Place {
 impl<R: BufRead> Items<R> {
     /// Values one behind the other.
     pub(crate) fn values(reader: R, longest: usize) -> Self {
-        Self { reader, longest, are_listed: false, place: Place::Start, number: 0, offset: 0 }
+        Self { reader, longest, are_listed: false, place: Place::Start, number: 0, offset: 0, may_wait: false }
     }
 
     /// The items of a list, or of several.
     pub(crate) fn of_lists(reader: R, longest: usize) -> Self {
         Self { are_listed: true, ..Self::values(reader, longest) }
+    }
+
+    /// Whether the next item may still have to come: no bracket that could close it was read already.
+    pub(crate) fn may_wait(&self) -> bool {
+        self.may_wait
     }
 
     /// Appends the bytes of the next item.
@@ -88,6 +94,7 @@ impl<R: BufRead> Items<R> {
             }
             let end = scan.end(available);
             let taken = end.unwrap_or(available.len());
+            self.may_wait = memchr::memchr2(b']', b'}', &available[taken..]).is_none();
             if bytes.len() - start + taken > longest {
                 is_too_long = true;
                 bytes.truncate(start);

@@ -13,6 +13,7 @@ pub(crate) struct Lines<R> {
     longest: usize,
     number: u64,
     offset: u64,
+    may_wait: bool,
 }
 
 /// A line and where it stands.
@@ -57,7 +58,12 @@ impl Line {
 impl<R: BufRead> Lines<R> {
     /// Reads lines of at most `longest` bytes; `unit` is what one is called.
     pub(crate) fn new(reader: R, unit: &'static str, longest: usize) -> Self {
-        Self { reader, unit, longest, number: 0, offset: 0 }
+        Self { reader, unit, longest, number: 0, offset: 0, may_wait: false }
+    }
+
+    /// Whether the next line may still have to come: it is not among the bytes that were read already.
+    pub(crate) fn may_wait(&self) -> bool {
+        self.may_wait
     }
 
     /// Appends the bytes of the next line that is not blank.
@@ -108,6 +114,7 @@ impl<R: BufRead> Lines<R> {
             };
             let end = memchr::memchr(b'\n', available);
             let taken = end.map_or(available.len(), |end| end + 1);
+            self.may_wait = memchr::memchr(b'\n', &available[taken..]).is_none();
             if bytes.len() - start + taken > self.longest.saturating_add(2) {
                 is_too_long = true;
                 bytes.truncate(start);

@@ -76,6 +76,15 @@ impl<R: BufRead> Records<R> {
         }
     }
 
+    /// Whether the next record may still have to come.
+    pub(crate) fn may_wait(&self) -> bool {
+        match &self.state {
+            State::Unread(_) => true,
+            State::Lines(lines) => lines.may_wait(),
+            State::Items(items) => items.may_wait(),
+        }
+    }
+
     fn begin(&self, mut reader: R) -> Result<State<R>> {
         let mut head = Vec::new();
         let layout = match self.holds {

@@ -54,22 +54,28 @@ impl BufRead for Decompressed {
 }
 
 fn open(mut reader: Reader) -> io::Result<Reader> {
-    // A pipe may give the first bytes one by one; none is waited for that could not tell.
     let mut head = Vec::new();
-    while [GZIP, ZSTD].iter().any(|magic| head.len() < magic.len() && magic.starts_with(&head)) {
+    loop {
         let available = match reader.fill_buf() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             available => available?,
         };
-        let Some(byte) = available.first() else { break };
-        head.push(*byte);
-        reader.consume(1);
+        let begins = [&head, &available[..available.len().min(ZSTD.len())]].concat();
+        let may_be = |magic: &&[u8]| begins.len() < magic.len() && magic.starts_with(&begins);
+        // A pipe may give the first bytes one by one; none is waited for that could not tell.
+        if available.is_empty() || ![GZIP, ZSTD].iter().any(may_be) {
+            return decoded(&begins, Cursor::new(head).chain(reader));
+        }
+        let read = available.len();
+        head = begins;
+        reader.consume(read);
     }
-    let (is_gzip, is_zstd) = (head.starts_with(GZIP), head.starts_with(ZSTD));
-    let whole = Cursor::new(head).chain(reader);
-    if is_gzip {
+}
+
+fn decoded(begins: &[u8], whole: impl BufRead + Send + 'static) -> io::Result<Reader> {
+    if begins.starts_with(GZIP) {
         gzip(whole)
-    } else if is_zstd {
+    } else if begins.starts_with(ZSTD) {
         zstd(whole)
     } else {
         Ok(Box::new(whole))
