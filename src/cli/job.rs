@@ -67,10 +67,9 @@ impl<'b> Job<'b> {
         number: u64,
         place: String,
         examples: Examples,
-        (rows, inference): (&Rows, &mut Inference<'_>),
+        (rows, inference, notes): (&Rows, &mut Inference<'_>, &mut Notes),
         builder: &'b PromptBuilder,
         strip_thoughts: bool,
-        notes: &mut Notes,
     ) -> Result<Self> {
         let row = Row::from_json(text)?;
         notes.see_row(&row, || place.clone());

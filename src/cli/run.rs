@@ -125,9 +125,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             let examples = examples.next().unwrap_or_default();
             let job = line.text(&batch.bytes[range.clone()], longest).and_then(|text| match (&rows, &mut inference) {
                 (Some(rows), Some(inference)) => {
-                    let rows = (rows, inference);
-                    let place = place.clone();
-                    Job::row(text, number, place, examples, rows, &builder, args.strip_thoughts, &mut notes)
+                    let rows = (rows, inference, &mut notes);
+                    Job::row(text, number, place.clone(), examples, rows, &builder, args.strip_thoughts)
                 }
                 _ => Job::conversation(text, number, place.clone(), reader, &mut notes),
             });

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
 
-use crate::dataset::value::Value;
+use crate::dataset::value::{Columns, Value};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A row.
@@ -26,7 +26,7 @@ impl Row {
     /// [`ErrorKind::Parse`] if it is none.
     pub fn from_json(json: &str) -> Result<Self> {
         match Value::columns(json)? {
-            Some((columns, repeated)) => Ok(Self { columns, repeated }),
+            Some(Columns { entries, repeated }) => Ok(Self { columns: entries, repeated }),
             None => {
                 Err(ErrorKind::Parse("a row is a JSON object: {\"question\": \"…\", \"answer\": \"…\"}".into()).into())
             }

@@ -77,16 +77,16 @@ impl Value {
         }
     }
 
-    /// The entries of a JSON object as [`Self::from_json`] reads them, and the first key that stands there twice;
-    /// nothing for other JSON.
-    pub(crate) fn columns(json: &str) -> Result<Option<(Vec<(String, Self)>, Option<String>)>> {
+    /// The entries of a JSON object as [`Self::from_json`] reads them; nothing for other JSON.
+    pub(crate) fn columns(json: &str) -> Result<Option<Columns>> {
         check_nesting(json)?;
         if !json.trim_start().starts_with('{') {
             return Self::from_json(json).map(|_| None);
         }
         let Entries { entries, repeated }: Entries<Raw> =
             serde_json::from_str(json).map_err(|error| ErrorKind::Parse(error.to_string()))?;
-        Ok(Some((entries.into_iter().map(|(key, value)| (key, value.0)).collect(), repeated)))
+        let entries = entries.into_iter().map(|(key, value)| (key, value.0)).collect();
+        Ok(Some(Columns { entries, repeated }))
     }
 
     /// The same as `serde_json` has it; keys that are no strings become their texts.
@@ -232,6 +232,13 @@ fn is_printable(c: char) -> bool {
                 | G::ParagraphSeparator
                 | G::SpaceSeparator
         )
+}
+
+/// A JSON object's entries in their order.
+pub(crate) struct Columns {
+    pub(crate) entries: Vec<(String, Value)>,
+    /// The first key that stands there more than once.
+    pub(crate) repeated: Option<String>,
 }
 
 /// A value that is read from raw JSON, so that whole numbers keep their digits.

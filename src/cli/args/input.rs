@@ -11,8 +11,8 @@ use crate::dataset::InputFormat;
 /// What prompts are made of: conversations, or rows and how they become prompts.
 #[derive(clap::Args)]
 pub(crate) struct InputArgs {
-    /// Conversations, or with --dataset rows, as JSON lines, one JSON list, CSV, TSV or Parquet, compressed or not;
-    /// - is standard input, which is read too where no file is named and something is piped in, and
+    /// Conversations, or with --dataset rows, as JSON lines, one JSON list, CSV, TSV or Parquet, compressed or not; - is
+    /// standard input, which is read too where no file is named and something is piped in, and
     /// hf://datasets/ORG/NAME/PATH a file of the hub. Without any, the demo's own conversations (`check`: none).
     #[arg(value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
