@@ -117,6 +117,7 @@ fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     Ok(if keys.begins("body", '{') && (has(&["custom_id"]) || has(&["url"]) || has(&["method"])) {
         InputFormat::OpenaiBatch
     } else if has(&["messages"]) {
+        no_other_prompt(keys)?;
         InputFormat::Messages
     } else if has(&["conversations"]) {
         InputFormat::Sharegpt
@@ -166,18 +167,21 @@ fn messages<'a>(keys: &Keys<'a>) -> Result<Record<'a>> {
         return Err(refused(&format!("{key:?} {what}")));
     }
     let conversation = listed(keys, key)?;
-    if key == "messages" && keys.has("prompt") && !opens_with(&conversation, keys) {
-        return Err(refused(
-            "there is both \"messages\" and \"prompt\"; leave one out, or say --input-format messages or prompt-completion",
-        ));
-    }
     with_system(conversation, keys)
 }
 
-/// Whether messages begin with what stands in `prompt`, as in data for preference training.
-fn opens_with(conversation: &Conversation, keys: &Keys<'_>) -> bool {
+/// Refuses a prompt beside messages, unless it is what these begin with, as in data for preference training.
+fn no_other_prompt(keys: &Keys<'_>) -> Result<()> {
+    if !keys.has("prompt") || opens_with(&listed(keys, "messages")?, keys) {
+        return Ok(());
+    }
+    let what = "there is both \"messages\" and \"prompt\"; leave one out, or say --input-format messages or --input-format prompt-completion";
+    Err(refused(what))
+}
+
+fn opens_with(messages: &Conversation, keys: &Keys<'_>) -> bool {
     let Ok(Some(prompt)) = keys.get::<Conversation>("prompt") else { return false };
-    match (conversation, prompt) {
+    match (messages, prompt) {
         (Conversation::Messages(messages), Conversation::Text(prompt)) => {
             messages.iter().find(|message| message.role == "user").is_some_and(|message| message.content == *prompt)
         }
@@ -282,6 +286,9 @@ fn request<'a>(keys: &Keys<'a>, for_server: bool) -> Result<Record<'a>> {
             let names = body.names();
             let what = format!("the request has neither \"messages\" nor \"prompt\", but {names}");
             return Err(refused(&what));
+        }
+        if body.has("messages") {
+            no_other_prompt(&body)?;
         }
         Ok(Record { tools, ..messages(&body)? })
     };

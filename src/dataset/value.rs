@@ -404,6 +404,28 @@ mod tests {
     }
 
     #[test]
+    fn of_a_repeated_key_the_last_value_stands_at_the_first_place() {
+        for more in [0, FEW, 3 * FEW] {
+            let keys: String = (0..more).map(|i| format!("\"k{i}\": {i}, ")).collect();
+            let json = format!(r#"{{"a": 1, {keys}"b": 2, "a": 3, "b": 4, "b": 5}}"#);
+            let columns = Value::columns(&json).expect("it is JSON").expect("it is an object");
+            assert_eq!(columns.repeated.as_deref(), Some("a"));
+            assert_eq!(columns.entries.len(), more + 2);
+            assert_eq!(columns.entries.first(), Some(&("a".to_owned(), Value::Int("3".into()))));
+            assert_eq!(columns.entries.last(), Some(&("b".to_owned(), Value::Int("5".into()))));
+        }
+    }
+
+    #[test]
+    fn too_deep_is_an_error() {
+        for json in [format!("{}{}", "[".repeat(4_000), "]".repeat(4_000)), "{\"a\":".repeat(4_000)] {
+            let error = Value::from_json(&json).expect_err("it is nested").to_string();
+            assert!(error.starts_with("nested more than 128 deep at column "), "{error}");
+        }
+        assert!(Value::from_json(&format!("{}{}", "[".repeat(128), "]".repeat(128))).is_ok());
+    }
+
+    #[test]
     fn python_finds_equal() {
         let value = |json| Value::from_json(json).expect("it is JSON");
         assert!(value("true").equals(&value("1")) && value("1").equals(&value("1.0")));

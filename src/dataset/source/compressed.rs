@@ -129,7 +129,7 @@ impl<R: Read> Read for Named<R> {
                 io::ErrorKind::UnexpectedEof => {
                     io::Error::new(error.kind(), format!("the {what} file is broken off: it ends before its data does"))
                 }
-                kind => io::Error::new(kind, format!("the {what} file is damaged: {error}")),
+                kind => io::Error::new(kind, format!("the {what} file cannot be read: {error}")),
             }
         })
     }
@@ -181,7 +181,16 @@ mod frames {
         fn failed(&mut self, error: FrameDecoderError) -> io::Error {
             match self.reader.fill_buf() {
                 Ok([]) => io::ErrorKind::UnexpectedEof.into(),
-                Ok(_) => io::Error::new(io::ErrorKind::InvalidData, error.to_string()),
+                Ok(_) => match error {
+                    FrameDecoderError::WindowSizeTooBig { requested, .. } => io::Error::new(
+                        io::ErrorKind::OutOfMemory,
+                        format!("it needs {} MiB at once; pipe it in from zstd -dc --long=31", requested >> 20),
+                    ),
+                    FrameDecoderError::DictNotProvided { .. } => {
+                        io::Error::new(io::ErrorKind::Unsupported, "it needs a dictionary; pipe it in from zstd -dc -D")
+                    }
+                    _ => io::Error::new(io::ErrorKind::InvalidData, "its data is not what its checks say"),
+                },
                 Err(error) => error,
             }
         }
