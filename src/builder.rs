@@ -322,6 +322,7 @@ impl PromptBuilder {
     }
 
     fn render<'a>(&'a self, conversation: &'a Conversation, segments: &mut Vec<Segment<'a>>) -> Result<()> {
+        conversation.check_others()?;
         if self.continue_final_message && self.mode == Mode::Generate {
             self.render_to_continue(conversation, segments)?;
         } else {

@@ -155,6 +155,19 @@ pub enum ErrorKind {
         /// Whether `round_fallback` would help.
         has_fallback: bool,
     },
+    /// Something of a conversation that would change the prompt, and that a template has no place for.
+    #[error("{key:?} would be lost: {way_out}")]
+    WouldBeLost {
+        /// Its key.
+        key: &'static str,
+        /// What to do about it.
+        way_out: &'static str,
+    },
+    /// A conversation with nothing in it.
+    #[error(
+        "the conversation is empty; leave it out, or let somebody speak: {{\"messages\": [{{\"role\": \"user\", \"content\": \"…\"}}]}}"
+    )]
+    EmptyConversation,
     /// Section markers that do not nest, or a message outside every section.
     #[error("{0}")]
     Sections(String),
@@ -220,6 +233,12 @@ pub enum ErrorKind {
 fn unknown_role(role: &str, fallback: Option<&str>, known: &[String]) -> String {
     let known = quoted(known);
     match fallback {
+        None if role == "developer" => format!(
+            "the template has no role \"developer\", a newer name for \"system\": write that, or use --format messages for a server that has the template; its roles are {known}"
+        ),
+        None if matches!(role, "tool" | "function") => format!(
+            "the template has no role {role:?}; its roles are {known}; give the template such a role, let another one say it, or use --format messages for a server that has the template"
+        ),
         None => format!("the template has no role {role:?} and the message no fallback_role; its roles are {known}"),
         Some(fallback) => {
             format!("the template has neither role {role:?} nor its fallback_role {fallback:?}; its roles are {known}")

@@ -103,6 +103,27 @@ fn results_come_while_input_is_still_open() {
 }
 
 #[test]
+fn a_slow_pipe_gives_each_result_before_the_next_line() {
+    for (opens, line, separator) in
+        [("", r#"{"prompt": "a"}"#, "\n"), ("[\n", r#"{"prompt": "a"}"#, ",\n"), ("", "{\n\"prompt\":\n\"a\"}", "\n")]
+    {
+        let mut child =
+            metatok(&["build", "-m", "demo", "-q"]).stdin(Stdio::piped()).spawn().expect("the program starts");
+        let mut stdin = child.stdin.take().expect("it is piped");
+        let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+        write!(stdin, "{opens}").expect("the program reads");
+        for i in 0..3 {
+            write!(stdin, "{line}{separator}").expect("the program reads");
+            let mut result = String::new();
+            stdout.read_line(&mut result).expect("there is a line");
+            assert!(result.starts_with(&format!("{{\"id\":{i},")), "{result}");
+        }
+        drop(stdin);
+        child.wait().expect("the program ends");
+    }
+}
+
+#[test]
 fn a_killed_run_leaves_no_output() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let output = folder.path().join("ids.jsonl");

@@ -6,15 +6,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::cli::rows::Rows;
-use crate::cli::setup::Input;
-use crate::dataset::{Examples, Line, Lines};
+use crate::cli::setup::{self, Input};
+use crate::dataset::{Examples, Holds, Line, Records};
 use crate::error::{At, Error, Result};
 
 /// A batch is full with this many bytes: enough to make handing it over cheap, little enough to share
 /// small inputs among all cores.
 const BATCH_BYTES: usize = 1 << 16;
 
-type InputLines = Lines<Box<dyn BufRead + Send>>;
+type InputLines = Records<Box<dyn BufRead + Send>>;
 
 /// Lines of one input, with what is needed to name them.
 pub(crate) struct Batch {
@@ -40,7 +40,7 @@ pub(crate) fn batches(
     limit: Option<usize>,
 ) -> Result<Batches> {
     let mut retriever = rows.map(Rows::retriever).transpose()?;
-    let mut next = streamed(inputs, longest);
+    let mut next = streamed(inputs, longest, setup::holds(rows.is_some()));
     if let Some(Rows { dataset, .. }) = rows
         && let Some(range) = &dataset.test_range
     {
@@ -111,7 +111,7 @@ fn chosen(all: Vec<Batch>, range: impl Fn(usize) -> Result<Vec<usize>>) -> Resul
 }
 
 /// Reads the inputs one after the other, batch by batch.
-fn streamed(inputs: Vec<Input>, longest: usize) -> Batches {
+fn streamed(inputs: Vec<Input>, longest: usize, holds: Holds) -> Batches {
     let mut inputs = inputs.into_iter();
     let mut current: Option<(Arc<str>, bool, InputLines)> = None;
     Box::new(move || {
@@ -121,7 +121,11 @@ fn streamed(inputs: Vec<Input>, longest: usize) -> Batches {
                 None => {
                     let input = inputs.next()?;
                     let may_wait = input.may_wait();
-                    current.insert((input.name.into(), may_wait, Lines::new(input.reader, input.unit, longest)))
+                    current.insert((
+                        input.name.into(),
+                        may_wait,
+                        Records::new(input.reader, input.unit, longest, holds),
+                    ))
                 }
             };
             let mut batch = Batch::new(input);

@@ -10,7 +10,7 @@ use crate::cli::args::BenchArgs;
 use crate::cli::outputs::Outputs;
 use crate::cli::source::Source;
 use crate::cli::{output, setup};
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, Mode};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What one way of making prompts took.
@@ -25,19 +25,17 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     let source = Source::find(&args.inputs)?;
     Outputs::to("", None).check_source(&args.inputs, &source)?;
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
-    let conversations = read(args, source)?;
+    let options = setup::template_options(&args.template);
+    let conversations = read(args, source, options.mode)?;
     // Only so are the two the same work: a joined string has no content apart from its template.
     let trusted = crate::builder::BuilderOptions {
         content: crate::assemble::ContentTrust::Trusted,
         special_tokens: Some(crate::tokenizer::SpecialTokens::Never),
         text: true,
-        ..setup::template_options(&args.template)
+        ..options.clone()
     };
     let reference = PromptBuilder::new(&model, Arc::clone(&tokenizer), &trusted)?;
-    let options = crate::builder::BuilderOptions {
-        special_tokens: trusted.special_tokens,
-        ..setup::template_options(&args.template)
-    };
+    let options = crate::builder::BuilderOptions { special_tokens: trusted.special_tokens, ..options };
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
 
     let texts = joined(&reference, &conversations)?;
@@ -100,12 +98,12 @@ fn row(name: &str, measured: &Measured) -> String {
     )
 }
 
-fn read(args: &BenchArgs, source: Source) -> Result<Vec<Conversation>> {
+fn read(args: &BenchArgs, source: Source, mode: Mode) -> Result<Vec<Conversation>> {
     let mut conversations = Vec::new();
     let inputs = source.open_or_demo(None)?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
-    setup::each_conversation(inputs, args.read.max_line_bytes, |_, conversation| {
-        conversations.push(conversation?);
+    setup::each_conversation(inputs, args.input_format, args.read.max_line_bytes, mode, |_, prompt| {
+        conversations.push(prompt?.conversation);
         Ok(if conversations.len() < args.limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
     if conversations.is_empty() {

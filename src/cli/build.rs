@@ -15,6 +15,7 @@ use crate::cli::batches::{Batch, batches};
 use crate::cli::flags;
 use crate::cli::form::{self, Form, Messages, Writer, Written};
 use crate::cli::ids::{Id, Ids};
+use crate::cli::notes::Notes;
 use crate::cli::output::{Output, count};
 use crate::cli::outputs::Outputs;
 use crate::cli::rejects::{Rejected, Rejects, reject, rejects_path};
@@ -22,7 +23,8 @@ use crate::cli::rows::Rows;
 use crate::cli::say::say;
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, pipeline, progress, setup};
-use crate::dataset::{Examples, Inference, Line, MissingColumns, Record, Row, RowPrompt};
+use crate::conversation::Mode;
+use crate::dataset::{Examples, Inference, Line, MissingColumns, RecordReader, Row, RowPrompt};
 use crate::dialect::Model;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "arrays")]
@@ -48,6 +50,7 @@ struct Built {
     missing: MissingColumns,
     /// What is to be said of the first row that is not as it should be.
     warning: Option<String>,
+    notes: Notes,
     rejected: Vec<Rejected>,
     error: Option<Error>,
 }
@@ -80,7 +83,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         OnError::Reject => Some(Rejects::new(rejects_path(args))),
     };
 
-    let stop_at_error = args.on_error == OnError::Stop;
+    let (format, stop_at_error) = (args.input.input_format, args.on_error == OnError::Stop);
     let shared = Arc::clone(&form);
     let (rows, answers) = (Arc::new(rows), Arc::new(answers));
     let batches = batches(inputs, longest, rows.as_ref().as_ref(), args.input.limit)?;
@@ -92,11 +95,12 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
             let missing = rows.as_ref().map(|(rows, _)| rows.missing()).unwrap_or_default();
             let (answers, writer) = (answers.as_ref().as_ref(), form.writer());
             let built = Built { missing, ..Built::default() };
-            Work { rows, answers, writer, longest, stop_at_error, built }.batch(batch)
+            let (reader, mode) = (RecordReader::new(format).for_server(form.is_for_server()), form.mode());
+            Work { rows, answers, writer, reader, mode, longest, stop_at_error, built }.batch(batch)
         })
     });
 
-    let (mut written, mut has_warned) = (Written::default(), false);
+    let (mut written, mut notes, mut has_warned) = (Written::default(), Notes::default(), false);
     let (mut ids, mut missing) = (Ids::default(), MissingColumns::default());
     // A file that is one only when all is there.
     let mut whole = form.sink().filter(|sink| sink.is_whole()).map(|_| Vec::new());
@@ -112,6 +116,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
             progress.suspend(|| notes.iter().for_each(|note| say!("note: {note}")));
         }
         written.add(built.written);
+        notes.append(built.notes);
         missing.add(built.missing);
         if let Some(input) = &built.input {
             ids.see(input, built.ids);
@@ -151,6 +156,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     }
     output.finish()?;
     if !args.quiet {
+        notes.print();
         let tokens = matches!(*form, Form::Ids(_)).then_some(written.tokens);
         if written.truncated > 0 {
             let prompts = if written.truncated == 1 { "prompt was" } else { "prompts were" };
@@ -342,6 +348,8 @@ struct Work<'a> {
     rows: Option<(&'a Rows, Inference<'a>)>,
     answers: Option<&'a Answers>,
     writer: Writer<'a>,
+    reader: RecordReader,
+    mode: Mode,
     longest: usize,
     stop_at_error: bool,
     built: Built,
@@ -358,7 +366,7 @@ impl Work<'_> {
             let before = (self.built.out.len(), self.built.written.clone());
             let number = batch.first + i as u64;
             let written = line.text(bytes, self.longest).and_then(|text| match self.rows {
-                None => self.conversation(text, number, line),
+                None => self.conversation(text, number, line, place),
                 Some(_) => self.row(text, number, examples.next().unwrap_or_default(), place),
             });
             if let Err(error) = written {
@@ -377,10 +385,18 @@ impl Work<'_> {
         self.built
     }
 
-    fn conversation(&mut self, text: &str, number: u64, line: &Line) -> Result<()> {
-        let record = Record::parse(text)?;
-        self.write(record.id, number, &record.conversation.into())?;
-        self.built.ids.extend(record.id.map(|id| Id::new(id, line)));
+    fn conversation(&mut self, text: &str, number: u64, line: &Line, place: impl Fn() -> String) -> Result<()> {
+        let record = self.reader.parse(text)?;
+        let id = record.id;
+        let own = id.map(|id| Id::new(id, line));
+        let mut notes = std::mem::take(&mut self.built.notes);
+        notes.see(&record.conversation, &place);
+        if self.mode == Mode::Generate {
+            notes.see_completion(&record, &place);
+        }
+        self.built.notes = notes;
+        self.write(id, number, &record.into_prompt(self.mode)?)?;
+        self.built.ids.extend(own);
         Ok(())
     }
 
@@ -388,6 +404,7 @@ impl Work<'_> {
         let row = Row::from_json(text)?;
         let Some((rows, inference)) = &mut self.rows else { return Ok(()) };
         self.built.missing.see(&row);
+        self.built.notes.see_row(&row, &place);
         if self.built.warning.is_none() {
             self.built.warning = rows.warning(&row).map(|warning| format!("{}: {warning}", place()));
         }
@@ -400,6 +417,7 @@ impl Work<'_> {
             return Ok(());
         }
         for prompt in rows.prompts(&row, examples.of(&row), inference, |prompt| writer.tokens(prompt))? {
+            self.built.notes.see(&prompt.conversation, &place);
             self.write(None, number, &prompt)?;
         }
         Ok(())

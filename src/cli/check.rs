@@ -15,7 +15,7 @@ use crate::cli::say::{escaped, say};
 use crate::cli::setup::Input;
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, against, flags, output, setup};
-use crate::dataset::Row;
+use crate::dataset::{Holds, Row};
 use crate::error::{At, ErrorKind, Result};
 
 const BOLD: Style = Style::new().bold();
@@ -90,10 +90,12 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
         let mut is_last = setup::limit(args.input.limit);
         match rows {
             Some(rows) => see_rows(&rows, inputs, longest, &mut checker, is_last)?,
-            None => setup::each_conversation(inputs, longest, |place, conversation| {
-                checker.see(&conversation?, place);
-                Ok(is_last())
-            })?,
+            None => {
+                setup::each_conversation(inputs, args.input.input_format, longest, options.mode, |place, prompt| {
+                    checker.see(&prompt?.conversation, place);
+                    Ok(is_last())
+                })?
+            }
         }
     }
     checker.finish()
@@ -112,7 +114,7 @@ fn see_rows(
     let mut retriever = rows.retriever()?;
     checker.see_dataset(&rows.dataset, rows.train());
     let mut index = 0..;
-    setup::each_line(inputs, longest, |place, line| {
+    setup::each_record(inputs, Holds::Rows, longest, |place, line| {
         let row = line.and_then(Row::from_json).at(place)?;
         let examples = retriever.retrieve(index.next().unwrap_or_default()).at(place)?.of(&row);
         // Of any length: how many examples fit is no question here.

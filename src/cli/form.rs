@@ -1,10 +1,10 @@
 //! What a prompt is written as: token ids, or messages.
 
-use crate::assemble::TokenizedPrompt;
+use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::{PromptBuilder, Session};
 use crate::cli::answers::{Answer, Answers};
 use crate::conversation::{Conversation, Mode};
-use crate::dataset::{MaxOutLen, RowPrompt, TurnPlan};
+use crate::dataset::{MaxOutLen, RowPrompt, Scored, TurnPlan};
 use crate::error::{At, ErrorKind, Result};
 use crate::render::{ApiTemplate, empty_chat};
 use crate::sink::{Built, Key, MessagesJsonl, Sink};
@@ -65,6 +65,19 @@ pub(crate) struct Written {
 }
 
 impl Form {
+    /// What prompts are for.
+    pub(crate) fn mode(&self) -> Mode {
+        match self {
+            Self::Ids(ids) => ids.builder.mode(),
+            Self::Messages(messages) => messages.mode,
+        }
+    }
+
+    /// Whether a server lays the prompts out, which has places that templates lack.
+    pub(crate) fn is_for_server(&self) -> bool {
+        matches!(self, Self::Messages(_))
+    }
+
     /// What writes token ids.
     pub(crate) fn sink(&self) -> Option<&dyn Sink> {
         match self {
@@ -94,7 +107,7 @@ impl Writer<'_> {
 
     /// Appends a prompt.
     pub(crate) fn write(&mut self, id: &str, prompt: &RowPrompt, out: &mut Vec<u8>) -> Result<Written> {
-        let RowPrompt { label, is_normalizing, turn, max_out_len, scored, choices, conversation } = prompt;
+        let RowPrompt { label, is_normalizing, turn, max_out_len, scored, choices, tools, conversation } = prompt;
         let (turn, max_out_len) = (*turn, *max_out_len);
         let (label, is_normalizing) = (label.as_ref(), *is_normalizing);
         let key = Key { label, is_normalizing, turn, max_out_len, ..Key::of(id) };
@@ -107,6 +120,10 @@ impl Writer<'_> {
                 };
                 let Fitted { mut prompt, truncated, conversation: left } = fitted;
                 let conversation = left.as_ref().unwrap_or(conversation);
+                if ids.labels && *scored != Scored::Whole && prompt.offsets.is_none() {
+                    let detail = Detail { offsets: true, text: true, ..ids.builder.detail() };
+                    prompt = ids.builder.build_with(conversation, detail)?;
+                }
                 let labels = match ids.labels {
                     true => prompt.labels(scored.bytes(prompt.text.as_deref().unwrap_or_default())?),
                     false => None,
@@ -123,7 +140,7 @@ impl Writer<'_> {
                 ids.sink.write(&key, &Built { conversation: Some(conversation), ..built }, out)?;
                 Ok(Written { truncated: u64::from(truncated.is_some()), ..Written::of(prompt) })
             }
-            Self::Messages(messages) => messages.write(&key, conversation, out),
+            Self::Messages(messages) => messages.write(&key, conversation, tools.as_deref(), out),
         }
     }
 
@@ -168,7 +185,7 @@ impl Writer<'_> {
             Self::Messages(messages) => {
                 while let (Some(conversation), Some(turn)) = (plan.prompt(), plan.turn()) {
                     let key = Key { turn: Some(turn), max_out_len: plan.max_out_len(max_out_len)?, ..key };
-                    written.add(messages.write(&key, &conversation, out)?);
+                    written.add(messages.write(&key, &conversation, None, out)?);
                     match answers.get(row, turn) {
                         Some(Answer { text: Some(text), .. }) if answers.strip_thoughts => {
                             plan.answer(without_thoughts(text));
@@ -192,7 +209,17 @@ impl Writer<'_> {
 }
 
 impl Messages {
-    fn write(&self, key: &Key<'_>, conversation: &Conversation, out: &mut Vec<u8>) -> Result<Written> {
+    fn write(
+        &self,
+        key: &Key<'_>,
+        conversation: &Conversation,
+        tools: Option<&str>,
+        out: &mut Vec<u8>,
+    ) -> Result<Written> {
+        // A prompt list's messages become others, which lack these keys.
+        if matches!(conversation, Conversation::List(_)) {
+            conversation.check_others()?;
+        }
         check_media(conversation, self.check_files)?;
         let mut answers_omitted = 0;
         let mut messages = match conversation {
@@ -205,7 +232,7 @@ impl Messages {
         if self.mode == Mode::Generate && !self.continue_final_message {
             answers_omitted = u64::from(messages.pop_if(|last| last.role == "assistant").is_some());
         }
-        self.sink.write(key, &messages, out);
+        self.sink.write_with_tools(key, &messages, tools, out);
         Ok(Written { prompts: 1, answers_omitted, ..Written::default() })
     }
 }

@@ -6,9 +6,10 @@ use serde_json::value::RawValue;
 
 use crate::assemble::TokenizedPrompt;
 use crate::builder::PromptBuilder;
+use crate::cli::notes::Notes;
 use crate::cli::rows::Rows;
-use crate::conversation::Conversation;
-use crate::dataset::{Examples, Inference, MaxOutLen, Record, Row, RowPrompt};
+use crate::conversation::{Conversation, Mode};
+use crate::dataset::{Examples, Inference, MaxOutLen, RecordReader, Row, RowPrompt};
 use crate::error::{ErrorKind, Result};
 use crate::stop::{Completion, FinishReason};
 use crate::truncate::Budget;
@@ -46,12 +47,20 @@ pub(crate) struct Ask {
 
 impl<'b> Job<'b> {
     /// A conversation.
-    pub(crate) fn conversation(text: &str, number: u64, place: String) -> Result<Self> {
-        let record = Record::parse(text)?;
+    pub(crate) fn conversation(
+        text: &str,
+        number: u64,
+        place: String,
+        reader: RecordReader,
+        notes: &mut Notes,
+    ) -> Result<Self> {
+        let record = reader.parse(text)?;
+        notes.see(&record.conversation, || place.clone());
+        notes.see_completion(&record, || place.clone());
         let has_id = record.id.is_some();
         let id = record.id.map_or_else(|| Ok(number_id(number)), |id| RawValue::from_string(id.to_owned()));
         let id = id.map_err(|error| ErrorKind::Parse(error.to_string()))?;
-        let prompts = Prompts::Known(vec![record.conversation.into()].into_iter());
+        let prompts = Prompts::Known(vec![record.into_prompt(Mode::Generate)?].into_iter());
         Ok(Self { number, place, id, has_id, asked: 0, prompts })
     }
 
@@ -61,11 +70,12 @@ impl<'b> Job<'b> {
         number: u64,
         place: String,
         examples: Examples,
-        (rows, inference): (&Rows, &mut Inference<'_>),
+        (rows, inference, notes): (&Rows, &mut Inference<'_>, &mut Notes),
         builder: &'b PromptBuilder,
         strip_thoughts: bool,
     ) -> Result<Self> {
         let row = Row::from_json(text)?;
+        notes.see_row(&row, || place.clone());
         let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
         let prompts = if rows.goes_on_from_answers() {
             let plan = rows.plan(&row, examples.of(&row), inference, tokens)?;

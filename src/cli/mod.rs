@@ -20,6 +20,7 @@ mod ids;
 mod job;
 mod journal;
 mod models;
+mod notes;
 mod output;
 mod outputs;
 mod partial;

@@ -25,7 +25,7 @@ pub(crate) fn reject(batch: &Batch, line: &Line, bytes: &[u8], error: &Error) ->
     let mut object = serde_json::json!({
         "file": &*batch.input, line.unit: line.number, "error": error.to_string(),
     });
-    if line.unit == "line" {
+    if line.unit != "row" {
         object["offset"] = line.offset.into();
         object["length"] = line.length.into();
     }

@@ -1,5 +1,7 @@
 //! Rows of a dataset, and the file that says how they become prompts.
 
+use std::ops::ControlFlow;
+
 use crate::builder::BuilderOptions;
 use crate::cli::args::{InferModeArg, InputArgs, PromptArgs};
 use crate::cli::output;
@@ -7,7 +9,7 @@ use crate::cli::setup::{self, Input};
 use crate::cli::source::Source;
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{
-    AnyTemplate, Dataset, InferMode, Inference, Inferencer, InferencerKind, Lines, MissingColumns, Retriever, Row,
+    AnyTemplate, Dataset, Holds, InferMode, Inference, Inferencer, InferencerKind, MissingColumns, Retriever, Row,
     RowPrompt, TemplateField, TurnPlan, arrow_rows, json_lines,
 };
 use crate::error::{At, ErrorKind, Result};
@@ -264,14 +266,9 @@ impl Rows {
 /// Every row of the inputs.
 fn read(inputs: Vec<Input>, longest: usize) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for input in inputs {
-        let mut lines = Lines::new(input.reader, input.unit, longest);
-        let mut bytes = Vec::new();
-        while let Some(line) = lines.next_into(&mut bytes).at(&input.name)? {
-            let row = line.text(&bytes, longest).and_then(Row::from_json);
-            rows.push(row.at(&line).at(&input.name)?);
-            bytes.clear();
-        }
-    }
+    setup::each_record(inputs, Holds::Rows, longest, |place, line| {
+        rows.push(line.and_then(Row::from_json).at(place)?);
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok(rows)
 }

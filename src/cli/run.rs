@@ -17,6 +17,7 @@ use crate::cli::build::answers_omitted;
 use crate::cli::ids::{Id, Ids};
 use crate::cli::job::{Ask, Job, MAX_OUT_LEN, number_id};
 use crate::cli::journal::{self, Answers};
+use crate::cli::notes::Notes;
 use crate::cli::output::count;
 use crate::cli::outputs::Outputs;
 use crate::cli::rows::Rows;
@@ -25,7 +26,7 @@ use crate::cli::source::Source;
 use crate::cli::trimmed::Trimmed;
 use crate::cli::{REJECTED, flags, progress, setup};
 use crate::conversation::Mode;
-use crate::dataset::{MissingColumns, Row};
+use crate::dataset::{MissingColumns, RecordReader, Row};
 use crate::engine::{Engine, Progress, Request, Sampling};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
@@ -146,6 +147,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     };
 
     let mut inference = rows.as_ref().map(Rows::inference);
+    let (reader, mut notes) = (RecordReader::new(args.input.input_format), Notes::default());
     let batch_size = if args.stream { 1 } else { args.batch_size.get() };
     let (mut window, mut lines) = (Vec::new(), 0);
     let (mut ids, mut has_said) = (Ids::default(), args.quiet);
@@ -161,10 +163,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
                     if let Ok(row) = Row::from_json(text) {
                         warn(rows, &row, &place, &mut missing, &mut has_said, &run.progress);
                     }
-                    let rows = (rows, inference);
+                    let rows = (rows, inference, &mut notes);
                     Job::row(text, number, place.clone(), examples, rows, &builder, args.strip_thoughts)
                 }
-                _ => Job::conversation(text, number, place.clone()),
+                _ => Job::conversation(text, number, place.clone(), reader, &mut notes),
             });
             if let Some(job) = job.as_ref().ok().filter(|job| job.has_id) {
                 ids.see(&batch.input, vec![Id::new(job.id.get(), line)]);
@@ -189,7 +191,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         let kind = if rows.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
         return Err(Error::from(kind).at(names.join(", ")));
     }
-    let code = run.finish()?;
+    let code = run.finish(&notes)?;
     // The answers are there; whether they were worth asking for is said behind them.
     let lacking = rows.as_ref().map(|rows| rows.check_missing(&missing)).transpose()?.unwrap_or_default();
     if !args.quiet {
@@ -347,8 +349,11 @@ impl<'b> Run<'b> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn finish(self) -> Result<ExitCode> {
+    fn finish(self, notes: &Notes) -> Result<ExitCode> {
         self.progress.finish_and_clear();
+        if !self.args.quiet {
+            notes.print();
+        }
         let refused = self.answers.finish()?;
         let Tally { answers, tokens, answers_omitted: omitted, reasons } = self.tally;
         if !self.args.quiet {

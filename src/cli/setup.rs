@@ -18,8 +18,10 @@ use crate::cli::args::{
 };
 use crate::cli::rows::Rows;
 use crate::cli::source::{BUFFER, Source};
-use crate::conversation::{Conversation, Mode};
-use crate::dataset::{Dataset, Lines, Record, rows_of};
+use crate::conversation::Mode;
+use crate::dataset::{
+    Dataset, Holds, InputFormat, RecordReader, Records, RowPrompt, check_nesting, decompressed, is_compressed, rows_of,
+};
 use crate::dialect::{ConversationTemplate, Model, demo_conversations};
 use crate::error::{At, ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, digest, hex};
@@ -176,6 +178,9 @@ pub(crate) fn fingerprint(
             fingerprint = fingerprint.with("max_out_len", max_out_len);
         }
     }
+    if args.input_format != InputFormat::Auto {
+        fingerprint = fingerprint.with("input_format", args.input_format.to_string());
+    }
     if args.arrow_compat {
         fingerprint = fingerprint.with("arrow_compat", true);
     }
@@ -222,7 +227,7 @@ impl Input {
     }
 
     pub(crate) fn stdin(reader: BufReader<io::Stdin>) -> Self {
-        Self { name: "stdin".into(), unit: "line", reader: Box::new(reader), bytes: None }
+        Self { name: "stdin".into(), unit: "line", reader: decompressed(reader), bytes: None }
     }
 }
 
@@ -238,21 +243,25 @@ pub(crate) fn file(path: &Path) -> Result<Vec<Input>> {
     Source::Files(vec![path.to_owned()]).open(None)
 }
 
-/// Reads every conversation of every input, in order, until `visit` breaks off. A line that holds none
+/// Reads every conversation of every input, in order, until `visit` breaks off. A record that holds none
 /// is an error, which `visit` gets with its place.
 pub(crate) fn each_conversation(
     inputs: Vec<Input>,
+    format: InputFormat,
     longest: usize,
-    mut visit: impl FnMut(&str, Result<Conversation>) -> Result<ControlFlow<()>>,
+    mode: Mode,
+    mut visit: impl FnMut(&str, Result<RowPrompt>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
-    each_line(inputs, longest, |place, line| {
-        let record = line.and_then(Record::parse).map(|record| record.conversation);
-        visit(place, record.at(place))
+    let reader = RecordReader::new(format);
+    each_record(inputs, Holds::Conversations, longest, |place, line| {
+        let prompt = line.and_then(|line| reader.parse(line)).and_then(|record| record.into_prompt(mode));
+        visit(place, prompt.at(place))
     })
 }
 
 /// A line of JSON.
 pub(crate) fn from_json<'l, T: Deserialize<'l>>(line: &'l str) -> Result<T> {
+    check_nesting(line)?;
     Ok(serde_json::from_str(line).map_err(|error| wording::in_line(&error))?)
 }
 
@@ -269,12 +278,22 @@ pub(crate) fn limit(limit: Option<usize>) -> impl FnMut() -> ControlFlow<()> {
 pub(crate) fn each_line(
     inputs: Vec<Input>,
     longest: usize,
+    visit: impl FnMut(&str, Result<&str>) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    each_record(inputs, Holds::Lines, longest, visit)
+}
+
+/// Reads every record of every input, in order, until `visit` breaks off.
+pub(crate) fn each_record(
+    inputs: Vec<Input>,
+    holds: Holds,
+    longest: usize,
     mut visit: impl FnMut(&str, Result<&str>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     for input in inputs {
-        let mut lines = Lines::new(input.reader, input.unit, longest);
+        let mut records = Records::new(input.reader, input.unit, longest, holds);
         let mut bytes = Vec::new();
-        while let Some(line) = lines.next_into(&mut bytes).at(&input.name)? {
+        while let Some(line) = records.next_into(&mut bytes).at(&input.name)? {
             let place = format!("{}: {line}", input.name);
             if visit(&place, line.text(&bytes, longest))?.is_break() {
                 return Ok(());
@@ -283,6 +302,11 @@ pub(crate) fn each_line(
         }
     }
     Ok(())
+}
+
+/// What the input's files hold.
+pub(crate) fn holds(has_rows: bool) -> Holds {
+    if has_rows { Holds::Rows } else { Holds::Conversations }
 }
 
 pub(crate) fn open(path: &Path, columns: Option<&[String]>) -> Result<Input> {
@@ -299,11 +323,8 @@ pub(crate) fn open(path: &Path, columns: Option<&[String]>) -> Result<Input> {
     if metadata.is_dir() {
         return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
     }
-    Ok(match rows_of(&local, file, columns)? {
-        Ok(reader) => Input { name, unit: "row", reader, bytes: None },
-        Err(file) => {
-            let bytes = metadata.is_file().then_some(metadata.len());
-            Input { name, unit: "line", reader: Box::new(BufReader::with_capacity(BUFFER, file)), bytes }
-        }
-    })
+    let (reader, has_no_lines) = rows_of(&local, file, columns)?;
+    let unit = if has_no_lines { "row" } else { "line" };
+    let bytes = (metadata.is_file() && !has_no_lines && !is_compressed(&local)).then_some(metadata.len());
+    Ok(Input { name, unit, reader, bytes })
 }

@@ -18,7 +18,7 @@ use crate::cli::say::{escaped, say};
 use crate::cli::source::Source;
 use crate::cli::{flags, setup};
 use crate::conversation::Conversation;
-use crate::dataset::{Examples, Record, Row, RowPrompt};
+use crate::dataset::{Examples, RecordReader, Row, RowPrompt};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::turns::TurnPrompt;
 use crate::view::{TerminalOptions, View, ViewTurn};
@@ -37,7 +37,9 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     let (place, line) = nth(args, source, rows.as_ref())?;
     let shown = match &rows {
-        None => Record::parse(&line).map(|record| (record.conversation, None)),
+        None => RecordReader::new(args.input.input_format)
+            .parse(&line)
+            .and_then(|record| Ok((record.into_prompt(options.mode)?.conversation, None))),
         Some(rows) if rows.dataset.inferencer.kind.has_turns() => turn_of_row(rows, &line, args, &builder),
         Some(rows) => of_row(rows, &line, args, &builder).map(|conversation| (conversation, None)),
     };
@@ -93,7 +95,8 @@ fn nth(args: &ViewArgs, source: Source, rows: Option<&Rows>) -> Result<(String, 
         inputs = rows.through_arrow(inputs, longest)?;
     }
     let (mut count, mut found, mut is_last) = (0, None, setup::limit(args.input.limit));
-    setup::each_line(inputs, longest, |place, line| {
+    let holds = setup::holds(args.input.dataset.is_some());
+    setup::each_record(inputs, holds, longest, |place, line| {
         count += 1;
         if count <= args.prompt {
             return Ok(is_last());

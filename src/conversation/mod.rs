@@ -3,8 +3,10 @@
 //! The three forms are those that OpenCompass tells apart (`PromptList`, `str`, chat messages).
 
 mod content;
+mod entry;
 mod json;
 mod media;
+mod others;
 
 use std::fmt;
 use std::str::FromStr;
@@ -196,7 +198,8 @@ impl Conversation {
         })
     }
 
-    fn is_empty(&self) -> bool {
+    /// Whether there is nothing in it: no text, no item, no message.
+    pub fn is_empty(&self) -> bool {
         match self {
             Self::Text(text) => text.is_empty(),
             Self::List(items) => items.is_empty(),
@@ -239,6 +242,8 @@ pub struct Message {
     pub end: Option<String>,
     /// Replaces the template's `generate` for this message.
     pub generate: Option<bool>,
+    /// Its other keys, such as `name`, as they are. They change no prompt.
+    pub others: serde_json::Map<String, serde_json::Value>,
 }
 
 /// The prompt of a [`Message`]. OpenCompass tells a missing prompt from a null one.
@@ -295,19 +300,21 @@ pub struct Marker {
 }
 
 /// An OpenAI-style message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatMessage {
     /// `user`, `assistant`, `system`, or a role of the template.
     pub role: CompactString,
     /// What is said.
     pub content: Content,
+    /// Its other keys, such as `name` or `tool_calls`, as they are. What would change a prompt is refused where
+    /// one is built.
+    pub others: serde_json::Map<String, serde_json::Value>,
 }
 
 impl ChatMessage {
     /// A message.
     pub fn new(role: impl Into<CompactString>, content: impl Into<Content>) -> Self {
-        Self { role: role.into(), content: content.into() }
+        Self { role: role.into(), content: content.into(), others: serde_json::Map::new() }
     }
 }
 

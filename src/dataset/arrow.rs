@@ -1,6 +1,10 @@
 //! Rows as Hugging Face `datasets` hands them on: both references read rows through it, and it
 //! changes some.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
 use crate::dataset::row::Row;
 use crate::dataset::value::Value;
 
@@ -20,8 +24,11 @@ use crate::dataset::value::Value;
 pub fn arrow_rows(rows: Vec<Row>, subdivision: &str) -> Vec<Row> {
     let names: Vec<String> = rows.first().into_iter().flat_map(Row::names).map(str::to_owned).collect();
     let mut columns: Vec<Vec<Value>> = Vec::with_capacity(names.len());
+    let known: Vec<HashMap<&str, &Value, RandomState>> = rows.iter().map(|row| row.iter().collect()).collect();
     for name in &names {
-        let mut column: Vec<Value> = rows.iter().map(|row| row.get(name).cloned().unwrap_or(Value::Null)).collect();
+        let value =
+            |row: &HashMap<&str, &Value, _>| row.get(name.as_str()).map_or(Value::Null, |value| (*value).clone());
+        let mut column: Vec<Value> = known.iter().map(value).collect();
         unify(&mut column.iter_mut().collect::<Vec<_>>());
         columns.push(column);
     }

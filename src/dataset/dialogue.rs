@@ -91,6 +91,12 @@ fn item(value: &Value) -> Result<Item> {
         Value::Dict(_) => {
             let list = serde_json::Value::Array(vec![value.to_json()]);
             let items: Conversation = serde_json::from_value(list).map_err(|error| crate::wording::in_file(&error))?;
+            // In a template it is a slip; data may have what it likes.
+            if let Some((_, key)) = items.unknown_keys().next() {
+                return Err(template_error(&format!(
+                    "unknown key {key:?} in a message; the keys are role, prompt, prompt_mm, fallback_role, begin, end, generate, section, pos, name, weight"
+                )));
+            }
             match items {
                 Conversation::List(items) => {
                     items.into_iter().next().ok_or_else(|| template_error("an item is a string or {role, prompt}"))

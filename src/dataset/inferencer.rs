@@ -150,6 +150,8 @@ pub struct RowPrompt {
     pub scored: Scored,
     /// What is chosen from.
     pub choices: Vec<String>,
+    /// The descriptions of tools that stand beside the conversation, as JSON: only servers have a place for them.
+    pub tools: Option<String>,
     /// What is to be rendered.
     pub conversation: Conversation,
 }
@@ -163,6 +165,7 @@ impl From<Conversation> for RowPrompt {
             max_out_len: None,
             scored: Scored::Whole,
             choices: Vec::new(),
+            tools: None,
             conversation,
         }
     }

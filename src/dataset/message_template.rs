@@ -127,10 +127,18 @@ pub(crate) fn message(value: &Value) -> Result<ChatMessage> {
         _ => None,
     };
     match (value.get("role").and_then(Value::as_text), content) {
-        (Some(role), Some(content)) => Ok(ChatMessage::new(role, content)),
+        (Some(role), Some(content)) => Ok(ChatMessage { others: others(value), ..ChatMessage::new(role, content) }),
         _ => Err(template_error(&format!(
             "a message is {{\"role\": \"user\", \"content\": \"…\"}}, not {}",
             value.repr()
         ))),
     }
+}
+
+/// The entries beside role and content.
+fn others(value: &Value) -> serde_json::Map<String, serde_json::Value> {
+    let Value::Dict(entries) = value else { return serde_json::Map::new() };
+    let entries = entries.iter().map(|(key, value)| (key.text(), value));
+    let others = entries.filter(|(key, _)| !matches!(&**key, "role" | "content"));
+    others.map(|(key, value)| (key.into_owned(), value.to_json())).collect()
 }

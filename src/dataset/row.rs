@@ -4,19 +4,20 @@ use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
 
-use crate::dataset::value::Value;
+use crate::dataset::value::{Columns, Value};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Row {
     columns: Vec<(String, Value)>,
+    repeated: Option<String>,
 }
 
 impl Row {
     /// A row of these columns.
     pub fn new(columns: Vec<(String, Value)>) -> Self {
-        Self { columns }
+        Self { columns, repeated: None }
     }
 
     /// Reads a JSON object.
@@ -24,15 +25,18 @@ impl Row {
     /// # Errors
     /// [`ErrorKind::Parse`] if it is none.
     pub fn from_json(json: &str) -> Result<Self> {
-        match Value::from_json(json)? {
-            Value::Dict(entries) => {
-                let column = |(name, value): (Value, Value)| (name.text().into_owned(), value);
-                Ok(Self { columns: entries.into_iter().map(column).collect() })
-            }
-            _ => {
+        match Value::columns(json)? {
+            Some(Columns { entries, repeated }) => Ok(Self { columns: entries, repeated }),
+            None => {
                 Err(ErrorKind::Parse("a row is a JSON object: {\"question\": \"…\", \"answer\": \"…\"}".into()).into())
             }
         }
+    }
+
+    /// The first column that stood there more than once when the row was read. The last value counts, as in
+    /// Python.
+    pub fn repeated(&self) -> Option<&str> {
+        self.repeated.as_deref()
     }
 
     /// The value of a column.

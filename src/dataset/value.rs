@@ -1,14 +1,17 @@
 //! Values of rows, and how Python writes them: the references fill templates with `str(value)`.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::{self, Write};
 
+use foldhash::fast::RandomState;
 use serde::de::{self, Deserializer};
 use serde::ser::{self, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
+use crate::dataset::nesting::check_nesting;
 use crate::error::Result;
 use crate::wording;
 
@@ -38,6 +41,7 @@ impl Value {
     /// # Errors
     /// [`ErrorKind::Parse`](crate::ErrorKind::Parse) with the column.
     pub fn from_json(json: &str) -> Result<Self> {
+        check_nesting(json)?;
         let parsed: Raw = serde_json::from_str(json).map_err(|error| wording::in_line(&error))?;
         Ok(parsed.0)
     }
@@ -72,6 +76,18 @@ impl Value {
                 _ => self == other,
             },
         }
+    }
+
+    /// The entries of a JSON object as [`Self::from_json`] reads them; nothing for other JSON.
+    pub(crate) fn columns(json: &str) -> Result<Option<Columns>> {
+        check_nesting(json)?;
+        if !json.trim_start().starts_with('{') {
+            return Self::from_json(json).map(|_| None);
+        }
+        let Entries { entries, repeated }: Entries<Raw> =
+            serde_json::from_str(json).map_err(|error| wording::in_line(&error))?;
+        let entries = entries.into_iter().map(|(key, value)| (key, value.0)).collect();
+        Ok(Some(Columns { entries, repeated }))
     }
 
     /// The same as `serde_json` has it; keys that are no strings become their texts.
@@ -219,6 +235,13 @@ fn is_printable(c: char) -> bool {
         )
 }
 
+/// A JSON object's entries in their order.
+pub(crate) struct Columns {
+    pub(crate) entries: Vec<(String, Value)>,
+    /// The first key that stands there more than once.
+    pub(crate) repeated: Option<String>,
+}
+
 /// A value that is read from raw JSON, so that whole numbers keep their digits.
 struct Raw(Value);
 
@@ -234,7 +257,7 @@ impl<'de> Deserialize<'de> for Raw {
             }
             [b'{', ..] => {
                 let entries: Entries<Self> = serde_json::from_str(raw).map_err(failed)?;
-                Value::Dict(entries.0.into_iter().map(|(key, value)| (Value::Text(key), value.0)).collect())
+                Value::Dict(entries.entries.into_iter().map(|(key, value)| (Value::Text(key), value.0)).collect())
             }
             b"null" => Value::Null,
             b"true" => Value::Bool(true),
@@ -247,7 +270,14 @@ impl<'de> Deserialize<'de> for Raw {
 }
 
 /// The entries of a JSON object in their order; of a repeated key the last value, at the first place.
-pub(crate) struct Entries<V>(pub(crate) Vec<(String, V)>);
+struct Entries<V> {
+    entries: Vec<(String, V)>,
+    /// The first key that stands there more than once.
+    repeated: Option<String>,
+}
+
+/// So many keys are compared one by one.
+const FEW: usize = 16;
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Entries<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
@@ -261,13 +291,31 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Entries<V> {
 
             fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Entries<V>, A::Error> {
                 let mut entries: Vec<(String, V)> = Vec::new();
+                let mut places: HashMap<String, usize, RandomState> = HashMap::default();
+                let mut repeated = None;
                 while let Some((key, value)) = map.next_entry::<String, V>()? {
-                    match entries.iter_mut().find(|(known, _)| *known == key) {
-                        Some((_, old)) => *old = value,
-                        None => entries.push((key, value)),
+                    // A few are found faster by looking at each.
+                    if entries.len() == FEW {
+                        places.extend(entries.iter().enumerate().map(|(place, (key, _))| (key.clone(), place)));
+                    }
+                    let known = match entries.len() {
+                        ..FEW => entries.iter().position(|(known, _)| *known == key),
+                        _ => places.get(&key).copied(),
+                    };
+                    match known {
+                        Some(place) => {
+                            entries[place].1 = value;
+                            repeated.get_or_insert(key);
+                        }
+                        None => {
+                            if entries.len() >= FEW {
+                                places.insert(key.clone(), entries.len());
+                            }
+                            entries.push((key, value));
+                        }
                     }
                 }
-                Ok(Entries(entries))
+                Ok(Entries { entries, repeated })
             }
         }
         deserializer.deserialize_map(Visitor(std::marker::PhantomData))
@@ -319,7 +367,7 @@ impl<'de> Deserialize<'de> for Value {
 
             fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> std::result::Result<Value, A::Error> {
                 let entries = Entries::<Value>::deserialize(de::value::MapAccessDeserializer::new(map))?;
-                Ok(Value::Dict(entries.0.into_iter().map(|(key, value)| (Value::Text(key), value)).collect()))
+                Ok(Value::Dict(entries.entries.into_iter().map(|(key, value)| (Value::Text(key), value)).collect()))
             }
         }
         deserializer.deserialize_any(Visitor)
@@ -354,6 +402,28 @@ mod tests {
         ] {
             assert_eq!(Value::from_json(json).expect("it is JSON").text(), text, "{json}");
         }
+    }
+
+    #[test]
+    fn of_a_repeated_key_the_last_value_stands_at_the_first_place() {
+        for more in [0, FEW, 3 * FEW] {
+            let keys: String = (0..more).map(|i| format!("\"k{i}\": {i}, ")).collect();
+            let json = format!(r#"{{"a": 1, {keys}"b": 2, "a": 3, "b": 4, "b": 5}}"#);
+            let columns = Value::columns(&json).expect("it is JSON").expect("it is an object");
+            assert_eq!(columns.repeated.as_deref(), Some("a"));
+            assert_eq!(columns.entries.len(), more + 2);
+            assert_eq!(columns.entries.first(), Some(&("a".to_owned(), Value::Int("3".into()))));
+            assert_eq!(columns.entries.last(), Some(&("b".to_owned(), Value::Int("5".into()))));
+        }
+    }
+
+    #[test]
+    fn too_deep_is_an_error() {
+        for json in [format!("{}{}", "[".repeat(4_000), "]".repeat(4_000)), "{\"a\":".repeat(4_000)] {
+            let error = Value::from_json(&json).expect_err("it is nested").to_string();
+            assert!(error.starts_with("nested more than 128 deep at column "), "{error}");
+        }
+        assert!(Value::from_json(&format!("{}{}", "[".repeat(128), "]".repeat(128))).is_ok());
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! OpenAI-style messages, for servers that have the template themselves.
 
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
 use crate::conversation::ChatMessage;
 use crate::sink::Key;
 use crate::sink::jsonl::{write_json, write_key};
@@ -17,13 +20,35 @@ impl MessagesJsonl {
 
     /// Appends one prompt.
     pub fn write(&self, key: &Key<'_>, messages: &[ChatMessage], out: &mut Vec<u8>) {
+        self.write_with_tools(key, messages, None, out);
+    }
+
+    /// Appends one prompt, with the descriptions of tools as JSON.
+    pub fn write_with_tools(&self, key: &Key<'_>, messages: &[ChatMessage], tools: Option<&str>, out: &mut Vec<u8>) {
         write_key(key, out);
         out.extend_from_slice(b",\"messages\":");
-        write_json(messages, out);
+        write_json(&messages.iter().map(ForServer).collect::<Vec<_>>(), out);
+        if let Some(tools) = tools {
+            out.extend_from_slice(b",\"tools\":");
+            out.extend_from_slice(tools.as_bytes());
+        }
         if !self.stop.is_empty() {
             out.extend_from_slice(b",\"stop\":");
             write_json(&self.stop, out);
         }
         out.extend_from_slice(b"}\n");
+    }
+}
+
+/// A message with those of its keys that servers read: they refuse others.
+struct ForServer<'a>(&'a ChatMessage);
+
+impl Serialize for ForServer<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("role", &self.0.role)?;
+        map.serialize_entry("content", &self.0.content)?;
+        self.0.others_for_servers().try_for_each(|(key, value)| map.serialize_entry(key, value))?;
+        map.end()
     }
 }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::cli::args::{ModelArgs, ReadArgs, TemplateArgs, at_least_one, heading};
+use crate::cli::args::{ModelArgs, ReadArgs, TemplateArgs, at_least_one, heading, input_format};
+use crate::dataset::InputFormat;
 
 #[derive(clap::Args)]
 #[command(
@@ -35,6 +36,12 @@ pub(crate) struct BenchArgs {
 
     #[command(flatten)]
     pub(crate) template: TemplateArgs,
+
+    /// How a conversation is written down
+    ///
+    /// auto looks at the keys of each.
+    #[arg(long, value_parser = input_format(), value_name = "FORMAT", default_value = "auto", help_heading = heading::INPUT, hide_possible_values = true)]
+    pub(crate) input_format: InputFormat,
 
     #[command(flatten)]
     pub(crate) read: ReadArgs,

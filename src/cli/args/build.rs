@@ -21,6 +21,7 @@ use crate::truncate::Truncation;
   {\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}   as OpenAI has them
   {\"id\": 7, \"prompt\": [{\"section\": \"round\", …}, …]}     as OpenCompass does
   {\"prompt\": \"Once upon a time\"}                        used as it is
+  {\"conversations\": [{\"from\": \"human\", …}, …]}       as ShareGPT does
 
 With --dataset it is a row, such as {\"question\": \"1+1=?\", \"answer\": \"2\"}.
 

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use clap::builder::TypedValueParser;
 
-use crate::cli::args::{at_least_one, complete, heading};
+use crate::cli::args::{at_least_one, complete, heading, named};
+use crate::dataset::InputFormat;
 
 /// More examples than this no context holds.
 const MANY: i64 = 1 << 20;
@@ -15,7 +17,7 @@ const MANY: i64 = 1 << 20;
 pub(crate) struct InputArgs {
     /// Conversations, or with --dataset rows
     ///
-    /// Conversations are JSON lines; rows are JSON lines, CSV, TSV or Parquet. - is standard input, which is also read
+    /// Both are JSON lines or one JSON list, compressed or not; rows may be CSV, TSV or Parquet too. - is standard input, which is also read
     /// when no file is named and something is piped in. hf://datasets/ORG/NAME/PATH is a file of the Hugging Face Hub.
     /// Without any input, the demo's own conversations are used (`check`: none).
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
@@ -87,6 +89,12 @@ pub(crate) struct InputArgs {
     #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) strict: bool,
 
+    /// How a conversation is written down
+    ///
+    /// auto looks at the keys of each.
+    #[arg(long, value_parser = input_format(), value_name = "FORMAT", default_value = "auto", conflicts_with = "dataset", hide_possible_values = true)]
+    pub(crate) input_format: InputFormat,
+
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 }
@@ -116,6 +124,22 @@ pub(crate) struct AnswersArgs {
     /// All up to `</think>` goes.
     #[arg(long, requires = "answers", hide_short_help = true)]
     pub(crate) strip_thoughts: bool,
+}
+
+/// The formats of conversations.
+pub(crate) fn input_format() -> impl TypedValueParser<Value = InputFormat> {
+    named([
+        ("auto", "Whichever of these its keys tell"),
+        ("messages", "\"messages\": OpenAI-style messages, or a prompt list"),
+        ("sharegpt", "\"conversations\": turns of \"from\" and \"value\""),
+        ("alpaca", "\"instruction\", \"input\" and \"output\""),
+        ("prompt-completion", "\"prompt\" and \"completion\": two texts, or two lists of messages"),
+        ("text", "\"text\", which no template touches"),
+        ("openai-batch", "\"body\": a request, as batch files list them"),
+        ("ultrachat", "\"data\": what the user and the assistant say in turn"),
+        ("chosen", "\"prompt\" and its better answer, \"chosen\""),
+        ("rejected", "\"prompt\" and its worse answer, \"rejected\""),
+    ])
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -1,7 +1,6 @@
 //! CSV and TSV files: the first record names the columns, unless somebody else does, and every value is a string.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead};
 
 use csv::{ByteRecord, ReaderBuilder};
 
@@ -9,21 +8,21 @@ use crate::dataset::lines::BadRow;
 use crate::dataset::source::{made, write_object};
 use crate::error::{Error, ErrorKind, Result};
 
-pub(super) fn open(file: File, columns: Option<&[String]>) -> Result<Box<dyn BufRead + Send>> {
+pub(super) fn open(file: Box<dyn BufRead + Send>, columns: Option<&[String]>) -> Result<Box<dyn BufRead + Send>> {
     read(file, b',', columns)
 }
 
-pub(super) fn open_tabs(file: File, columns: Option<&[String]>) -> Result<Box<dyn BufRead + Send>> {
+pub(super) fn open_tabs(file: Box<dyn BufRead + Send>, columns: Option<&[String]>) -> Result<Box<dyn BufRead + Send>> {
     read(file, b'\t', columns)
 }
 
-fn read(file: File, delimiter: u8, columns: Option<&[String]>) -> Result<Box<dyn BufRead + Send>> {
+fn read(file: Box<dyn BufRead + Send>, delimiter: u8, columns: Option<&[String]>) -> Result<Box<dyn BufRead + Send>> {
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
         .has_headers(columns.is_none())
         // A record of another length is wrong by itself, and no end.
         .flexible(true)
-        .from_reader(BufReader::with_capacity(1 << 18, file));
+        .from_reader(file);
     let names = match columns {
         Some(columns) => columns.to_vec(),
         None => names(reader.byte_headers().map_err(|error| ErrorKind::Parse(error.to_string()))?)?,

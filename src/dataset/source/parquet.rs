@@ -6,7 +6,7 @@ use std::io::BufRead;
 use crate::error::Result;
 
 #[cfg(not(feature = "parquet"))]
-pub(super) fn open(_: File, _: Option<&[String]>) -> Result<Box<dyn BufRead + Send>> {
+pub(super) fn open(_: File) -> Result<Box<dyn BufRead + Send>> {
     use crate::error::ErrorKind;
 
     let what =
@@ -15,14 +15,13 @@ pub(super) fn open(_: File, _: Option<&[String]>) -> Result<Box<dyn BufRead + Se
 }
 
 #[cfg(feature = "parquet")]
-pub(super) fn open(file: File, columns: Option<&[String]>) -> Result<Box<dyn BufRead + Send>> {
+pub(super) fn open(file: File) -> Result<Box<dyn BufRead + Send>> {
     use parquet::file::reader::SerializedFileReader;
     use std::io;
 
-    use crate::dataset::source::{made, refuse_columns, write_object};
+    use crate::dataset::source::{made, write_object};
     use crate::error::ErrorKind;
 
-    refuse_columns(columns)?;
     let parse = |error: parquet::errors::ParquetError| ErrorKind::Parse(error.to_string());
     let mut rows = SerializedFileReader::new(file).map_err(parse)?.into_iter();
     Ok(made(move |line| {

@@ -63,7 +63,7 @@ impl<'a> Said<'a> {
 
 pub(super) fn messages(messages: &[ChatMessage]) -> Result<Vec<Said<'_>>> {
     let mut said = Vec::with_capacity(messages.len());
-    for (index, ChatMessage { role, content }) in messages.iter().enumerate() {
+    for (index, ChatMessage { role, content, .. }) in messages.iter().enumerate() {
         said.push(Said::new(role, Some(content.said()), index).at(format_args!("message {index}"))?);
     }
     Ok(said)

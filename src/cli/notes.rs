@@ -1,0 +1,115 @@
+//! What is said once a run, however often it happens: each thing with its first place and how often.
+
+use crate::cli::output::count;
+use crate::conversation::Conversation;
+use crate::dataset::{Record, Row};
+
+/// So many different things are told apart, whatever the input holds.
+const KEPT: usize = 24;
+
+/// So many of them are listed.
+const LISTED: usize = 10;
+
+/// Of a longer name this is enough to know it.
+const LONGEST_NAME: usize = 60;
+
+/// What was noticed, in the order of the input.
+#[derive(Default)]
+pub(crate) struct Notes {
+    noticed: Vec<Noticed>,
+    /// Keys beyond those that are kept.
+    has_more: bool,
+}
+
+struct Noticed {
+    what: What,
+    first: String,
+    count: u64,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum What {
+    /// A key of messages that nobody knows.
+    Key(String),
+    /// A text's completion, where the text is to be continued.
+    Completion,
+    /// A column that stands twice in a row.
+    Column(String),
+}
+
+impl Notes {
+    /// Notices what is left out of a conversation.
+    pub(crate) fn see(&mut self, conversation: &Conversation, place: impl Fn() -> String) {
+        for (_, key) in conversation.unknown_keys() {
+            let key = shortened(key);
+            self.add(|what| matches!(what, What::Key(known) if known == key), || What::Key(key.to_owned()), 1, &place);
+        }
+    }
+
+    /// Notices that a record's completion is no part of its prompt.
+    pub(crate) fn see_completion(&mut self, record: &Record<'_>, place: impl Fn() -> String) {
+        if record.completion.as_ref().is_some_and(|completion| !completion.is_empty()) {
+            self.add(|what| *what == What::Completion, || What::Completion, 1, &place);
+        }
+    }
+
+    /// Notices a column that stands twice.
+    pub(crate) fn see_row(&mut self, row: &Row, place: impl Fn() -> String) {
+        if let Some(column) = row.repeated() {
+            let column = shortened(column);
+            let is = |what: &What| matches!(what, What::Column(known) if known == column);
+            self.add(is, || What::Column(column.to_owned()), 1, &place);
+        }
+    }
+
+    /// Adds what was noticed behind all this.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.has_more |= other.has_more;
+        for Noticed { what, first, count } in other.noticed {
+            self.add(|known| *known == what, || what.clone(), count, || first.clone());
+        }
+    }
+
+    fn add(&mut self, is: impl Fn(&What) -> bool, what: impl Fn() -> What, count: u64, place: impl Fn() -> String) {
+        let is_full = self.noticed.len() == KEPT;
+        match self.noticed.iter_mut().find(|known| is(&known.what)) {
+            Some(known) => known.count += count,
+            None if !is_full => self.noticed.push(Noticed { what: what(), first: place(), count }),
+            None => self.has_more = true,
+        }
+    }
+
+    /// Says it.
+    pub(crate) fn print(&self) {
+        let keys: Vec<String> = self.noticed.iter().filter_map(Noticed::key).collect();
+        if !keys.is_empty() {
+            let more = if self.has_more || keys.len() > LISTED { ", and more" } else { "" };
+            let listed = keys[..keys.len().min(LISTED)].join(", ");
+            eprintln!("metatok: note: keys of messages that nothing here knows are left out: {listed}{more}");
+        }
+        for Noticed { what, first, count: times } in &self.noticed {
+            match what {
+                What::Key(_) => {}
+                What::Completion => eprintln!(
+                    "metatok: note: {} left out, for prompts to continue end before them; --mode ppl scores them (first at {first})",
+                    count(*times, "completion")
+                ),
+                What::Column(column) => eprintln!(
+                    "metatok: note: {} the column {column:?} twice, of which the last counts, as in Python (first at {first})",
+                    if *times == 1 { "1 row has".to_owned() } else { format!("{times} rows have") }
+                ),
+            }
+        }
+    }
+}
+
+impl Noticed {
+    fn key(&self) -> Option<String> {
+        let What::Key(key) = &self.what else { return None };
+        Some(format!("{key:?} ({}, first at {})", count(self.count, "message"), self.first))
+    }
+}
+
+fn shortened(name: &str) -> &str {
+    name.char_indices().nth(LONGEST_NAME).map_or(name, |(end, _)| &name[..end])
+}

@@ -1,0 +1,273 @@
+//! An entry of a conversation in JSON: a message in any of its forms, a string, or a section marker.
+
+use std::fmt;
+
+use compact_str::CompactString;
+use serde::de::{self, Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::conversation::content::Others;
+use crate::conversation::others::has_calls;
+use crate::conversation::{ChatMessage, Content, ContentPart, Item, Marker, Message, Prompt, Section};
+
+/// An entry with the keys of all forms.
+pub(super) enum Entry {
+    Text(String),
+    Object(Box<Keys>),
+}
+
+/// What an entry is.
+pub(super) enum Resolved {
+    Item(Item),
+    /// A message of which only the role is known: one of a prompt list says its role's default.
+    Bare(Message),
+    Chat(ChatMessage),
+}
+
+/// Each as it is written, with null inside where that means something.
+#[derive(Default)]
+pub(super) struct Keys {
+    section: Option<CompactString>,
+    pos: Option<CompactString>,
+    role: Option<Option<CompactString>>,
+    fallback_role: Option<Option<CompactString>>,
+    prompt: Option<Option<String>>,
+    parts: Option<Vec<ContentPart>>,
+    content: Option<Option<Content>>,
+    begin: Option<String>,
+    end: Option<String>,
+    generate: Option<bool>,
+    others: Others,
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Entry;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a message, a string or a section marker")
+            }
+
+            fn visit_str<E>(self, text: &str) -> std::result::Result<Entry, E> {
+                Ok(Entry::Text(text.to_owned()))
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Entry, A::Error> {
+                let mut keys = Keys::default();
+                while let Some(key) = map.next_key::<Key>()? {
+                    match key {
+                        Key::Section => put("section", map.next_value()?, &mut keys.section)?,
+                        Key::Pos => put("pos", map.next_value()?, &mut keys.pos)?,
+                        Key::Role => put("role", map.next_value()?, &mut keys.role)?,
+                        Key::FallbackRole => put("fallback_role", map.next_value()?, &mut keys.fallback_role)?,
+                        Key::Prompt => put("prompt", map.next_value()?, &mut keys.prompt)?,
+                        Key::PromptMm => put("prompt_mm", map.next_value()?, &mut keys.parts)?,
+                        Key::Content => put("content", map.next_value()?, &mut keys.content)?,
+                        Key::Begin => put("begin", map.next_value()?, &mut keys.begin)?,
+                        Key::End => put("end", map.next_value()?, &mut keys.end)?,
+                        Key::Generate => put("generate", map.next_value()?, &mut keys.generate)?,
+                        Key::Other(name) => {
+                            if keys.others.contains_key(&name) {
+                                return Err(twice(&name));
+                            }
+                            keys.others.insert(name, map.next_value()?);
+                        }
+                    }
+                }
+                Ok(Entry::Object(Box::new(keys)))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+fn put<T, E: de::Error>(key: &str, value: T, slot: &mut Option<T>) -> std::result::Result<(), E> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(twice(key)),
+    }
+}
+
+fn twice<E: de::Error>(key: &str) -> E {
+    E::custom(format_args!("{key:?} stands twice in a message; leave one out"))
+}
+
+enum Key {
+    Section,
+    Pos,
+    Role,
+    FallbackRole,
+    Prompt,
+    Content,
+    Begin,
+    End,
+    Generate,
+    PromptMm,
+    Other(String),
+}
+
+// By hand, because a derived enum with a catch-all copies every key.
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Key;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+
+            fn visit_str<E>(self, key: &str) -> std::result::Result<Key, E> {
+                Ok(match key {
+                    "section" => Key::Section,
+                    "pos" => Key::Pos,
+                    "role" => Key::Role,
+                    "fallback_role" => Key::FallbackRole,
+                    "prompt" => Key::Prompt,
+                    "content" => Key::Content,
+                    "begin" => Key::Begin,
+                    "end" => Key::End,
+                    "generate" => Key::Generate,
+                    "prompt_mm" => Key::PromptMm,
+                    _ => Key::Other(key.to_owned()),
+                })
+            }
+        }
+        deserializer.deserialize_identifier(Visitor)
+    }
+}
+
+impl Entry {
+    pub(super) fn resolve<E: de::Error>(self) -> std::result::Result<Resolved, E> {
+        let keys = match self {
+            Self::Text(text) => return Ok(Resolved::Item(Item::Text(text))),
+            Self::Object(keys) => *keys,
+        };
+        match (&keys.section, &keys.role) {
+            (Some(section), _) => Ok(Resolved::Item(Item::Marker(keys.marker(section)?))),
+            (None, Some(Some(role))) => {
+                let role = role.clone();
+                let only_calls = || has_calls(&keys.others) && keys.prompt.is_none() && keys.parts.is_none();
+                if keys.content.is_some() || only_calls() { keys.chat(role) } else { keys.item(role) }
+            }
+            (None, _) if keys.others.contains_key("from") => keys.sharegpt(),
+            (None, _) => Err(E::custom(format_args!("a message has no \"role\" (its keys: {})", keys.names()))),
+        }
+    }
+}
+
+impl Keys {
+    fn marker<E: de::Error>(&self, section: &str) -> std::result::Result<Marker, E> {
+        let section = match section {
+            "begin" => Section::Begin,
+            "ice" => Section::Ice,
+            "round" => Section::Round,
+            "end" => Section::End,
+            _ => return Err(E::unknown_variant(section, &["begin", "round", "end", "ice"])),
+        };
+        let opens = match self.pos.as_deref() {
+            Some("begin") => true,
+            Some("end") => false,
+            Some(pos) => return Err(E::unknown_variant(pos, &["begin", "end"])),
+            None => return Err(E::missing_field("pos")),
+        };
+        let has_extra_keys =
+            self.role.is_some() || self.content.is_some() || self.prompt.is_some() || !self.others.is_empty();
+        Ok(Marker { section, opens, has_extra_keys })
+    }
+
+    /// An OpenAI-style message.
+    fn chat<E: de::Error>(self, role: CompactString) -> std::result::Result<Resolved, E> {
+        let is_item = self.prompt.flatten().is_some()
+            || self.parts.is_some()
+            || self.fallback_role.is_some()
+            || self.begin.is_some()
+            || self.end.is_some()
+            || self.generate.is_some()
+            || self.pos.is_some();
+        if is_item {
+            return Err(E::custom(
+                "a message with \"content\" has no keys of a prompt list (prompt, prompt_mm, fallback_role, begin, end, generate, pos) beside it",
+            ));
+        }
+        let content = match self.content.flatten() {
+            Some(content) => content,
+            None if has_calls(&self.others) => Content::Text(String::new()),
+            None => return Err(E::custom(NULL_CONTENT)),
+        };
+        Ok(Resolved::Chat(ChatMessage { role, content, others: self.others }))
+    }
+
+    /// A message of a prompt list.
+    fn item<E: de::Error>(self, role: CompactString) -> std::result::Result<Resolved, E> {
+        let is_bare = self.prompt.is_none()
+            && self.parts.is_none()
+            && self.fallback_role.is_none()
+            && self.begin.is_none()
+            && self.end.is_none()
+            && self.generate.is_none();
+        let prompt = match (self.prompt, self.parts) {
+            (None, None) => Prompt::Absent,
+            (Some(None), None) => Prompt::Null,
+            (Some(Some(text)), None) => Prompt::Text(text),
+            (None, Some(parts)) => Prompt::Parts(parts),
+            _ => return Err(E::custom("a message has both \"prompt\" and \"prompt_mm\"; leave one out")),
+        };
+        let message = Message {
+            role,
+            fallback_role: self.fallback_role.flatten(),
+            prompt,
+            begin: self.begin,
+            end: self.end,
+            generate: self.generate,
+            others: self.others,
+        };
+        Ok(if is_bare { Resolved::Bare(message) } else { Resolved::Item(Item::Message(message)) })
+    }
+
+    /// A turn of `from` and `value`, as ShareGPT has them.
+    fn sharegpt<E: de::Error>(mut self) -> std::result::Result<Resolved, E> {
+        let from = match self.others.remove("from") {
+            Some(Value::String(from)) => from,
+            _ => return Err(E::custom("\"from\" is no string: it names who speaks, such as \"human\" or \"gpt\"")),
+        };
+        let Some(role) = speaker(&from) else {
+            return Err(E::custom(format_args!(
+                "nobody knows who {from:?} is; \"from\" is human or user, gpt, assistant, model, chatgpt, bard or bing, system, tool or observation"
+            )));
+        };
+        match self.others.remove("value") {
+            Some(Value::String(value)) => {
+                Ok(Resolved::Chat(ChatMessage { role: role.into(), content: value.into(), others: self.others }))
+            }
+            _ => Err(E::custom(format_args!(
+                "the turn of {from:?} has no string \"value\"; a turn that says nothing has \"value\": \"\", or is left out"
+            ))),
+        }
+    }
+
+    /// The keys beside those that all messages may have.
+    fn names(&self) -> String {
+        let others: Vec<String> = self.others.keys().take(8).map(|key| format!("{key:?}")).collect();
+        let content = self.content.is_some().then(|| "\"content\"".to_owned());
+        let prompt = self.prompt.is_some().then(|| "\"prompt\"".to_owned());
+        let names: Vec<String> = content.into_iter().chain(prompt).chain(others).collect();
+        if names.is_empty() { "none".into() } else { names.join(", ") }
+    }
+}
+
+pub(super) const NULL_CONTENT: &str =
+    "a message has no \"content\", or null; one that says nothing has \"content\": \"\", or is left out";
+
+/// OpenAI's name for who speaks in ShareGPT's turns and their many variants.
+fn speaker(from: &str) -> Option<&'static str> {
+    Some(match from.to_ascii_lowercase().as_str() {
+        "human" | "user" => "user",
+        "gpt" | "assistant" | "model" | "chatgpt" | "bard" | "bing" => "assistant",
+        "system" => "system",
+        "tool" | "observation" => "tool",
+        _ => return None,
+    })
+}

@@ -1,0 +1,119 @@
+//! The keys of a message beside what it says: which change no prompt, which would, and which nobody knows.
+
+use serde_json::Value;
+
+use crate::conversation::content::Others;
+use crate::conversation::{ChatMessage, Conversation, Item, Message};
+use crate::error::{At, ErrorKind, Result};
+
+/// Keys that change no prompt, whatever they hold.
+const HARMLESS: [&str; 5] = ["name", "weight", "id", "annotations", "tool_call_id"];
+
+/// Keys that would change the prompt unless they are empty, and what to do about them.
+const SAID: [(&str, &str); 7] = [
+    ("tool_calls", CALLS),
+    ("function_call", CALLS),
+    ("reasoning_content", THOUGHTS),
+    ("reasoning", THOUGHTS),
+    ("thinking", THOUGHTS),
+    ("refusal", "say it in \"content\", or leave the key out"),
+    ("audio", "say what is heard in \"content\", or leave the key out"),
+];
+
+const CALLS: &str = "a template has no place for calls; write the call into \"content\" as the model writes it, leave the message out, or use --format messages for a server that has the template";
+const THOUGHTS: &str = "a template has no place for thoughts; write them into \"content\" as the model writes them (<think>…</think>), leave the key out, or use --format messages for a server that has the template";
+
+/// Keys that servers read in OpenAI-style messages.
+const OF_SERVERS: [&str; 9] = [
+    "name",
+    "tool_calls",
+    "tool_call_id",
+    "function_call",
+    "reasoning_content",
+    "reasoning",
+    "thinking",
+    "refusal",
+    "audio",
+];
+
+impl Conversation {
+    /// Refuses what messages say beside their text, for which templates have no place.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WouldBeLost`] names the first.
+    pub(crate) fn check_others(&self) -> Result<()> {
+        let unit = if matches!(self, Self::List(_)) { "item" } else { "message" };
+        self.others().try_for_each(|(index, others)| check(others).at(format_args!("{unit} {index}")))
+    }
+
+    /// The keys of its messages that nobody knows, each with the place of its message. They are kept, and change
+    /// no prompt.
+    ///
+    /// ```
+    /// use metatok::Conversation;
+    ///
+    /// let said = r#"[{"role": "user", "name": "Ada", "country": "UK", "content": "Hi!"}]"#;
+    /// let conversation: Conversation = serde_json::from_str(said)?;
+    /// assert_eq!(conversation.unknown_keys().collect::<Vec<_>>(), [(0, "country")]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn unknown_keys(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.others().flat_map(|(index, others)| {
+            let unknown = others.iter().filter(|(key, value)| !is_known(key) && !is_nothing(value));
+            unknown.map(move |(key, _)| (index, key.as_str()))
+        })
+    }
+
+    /// The other keys of its messages, where there are any.
+    fn others(&self) -> impl Iterator<Item = (usize, &Others)> {
+        let (items, messages) = match self {
+            Self::Text(_) => (&[][..], &[][..]),
+            Self::List(items) => (&items[..], &[][..]),
+            Self::Messages(messages) => (&[][..], &messages[..]),
+        };
+        let of_items = items.iter().map(|item| match item {
+            Item::Message(Message { others, .. }) => Some(others),
+            Item::Text(_) | Item::Marker(_) => None,
+        });
+        let of_messages = messages.iter().map(|ChatMessage { others, .. }| Some(others));
+        let all = of_items.enumerate().chain(of_messages.enumerate());
+        all.filter_map(|(index, others)| Some((index, others.filter(|others| !others.is_empty())?)))
+    }
+}
+
+impl ChatMessage {
+    /// The other keys that servers read.
+    pub(crate) fn others_for_servers(&self) -> impl Iterator<Item = (&String, &Value)> {
+        self.others.iter().filter(|(key, value)| OF_SERVERS.contains(&key.as_str()) && !is_nothing(value))
+    }
+}
+
+/// Whether the model's turn is to call something.
+pub(super) fn has_calls(others: &Others) -> bool {
+    ["tool_calls", "function_call"].iter().any(|key| others.get(*key).is_some_and(|calls| !is_nothing(calls)))
+}
+
+/// Whether a value says as little as none.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(entries) => entries.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
+    }
+}
+
+/// Whether a key is one that messages are known to have.
+fn is_known(key: &str) -> bool {
+    HARMLESS.contains(&key) || SAID.iter().any(|(said, _)| *said == key)
+}
+
+fn check(others: &Others) -> Result<()> {
+    for (key, way_out) in SAID {
+        if others.get(key).is_some_and(|value| !is_nothing(value)) {
+            return Err(ErrorKind::WouldBeLost { key, way_out }.into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! Files that are compressed, found by their first bytes whatever their name.
+
+use std::io::{self, BufRead, Cursor, Read};
+
+/// How gzip's files begin.
+const GZIP: &[u8] = b"\x1f\x8b";
+/// How Zstandard's frames begin.
+const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+
+/// The endings of compressed files, behind that of the format.
+pub(crate) const ENDINGS: [&str; 3] = ["gz", "zst", "zstd"];
+
+/// Reads what is compressed, and everything else as it is. Nothing is read before it is asked for.
+pub(crate) fn decompressed(reader: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
+    Box::new(Decompressed::Unread(Some(Box::new(reader))))
+}
+
+type Reader = Box<dyn BufRead + Send>;
+
+enum Decompressed {
+    Unread(Option<Reader>),
+    Read(Reader),
+}
+
+impl Decompressed {
+    fn reader(&mut self) -> io::Result<&mut Reader> {
+        if let Self::Unread(reader) = self {
+            let reader = reader.take().ok_or_else(|| io::Error::other("reading failed before"))?;
+            *self = Self::Read(open(reader)?);
+        }
+        match self {
+            Self::Read(reader) => Ok(reader),
+            Self::Unread(_) => Err(io::Error::other("reading failed before")),
+        }
+    }
+}
+
+impl Read for Decompressed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reader()?.read(buffer)
+    }
+}
+
+impl BufRead for Decompressed {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.reader()?.fill_buf()
+    }
+
+    fn consume(&mut self, read: usize) {
+        if let Self::Read(reader) = self {
+            reader.consume(read);
+        }
+    }
+}
+
+fn open(mut reader: Reader) -> io::Result<Reader> {
+    let mut head = Vec::new();
+    loop {
+        let available = match reader.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            available => available?,
+        };
+        let begins = [&head, &available[..available.len().min(ZSTD.len())]].concat();
+        let may_be = |magic: &&[u8]| begins.len() < magic.len() && magic.starts_with(&begins);
+        // A pipe may give the first bytes one by one; none is waited for that could not tell.
+        if available.is_empty() || ![GZIP, ZSTD].iter().any(may_be) {
+            return decoded(&begins, Cursor::new(head).chain(reader));
+        }
+        let read = available.len();
+        head = begins;
+        reader.consume(read);
+    }
+}
+
+fn decoded(begins: &[u8], whole: impl BufRead + Send + 'static) -> io::Result<Reader> {
+    if begins.starts_with(GZIP) {
+        gzip(whole)
+    } else if begins.starts_with(ZSTD) {
+        zstd(whole)
+    } else {
+        Ok(Box::new(whole))
+    }
+}
+
+#[cfg(not(feature = "compression"))]
+fn gzip(_: impl BufRead + Send + 'static) -> io::Result<Reader> {
+    Err(unsupported("gzip"))
+}
+
+#[cfg(not(feature = "compression"))]
+fn zstd(_: impl BufRead + Send + 'static) -> io::Result<Reader> {
+    Err(unsupported("zstd"))
+}
+
+#[cfg(not(feature = "compression"))]
+fn unsupported(tool: &str) -> io::Error {
+    io::Error::other(format!(
+        "this is compressed, and this metatok is built without the feature compression; decompress it first, for example with {tool} -d"
+    ))
+}
+
+#[cfg(feature = "compression")]
+fn gzip(reader: impl BufRead + Send + 'static) -> io::Result<Reader> {
+    // Of several members, as parallel tools write them.
+    let reader = Named { reader: flate2::bufread::MultiGzDecoder::new(reader), what: "gzip" };
+    Ok(Box::new(io::BufReader::with_capacity(1 << 16, reader)))
+}
+
+#[cfg(feature = "compression")]
+fn zstd(reader: impl BufRead + Send + 'static) -> io::Result<Reader> {
+    let reader = Named { reader: frames::Frames::new(reader), what: "Zstandard" };
+    Ok(Box::new(io::BufReader::with_capacity(1 << 16, reader)))
+}
+
+/// Says in errors what could not be decompressed.
+#[cfg(feature = "compression")]
+struct Named<R> {
+    reader: R,
+    what: &'static str,
+}
+
+#[cfg(feature = "compression")]
+impl<R: Read> Read for Named<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(buffer).map_err(|error| {
+            let what = self.what;
+            match error.kind() {
+                io::ErrorKind::Interrupted => error,
+                io::ErrorKind::UnexpectedEof => {
+                    io::Error::new(error.kind(), format!("the {what} file is broken off: it ends before its data does"))
+                }
+                kind => io::Error::new(kind, format!("the {what} file cannot be read: {error}")),
+            }
+        })
+    }
+}
+
+#[cfg(feature = "compression")]
+mod frames {
+    use std::io::{self, BufRead, Read};
+
+    use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+    use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+    /// Zstandard's frames one behind the other, as parallel tools write them.
+    pub(super) struct Frames<R> {
+        reader: R,
+        decoder: FrameDecoder,
+        is_open: bool,
+    }
+
+    impl<R: BufRead> Frames<R> {
+        pub(super) fn new(reader: R) -> Self {
+            Self { reader, decoder: FrameDecoder::new(), is_open: false }
+        }
+
+        /// Whether there is another frame.
+        fn open(&mut self) -> io::Result<bool> {
+            while !self.is_open {
+                if self.reader.fill_buf()?.is_empty() {
+                    return Ok(false);
+                }
+                match self.decoder.reset(&mut self.reader) {
+                    Ok(()) => self.is_open = true,
+                    Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                        length, ..
+                    })) => {
+                        let length = u64::from(length);
+                        let skipped = io::copy(&mut (&mut self.reader).take(length), &mut io::sink())?;
+                        if skipped < length {
+                            return Err(io::ErrorKind::UnexpectedEof.into());
+                        }
+                    }
+                    Err(error) => return Err(self.failed(error)),
+                }
+            }
+            Ok(true)
+        }
+
+        /// The end of the file is the most likely reason.
+        fn failed(&mut self, error: FrameDecoderError) -> io::Error {
+            match self.reader.fill_buf() {
+                Ok([]) => io::ErrorKind::UnexpectedEof.into(),
+                Ok(_) => match error {
+                    FrameDecoderError::WindowSizeTooBig { requested, .. } => io::Error::new(
+                        io::ErrorKind::OutOfMemory,
+                        format!("it needs {} MiB at once; pipe it in from zstd -dc --long=31", requested >> 20),
+                    ),
+                    FrameDecoderError::DictNotProvided { .. } => {
+                        io::Error::new(io::ErrorKind::Unsupported, "it needs a dictionary; pipe it in from zstd -dc -D")
+                    }
+                    _ => io::Error::new(io::ErrorKind::InvalidData, "its data is not what its checks say"),
+                },
+                Err(error) => error,
+            }
+        }
+    }
+
+    impl<R: BufRead> Read for Frames<R> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if buffer.is_empty() {
+                return Ok(0);
+            }
+            while self.open()? {
+                let read = self.decoder.read(buffer)?;
+                if read > 0 {
+                    return Ok(read);
+                }
+                if self.decoder.is_finished() {
+                    self.is_open = false;
+                    let declared = self.decoder.get_checksum_from_data();
+                    if declared.is_some() && declared != self.decoder.get_calculated_checksum() {
+                        return Err(io::Error::new(io::ErrorKind::InvalidData, "its checksum is another one"));
+                    }
+                    continue;
+                }
+                if let Err(error) = self.decoder.decode_blocks(&mut self.reader, BlockDecodingStrategy::UptoBlocks(1)) {
+                    return Err(self.failed(error));
+                }
+            }
+            Ok(0)
+        }
+    }
+}
