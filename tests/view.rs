@@ -156,8 +156,8 @@ fn ids_stand_below_their_tokens() {
     let view = view(&builder(), &["", "1+1=?"]);
     let screen = view.terminal(TerminalOptions { width: 60, colour: false, ids: true });
     let expected = "\
-                         content  4  1  +  1  =?
-                                     16 10 16 337
+                    content  4  1  +  1  =?
+                                16 10 16 337
 ";
     assert!(screen.contains(expected), "{screen}");
 }

@@ -89,6 +89,8 @@ impl<R: BufRead> Records<R> {
         let mut head = Vec::new();
         let layout = match self.holds {
             Holds::Lines => Layout::Lines,
+            // They are made as lines, one by one.
+            _ if self.unit == "row" => Layout::Lines,
             holds => layout(&mut reader, &mut head, holds, self.longest)?,
         };
         let whole = Cursor::new(head).chain(reader);

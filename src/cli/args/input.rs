@@ -92,7 +92,7 @@ pub(crate) struct InputArgs {
     /// How a conversation is written down
     ///
     /// auto looks at the keys of each.
-    #[arg(long, value_parser = input_format(), value_name = "FORMAT", default_value = "auto", conflicts_with = "dataset", hide_possible_values = true)]
+    #[arg(long, value_parser = input_format(), value_name = "FORMAT", default_value = "auto", conflicts_with = "dataset", hide_short_help = true)]
     pub(crate) input_format: InputFormat,
 
     #[command(flatten)]

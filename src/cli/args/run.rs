@@ -32,7 +32,7 @@ pub(crate) struct RunArgs {
     pub(crate) weights: Option<String>,
 
     /// Where to compute: cpu, or cuda:N
-    #[arg(long, default_value = "cpu", value_name = "DEVICE")]
+    #[arg(long, default_value = "cpu", value_name = "DEVICE", hide_short_help = true)]
     pub(crate) device: String,
 
     /// How many lines of input are answered side by side
@@ -48,13 +48,13 @@ pub(crate) struct RunArgs {
     /// Draw from the likeliest tokens only
     ///
     /// Those whose probabilities come to this.
-    #[arg(long, value_name = "P", default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", default_value_t = 1.0, allow_negative_numbers = true, hide_short_help = true)]
     pub(crate) top_p: f64,
 
     /// Seed for drawing
     ///
     /// What is drawn depends on this and on the line's number.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
     pub(crate) seed: u64,
 
     /// Write to a file instead of standard output
