@@ -153,8 +153,8 @@ mod tests {
         assert_eq!(found("{unclosed and {q}"), ["{unclosed"]);
         assert_eq!(found("{q\nA: {Answer}"), ["{q"]);
         assert_eq!(found("{ q } {q } {\tq}"), ["{ q }", "{q }", "{\tq}"]);
-        assert_eq!(found("{{q}} {{q}"), ["{{q}}", "{{q}"]);
-        assert_eq!(found("{q}}"), ["{q}}"]);
+        assert_eq!(found("{q}} {{q}}"), ["{q}}", "{{q}}"]);
+        assert_eq!(found("{{q} {Answer}"), ["{{q}"]);
         assert_eq!(found("{q!r} {q:>5} {q.x} {q[0]}"), ["{q!r}", "{q:>5}", "{q.x}", "{q[0]}"]);
         assert_eq!(found("q} 问}"), ["q}", "问}"]);
         assert_eq!(found("{ 问 }"), ["{ 问 }"]);
