@@ -152,7 +152,7 @@ mod with_an_engine {
         let at = folder.path();
         std::fs::write(at.join("in.jsonl"), "\"Once upon a time\"\nno conversation\n").expect("written");
         let run = |args: &[&str]| {
-            let ran = output(at, &[&["run"], args].concat());
+            let ran = output(at, &[&["run", "-m", "demo"], args].concat());
             (ran.status.code(), String::from_utf8_lossy(&ran.stderr).lines().last().unwrap_or_default().to_owned())
         };
         let file = &["-o", "out", "--batch-size", "1", "in.jsonl"][..];
@@ -218,7 +218,7 @@ mod with_an_engine {
             ),
         ];
         for (args, expected) in cases {
-            let ran = output(Path::new("."), &[&["run"], args].concat());
+            let ran = output(Path::new("."), &[&["run", "-m", "demo"], args].concat());
             let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
             assert_eq!(stderr.lines().next(), Some(&*format!("metatok: {expected}")), "{args:?}");
             assert!(ran.stdout.is_empty());
