@@ -8,9 +8,9 @@ use clap::builder::TypedValueParser;
 
 #[cfg(feature = "arrays")]
 use crate::batch::PaddingSide;
-#[cfg(feature = "arrays")]
-use crate::cli::args::named;
 use crate::cli::args::{AnswersArgs, InputArgs, ModelArgs, OnError, PromptArgs, truncation};
+#[cfg(feature = "arrays")]
+use crate::cli::args::{named, positive};
 use crate::truncate::Truncation;
 
 #[derive(clap::Args)]
@@ -91,7 +91,7 @@ pub(crate) struct BuildArgs {
 
     /// Pad arrays to a length that is a multiple of this.
     #[cfg(feature = "arrays")]
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = positive)]
     pub(crate) pad_to_multiple_of: std::num::NonZeroUsize,
 
     /// Write beside each prompt what its ids depend on: hashes of the template and the tokenizer, metatok's version, the

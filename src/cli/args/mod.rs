@@ -12,6 +12,7 @@ mod run;
 mod trim;
 mod view;
 
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -86,6 +87,11 @@ fn truncation() -> impl TypedValueParser<Value = Truncation> {
         ("first-examples", "In-context examples, the first first"),
         ("oldest-turns", "Turns, the oldest first; the system message and the last question stay"),
     ])
+}
+
+/// A count of at least one; the standard library would speak of a "non-zero type".
+fn positive(number: &str) -> Result<NonZeroUsize, &'static str> {
+    number.parse().map_err(|_| "a whole number of at least 1 is expected")
 }
 
 /// One of these names, as the library reads them.
