@@ -1,7 +1,6 @@
 //! How messages write tokens: as `view` shows them, whatever the vocabulary's spelling.
 
-use crate::tokenizer::glyph::glyphs;
-use crate::tokenizer::{TokenId, Tokenizer};
+use crate::tokenizer::{Glyph, TokenId, Tokenizer, glyphs};
 
 /// Tokens less alike than this are not worth suggesting.
 const ALIKE: f64 = 0.7;
@@ -23,9 +22,14 @@ impl Tokenizer {
         glyphs(&bytes).iter().map(|glyph| glyph.text().0).collect()
     }
 
-    /// The same in quotation marks.
+    /// The same in quotation marks, which bytes without a character have none of: `<E4>` may be text too.
     pub(crate) fn quoted_token(&self, id: TokenId) -> String {
-        format!("\"{}\"", self.display_token(id))
+        let glyphs = glyphs(&self.token_bytes(id).unwrap_or_default());
+        let text: String = glyphs.iter().map(|glyph| glyph.text().0).collect();
+        match glyphs.iter().all(|glyph| matches!(glyph, Glyph::Byte(_))) && !glyphs.is_empty() {
+            true => text,
+            false => format!("\"{text}\""),
+        }
     }
 
     /// The added token that a misspelt one may have been meant to be.

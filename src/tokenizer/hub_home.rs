@@ -44,11 +44,14 @@ impl HubHome {
 mod tests {
     use super::*;
 
+    /// Variables, the home directory, and the cache and token that they give.
+    type Line = (&'static [(&'static str, &'static str)], Option<&'static str>, Option<(&'static str, &'static str)>);
+
     #[test]
     fn as_huggingface_hub_finds_them() {
         let home = "/home/me";
         #[rustfmt::skip]
-        let table: &[(&[(&str, &str)], Option<&str>, Option<(&str, &str)>)] = &[
+        let table: &[Line] = &[
             (&[], Some(home), Some(("/home/me/.cache/huggingface/hub", "/home/me/.cache/huggingface/token"))),
             (&[("XDG_CACHE_HOME", "/x")], Some(home), Some(("/x/huggingface/hub", "/x/huggingface/token"))),
             (&[("HF_HOME", "/h"), ("XDG_CACHE_HOME", "/x")], Some(home), Some(("/h/hub", "/h/token"))),

@@ -16,6 +16,7 @@ mod tokens;
 mod trim;
 mod view;
 
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
@@ -132,6 +133,11 @@ fn truncation() -> impl TypedValueParser<Value = Truncation> {
 /// A number of things, of which there must be one.
 fn at_least_one() -> impl TypedValueParser<Value = usize> {
     RangedU64ValueParser::<usize>::new().range(1..)
+}
+
+/// A count of at least one; the standard library would speak of a "non-zero type".
+fn positive(number: &str) -> Result<NonZeroUsize, &'static str> {
+    number.parse().map_err(|_| "a whole number of at least 1 is expected")
 }
 
 /// One of these names, as the library reads them.

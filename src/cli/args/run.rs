@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cli::args::{InputArgs, ModelArgs, OnError, PromptArgs, heading, truncation};
+use crate::cli::args::{InputArgs, ModelArgs, OnError, PromptArgs, heading, positive, truncation};
 use crate::truncate::Truncation;
 
 #[derive(clap::Args)]
@@ -36,7 +36,7 @@ pub(crate) struct RunArgs {
     pub(crate) device: String,
 
     /// How many lines of input are answered side by side
-    #[arg(long, value_name = "N", default_value = "16")]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = positive)]
     pub(crate) batch_size: std::num::NonZeroUsize,
 
     /// Draw tokens at this temperature
