@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
-use crate::assemble::{AssembleScratch, Assembler, ContentTrust, Detail, Placeholders, Reserved, TokenizedPrompt};
+use crate::assemble::{
+    AssembleScratch, Assembler, ContentTrust, Detail, Placeholders, Reserved, Respelled, TokenizedPrompt,
+};
 use crate::batch::{Batch, Padding};
 use crate::compile::{CompiledTemplate, Compiler, not_one_token};
 use crate::conversation::{Conversation, Mode};
@@ -361,7 +363,7 @@ impl PromptBuilder {
 
     /// The reserved tokens that content would give by spelling them out, because ordinary merges reach them, each with
     /// the tokens that are written instead; none where such content is refused.
-    pub(crate) fn reachable(&self) -> Result<Vec<(TokenId, Option<Arc<[TokenId]>>)>> {
+    pub(crate) fn reachable(&self) -> Result<Vec<(TokenId, Respelled)>> {
         let reachable = self.assembler.reachable()?;
         Ok(reachable.into_iter().map(|id| (id, self.assembler.respelled(id))).collect())
     }

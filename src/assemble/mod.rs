@@ -44,6 +44,9 @@ impl std::str::FromStr for ContentTrust {
     }
 }
 
+/// The tokens that are written in the place of a reserved one, if there are such.
+pub(crate) type Respelled = Option<Arc<[TokenId]>>;
+
 /// Makes prompts of segments, for one tokenizer and one set of reserved tokens.
 pub(crate) struct Assembler {
     pub(crate) tokenizer: Arc<Tokenizer>,
@@ -51,7 +54,7 @@ pub(crate) struct Assembler {
     pub(crate) unreserved: Option<Finder>,
     pub(crate) reserved: Reserved,
     /// What is known so far of how reserved tokens are written in others.
-    pub(crate) respelled: Mutex<BTreeMap<TokenId, Option<Arc<[TokenId]>>>>,
+    pub(crate) respelled: Mutex<BTreeMap<TokenId, Respelled>>,
     pub(crate) special_tokens: SpecialTokens,
     /// Whether prompts are to be continued, so that nothing may stand behind them.
     pub(crate) is_open: bool,
@@ -134,7 +137,7 @@ impl Assembler {
     }
 
     /// A reserved token's text in other tokens, if that can be.
-    pub(crate) fn respelled(&self, id: TokenId) -> Option<Arc<[TokenId]>> {
+    pub(crate) fn respelled(&self, id: TokenId) -> Respelled {
         let mut respelled = self.respelled.lock().unwrap_or_else(PoisonError::into_inner);
         let respell = || self.tokenizer.respell(id, |id| self.reserved.contains(id)).map(Arc::from);
         respelled.entry(id).or_insert_with(respell).clone()

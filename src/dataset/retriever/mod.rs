@@ -166,10 +166,9 @@ impl RetrieverConfig {
                 Box::new(Always(Examples::ByRow(Arc::new(move |row| index.nearest(row)))))
             }
             RetrieverKind::TopK { ice_num, neighbours } => Box::new(TopK::open(neighbours, *ice_num)?),
-            // The first row counts so far back from the end.
-            RetrieverKind::SlidingWindow { k } if *k > 2 * train => {
-                let back = i64::try_from(*k - train).unwrap_or(i64::MAX);
-                return Err(no_such_example(-back, train)).at("k");
+            RetrieverKind::SlidingWindow { k } if *k > MOST_EXAMPLES => {
+                let what = format!("k is {k}, and no context holds more than {MOST_EXAMPLES} examples");
+                return Err(ErrorKind::Template(what).into());
             }
             RetrieverKind::SlidingWindow { k } => Box::new(SlidingWindow { k: *k, train }),
         })
