@@ -32,7 +32,7 @@ impl MessageTemplate {
     /// A template of messages, strings, and `{expand_column: name}`.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for anything else, and for a role that is not system, user or assistant.
+    /// [`ErrorKind::Template`](crate::ErrorKind::Template) for anything else, and for a role that is not system, user or assistant.
     pub fn new(messages: &[Value]) -> Result<Self> {
         let entry = |(i, value): (usize, &Value)| entry(value).at(format_args!("messages[{i}]"));
         Ok(Self {
@@ -65,7 +65,7 @@ impl MessageTemplate {
     /// The messages for a row; of `examples` only messages count.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] if a column to expand lists what is no message.
+    /// [`ErrorKind::Template`](crate::ErrorKind::Template) if a column to expand lists what is no message.
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
         let mut messages = Vec::new();
         for item in &self.items {
