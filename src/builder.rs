@@ -12,7 +12,7 @@ use crate::compile::{CompiledTemplate, Compiler, not_one_token};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ConversationRenderer, Model};
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::render::{EachMessage, Element, MetaRenderer, Plain, Renderer, Segment};
+use crate::render::{EachMessage, MetaRenderer, Plain, Renderer, Segment, is_answer, render_to_continue};
 use crate::stop::{Completion, StopCriteria, StopSource, Trimmer};
 use crate::tokenizer::{AddedToken, SpecialTokens, TokenId, Tokenizer};
 
@@ -326,39 +326,17 @@ impl PromptBuilder {
     fn render<'a>(&'a self, conversation: &'a Conversation, segments: &mut Vec<Segment<'a>>) -> Result<()> {
         conversation.check_others()?;
         if self.continue_final_message && self.mode == Mode::Generate {
-            self.render_to_continue(conversation, segments)?;
+            render_to_continue(&*self.renderer, conversation, segments)?;
         } else {
             self.renderer.render(conversation, self.mode, segments)?;
         }
         self.placeholders.fill(segments, conversation)
     }
 
-    /// Renders messages up to the end of what the last one says.
-    fn render_to_continue<'a>(&'a self, conversation: &'a Conversation, segments: &mut Vec<Segment<'a>>) -> Result<()> {
-        let what = match conversation {
-            Conversation::Messages(messages) => match messages.split_last() {
-                Some((last, before)) if self.renderer.speaks_for_model(&last.role) => {
-                    self.renderer.render(conversation, Mode::Score, segments)?;
-                    let is_last = |segment: &Segment<'_>| {
-                        segment.part.message == Some(before.len() as u32) && segment.part.element != Element::RoleEnd
-                    };
-                    segments.truncate(segments.iter().rposition(is_last).map_or(0, |last| last + 1));
-                    return Ok(());
-                }
-                Some((last, _)) => format!("the last message is of role {:?}, and only the assistant's can be continued; leave continue_final_message out", last.role),
-                None => "there is no message to continue".into(),
-            },
-            Conversation::Text(_) | Conversation::List(_) => "continue_final_message is for messages: a string is continued as it is, and a prompt list ends where the model speaks".into(),
-        };
-        Err(ErrorKind::Template(what).into())
-    }
-
     /// Whether the last message is an answer that is left out because the model is to give it.
     fn omits_answer(&self, conversation: &Conversation) -> bool {
-        let Conversation::Messages(messages) = conversation else { return false };
-        self.mode == Mode::Generate
-            && !self.continue_final_message
-            && messages.last().is_some_and(|last| self.renderer.speaks_for_model(&last.role))
+        let is_open = self.mode == Mode::Generate && !self.continue_final_message;
+        is_open && is_answer(&*self.renderer, conversation)
     }
 
     /// The reserved tokens that content would give by spelling them out, because ordinary merges reach them, each with

@@ -29,8 +29,10 @@ impl Renderer for MetaRenderer {
                 writer.segments.push(Segment { atom: Atom::Text(text), part });
                 Ok(())
             }
-            Conversation::List(items) => writer.list(items).and_then(|()| writer.nobody_waits("item")),
-            Conversation::Messages(messages) => writer.messages(messages).and_then(|()| writer.nobody_waits("message")),
+            Conversation::List(items) => writer.list(items).and_then(|()| writer.nobody_waits(None)),
+            Conversation::Messages(messages) => {
+                writer.messages(messages).and_then(|()| writer.nobody_waits(Some(messages)))
+            }
         }
     }
 
@@ -198,15 +200,22 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// A message whose turn never came would be lost; a template's own words may be.
-    fn nobody_waits(&self, unit: &str) -> Result<()> {
+    fn nobody_waits(&self, messages: Option<&[ChatMessage]>) -> Result<()> {
         let roles = &self.renderer.template.roles;
         let Some((waiting, spoken)) = self.waiting.iter().find_map(|waiting| Some((waiting, waiting.spoken?))) else {
             return Ok(());
         };
         let role = &roles[waiting.role];
         let within = role.within.map(|within| roles[within].name.clone()).unwrap_or_default();
-        Err(Error::from(ErrorKind::NoTurnWithin { role: role.name.clone(), within })
-            .at(format_args!("{unit} {}", spoken.index)))
+        let Some(messages) = messages else {
+            let error = Error::from(ErrorKind::NoTurnWithin { role: role.name.clone(), within });
+            return Err(error.at(format_args!("item {}", spoken.index)));
+        };
+        // Messages name roles in their own way.
+        let role = messages[spoken.index as usize].role.to_string();
+        let is_user = roles[waiting.role].within == self.renderer.chat_role("user");
+        let within = if is_user { "user".to_owned() } else { within };
+        Err(Error::from(ErrorKind::NoTurnWithin { role, within }).at(format_args!("message {}", spoken.index)))
     }
 
     /// The role by which an OpenAI-style message speaks, and whether only for want of another.

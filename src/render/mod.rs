@@ -3,6 +3,7 @@
 mod api;
 mod api_prompt;
 mod each_message;
+mod final_message;
 mod messages;
 mod meta;
 mod plain;
@@ -18,6 +19,7 @@ pub use api::{ApiRoles, ApiTemplate, Opening};
 pub use api_prompt::{ApiPrompt, Turn};
 pub use each_message::EachMessage;
 pub(crate) use each_message::empty_chat;
+pub(crate) use final_message::{is_answer, render_to_continue};
 pub use meta::MetaRenderer;
 pub use plain::Plain;
 pub(crate) use say::say;
