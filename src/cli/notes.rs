@@ -1,6 +1,7 @@
 //! What is said once a run, however often it happens: each thing with its first place and how often.
 
 use crate::cli::output::count;
+use crate::cli::say::say;
 use crate::conversation::Conversation;
 use crate::dataset::{Record, Row};
 
@@ -85,17 +86,17 @@ impl Notes {
         if !keys.is_empty() {
             let more = if self.has_more || keys.len() > LISTED { ", and more" } else { "" };
             let listed = keys[..keys.len().min(LISTED)].join(", ");
-            eprintln!("metatok: note: keys of messages that nothing here knows are left out: {listed}{more}");
+            say!("note: keys of messages that nothing here knows are left out: {listed}{more}");
         }
         for Noticed { what, first, count: times } in &self.noticed {
             match what {
                 What::Key(_) => {}
-                What::Completion => eprintln!(
-                    "metatok: note: {} left out, for prompts to continue end before them; --mode ppl scores them (first at {first})",
+                What::Completion => say!(
+                    "note: {} left out, for prompts to continue end before them; --mode ppl scores them (first at {first})",
                     count(*times, "completion")
                 ),
-                What::Column(column) => eprintln!(
-                    "metatok: note: {} the column {column:?} twice, of which the last counts, as in Python (first at {first})",
+                What::Column(column) => say!(
+                    "note: {} the column {column:?} twice, of which the last counts, as in Python (first at {first})",
                     if *times == 1 { "1 row has".to_owned() } else { format!("{times} rows have") }
                 ),
             }

@@ -51,7 +51,7 @@ impl RecordReader {
     }
 
     /// Reads a record: an object in the format, a list (a `PromptList`, or messages), or a string. Keys beside
-    /// those of the format are none of metatok's business.
+    /// those of the format are ignored.
     ///
     /// # Errors
     /// [`ErrorKind::Parse`] with the column, or with the keys that the record has where none of them is a
