@@ -229,13 +229,15 @@ fn cli() {
         let mut child = Command::new(env!("CARGO_BIN_EXE_metatok"))
             .args(&case.args)
             .current_dir(folder.path())
-            .stdin(Stdio::piped())
+            .stdin(if case.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
         // It may have ended before it reads.
-        let _ = child.stdin.take().expect("it is piped").write_all(case.stdin.as_bytes());
+        if let Some(mut stdin) = child.stdin.take() {
+            let _ = stdin.write_all(case.stdin.as_bytes());
+        }
         let output = child.wait_with_output().expect("the program ends");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let stderr = text(&output.stderr);

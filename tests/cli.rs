@@ -26,6 +26,18 @@ fn write_conversations(path: &Path, lines: usize, wrong: bool) {
     }
 }
 
+/// The demo must not pass for the output of a program that failed to write any.
+#[test]
+fn an_empty_pipe_is_the_demo_only_where_nothing_is_named() {
+    for (args, exit) in [(&["build"][..], 0), (&["build", "-m", "demo"], 2), (&["build", "-d", "arc"], 2)] {
+        let child = metatok(args).stdin(Stdio::piped()).spawn().expect("the program starts");
+        let output = child.wait_with_output().expect("the program ends");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(exit), "{args:?}: {stderr}");
+        assert_eq!(output.stdout.is_empty(), exit != 0, "{args:?}: {stderr}");
+    }
+}
+
 #[test]
 fn the_same_output_whatever_the_threads() {
     let folder = tempfile::tempdir().expect("a folder can be made");

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     let started = Instant::now();
     let longest = args.input.read.max_line_bytes;
     flags::check_build(args)?;
-    let source = Source::find(&args.input.inputs)?;
+    let source = Source::find_for(&args.input, &args.model)?;
     let mut rows = Rows::open_for_input(&args.input, &source, longest)?;
     if let Some(rows) = rows.as_mut().filter(|_| args.truncate.is_some()) {
         rows.keep_examples();

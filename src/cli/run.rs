@@ -80,7 +80,7 @@ struct Tally {
 
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     sampling(args, 0).check()?;
-    let source = Source::find(&args.input.inputs)?;
+    let source = Source::find_for(&args.input, &args.model)?;
     if args.resume && source.has_stdin() {
         let what = "--resume reads the input once more, and standard input is gone; give it as a file";
         return Err(ErrorKind::Usage(what.into()).into());

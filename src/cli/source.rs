@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Stdin};
 use std::path::{Path, PathBuf};
 
+use crate::cli::args::{InputArgs, ModelArgs};
 use crate::cli::setup::{Input, demo_input, open};
 use crate::error::{At, ErrorKind, Result};
 
@@ -26,6 +27,23 @@ impl Source {
     /// # Errors
     /// What reading standard input says.
     pub(crate) fn find(paths: &[PathBuf]) -> Result<Self> {
+        Self::find_with(paths, false)
+    }
+
+    /// As [`Source::find`], but where something else of the work is named, a pipe without a byte in it is empty input:
+    /// what was to fill it has failed, and the demo must not pass for its answer.
+    ///
+    /// # Errors
+    /// What reading standard input says.
+    pub(crate) fn find_for(input: &InputArgs, model: &ModelArgs) -> Result<Self> {
+        let is_named = model.model.is_some()
+            || model.tokenizer.is_some()
+            || model.conversation.is_some()
+            || input.dataset.is_some();
+        Self::find_with(&input.inputs, is_named)
+    }
+
+    fn find_with(paths: &[PathBuf], is_named: bool) -> Result<Self> {
         if !paths.is_empty() {
             return Ok(Self::Files(paths.to_vec()));
         }
@@ -34,7 +52,7 @@ impl Source {
         }
         let mut stdin = BufReader::with_capacity(BUFFER, io::stdin());
         let is_empty = stdin.fill_buf().at("stdin")?.is_empty();
-        Ok(if is_empty { Self::Nothing } else { Self::Piped(stdin) })
+        Ok(if is_empty && !is_named { Self::Nothing } else { Self::Piped(stdin) })
     }
 
     /// Whether there is input.

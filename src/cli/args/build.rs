@@ -10,7 +10,7 @@ use clap::builder::{RangedU64ValueParser, TypedValueParser};
 use crate::batch::PaddingSide;
 #[cfg(feature = "arrays")]
 use crate::cli::args::named;
-use crate::cli::args::{AnswersArgs, InputArgs, ModelArgs, OnError, PromptArgs, heading, truncation};
+use crate::cli::args::{AnswersArgs, InputArgs, ModelArgs, OnError, PromptArgs, heading, output_file, truncation};
 use crate::truncate::Truncation;
 
 #[derive(clap::Args)]
@@ -42,7 +42,7 @@ pub(crate) struct BuildArgs {
     /// Write to a file instead of standard output
     ///
     /// The file appears when it is complete.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = output_file())]
     pub(crate) output: Option<PathBuf>,
 
     /// What is written for each prompt

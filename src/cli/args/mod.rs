@@ -17,9 +17,10 @@ mod trim;
 mod view;
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::BenchArgs;
@@ -128,6 +129,14 @@ fn truncation() -> impl TypedValueParser<Value = Truncation> {
         ("first-examples", "In-context examples, the first first"),
         ("oldest-turns", "Turns, the oldest first; the system message and the last question stay"),
     ])
+}
+
+/// A file that is written. `-` would become a file of this name.
+fn output_file() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path.to_str() {
+        Some("-") => Err("standard output is where results go without this option; leave it out"),
+        _ => Ok(path),
+    })
 }
 
 /// A number of things, of which there must be one.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cli::args::{InputArgs, ModelArgs, OnError, PromptArgs, heading, positive, truncation};
+use crate::cli::args::{InputArgs, ModelArgs, OnError, PromptArgs, heading, output_file, positive, truncation};
 use crate::truncate::Truncation;
 
 #[derive(clap::Args)]
@@ -60,7 +60,7 @@ pub(crate) struct RunArgs {
     /// Write to a file instead of standard output
     ///
     /// The file appears when it is complete.
-    #[arg(short, long, value_name = "FILE", help_heading = heading::OUTPUT)]
+    #[arg(short, long, value_name = "FILE", value_parser = output_file(), help_heading = heading::OUTPUT)]
     pub(crate) output: Option<PathBuf>,
 
     /// Continue a run to --output that was cut off

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cli::args::{ModelArgs, ReadArgs, StopArgs, heading};
+use crate::cli::args::{ModelArgs, ReadArgs, StopArgs, heading, output_file};
 
 #[derive(clap::Args)]
 #[command(
@@ -23,7 +23,7 @@ pub(crate) struct TrimArgs {
     /// Write to a file instead of standard output
     ///
     /// The file appears when it is complete.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = output_file())]
     pub(crate) output: Option<PathBuf>,
 
     /// Say what stops each answer, and who asks for that
