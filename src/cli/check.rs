@@ -87,15 +87,24 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
         if let Some(rows) = rows.as_ref().filter(|_| args.input.arrow_compat) {
             inputs = rows.through_arrow(inputs, longest)?;
         }
-        let mut is_last = setup::limit(args.input.limit);
+        let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
+        let nothing = if rows.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
+        let (mut limit, mut is_empty) = (setup::limit(args.input.limit), true);
+        let mut is_last = || {
+            is_empty = false;
+            limit()
+        };
         match rows {
-            Some(rows) => see_rows(&rows, inputs, longest, &mut checker, is_last)?,
+            Some(rows) => see_rows(&rows, inputs, longest, &mut checker, &mut is_last)?,
             None => {
                 setup::each_conversation(inputs, args.input.input_format, longest, options.mode, |place, prompt| {
                     checker.see(&prompt?.conversation, place);
                     Ok(is_last())
                 })?
             }
+        }
+        if is_empty {
+            return Err(nothing).at(names.join(", "));
         }
     }
     checker.finish()
