@@ -1,8 +1,8 @@
 //! JSON values one behind the other, or in lists, as they come: no more than one is in memory.
 
-use std::io::{self, BufRead};
+use std::io::BufRead;
 
-use crate::dataset::lines::Line;
+use crate::dataset::lines::{Line, fill};
 use crate::dataset::scan::Scan;
 use crate::error::{At, ErrorKind, Result};
 
@@ -139,16 +139,4 @@ impl<R: BufRead> Items<R> {
         }
         Ok(())
     }
-}
-
-fn fill<R: BufRead>(reader: &mut R) -> Result<&[u8]> {
-    // Asked twice, because the borrow of a first success would outlive the loop.
-    loop {
-        match reader.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
-            Ok(_) => break,
-        }
-    }
-    Ok(reader.fill_buf()?)
 }

@@ -149,11 +149,7 @@ impl<R: BufRead> Lines<R> {
         let start = bytes.len();
         let (mut read, mut is_too_long) = (0, false);
         loop {
-            let available = match self.reader.fill_buf() {
-                Ok(available) => available,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
+            let available = fill(&mut self.reader)?;
             let end = memchr::memchr(b'\n', available);
             let taken = end.map_or(available.len(), |end| end + 1);
             self.has_next = memchr::memchr(b'\n', &available[taken..]).is_some();
@@ -173,6 +169,21 @@ impl<R: BufRead> Lines<R> {
             }
         }
     }
+}
+
+/// The bytes that are here, or that come next; none at the end. A signal does not end the waiting.
+pub(crate) fn fill<R: BufRead>(reader: &mut R) -> io::Result<&[u8]> {
+    // Asked twice, because the borrow of a first success would outlive the loop; not at the end, which a terminal
+    // would have to say twice.
+    loop {
+        match reader.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+            Ok([]) => return Ok(&[]),
+            Ok(_) => break,
+        }
+    }
+    reader.fill_buf()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Cursor, Read};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::dataset::items::Items;
-use crate::dataset::lines::{Line, Lines};
+use crate::dataset::lines::{Line, Lines, fill};
 use crate::dataset::scan::Scan;
 use crate::error::{ErrorKind, Result};
 
@@ -150,12 +150,7 @@ impl<R: BufRead> Ahead<'_, R> {
         if self.head.len() > self.longest {
             return Ok(false);
         }
-        let available = loop {
-            match self.reader.fill_buf() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                available => break available?,
-            }
-        };
+        let available = fill(self.reader)?;
         let read = available.len();
         self.head.extend_from_slice(available);
         self.reader.consume(read);
