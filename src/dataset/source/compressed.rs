@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, Cursor, Read};
 
+use crate::dataset::lines::fill;
+
 /// How gzip's files begin.
 const GZIP: &[u8] = b"\x1f\x8b";
 /// How Zstandard's frames begin.
@@ -56,10 +58,7 @@ impl BufRead for Decompressed {
 fn open(mut reader: Reader) -> io::Result<Reader> {
     let mut head = Vec::new();
     loop {
-        let available = match reader.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            available => available?,
-        };
+        let available = fill(&mut reader)?;
         let begins = [&head, &available[..available.len().min(ZSTD.len())]].concat();
         let may_be = |magic: &&[u8]| begins.len() < magic.len() && magic.starts_with(&begins);
         // A pipe may give the first bytes one by one; none is waited for that could not tell.
