@@ -1,6 +1,6 @@
 //! The facade: load once per model, build per prompt.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::Serialize;
 
@@ -75,7 +75,9 @@ pub struct PromptBuilder {
     detail: Detail,
     pad: Option<TokenId>,
     stop: StopCriteria,
-    warnings: Vec<Error>,
+    template_warnings: Vec<Error>,
+    /// Warnings of content that is refused, once somebody has asked for them.
+    refused: OnceLock<Vec<Error>>,
     idle: Mutex<Vec<Buffers>>,
 }
 
@@ -113,7 +115,7 @@ impl PromptBuilder {
                 Some(template) => Box::new(MetaRenderer { template, round_fallback: options.round_fallback }),
             };
         let mut builder = Self::with_renderer(renderer, model, tokenizer, options)?;
-        builder.warnings.splice(0..0, warnings);
+        builder.template_warnings = warnings;
         Ok(builder)
     }
 
@@ -191,17 +193,6 @@ impl PromptBuilder {
             is_open,
             has_open_seams,
         };
-        let mut warnings = Vec::new();
-        for id in assembler.reachable()? {
-            if assembler.respelled(id).is_some() {
-                continue;
-            }
-            let token = assembler.tokenizer.id_to_token(id).unwrap_or_default();
-            let warning = format!(
-                "ordinary merges reach the reserved token {token:?} (id {id}), and no other tokens write the same text: content that spells it is refused"
-            );
-            warnings.push(Error::from(ErrorKind::Usage(warning)).at(assembler.tokenizer.name()));
-        }
         Ok(Self {
             renderer,
             placeholders,
@@ -212,7 +203,8 @@ impl PromptBuilder {
             pad,
             detail: Detail { spans: options.spans, offsets: options.offsets, text: options.text },
             stop,
-            warnings,
+            template_warnings: Vec::new(),
+            refused: OnceLock::new(),
             idle: Mutex::default(),
         })
     }
@@ -378,8 +370,10 @@ impl PromptBuilder {
     }
 
     /// What is worth telling the author of the model file.
-    pub fn warnings(&self) -> &[Error] {
-        &self.warnings
+    pub fn warnings(&self) -> impl Iterator<Item = &Error> {
+        // Each reserved token is encoded for it, which whoever builds one prompt need not wait for.
+        let refused = self.refused.get_or_init(|| self.assembler.refused());
+        self.template_warnings.iter().chain(refused)
     }
 
     /// Whether it is a control token: an added token that is not white space, or one that content must not give.

@@ -68,6 +68,7 @@ impl Place {
 pub(crate) struct RunCache {
     seen: Box<[u16]>,
     tags: Box<[u16]>,
+    /// None before the first run is kept.
     entries: Vec<Option<Entry>>,
     bytes: usize,
     /// How many long runs in a row were not found.
@@ -92,7 +93,7 @@ impl RunCache {
         Self {
             seen: vec![0; SEEN].into(),
             tags: vec![0; SLOTS].into(),
-            entries: (0..SLOTS).map(|_| None).collect(),
+            entries: Vec::new(),
             bytes: 0,
             missed: 0,
         }
@@ -111,8 +112,8 @@ impl RunCache {
         if self.tags[place.slot()] != place.tag() {
             return Err(Some(place));
         }
-        match &mut self.entries[place.slot()] {
-            Some(entry) if entry.opens_prompt == opens_prompt && *entry.text == *text => {
+        match self.entries.get_mut(place.slot()) {
+            Some(Some(entry)) if entry.opens_prompt == opens_prompt && *entry.text == *text => {
                 entry.lives = LIVES;
                 if is_long {
                     self.missed = 0;
@@ -129,6 +130,9 @@ impl RunCache {
         if *seen != place.tag() || text.len() > LONGEST {
             *seen = place.tag();
             return;
+        }
+        if self.entries.is_empty() {
+            self.entries.resize_with(SLOTS, || None);
         }
         let slot = &mut self.entries[place.slot()];
         if let Some(entry) = slot {

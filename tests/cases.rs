@@ -89,7 +89,7 @@ fn build(case: &PromptCase, mode: Mode, tokenizer: &Arc<Tokenizer>) -> metatok::
         ..BuilderOptions::default()
     };
     let builder = PromptBuilder::new(&model, Arc::clone(tokenizer), &options)?;
-    let warnings: Vec<String> = builder.warnings().iter().map(ToString::to_string).collect();
+    let warnings: Vec<String> = builder.warnings().map(ToString::to_string).collect();
     assert_eq!(warnings, case.warnings);
     if let Some(expected) = &case.stop_token_ids {
         assert_eq!(builder.stop().stop_token_ids().collect::<Vec<_>>(), *expected);

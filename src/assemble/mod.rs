@@ -5,6 +5,7 @@
 
 mod placeholders;
 mod prompt;
+mod reachable;
 mod reserved;
 mod seams;
 
@@ -156,24 +157,6 @@ impl Assembler {
             Some(start..*at)
         });
         each.collect()
-    }
-
-    /// The reserved tokens that content would give by spelling them out, because ordinary merges reach them.
-    pub(crate) fn reachable(&self) -> Result<Vec<TokenId>> {
-        if self.unreserved.is_none() {
-            return Ok(Vec::new());
-        }
-        let (mut scratch, mut ids, mut reachable) = (Scratch::default(), Vec::new(), Vec::new());
-        for token in self.tokenizer.added_tokens().filter(|token| self.reserved.contains(token.id)) {
-            let run =
-                Run { text: &token.content, before: Neighbour::Token(token.id), after: Neighbour::Token(token.id) };
-            ids.clear();
-            self.tokenizer.encode_run(self.finder(), run, &mut scratch, &mut ids)?;
-            if self.reserved.any(&ids) {
-                reachable.push(token.id);
-            }
-        }
-        Ok(reachable)
     }
 }
 

@@ -23,7 +23,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
             words.push(of_its_warning);
         }
     }
-    let warnings: Vec<String> = builder.warnings().iter().map(ToString::to_string).collect();
+    let warnings: Vec<String> = builder.warnings().map(ToString::to_string).collect();
     for warning in unsaid(&warnings, &words) {
         let name = &subject.model.name;
         let message = warning.strip_prefix(&format!("{name}: ")).unwrap_or(warning);

@@ -112,7 +112,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     if !args.quiet {
-        builder.warnings().iter().for_each(|warning| say!("warning: {warning}"));
+        builder.warnings().for_each(|warning| say!("warning: {warning}"));
         if answers.rows() > 0 {
             say!("note: {} answered already", count(answers.rows(), "line"));
         }

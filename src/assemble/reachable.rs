@@ -1,0 +1,42 @@
+//! Which reserved tokens content would give by spelling them out.
+
+use crate::assemble::Assembler;
+use crate::error::{Error, ErrorKind, Result};
+use crate::tokenizer::{Neighbour, Run, Scratch, TokenId};
+
+impl Assembler {
+    /// The reserved tokens that content would give by spelling them out, because ordinary merges reach them.
+    pub(crate) fn reachable(&self) -> Result<Vec<TokenId>> {
+        if self.unreserved.is_none() {
+            return Ok(Vec::new());
+        }
+        let (mut scratch, mut ids, mut reachable) = (Scratch::default(), Vec::new(), Vec::new());
+        for token in self.tokenizer.added_tokens().filter(|token| self.reserved.contains(token.id)) {
+            let run =
+                Run { text: &token.content, before: Neighbour::Token(token.id), after: Neighbour::Token(token.id) };
+            ids.clear();
+            self.tokenizer.encode_run(self.finder(), run, &mut scratch, &mut ids)?;
+            if self.reserved.any(&ids) {
+                reachable.push(token.id);
+            }
+        }
+        Ok(reachable)
+    }
+
+    /// A warning of each of them that no other tokens write; the error itself where a token cannot be encoded.
+    pub(crate) fn refused(&self) -> Vec<Error> {
+        let reachable = match self.reachable() {
+            Ok(reachable) => reachable,
+            Err(error) => return vec![error],
+        };
+        let refused = reachable.into_iter().filter(|id| self.respelled(*id).is_none());
+        let warning = |id| {
+            let token = self.tokenizer.id_to_token(id).unwrap_or_default();
+            let what = format!(
+                "ordinary merges reach the reserved token {token:?} (id {id}), and no other tokens write the same text: content that spells it is refused"
+            );
+            Error::from(ErrorKind::Usage(what)).at(self.tokenizer.name())
+        };
+        refused.map(warning).collect()
+    }
+}
