@@ -90,13 +90,7 @@ impl Entry {
 
 impl RunCache {
     pub(crate) fn new() -> Self {
-        Self {
-            seen: vec![0; SEEN].into(),
-            tags: vec![0; SLOTS].into(),
-            entries: Vec::new(),
-            bytes: 0,
-            missed: 0,
-        }
+        Self { seen: vec![0; SEEN].into(), tags: vec![0; SLOTS].into(), entries: Vec::new(), bytes: 0, missed: 0 }
     }
 
     /// The ids of a run, or where to put them, or neither where looking for it is not worth while.

@@ -4,12 +4,16 @@
 //! those of the text. `rows/` holds datasets with their rows and the prompts before any model. `cli/` holds command lines with the files they read and what must come of them.
 #![allow(clippy::panic, clippy::print_stdout, reason = "a test says what is wrong and stops")]
 
+#[path = "common/case_files.rs"]
+mod case_files;
+
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use case_files::{assert_matches, without_times};
 use metatok::{
     BuilderOptions, ContentTrust, Conversation, Dataset, Inference, Mode, Model, PromptBuilder, Row, SpecialTokens,
     Tokenizer, TurnPlan,
@@ -54,7 +58,7 @@ fn toml_file() -> String {
 #[test]
 fn prompts() {
     let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
-    each("prompts", |case: PromptCase| {
+    case_files::each("tests/cases/prompts", |case: PromptCase| {
         for (mode, expected) in [(Mode::Generate, &case.r#gen), (Mode::Score, &case.ppl)] {
             let built = build(&case, mode, &tokenizer);
             let error = case.gen_error.as_ref().filter(|_| mode == Mode::Generate).or(case.error.as_ref());
@@ -122,7 +126,7 @@ struct RowCase {
 #[test]
 fn rows() {
     let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
-    each("rows", |case: RowCase| {
+    case_files::each("tests/cases/rows", |case: RowCase| {
         let built = conversations(&case);
         if let Some(expected) = &case.error {
             assert_eq!(built.map_err(|error| error.to_string()), Err(expected.clone()));
@@ -207,7 +211,7 @@ enum Contents {
 
 #[test]
 fn cli() {
-    each("cli", |case: CliCase| {
+    case_files::each("tests/cases/cli", |case: CliCase| {
         if case.without_parquet && cfg!(feature = "parquet") {
             println!("skipped: this metatok reads Parquet");
             return;
@@ -260,51 +264,4 @@ fn cli() {
             left.map(|entry| entry.file_name()).filter(|name| name.to_string_lossy().contains("partial")).collect();
         assert!(partial.is_empty(), "{partial:?} are left over");
     });
-}
-
-/// The summary's seconds and rate differ each time.
-fn without_times(stderr: &str) -> String {
-    let mut text = String::new();
-    for line in stderr.lines() {
-        let is_time = |rest: &str| rest.split(' ').nth(1).is_some_and(|unit| unit == "s");
-        let line = match line.rsplit_once(", ") {
-            Some((counts, time)) if is_time(time) => counts.to_owned(),
-            _ => line.to_owned(),
-        };
-        text += &line;
-        text += "\n";
-    }
-    text
-}
-
-#[track_caller]
-fn assert_matches(found: &str, expected: &str) {
-    let fits = |found: &str, expected: &str| match expected.strip_suffix('*') {
-        Some(start) => found.starts_with(start),
-        None => found == expected,
-    };
-    let (found_lines, expected_lines): (Vec<_>, Vec<_>) = (found.lines().collect(), expected.lines().collect());
-    let is_equal =
-        found_lines.len() == expected_lines.len() && found_lines.iter().zip(&expected_lines).all(|(a, b)| fits(a, b));
-    assert!(is_equal, "found\n{found}\nexpected\n{expected}");
-}
-
-/// Runs every case of a folder, and names those that fail.
-fn each<C: for<'de> Deserialize<'de>>(folder: &str, run: impl Fn(C)) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(folder);
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(&folder).expect("the folder is there").flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    assert!(!paths.is_empty());
-    let failed: Vec<_> = paths
-        .iter()
-        .filter(|path| {
-            let text = std::fs::read_to_string(path).expect("a case can be read");
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let case: C = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-            println!("{name}");
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(case))).is_err()
-        })
-        .collect();
-    assert!(failed.is_empty(), "failed: {failed:#?}");
 }
