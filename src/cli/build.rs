@@ -70,6 +70,9 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         None => None,
     };
     let form = Arc::new(form(args, rows.as_ref(), source.is_some())?);
+    if !args.quiet {
+        rows.iter().for_each(Rows::say_notes);
+    }
     let has_input = source.is_some();
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
@@ -266,7 +269,9 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
         true => Some(fingerprint(builder.tokenizer())?.to_json()),
         false => None,
     };
-    Ok(Form::Ids(Box::new(form::Ids { builder, sink, max_out_len, budget, text, labels, check_files, fingerprint })))
+    let sampling_params = rows.map(|rows| rows.dataset.inferencer.sampling_params).unwrap_or_default();
+    let ids = form::Ids { builder, sink, max_out_len, sampling_params, budget, text, labels, check_files, fingerprint };
+    Ok(Form::Ids(Box::new(ids)))
 }
 
 /// A file of arrays.
@@ -411,7 +416,7 @@ impl Work<'_> {
         let writer = &mut self.writer;
         if let Some(answers) = self.answers {
             let plan = rows.plan(&row, examples.of(&row), inference, |prompt| writer.tokens(prompt))?;
-            let max_out_len = rows.dataset.task.max_out_len(&row)?;
+            let max_out_len = rows.dataset.max_out_len(&row)?;
             let written = writer.write_turns(number, plan, &max_out_len, answers, &mut self.built.out)?;
             self.built.written.add(written);
             return Ok(());

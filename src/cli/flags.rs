@@ -2,6 +2,7 @@
 
 use crate::cli::args::{BuildArgs, CheckArgs, Format, OnError, RunArgs, ViewArgs};
 use crate::cli::rows::Rows;
+use crate::cli::run::sampling;
 use crate::cli::setup;
 use crate::conversation::Mode;
 use crate::error::{ErrorKind, Result};
@@ -83,7 +84,7 @@ pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
 pub(crate) fn check_run(args: &RunArgs, rows: Option<&Rows>) -> Result<()> {
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
     refuse(
-        [("--top-p", args.top_p < 1.0 && args.temperature == 0.0)],
+        [("--top-p", args.top_p.is_some_and(|top_p| top_p < 1.0) && sampling(args, rows).temperature == 0.0)],
         "chooses what may be drawn, and without --temperature nothing is",
     )?;
     let thoughts = [("--strip-thoughts", args.strip_thoughts && !rows.is_some_and(Rows::goes_on_from_answers))];

@@ -4,7 +4,7 @@ use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::{PromptBuilder, Session};
 use crate::cli::answers::{Answer, Answers};
 use crate::conversation::{Conversation, Mode};
-use crate::dataset::{MaxOutLen, RowPrompt, Scored, TurnPlan};
+use crate::dataset::{MaxOutLen, RowPrompt, SamplingParams, Scored, TurnPlan};
 use crate::error::{At, ErrorKind, Result};
 use crate::render::{ApiTemplate, empty_chat};
 use crate::sink::{Built, Key, MessagesJsonl, Sink};
@@ -23,6 +23,8 @@ pub(crate) struct Ids {
     pub(crate) sink: Box<dyn Sink>,
     /// How many tokens an answer may have where its row does not say.
     pub(crate) max_out_len: Option<u64>,
+    /// How answers are drawn.
+    pub(crate) sampling_params: SamplingParams,
     /// How long prompts may be, and what goes where they are longer.
     pub(crate) budget: Option<Budget>,
     pub(crate) text: bool,
@@ -136,7 +138,7 @@ impl Writer<'_> {
                 let (labels, truncated) = (labels.as_deref(), truncated.as_ref());
                 let built = Built { labels, choice_ids: &choice_ids, truncated, ..Built::from(&prompt) };
                 let (max_out_len, fingerprint) = (max_out_len.or(ids.max_out_len), ids.fingerprint.as_deref());
-                let key = Key { max_out_len, fingerprint, ..key };
+                let key = Key { max_out_len, fingerprint, sampling_params: ids.sampling_params, ..key };
                 ids.sink.write(&key, &Built { conversation: Some(conversation), ..built }, out)?;
                 Ok(Written { truncated: u64::from(truncated.is_some()), ..Written::of(prompt) })
             }
@@ -164,7 +166,8 @@ impl Writer<'_> {
                     let TurnPrompt { turn, conversation, prompt, prefix_tokens, prefix_break } = prompt;
                     check_media(&conversation, ids.check_files)?;
                     let max_out_len = turns.plan().max_out_len(max_out_len)?.or(ids.max_out_len);
-                    let key = Key { turn: Some(turn), max_out_len, fingerprint: ids.fingerprint.as_deref(), ..key };
+                    let (fingerprint, sampling_params) = (ids.fingerprint.as_deref(), ids.sampling_params);
+                    let key = Key { turn: Some(turn), max_out_len, sampling_params, fingerprint, ..key };
                     let built = Built {
                         conversation: Some(&conversation),
                         prefix_tokens: (turn > 0).then_some(prefix_tokens),

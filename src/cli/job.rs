@@ -80,7 +80,7 @@ impl<'b> Job<'b> {
         let prompts = if rows.goes_on_from_answers() {
             let plan = rows.plan(&row, examples.of(&row), inference, tokens)?;
             let turns = builder.turns(plan).strip_thoughts(strip_thoughts);
-            Prompts::Turns(Box::new(turns), rows.dataset.task.max_out_len(&row)?)
+            Prompts::Turns(Box::new(turns), rows.dataset.max_out_len(&row)?)
         } else {
             Prompts::Known(rows.prompts(&row, examples.of(&row), inference, tokens)?.into_iter())
         };

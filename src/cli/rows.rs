@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use crate::builder::BuilderOptions;
 use crate::cli::args::{InferModeArg, InputArgs, PromptArgs};
 use crate::cli::output;
+use crate::cli::say::say;
 use crate::cli::setup::{self, Input};
 use crate::cli::source::Source;
 use crate::conversation::{Conversation, Mode};
@@ -48,11 +49,18 @@ impl Rows {
                 let what = "--infer-mode says which turns of a chat are asked for, and this dataset does not ask turn by turn; leave it out";
                 return Err(ErrorKind::Usage(what.into())).at(&dataset.name);
             }
+            dataset.inferencer.infer_mode_is_said = true;
             dataset.inferencer.infer_mode = match mode {
                 InferModeArg::Every => InferMode::Every,
                 InferModeArg::EveryWithGt => InferMode::EveryWithGt,
                 InferModeArg::Last => InferMode::Last,
             };
+        }
+        if let (Some(said), Mode::Generate) = (args.max_out_len, dataset.inferencer.kind.mode()) {
+            dataset.inferencer.max_out_len = Some(said as u64);
+        }
+        if let Some(neighbours) = &args.neighbours {
+            dataset.task.retriever.set_neighbours(neighbours).at("--neighbours").at(&dataset.name)?;
         }
         let mut train = match &args.train {
             Some(path) => read(Source::Files(vec![path.clone()]).open(args.columns.as_deref())?, longest_line)?,
@@ -92,6 +100,11 @@ impl Rows {
     /// The same, with what columns bring in never searched for fields.
     pub(crate) fn single_pass(&self) -> Self {
         Self { dataset: self.dataset.single_pass(), ..self.clone() }
+    }
+
+    /// Says what people should know of the dataset.
+    pub(crate) fn say_notes(&self) {
+        self.dataset.notes().iter().for_each(|note| say!("note: {note}"));
     }
 
     /// The rows that examples come from.
@@ -197,8 +210,8 @@ impl Rows {
     fn room(&self, row: &Row) -> Result<usize> {
         let kind = self.dataset.inferencer.kind;
         let said = match kind.mode() {
-            Mode::Generate if kind.has_turns() => self.dataset.task.max_out_len(row)?.longest(),
-            Mode::Generate if kind != InferencerKind::Choose => self.dataset.task.max_out_len(row)?.of_turn(0)?,
+            Mode::Generate if kind.has_turns() => self.dataset.max_out_len(row)?.longest(),
+            Mode::Generate if kind != InferencerKind::Choose => self.dataset.max_out_len(row)?.of_turn(0)?,
             _ => None,
         };
         let said = said.map(|said| usize::try_from(said).unwrap_or(usize::MAX));

@@ -56,6 +56,7 @@ struct Run<'b> {
     builder: &'b PromptBuilder,
     engine: Box<dyn Engine>,
     trimmer: Trimmer,
+    sampling: Sampling,
     budget: Budget,
     /// How many tokens an answer may have, where its row does not say.
     max_out_len: usize,
@@ -79,7 +80,6 @@ struct Tally {
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
-    sampling(args, 0).check()?;
     let source = Source::find_for(&args.input, &args.model)?;
     if args.resume && source.has_stdin() {
         let what = "--resume reads the input once more, and standard input is gone; give it as a file";
@@ -88,6 +88,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let longest = args.input.read.max_line_bytes;
     let mut rows = Rows::open_for_input(&args.input, &source, longest)?;
     flags::check_run(args, rows.as_ref())?;
+    let sampling = sampling(args, rows.as_ref());
+    sampling.check()?;
     let max_out_len = max_out_len(args)?;
     if let Some(rows) = &mut rows {
         rows.default_max_out_len(max_out_len);
@@ -103,7 +105,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     let fingerprint = || {
         let prompts = setup::fingerprint(&args.input, Some(args.truncate), &model, builder.tokenizer(), &options)?;
-        fingerprint_of(args, &weights, prompts)
+        fingerprint_of(args, &sampling, &weights, prompts)
     };
     let Some(answers) = Answers::open(args.output.as_deref(), args.resume, fingerprint)? else {
         if !args.quiet {
@@ -112,6 +114,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     if !args.quiet {
+        rows.iter().for_each(Rows::say_notes);
         builder.warnings().for_each(|warning| say!("warning: {warning}"));
         if answers.rows() > 0 {
             say!("note: {} answered already", count(answers.rows(), "line"));
@@ -137,6 +140,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         builder: &builder,
         engine,
         trimmer,
+        sampling,
         budget,
         max_out_len,
         answers,
@@ -296,7 +300,7 @@ impl<'b> Run<'b> {
             .map(|(i, Ask { prompt, max_new_tokens, .. })| Request {
                 input_ids: &prompt.input_ids,
                 max_new_tokens: *max_new_tokens,
-                sampling: sampling(args, jobs[*i].number),
+                sampling: Sampling { stream: jobs[*i].number, ..self.sampling },
             })
             .collect();
         let mut watch = |request: usize, step: Progress<'_>| -> Result<()> {
@@ -381,18 +385,26 @@ fn json(line: &impl Serialize) -> Result<String> {
     Ok(serde_json::to_string(line).map_err(|error| ErrorKind::Parse(error.to_string()))?)
 }
 
-fn sampling(args: &RunArgs, stream: u64) -> Sampling {
-    Sampling { temperature: args.temperature, top_p: args.top_p, seed: args.seed, stream }
+/// How answers are drawn: as the arguments say, or else as the dataset does.
+pub(crate) fn sampling(args: &RunArgs, rows: Option<&Rows>) -> Sampling {
+    let said = rows.map(|rows| rows.dataset.inferencer.sampling_params).unwrap_or_default();
+    let usual = Sampling::default();
+    Sampling {
+        temperature: args.temperature.or(said.temperature).unwrap_or(usual.temperature),
+        top_p: args.top_p.or(said.top_p).unwrap_or(usual.top_p),
+        seed: args.seed,
+        ..usual
+    }
 }
 
 /// All that answers depend on, so that no two kinds of them come into one file.
-fn fingerprint_of(args: &RunArgs, weights: &str, fingerprint: Fingerprint) -> Result<Fingerprint> {
+fn fingerprint_of(args: &RunArgs, sampling: &Sampling, weights: &str, fingerprint: Fingerprint) -> Result<Fingerprint> {
     let mut fingerprint = fingerprint
         .with("weights", weights)
         .with("device", args.device.as_str())
         .with("batch_size", args.batch_size.get())
-        .with("temperature", args.temperature)
-        .with("top_p", args.top_p)
+        .with("temperature", sampling.temperature)
+        .with("top_p", sampling.top_p)
         .with("seed", args.seed)
         .with("max_out_len", args.input.max_out_len.unwrap_or(MAX_OUT_LEN))
         .with("strip_thoughts", args.strip_thoughts)

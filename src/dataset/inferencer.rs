@@ -1,12 +1,12 @@
 //! What is done with a dataset's rows: OpenCompass's inferencers, as far as they make prompts.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::config::Dataset;
 use crate::dataset::max_out_len::MaxOutLen;
 use crate::dataset::row::Row;
+use crate::dataset::sampling_params::SamplingParams;
 use crate::dataset::scored::Scored;
 use crate::dataset::task::{AnyTemplate, Asked, Shots};
 use crate::dataset::template_error;
@@ -15,8 +15,7 @@ use crate::dataset::value::Value;
 use crate::error::{At, ErrorKind, Result};
 
 /// What is done with a dataset's prompts, as far as it changes them.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(from = "InferencerFile")]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inferencer {
     /// Which kind of prompts.
     pub kind: InferencerKind,
@@ -30,51 +29,12 @@ pub struct Inferencer {
     pub normalizing_str: Option<String>,
     /// Which turns of a chat are asked for.
     pub infer_mode: InferMode,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct InferencerFile {
-    #[serde(default, rename = "type")]
-    kind: InferencerKind,
-    labels: Option<Vec<Value>>,
-    #[serde(default)]
-    stopping_criteria: Vec<String>,
-    #[serde(default)]
-    gen_field_replace_token: String,
-    normalizing_str: Option<String>,
-    infer_mode: Option<InferMode>,
-    // Of the model's run, not of its prompts. OpenCompass overwrites max_seq_len by the model's.
-    #[serde(default, rename = "max_out_len")]
-    _max_out_len: IgnoredAny,
-    #[serde(default, rename = "min_out_len")]
-    _min_out_len: IgnoredAny,
-    #[serde(default, rename = "max_seq_len")]
-    _max_seq_len: IgnoredAny,
-    #[serde(default, rename = "batch_size")]
-    _batch_size: IgnoredAny,
-    #[serde(default, rename = "generation_kwargs")]
-    _generation_kwargs: IgnoredAny,
-}
-
-impl From<InferencerFile> for Inferencer {
-    fn from(file: InferencerFile) -> Self {
-        let InferencerFile {
-            kind,
-            labels,
-            stopping_criteria,
-            gen_field_replace_token,
-            normalizing_str,
-            infer_mode,
-            ..
-        } = file;
-        // OpenCompass asks for the last turn where nothing is said, AISBench for all.
-        let infer_mode = infer_mode.unwrap_or(match kind {
-            InferencerKind::Chat => InferMode::Last,
-            _ => InferMode::Every,
-        });
-        Self { kind, labels, stopping_criteria, gen_field_replace_token, normalizing_str, infer_mode }
-    }
+    /// Whether the file says so, by the key or by whose inferencer it names.
+    pub infer_mode_is_said: bool,
+    /// How many tokens an answer may have where its row does not say.
+    pub max_out_len: Option<u64>,
+    /// How answers are drawn.
+    pub sampling_params: SamplingParams,
 }
 
 impl Inferencer {
@@ -89,7 +49,7 @@ impl Inferencer {
 pub enum InferencerKind {
     /// Prompts to continue, the answer masked.
     #[default]
-    #[serde(rename = "GenInferencer", alias = "gen")]
+    #[serde(rename = "GenInferencer", alias = "gen", alias = "SCInferencer")]
     Generate,
     /// A text to score for each label.
     #[serde(rename = "PPLInferencer", alias = "ppl")]
@@ -240,11 +200,11 @@ impl<'d> Inference<'d> {
         let Inferencer { kind, normalizing_str, .. } = &self.dataset.inferencer;
         match kind {
             InferencerKind::Chat | InferencerKind::Turns => {
-                turns(self.plan(row, ids, fits)?, &self.dataset.task.max_out_len(row)?)
+                turns(self.plan(row, ids, fits)?, &self.dataset.max_out_len(row)?)
             }
             InferencerKind::Generate | InferencerKind::ScoreOnly => {
                 let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, fits)?;
-                let max_out_len = self.dataset.task.max_out_len(row)?.of_turn(0)?;
+                let max_out_len = self.dataset.max_out_len(row)?.of_turn(0)?;
                 Ok(vec![RowPrompt { max_out_len, ..conversation.into() }])
             }
             InferencerKind::Choose => {

@@ -1,5 +1,6 @@
 //! How long answers may be, where rows say so: their column `max_out_len`, as AISBench has it.
 
+use crate::dataset::config::Dataset;
 use crate::dataset::row::Row;
 use crate::dataset::task::Task;
 use crate::dataset::value::Value;
@@ -31,7 +32,27 @@ impl Task {
     }
 }
 
+impl Dataset {
+    /// How long the answers of a row may be: as the row says, or else as the inferencer does.
+    ///
+    /// # Errors
+    /// As [`Task::max_out_len`].
+    pub fn max_out_len(&self, row: &Row) -> Result<MaxOutLen> {
+        Ok(self.task.max_out_len(row)?.or(self.inferencer.max_out_len))
+    }
+}
+
 impl MaxOutLen {
+    /// The same, with a limit where none is said.
+    #[must_use]
+    pub fn or(self, limit: Option<u64>) -> Self {
+        match self {
+            Self::Unsaid => limit.map_or(Self::Unsaid, Self::Same),
+            Self::Same(said) => Self::Same(said),
+            Self::PerTurn(list) => Self::PerTurn(list.into_iter().map(|said| said.or(limit)).collect()),
+        }
+    }
+
     fn new(value: Option<&Value>) -> Result<Self> {
         Ok(match value {
             None => Self::Unsaid,

@@ -37,10 +37,13 @@ pub(super) fn request_id(key: &Key<'_>) -> String {
     }
 }
 
-/// `,"max_tokens":5`, in the engine's word for it.
-pub(super) fn write_limit(name: &str, key: &Key<'_>, out: &mut Vec<u8>) {
+/// `,"max_tokens":5,"temperature":0.7`, the limit in the engine's word for it.
+pub(super) fn write_sampling(name: &str, key: &Key<'_>, out: &mut Vec<u8>) {
     if let Some(limit) = key.max_out_len {
         out.extend_from_slice(format!(",\"{name}\":{limit}").as_bytes());
+    }
+    for (name, value) in key.sampling_params.said() {
+        out.extend_from_slice(format!(",\"{name}\":{value}").as_bytes());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::Result;
-use crate::sink::engine::{Stops, check, request_id, write_limit};
+use crate::sink::engine::{Stops, check, request_id, write_sampling};
 use crate::sink::jsonl::{write_fingerprint, write_ids, write_json};
 use crate::sink::{Built, Key, Sink};
 
@@ -26,7 +26,7 @@ impl Sink for LlamaCpp {
         write_json(&request_id(key), out);
         out.extend_from_slice(b",\"prompt\":");
         write_ids(built.prompt.input_ids.iter().copied(), out);
-        write_limit("n_predict", key, out);
+        write_sampling("n_predict", key, out);
         out.push(b',');
         self.stops.write(out);
         out.extend_from_slice(b",\"cache_prompt\":true,\"return_tokens\":true");

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use crate::assemble::TokenizedPrompt;
 use crate::conversation::Conversation;
-use crate::dataset::Value;
+use crate::dataset::{SamplingParams, Value};
 use crate::error::Result;
 use crate::tokenizer::TokenId;
 use crate::truncate::Truncated;
@@ -88,6 +88,8 @@ pub struct Key<'p> {
     pub turn: Option<usize>,
     /// How many tokens the answer may have, where the row says so.
     pub max_out_len: Option<u64>,
+    /// How the answer is drawn, where anybody says so.
+    pub sampling_params: SamplingParams,
     /// What built it, as JSON, see [`crate::Fingerprint`].
     pub fingerprint: Option<&'p str>,
 }
@@ -95,7 +97,15 @@ pub struct Key<'p> {
 impl<'p> Key<'p> {
     /// A prompt of which nothing is known but its id, which is JSON.
     pub fn of(id: &'p str) -> Self {
-        Self { id, label: None, is_normalizing: false, turn: None, max_out_len: None, fingerprint: None }
+        Self {
+            id,
+            label: None,
+            is_normalizing: false,
+            turn: None,
+            max_out_len: None,
+            sampling_params: SamplingParams::default(),
+            fingerprint: None,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::Result;
-use crate::sink::engine::{Stops, check, request_id, write_limit};
+use crate::sink::engine::{Stops, check, request_id, write_sampling};
 use crate::sink::jsonl::{write_fingerprint, write_ids, write_json};
 use crate::sink::{Built, Key, Sink};
 
@@ -27,7 +27,7 @@ impl Sink for Sglang {
         write_ids(built.prompt.input_ids.iter().copied(), out);
         out.extend_from_slice(b",\"sampling_params\":{");
         self.stops.write(out);
-        write_limit("max_new_tokens", key, out);
+        write_sampling("max_new_tokens", key, out);
         out.push(b'}');
         write_fingerprint(key, out);
         out.extend_from_slice(b"}\n");

@@ -3,7 +3,7 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::Result;
-use crate::sink::engine::{Stops, check, request_id, write_limit};
+use crate::sink::engine::{Stops, check, request_id, write_sampling};
 use crate::sink::jsonl::{write_fingerprint, write_ids, write_json};
 use crate::sink::{Built, Key, Sink};
 
@@ -46,7 +46,7 @@ impl Sink for Vllm {
         }
         out.extend_from_slice(b"\"prompt\":");
         write_ids(built.prompt.input_ids.iter().copied(), out);
-        write_limit("max_tokens", key, out);
+        write_sampling("max_tokens", key, out);
         out.push(b',');
         self.stops.write(out);
         // For `metatok trim` and `--answers`, which want ids.

@@ -205,7 +205,7 @@ pub(crate) fn retriever(config: Option<&Py>) -> RetrieverConfig {
         }
         "SlidingWindowRetriever" => RetrieverKind::SlidingWindow { k: number("k", 1) as usize },
         // Its examples stand in the case; only the separators count.
-        other => RetrieverKind::TopK { ice_num: number("ice_num", 1) as usize, neighbours: other.into() },
+        other => RetrieverKind::TopK { ice_num: number("ice_num", 1) as usize, neighbours: Some(other.into()) },
     };
     let kind = if name.ends_with("ZeroRetriever") { RetrieverKind::Zero } else { kind };
     let text = |key: &str| config.get(key).and_then(Py::as_text).map(str::to_owned);

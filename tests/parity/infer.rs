@@ -100,8 +100,15 @@ impl Replayed<'_> {
         let text = |key: &str| inferencer.get(key).and_then(Py::as_text).map(str::to_owned);
         let inferencer =
             Inferencer { kind: self.kind, labels, normalizing_str: text("normalizing_str"), ..Inferencer::default() };
-        let dataset =
-            Dataset { name: String::new(), abbr: None, task, test_range: None, train_range: None, inferencer };
+        let dataset = Dataset {
+            name: String::new(),
+            abbr: None,
+            task,
+            test_range: None,
+            train_range: None,
+            inferencer,
+            unread_keys: Vec::new(),
+        };
         let (counted, rendered) = match self.kind {
             InferencerKind::Score | InferencerKind::Continuation => ("ppl", "ppl"),
             InferencerKind::ScoreOnly => ("gen", "ppl"),

@@ -34,6 +34,12 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "FILE", requires = "dataset", help_heading = heading::DATASET)]
     pub(crate) train: Option<PathBuf>,
 
+    /// Which rows are nearest to each, for TopkRetriever
+    ///
+    /// JSON lines: for each row a list of numbers of rows of --train, such as [3, 17, 4], the nearest first.
+    #[arg(long, value_name = "FILE", requires = "train", help_heading = heading::DATASET, hide_short_help = true)]
+    pub(crate) neighbours: Option<PathBuf>,
+
     /// In-context examples of a row
     ///
     /// This overrides what the dataset says; 0 takes none.

@@ -41,15 +41,16 @@ pub(crate) struct RunArgs {
 
     /// Draw tokens at this temperature
     ///
-    /// Logits are divided by it. At 0, the likeliest token is taken.
-    #[arg(long, value_name = "T", default_value_t = 0.0, allow_negative_numbers = true)]
-    pub(crate) temperature: f64,
+    /// Logits are divided by it. At 0, the likeliest token is taken, as it is where neither this nor the dataset says
+    /// anything.
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub(crate) temperature: Option<f64>,
 
     /// Draw from the likeliest tokens only
     ///
     /// Those whose probabilities come to this.
-    #[arg(long, value_name = "P", default_value_t = 1.0, allow_negative_numbers = true, hide_short_help = true)]
-    pub(crate) top_p: f64,
+    #[arg(long, value_name = "P", allow_negative_numbers = true, hide_short_help = true)]
+    pub(crate) top_p: Option<f64>,
 
     /// Seed for drawing
     ///

@@ -7,9 +7,8 @@ mod random;
 mod sliding_window;
 mod top_k;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
 
 use crate::dataset::row::Row;
 use crate::error::{At, Error, ErrorKind, Result, counted};
@@ -62,10 +61,9 @@ impl From<Vec<i64>> for Examples {
 }
 
 /// A retriever as a dataset's configuration names it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RetrieverConfig {
     /// Which one.
-    #[serde(flatten)]
     pub kind: RetrieverKind,
     /// What stands between examples that are strings.
     pub ice_separator: Option<String>,
@@ -74,46 +72,35 @@ pub struct RetrieverConfig {
 }
 
 /// Which examples are chosen.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum RetrieverKind {
     /// None.
-    #[serde(rename = "ZeroRetriever", alias = "zero")]
     Zero,
     /// The same for every row.
-    #[serde(rename = "FixKRetriever", alias = "fixed")]
     Fixed {
         /// Their numbers.
         fix_id_list: Vec<i64>,
     },
     /// Drawn anew for each row, the same for the same seed as numpy draws.
-    #[serde(rename = "RandomRetriever", alias = "random")]
     Random {
         /// How many.
-        #[serde(default = "one")]
         ice_num: usize,
         /// numpy's seed.
-        #[serde(default = "default_seed")]
         seed: u32,
     },
     /// Those whose words are most like the row's, by the input columns.
-    #[serde(rename = "BM25Retriever", alias = "bm25")]
     Bm25 {
         /// How many.
-        #[serde(default = "one")]
         ice_num: usize,
     },
     /// Those that a file lists for each row: what another program found nearest.
-    #[serde(rename = "TopkRetriever", alias = "top-k")]
     TopK {
         /// How many of them.
-        #[serde(default = "one")]
         ice_num: usize,
         /// The file: a list of numbers for each row, as JSON lines.
-        neighbours: std::path::PathBuf,
+        neighbours: Option<PathBuf>,
     },
     /// The rows before this one.
-    #[serde(rename = "SlidingWindowRetriever", alias = "sliding-window")]
     SlidingWindow {
         /// How many.
         k: usize,
@@ -122,15 +109,6 @@ pub enum RetrieverKind {
 
 /// No context holds more examples.
 const MOST_EXAMPLES: usize = 1 << 20;
-
-fn one() -> usize {
-    1
-}
-
-/// OpenCompass's own.
-fn default_seed() -> u32 {
-    43
-}
 
 impl Default for RetrieverConfig {
     fn default() -> Self {
@@ -165,7 +143,13 @@ impl RetrieverConfig {
                 let index = Bm25::new(rows, input_columns, *ice_num);
                 Box::new(Always(Examples::ByRow(Arc::new(move |row| index.nearest(row)))))
             }
-            RetrieverKind::TopK { ice_num, neighbours } => Box::new(TopK::open(neighbours, *ice_num)?),
+            RetrieverKind::TopK { neighbours: None, .. } => {
+                let what = "TopkRetriever takes the rows whose embeddings are nearest, which another program finds; give them with --neighbours FILE (or the key neighbours), a list of row numbers such as [3, 17, 4] for each row, the nearest first";
+                return Err(ErrorKind::Template(what.into()).into());
+            }
+            RetrieverKind::TopK { ice_num, neighbours: Some(neighbours) } => {
+                Box::new(TopK::open(neighbours, *ice_num)?)
+            }
             RetrieverKind::SlidingWindow { k } if *k > MOST_EXAMPLES => {
                 let what = format!("k is {k}, and no context holds more than {MOST_EXAMPLES} examples");
                 return Err(ErrorKind::Template(what).into());
@@ -219,10 +203,22 @@ impl RetrieverConfig {
         Ok(())
     }
 
+    /// Takes the neighbours that another file lists.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where examples are not chosen by neighbours.
+    pub fn set_neighbours(&mut self, file: &Path) -> Result<()> {
+        match &mut self.kind {
+            RetrieverKind::TopK { neighbours, .. } => *neighbours = Some(file.to_owned()),
+            _ => return Err(ErrorKind::Template("only TopkRetriever reads neighbours; leave it out".into()).into()),
+        }
+        Ok(())
+    }
+
     /// The file that lists neighbours, where there is one.
-    pub fn neighbours(&self) -> Option<&std::path::Path> {
+    pub fn neighbours(&self) -> Option<&Path> {
         match &self.kind {
-            RetrieverKind::TopK { neighbours, .. } => Some(neighbours),
+            RetrieverKind::TopK { neighbours, .. } => neighbours.as_deref(),
             _ => None,
         }
     }

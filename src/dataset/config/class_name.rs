@@ -1,0 +1,64 @@
+//! Classes as configurations name them: bare, or behind their module, as OpenCompass's `Config.to_dict()` gives them.
+
+use serde::de::value::{self, StrDeserializer};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error, IntoDeserializer};
+
+use crate::error::{ErrorKind, Result};
+
+/// `GenInferencer`, or `opencompass.openicl.icl_inferencer.GenInferencer`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(transparent)]
+pub(crate) struct ClassName(String);
+
+impl ClassName {
+    /// The name without its module.
+    pub(crate) fn bare(&self) -> &str {
+        self.0.rsplit('.').next().unwrap_or_default()
+    }
+
+    /// The package that its module is in, where it has one.
+    pub(crate) fn package(&self) -> Option<&str> {
+        self.0.split_once('.').map(|(package, _)| package)
+    }
+
+    /// The variant that has the bare name.
+    ///
+    /// # Errors
+    /// Where none has.
+    pub(crate) fn variant<T: DeserializeOwned, E: Error>(&self) -> std::result::Result<T, E> {
+        let name: StrDeserializer<'_, value::Error> = self.bare().into_deserializer();
+        T::deserialize(name).map_err(E::custom)
+    }
+}
+
+/// Reads the variant that a class names.
+pub(crate) fn variant<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> std::result::Result<T, D::Error> {
+    ClassName::deserialize(deserializer)?.variant()
+}
+
+/// Refuses the classes of OpenCompass whose prompts cannot be built, before it is their keys that are unknown.
+///
+/// # Errors
+/// [`ErrorKind::Template`] says why, and what to do instead.
+pub(super) fn check(class: &str) -> Result<()> {
+    let class = class.rsplit('.').next().unwrap_or_default();
+    let why = match class {
+        "AgentInferencer" => {
+            "lets the model call tools between its answers, so that its prompts cannot be built beforehand"
+        }
+        "AttackInferencer" => "changes a prompt until the model fails, so that its prompts cannot be built beforehand",
+        "ToTInferencer" => {
+            "lets the model choose among its own thoughts, so that its prompts cannot be built beforehand"
+        }
+        "SWCELossInferencer" => {
+            "scores windows of a text, for which there is no prompt; give the windows as rows to PPLOnlyInferencer"
+        }
+        "DPPRetriever" | "MDLRetriever" | "VotekRetriever" | "XiezhiRetriever" => {
+            "chooses examples by another model; write what it chooses into a file, a list of numbers for each row, and name that as neighbours of TopkRetriever"
+        }
+        _ => return Ok(()),
+    };
+    Err(ErrorKind::Template(format!("{class} {why}")).into())
+}

@@ -1,0 +1,102 @@
+//! The inferencer of a dataset file, with the keys that OpenCompass's and AISBench's take.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::conversation::Mode;
+use crate::dataset::config::class_name::ClassName;
+use crate::dataset::inferencer::{Inferencer, InferencerKind};
+use crate::dataset::sampling_params::SamplingParams;
+use crate::dataset::turn_plan::InferMode;
+use crate::dataset::value::Value;
+
+/// An inferencer as it is written.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InferencerFile {
+    #[serde(default, rename = "type")]
+    class: Class,
+    labels: Option<Vec<Value>>,
+    #[serde(default)]
+    stopping_criteria: Vec<String>,
+    #[serde(default)]
+    gen_field_replace_token: String,
+    normalizing_str: Option<String>,
+    infer_mode: Option<InferMode>,
+    /// Whether each of the model's turns in a chat is asked for.
+    #[serde(default)]
+    multiround: bool,
+    max_out_len: Option<u64>,
+    temperature: Option<f64>,
+    do_sample: Option<bool>,
+    generation_kwargs: Option<GenerationKwargs>,
+    // Of the model's run, not of its prompts. OpenCompass overwrites max_seq_len by the model's.
+    #[serde(default, rename = "min_out_len")]
+    _min_out_len: IgnoredAny,
+    #[serde(default, rename = "max_seq_len")]
+    _max_seq_len: IgnoredAny,
+    #[serde(default, rename = "batch_size")]
+    _batch_size: IgnoredAny,
+    #[serde(default, rename = "save_every")]
+    _save_every: IgnoredAny,
+    // How often SCInferencer asks, and which of the answers counts.
+    #[serde(default, rename = "sc_size")]
+    _sc_size: IgnoredAny,
+    #[serde(default, rename = "infer_type")]
+    _infer_type: IgnoredAny,
+}
+
+/// Which inferencer, and whose.
+#[derive(Default)]
+struct Class {
+    name: ClassName,
+    kind: InferencerKind,
+}
+
+impl<'de> Deserialize<'de> for Class {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = ClassName::deserialize(deserializer)?;
+        Ok(Self { kind: name.variant()?, name })
+    }
+}
+
+/// What transformers' `generate` is given. Keys that say nothing about drawing are the engine's own.
+#[derive(Deserialize)]
+struct GenerationKwargs {
+    do_sample: Option<bool>,
+    #[serde(flatten)]
+    params: SamplingParams,
+}
+
+impl InferencerFile {
+    /// The inferencer, with a limit where it says none itself.
+    pub(super) fn read(self, max_out_len: Option<u64>) -> Inferencer {
+        let Self { class: Class { name, kind }, infer_mode, generation_kwargs, do_sample, temperature, .. } = self;
+        let kind = match kind {
+            InferencerKind::Generate if self.multiround => InferencerKind::Turns,
+            kind => kind,
+        };
+        let kwargs =
+            generation_kwargs.unwrap_or(GenerationKwargs { do_sample: None, params: SamplingParams::default() });
+        let params = SamplingParams { temperature: temperature.or(kwargs.params.temperature), ..kwargs.params };
+        Inferencer {
+            kind,
+            labels: self.labels,
+            stopping_criteria: self.stopping_criteria,
+            gen_field_replace_token: self.gen_field_replace_token,
+            normalizing_str: self.normalizing_str,
+            infer_mode: infer_mode.unwrap_or(default_infer_mode(kind, name.package())),
+            infer_mode_is_said: infer_mode.is_some() || name.package().is_some(),
+            max_out_len: self.max_out_len.or(max_out_len).filter(|_| kind.mode() == Mode::Generate),
+            sampling_params: params.of_transformers(do_sample.or(kwargs.do_sample)),
+        }
+    }
+}
+
+/// Which turns are asked for where nothing is said: OpenCompass asks for the last, AISBench for all.
+fn default_infer_mode(kind: InferencerKind, package: Option<&str>) -> InferMode {
+    match kind {
+        InferencerKind::Chat if package != Some("ais_bench") => InferMode::Last,
+        _ => InferMode::Every,
+    }
+}

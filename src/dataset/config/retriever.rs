@@ -1,0 +1,74 @@
+//! The retriever of a dataset file, with the keys that OpenCompass's take.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::dataset::config::class_name;
+use crate::dataset::retriever::{RetrieverConfig, RetrieverKind};
+use crate::error::{ErrorKind, Result};
+
+/// A retriever as it is written.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RetrieverFile {
+    #[serde(default, rename = "type", deserialize_with = "class_name::variant")]
+    class: Class,
+    fix_id_list: Option<Vec<i64>>,
+    ice_num: Option<usize>,
+    seed: Option<u32>,
+    neighbours: Option<PathBuf>,
+    k: Option<usize>,
+    ice_separator: Option<String>,
+    ice_eos_token: Option<String>,
+    // How OpenCompass encodes rows to compare them.
+    #[serde(default, rename = "sentence_transformers_model_name")]
+    _sentence_transformers_model_name: IgnoredAny,
+    #[serde(default, rename = "tokenizer_name")]
+    _tokenizer_name: IgnoredAny,
+    #[serde(default, rename = "batch_size")]
+    _batch_size: IgnoredAny,
+    // The splits are the files that are given.
+    #[serde(default, rename = "index_split")]
+    _index_split: IgnoredAny,
+    #[serde(default, rename = "test_split")]
+    _test_split: IgnoredAny,
+}
+
+#[derive(Default, Clone, Copy, Deserialize)]
+enum Class {
+    #[default]
+    #[serde(rename = "ZeroRetriever", alias = "zero")]
+    Zero,
+    #[serde(rename = "FixKRetriever", alias = "fixed")]
+    Fixed,
+    #[serde(rename = "RandomRetriever", alias = "random")]
+    Random,
+    #[serde(rename = "BM25Retriever", alias = "bm25")]
+    Bm25,
+    #[serde(rename = "TopkRetriever", alias = "top-k")]
+    TopK,
+    #[serde(rename = "SlidingWindowRetriever", alias = "sliding-window")]
+    SlidingWindow,
+}
+
+/// OpenCompass's own.
+const DEFAULT_SEED: u32 = 43;
+
+impl RetrieverFile {
+    pub(super) fn read(self) -> Result<RetrieverConfig> {
+        let Self { class, fix_id_list, ice_num, seed, neighbours, k, ice_separator, ice_eos_token, .. } = self;
+        let ice_num = ice_num.unwrap_or(1);
+        let missing = |key: &str| ErrorKind::Template(format!("the key `{key}` is missing"));
+        let kind = match class {
+            Class::Zero => RetrieverKind::Zero,
+            Class::Fixed => RetrieverKind::Fixed { fix_id_list: fix_id_list.ok_or_else(|| missing("fix_id_list"))? },
+            Class::Random => RetrieverKind::Random { ice_num, seed: seed.unwrap_or(DEFAULT_SEED) },
+            Class::Bm25 => RetrieverKind::Bm25 { ice_num },
+            Class::TopK => RetrieverKind::TopK { ice_num, neighbours },
+            Class::SlidingWindow => RetrieverKind::SlidingWindow { k: k.ok_or_else(|| missing("k"))? },
+        };
+        Ok(RetrieverConfig { kind, ice_separator, ice_eos_token })
+    }
+}

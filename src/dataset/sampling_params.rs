@@ -1,0 +1,33 @@
+//! How answers are drawn, as far as a dataset says so.
+
+use serde::Deserialize;
+
+/// What engines are told about drawing answers, by the names that OpenAI's API, vLLM, SGLang and llama.cpp share. What is
+/// not said is left to the engine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+pub struct SamplingParams {
+    /// What logits are divided by; at zero, the likeliest token is taken.
+    pub temperature: Option<f64>,
+    /// Only the likeliest tokens are drawn from whose probabilities come to this.
+    pub top_p: Option<f64>,
+    /// Only so many of the likeliest tokens are drawn from.
+    pub top_k: Option<i64>,
+}
+
+impl SamplingParams {
+    /// With `do_sample = False`, as transformers calls it, the likeliest token is always taken.
+    pub(crate) fn of_transformers(self, do_sample: Option<bool>) -> Self {
+        if do_sample == Some(false) { Self { temperature: Some(0.0), ..Self::default() } } else { self }
+    }
+
+    /// What is said, by name.
+    pub(crate) fn said(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let number = |number: f64| number.to_string();
+        let said = [
+            ("temperature", self.temperature.map(number)),
+            ("top_p", self.top_p.map(number)),
+            ("top_k", self.top_k.map(|top_k| top_k.to_string())),
+        ];
+        said.into_iter().filter_map(|(name, value)| Some((name, value?)))
+    }
+}
