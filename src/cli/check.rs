@@ -75,6 +75,7 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     let rows = Rows::open(&args.input, longest)?;
     Outputs::to("", None).check_inputs(&args.input, &source, rows.as_ref())?;
     let options = setup::options(&args.prompts, rows.as_ref());
+    flags::check_template(&args.prompts.template, options.mode)?;
     let (mut model, tokenizer) = setup::load(&args.model, source.is_some())?;
     if model.conversation_template.is_some() {
         let what = "check reads meta templates, and this is a conversation template; `metatok convert` makes one of it where it can";

@@ -27,6 +27,7 @@ mod partial;
 mod pipeline;
 mod progress;
 mod rejects;
+mod resume;
 mod rows;
 mod run;
 mod say;

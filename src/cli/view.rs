@@ -34,6 +34,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     outputs.check_model(&args.model, source.is_some())?;
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let options = setup::options(&args.prompts, rows.as_ref());
+    flags::check_template(&args.prompts.template, options.mode)?;
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     let (place, line) = nth(args, source, rows.as_ref())?;
     let shown = match &rows {
