@@ -22,7 +22,7 @@ fn below(random: &mut Mt64, end: usize) -> usize {
 /// A range of at least one of so many, mostly a short one.
 fn range(random: &mut Mt64, len: usize) -> std::ops::Range<usize> {
     let start = below(random, len);
-    let longest = if random.next_u64() % 4 == 0 { len - start } else { (len - start).min(20) };
+    let longest = if below(random, 4) == 0 { len - start } else { (len - start).min(20) };
     start..start + 1 + below(random, longest)
 }
 

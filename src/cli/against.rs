@@ -70,7 +70,7 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
         say!("{differ} of {prompts} would be built differently now");
         return Ok(ExitCode::from(REJECTED));
     }
-    say!("{prompts}, up to date");
+    say!("{prompts}, up to date by fingerprint; ids are not compared");
     Ok(ExitCode::SUCCESS)
 }
 
