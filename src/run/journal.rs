@@ -224,3 +224,37 @@ fn locked(path: &Path) -> Result<File> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of good checksums, of which not all can have been written by a run.
+    #[test]
+    fn an_answer_is_there_once() {
+        let answer = |row: u64| format!(r#"{{"answer":{{"place":[{row},1],"is_refused":false,"json":{{}}}}}}"#);
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let path = folder.path().join("journal");
+        for (lines, damaged_line) in [
+            (vec![answer(1), answer(0), r#"{"rows":2}"#.into(), answer(2)], None),
+            (vec![answer(0), answer(0)], Some(2)),
+            (vec![answer(0), r#"{"rows":1}"#.into(), answer(0)], Some(3)),
+            (vec![answer(0), r#"{"rows":1}"#.into(), r#"{"rows":1}"#.into()], Some(3)),
+            (vec![answer(0), "{}".into()], Some(2)),
+        ] {
+            let mut chain = Chain::default();
+            let first = r#"{"metatok":"0","template":"t","tokenizer":"t"}"#.to_owned();
+            let text: Vec<String> = std::iter::once(first).chain(lines).map(|line| chain.link(&line)).collect();
+            fs::write(&path, text.concat()).expect("written");
+            let found = Journal::open(&path).map(|found| found.answers).map_err(|error| error.to_string());
+            match damaged_line {
+                None => assert_eq!(found, Ok(3)),
+                Some(line) => {
+                    let byte = text[..line].concat().len();
+                    let what = format!("the line at byte {byte} is not the one that was written there");
+                    assert!(found.as_ref().is_err_and(|error| error.contains(&what)), "{found:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! How the hub's repositories and their files are named: so that no name leads out of a repository, in its address nor in
 //! the cache.
 
+#[cfg(feature = "hub")]
 use crate::error::{ErrorKind, Result};
 
 /// `org/name` or `org/name@revision`, which a path that does not exist may look like too: the hub then says so.
