@@ -22,6 +22,7 @@ mod turns;
 mod check;
 mod view;
 mod sink;
+mod run;
 #[doc(hidden)]
 pub mod cli;
 

@@ -80,7 +80,10 @@ fn the_same_prompts_are_the_same_bytes() {
         let path = folder.path().join(format!("built.{format}"));
         let mut check = Command::new(env!("CARGO_BIN_EXE_metatok"));
         let ran = check.args(["check", "--model", "demo", "--against"]).arg(&path).output().expect("it can be run");
-        assert_eq!(String::from_utf8_lossy(&ran.stderr), "metatok: 3 prompts, up to date\n");
+        assert_eq!(
+            String::from_utf8_lossy(&ran.stderr),
+            "metatok: 3 prompts, up to date by fingerprint; ids are not compared\n"
+        );
     }
 }
 

@@ -290,6 +290,14 @@ fn wrong_models_and_prompts() {
     std::fs::write(folder.path().join("model.safetensors"), &weights[..weights.len() / 2]).expect("written");
     assert!(message().starts_with(&format!("{name}: {name}/model.safetensors: ")), "{}", message());
 
+    // A repository names no files but its own.
+    for file in ["../x", "/etc/passwd", "..", "a/../../x", ""] {
+        let index = serde_json::json!({ "weight_map": { "x": file } }).to_string();
+        std::fs::write(folder.path().join("model.safetensors.index.json"), index).expect("written");
+        let what = format!("model.safetensors.index.json: weight_map names {file:?}, which is no file beside it");
+        assert_eq!(message(), format!("{name}: {what}"));
+    }
+
     let engine = load(&source);
     let refused = |input_ids: &[TokenId], sampling| {
         let request = Request { input_ids, max_new_tokens: 1, sampling };

@@ -144,7 +144,10 @@ fn what_rows_and_budgets_decide_is_in_it() {
     let build = [&["build", "-m", "demo", "--fingerprint", "-q", "-o", "built", "chats.jsonl"], &short[..]].concat();
     assert_eq!(run(&build).0, Some(0));
     let check = ["check", "-m", "demo", "--against", "built"];
-    assert_eq!(run(&[&check[..], &short].concat()), (Some(0), "metatok: 1 prompt, up to date".into()));
+    assert_eq!(
+        run(&[&check[..], &short].concat()),
+        (Some(0), "metatok: 1 prompt, up to date by fingerprint; ids are not compared".into())
+    );
     let (code, message) = run(&check);
     assert_eq!(
         (code, &*message),

@@ -58,8 +58,13 @@ impl Server {
     }
 
     fn build(&self, repository: &str, home: &Path, variables: &[(&str, &str)]) -> Output {
+        self.build_input(repository, None, home, variables)
+    }
+
+    fn build_input(&self, repository: &str, input: Option<&str>, home: &Path, variables: &[(&str, &str)]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_metatok"))
             .args(["build", "-q", "-m", "demo", "-t", repository])
+            .args(input)
             .env("HF_ENDPOINT", format!("http://{}", self.address))
             .env("HF_HOME", home)
             .env_remove("HF_TOKEN")
@@ -213,6 +218,41 @@ fn a_revision() {
     let output = server.build("org/demo@v1/x", home.path(), &[]);
     assert_eq!(stderr(&output), "");
     assert!(output.status.success());
+}
+
+/// What lies beside the repository, and beside the cache, is not the repository's.
+#[test]
+fn nothing_outside_a_repository_is_read() {
+    let (server, home) = (Server::new(), tempfile::tempdir().expect("a folder can be made"));
+    let (hub, files) = (home.path().join("hub"), Tokenizer::files("demo").expect("it is embedded"));
+    for folder in ["models--org--demo/snapshots", "models--org--demo/refs", "datasets--org--rows/snapshots/main/data"] {
+        std::fs::create_dir_all(hub.join(folder)).expect("it can be made");
+    }
+    std::fs::write(hub.join("tokenizer.json"), files.tokenizer_json).expect("it can be written");
+    std::fs::write(hub.join("models--org--demo/refs/main"), "../..").expect("it can be written");
+    let outside = home.path().join("outside.jsonl");
+    std::fs::write(&outside, "\"Once upon a time\"\n").expect("it can be written");
+    let cases = [
+        ("org/demo@../..".into(), "-".into(), "org/demo@../..: \"../..\" is no revision; "),
+        ("org/demo".into(), "-".into(), "org/demo: HF_HUB_OFFLINE is set, and tokenizer.json is not in the cache "),
+        ("demo".to_owned(), format!("hf://datasets/org/rows/{}", outside.display()), "hf://datasets/org/rows//"),
+        (
+            "demo".to_owned(),
+            "hf://datasets/org/rows/data/../../../../../outside.jsonl".into(),
+            "hf://datasets/org/rows/data/../",
+        ),
+        (
+            "demo".to_owned(),
+            "hf://datasets/org/rows@../../../x/outside.jsonl".into(),
+            "hf://datasets/org/rows@../../../x/outside.jsonl: ",
+        ),
+    ];
+    for (tokenizer, input, expected) in cases {
+        let output = server.build_input(&tokenizer, Some(&input), home.path(), &[("HF_HUB_OFFLINE", "1")]);
+        assert!(stderr(&output).starts_with(&format!("metatok: {expected}")), "{}", stderr(&output));
+        assert_eq!((output.status.code(), output.stdout), (Some(2), Vec::new()));
+    }
+    assert_eq!(server.requests.load(Ordering::Relaxed), 0);
 }
 
 #[test]

@@ -1,21 +1,15 @@
 //! `metatok run`: answers that are right, in the order of the input, and the same however often a run is cut off.
 #![allow(clippy::panic, clippy::print_stdout, reason = "a test says what is wrong and stops")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use program::{metatok, output, stderr};
 use rand_mt::Mt64;
-
-fn metatok(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_metatok"));
-    command.args(args).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-fn output(folder: &Path, args: &[&str]) -> Output {
-    metatok(folder, args).output().expect("the program runs")
-}
 
 fn read(folder: &Path, name: &str) -> Option<Vec<u8>> {
     std::fs::read(folder.join(name)).ok()
@@ -43,7 +37,7 @@ fn killed_fifty_times(folder: &Path, args: &[&str], again: &[&str]) -> usize {
             None => assert!(!was_done),
         }
         let ran = output(folder, again);
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        assert!(ran.status.success(), "{}", stderr(&ran));
         assert!(read(folder, "out").expect("it is written") == expected, "the same bytes");
     }
     interrupted
@@ -65,7 +59,7 @@ fn without_an_engine_nothing_runs() {
     let ran = output(Path::new("."), &["run"]);
     assert_eq!(ran.status.code(), Some(2));
     let message = "metatok: this metatok is built without an engine; build it with --features candle\n";
-    assert_eq!(String::from_utf8_lossy(&ran.stderr), message);
+    assert_eq!(stderr(&ran), message);
 }
 
 #[cfg(feature = "candle")]
@@ -138,7 +132,7 @@ mod with_an_engine {
         for cut in (header.len()..=whole.len()).step_by(whole.len() / 40) {
             std::fs::write(folder.path().join("out.partial"), &whole.as_bytes()[..cut]).expect("written");
             let resumed = output(folder.path(), &[&again[..], &["--on-error", "reject"]].concat());
-            assert_eq!(resumed.status.code(), Some(1), "{}", String::from_utf8_lossy(&resumed.stderr));
+            assert_eq!(resumed.status.code(), Some(1), "{}", stderr(&resumed));
             let out = read(folder.path(), "out").expect("it is written");
             assert!(out.starts_with(&expected), "cut at byte {cut}");
             assert_eq!(lines(&out).len(), lines(&expected).len() + 1, "the error is the last");
@@ -153,7 +147,7 @@ mod with_an_engine {
         std::fs::write(at.join("in.jsonl"), "\"Once upon a time\"\nno conversation\n").expect("written");
         let run = |args: &[&str]| {
             let ran = output(at, &[&["run", "-m", "demo"], args].concat());
-            (ran.status.code(), String::from_utf8_lossy(&ran.stderr).lines().last().unwrap_or_default().to_owned())
+            (ran.status.code(), stderr(&ran).lines().last().unwrap_or_default().to_owned())
         };
         let file = &["-o", "out", "--batch-size", "1", "in.jsonl"][..];
         let with = |more: &[&'static str]| [file, more].concat();
@@ -219,7 +213,7 @@ mod with_an_engine {
         ];
         for (args, expected) in cases {
             let ran = output(Path::new("."), &[&["run", "-m", "demo"], args].concat());
-            let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
+            let stderr = stderr(&ran);
             assert_eq!(stderr.lines().next(), Some(&*format!("metatok: {expected}")), "{args:?}");
             assert!(ran.stdout.is_empty());
         }
@@ -262,7 +256,7 @@ mod with_an_engine {
                 "rows.jsonl",
             ],
         );
-        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        assert!(run.status.success(), "{}", stderr(&run));
         let answers = lines(&read(folder.path(), "answers.jsonl").expect("it is written"));
         let places: Vec<_> = answers.iter().map(|answer| (answer["id"].as_u64(), answer["turn"].as_u64())).collect();
         assert_eq!(places, [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0)].map(|(row, turn)| (Some(row), Some(turn))));

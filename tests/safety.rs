@@ -2,27 +2,18 @@
 #![cfg(unix)]
 #![allow(clippy::panic, clippy::print_stdout, reason = "a test says what is wrong and stops")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use program::{metatok, output, stderr};
+
 const HI: &str = "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}\n";
-
-fn metatok(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_metatok"));
-    command.args(args).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-fn output(folder: &Path, args: &[&str]) -> Output {
-    metatok(folder, args).output().expect("the program runs")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 #[test]
 fn files_are_compared_not_their_names() {

@@ -101,7 +101,10 @@ fn they_say_what_they_were_built_with() {
                 .expect("it can be run");
             (ran.status.code(), String::from_utf8_lossy(&ran.stderr).replace(&path.display().to_string(), "FILE"))
         };
-        assert_eq!(check(&[]), (Some(0), "metatok: 3 prompts, up to date\n".into()));
+        assert_eq!(
+            check(&[]),
+            (Some(0), "metatok: 3 prompts, up to date by fingerprint; ids are not compared\n".into())
+        );
         let differs = "metatok: FILE: prompt 1 and 2 more: built with mode not set (here \"ppl\")\n";
         assert_eq!(
             check(&["--mode", "ppl"]),

@@ -15,38 +15,48 @@ fn bytes(subject: &Subject, id: TokenId) -> Vec<u8> {
     if is_special { Vec::new() } else { subject.fast.token_bytes(id).expect("it exists") }
 }
 
-/// Everything is decoded, and every end is tried with every stop.
+/// Everything is decoded, and every end is tried with every stop. None where an id before the stop does not exist.
 fn oracle(
     subject: &Subject,
     ids: &[TokenId],
     stops: &[TokenId],
     strings: &[String],
-) -> (Vec<TokenId>, String, FinishReason) {
+    include_stop: bool,
+) -> Option<(Vec<TokenId>, String, FinishReason)> {
     let mut text = Vec::new();
     let mut ends = vec![0];
     let text_of = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     for (i, &id) in ids.iter().enumerate() {
         if stops.contains(&id) {
-            return (ids[..i].to_vec(), text_of(&text), FinishReason::StopToken(id));
+            let kept = if include_stop { i + 1 } else { i };
+            if include_stop {
+                text.extend(subject.fast.token_bytes(id).unwrap_or_default());
+            }
+            return Some((ids[..kept].to_vec(), text_of(&text), FinishReason::StopToken(id)));
         }
+        subject.fast.id_to_token(id)?;
         let start = text.len();
         text.extend(bytes(subject, id));
         for end in start + 1..=text.len() {
             let ended = |string: &&String| text[..end].ends_with(string.as_bytes());
             if let Some(longest) = strings.iter().filter(ended).max_by_key(|string| string.len()) {
-                let cut = end - longest.len();
                 let index = strings.iter().position(|string| string == longest).expect("it is one of them");
+                if include_stop {
+                    return Some((ids[..=i].to_vec(), text_of(&text[..end]), FinishReason::StopString(index)));
+                }
+                let cut = end - longest.len();
                 let kept = ends.iter().rposition(|&end| end <= cut).expect("the first is 0");
-                return (ids[..kept].to_vec(), text_of(&text[..cut]), FinishReason::StopString(index));
+                return Some((ids[..kept].to_vec(), text_of(&text[..cut]), FinishReason::StopString(index)));
             }
         }
         ends.push(text.len());
     }
-    (ids.to_vec(), text_of(&text), FinishReason::Length)
+    Some((ids.to_vec(), text_of(&text), FinishReason::Length))
 }
 
-/// Ids, and where in their text stop strings are taken from.
-type Trial = (Vec<Index>, Vec<(Index, usize)>, Option<Index>);
+/// Ids, where in their text stop strings are taken from, a stop among the ids, ids that do not exist and where they come, and
+/// whether the stop stays.
+type Trial = (Vec<Index>, Vec<(Index, usize)>, Option<Index>, Vec<(u32, Index)>, bool);
 
 #[test]
 fn as_decoding_everything_and_searching() {
@@ -54,6 +64,8 @@ fn as_decoding_everything_and_searching() {
         prop::collection::vec(any::<Index>(), 0..30),
         prop::collection::vec((any::<Index>(), 1..6_usize), 0..4),
         prop::option::weighted(0.3, any::<Index>()),
+        prop::collection::vec((0..3_u32, any::<Index>()), 0..3),
+        any::<bool>(),
     );
     for subject in SUBJECTS.iter() {
         let known: Vec<TokenId> =
@@ -62,7 +74,7 @@ fn as_decoding_everything_and_searching() {
         let config = Config { cases: 100, failure_persistence: None, ..Config::default() };
         let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
         let outcome = runner.run(&trial, |trial: Trial| {
-            let ids: Vec<TokenId> = trial.0.iter().map(|index| known[index.index(known.len())]).collect();
+            let mut ids: Vec<TokenId> = trial.0.iter().map(|index| known[index.index(known.len())]).collect();
             let text: String =
                 String::from_utf8_lossy(&ids.iter().flat_map(|&id| bytes(subject, id)).collect::<Vec<_>>())
                     .into_owned();
@@ -75,13 +87,28 @@ fn as_decoding_everything_and_searching() {
                         .add_string(&characters[at..(at + length).min(characters.len())].iter().collect::<String>());
                 }
             }
+            let size = subject.fast.vocab_size() as TokenId;
+            let beyond = [size, size + 271, TokenId::MAX];
+            for (id, at) in &trial.3 {
+                ids.insert(at.index(ids.len() + 1), beyond[*id as usize]);
+            }
+            // Of these the first is no stop.
+            beyond[1..].iter().for_each(|&id| criteria.add_id(id, StopSource::GenerationConfig));
             if let (Some(index), false) = (trial.2, ids.is_empty()) {
                 criteria.add_id(ids[index.index(ids.len())], StopSource::User);
             }
             let stops: Vec<TokenId> = criteria.stop_token_ids().collect();
-            let (token_ids, text, finish_reason) = oracle(subject, &ids, &stops, criteria.strings());
-
             let trimmer = any_stops.with_criteria(&criteria).map_err(|error| TestCaseError::fail(error.to_string()))?;
+            let trimmer = trimmer.include_stop(trial.4);
+            let Some((token_ids, text, finish_reason)) = oracle(subject, &ids, &stops, criteria.strings(), trial.4)
+            else {
+                let (mut stream, mut streamed) = (trimmer.stream(), String::new());
+                let refused = ids.iter().find_map(|&id| stream.push(id, &mut streamed).err());
+                let refused = refused.map(|error| error.to_string());
+                prop_assert!(refused.is_some());
+                prop_assert_eq!(trimmer.complete(&ids).err().map(|error| error.to_string()), refused);
+                return Ok(());
+            };
             let completion = trimmer.complete(&ids).map_err(|error| TestCaseError::fail(error.to_string()))?;
             prop_assert_eq!(
                 (&completion.token_ids, &completion.text, completion.finish_reason),

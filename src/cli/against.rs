@@ -35,9 +35,10 @@ struct Same {
 
 pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     let longest = args.input.read.max_line_bytes;
-    let options = setup::options(&args.prompts, Rows::open(&args.input, longest)?.as_ref());
+    let rows = Rows::open(&args.input, longest)?;
+    let options = setup::options(&args.prompts, rows.as_ref());
     let (model, tokenizer) = setup::load(&args.model, true)?;
-    let here = setup::fingerprint(&args.input, args.truncate, &model, &tokenizer, &options)?;
+    let here = setup::fingerprint(&args.input, rows.as_ref(), args.truncate, &model, &tokenizer, &options)?;
     let mut found: Vec<Same> = Vec::new();
     let inputs = inputs(path)?;
     setup::each_line(inputs, longest, |place, line| {
@@ -69,7 +70,7 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
         say!("{differ} of {prompts} would be built differently now");
         return Ok(ExitCode::from(REJECTED));
     }
-    say!("{prompts}, up to date");
+    say!("{prompts}, up to date by fingerprint; ids are not compared");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -234,7 +234,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
     options.offsets = has_context;
     let (model, tokenizer) = setup::load(&args.model, has_input)?;
     let fingerprint =
-        |tokenizer: &Tokenizer| setup::fingerprint(&args.input, args.truncate, &model, tokenizer, &options);
+        |tokenizer: &Tokenizer| setup::fingerprint(&args.input, rows, args.truncate, &model, tokenizer, &options);
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {
         for warning in builder.warnings() {

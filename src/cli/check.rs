@@ -11,7 +11,7 @@ use crate::check::{self, Checker, Finding, LINTS, Level};
 use crate::cli::args::CheckArgs;
 use crate::cli::outputs::Outputs;
 use crate::cli::rows::Rows;
-use crate::cli::say::{escaped, say};
+use crate::cli::say::{escaped_line, say};
 use crate::cli::setup::Input;
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, against, flags, output, setup};
@@ -75,6 +75,7 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     let rows = Rows::open(&args.input, longest)?;
     Outputs::to("", None).check_inputs(&args.input, &source, rows.as_ref())?;
     let options = setup::options(&args.prompts, rows.as_ref());
+    flags::check_template(&args.prompts.template, options.mode)?;
     let (mut model, tokenizer) = setup::load(&args.model, source.is_some())?;
     if model.conversation_template.is_some() {
         let what = "check reads meta templates, and this is a conversation template; `metatok convert` makes one of it where it can";
@@ -137,7 +138,7 @@ fn write(finding: &Finding, is_denied: bool, out: &mut Vec<u8>) -> Result<()> {
     let style = colour(if is_denied { Level::Error } else { finding.level });
     let denied = if is_denied && finding.level != Level::Error { " (denied)" } else { "" };
     let Finding { code, level, place, message, help } = finding;
-    let (place, message, help) = (escaped(place), escaped(message), escaped(help));
+    let (place, message, help) = (escaped_line(place), escaped_line(message), escaped_line(help));
     writeln!(out, "{style}{level}[{code}]{style:#}{denied}{BOLD}: {message}{BOLD:#}")?;
     writeln!(out, "  {FAINT}at{FAINT:#}   {place}")?;
     writeln!(out, "  {FAINT}help{FAINT:#} {help}")?;

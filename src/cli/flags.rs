@@ -1,6 +1,6 @@
 //! Options that say nothing where they are given: refused, with the reason.
 
-use crate::cli::args::{BuildArgs, CheckArgs, Format, OnError, RunArgs, ViewArgs};
+use crate::cli::args::{BuildArgs, CheckArgs, Format, OnError, RunArgs, TemplateArgs, ViewArgs};
 use crate::cli::rows::Rows;
 use crate::cli::run::sampling;
 use crate::cli::setup;
@@ -64,8 +64,15 @@ fn check_messages(args: &BuildArgs) -> Result<()> {
     refuse(max_out_len, "leaves room within --max-seq-len, and messages do not say it to the server; leave it out")
 }
 
+/// What no command takes for texts to score.
+pub(crate) fn check_template(args: &TemplateArgs, mode: Mode) -> Result<()> {
+    let open = [("--continue-final-message", args.continue_final_message && mode == Mode::Score)];
+    refuse(open, "is for prompts to continue, and these are texts to score; leave it out")
+}
+
 /// What `build` does not take for texts to score.
 pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
+    check_template(&args.prompts.template, mode)?;
     if mode == Mode::Generate {
         let labels = [("--labels", args.labels)];
         refuse(labels, "is for texts to score, and these are prompts to continue; add --mode ppl")?;

@@ -27,6 +27,7 @@ mod partial;
 mod pipeline;
 mod progress;
 mod rejects;
+mod resume;
 mod rows;
 mod run;
 mod say;
@@ -37,14 +38,13 @@ mod trim;
 mod trimmed;
 mod view;
 
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
 use args::{Args, Command};
-use say::{escaped, say};
+use say::{escaped_line, say};
 
 /// Some rows were rejected, or one stopped the run.
 const REJECTED: u8 = 1;
@@ -77,14 +77,22 @@ pub fn main() -> ExitCode {
 
 /// The arguments. What is wrong with them quotes them, and they may hold anything.
 fn parse() -> Args {
-    let matches = args::command().try_get_matches();
-    matches.and_then(|matches| Args::from_arg_matches(&matches)).unwrap_or_else(|error| {
-        let is_harmless = |arg: OsString| matches!(escaped(&arg.to_string_lossy()), Cow::Borrowed(_));
-        if error.use_stderr() && !std::env::args_os().all(is_harmless) {
+    parse_from(std::env::args_os()).unwrap_or_else(|error| {
+        let escaped: Vec<OsString> = std::env::args_os().map(escaped_arg).collect();
+        if error.use_stderr() && !std::env::args_os().eq(escaped.iter().cloned()) {
+            let error = parse_from(escaped).err().unwrap_or(error);
             // Without colours, which are control characters too.
             say::piece(&error.render().to_string());
             std::process::exit(FAILED.into());
         }
         error.exit()
     })
+}
+
+fn parse_from(args: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
+    args::command().try_get_matches_from(args).and_then(|matches| Args::from_arg_matches(&matches))
+}
+
+fn escaped_arg(arg: OsString) -> OsString {
+    escaped_line(&arg.to_string_lossy()).into_owned().into()
 }

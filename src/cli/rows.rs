@@ -2,11 +2,13 @@
 
 use std::ops::ControlFlow;
 
+use sha2::{Digest, Sha256};
+
 use crate::builder::BuilderOptions;
 use crate::cli::args::{InferModeArg, InputArgs, PromptArgs};
 use crate::cli::output;
 use crate::cli::say::say;
-use crate::cli::setup::{self, Input};
+use crate::cli::setup::{self, Input, digest_of_file};
 use crate::cli::source::Source;
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{
@@ -14,12 +16,17 @@ use crate::dataset::{
     RowPrompt, TemplateField, TurnPlan, arrow_rows, json_lines,
 };
 use crate::error::{At, ErrorKind, Result};
+use crate::fingerprint::{Fingerprint, digest, hex};
 
 /// A dataset file, the rows that examples come from, and how long a prompt may be.
 #[derive(Clone)]
 pub(crate) struct Rows {
     pub(crate) dataset: Dataset,
+    /// What the dataset file says, in few bytes.
+    digest: String,
     train: Vec<Row>,
+    /// What these rows are, in few bytes.
+    train_digest: String,
     /// Whether somebody says which rows examples come from.
     has_train: bool,
     fields: Vec<TemplateField>,
@@ -35,7 +42,8 @@ impl Rows {
     /// What the arguments name, or nothing if the input is conversations.
     pub(crate) fn open(args: &InputArgs, longest_line: usize) -> Result<Option<Self>> {
         let Some(path) = &args.dataset else { return Ok(None) };
-        let mut dataset = Dataset::load(path)?;
+        let bytes = Dataset::read_file(path)?;
+        let mut dataset = Dataset::parse_at(path, &bytes)?;
         dataset.task.compat = args.compat;
         if args.train.is_some() && dataset.task.retriever.count() == 0 {
             let what = "--train is for the rows of in-context examples, and this dataset has none; leave it out, or write a retriever";
@@ -62,10 +70,8 @@ impl Rows {
         if let Some(neighbours) = &args.neighbours {
             dataset.task.retriever.set_neighbours(neighbours).at("--neighbours").at(&dataset.name)?;
         }
-        let mut train = match &args.train {
-            Some(path) => read(Source::Files(vec![path.clone()]).open(args.columns.as_deref())?, longest_line)?,
-            None => Vec::new(),
-        };
+        let train = args.train.iter().cloned().collect();
+        let (mut train, train_digest) = read(Source::Files(train).open(args.columns.as_deref())?, longest_line)?;
         if args.arrow_compat {
             train = arrow_rows(train, &format!("{}_train", dataset.abbr()));
         }
@@ -77,8 +83,10 @@ impl Rows {
         Inference::new(&dataset, &train)?;
         Ok(Some(Self {
             fields: dataset.needed_fields(),
+            digest: digest(&String::from_utf8_lossy(&bytes).into()),
             dataset,
             train,
+            train_digest,
             has_train: args.train.is_some(),
             max_seq_len: args.max_seq_len,
             max_out_len: args.max_out_len,
@@ -105,6 +113,15 @@ impl Rows {
     /// Says what people should know of the dataset.
     pub(crate) fn say_notes(&self) {
         self.dataset.notes().iter().for_each(|note| say!("note: {note}"));
+    }
+
+    /// With what of the files decides prompts.
+    pub(crate) fn fingerprint(&self, fingerprint: Fingerprint) -> Result<Fingerprint> {
+        let mut fingerprint = fingerprint.with("dataset", &*self.digest);
+        if let Some(neighbours) = self.dataset.task.retriever.neighbours() {
+            fingerprint = fingerprint.with("neighbours", digest_of_file(neighbours)?);
+        }
+        Ok(if self.has_train { fingerprint.with("train", &*self.train_digest) } else { fingerprint })
     }
 
     /// The rows that examples come from.
@@ -139,7 +156,8 @@ impl Rows {
     /// The inputs' rows as the references would get them, as one input.
     pub(crate) fn through_arrow(&self, inputs: Vec<Input>, longest_line: usize) -> Result<Vec<Input>> {
         let name = inputs.iter().map(|input| input.name.as_str()).collect::<Vec<_>>().join(", ");
-        let rows = arrow_rows(read(inputs, longest_line)?, &format!("{}_test", self.dataset.abbr()));
+        let (rows, _) = read(inputs, longest_line)?;
+        let rows = arrow_rows(rows, &format!("{}_test", self.dataset.abbr()));
         Ok(vec![Input { name, unit: "row", reader: json_lines(rows), bytes: None }])
     }
 
@@ -276,12 +294,15 @@ impl Rows {
     }
 }
 
-/// Every row of the inputs.
-fn read(inputs: Vec<Input>, longest: usize) -> Result<Vec<Row>> {
-    let mut rows = Vec::new();
+/// Every row of the inputs, and what they are in few bytes.
+fn read(inputs: Vec<Input>, longest: usize) -> Result<(Vec<Row>, String)> {
+    let (mut rows, mut hash) = (Vec::new(), Sha256::new());
     setup::each_record(inputs, Holds::Rows, longest, |place, line| {
-        rows.push(line.and_then(Row::from_json).at(place)?);
+        let line = line.at(place)?;
+        hash.update(line.len().to_le_bytes());
+        hash.update(line);
+        rows.push(Row::from_json(line).at(place)?);
         Ok(ControlFlow::Continue(()))
     })?;
-    Ok(rows)
+    Ok((rows, hex(hash)))
 }

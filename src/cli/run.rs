@@ -24,12 +24,11 @@ use crate::cli::rows::Rows;
 use crate::cli::say::{self, say};
 use crate::cli::source::Source;
 use crate::cli::trimmed::Trimmed;
-use crate::cli::{REJECTED, flags, progress, setup};
+use crate::cli::{REJECTED, flags, progress, resume, setup};
 use crate::conversation::Mode;
 use crate::dataset::{MissingColumns, RecordReader, Row};
 use crate::engine::{Engine, Progress, Request, Sampling};
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::fingerprint::Fingerprint;
 use crate::stop::{Completion, Trimmer};
 use crate::truncate::Budget;
 
@@ -81,9 +80,8 @@ struct Tally {
 
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let source = Source::find_for(&args.input, &args.model)?;
-    if args.resume && source.has_stdin() {
-        let what = "--resume reads the input once more, and standard input is gone; give it as a file";
-        return Err(ErrorKind::Usage(what.into()).into());
+    if args.resume {
+        resume::check_is_there(&source)?;
     }
     let longest = args.input.read.max_line_bytes;
     let mut rows = Rows::open_for_input(&args.input, &source, longest)?;
@@ -104,8 +102,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     let fingerprint = || {
-        let prompts = setup::fingerprint(&args.input, Some(args.truncate), &model, builder.tokenizer(), &options)?;
-        fingerprint_of(args, &sampling, &weights, prompts)
+        let (input, truncate) = (&args.input, Some(args.truncate));
+        let prompts = setup::fingerprint(input, rows.as_ref(), truncate, &model, builder.tokenizer(), &options)?;
+        resume::fingerprint(args, &sampling, &source, &weights, prompts)
     };
     let Some(answers) = Answers::open(args.output.as_deref(), args.resume, fingerprint)? else {
         if !args.quiet {
@@ -395,28 +394,6 @@ pub(crate) fn sampling(args: &RunArgs, rows: Option<&Rows>) -> Sampling {
         seed: args.seed,
         ..usual
     }
-}
-
-/// All that answers depend on, so that no two kinds of them come into one file.
-fn fingerprint_of(args: &RunArgs, sampling: &Sampling, weights: &str, fingerprint: Fingerprint) -> Result<Fingerprint> {
-    let mut fingerprint = fingerprint
-        .with("weights", weights)
-        .with("device", args.device.as_str())
-        .with("batch_size", args.batch_size.get())
-        .with("temperature", sampling.temperature)
-        .with("top_p", sampling.top_p)
-        .with("seed", args.seed)
-        .with("max_out_len", args.input.max_out_len.unwrap_or(MAX_OUT_LEN))
-        .with("strip_thoughts", args.strip_thoughts)
-        .with("stream", args.stream);
-    if let Some(limit) = args.input.limit {
-        fingerprint = fingerprint.with("limit", limit);
-    }
-    if let Some(max_seq_len) = args.input.max_seq_len {
-        fingerprint = fingerprint.with("max_seq_len", max_seq_len);
-    }
-    let digests = args.input.inputs.iter().map(|path| setup::digest_of_file(path)).collect::<Result<Vec<_>>>()?;
-    Ok(fingerprint.with("input", digests))
 }
 
 /// The engine. A further one is a line here.

@@ -14,8 +14,8 @@ pub(crate) use say;
 
 /// Where standard error is gone there is nobody to tell.
 pub(crate) fn line(what: fmt::Arguments<'_>) {
-    let line = format!("metatok: {what}\n");
-    let _ = io::stderr().write_all(escaped(&line).as_bytes());
+    let line = format!("metatok: {}\n", escaped_line(&what.to_string()));
+    let _ = io::stderr().write_all(line.as_bytes());
 }
 
 /// A piece of text as it comes.
@@ -23,10 +23,18 @@ pub(crate) fn piece(text: &str) {
     let _ = io::stderr().write_all(escaped(text).as_bytes());
 }
 
-/// The text with control characters, and those that turn its direction, as Rust escapes them. File names, roles and
-/// values are anybody's; line ends are our own.
+/// The text with control characters, and those that turn its direction, as Rust escapes them. Line ends stay.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_harmful) {
+    escaped_where(text, |c| c != '\n' && is_harmful(c))
+}
+
+/// The same of what is one line: file names, roles and values are anybody's, and none of them begins a line of its own.
+pub(crate) fn escaped_line(text: &str) -> Cow<'_, str> {
+    escaped_where(text, is_harmful)
+}
+
+fn escaped_where(text: &str, is_harmful: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_harmful) {
         return text.into();
     }
     let escape = |c: char, out: &mut String| if is_harmful(c) { out.extend(c.escape_debug()) } else { out.push(c) };
@@ -36,8 +44,8 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
 }
 
 fn is_harmful(c: char) -> bool {
-    (c.is_control() && c != '\n')
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -51,9 +59,11 @@ mod tests {
             ("\u{9b}2J\x07\x7f\r\t", "\\u{9b}2J\\u{7}\\u{7f}\\r\\t"),
             ("x\u{202e}y\u{2069}", "x\\u{202e}y\\u{2069}"),
             ("two\nlines, \"quoted\" \\ c:\\x", "two\nlines, \"quoted\" \\ c:\\x"),
+            ("a\u{2028}b", "a\\u{2028}b"),
             ("שלום 中文 e\u{301} 👩\u{200d}👩", "שלום 中文 e\u{301} 👩\u{200d}👩"),
         ] {
             assert_eq!(escaped(text), expected);
+            assert_eq!(escaped_line(text), expected.replace('\n', "\\n"));
         }
     }
 }

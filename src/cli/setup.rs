@@ -20,11 +20,11 @@ use crate::cli::rows::Rows;
 use crate::cli::source::{BUFFER, Source};
 use crate::conversation::Mode;
 use crate::dataset::{
-    Dataset, Holds, InputFormat, RecordReader, Records, RowPrompt, check_nesting, decompressed, is_compressed, rows_of,
+    Holds, InputFormat, RecordReader, Records, RowPrompt, check_nesting, decompressed, is_compressed, rows_of,
 };
 use crate::dialect::{ConversationTemplate, Model, demo_conversations};
 use crate::error::{At, ErrorKind, Result};
-use crate::fingerprint::{Fingerprint, digest, hex};
+use crate::fingerprint::{Fingerprint, hex};
 use crate::tokenizer::{SpecialTokens, Tokenizer, dataset_file};
 use crate::truncate::Truncation;
 use crate::wording;
@@ -142,27 +142,18 @@ pub(crate) fn of_tokenizer<T>(
 /// What the ids of prompts depend on, their rows apart.
 pub(crate) fn fingerprint(
     args: &InputArgs,
+    rows: Option<&Rows>,
     truncate: Option<Truncation>,
     model: &Model,
     tokenizer: &Tokenizer,
     options: &BuilderOptions,
 ) -> Result<Fingerprint> {
     let mut fingerprint = Fingerprint::new(model, tokenizer, options);
-    if let Some(path) = &args.dataset {
-        let dataset = String::from_utf8_lossy(&Dataset::read_file(path)?).into_owned();
-        fingerprint = fingerprint.with("dataset", digest(&dataset.into()));
-        if let Some(neighbours) = Dataset::load(path)?.task.retriever.neighbours() {
-            fingerprint = fingerprint.with("neighbours", digest_of_file(neighbours)?);
-        }
-    }
-    if let Some(path) = &args.train {
-        fingerprint = fingerprint.with("train", digest_of_file(path)?);
+    if let Some(rows) = rows {
+        fingerprint = rows.fingerprint(fingerprint)?;
     }
     if let Some(count) = args.num_fewshot {
         fingerprint = fingerprint.with("num_fewshot", count);
-    }
-    if let Some(columns) = args.columns.as_ref().filter(|_| args.train.is_some()) {
-        fingerprint = fingerprint.with("columns", columns.join(","));
     }
     if let Some(mode) = args.infer_mode.and_then(|mode| mode.to_possible_value()) {
         fingerprint = fingerprint.with("infer_mode", mode.get_name());
@@ -187,15 +178,11 @@ pub(crate) fn fingerprint(
     Ok(fingerprint)
 }
 
-/// What is in a file, in few bytes; of a file of the hub, its name.
+/// What is in a file, in few bytes.
 pub(crate) fn digest_of_file(path: &Path) -> Result<String> {
     let mut hash = Sha256::new();
-    if path.is_file() {
-        let mut file = File::open(path).at(path.display())?;
-        io::copy(&mut file, &mut hash).at(path.display())?;
-    } else {
-        hash.update(path.as_os_str().as_encoded_bytes());
-    }
+    let copied = File::open(path).and_then(|mut file| io::copy(&mut file, &mut hash));
+    copied.at(path.display())?;
     Ok(hex(hash))
 }
 
@@ -309,15 +296,20 @@ pub(crate) fn holds(has_rows: bool) -> Holds {
     if has_rows { Holds::Rows } else { Holds::Conversations }
 }
 
+/// A file, of the hub as it is in the cache.
+pub(crate) fn local(path: &Path) -> Result<Cow<'_, Path>> {
+    match path.to_str().filter(|name| name.starts_with("hf://")) {
+        Some(url) => dataset_file(url).map(Cow::Owned),
+        None => Ok(Cow::Borrowed(path)),
+    }
+}
+
 pub(crate) fn open(path: &Path, columns: Option<&[String]>) -> Result<Input> {
     if path == Path::new("-") {
         return Ok(Input::stdin(BufReader::with_capacity(BUFFER, io::stdin())));
     }
     let name = path.display().to_string();
-    let local = match path.to_str().filter(|name| name.starts_with("hf://")) {
-        Some(url) => Cow::Owned(dataset_file(url)?),
-        None => Cow::Borrowed(path),
-    };
+    let local = local(path)?;
     let file = File::open(&local)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {

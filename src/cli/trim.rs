@@ -145,10 +145,10 @@ impl<'b> Trim<'b> {
         let explain = self.explain.then(|| match stop {
             None => "nothing stops it".to_owned(),
             Some(Stop::Token { token_id, sources, .. }) => {
-                let token = self.tokenizer.quoted_token(*token_id);
+                let token = self.name(*token_id);
                 let sources: Vec<String> = sources.iter().map(ToString::to_string).collect();
                 let after = count((ids.len() - read) as u64, "token");
-                format!("token {} is {token} (id {token_id}): {}; {after} after it", read - 1, sources.join(", "))
+                format!("token {} is {token}: {}; {after} after it", read - 1, sources.join(", "))
             }
             Some(Stop::String { string }) => {
                 let (first, last) = (end.tokens, read - 1);
@@ -191,7 +191,15 @@ impl<'b> Trim<'b> {
         }
         let stops = self.trimmer.criteria().ids().iter();
         let stop = stops.into_iter().find(|stop| self.tokenizer.id_to_token(stop.id).as_deref() == Some(&string));
-        stop.map(|stop| Stop::Token { token_id: stop.id, token: string, sources: stop.sources.clone() })
+        stop.map(|stop| Stop::Token { token_id: stop.id, token: Some(string), sources: stop.sources.clone() })
+    }
+
+    /// A token with its id, which the tokenizer may not have.
+    fn name(&self, id: TokenId) -> String {
+        match self.tokenizer.id_to_token(id) {
+            Some(_) => format!("{} (id {id})", self.tokenizer.quoted_token(id)),
+            None => format!("id {id}, which the tokenizer does not have"),
+        }
     }
 
     /// What the engine said, beside what should have been.
@@ -201,13 +209,12 @@ impl<'b> Trim<'b> {
         let (ids, read) = ids.map_or((&[][..], 0), |(ids, end)| (ids, end.read));
         let mut problems = Vec::new();
         let mut add = |code, message| problems.push(Problem { code, message });
-        let name = |id: TokenId| format!("{} (id {id})", self.tokenizer.quoted_token(id));
         let leaked = given.text.as_deref().and_then(|text| self.stop_in_text(self.texts.trim(text).1));
         match (&leaked, stop) {
             (Some(Stop::Token { token_id, .. }), _) => {
                 add(
                     "eos-in-text",
-                    format!("the text has the stop token {}, where it should end before it", name(*token_id)),
+                    format!("the text has the stop token {}, where it should end before it", self.name(*token_id)),
                 );
             }
             (Some(Stop::String { string }), Some(Stop::String { .. })) if is_split => {
@@ -237,7 +244,7 @@ impl<'b> Trim<'b> {
                 "unknown-eos",
                 format!(
                     "the output ends with {}, which is no stop id; name it with --stop-id, or as eos_token_id in the model file",
-                    name(eos)
+                    self.name(eos)
                 ),
             ),
             None if stop.is_none()

@@ -31,8 +31,16 @@ pub(crate) struct Trimmed<'a> {
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Stop {
-    Token { token_id: TokenId, token: String, sources: Vec<StopSource> },
-    String { string: String },
+    Token {
+        token_id: TokenId,
+        /// None of an id that the tokenizer does not have.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        token: Option<String>,
+        sources: Vec<StopSource>,
+    },
+    String {
+        string: String,
+    },
 }
 
 /// Something that the engine should have done otherwise.
@@ -50,7 +58,7 @@ impl<'a> Trimmed<'a> {
                 Some(Stop::String { string: trimmer.criteria().strings()[string].clone() })
             }
             FinishReason::StopToken(token_id) => {
-                let token = tokenizer.id_to_token(token_id).unwrap_or_default();
+                let token = tokenizer.id_to_token(token_id);
                 Some(Stop::Token { token_id, token, sources: completion.stop_sources })
             }
         };

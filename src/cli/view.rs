@@ -14,7 +14,7 @@ use crate::cli::build::answers_omitted;
 use crate::cli::output::{self, Output};
 use crate::cli::outputs::Outputs;
 use crate::cli::rows::Rows;
-use crate::cli::say::{escaped, say};
+use crate::cli::say::{escaped_line, say};
 use crate::cli::source::Source;
 use crate::cli::{flags, setup};
 use crate::conversation::Conversation;
@@ -34,6 +34,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     outputs.check_model(&args.model, source.is_some())?;
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let options = setup::options(&args.prompts, rows.as_ref());
+    flags::check_template(&args.prompts.template, options.mode)?;
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     let (place, line) = nth(args, source, rows.as_ref())?;
     let shown = match &rows {
@@ -80,7 +81,7 @@ fn escape_names(view: &mut View) {
     let special = special_tokens_added.iter_mut().chain(special_tokens_omitted).map(|named| &mut named.token);
     let stops = stop.iter_mut().map(|stop| &mut stop.named.token);
     for name in [model, tokenizer].into_iter().chain(of_rows).chain(special).chain(stops) {
-        if let Cow::Owned(escaped) = escaped(name) {
+        if let Cow::Owned(escaped) = escaped_line(name) {
             *name = escaped;
         }
     }

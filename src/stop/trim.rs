@@ -118,7 +118,7 @@ impl Trimmer {
     /// What was generated, trimmed.
     ///
     /// # Errors
-    /// Names an id that the tokenizer does not have.
+    /// Names an id before the stop that the tokenizer does not have.
     pub fn complete(&self, ids: &[TokenId]) -> Result<Completion> {
         self.complete_at(ids, self.end(ids)?)
     }
@@ -129,7 +129,7 @@ impl Trimmer {
         let mut text = Vec::with_capacity(bytes);
         for &id in &ids[..read] {
             text.extend_from_slice(if self.matcher.stops_at(id) {
-                self.stop_bytes(id)?
+                self.stop_bytes(id)
             } else {
                 self.table.require(id)?
             });
@@ -158,7 +158,7 @@ impl Trimmer {
         for (i, &id) in ids.iter().enumerate() {
             if self.matcher.stops_at(id) {
                 let kept = i + usize::from(self.include_stop);
-                let stop = if self.include_stop { self.stop_bytes(id)?.len() } else { 0 };
+                let stop = if self.include_stop { self.stop_bytes(id).len() } else { 0 };
                 let finish_reason = FinishReason::StopToken(id);
                 return Ok(End { tokens: kept, bytes: total + stop, read: i + 1, finish_reason });
             }
@@ -179,9 +179,10 @@ impl Trimmer {
         Ok(End { tokens: kept, bytes: total, read: ids.len(), finish_reason: FinishReason::Length })
     }
 
-    /// What a stop id says where it stays.
-    fn stop_bytes(&self, id: TokenId) -> Result<&[u8]> {
-        self.table.special(id).map_or_else(|| self.table.require(id), Ok)
+    /// What a stop id says where it stays. One that the tokenizer does not have says nothing: generation_config.json may
+    /// name ids of the model for which there is no token.
+    fn stop_bytes(&self, id: TokenId) -> &[u8] {
+        self.table.special(id).or_else(|| self.table.get(id)).unwrap_or_default()
     }
 
     /// A stop string ends at this byte, in the last of the tokens, which begins at `last`.
@@ -234,7 +235,7 @@ impl TokenStream<'_> {
     /// why the output ends, if it does; what comes then is not read.
     ///
     /// # Errors
-    /// Names an id that the tokenizer does not have.
+    /// Names an id that the tokenizer does not have, and that is no stop.
     pub fn push(&mut self, id: TokenId, text: &mut String) -> Result<Option<FinishReason>> {
         if self.finished.is_some() {
             return Ok(self.finished);
@@ -242,7 +243,7 @@ impl TokenStream<'_> {
         let Trimmer { matcher, table, include_stop, .. } = self.trimmer;
         if matcher.stops_at(id) {
             if *include_stop {
-                self.held.extend_from_slice(self.trimmer.stop_bytes(id)?);
+                self.held.extend_from_slice(self.trimmer.stop_bytes(id));
             }
             self.finished = Some(FinishReason::StopToken(id));
             return Ok(self.finished);

@@ -1,6 +1,6 @@
 //! Fetching files from the Hugging Face Hub, or from its cache.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use hf_hub::api::sync::{ApiBuilder, ApiError, ApiRepo};
 use hf_hub::{Cache, Repo, RepoType};
@@ -8,11 +8,12 @@ use hf_hub::{Cache, Repo, RepoType};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::tokenizer::TokenizerFiles;
 use crate::tokenizer::hub_home::HubHome;
+use crate::tokenizer::hub_name::{split_dataset_file, split_revision};
 use crate::tokenizer::load::FILES;
 
 /// Fetches `org/name` or `org/name@revision`.
 pub(crate) fn fetch(name: &str) -> Result<TokenizerFiles> {
-    let hub = Hub::of_model(name)?;
+    let hub = Hub::of(name, RepoType::Model)?;
     let known = hub.cache.find(FILES[0]).is_some();
     if hub.api.is_none() && !known {
         return Err(hub.not_cached(FILES[0]));
@@ -31,7 +32,7 @@ pub(crate) fn fetch(name: &str) -> Result<TokenizerFiles> {
 /// the cache.
 #[cfg(feature = "candle")]
 pub(crate) fn fetch_file(name: &str, file: &str, required: bool) -> Result<Option<PathBuf>> {
-    let hub = Hub::of_model(name)?;
+    let hub = Hub::of(name, RepoType::Model)?;
     match (hub.cache.find(file), &hub.api) {
         (Some(path), _) => Ok(Some(path)),
         (None, Some(api)) => download(api, file, required, hub.cache.find("config.json").is_some()),
@@ -43,16 +44,8 @@ pub(crate) fn fetch_file(name: &str, file: &str, required: bool) -> Result<Optio
 /// Fetches `hf://datasets/org/name/path`, or `hf://datasets/org/name@revision/path`; gives the file in
 /// the cache.
 pub(crate) fn fetch_dataset_file(url: &str) -> Result<PathBuf> {
-    let parts = url.strip_prefix("hf://datasets/").and_then(|rest| {
-        let (org, rest) = rest.split_once('/')?;
-        let (name, file) = rest.split_once('/')?;
-        Some((org, name, file)).filter(|parts| !parts.0.is_empty() && !parts.1.is_empty() && !parts.2.is_empty())
-    });
-    let Some((org, name, file)) = parts else {
-        return Err(ErrorKind::Usage("a file of the hub is named hf://datasets/ORG/NAME/path/to/file".into()).into());
-    };
-    let (name, revision) = name.split_once('@').unwrap_or((name, "main"));
-    let hub = Hub::new(Repo::with_revision(format!("{org}/{name}"), RepoType::Dataset, revision.to_owned()))?;
+    let (name, file) = split_dataset_file(url)?;
+    let hub = Hub::of(name, RepoType::Dataset)?;
     match (hub.cache.find(file), &hub.api) {
         (Some(path), _) => Ok(path),
         (None, None) => Err(hub.not_cached(file)),
@@ -67,7 +60,10 @@ struct Hub {
 }
 
 impl Hub {
-    fn new(repo: Repo) -> Result<Self> {
+    /// `org/name` or `org/name@revision`.
+    fn of(name: &str, kind: RepoType) -> Result<Self> {
+        let (id, revision) = split_revision(name)?;
+        let repo = Repo::with_revision(id.to_owned(), kind, revision.to_owned());
         let home = HubHome::from_env()?;
         let hub = Cache::new(home.cache);
         let cache = Cached { cache: hub.clone(), repo: repo.clone() };
@@ -84,12 +80,6 @@ impl Hub {
         api = api.with_token(token.filter(|token| !token.is_empty()));
         let api = api.build().map_err(|error| ErrorKind::Hub(error.to_string()))?;
         Ok(Self { cache, api: Some(api.repo(repo)) })
-    }
-
-    /// The repository of a model, `org/name` or `org/name@revision`.
-    fn of_model(name: &str) -> Result<Self> {
-        let (id, revision) = name.split_once('@').unwrap_or((name, "main"));
-        Self::new(Repo::with_revision(id.to_owned(), RepoType::Model, revision.to_owned()))
     }
 
     fn not_cached(&self, file: &str) -> Error {
@@ -163,6 +153,9 @@ impl Cached {
         let repo = self.cache.repo(self.repo.clone());
         // A revision given as a commit has a snapshot but, when another program fetched it, no ref.
         let snapshot = repo.pointer_path(self.repo.revision()).join(file);
-        repo.get(file).or_else(|| snapshot.exists().then_some(snapshot))
+        let found = repo.get(file).or_else(|| snapshot.exists().then_some(snapshot));
+        // What a ref says is a folder's name too.
+        let is_below = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
+        found.filter(|path| path.strip_prefix(self.cache.path()).is_ok_and(is_below))
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{At, ErrorKind, Result};
 use crate::file_kind::{FileKind, head};
+use crate::tokenizer::hub_name::looks_like_a_repository;
 use crate::tokenizer::{Tokenizer, TokenizerFiles, not_a_tokenizer};
 
 /// The files of a tokenizer, of which only the first must exist.
@@ -108,19 +109,6 @@ impl Tokenizer {
 fn not_found(name: &str) -> crate::Error {
     let what = format!("there is no directory or file {name:?}, and a repository of the hub is named org/name");
     ErrorKind::NotFound(what).into()
-}
-
-/// `org/name`, which a path that does not exist may look like too: the hub then says so.
-fn looks_like_a_repository(name: &str) -> bool {
-    let repository = name.split('@').next().unwrap_or_default();
-    let part = |part: &str| {
-        !part.is_empty()
-            && !part.starts_with('.')
-            && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
-    };
-    repository.split_once('/').is_some_and(|(org, name)| part(org) && part(name))
-        && !name.ends_with(".json")
-        && !name.ends_with(".toml")
 }
 
 #[cfg(feature = "hub")]

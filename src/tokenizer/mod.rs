@@ -16,6 +16,7 @@ mod glyph;
 mod hub;
 #[cfg(feature = "hub")]
 mod hub_home;
+mod hub_name;
 mod load;
 mod not_a_tokenizer;
 mod offsets;
@@ -271,6 +272,8 @@ impl Tokenizer {
     pub fn id_to_token(&self, id: TokenId) -> Option<String> {
         match self.added.get(&id) {
             Some(token) => Some(token.content.clone()),
+            // The library may have an entry more, which it wants and never uses.
+            None if id as usize >= self.vocab_size => None,
             None => self.backend.id_to_token(id),
         }
     }

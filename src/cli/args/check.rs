@@ -42,7 +42,7 @@ pub(crate) struct CheckArgs {
     /// Say whether an output of `build` is still current
     ///
     /// Instead of looking for mistakes, compare this file of `build --fingerprint` with what would be built now, with
-    /// the model, tokenizer, dataset and options as they are given here.
+    /// the model, tokenizer, dataset and options as they are given here. The ids themselves are not compared.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["inputs", "deny", "allow", "json", "list"])]
     pub(crate) against: Option<PathBuf>,
 

@@ -124,8 +124,12 @@ impl Dataset {
     /// # Errors
     /// Names the file, the key path, and the line.
     pub fn load(path: &Path) -> Result<Self> {
-        let name = path.display().to_string();
-        let mut dataset = Self::parse(&name, &Self::read_file(path)?)?;
+        Self::parse_at(path, &Self::read_file(path)?)
+    }
+
+    /// As [`Self::load`], from the bytes that the file has.
+    pub(crate) fn parse_at(path: &Path, bytes: &[u8]) -> Result<Self> {
+        let mut dataset = Self::parse(&path.display().to_string(), bytes)?;
         if let RetrieverKind::TopK { neighbours, .. } = &mut dataset.task.retriever.kind {
             let beside = |file: &PathBuf| path.parent().unwrap_or(Path::new("")).join(file);
             *neighbours = neighbours.as_ref().map(beside);

@@ -7,6 +7,8 @@ mod rows;
 mod transformer;
 mod weights;
 
+use std::path::PathBuf;
+
 use candle_core::{Device, Tensor};
 use ndarray::{Array3, Axis, Slice};
 
@@ -80,6 +82,14 @@ impl CandleEngine {
             Ok(Self { transformer, device: device.clone(), max_seq_len, vocab_size })
         };
         load().map_err(|error: Error| error.at(name))
+    }
+
+    /// The files that [`Self::load`] reads; of `demo` none. Those of a repository are fetched.
+    ///
+    /// # Errors
+    /// As [`Self::load`] where there is no such file.
+    pub fn files(name: &str) -> Result<Vec<PathBuf>> {
+        weights::files(name).at(name)
     }
 
     /// The embedded model, which knows the answers to the demo's conversations, on the CPU.

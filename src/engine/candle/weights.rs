@@ -1,7 +1,7 @@
 //! A checkpoint: the tensors of its safetensors files by name, and its config.json.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use candle_core::safetensors::SliceSafetensors;
 use candle_core::{DType, Device, Tensor};
@@ -35,28 +35,46 @@ pub(super) fn config(name: &str) -> Result<Vec<u8>> {
     std::fs::read(&path).at(path.display())
 }
 
+/// Every file that is read; of the demo, whose are embedded, none.
+pub(super) fn files(name: &str) -> Result<Vec<PathBuf>> {
+    let mut files = tensor_files(name)?;
+    if name != "demo" {
+        files.push(model_file(name, CONFIG)?);
+    }
+    Ok(files)
+}
+
+/// The files of tensors; of the demo none.
+fn tensor_files(name: &str) -> Result<Vec<PathBuf>> {
+    if name == "demo" {
+        return Ok(Vec::new());
+    }
+    let files: BTreeSet<String> = match optional_model_file(name, INDEX, false)? {
+        None => [SINGLE.to_owned()].into(),
+        Some(path) => {
+            let json = std::fs::read(&path).at(path.display())?;
+            let index: Result<Index> =
+                serde_json::from_slice(&json).map_err(|error| crate::wording::in_file(&error).into());
+            index.at(path.display())?.weight_map.into_values().collect()
+        }
+    };
+    let path_of = |file: String| {
+        if Path::new(&file).file_name().is_none_or(|name| name != file.as_str()) {
+            let what = format!("weight_map names {file:?}, which is no file beside it");
+            return Err(ErrorKind::Parse(what)).at(INDEX);
+        }
+        model_file(name, &file)
+    };
+    files.into_iter().map(path_of).collect()
+}
+
 impl Weights {
     pub(super) fn load(name: &str, device: &Device) -> Result<Self> {
         let mut weights = Self { tensors: BTreeMap::new() };
         if name == "demo" {
             weights.read(include_bytes!("../../../models/demo/model.safetensors"), device)?;
-            return Ok(weights);
         }
-        let files: BTreeSet<String> = match optional_model_file(name, INDEX, false)? {
-            None => [SINGLE.to_owned()].into(),
-            Some(path) => {
-                let json = std::fs::read(&path).at(path.display())?;
-                let index: Result<Index> =
-                    serde_json::from_slice(&json).map_err(|error| crate::wording::in_file(&error).into());
-                index.at(path.display())?.weight_map.into_values().collect()
-            }
-        };
-        for file in files {
-            if Path::new(&file).file_name().is_none_or(|name| name != file.as_str()) {
-                return Err(ErrorKind::Parse(format!("weight_map names {file:?}, which is no file beside it")))
-                    .at(INDEX);
-            }
-            let path = model_file(name, &file)?;
+        for path in tensor_files(name)? {
             let bytes = std::fs::read(&path).at(path.display())?;
             weights.read(&bytes, device).at(path.display())?;
         }

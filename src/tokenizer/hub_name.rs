@@ -1,0 +1,90 @@
+//! How the hub's repositories and their files are named: so that no name leads out of a repository, in its address nor in
+//! the cache.
+
+#[cfg(feature = "hub")]
+use crate::error::{ErrorKind, Result};
+
+/// `org/name` or `org/name@revision`, which a path that does not exist may look like too: the hub then says so.
+pub(crate) fn looks_like_a_repository(name: &str) -> bool {
+    let repository = name.split('@').next().unwrap_or_default();
+    let part = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with('.')
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    };
+    repository.split_once('/').is_some_and(|(org, name)| part(org) && part(name))
+        && !name.ends_with(".json")
+        && !name.ends_with(".toml")
+}
+
+/// Splits `org/name` or `org/name@revision`.
+#[cfg(feature = "hub")]
+pub(crate) fn split_revision(name: &str) -> Result<(&str, &str)> {
+    let Some((id, revision)) = name.split_once('@') else { return Ok((name, "main")) };
+    if stays_below(revision) {
+        return Ok((id, revision));
+    }
+    let what = format!("{revision:?} is no revision; write a branch, a tag or a commit behind the @, or leave it out");
+    Err(ErrorKind::Usage(what).into())
+}
+
+/// Splits `hf://datasets/org/name/path/to/file` into the repository with its revision, and the file.
+#[cfg(feature = "hub")]
+pub(crate) fn split_dataset_file(url: &str) -> Result<(&str, &str)> {
+    let parts = url.strip_prefix("hf://datasets/").and_then(|rest| {
+        let (org, more) = rest.split_once('/')?;
+        let slash = org.len() + 1 + more.find('/')?;
+        Some((&rest[..slash], &rest[slash + 1..])).filter(|(name, _)| looks_like_a_repository(name))
+    });
+    match parts {
+        Some((name, file)) if stays_below(file) => Ok((name, file)),
+        Some((name, file)) if !file.is_empty() => {
+            let what =
+                format!("{file:?} is no file of {name}; write its path as the hub lists it, such as data/test.csv");
+            Err(ErrorKind::Usage(what).into())
+        }
+        _ => Err(ErrorKind::Usage("a file of the hub is named hf://datasets/ORG/NAME/path/to/file".into()).into()),
+    }
+}
+
+/// Whether a path stays below where it begins, for file systems and servers alike.
+#[cfg(feature = "hub")]
+fn stays_below(path: &str) -> bool {
+    path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+        && !path.contains(|c: char| c.is_control() || matches!(c, '\\' | ':' | '%' | '?' | '#'))
+}
+
+#[cfg(all(test, feature = "hub"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_leads_out() {
+        for name in ["a/b", "a/b@main", "a/b@refs/pr/1", "a/b@v1.0..2", "a/b@0123456789abcdef"] {
+            assert!(looks_like_a_repository(name) && split_revision(name).is_ok(), "{name}");
+        }
+        for revision in ["", "..", "../..", "/abs", "a//b", "a/..", ".", "a\\..\\b", "%2e%2e", "a?b", "a#b", "c:", "\n"]
+        {
+            assert!(split_revision(&format!("a/b@{revision}")).is_err(), "{revision}");
+        }
+        for (file, is_one) in [
+            ("test.csv", true),
+            ("data/a b/naïve.parquet", true),
+            ("..csv", true),
+            ("/abs", false),
+            ("../../x", false),
+            ("data/../../x", false),
+            ("data//x", false),
+            ("data/", false),
+            (".", false),
+            ("..\\x", false),
+            ("%2e%2e/x", false),
+            ("x\0", false),
+        ] {
+            assert_eq!(split_dataset_file(&format!("hf://datasets/a/b/{file}")).is_ok(), is_one, "{file}");
+        }
+        for name in ["../b", "a/..", ".a/b", "a/b c", "a", "", "a/b/"] {
+            assert!(split_dataset_file(&format!("hf://datasets/{name}/x")).is_err() || name == "a/b/", "{name}");
+        }
+    }
+}
