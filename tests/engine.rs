@@ -61,7 +61,7 @@ fn logits_and_answers_are_those_of_transformers() {
         let engine = load(&folder);
         let name = folder.display().to_string();
         for (prompt, logits) in prompts.iter().zip(&logits) {
-            let all = engine.logits(&Batch::new(&[prompt], Padding::new(0))).expect("the logits");
+            let all = engine.logits(&Batch::new(&[prompt], Padding::new(0)).expect("they fit")).expect("the logits");
             let last = all.index_axis(Axis(0), 0);
             assert_close(last.row(last.nrows() - 1), ArrayView1::from(logits), &name);
         }
@@ -100,14 +100,15 @@ fn padding(padding_side: PaddingSide) -> Padding {
 #[test]
 fn padding_and_packing_change_no_logit() {
     for (engine, prompts) in subjects() {
-        let alone = |prompt| engine.logits(&Batch::new(&[prompt], Padding::new(0))).expect("the logits");
+        let alone =
+            |prompt| engine.logits(&Batch::new(&[prompt], Padding::new(0)).expect("they fit")).expect("the logits");
         let alone: Vec<_> = prompts.iter().map(alone).collect();
         let same = |row: ArrayView1<'_, f32>, prompt: usize, token: usize, what: &str| {
             let alone = alone[prompt].index_axis(Axis(0), 0);
             assert_close(row, alone.row(token), &format!("{what}: prompt {prompt}, token {token}"));
         };
         for side in [PaddingSide::Left, PaddingSide::Right] {
-            let batch = Batch::new(&prompts, padding(side));
+            let batch = Batch::new(&prompts, padding(side)).expect("they fit");
             let logits = engine.logits(&batch).expect("the logits");
             let mask: Array2<u32> = batch.attention_mask();
             for (prompt, row) in logits.axis_iter(Axis(0)).enumerate() {
