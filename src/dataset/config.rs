@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::dataset::fill::Substitution;
+use crate::dataset::fill::{MAX_ROW_BYTES, Substitution};
 use crate::dataset::inferencer::Inferencer;
 use crate::dataset::message_template::MessageTemplate;
 use crate::dataset::multimodal_template::MultimodalTemplate;
@@ -249,6 +249,19 @@ impl Dataset {
         dataset
     }
 
+    /// Says how many bytes the texts of a row's prompts may have once they are filled: 16 MiB where nobody says.
+    pub fn set_max_row_bytes(&mut self, bytes: usize) {
+        self.task.max_row_bytes = bytes;
+        for template in self.task.ice_template.iter_mut().chain(&mut self.task.prompt_template) {
+            match template {
+                AnyTemplate::Prompt(template) => template.max_row_bytes = bytes,
+                AnyTemplate::Messages(template) => template.max_row_bytes = bytes,
+                AnyTemplate::Turns(template) => template.max_row_bytes = bytes,
+                AnyTemplate::Multimodal(template) => template.max_row_bytes = bytes,
+            }
+        }
+    }
+
     fn read(file: File) -> Result<Self> {
         let File { abbr, reader_cfg: reader, infer_cfg: infer, .. } = file;
         let template = |config: Option<Config>, name: &str| {
@@ -265,6 +278,7 @@ impl Dataset {
                 retriever: infer.retriever,
                 gen_field_replace_token: infer.inferencer.gen_field_replace_token.clone(),
                 compat: false,
+                max_row_bytes: MAX_ROW_BYTES,
             },
             test_range: reader.test_range,
             train_range: reader.train_range,
