@@ -257,7 +257,27 @@ fn wrong_models_and_prompts() {
         (
             "\"num_hidden_layers\": 2",
             "\"num_hidden_layers\": 3",
-            "the weights have no tensor model.layers.2.input_layernorm.weight, which config.json asks for",
+            "num_hidden_layers is 3, and the weights have 2 layers; take the config.json that belongs to these weights",
+        ),
+        (
+            "\"num_hidden_layers\": 2",
+            "\"num_hidden_layers\": 18446744073709551615",
+            "num_hidden_layers is 18446744073709551615, and the weights have 2 layers; take the config.json that belongs to these weights",
+        ),
+        (
+            "\"num_hidden_layers\": 2",
+            "\"num_hidden_layers\": 0",
+            "config.json: num_hidden_layers is 0, and a model has at least one",
+        ),
+        (
+            "\"head_dim\": 4",
+            "\"head_dim\": 4611686018427387904",
+            "config.json: 4 attention heads of 4611686018427387904 numbers are no model",
+        ),
+        (
+            "\"num_attention_heads\": 4",
+            "\"num_attention_heads\": 0",
+            "config.json: 0 attention heads cannot share 2 of keys and values",
         ),
         (
             "\"num_hidden_layers\": 2",
