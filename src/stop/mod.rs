@@ -1,5 +1,6 @@
 //! Where a model's output ends: stop ids and stop strings, each with the sources that ask for it.
 
+mod automaton;
 mod matcher;
 mod trim;
 
