@@ -32,7 +32,7 @@ fn by_hand(prompts: &[Vec<u32>]) -> (Vec<Vec<i64>>, Vec<Vec<i64>>) {
 }
 
 fn padded<N: Number>(prompts: &[Vec<u32>]) -> usize {
-    let batch: Batch<N> = Batch::new(prompts, Padding::new(0));
+    let batch: Batch<N> = Batch::new(prompts, Padding::new(0)).expect("they fit");
     let mask = batch.attention_mask();
     black_box((&batch, &mask));
     batch.len()
@@ -41,7 +41,7 @@ fn padded<N: Number>(prompts: &[Vec<u32>]) -> usize {
 fn pad(criterion: &mut Criterion) {
     let prompts = prompts();
     let (ids, mask) = by_hand(&prompts);
-    let batch: Batch<i64> = Batch::new(&prompts, Padding::new(0));
+    let batch: Batch<i64> = Batch::new(&prompts, Padding::new(0)).expect("they fit");
     assert!(batch.input_ids.iter().eq(ids.iter().flatten()) && batch.attention_mask().iter().eq(mask.iter().flatten()));
     let numbers = 2 * batch.input_ids.len() as u64;
     let mut group = criterion.benchmark_group("pad and mask");

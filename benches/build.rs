@@ -244,9 +244,8 @@ fn rows(criterion: &mut Criterion) {
         format!("{examples}<|im_start|>user\nQuestion: {question}<|im_end|>\n<|im_start|>assistant\n")
     };
     let mut shots = Shots::new(&dataset.task, &train);
-    let mut prompt = |row: &Row| {
-        shots.prompt(row, &mut (0..5).collect(), Asked::Answer, |_| Ok(true)).expect("it fits the template")
-    };
+    let mut prompt =
+        |row: &Row| shots.prompt(row, &mut (0..5).collect(), Asked::Answer, |_| Ok(0)).expect("it fits the template");
     let encode = |text: &str, ids: &mut Vec<PipelineToken>| {
         ids.clear();
         fast.encode_into(text, &EncodeOptions::no_specials(), ids).expect("it encodes");

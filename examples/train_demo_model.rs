@@ -140,7 +140,7 @@ fn loss(weights: &Weights, examples: &[&Example], padding: Padding) -> Result<Te
     let padding = Padding { padding_side: PaddingSide::Right, ..padding };
     let prompts: Vec<&[TokenId]> = examples.iter().map(|example| example.input_ids.as_slice()).collect();
     let labels: Vec<&[i64]> = examples.iter().map(|example| example.labels.as_slice()).collect();
-    let batch: Batch<u32> = Batch::new(&prompts, padding);
+    let batch: Batch<u32> = Batch::new(&prompts, padding).expect("they fit");
     let labels = batch.labels(&labels)?;
     let (rows, tokens) = batch.input_ids.dim();
     let input_ids = Tensor::from_vec(batch.input_ids.into_raw_vec_and_offset().0, (rows, tokens), &Device::Cpu)?;

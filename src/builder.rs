@@ -258,13 +258,14 @@ impl PromptBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::build`], with the conversation's place, and [`ErrorKind::Usage`] if there is nothing to pad with.
+    /// As [`Self::build`], with the conversation's place, and [`ErrorKind::Usage`] if there is nothing to pad with,
+    /// or not memory enough.
     pub fn build_batch(&self, conversations: &[Conversation]) -> Result<Batch> {
         let padding = self.padding()?;
         let mut session = self.session();
         let built = |(i, conversation)| session.build(conversation).at(format_args!("conversation {i}"));
         let prompts = conversations.iter().enumerate().map(built).collect::<Result<Vec<_>>>()?;
-        Ok(Batch::new(&prompts, padding))
+        Batch::new(&prompts, padding)
     }
 
     /// The id that fills batches up: the model file's, or the tokenizer's pad token, or its eos.

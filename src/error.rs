@@ -67,6 +67,16 @@ pub enum ErrorKind {
     /// A line longer than the limit. Only its beginning was read.
     #[error("the line is longer than {0} bytes; raise --max-line-bytes if that is intended")]
     LineTooLong(usize),
+    /// A row that is longer than the limit once its columns are filled in. Nothing so long was made.
+    #[error(
+        "filled in, the row's text is longer than {0} bytes, perhaps because its columns bring in one another; write substitution = \"single-pass\" into the template, or raise --max-row-bytes if that is intended"
+    )]
+    RowTooLong(usize),
+    /// A row of so many columns, in so long a text, that filling them in would take minutes.
+    #[error(
+        "filling in the row's columns takes too long, with texts of up to {0} bytes: leave out columns, write substitution = \"single-pass\" into the template, or raise --max-row-bytes"
+    )]
+    RowTooSlow(usize),
     /// An input without a single conversation.
     #[error("no conversation in it; a line is {{\"messages\": [{{\"role\": \"user\", \"content\": \"…\"}}]}}")]
     EmptyInput,

@@ -23,10 +23,61 @@ fn nonzero(n: usize) -> NonZeroUsize {
 
 proptest! {
     #[test]
+    fn token_budgets_hold_whatever_the_numbers(
+        lengths in prop::collection::vec(
+            prop_oneof![0_usize..100, Just(usize::MAX), Just(usize::MAX / 2), Just(usize::MAX / 3 + 1), any::<usize>()],
+            0..12,
+        ),
+        budget in prop_oneof![1_usize..200, Just(usize::MAX), any::<usize>()],
+        sorted in any::<bool>(),
+    ) {
+        let Some(tokens) = NonZeroUsize::new(budget) else { return Ok(()) };
+        let size = BatchSize::Tokens(tokens);
+        let plan = if sorted { BatchPlan::by_length(&lengths, size) } else { BatchPlan::in_order(&lengths, size) };
+        let Ok(plan) = plan else {
+            prop_assert!(lengths.iter().any(|&length| length > budget));
+            return Ok(());
+        };
+        let tokens = |batch: &[usize]| {
+            let longest = batch.iter().map(|&prompt| lengths[prompt] as u128).max().unwrap_or(0);
+            longest * batch.len() as u128
+        };
+        let mut all: Vec<usize> = plan.batches().concat();
+        for batch in plan.batches() {
+            prop_assert!(tokens(batch) <= budget as u128);
+        }
+        // The next prompt would have been too much.
+        for pair in plan.batches().windows(2) {
+            prop_assert!(tokens(&[&pair[0][..], &pair[1][..1]].concat()) > budget as u128);
+        }
+        all.sort_unstable();
+        prop_assert!(all.into_iter().eq(0..lengths.len()));
+    }
+}
+
+#[test]
+fn rows_that_no_memory_holds_are_an_error() {
+    let error = |multiple: usize| {
+        let multiple = NonZeroUsize::new(multiple).expect("it is not zero");
+        let padding = Padding { pad_to_multiple_of: multiple, ..Padding::new(0) };
+        Batch::<i64>::new(&[vec![1, 2], vec![3]], padding).expect_err("it does not fit").to_string()
+    };
+    assert_eq!(
+        error(1 << 62),
+        "2 rows of 4611686018427387904 tokens do not fit into memory; take fewer prompts at a time, or shorter rows"
+    );
+    assert_eq!(
+        error(usize::MAX),
+        "2 rows of 18446744073709551615 tokens do not fit into memory; take fewer prompts at a time, or shorter rows"
+    );
+}
+
+proptest! {
+    #[test]
     fn a_row_is_its_prompt_and_padding(prompts in prompts(), left in any::<bool>(), multiple in 1_usize..5) {
         let padding_side = if left { PaddingSide::Left } else { PaddingSide::Right };
         let padding = Padding { pad_token_id: PAD, padding_side, pad_to_multiple_of: nonzero(multiple) };
-        let batch: Batch<u32> = Batch::new(&prompts, padding);
+        let batch: Batch<u32> = Batch::new(&prompts, padding).expect("they fit");
         let longest = prompts.iter().map(Vec::len).max().unwrap_or(0);
         let width = longest.div_ceil(multiple) * multiple;
         prop_assert_eq!(batch.input_ids.dim(), (prompts.len(), width));
@@ -43,7 +94,7 @@ proptest! {
             }
         }
         // The other type of numbers holds the same.
-        let wide: Batch<i64> = Batch::new(&prompts, padding);
+        let wide: Batch<i64> = Batch::new(&prompts, padding).expect("they fit");
         prop_assert_eq!(wide.input_ids.mapv(|id| id as u32), batch.input_ids);
     }
 
@@ -99,7 +150,7 @@ proptest! {
 
 #[test]
 fn errors() {
-    let batch: Batch = Batch::new(&[vec![5], vec![6, 7]], Padding::new(PAD));
+    let batch: Batch = Batch::new(&[vec![5], vec![6, 7]], Padding::new(PAD)).expect("they fit");
     let plan = BatchPlan::in_order(&[1, 2], BatchSize::Prompts(nonzero(2))).expect("they fit");
     let budget = BatchSize::Tokens(nonzero(4));
     for (error, expected) in [

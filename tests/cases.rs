@@ -158,7 +158,7 @@ fn conversations(case: &RowCase) -> metatok::Result<(Mode, Vec<Conversation>)> {
     for (i, row) in rows(&case.rows)?.iter().enumerate() {
         let examples = retriever.retrieve(i)?.of(row);
         let Some(answers) = &case.answers else {
-            let prompts = inference.prompts(row, examples, |_| Ok(true))?;
+            let prompts = inference.prompts(row, examples, |_| Ok(0))?;
             all.extend(prompts.into_iter().map(|prompt| prompt.conversation));
             continue;
         };

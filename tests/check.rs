@@ -232,8 +232,8 @@ fn see_rows(dataset: &Dataset, rows: &str, checker: &mut Checker<'_>) {
             true => (0..rows.len() as i64).collect(),
             false => retriever.retrieve(i).unwrap_or_else(|error| panic!("{error}")).of(row),
         };
-        let prompts = inference.prompts(row, examples.clone(), |_| Ok(true));
-        checker.see_row(row, prompts, other.prompts(row, examples, |_| Ok(true)), &format!("line {}", i + 1));
+        let prompts = inference.prompts(row, examples.clone(), |_| Ok(0));
+        checker.see_row(row, prompts, other.prompts(row, examples, |_| Ok(0)), &format!("line {}", i + 1));
     }
 }
 

@@ -61,7 +61,7 @@ fn logits_and_answers_are_those_of_transformers() {
         let engine = load(&folder);
         let name = folder.display().to_string();
         for (prompt, logits) in prompts.iter().zip(&logits) {
-            let all = engine.logits(&Batch::new(&[prompt], Padding::new(0))).expect("the logits");
+            let all = engine.logits(&Batch::new(&[prompt], Padding::new(0)).expect("they fit")).expect("the logits");
             let last = all.index_axis(Axis(0), 0);
             assert_close(last.row(last.nrows() - 1), ArrayView1::from(logits), &name);
         }
@@ -100,14 +100,15 @@ fn padding(padding_side: PaddingSide) -> Padding {
 #[test]
 fn padding_and_packing_change_no_logit() {
     for (engine, prompts) in subjects() {
-        let alone = |prompt| engine.logits(&Batch::new(&[prompt], Padding::new(0))).expect("the logits");
+        let alone =
+            |prompt| engine.logits(&Batch::new(&[prompt], Padding::new(0)).expect("they fit")).expect("the logits");
         let alone: Vec<_> = prompts.iter().map(alone).collect();
         let same = |row: ArrayView1<'_, f32>, prompt: usize, token: usize, what: &str| {
             let alone = alone[prompt].index_axis(Axis(0), 0);
             assert_close(row, alone.row(token), &format!("{what}: prompt {prompt}, token {token}"));
         };
         for side in [PaddingSide::Left, PaddingSide::Right] {
-            let batch = Batch::new(&prompts, padding(side));
+            let batch = Batch::new(&prompts, padding(side)).expect("they fit");
             let logits = engine.logits(&batch).expect("the logits");
             let mask: Array2<u32> = batch.attention_mask();
             for (prompt, row) in logits.axis_iter(Axis(0)).enumerate() {
@@ -256,7 +257,27 @@ fn wrong_models_and_prompts() {
         (
             "\"num_hidden_layers\": 2",
             "\"num_hidden_layers\": 3",
-            "the weights have no tensor model.layers.2.input_layernorm.weight, which config.json asks for",
+            "num_hidden_layers is 3, and the weights have 2 layers; take the config.json that belongs to these weights",
+        ),
+        (
+            "\"num_hidden_layers\": 2",
+            "\"num_hidden_layers\": 18446744073709551615",
+            "num_hidden_layers is 18446744073709551615, and the weights have 2 layers; take the config.json that belongs to these weights",
+        ),
+        (
+            "\"num_hidden_layers\": 2",
+            "\"num_hidden_layers\": 0",
+            "config.json: num_hidden_layers is 0, and a model has at least one",
+        ),
+        (
+            "\"head_dim\": 4",
+            "\"head_dim\": 4611686018427387904",
+            "config.json: 4 attention heads of 4611686018427387904 numbers are no model",
+        ),
+        (
+            "\"num_attention_heads\": 4",
+            "\"num_attention_heads\": 0",
+            "config.json: 0 attention heads cannot share 2 of keys and values",
         ),
         (
             "\"num_hidden_layers\": 2",

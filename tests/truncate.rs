@@ -22,8 +22,18 @@ const MODEL: &str = r#"
     image = { placeholder = [1053], repeat = 3 }
 "#;
 
+/// Nothing stands between messages, so that what goes lets its neighbours merge.
+const BARE: &str = r#"
+    [meta_template]
+    round = [{ role = "HUMAN" }, { role = "BOT", generate = true }]
+"#;
+
 fn builder() -> PromptBuilder {
-    let model = Model::parse("m.toml", MODEL.as_bytes()).expect("it is one");
+    builder_of(MODEL)
+}
+
+fn builder_of(model: &str) -> PromptBuilder {
+    let model = Model::parse("m.toml", model.as_bytes()).expect("it is one");
     let options = BuilderOptions { spans: true, ..BuilderOptions::default() };
     PromptBuilder::new(&model, Arc::new(Tokenizer::demo().expect("it is embedded")), &options).expect("they fit")
 }
@@ -118,6 +128,75 @@ proptest! {
             prop_assert_eq!(built, prompt);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn as_much_goes_as_if_it_went_one_by_one(
+        texts in prop::collection::vec(prop_oneof!["a{1,40}", " {1,40}", "[a-z ]{0,30}", Just(String::new())], 2..90),
+        share in 0_usize..100,
+        model in prop::sample::select(vec![MODEL, BARE]),
+        truncation in prop::sample::select(vec![Truncation::OldestTurns, Truncation::FirstExamples, Truncation::LastExamples]),
+    ) {
+        let builder = builder_of(model);
+        let (conversation, units) = match truncation {
+            Truncation::OldestTurns => (dialogue(&texts), (0..(texts.len() - 1) / 2).map(|i| vec![2 * i, 2 * i + 1]).collect()),
+            _ => examples(&texts),
+        };
+        let units: Vec<Vec<usize>> =
+            if truncation == Truncation::LastExamples { units.into_iter().rev().collect() } else { units };
+        let len = |conversation: &Conversation| builder.build(conversation).map(|prompt| prompt.input_ids.len());
+        let limit = len(&conversation).expect("it builds") * share / 100;
+        let expected = (1..=units.len()).find_map(|count| {
+            let mut gone = units[..count].concat();
+            gone.sort_unstable();
+            (len(&without(&conversation, &gone)).expect("it builds") <= limit).then_some(gone)
+        });
+        let budget = Budget { max_seq_len: limit, max_out_len: 0, truncation };
+        let fitted = builder.build_within(&conversation, &budget);
+        prop_assert_eq!(fitted.ok().and_then(|fitted| fitted.truncated).map(|truncated| truncated.messages), expected);
+    }
+}
+
+/// Turns of two messages.
+fn dialogue(texts: &[String]) -> Conversation {
+    let roles = ["user", "assistant"].into_iter().cycle();
+    Conversation::Messages(roles.zip(texts).map(|(role, text)| ChatMessage::new(role, text.as_str())).collect())
+}
+
+/// An example of each text, and a question; and where they stand.
+fn examples(texts: &[String]) -> (Conversation, Vec<Vec<usize>>) {
+    let example = |text: &String| serde_json::json!([{"section": "ice", "pos": "begin"}, {"role": "HUMAN", "prompt": text}, {"section": "ice", "pos": "end"}]);
+    let mut items: Vec<serde_json::Value> =
+        texts.iter().flat_map(|text| example(text).as_array().cloned().unwrap_or_default()).collect();
+    let question = serde_json::json!([{"section": "round", "pos": "begin"}, {"role": "HUMAN", "prompt": "?"}, {"section": "round", "pos": "end"}]);
+    items.extend(question.as_array().cloned().unwrap_or_default());
+    let list = serde_json::from_value(items.into()).expect("it is a prompt list");
+    (list, (0..texts.len()).map(|i| vec![3 * i, 3 * i + 1, 3 * i + 2]).collect())
+}
+
+fn without(conversation: &Conversation, gone: &[usize]) -> Conversation {
+    let is_kept = |i: &usize| !gone.contains(i);
+    match conversation {
+        Conversation::Messages(all) => {
+            Conversation::Messages((0..all.len()).filter(is_kept).map(|i| all[i].clone()).collect())
+        }
+        Conversation::List(all) => Conversation::List((0..all.len()).filter(is_kept).map(|i| all[i].clone()).collect()),
+        text @ Conversation::Text(_) => text.clone(),
+    }
+}
+
+#[test]
+fn thousands_of_turns_go_within_seconds() {
+    let texts: Vec<String> = (0..16_001).map(|i| format!("What is {i} and 1?")).collect();
+    let started = std::time::Instant::now();
+    let budget = Budget { max_seq_len: 200, max_out_len: 0, truncation: Truncation::OldestTurns };
+    let fitted = builder().build_within(&dialogue(&texts), &budget).expect("the last turns fit");
+    assert!((150..=200).contains(&fitted.prompt.input_ids.len()));
+    // A prompt built for every turn that goes takes minutes.
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
 
 #[test]

@@ -9,6 +9,14 @@ use crate::template::{Multimodal, Placeholder};
 /// More tokens than this no context holds.
 const MOST_TOKENS: u64 = 1 << 20;
 
+/// As many tokens as an atom can become.
+fn most_tokens(atom: &Atom) -> u64 {
+    match atom {
+        Atom::Token(_) => 1,
+        Atom::Text(text) => text.len() as u64,
+    }
+}
+
 /// The placeholders of a model, their control tokens ids.
 #[derive(Default)]
 pub(crate) struct Placeholders {
@@ -27,7 +35,7 @@ impl Placeholders {
                 let what = "the placeholder is empty, and nothing would stand there";
                 return Err(Error::from(ErrorKind::Template(what.into()))).at(place);
             }
-            let tokens = repeated.len() as u64 * u64::from(repeat.get());
+            let tokens = repeated.iter().map(most_tokens).sum::<u64>() * u64::from(repeat.get());
             if tokens > MOST_TOKENS {
                 let what = format!(
                     "repeat = {repeat} would put {tokens} tokens in the place of each {}; at most {MOST_TOKENS} can stand there",
@@ -54,12 +62,21 @@ impl Placeholders {
             return Ok(());
         }
         let mut filled = Vec::with_capacity(segments.len() + 8);
+        let mut tokens = 0;
         for segment in segments.iter() {
             if !is_place(segment) {
                 filled.push(*segment);
                 continue;
             }
             let atoms = self.of(segment, conversation)?;
+            tokens += atoms.iter().map(most_tokens).sum::<u64>();
+            if tokens > MOST_TOKENS {
+                let what = format!(
+                    "the placeholders up to this one take {tokens} tokens, and no context holds more than {MOST_TOKENS}; leave media out, or write a smaller repeat under [multimodal]"
+                );
+                let message = segment.part.message.unwrap_or_default();
+                return Err(Error::from(ErrorKind::Template(what)).at(format_args!("message {message}")));
+            }
             filled.extend(atoms.iter().map(|atom| Segment { atom: atom.borrowed(), ..*segment }));
         }
         *segments = filled;

@@ -88,11 +88,12 @@ impl Number for u32 {
 /// ```
 /// use metatok::{Batch, Padding};
 ///
-/// let batch: Batch<i64> = Batch::new(&[vec![5, 6, 7], vec![8]], Padding::new(0));
+/// let batch: Batch<i64> = Batch::new(&[vec![5, 6, 7], vec![8]], Padding::new(0))?;
 /// assert_eq!(batch.input_ids, ndarray::arr2(&[[5, 6, 7], [0, 0, 8]]));
 /// assert_eq!(batch.attention_mask(), ndarray::arr2(&[[1, 1, 1], [0, 0, 1]]));
 /// assert_eq!(batch.position_ids(), ndarray::arr2(&[[0, 1, 2], [0, 0, 0]]));
 /// assert_eq!(batch.prompt(1), ndarray::arr1(&[8]));
+/// # Ok::<(), metatok::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch<N = i64> {
@@ -104,11 +105,18 @@ pub struct Batch<N = i64> {
 
 impl<N: Number> Batch<N> {
     /// The prompts side by side. Without any there is no row.
-    pub fn new<P: AsRef<[TokenId]>>(prompts: &[P], padding: Padding) -> Self {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if there is not memory enough.
+    pub fn new<P: AsRef<[TokenId]>>(prompts: &[P], padding: Padding) -> Result<Self> {
         let lengths: Vec<usize> = prompts.iter().map(|prompt| prompt.as_ref().len()).collect();
-        let width =
-            lengths.iter().max().map_or(0, |longest| longest.next_multiple_of(padding.pad_to_multiple_of.get()));
-        let mut ids = Vec::with_capacity(prompts.len() * width);
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        let width = longest.checked_next_multiple_of(padding.pad_to_multiple_of.get());
+        let width = width.ok_or_else(|| {
+            let what = format!("pad_to_multiple_of is {}, and no row can be so long", padding.pad_to_multiple_of);
+            ErrorKind::Usage(what)
+        })?;
+        let mut ids = room_for(prompts.len(), width)?;
         let pad = N::of(padding.pad_token_id);
         for prompt in prompts {
             let (prompt, row) = (prompt.as_ref(), ids.len());
@@ -118,7 +126,7 @@ impl<N: Number> Batch<N> {
             ids.extend(prompt.iter().map(|&id| N::of(id)));
             ids.resize(row + width, pad);
         }
-        Self { input_ids: of_rows(prompts.len(), width, ids), lengths, padding_side: padding.padding_side }
+        Ok(Self { input_ids: of_rows(prompts.len(), width, ids), lengths, padding_side: padding.padding_side })
     }
 
     /// Ones where a prompt's tokens are, zeros where its padding is.
@@ -209,6 +217,21 @@ impl AsRef<[TokenId]> for TokenizedPrompt {
     fn as_ref(&self) -> &[TokenId] {
         &self.input_ids
     }
+}
+
+/// Empty, with room for so many rows.
+fn room_for<N>(rows: usize, width: usize) -> Result<Vec<N>> {
+    let mut values = Vec::new();
+    let has_room = rows.checked_mul(width).is_some_and(|count| values.try_reserve_exact(count).is_ok());
+    if has_room {
+        return Ok(values);
+    }
+    let what = format!(
+        "{} of {} do not fit into memory; take fewer prompts at a time, or shorter rows",
+        counted(rows, "row"),
+        counted(width, "token")
+    );
+    Err(ErrorKind::Usage(what).into())
 }
 
 /// An array of rows that stand one behind the other already.

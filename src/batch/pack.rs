@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView1};
 
-use crate::batch::{Number, of_rows, view};
+use crate::batch::{Number, of_rows, room_for, view};
 use crate::error::{ErrorKind, Result, counted};
 use crate::tokenizer::TokenId;
 
@@ -46,7 +46,7 @@ impl<N: Number> Pack<N> {
     /// Each prompt goes, the longest first, into the first row that has room for it.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] names a prompt that is longer than a row, and rows that are too long to be counted.
+    /// [`ErrorKind::Usage`] names a prompt that is longer than a row, and rows that are too long to be counted or for memory.
     pub fn new<P: AsRef<[TokenId]>>(prompts: &[P], row_len: usize, pad_token_id: TokenId) -> Result<Self> {
         if u32::try_from(row_len).is_err() {
             return Err(
@@ -75,8 +75,10 @@ impl<N: Number> Pack<N> {
             places[prompt] = Place { row, start, len };
         }
         let rows = cu_seqlens.len();
-        let mut ids = vec![N::of(pad_token_id); rows * row_len];
-        let mut positions = vec![N::default(); rows * row_len];
+        let mut ids = room_for(rows, row_len)?;
+        ids.resize(rows * row_len, N::of(pad_token_id));
+        let mut positions = room_for(rows, row_len)?;
+        positions.resize(rows * row_len, N::default());
         for (prompt, &Place { row, start, len }) in prompts.iter().zip(&places) {
             let at = row * row_len + start..row * row_len + start + len;
             let filled = ids[at.clone()].iter_mut().zip(&mut positions[at]).zip(prompt.as_ref()).zip(0..);

@@ -67,7 +67,10 @@ impl BatchPlan {
             }
             let fits = |batch: &&mut Vec<usize>| match size {
                 BatchSize::Prompts(count) => batch.len() < count.get(),
-                BatchSize::Tokens(budget) => length.max(longest) * (batch.len() + 1) <= budget.get(),
+                BatchSize::Tokens(budget) => {
+                    let tokens = length.max(longest).checked_mul(batch.len() + 1);
+                    tokens.is_some_and(|tokens| tokens <= budget.get())
+                }
             };
             match batches.last_mut().filter(fits) {
                 Some(batch) => {

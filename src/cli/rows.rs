@@ -45,6 +45,9 @@ impl Rows {
         let bytes = Dataset::read_file(path)?;
         let mut dataset = Dataset::parse_at(path, &bytes)?;
         dataset.task.compat = args.compat;
+        if let Some(bytes) = args.max_row_bytes {
+            dataset.set_max_row_bytes(bytes);
+        }
         if args.train.is_some() && dataset.task.retriever.count() == 0 {
             let what = "--train is for the rows of in-context examples, and this dataset has none; leave it out, or write a retriever";
             return Err(ErrorKind::Usage(what.into())).at(&dataset.name);
@@ -189,7 +192,7 @@ impl Rows {
         tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<Vec<RowPrompt>> {
         self.check(row)?;
-        inference.prompts(row, examples, self.fits(row, tokens)?)
+        inference.prompts(row, examples, self.excess(row, tokens)?)
     }
 
     /// The turns of a row, of so many examples that they fit by what `tokens` counts.
@@ -201,7 +204,7 @@ impl Rows {
         tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<TurnPlan> {
         self.check(row)?;
-        inference.plan(row, examples, self.fits(row, tokens)?)
+        inference.plan(row, examples, self.excess(row, tokens)?)
     }
 
     /// Refuses what would be warned of, where that is wanted.
@@ -212,16 +215,17 @@ impl Rows {
         }
     }
 
-    fn fits(
+    /// By how many tokens a prompt is too long.
+    fn excess(
         &self,
         row: &Row,
         mut tokens: impl FnMut(&Conversation) -> Result<usize>,
-    ) -> Result<impl FnMut(&Conversation) -> Result<bool>> {
+    ) -> Result<impl FnMut(&Conversation) -> Result<usize>> {
         let longest = match self.max_seq_len {
             Some(longest) => Some(longest.saturating_sub(self.room(row)?)),
             None => None,
         };
-        Ok(move |prompt: &Conversation| longest.map_or(Ok(true), |longest| Ok(tokens(prompt)? <= longest)))
+        Ok(move |prompt: &Conversation| longest.map_or(Ok(0), |longest| Ok(tokens(prompt)?.saturating_sub(longest))))
     }
 
     /// How many tokens must have room behind the prompts of a row.

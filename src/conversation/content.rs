@@ -90,11 +90,11 @@ impl Content {
     }
 
     /// The same with every text, and the source of every medium, changed.
-    pub(crate) fn map_texts(self, mut change: impl FnMut(String) -> String) -> Self {
-        match self {
-            Self::Text(text) => Self::Text(change(text)),
-            Self::Parts(parts) => Self::Parts(map_texts(parts, change)),
-        }
+    pub(crate) fn map_texts(self, mut change: impl FnMut(String) -> crate::Result<String>) -> crate::Result<Self> {
+        Ok(match self {
+            Self::Text(text) => Self::Text(change(text)?),
+            Self::Parts(parts) => Self::Parts(map_texts(parts, change)?),
+        })
     }
 
     /// Its texts, whatever stands between.
@@ -141,13 +141,18 @@ impl ContentPart {
 }
 
 /// [`Content::map_texts`] of parts.
-pub(crate) fn map_texts(parts: Vec<ContentPart>, mut change: impl FnMut(String) -> String) -> Vec<ContentPart> {
-    let changed = |part| match part {
-        ContentPart::Text(TextPart { text, others }) => ContentPart::Text(TextPart { text: change(text), others }),
-        ContentPart::Media(Media { source, form, others, kind }) => {
-            ContentPart::Media(Media { source: change(source), form, others, kind })
-        }
-        ids @ ContentPart::Ids(_) => ids,
+pub(crate) fn map_texts(
+    parts: Vec<ContentPart>,
+    mut change: impl FnMut(String) -> crate::Result<String>,
+) -> crate::Result<Vec<ContentPart>> {
+    let changed = |part| {
+        Ok(match part {
+            ContentPart::Text(TextPart { text, others }) => ContentPart::Text(TextPart { text: change(text)?, others }),
+            ContentPart::Media(Media { source, form, others, kind }) => {
+                ContentPart::Media(Media { source: change(source)?, form, others, kind })
+            }
+            ids @ ContentPart::Ids(_) => ids,
+        })
     };
     parts.into_iter().map(changed).collect()
 }
@@ -176,6 +181,17 @@ impl ContentRef<'_> {
         match self {
             Self::Text(text) => Content::Text(text.to_owned()),
             Self::Parts(parts) => Content::Parts(parts.to_vec()),
+        }
+    }
+}
+
+impl ContentPart {
+    /// How many bytes of text it has, or of a source.
+    pub(super) fn text_bytes(&self) -> usize {
+        match self {
+            Self::Text(part) => part.text.len(),
+            Self::Media(media) => media.source.len(),
+            Self::Ids(_) => 0,
         }
     }
 }

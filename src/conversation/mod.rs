@@ -174,6 +174,27 @@ impl Conversation {
         })
     }
 
+    /// How many bytes its texts have together.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let messages = match self {
+            Self::Text(text) => return text.len(),
+            Self::List(items) => items.len(),
+            Self::Messages(messages) => messages.len(),
+        };
+        let bytes = |message: usize| match self.said(message) {
+            Some(ContentRef::Text(text)) => text.len(),
+            Some(ContentRef::Parts(parts)) => parts.iter().map(ContentPart::text_bytes).sum(),
+            None => 0,
+        };
+        let strings = match self {
+            Self::List(items) => {
+                items.iter().map(|item| if let Item::Text(text) = item { text.len() } else { 0 }).sum()
+            }
+            _ => 0,
+        };
+        strings + (0..messages).map(bytes).sum::<usize>()
+    }
+
     /// The image, audio or video at these places.
     pub fn media_at(&self, message: usize, part: usize) -> Option<&Media> {
         match self.said(message)? {

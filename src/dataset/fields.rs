@@ -1,7 +1,7 @@
 //! The texts of a template and the fields that they name, to find those that a row does not have.
 
 use crate::conversation::{Item, Message, Prompt};
-use crate::dataset::row::Row;
+use crate::dataset::row::{Row, listed};
 
 /// A field of a template, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,8 +32,7 @@ impl TemplateField {
         if row.get(&self.column).is_some() {
             return None;
         }
-        let known: Vec<&str> = row.names().collect();
-        Some(format!("{}: {{{}}} has no column (columns: {})", self.place, self.column, known.join(", ")))
+        Some(format!("{}: {{{}}} has no column (columns: {})", self.place, self.column, listed(row.names())))
     }
 }
 
@@ -58,19 +57,19 @@ pub struct MissingColumns {
     lacking: Vec<u64>,
     rows: u64,
     /// What the first row has instead.
-    known: Vec<String>,
+    known: String,
 }
 
 impl MissingColumns {
     /// For the fields that rows must fill, see [`crate::Dataset::needed_fields`].
     pub fn new(fields: Vec<TemplateField>) -> Self {
-        Self { lacking: vec![0; fields.len()], fields, rows: 0, known: Vec::new() }
+        Self { lacking: vec![0; fields.len()], fields, rows: 0, known: String::new() }
     }
 
     /// Takes notice of a row.
     pub fn see(&mut self, row: &Row) {
         if self.rows == 0 {
-            self.known = row.names().map(str::to_owned).collect();
+            self.known = listed(row.names());
         }
         self.rows += 1;
         for (field, lacking) in self.fields.iter().zip(&mut self.lacking) {
@@ -96,8 +95,7 @@ impl MissingColumns {
     /// The first field whose column no row has, and what to say of it.
     pub fn everywhere(&self) -> Option<(&TemplateField, String)> {
         let (field, _) = self.lacking().find(|(_, rows)| *rows == self.rows)?;
-        let message =
-            format!("{}: {{{}}} has no column (columns: {})", field.place, field.column, self.known.join(", "));
+        let message = format!("{}: {{{}}} has no column (columns: {})", field.place, field.column, self.known);
         Some((field, message))
     }
 

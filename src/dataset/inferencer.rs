@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::config::Dataset;
+use crate::dataset::fill::Room;
 use crate::dataset::max_out_len::MaxOutLen;
 use crate::dataset::row::Row;
 use crate::dataset::sampling_params::SamplingParams;
@@ -171,7 +172,7 @@ impl<'d> Inference<'d> {
     }
 
     /// The prompts of a row: one, one for each label, or one for each turn. Examples are dropped from the
-    /// end of `ids` until a prompt `fits`, see [`Shots::prompt`].
+    /// end of `ids` until a prompt has no `excess` of tokens, see [`Shots::prompt`].
     ///
     /// ```
     /// use metatok::{Dataset, Inference, Row};
@@ -182,7 +183,7 @@ impl<'d> Inference<'d> {
     ///     inferencer = { type = "PPLInferencer" }
     /// "#)?;
     /// let row = Row::from_json(r#"{"q": "Is Mars red?"}"#)?;
-    /// let prompts = Inference::new(&dataset, &[])?.prompts(&row, Vec::new(), |_| Ok(true))?;
+    /// let prompts = Inference::new(&dataset, &[])?.prompts(&row, Vec::new(), |_| Ok(0))?;
     /// assert_eq!(prompts.len(), 2);
     /// assert_eq!(prompts[1].conversation, metatok::Conversation::Text("Is Mars red? No".into()));
     /// # Ok::<(), metatok::Error>(())
@@ -195,35 +196,35 @@ impl<'d> Inference<'d> {
         &mut self,
         row: &Row,
         mut ids: Vec<i64>,
-        mut fits: impl FnMut(&Conversation) -> Result<bool>,
+        mut excess: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<Vec<RowPrompt>> {
         let Inferencer { kind, normalizing_str, .. } = &self.dataset.inferencer;
         match kind {
             InferencerKind::Chat | InferencerKind::Turns => {
-                turns(self.plan(row, ids, fits)?, &self.dataset.max_out_len(row)?)
+                turns(self.plan(row, ids, excess)?, &self.dataset.max_out_len(row)?, &self.room())
             }
             InferencerKind::Generate | InferencerKind::ScoreOnly => {
-                let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, fits)?;
+                let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, excess)?;
                 let max_out_len = self.dataset.max_out_len(row)?.of_turn(0)?;
                 Ok(vec![RowPrompt { max_out_len, ..conversation.into() }])
             }
             InferencerKind::Choose => {
-                let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, fits)?;
+                let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, excess)?;
                 Ok(vec![RowPrompt { choices: choices(row)?, ..conversation.into() }])
             }
             InferencerKind::Continuation => {
                 let continuation = row.get("cont").ok_or_else(|| row.no_column("cont"))?.text();
-                self.each_label(row, ids, fits, |conversation| {
+                self.each_label(row, ids, excess, |conversation| {
                     Ok(vec![RowPrompt { scored: Scored::Last(continuation.to_string()), ..conversation.into() }])
                 })
             }
             InferencerKind::Score => match normalizing_str {
-                None => self.each_label(row, ids, &mut fits, |conversation| Ok(vec![conversation.into()])),
+                None => self.each_label(row, ids, &mut excess, |conversation| Ok(vec![conversation.into()])),
                 Some(normalizing) => {
                     let separator = self.dataset.task.sep_token().ok_or_else(|| {
                         template_error("normalizing_str needs a sep_token in the template, between context and answer")
                     })?;
-                    self.each_label(row, ids, fits, |conversation| normalized(conversation, separator, normalizing))
+                    self.each_label(row, ids, excess, |conversation| normalized(conversation, separator, normalizing))
                 }
             },
         }
@@ -237,29 +238,35 @@ impl<'d> Inference<'d> {
         &mut self,
         row: &Row,
         mut ids: Vec<i64>,
-        fits: impl FnMut(&Conversation) -> Result<bool>,
+        excess: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<TurnPlan> {
         let Inferencer { kind, infer_mode, .. } = self.dataset.inferencer;
         let dialogue = match kind {
             InferencerKind::Chat => Conversation::Messages(self.dataset.task.chat(row)?),
-            InferencerKind::Turns => self.shots.prompt(row, &mut ids, Asked::Answer, fits)?,
+            InferencerKind::Turns => self.shots.prompt(row, &mut ids, Asked::Answer, excess)?,
             _ => return Err(template_error("only ChatInferencer and MultiTurnGenInferencer ask turn by turn")),
         };
         TurnPlan::new(dialogue, infer_mode)
+    }
+
+    /// For the texts of all prompts of a row.
+    fn room(&self) -> Room {
+        Room::new(self.dataset.task.max_row_bytes)
     }
 
     fn each_label(
         &mut self,
         row: &Row,
         mut ids: Vec<i64>,
-        mut fits: impl FnMut(&Conversation) -> Result<bool>,
+        mut excess: impl FnMut(&Conversation) -> Result<usize>,
         texts: impl Fn(Conversation) -> Result<Vec<RowPrompt>>,
     ) -> Result<Vec<RowPrompt>> {
         let keep_sep_token = self.dataset.inferencer.normalizing_str.is_some();
-        let mut prompts = Vec::with_capacity(self.labels.len());
+        let (mut prompts, room) = (Vec::with_capacity(self.labels.len()), self.room());
         for label in &self.labels {
             let asked = Asked::Label { label, keep_sep_token };
-            let conversation = self.shots.prompt(row, &mut ids, asked, &mut fits)?;
+            let conversation = self.shots.prompt(row, &mut ids, asked, &mut excess)?;
+            room.take_of(conversation.text_bytes(), "the texts of all labels")?;
             let texts = texts(conversation)?.into_iter();
             prompts.extend(texts.map(|prompt| RowPrompt { label: Some(label.clone()), ..prompt }));
         }
@@ -282,7 +289,7 @@ fn normalized(conversation: Conversation, separator: &str, normalizing: &str) ->
 }
 
 /// The prompts of the turns, none of which may depend on another's answer.
-fn turns(mut plan: TurnPlan, max_out_len: &MaxOutLen) -> Result<Vec<RowPrompt>> {
+fn turns(mut plan: TurnPlan, max_out_len: &MaxOutLen, room: &Room) -> Result<Vec<RowPrompt>> {
     if plan.needs_answers() {
         return Err(template_error(
             "infer_mode \"every\" puts the model's own answers between the turns; to build without a model, take \"every_with_gt\", which puts the dataset's there, or \"last\", or give its answers with --answers",
@@ -290,6 +297,7 @@ fn turns(mut plan: TurnPlan, max_out_len: &MaxOutLen) -> Result<Vec<RowPrompt>> 
     }
     let mut prompts = Vec::new();
     while let (Some(prompt), Some(turn)) = (plan.prompt(), plan.turn()) {
+        room.take_of(prompt.text_bytes(), "the prompts of all turns")?;
         let max_out_len = plan.max_out_len(max_out_len)?;
         prompts.push(RowPrompt { turn: Some(turn), max_out_len, ..prompt.into() });
         plan.answer("");

@@ -2,7 +2,7 @@
 
 use crate::conversation::{ChatMessage, Content, Conversation};
 use crate::dataset::fields::{self, TemplateField, TemplateText};
-use crate::dataset::fill::{Substitution, fill};
+use crate::dataset::fill::{Filler, MAX_ROW_BYTES, Room, Substitution};
 use crate::dataset::row::{Fields, Row};
 use crate::dataset::template_error;
 use crate::dataset::value::Value;
@@ -18,6 +18,8 @@ pub struct MessageTemplate {
     pub ice_token: String,
     /// How fields are filled.
     pub substitution: Substitution,
+    /// How many bytes the texts of a prompt may have once they are filled.
+    pub max_row_bytes: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +42,7 @@ impl MessageTemplate {
             format_variables: true,
             ice_token: "</E>".into(),
             substitution: Substitution::default(),
+            max_row_bytes: MAX_ROW_BYTES,
         })
     }
 
@@ -65,8 +68,11 @@ impl MessageTemplate {
     /// The messages for a row; of `examples` only messages count.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`](crate::ErrorKind::Template) if a column to expand lists what is no message.
+    /// [`ErrorKind::Template`](crate::ErrorKind::Template) if a column to expand lists what is no message, and
+    /// [`ErrorKind::RowTooLong`](crate::ErrorKind::RowTooLong).
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
+        let room = Room::new(self.max_row_bytes);
+        let filler = Filler { fields: Fields::new(row), how: self.substitution, room: &room };
         let mut messages = Vec::new();
         for item in &self.items {
             match item {
@@ -86,10 +92,7 @@ impl MessageTemplate {
                 }
                 Entry::Message(message) => {
                     let content = match self.format_variables {
-                        true => {
-                            let filled = |text: String| fill(&text, Fields::new(row), self.substitution).into_owned();
-                            message.content.clone().map_texts(filled)
-                        }
+                        true => message.content.clone().map_texts(|text| filler.fill(text))?,
                         false => message.content.clone(),
                     };
                     messages.push(ChatMessage { content, ..message.clone() });

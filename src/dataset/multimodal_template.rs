@@ -4,7 +4,7 @@ use crate::conversation::{ContentPart, Conversation, Item, Prompt, map_texts};
 use crate::dataset::content_tags::{Fragment, FragmentKind};
 use crate::dataset::dialogue::{Dialogue, SECTIONS};
 use crate::dataset::fields::{self, TemplateField, TemplateText};
-use crate::dataset::fill::{Substitution, fill};
+use crate::dataset::fill::{Filler, MAX_ROW_BYTES, Room, Substitution};
 use crate::dataset::prompt_list::fill_items;
 use crate::dataset::row::{Fields, Row};
 use crate::dataset::template_error;
@@ -26,6 +26,8 @@ pub struct MultimodalTemplate {
     /// Whether a fragment that is a URL already takes the place of the pattern's whole URL. AISBench writes
     /// it into the pattern, and so `file://` twice.
     pub keep_urls: bool,
+    /// How many bytes the texts of a prompt may have once they are filled.
+    pub max_row_bytes: usize,
 }
 
 /// What a message makes of each kind of fragment.
@@ -59,7 +61,14 @@ impl MultimodalTemplate {
         }
         let dialogue = Dialogue::new(&Value::Dict(sections))?;
         dialogue.required_round()?;
-        Ok(Self { dialogue, patterns, content: "content".into(), all_columns: false, keep_urls: false })
+        Ok(Self {
+            dialogue,
+            patterns,
+            content: "content".into(),
+            all_columns: false,
+            keep_urls: false,
+            max_row_bytes: MAX_ROW_BYTES,
+        })
     }
 
     /// What of the template would be lost or fail on some row.
@@ -142,15 +151,16 @@ impl MultimodalTemplate {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Template`] where the row has no content, or a fragment of a kind for which a message has no
-    /// pattern.
+    /// pattern, and [`crate::ErrorKind::RowTooLong`].
     pub fn prompt(&self, row: &Row, compat: bool) -> Result<Conversation> {
         let mut patterns = self.patterns.iter();
         let mut fragments: Option<Vec<Fragment>> = None;
-        let fields = Fields::new(row);
+        let room = Room::new(self.max_row_bytes);
+        let filler = Filler { fields: Fields::new(row), how: Substitution::Sequential, room: &room };
         let mut filled = Vec::new();
         for item in self.dialogue.items()? {
             let Item::Message(mut message) = item else {
-                filled.extend(fill_items(vec![item], fields, Substitution::Sequential));
+                filled.extend(fill_items(vec![item], &filler)?);
                 continue;
             };
             match patterns.next().and_then(Option::as_ref) {
@@ -159,7 +169,7 @@ impl MultimodalTemplate {
                         Some(fragments) => fragments,
                         none => none.insert(self.fragments(row, compat)?),
                     };
-                    let part = |fragment: &Fragment| self.part(patterns, fragment, row);
+                    let part = |fragment: &Fragment| self.part(patterns, fragment, row, &room);
                     let parts: Result<Vec<_>> = fragments.iter().map(part).collect();
                     let parts = parts.at(format_args!("role {:?}", message.role))?;
                     if !(compat && patterns.has_prompt) {
@@ -168,7 +178,7 @@ impl MultimodalTemplate {
                     filled.push(Item::Message(message));
                 }
                 _ if self.all_columns => {
-                    filled.extend(fill_items(vec![Item::Message(message)], fields, Substitution::Sequential));
+                    filled.extend(fill_items(vec![Item::Message(message)], &filler)?);
                 }
                 _ => filled.push(Item::Message(message)),
             }
@@ -181,7 +191,7 @@ impl MultimodalTemplate {
         Fragment::of_column(value, compat).at(format_args!("column {:?}", self.content))
     }
 
-    fn part(&self, patterns: &Patterns, fragment: &Fragment, row: &Row) -> Result<ContentPart> {
+    fn part(&self, patterns: &Patterns, fragment: &Fragment, row: &Row, room: &Room) -> Result<ContentPart> {
         let Fragment { kind, payload } = fragment;
         let name = kind.name();
         let pattern = patterns.by_kind.iter().find(|(known, _)| known == kind).map(|(_, pattern)| pattern);
@@ -197,6 +207,7 @@ impl MultimodalTemplate {
             }
         };
         if let (ContentPart::Media(media), true, true) = (&pattern, self.keep_urls, is_url(payload)) {
+            room.take(payload.len())?;
             let mut media = media.clone();
             payload.clone_into(&mut media.source);
             return Ok(media.into());
@@ -205,8 +216,8 @@ impl MultimodalTemplate {
         let own = Row::new(vec![(field.to_owned(), Value::Text(payload.clone()))]);
         let fields = if self.all_columns { Fields::masked(row, field, payload) } else { Fields::new(&own) };
         // In one pass: what a fragment brings in is never searched for fields.
-        let filled = |text: String| fill(&text, fields, Substitution::SinglePass).into_owned();
-        Ok(map_texts(vec![pattern], filled).remove(0))
+        let filler = Filler { fields, how: Substitution::SinglePass, room };
+        Ok(map_texts(vec![pattern], |text| filler.fill(text))?.remove(0))
     }
 }
 

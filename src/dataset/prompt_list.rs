@@ -1,27 +1,27 @@
 //! What OpenCompass's `PromptList` can do: be filled, and have a token replaced.
 
 use crate::conversation::{Conversation, Item, Message, Prompt, map_texts};
-use crate::dataset::fill::{Substitution, fill};
-use crate::dataset::row::Fields;
+use crate::dataset::fill::{Filler, Room};
 use crate::error::{ErrorKind, Result};
 
 /// Fills the strings and the prompts of the messages; what else a message has stays as it is.
-pub(crate) fn fill_items(items: Vec<Item>, fields: Fields<'_>, how: Substitution) -> Vec<Item> {
-    let filled = |text: String| match fill(&text, fields, how) {
-        std::borrow::Cow::Borrowed(_) => text,
-        std::borrow::Cow::Owned(filled) => filled,
-    };
-    let item = |item| match item {
-        Item::Text(text) => Item::Text(filled(text)),
-        Item::Message(mut message) => {
-            message.prompt = match message.prompt {
-                Prompt::Text(prompt) => Prompt::Text(filled(prompt)),
-                Prompt::Parts(parts) => Prompt::Parts(map_texts(parts, filled)),
-                nothing @ (Prompt::Absent | Prompt::Null) => nothing,
-            };
-            Item::Message(message)
-        }
-        marker @ Item::Marker(_) => marker,
+///
+/// # Errors
+/// As [`Filler::fill`].
+pub(crate) fn fill_items(items: Vec<Item>, filler: &Filler<'_>) -> Result<Vec<Item>> {
+    let item = |item| {
+        Ok(match item {
+            Item::Text(text) => Item::Text(filler.fill(text)?),
+            Item::Message(mut message) => {
+                message.prompt = match message.prompt {
+                    Prompt::Text(prompt) => Prompt::Text(filler.fill(prompt)?),
+                    Prompt::Parts(parts) => Prompt::Parts(map_texts(parts, |text| filler.fill(text))?),
+                    nothing @ (Prompt::Absent | Prompt::Null) => nothing,
+                };
+                Item::Message(message)
+            }
+            marker @ Item::Marker(_) => marker,
+        })
     };
     items.into_iter().map(item).collect()
 }
@@ -32,7 +32,7 @@ pub(crate) fn fill_items(items: Vec<Item>, fields: Fields<'_>, how: Substitution
 /// # Errors
 /// [`ErrorKind::Template`] if the token stands in a prompt and a list is to be put there.
 pub(crate) fn replace(items: Vec<Item>, token: &str, with: &Conversation) -> Result<Vec<Item>> {
-    insert(items, token, with, str::to_owned)
+    insert(items, token, with, |text| Ok(text.to_owned()))
 }
 
 /// As [`replace`], with what stands around the token turned into something else first.
@@ -40,13 +40,13 @@ pub(crate) fn insert(
     items: Vec<Item>,
     token: &str,
     with: &Conversation,
-    around: impl Fn(&str) -> String,
+    around: impl Fn(&str) -> Result<String>,
 ) -> Result<Vec<Item>> {
     let mut inserted = Vec::with_capacity(items.len());
     for item in items {
         match (item, with) {
             (Item::Text(text), Conversation::Text(with)) => {
-                inserted.push(Item::Text(insert_text(&text, token, with, &around)));
+                inserted.push(Item::Text(insert_text(&text, token, with, &around)?));
             }
             (Item::Text(text), Conversation::List(list)) => {
                 for (i, piece) in text.split(token).enumerate() {
@@ -54,7 +54,7 @@ pub(crate) fn insert(
                         inserted.extend(list.iter().cloned());
                     }
                     if !piece.is_empty() {
-                        inserted.push(Item::Text(around(piece)));
+                        inserted.push(Item::Text(around(piece)?));
                     }
                 }
             }
@@ -71,9 +71,9 @@ pub(crate) fn insert(
             (Item::Message(message), with) => {
                 let prompt = match (message.prompt, with) {
                     (Prompt::Text(prompt), Conversation::Text(with)) => {
-                        Prompt::Text(insert_text(&prompt, token, with, &around))
+                        Prompt::Text(insert_text(&prompt, token, with, &around)?)
                     }
-                    (Prompt::Text(prompt), _) => Prompt::Text(around(&prompt)),
+                    (Prompt::Text(prompt), _) => Prompt::Text(around(&prompt)?),
                     (prompt, _) => prompt,
                 };
                 inserted.push(Item::Message(Message { prompt, ..message }));
@@ -85,6 +85,34 @@ pub(crate) fn insert(
 }
 
 /// A text with `with` in the place of every token.
-pub(crate) fn insert_text(text: &str, token: &str, with: &str, around: impl Fn(&str) -> String) -> String {
-    text.split(token).map(around).collect::<Vec<_>>().join(with)
+pub(crate) fn insert_text(
+    text: &str,
+    token: &str,
+    with: &str,
+    around: impl Fn(&str) -> Result<String>,
+) -> Result<String> {
+    Ok(text.split(token).map(around).collect::<Result<Vec<_>>>()?.join(with))
+}
+
+/// Whether there is room for the strings and prompts with every token replaced.
+///
+/// # Errors
+/// [`ErrorKind::RowTooLong`].
+pub(crate) fn has_room(prompt: &Conversation, token: &str, with: &str, room: &Room) -> Result<()> {
+    let replaced = |text: &str| room.replaced(text.len(), text.matches(token).count(), token.len(), with.len());
+    let lens: Result<Vec<usize>> = match prompt {
+        Conversation::Text(text) => Ok(vec![replaced(text)?]),
+        Conversation::List(items) => items.iter().filter_map(text_of).map(replaced).collect(),
+        Conversation::Messages(_) => Ok(Vec::new()),
+    };
+    let len = lens?.into_iter().fold(0, usize::saturating_add);
+    room.pass(len)?;
+    room.replaced(len, 0, 0, 0).map(|_| ())
+}
+
+fn text_of(item: &Item) -> Option<&str> {
+    match item {
+        Item::Text(text) | Item::Message(Message { prompt: Prompt::Text(text), .. }) => Some(text),
+        Item::Message(_) | Item::Marker(_) => None,
+    }
 }

@@ -3,9 +3,9 @@
 use crate::conversation::Conversation;
 use crate::dataset::dialogue::Dialogue;
 use crate::dataset::fields::{self, TemplateField, TemplateText};
-use crate::dataset::fill::{Substitution, fill};
-use crate::dataset::prompt_list::{fill_items, insert, insert_text, replace};
-use crate::dataset::row::{Fields, Row};
+use crate::dataset::fill::{Filler, MAX_ROW_BYTES, Room, Substitution};
+use crate::dataset::prompt_list::{fill_items, has_room, insert, insert_text, replace};
+use crate::dataset::row::{Fields, Row, listed};
 use crate::dataset::template_error;
 use crate::dataset::value::Value;
 use crate::error::{At, Error, ErrorKind, Result};
@@ -21,6 +21,8 @@ pub struct PromptTemplate {
     column_token_map: Vec<(String, String)>,
     /// How fields are filled.
     pub substitution: Substitution,
+    /// How many bytes the texts of a prompt may have once they are filled.
+    pub max_row_bytes: usize,
     /// Whether a label is also found by its text, as in files, whose keys are strings.
     pub labels_by_text: bool,
 }
@@ -71,6 +73,7 @@ impl PromptTemplate {
             sep_token: sep_token.map(str::to_owned),
             column_token_map: Vec::new(),
             substitution: Substitution::default(),
+            max_row_bytes: MAX_ROW_BYTES,
             labels_by_text: false,
         })
     }
@@ -204,10 +207,12 @@ impl PromptTemplate {
             return self.fill(self.inserted(prompt, examples)?, fields);
         }
         let Some(token) = &self.ice_token else { return self.fill(prompt, fields) };
-        let own = |text: &str| fill(text, fields, self.substitution).into_owned();
+        let room = Room::new(self.max_row_bytes);
+        let filler = Filler { fields, how: self.substitution, room: &room };
+        let own = |text: &str| filler.fill(text.to_owned());
         Ok(match (prompt, examples) {
             (Conversation::Text(text), Conversation::Text(with)) => {
-                Conversation::Text(insert_text(&text, token, with, own))
+                Conversation::Text(insert_text(&text, token, with, own)?)
             }
             (Conversation::Text(_), _) => return Err(not_alike()),
             (Conversation::List(items), with) => Conversation::List(insert(items, token, with, own)?),
@@ -260,24 +265,30 @@ impl PromptTemplate {
         if !self.column_token_map.is_empty() {
             return self.fill_tokens(prompt, fields);
         }
+        let room = Room::new(self.max_row_bytes);
+        let filler = Filler { fields, how: self.substitution, room: &room };
         Ok(match prompt {
-            Conversation::Text(text) => Conversation::Text(fill(&text, fields, self.substitution).into_owned()),
-            Conversation::List(items) => Conversation::List(fill_items(items, fields, self.substitution)),
+            Conversation::Text(text) => Conversation::Text(filler.fill(text)?),
+            Conversation::List(items) => Conversation::List(fill_items(items, &filler)?),
             messages => messages,
         })
     }
 
     /// OpenICL's way: each column's token is replaced, in the order of the map.
     fn fill_tokens(&self, mut prompt: Conversation, fields: Fields<'_>) -> Result<Conversation> {
+        let room = Room::new(self.max_row_bytes);
         for (column, token) in &self.column_token_map {
             let (_, field) = fields.iter().find(|(name, _)| name == column).ok_or_else(|| {
-                let known: Vec<&str> = fields.iter().map(|(name, _)| name).collect();
                 template_error(&format!(
                     "column_token_map: there is no column {column:?} (columns: {})",
-                    known.join(", ")
+                    listed(fields.iter().map(|(name, _)| name))
                 ))
             })?;
-            prompt = self.replace(prompt, token, &Conversation::Text(field.text().into_owned()))?;
+            let text = field.text();
+            if !token.is_empty() {
+                has_room(&prompt, token, &text, &room)?;
+            }
+            prompt = self.replace(prompt, token, &Conversation::Text(text.into_owned()))?;
         }
         Ok(prompt)
     }

@@ -51,8 +51,7 @@ impl Row {
 
     /// The error for a column that the row does not have.
     pub(crate) fn no_column(&self, column: &str) -> Error {
-        let known = self.names().collect::<Vec<_>>().join(", ");
-        ErrorKind::Template(format!("there is no column {column:?} (columns: {known})")).into()
+        ErrorKind::Template(format!("there is no column {column:?} (columns: {})", listed(self.names()))).into()
     }
 
     /// The names of the columns.
@@ -76,6 +75,19 @@ impl Serialize for Row {
     }
 }
 
+/// So many columns are named in an error.
+const NAMED: usize = 40;
+
+/// Names of columns for an error: the first of them, and how many more there are.
+pub(crate) fn listed<'n>(mut names: impl Iterator<Item = &'n str>) -> String {
+    let mut first = names.by_ref().take(NAMED).collect::<Vec<_>>().join(", ");
+    match names.count() {
+        0 => {}
+        more => first.push_str(&format!(", and {more} more")),
+    }
+    first
+}
+
 /// What a template sees of a row: one column may hold something else.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'r> {
@@ -91,6 +103,11 @@ impl<'r> Fields<'r> {
     /// With `token` in the place of a column, behind all others if the row does not have it.
     pub(crate) fn masked(row: &'r Row, column: &'r str, token: &'r str) -> Self {
         Self { row, masked: Some((column, token)) }
+    }
+
+    /// How many there are, one more where a column is masked that the row does not have.
+    pub(crate) fn len(self) -> usize {
+        self.row.columns.len() + usize::from(self.masked.is_some())
     }
 
     /// The columns with their texts, made only where they are asked for.

@@ -3,7 +3,9 @@
 use foldhash::HashMap;
 
 use crate::conversation::{Conversation, Item};
+use crate::dataset::fewest_dropped::fewest_dropped;
 use crate::dataset::fields::{TemplateField, TemplateText};
+use crate::dataset::fill::Room;
 use crate::dataset::message_template::MessageTemplate;
 use crate::dataset::multimodal_template::MultimodalTemplate;
 use crate::dataset::prompt_template::PromptTemplate;
@@ -32,6 +34,9 @@ pub struct Task {
     /// Whether what AISBench loses silently is lost, and not an error: examples for a template that has no
     /// place for them, text outside the tags of a multimodal content, and its parts beside a prompt.
     pub compat: bool,
+    /// How many bytes the texts of a row's prompts may have together; its templates have a limit of their own, see
+    /// [`Dataset::set_max_row_bytes`](crate::Dataset::set_max_row_bytes).
+    pub max_row_bytes: usize,
 }
 
 /// A template of either kind.
@@ -138,11 +143,13 @@ impl Task {
             None => return Err(template_error("there are examples to show and no ice_template that says how")),
         };
         let (separator, eos) = if template.is_dialogue() { ("", "") } else { self.retriever.separators() };
-        let mut examples = Vec::with_capacity(ids.len());
+        let (mut examples, room) = (Vec::with_capacity(ids.len()), Room::new(self.max_row_bytes));
         for &id in ids {
             let row = row_of(id, train)?;
             let label = self.label(row).at(format_args!("example {id}"))?;
-            examples.push(template.example(row, label).at(format_args!("ice_template: example {id}"))?);
+            let example = template.example(row, label).at(format_args!("ice_template: example {id}"))?;
+            room.take_of(example.text_bytes(), "the examples")?;
+            examples.push(example);
         }
         if !matches!(examples.first(), Some(Conversation::List(_))) {
             let texts = examples.iter().map(|example| match example {
@@ -168,10 +175,12 @@ impl Task {
     }
 
     fn example_messages(&self, template: &MessageTemplate, ids: &[i64], train: &[Row]) -> Result<Conversation> {
-        let mut messages = Vec::new();
+        let (mut messages, room) = (Vec::new(), Room::new(self.max_row_bytes));
         for &id in ids {
             let example = template.prompt(row_of(id, train)?, &Conversation::Messages(Vec::new()));
-            if let Conversation::Messages(example) = example.at(format_args!("ice_template: example {id}"))? {
+            let example = example.at(format_args!("ice_template: example {id}"))?;
+            room.take_of(example.text_bytes(), "the examples")?;
+            if let Conversation::Messages(example) = example {
                 messages.extend(example);
             }
         }
@@ -310,29 +319,38 @@ impl<'t> Shots<'t> {
     }
 
     /// The prompt of a row, or its text to score for a label. Examples are dropped from the end of `ids`
-    /// until the prompt `fits`, or none is left; with the same `ids` they stay dropped for the labels
-    /// that follow, as in the reference.
+    /// until the prompt has no `excess` of tokens, or none is left; with the same `ids` they stay dropped for the
+    /// labels that follow, as in the reference.
     ///
     /// # Errors
-    /// As [`Task::examples`] and [`Task::prompt`], and what `fits` says.
+    /// As [`Task::examples`] and [`Task::prompt`], and what `excess` says.
     pub fn prompt(
         &mut self,
         row: &Row,
         ids: &mut Vec<i64>,
         asked: Asked<'_>,
-        mut fits: impl FnMut(&Conversation) -> Result<bool>,
+        mut excess: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<Conversation> {
+        let mut prompt = self.prompt_with(row, ids, asked)?;
+        if ids.is_empty() || excess(&prompt)? == 0 {
+            return Ok(prompt);
+        }
+        let dropped = fewest_dropped(ids.len(), |dropped| {
+            let left = &ids[..ids.len() - dropped];
+            prompt = self.prompt_with(row, left, asked)?;
+            if left.is_empty() { Ok(0) } else { excess(&prompt) }
+        })?;
+        ids.truncate(ids.len() - dropped.unwrap_or(ids.len()));
+        Ok(prompt)
+    }
+
+    /// The prompt of a row with these examples.
+    fn prompt_with(&mut self, row: &Row, ids: &[i64], asked: Asked<'_>) -> Result<Conversation> {
         let task = self.task;
-        loop {
-            let examples = self.examples(ids)?;
-            let prompt = match asked {
-                Asked::Label { label, keep_sep_token } => task.label_prompt(row, examples, label, keep_sep_token)?,
-                Asked::Answer => task.prompt(row, examples)?,
-            };
-            if ids.is_empty() || fits(&prompt)? {
-                return Ok(prompt);
-            }
-            ids.pop();
+        let examples = self.examples(ids)?;
+        match asked {
+            Asked::Label { label, keep_sep_token } => task.label_prompt(row, examples, label, keep_sep_token),
+            Asked::Answer => task.prompt(row, examples),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::conversation::Conversation;
 use crate::dataset::dialogue::Dialogue;
 use crate::dataset::fields::{self, TemplateField, TemplateText};
-use crate::dataset::fill::Substitution;
+use crate::dataset::fill::{Filler, MAX_ROW_BYTES, Room, Substitution};
 use crate::dataset::prompt_list::fill_items;
 use crate::dataset::row::{Fields, Row};
 use crate::dataset::template_error;
@@ -21,6 +21,8 @@ pub struct TurnTemplate {
     pub answer: String,
     /// How fields are filled: an answer's field in a question is filled too, one after the other.
     pub substitution: Substitution,
+    /// How many bytes the texts of a prompt may have once they are filled.
+    pub max_row_bytes: usize,
 }
 
 impl TurnTemplate {
@@ -39,6 +41,7 @@ impl TurnTemplate {
             question: "question".into(),
             answer: "answer".into(),
             substitution: Substitution::default(),
+            max_row_bytes: MAX_ROW_BYTES,
         })
     }
 
@@ -61,7 +64,7 @@ impl TurnTemplate {
     /// The dialogue of a row, answers and all; as many turns as the shorter list has.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] without questions.
+    /// [`crate::ErrorKind::Template`] without questions, and [`crate::ErrorKind::RowTooLong`].
     pub fn prompt(&self, row: &Row) -> Result<Conversation> {
         let questions = turns(row.get(&self.question).ok_or_else(|| row.no_column(&self.question))?);
         let questions = questions.at(format_args!("column {:?}", self.question))?;
@@ -70,11 +73,11 @@ impl TurnTemplate {
             None => vec![Value::from(""); questions.len()],
         };
         let pattern = self.dialogue.required_round()?;
-        let mut round = Vec::with_capacity(pattern.len() * questions.len().min(answers.len()));
+        let (mut round, room) = (Vec::new(), Room::new(self.max_row_bytes));
         for (question, answer) in questions.into_iter().zip(answers) {
             let row = Row::new(vec![("question".to_owned(), question), ("answer".to_owned(), answer)]);
-            let fields = Fields::new(&row);
-            round.extend(fill_items(pattern.to_vec(), fields, self.substitution));
+            let filler = Filler { fields: Fields::new(&row), how: self.substitution, room: &room };
+            round.extend(fill_items(pattern.to_vec(), &filler)?);
         }
         Ok(Conversation::List(self.dialogue.with_round(&round)))
     }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::batch::{Batch, Padding};
 use crate::builder::PromptBuilder;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, counted};
 use crate::fingerprint::Fingerprint;
 use crate::sink::engine::check;
 use crate::sink::records::{self, METADATA, Origin, not_ours};
@@ -72,7 +72,8 @@ impl Sink for Arrays {
 
     fn finish(&self, written: &[u8]) -> Result<Vec<u8>> {
         let (keys, prompts) = records::read(written);
-        let batch: Batch<i64> = Batch::new(&prompts, self.padding);
+        self.check_memory(&prompts)?;
+        let batch: Batch<i64> = Batch::new(&prompts, self.padding)?;
         let metadata = serde_json::to_string(&Metadata {
             prompts: keys,
             padding_side: self.padding.padding_side,
@@ -86,6 +87,24 @@ impl Sink for Arrays {
             ArrayFormat::Npy => npy(&arrays, &metadata),
             ArrayFormat::Safetensors => safetensors(&arrays, metadata),
         }
+    }
+}
+
+impl Arrays {
+    /// Looks whether there is memory for all that is there at once: both arrays, and the file with both.
+    fn check_memory(&self, prompts: &[Vec<TokenId>]) -> Result<()> {
+        let multiple = self.padding.pad_to_multiple_of.get();
+        let longest = prompts.iter().map(Vec::len).max().unwrap_or(0);
+        let longest = longest.checked_next_multiple_of(multiple).unwrap_or(usize::MAX);
+        let bytes = prompts.len().saturating_mul(longest).saturating_mul(4 * size_of::<i64>());
+        if Vec::<u8>::new().try_reserve_exact(bytes).is_ok() {
+            return Ok(());
+        }
+        let what = format!(
+            "arrays of {} of {longest} tokens do not fit into memory; build fewer prompts at a time, or lower --pad-to-multiple-of {multiple}",
+            counted(prompts.len(), "row")
+        );
+        Err(ErrorKind::Usage(what).into())
     }
 }
 

@@ -4,12 +4,11 @@
 //! and a finished text are cut at the same place, wherever the borders of tokens fall. FastChat looks for
 //! the last place of the first string in its list, on every other token.
 
-use aho_corasick::automaton::{Automaton as _, StateID};
-use aho_corasick::dfa::DFA;
-use aho_corasick::{Anchored, MatchKind};
+use aho_corasick::automaton::StateID;
 
 use crate::error::{ErrorKind, Result};
 use crate::stop::StopCriteria;
+use crate::stop::automaton::Automaton;
 use crate::tokenizer::TokenId;
 
 /// Why output ended.
@@ -49,7 +48,7 @@ pub struct StopMatcher {
 
 /// The stop strings as an automaton over bytes.
 struct Strings {
-    automaton: DFA,
+    automaton: Automaton,
     start: StateID,
     lengths: Vec<usize>,
     /// How many of the last bytes may still become a stop, for each state.
@@ -71,16 +70,14 @@ impl StopCriteria {
 
 impl Strings {
     fn new(strings: &[String]) -> Result<Self> {
-        let automaton = DFA::builder()
-            .match_kind(MatchKind::Standard)
-            .build(strings)
+        let automaton = Automaton::new(strings)
             .map_err(|error| ErrorKind::Usage(format!("the stop strings cannot be searched for: {error}")))?;
-        let start = automaton.start_state(Anchored::No).map_err(|error| ErrorKind::Usage(error.to_string()))?;
+        let start = automaton.start().map_err(|error| ErrorKind::Usage(error.to_string()))?;
         let mut held: Vec<u32> = Vec::new();
         for string in strings {
             let mut state = start;
             for (i, &byte) in string.as_bytes().iter().enumerate() {
-                state = automaton.next_state(Anchored::No, state, byte);
+                state = automaton.next(state, byte);
                 if held.len() <= state.as_usize() {
                     held.resize(state.as_usize() + 1, 0);
                 }
@@ -95,10 +92,10 @@ impl Strings {
     /// Reads text up to the first stop. Gives the state, or where the stop ends and which it is.
     fn read(&self, mut state: StateID, text: &[u8]) -> std::result::Result<StateID, (usize, usize)> {
         for (i, &byte) in text.iter().enumerate() {
-            state = self.automaton.next_state(Anchored::No, state, byte);
-            if self.automaton.is_special(state) && self.automaton.is_match(state) {
-                let all =
-                    (0..self.automaton.match_len(state)).map(|at| self.automaton.match_pattern(state, at).as_usize());
+            state = self.automaton.next(state, byte);
+            let matches = self.automaton.matches(state);
+            if matches > 0 {
+                let all = (0..matches).map(|at| self.automaton.matched(state, at));
                 let longest = all.max_by_key(|&string| self.lengths[string]).unwrap_or_default();
                 return Err((i + 1, longest));
             }
@@ -222,9 +219,13 @@ mod tests {
 
     use super::*;
 
-    fn criteria(strings: &[String]) -> StopCriteria {
+    /// With `is_large`, a string beside them that makes the other automaton.
+    fn criteria(strings: &[String], is_large: bool) -> StopCriteria {
         let mut criteria = StopCriteria::default();
         strings.iter().for_each(|string| criteria.add_string(string));
+        if is_large {
+            criteria.add_string(&"z".repeat(1 << 15));
+        }
         criteria
     }
 
@@ -245,8 +246,9 @@ mod tests {
         fn as_a_plain_search_however_the_text_is_split(
             strings in prop::collection::vec("[abé#]{1,4}", 0..5),
             pieces in prop::collection::vec("[abé#x]{0,5}", 0..12),
+            is_large in any::<bool>(),
         ) {
-            let criteria = criteria(&strings);
+            let criteria = criteria(&strings, is_large);
             let matcher = criteria.matcher().expect("they are few");
             let text = pieces.concat();
             let expected = oracle(criteria.strings(), &text);
@@ -271,8 +273,9 @@ mod tests {
         fn only_what_can_become_a_stop_is_held_back(
             strings in prop::collection::vec("[abé#]{1,4}", 1..4),
             text in "[abé#x]{0,8}",
+            is_large in any::<bool>(),
         ) {
-            let criteria = criteria(&strings);
+            let criteria = criteria(&strings, is_large);
             let matcher = criteria.matcher().expect("they are few");
             let has_stop = matcher.trim(&text).1 != FinishReason::Length;
             let longest = (0..=text.len())
@@ -286,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_stop_id_ends_before_its_text() {
-        let mut criteria = criteria(&["ab".to_owned()]);
+        let mut criteria = criteria(&["ab".to_owned()], false);
         criteria.add_id(5, crate::stop::StopSource::User);
         let matcher = criteria.matcher().expect("they are few");
         assert_eq!(matcher.trim_ids(&[1, 5, 2]), (&[1][..], FinishReason::StopToken(5)));

@@ -1,10 +1,12 @@
 //! Where a model's output ends: stop ids and stop strings, each with the sources that ask for it.
 
+mod automaton;
 mod matcher;
 mod trim;
 
 use std::fmt;
 
+use foldhash::{HashMap, HashSet};
 use serde::Serialize;
 
 use crate::tokenizer::TokenId;
@@ -16,6 +18,9 @@ pub use trim::{Completion, End, TokenStream, Trimmer};
 pub struct StopCriteria {
     ids: Vec<StopId>,
     strings: Vec<String>,
+    /// Where each id stands, and which strings there are: model files may list thousands.
+    places: HashMap<TokenId, usize>,
+    known: HashSet<String>,
 }
 
 /// A stop id and everything that asks for it.
@@ -65,13 +70,11 @@ impl fmt::Display for StopSource {
 impl StopCriteria {
     /// Adds an id on behalf of `source`.
     pub fn add_id(&mut self, id: TokenId, source: StopSource) {
-        let stop = match self.ids.iter_mut().find(|stop| stop.id == id) {
-            Some(stop) => stop,
-            None => {
-                self.ids.push(StopId { id, sources: Vec::new() });
-                self.ids.last_mut().expect("it was just pushed")
-            }
-        };
+        let place = *self.places.entry(id).or_insert(self.ids.len());
+        if place == self.ids.len() {
+            self.ids.push(StopId { id, sources: Vec::new() });
+        }
+        let stop = &mut self.ids[place];
         if let Err(at) = stop.sources.binary_search(&source) {
             stop.sources.insert(at, source);
         }
@@ -79,7 +82,7 @@ impl StopCriteria {
 
     /// Adds a stop string. An empty one would stop at once and is left out.
     pub fn add_string(&mut self, string: &str) {
-        if !string.is_empty() && !self.strings.iter().any(|known| known == string) {
+        if !string.is_empty() && self.known.insert(string.to_owned()) {
             self.strings.push(string.to_owned());
         }
     }

@@ -247,6 +247,7 @@ pub(crate) fn task(recorded: &Py, infer: &Py) -> metatok::Result<Task> {
         gen_field_replace_token: setting(infer.get("inferencer"), "gen_field_replace_token").unwrap_or_default(),
         // What the reference loses must be lost alike.
         compat: true,
+        max_row_bytes: 16 << 20,
     })
 }
 

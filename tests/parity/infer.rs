@@ -118,11 +118,14 @@ impl Replayed<'_> {
         let mut inference = Inference::new(&dataset, &train)?;
         let mut all = Vec::new();
         for (row, ids) in test.iter().zip(ids) {
-            let fits = |prompt: &Conversation| match longest {
-                None => Ok(true),
-                Some(longest) => Ok(self.len(&self.parsed(prompt, counted)?) + self.kind.room() <= longest),
+            let excess = |prompt: &Conversation| match longest {
+                None => Ok(0),
+                Some(longest) => {
+                    let len = self.len(&self.parsed(prompt, counted)?) + self.kind.room();
+                    Ok(len.saturating_sub(longest))
+                }
             };
-            let prompts = inference.prompts(row, ids, fits)?;
+            let prompts = inference.prompts(row, ids, excess)?;
             all.push(prompts.into_iter().map(Some).collect::<Vec<_>>());
         }
         let mut inputs = Vec::new();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use clap::builder::TypedValueParser;
+use clap::builder::{RangedU64ValueParser, TypedValueParser};
 
 use crate::cli::args::{at_least_one, complete, heading, named};
 use crate::dataset::InputFormat;
@@ -95,6 +95,13 @@ pub(crate) struct InputArgs {
     #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) strict: bool,
 
+    /// Longest text of a row once its columns are filled in, in bytes
+    ///
+    /// That is of all its prompts together. Columns may bring in one another, and so a small row fill all memory.
+    /// Default: 16 MiB.
+    #[arg(long, value_name = "N", value_parser = row_bytes(), requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
+    pub(crate) max_row_bytes: Option<usize>,
+
     /// How a conversation is written down
     ///
     /// auto looks at the keys of each.
@@ -130,6 +137,11 @@ pub(crate) struct AnswersArgs {
     /// All up to `</think>` goes.
     #[arg(long, requires = "answers", hide_short_help = true)]
     pub(crate) strip_thoughts: bool,
+}
+
+/// No context is longer, by far.
+fn row_bytes() -> impl TypedValueParser<Value = usize> {
+    RangedU64ValueParser::<usize>::new().range(1..=1 << 30)
 }
 
 /// The formats of conversations.

@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 use crate::dataset::config::inferencer::InferencerFile;
 use crate::dataset::config::retriever::RetrieverFile;
 use crate::dataset::config::template::TemplateFile;
-use crate::dataset::fill::Substitution;
+use crate::dataset::fill::{MAX_ROW_BYTES, Substitution};
 use crate::dataset::inferencer::{Inferencer, InferencerKind};
 use crate::dataset::retriever::RetrieverKind;
 use crate::dataset::split::SplitRange;
@@ -188,6 +188,19 @@ impl Dataset {
         dataset
     }
 
+    /// Says how many bytes the texts of a row's prompts may have once they are filled: 16 MiB where nobody says.
+    pub fn set_max_row_bytes(&mut self, bytes: usize) {
+        self.task.max_row_bytes = bytes;
+        for template in self.task.ice_template.iter_mut().chain(&mut self.task.prompt_template) {
+            match template {
+                AnyTemplate::Prompt(template) => template.max_row_bytes = bytes,
+                AnyTemplate::Messages(template) => template.max_row_bytes = bytes,
+                AnyTemplate::Turns(template) => template.max_row_bytes = bytes,
+                AnyTemplate::Multimodal(template) => template.max_row_bytes = bytes,
+            }
+        }
+    }
+
     fn read(file: File) -> Result<Self> {
         let File { abbr, reader_cfg: reader, infer_cfg: infer } = file;
         let template = |file: Option<TemplateFile>, name: &str| {
@@ -205,6 +218,7 @@ impl Dataset {
                 retriever: infer.retriever.read().at("infer_cfg.retriever")?,
                 gen_field_replace_token: inferencer.gen_field_replace_token.clone(),
                 compat: false,
+                max_row_bytes: MAX_ROW_BYTES,
             },
             test_range: reader.test_range,
             train_range: reader.train_range,

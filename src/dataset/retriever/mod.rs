@@ -131,7 +131,8 @@ impl RetrieverConfig {
                 if let Some(id) = fix_id_list.iter().find(|id| !exists(id)) {
                     return Err(no_such_example(*id, train)).at("fix_id_list");
                 }
-                Box::new(Always(fix_id_list.clone().into()))
+                let ids = fix_id_list.clone();
+                Box::new(Always(Examples::ByRow(Arc::new(move |_| ids.clone()))))
             }
             RetrieverKind::Random { ice_num, seed } => Box::new(Random::new(*seed, train, *ice_num)?),
             RetrieverKind::Bm25 { .. } if input_columns.is_empty() => {

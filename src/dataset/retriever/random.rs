@@ -45,6 +45,7 @@ impl Retriever for Random {
             ids.swap(i, j);
         }
         ids.truncate(self.k);
+        ids.shrink_to_fit();
         Ok(ids.into())
     }
 }

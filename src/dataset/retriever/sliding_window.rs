@@ -1,5 +1,7 @@
 //! The rows before each row, as examples.
 
+use std::sync::Arc;
+
 use crate::dataset::retriever::{Examples, Retriever};
 use crate::error::Result;
 
@@ -13,9 +15,10 @@ pub(crate) struct SlidingWindow {
 impl Retriever for SlidingWindow {
     fn retrieve(&mut self, index: usize) -> Result<Examples> {
         let (k, index, train) = (self.k as i64, index as i64, self.train as i64);
-        if index >= k {
-            return Ok((index - k..index).collect::<Vec<_>>().into());
-        }
-        Ok((train - (k - index)..train).chain(0..index).collect::<Vec<_>>().into())
+        // Only when the row's turn comes: many rows wait at a time.
+        Ok(Examples::ByRow(Arc::new(move |_| match index >= k {
+            true => (index - k..index).collect(),
+            false => (train - (k - index)..train).chain(0..index).collect(),
+        })))
     }
 }

@@ -62,10 +62,14 @@ impl Config {
             format!("architectures names {named}; metatok computes {}", ARCHITECTURES.join(", "))
         } else if self.hidden_act != "silu" {
             format!("hidden_act is {:?}, and metatok computes \"silu\"", self.hidden_act)
-        } else if kv_heads == 0 || !self.num_attention_heads.is_multiple_of(kv_heads) {
+        } else if self.num_hidden_layers == 0 {
+            "num_hidden_layers is 0, and a model has at least one".into()
+        } else if kv_heads == 0 || self.num_attention_heads == 0 || !self.num_attention_heads.is_multiple_of(kv_heads) {
             format!("{} attention heads cannot share {kv_heads} of keys and values", self.num_attention_heads)
         } else if self.head_dim() == 0 || !self.head_dim().is_multiple_of(2) {
             format!("heads of {} numbers cannot be turned by pairs", self.head_dim())
+        } else if self.num_attention_heads.checked_mul(self.head_dim()).is_none() {
+            format!("{} attention heads of {} numbers are no model", self.num_attention_heads, self.head_dim())
         } else {
             return Ok(());
         };

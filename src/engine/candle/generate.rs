@@ -35,7 +35,7 @@ impl Engine for CandleEngine {
         }
         let prompts: Vec<&[TokenId]> = live.iter().map(|live| requests[live.request].input_ids).collect();
         // What pads is masked, whatever its id.
-        let batch: Batch<u32> = Batch::new(&prompts, Padding::new(0));
+        let batch: Batch<u32> = Batch::new(&prompts, Padding::new(0))?;
         for (live, length) in live.iter_mut().zip(batch.lengths()) {
             live.padding = batch.input_ids.ncols() - length;
         }

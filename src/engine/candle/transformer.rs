@@ -62,6 +62,7 @@ impl Transformer {
                 Ok(Linear::new(weight, weights.take_if_there(&format!("{name}.bias"))))
             };
         let embeddings = weights.take("model.embed_tokens.weight", &[config.vocab_size, hidden])?;
+        weights.check_layers(config.num_hidden_layers)?;
         let mut layers = Vec::with_capacity(config.num_hidden_layers);
         for i in 0..config.num_hidden_layers {
             let place = format!("model.layers.{i}");

@@ -8,7 +8,7 @@ use candle_core::{DType, Device, Tensor};
 use serde::Deserialize;
 
 use super::failed;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result, counted};
 use crate::tokenizer::{model_file, optional_model_file};
 
 const CONFIG: &str = "config.json";
@@ -90,6 +90,20 @@ impl Weights {
             self.tensors.insert(name, tensor);
         }
         Ok(())
+    }
+
+    /// Refuses more layers than there are.
+    pub(super) fn check_layers(&self, asked: usize) -> Result<()> {
+        let number = |name: &str| name.strip_prefix("model.layers.")?.split('.').next()?.parse::<usize>().ok();
+        let there = self.tensors.keys().filter_map(|name| number(name)).max().map_or(0, |last| last.saturating_add(1));
+        if asked <= there {
+            return Ok(());
+        }
+        let what = format!(
+            "num_hidden_layers is {asked}, and the weights have {}; take the {CONFIG} that belongs to these weights",
+            counted(there, "layer")
+        );
+        Err(ErrorKind::Engine(what).into())
     }
 
     pub(super) fn has(&self, name: &str) -> bool {

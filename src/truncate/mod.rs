@@ -3,15 +3,19 @@
 //! Only what the conversation says is ever cut, as ids: control tokens, the template's own words, what the
 //! tokenizer adds, the generation prompt and what stands for images stay whole.
 
+mod units;
+
 use std::str::FromStr;
 
 use serde::Serialize;
 
 use crate::assemble::{Detail, MediaSpan, Span, TokenizedPrompt};
 use crate::builder::PromptBuilder;
-use crate::conversation::{ChatMessage, Conversation, Item, Section};
+use crate::conversation::Conversation;
+use crate::dataset::fewest_dropped;
 use crate::error::{Error, ErrorKind, Result};
 use crate::render::Element;
+use units::{units, without_items};
 
 /// What goes where a prompt is too long.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -169,21 +173,31 @@ impl PromptBuilder {
                 Ok(Fitted { prompt, truncated, conversation: None })
             }
             Truncation::LastExamples | Truncation::FirstExamples | Truncation::OldestTurns => {
-                let mut gone: Vec<usize> = Vec::new();
-                let mut shortest = from;
-                for unit in units(conversation, budget.truncation) {
-                    gone.extend(unit);
-                    gone.sort_unstable();
-                    let left = dropped(conversation, &gone);
-                    let prompt = self.build(&left)?;
-                    shortest = prompt.input_ids.len();
-                    if shortest <= limit {
-                        let truncated = Truncated { from, to: shortest, tokens: Vec::new(), messages: gone };
-                        return Ok(Fitted { prompt, truncated: Some(truncated), conversation: Some(left) });
-                    }
-                }
-                Err(too_long(shortest))
+                self.build_dropping(conversation, budget, from)
             }
+        }
+    }
+
+    /// The prompt of the longest conversation that fits when whole units go.
+    fn build_dropping(&self, conversation: &Conversation, budget: &Budget, from: usize) -> Result<Fitted> {
+        let units = units(conversation, budget.truncation);
+        let mut last = None;
+        let dropped = fewest_dropped(units.len(), |count| {
+            let mut gone = units[..count].concat();
+            gone.sort_unstable();
+            let left = without_items(conversation, &gone);
+            let prompt = self.build(&left)?;
+            let excess = prompt.input_ids.len().saturating_sub(budget.limit());
+            last = Some((prompt, gone, left));
+            Ok(excess)
+        })?;
+        let to = last.as_ref().map_or(from, |(prompt, ..)| prompt.input_ids.len());
+        match last.filter(|_| dropped.is_some()) {
+            Some((prompt, messages, left)) => {
+                let truncated = Truncated { from, to, tokens: Vec::new(), messages };
+                Ok(Fitted { prompt, truncated: Some(truncated), conversation: Some(left) })
+            }
+            None => Err(budget.too_long(to)),
         }
     }
 
@@ -243,102 +257,4 @@ fn without(prompt: TokenizedPrompt, cut: &[usize]) -> TokenizedPrompt {
     let media = prompt.media.into_iter();
     let media = media.map(|span| MediaSpan { start: moved(span.start), end: moved(span.end), ..span }).collect();
     TokenizedPrompt { input_ids, spans, media, offsets: None, text: None, ..prompt }
-}
-
-/// What may be dropped, in the order in which it goes.
-fn units(conversation: &Conversation, truncation: Truncation) -> Vec<Vec<usize>> {
-    let mut units = match (conversation, truncation) {
-        (Conversation::Text(_), _) => Vec::new(),
-        (Conversation::List(items), Truncation::OldestTurns) => turns(speakers(items)),
-        (Conversation::List(items), _) => examples(items),
-        (Conversation::Messages(messages), Truncation::OldestTurns) => turns(messages.iter().map(role_of)),
-        (Conversation::Messages(_), _) => Vec::new(),
-    };
-    if truncation == Truncation::LastExamples {
-        units.reverse();
-    }
-    units
-}
-
-/// Who speaks, as far as turns go.
-#[derive(Clone, Copy, PartialEq)]
-enum Speaker {
-    Model,
-    Other,
-    /// Stands outside of the turns.
-    Outside,
-}
-
-fn role_of(message: &ChatMessage) -> Speaker {
-    match message.role.as_str() {
-        "assistant" => Speaker::Model,
-        "system" => Speaker::Outside,
-        _ => Speaker::Other,
-    }
-}
-
-/// Who speaks in each item: only the first round has turns.
-fn speakers(items: &[Item]) -> impl Iterator<Item = Speaker> {
-    let is_round = |item: &Item| matches!(item, Item::Marker(marker) if marker.section == Section::Round);
-    items.iter().scan(0, move |markers, item| {
-        *markers += usize::from(is_round(item));
-        Some(match item {
-            Item::Message(message) if *markers == 1 && message.role == "BOT" => Speaker::Model,
-            Item::Message(_) if *markers == 1 => Speaker::Other,
-            _ => Speaker::Outside,
-        })
-    })
-}
-
-/// The turns but for the last: what others say, and the model's answer to it.
-fn turns(speakers: impl Iterator<Item = Speaker>) -> Vec<Vec<usize>> {
-    let mut turns: Vec<Vec<usize>> = Vec::new();
-    let mut before = Speaker::Model;
-    for (i, speaker) in speakers.enumerate() {
-        if speaker == Speaker::Outside {
-            continue;
-        }
-        let opens = speaker == Speaker::Other && before == Speaker::Model;
-        match turns.last_mut().filter(|_| !opens) {
-            Some(turn) => turn.push(i),
-            None => turns.push(vec![i]),
-        }
-        before = speaker;
-    }
-    turns.pop();
-    turns
-}
-
-/// The examples of a prompt list: its sections `ice`, markers and all.
-fn examples(items: &[Item]) -> Vec<Vec<usize>> {
-    let mut examples: Vec<Vec<usize>> = Vec::new();
-    let mut is_open = false;
-    for (i, item) in items.iter().enumerate() {
-        let marker = match item {
-            Item::Marker(marker) if marker.section == Section::Ice => Some(marker.opens),
-            _ => None,
-        };
-        if marker == Some(true) {
-            examples.push(Vec::new());
-            is_open = true;
-        }
-        if let Some(example) = examples.last_mut().filter(|_| is_open) {
-            example.push(i);
-        }
-        is_open &= marker != Some(false);
-    }
-    examples
-}
-
-/// A conversation without the messages, or items, at these positions, which are in order.
-fn dropped(conversation: &Conversation, gone: &[usize]) -> Conversation {
-    fn kept<T: Clone>(all: &[T], gone: &[usize]) -> Vec<T> {
-        let kept = all.iter().enumerate().filter(|(i, _)| gone.binary_search(i).is_err());
-        kept.map(|(_, one)| one.clone()).collect()
-    }
-    match conversation {
-        Conversation::Text(text) => Conversation::Text(text.clone()),
-        Conversation::List(items) => Conversation::List(kept(items, gone)),
-        Conversation::Messages(messages) => Conversation::Messages(kept(messages, gone)),
-    }
 }

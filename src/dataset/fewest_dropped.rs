@@ -1,0 +1,90 @@
+//! How few things must go so that a prompt fits, found with few prompts built.
+
+use crate::error::Result;
+
+/// What goes may make a prompt longer: its neighbours then meet and merge otherwise, or the template writes something
+/// else. Not by more tokens than this.
+const SLACK: usize = 32;
+
+/// The first number from 1 to `most` for which `excess` is zero; the last call is for this number, or for `most` if there
+/// is none. `excess` says by how many tokens the prompt is too long when so many things are gone.
+///
+/// It is asked about a number of times that grows with the logarithm of `most`, and then one by one where the
+/// excess is within the slack: so the number is the same as if all had been tried in their order.
+pub(crate) fn fewest_dropped(most: usize, mut excess: impl FnMut(usize) -> Result<usize>) -> Result<Option<usize>> {
+    if most == 0 {
+        return Ok(None);
+    }
+    let mut last = (0, 0);
+    let mut excess = |gone| -> Result<usize> {
+        if last.0 != gone {
+            last = (gone, excess(gone)?);
+        }
+        Ok(last.1)
+    };
+    // With so many gone it is far too long, and with fewer too.
+    let (mut too_few, mut step) = (0, 1);
+    let mut near = loop {
+        let tried = most.min(too_few + step);
+        match excess(tried)? {
+            ..=SLACK => break tried,
+            _ if tried == most => return Ok(None),
+            _ => (too_few, step) = (tried, step * 2),
+        }
+    };
+    while near - too_few > 1 {
+        let tried = too_few + (near - too_few) / 2;
+        match excess(tried)? {
+            ..=SLACK => near = tried,
+            _ => too_few = tried,
+        }
+    }
+    for tried in near..=most {
+        if excess(tried)? == 0 {
+            return Ok(Some(tried));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn as_if_all_were_tried(
+            // What each thing that goes takes from the length, and by how much the length then differs from the sum.
+            lengths in prop::collection::vec((0_usize..60, 0_usize..=SLACK), 0..200),
+            limit in 0_usize..3_000,
+        ) {
+            let excess = |gone: usize| {
+                let left: usize = lengths[gone..].iter().map(|(length, _)| length).sum();
+                (left + lengths[gone - 1].1).saturating_sub(limit)
+            };
+            let one_by_one = (1..=lengths.len()).find(|&gone| excess(gone) == 0);
+            let mut last = 0;
+            let found = fewest_dropped(lengths.len(), |gone| {
+                last = gone;
+                Ok(excess(gone))
+            });
+            prop_assert_eq!(found.ok(), Some(one_by_one));
+            prop_assert_eq!(last, one_by_one.unwrap_or(lengths.len()));
+        }
+    }
+
+    #[test]
+    fn few_are_tried() {
+        for answer in [1, 2, 100, 9_999, 10_000] {
+            let mut tried = 0;
+            let found = fewest_dropped(10_000, |gone| {
+                tried += 1;
+                Ok((answer - gone.min(answer)) * 10)
+            });
+            assert_eq!(found.ok(), Some(Some(answer)));
+            assert!(tried < 40, "{tried}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The turns and examples of a conversation that may go whole, and the conversation without some of them.
+
+use crate::conversation::{ChatMessage, Conversation, Item, Section};
+use crate::truncate::Truncation;
+
+/// What may be dropped, in the order in which it goes.
+pub(super) fn units(conversation: &Conversation, truncation: Truncation) -> Vec<Vec<usize>> {
+    let mut units = match (conversation, truncation) {
+        (Conversation::Text(_), _) => Vec::new(),
+        (Conversation::List(items), Truncation::OldestTurns) => turns(speakers(items)),
+        (Conversation::List(items), _) => examples(items),
+        (Conversation::Messages(messages), Truncation::OldestTurns) => turns(messages.iter().map(role_of)),
+        (Conversation::Messages(_), _) => Vec::new(),
+    };
+    if truncation == Truncation::LastExamples {
+        units.reverse();
+    }
+    units
+}
+
+/// Who speaks, as far as turns go.
+#[derive(Clone, Copy, PartialEq)]
+enum Speaker {
+    Model,
+    Other,
+    /// Stands outside of the turns.
+    Outside,
+}
+
+fn role_of(message: &ChatMessage) -> Speaker {
+    match message.role.as_str() {
+        "assistant" => Speaker::Model,
+        "system" => Speaker::Outside,
+        _ => Speaker::Other,
+    }
+}
+
+/// Who speaks in each item: only the first round has turns.
+fn speakers(items: &[Item]) -> impl Iterator<Item = Speaker> {
+    let is_round = |item: &Item| matches!(item, Item::Marker(marker) if marker.section == Section::Round);
+    items.iter().scan(0, move |markers, item| {
+        *markers += usize::from(is_round(item));
+        Some(match item {
+            Item::Message(message) if *markers == 1 && message.role == "BOT" => Speaker::Model,
+            Item::Message(_) if *markers == 1 => Speaker::Other,
+            _ => Speaker::Outside,
+        })
+    })
+}
+
+/// The turns but for the last: what others say, and the model's answer to it.
+fn turns(speakers: impl Iterator<Item = Speaker>) -> Vec<Vec<usize>> {
+    let mut turns: Vec<Vec<usize>> = Vec::new();
+    let mut before = Speaker::Model;
+    for (i, speaker) in speakers.enumerate() {
+        if speaker == Speaker::Outside {
+            continue;
+        }
+        let opens = speaker == Speaker::Other && before == Speaker::Model;
+        match turns.last_mut().filter(|_| !opens) {
+            Some(turn) => turn.push(i),
+            None => turns.push(vec![i]),
+        }
+        before = speaker;
+    }
+    turns.pop();
+    turns
+}
+
+/// The examples of a prompt list: its sections `ice`, markers and all.
+fn examples(items: &[Item]) -> Vec<Vec<usize>> {
+    let mut examples: Vec<Vec<usize>> = Vec::new();
+    let mut is_open = false;
+    for (i, item) in items.iter().enumerate() {
+        let marker = match item {
+            Item::Marker(marker) if marker.section == Section::Ice => Some(marker.opens),
+            _ => None,
+        };
+        if marker == Some(true) {
+            examples.push(Vec::new());
+            is_open = true;
+        }
+        if let Some(example) = examples.last_mut().filter(|_| is_open) {
+            example.push(i);
+        }
+        is_open &= marker != Some(false);
+    }
+    examples
+}
+
+/// A conversation without the messages, or items, at these positions, which are in order.
+pub(super) fn without_items(conversation: &Conversation, gone: &[usize]) -> Conversation {
+    fn kept<T: Clone>(all: &[T], gone: &[usize]) -> Vec<T> {
+        let kept = all.iter().enumerate().filter(|(i, _)| gone.binary_search(i).is_err());
+        kept.map(|(_, one)| one.clone()).collect()
+    }
+    match conversation {
+        Conversation::Text(text) => Conversation::Text(text.clone()),
+        Conversation::List(items) => Conversation::List(kept(items, gone)),
+        Conversation::Messages(messages) => Conversation::Messages(kept(messages, gone)),
+    }
+}
