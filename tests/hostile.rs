@@ -12,7 +12,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use case_files::{assert_matches, without_times};
-use metatok::Tokenizer;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -41,13 +40,16 @@ struct Case {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Piece {
-    /// In it `{i}` is the number of the time.
+    /// In it `{i}` is the number of the time, and `{next}` the one after it.
     #[serde(default)]
     text: String,
     #[serde(default)]
     bytes: Vec<u8>,
-    /// The demo's tokenizer.json with other values at these places, which are JSON pointers.
-    demo_tokenizer: Option<BTreeMap<String, Value>>,
+    /// A file of the demo model.
+    demo: Option<String>,
+    /// Other values at these places of it, which are JSON pointers.
+    #[serde(default)]
+    set: BTreeMap<String, Value>,
     #[serde(default = "once")]
     times: usize,
 }
@@ -59,13 +61,17 @@ fn once() -> usize {
 impl Piece {
     fn write(&self, file: &mut impl Write) -> std::io::Result<()> {
         for i in 0..self.times {
-            file.write_all(self.text.replace("{i}", &i.to_string()).as_bytes())?;
+            let text = self.text.replace("{i}", &i.to_string()).replace("{next}", &(i + 1).to_string());
+            file.write_all(text.as_bytes())?;
             file.write_all(&self.bytes)?;
         }
-        let Some(changes) = &self.demo_tokenizer else { return Ok(()) };
-        let demo = Tokenizer::files("demo").expect("it is embedded").tokenizer_json;
+        let Some(demo) = &self.demo else { return Ok(()) };
+        let demo = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("models/demo").join(demo))?;
+        if self.set.is_empty() {
+            return file.write_all(&demo);
+        }
         let mut json: Value = serde_json::from_slice(&demo).expect("it is JSON");
-        for (pointer, value) in changes {
+        for (pointer, value) in &self.set {
             *json.pointer_mut(pointer).unwrap_or_else(|| panic!("the demo has no {pointer}")) = value.clone();
         }
         serde_json::to_writer(file, &json).map_err(Into::into)
@@ -74,6 +80,7 @@ impl Piece {
 
 fn has(feature: &str) -> bool {
     match feature {
+        "arrays" => cfg!(feature = "arrays"),
         "candle" => cfg!(feature = "candle"),
         "hub" => cfg!(feature = "hub"),
         "parquet" => cfg!(feature = "parquet"),
