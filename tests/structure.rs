@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 /// In the order of the data's flow.
-const MODULES: [&str; 24] = [
+const MODULES: [&str; 25] = [
     "error",
+    "panics",
     "wording",
     "file_kind",
     "tokenizer",
