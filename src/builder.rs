@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::assemble::{
     AssembleScratch, Assembler, ContentTrust, Detail, Placeholders, Reserved, Respelled, TokenizedPrompt,
+    come_by_merges,
 };
 use crate::batch::{Batch, Padding};
 use crate::compile::{CompiledTemplate, Compiler, not_one_token};
@@ -27,6 +28,8 @@ pub struct BuilderOptions {
     pub content: ContentTrust,
     /// Tokens, by their strings, that content must not produce either.
     pub reserve: Vec<String>,
+    /// Tokens, by their strings, that content may produce although they are reserved: the template's own too.
+    pub unreserve: Vec<String>,
     /// Stop ids of the user's own.
     pub stop_token_ids: Vec<i64>,
     /// Stop strings of the user's own.
@@ -165,18 +168,21 @@ impl PromptBuilder {
         let mut used = renderer.used_tokens();
         used.extend(compiler.used);
 
-        let listed = options
-            .reserve
-            .iter()
-            .map(|token| tokenizer.token_to_id(token).ok_or_else(|| not_one_token(token, &tokenizer)).at("--reserve"));
-        let listed = listed.collect::<Result<Vec<TokenId>>>()?;
+        let listed = named_tokens(&options.reserve, &tokenizer).at("--reserve")?;
+        let freed = named_tokens(&options.unreserve, &tokenizer).at("--unreserve")?;
         let special = tokenizer.added_tokens().filter(|token| token.special).map(|token| token.id);
         // Text that the model has no entry for gives this id by itself: nobody forged it.
         let unknown = tokenizer.unk_token_id().filter(|id| !used.contains(id) && !listed.contains(id));
         // Everybody writes white space, and no structure can be forged with it alone.
         let is_white_space = |id: &TokenId| tokenizer.added_token(*id).is_some_and(AddedToken::is_white_space);
         let structure = used.iter().copied().filter(|id| !is_white_space(id));
-        let hidden = Reserved::new(special.chain(structure).chain(listed.iter().copied()));
+        let all = Reserved::new(special.chain(structure).chain(listed.iter().copied()));
+        check_freed(&freed, &all, &listed, &tokenizer).at("--unreserve")?;
+        if options.content == ContentTrust::Trusted && !freed.is_empty() {
+            let what = "trusted content may write every token; leave it out, or build without --content trusted";
+            return Err(ErrorKind::Usage(what.into())).at("--unreserve");
+        }
+        let hidden = Reserved::new(all.iter().filter(|id| !freed.contains(id)));
         let unreserved = match options.content {
             ContentTrust::Trusted => None,
             ContentTrust::Data => Some(tokenizer.finder_without(|token| hidden.contains(token.id))?),
@@ -184,8 +190,10 @@ impl PromptBuilder {
         let reserved = Reserved::new(hidden.iter().filter(|id| Some(*id) != unknown));
         let special_tokens = options.special_tokens.or(model.special_tokens).unwrap_or_default();
         let is_open = options.mode == Mode::Generate;
+        let own_tokens_merge = unreserved.is_some() && come_by_merges(&reserved, &tokenizer);
         let assembler = Assembler {
             tokenizer,
+            own_tokens_merge,
             unreserved,
             reserved,
             respelled: Mutex::default(),
@@ -440,6 +448,25 @@ impl Drop for Session<'_> {
 fn reuse<'b>(mut segments: Vec<Segment<'_>>) -> Vec<Segment<'b>> {
     segments.clear();
     segments.into_iter().map(|_| -> Segment<'b> { unreachable!("it was just emptied") }).collect()
+}
+
+fn named_tokens(tokens: &[String], tokenizer: &Tokenizer) -> Result<Vec<TokenId>> {
+    tokens.iter().map(|token| tokenizer.token_to_id(token).ok_or_else(|| not_one_token(token, tokenizer))).collect()
+}
+
+/// Refuses to free what is not reserved, or what is reserved by name at the same time.
+fn check_freed(freed: &[TokenId], reserved: &Reserved, listed: &[TokenId], tokenizer: &Tokenizer) -> Result<()> {
+    for &id in freed {
+        let what = if listed.contains(&id) {
+            "is named by --reserve too; leave one of them out"
+        } else if !reserved.contains(id) {
+            "is not reserved, so content may write it anyway; leave it out"
+        } else {
+            continue;
+        };
+        return Err(ErrorKind::Usage(format!("{} (id {id}) {what}", tokenizer.quoted_token(id))).into());
+    }
+    Ok(())
 }
 
 fn add_stops(stop: &mut StopCriteria, model: &Model, tokenizer: &Tokenizer, options: &BuilderOptions) -> Result<()> {

@@ -95,7 +95,7 @@ pub enum ErrorKind {
     /// A token id in a gap of the vocabulary.
     #[error("token id {0} is a gap in the vocabulary: no token has it")]
     UnusedTokenId(u32),
-    /// A `{ token = "…" }` or `--reserve` string that is not one vocabulary entry.
+    /// A `{ token = "…" }`, or a string of `--reserve` or `--unreserve` that is not one vocabulary entry.
     #[error(
         "{token:?} is not one vocabulary entry but {pieces}; {}write it as a plain string, or name a token that exists",
         did_you_mean(.near.as_deref())

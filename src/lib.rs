@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
+mod panics;
 mod wording;
 mod file_kind;
 mod tokenizer;

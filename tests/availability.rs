@@ -15,7 +15,7 @@ fn texts() -> usize {
     std::env::var("METATOK_TEXTS").ok().and_then(|texts| texts.parse().ok()).unwrap_or(40)
 }
 
-/// Real text: this project's own prose, code, tables and data, and paragraphs in many languages where they are.
+/// Real text: this project's own prose, code, pages, tables and data, and paragraphs in many languages where they are.
 fn paragraphs() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let shared = std::env::var_os("METATOK_TEXT").map_or_else(|| root.join("../shared/text"), PathBuf::from);
@@ -26,6 +26,10 @@ fn paragraphs() -> Vec<String> {
         "src/view/page.css",
         "Cargo.toml",
         "tests/cases/cli/answers.toml",
+        "tests/data/texts/page.html",
+        "tests/data/texts/tables.txt",
+        "tests/data/texts/cjk.txt",
+        "tests/data/texts/emoji.txt",
     ];
     let own = own.map(|name| root.join(name));
     let files = own.into_iter().chain(["english.txt", "multilingual.txt"].map(|name| shared.join(name)));
@@ -99,11 +103,14 @@ fn try_all(name: &str, subject: &Subject, paragraphs: &[String]) -> (usize, usiz
     let mut compared = 0;
     for text in paragraphs {
         let (joined, ids) = build(text);
+        let reference = subject.reference(&joined);
+        let unknown = |ids: &[u32]| ids.iter().filter(|id| Some(**id) == subject.fast.unk_token_id()).count();
+        assert_eq!(unknown(&ids), unknown(&reference), "{name}: {joined:?}");
         if !is_comparable || reserved.iter().any(|token| text.contains(token)) {
             continue;
         }
         compared += 1;
-        assert_eq!(ids, subject.reference(&joined), "{name}: {joined:?}");
+        assert_eq!(ids, reference, "{name}: {joined:?}");
     }
     (paragraphs.len(), compared)
 }

@@ -43,3 +43,19 @@ fn a_file_that_is_none() {
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("rows.parquet: Parquet error: "), "{stderr}");
 }
+
+#[test]
+fn a_file_at_which_the_library_panics() {
+    let mut bytes =
+        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/rows.parquet")).expect("it is there");
+    // The place of a column, which becomes negative.
+    bytes[1391] = 1;
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let rows = folder.path().join("rows.parquet");
+    std::fs::write(&rows, bytes).expect("it can be written");
+    let output = build(r#"infer_cfg = { prompt_template = { template = "{q}" } }"#, &rows);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    let expected = "rows.parquet: row 1: the library panics: column start and length should not be negative\n";
+    assert!(stderr.starts_with("metatok: ") && stderr.ends_with(expected), "{stderr}");
+}

@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 /// In the order of the data's flow.
-const MODULES: [&str; 25] = [
+const MODULES: [&str; 26] = [
     "error",
+    "panics",
     "wording",
     "file_kind",
     "tokenizer",

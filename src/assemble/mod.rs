@@ -3,21 +3,27 @@
 //! Adjacent text, whoever wrote it, is encoded as one run; runs are cut only at tokens. So the ids
 //! equal those of the whole prompt as one string, and yet no content can write a reserved token.
 
+mod own_tokens;
+mod owners;
 mod placeholders;
 mod prompt;
 mod reachable;
 mod reserved;
+mod respell;
 mod seams;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::compile::Atom;
 use crate::error::{ErrorKind, Result};
 use crate::render::{Element, Part, Segment};
 use crate::run_cache::RunCache;
 use crate::tokenizer::{Finder, Neighbour, Run, Scratch, SpecialTokens, TokenId, Tokenizer, strip};
+use own_tokens::OwnTokens;
+pub(crate) use own_tokens::come_by_merges;
+use owners::{Owners, texts};
 pub(crate) use placeholders::Placeholders;
 pub use prompt::{IGNORED, MediaSpan, Span, TokenizedPrompt};
 pub(crate) use reserved::Reserved;
@@ -56,6 +62,8 @@ pub(crate) struct Assembler {
     pub(crate) reserved: Reserved,
     /// What is known so far of how reserved tokens are written in others.
     pub(crate) respelled: Mutex<BTreeMap<TokenId, Respelled>>,
+    /// Whether content beside the template's text could merge a reserved token away, see [`come_by_merges`].
+    pub(crate) own_tokens_merge: bool,
     pub(crate) special_tokens: SpecialTokens,
     /// Whether prompts are to be continued, so that nothing may stand behind them.
     pub(crate) is_open: bool,
@@ -136,28 +144,6 @@ impl Assembler {
     fn finder(&self) -> &Finder {
         self.unreserved.as_ref().unwrap_or(self.tokenizer.finder())
     }
-
-    /// A reserved token's text in other tokens, if that can be.
-    pub(crate) fn respelled(&self, id: TokenId) -> Respelled {
-        let mut respelled = self.respelled.lock().unwrap_or_else(PoisonError::into_inner);
-        let respell = || self.tokenizer.respell(id, |id| self.reserved.contains(id)).map(Arc::from);
-        respelled.entry(id).or_insert_with(respell).clone()
-    }
-
-    /// The bytes of a run at which tokens stand that have these bytes together: each its own, as far as they are the
-    /// text's.
-    fn bytes_of(&self, ids: &[TokenId], bytes: &Range<usize>) -> Vec<Range<usize>> {
-        let lengths = ids.iter().map(|&id| self.tokenizer.token_bytes(id).unwrap_or_default().len());
-        if lengths.clone().sum::<usize>() != bytes.len() {
-            return vec![bytes.clone(); ids.len()];
-        }
-        let each = lengths.scan(bytes.start, |at, length| {
-            let start = *at;
-            *at += length;
-            Some(start..*at)
-        });
-        each.collect()
-    }
 }
 
 struct Assembly<'p> {
@@ -184,23 +170,40 @@ impl Assembly<'_> {
         for (i, segment) in segments.iter().enumerate() {
             if let Atom::Token(id) = segment.atom {
                 self.run(&segments[start..i], Neighbour::Token(id), scratch)?;
-                self.extend_media(segment.part, self.ids.len());
-                self.ids.push(id);
-                self.extend_span(segment.part);
-                if let Some(Offsets { of_tokens, text }) = &mut self.offsets {
-                    let start = *text;
-                    *text += self.this.tokenizer.id_to_token(id).unwrap_or_default().len();
-                    of_tokens.push(start..*text);
-                }
-                self.before = Neighbour::Token(id);
+                let length = || self.this.tokenizer.id_to_token(id).unwrap_or_default().len();
+                self.token(id, segment.part, if self.offsets.is_some() { length() } else { 0 });
                 start = i + 1;
             }
         }
         self.run(&segments[start..], Neighbour::Edge, scratch)
     }
 
+    /// A token that takes so many bytes of the text.
+    fn token(&mut self, id: TokenId, part: Part, length: usize) {
+        self.extend_media(part, self.ids.len());
+        self.ids.push(id);
+        self.extend_span(part);
+        if let Some(Offsets { of_tokens, text }) = &mut self.offsets {
+            let start = *text;
+            *text += length;
+            of_tokens.push(start..*text);
+        }
+        self.before = Neighbour::Token(id);
+    }
+
     /// Encodes the texts between two tokens, or between a token and an end of the prompt.
     fn run(&mut self, pieces: &[Segment<'_>], after: Neighbour, scratch: &mut AssembleScratch) -> Result<()> {
+        self.own_run(pieces, None, after, scratch)
+    }
+
+    /// The same where it is known which reserved tokens are the template's own.
+    fn own_run(
+        &mut self,
+        pieces: &[Segment<'_>],
+        own: Option<&OwnTokens>,
+        after: Neighbour,
+        scratch: &mut AssembleScratch,
+    ) -> Result<()> {
         let this = self.this;
         let tokenizer = &*this.tokenizer;
         let AssembleScratch { text, tokenizer: buffers, cache, .. } = scratch;
@@ -216,19 +219,27 @@ impl Assembly<'_> {
         let run = Run { text, before: self.before, after };
         let opens_prompt = run.before == Neighbour::Edge;
         let first = self.ids.len();
-        let mut offsets = None;
+        let mut is_clean = true;
         match cacheable(tokenizer, run).map(|key| (key, cache.get(key, opens_prompt))) {
             Some((_, Ok(ids))) => self.ids.extend_from_slice(ids),
             missed => {
                 tokenizer.encode_run(this.finder(), run, buffers, &mut self.ids)?;
-                if this.unreserved.is_some() && this.reserved.any(&self.ids[first..]) {
-                    // Not kept: the same text may belong to somebody else the next time.
-                    offsets = Some(self.write_out(run, pieces, first)?);
-                } else if let Some((key, Err(Some(place)))) = missed {
+                // What gives reserved tokens is not kept: the same text may belong to somebody else the next time.
+                is_clean = this.unreserved.is_none() || !this.reserved.any(&self.ids[first..]);
+                if let Some((key, Err(Some(place)))) = missed.filter(|_| is_clean) {
                     cache.put(place, key, opens_prompt, &self.ids[first..]);
                 }
             }
         }
+        let found = if own.is_none() { this.own_tokens(run, pieces)? } else { None };
+        let own = own.or(found.as_ref());
+        if let Some(own) = own.filter(|own| !own.is_empty()) {
+            if this.is_merged_away(own, run, &self.ids[first..])? {
+                self.ids.truncate(first);
+                return self.run_cut(pieces, own, after, scratch);
+            }
+        }
+        let offsets = if is_clean { None } else { Some(self.write_out(run, pieces, own, first)?) };
         let has_media = pieces.iter().any(|piece| piece.part.element == Element::Media);
         if self.spans.is_some() || self.offsets.is_some() || has_media {
             let owners = Owners::new(pieces);
@@ -249,31 +260,6 @@ impl Assembly<'_> {
             offsets.text += run.text.len();
         }
         Ok(())
-    }
-
-    /// Reserved tokens came out of text. That is fine only where all of one is the template's own; any other is written
-    /// in other tokens that stand for the same bytes. Gives the bytes of all tokens of the run.
-    fn write_out(&mut self, run: Run<'_>, pieces: &[Segment<'_>], first: usize) -> Result<Vec<Range<usize>>> {
-        let this = self.this;
-        let found = this.tokenizer.offsets(this.finder(), run, &self.ids[first..])?;
-        let owners = Owners::new(pieces);
-        let (mut ids, mut offsets) = (Vec::with_capacity(found.len() + 4), Vec::with_capacity(found.len() + 4));
-        for (&id, bytes) in self.ids[first..].iter().zip(found) {
-            if !this.reserved.contains(id) || !owners.have_content(&bytes) {
-                ids.push(id);
-                offsets.push(bytes);
-                continue;
-            }
-            let Some(others) = this.respelled(id) else {
-                let token = this.tokenizer.id_to_token(id).unwrap_or_default();
-                return Err(ErrorKind::ReservedInContent { id, token, excerpt: excerpt(run.text, &bytes) }.into());
-            };
-            offsets.extend(this.bytes_of(&others, &bytes));
-            ids.extend_from_slice(&others);
-        }
-        self.ids.truncate(first);
-        self.ids.append(&mut ids);
-        Ok(offsets)
     }
 
     fn extend_span(&mut self, part: Part) {
@@ -363,52 +349,4 @@ fn cacheable<'a>(tokenizer: &Tokenizer, run: Run<'a>) -> Option<&'a str> {
     let (before, after) = (token(run.before), token(run.after));
     let is_normalized = |token: Option<&crate::tokenizer::AddedToken>| token.is_some_and(|token| token.normalized);
     (!is_normalized(before) && !is_normalized(after)).then(|| &run.text[strip(run.text, before, after)])
-}
-
-/// The texts of a run with their origins.
-fn texts<'a>(pieces: &[Segment<'a>]) -> impl Iterator<Item = (&'a str, Part)> {
-    pieces.iter().filter_map(|piece| match piece.atom {
-        Atom::Text(text) => Some((text, piece.part)),
-        Atom::Token(_) => None,
-    })
-}
-
-/// Which piece of a run each of its bytes belongs to.
-struct Owners(Vec<(usize, Part)>);
-
-impl Owners {
-    fn new(pieces: &[Segment<'_>]) -> Self {
-        let mut end = 0;
-        Self(
-            texts(pieces)
-                .map(|(text, part)| {
-                    end += text.len();
-                    (end, part)
-                })
-                .collect(),
-        )
-    }
-
-    /// Whether any of these bytes is content.
-    fn have_content(&self, bytes: &Range<usize>) -> bool {
-        let first = self.0.partition_point(|(end, _)| *end <= bytes.start);
-        let starts = std::iter::once(0).chain(self.0.iter().map(|(end, _)| *end));
-        let pieces = self.0.iter().zip(starts).skip(first);
-        pieces.take_while(|(_, start)| *start < bytes.end.max(bytes.start + 1)).any(|((_, part), _)| part.is_content())
-    }
-
-    /// The piece of the last of these bytes.
-    fn of(&self, bytes: &Range<usize>) -> Part {
-        let last_byte = bytes.end.saturating_sub(1).max(bytes.start);
-        let piece = self.0.partition_point(|(end, _)| *end <= last_byte);
-        self.0.get(piece).or(self.0.last()).map_or(Part::default(), |(_, part)| *part)
-    }
-}
-
-/// The bytes with a little of the text around them, whole characters only.
-fn excerpt(text: &str, bytes: &Range<usize>) -> String {
-    let start = (0..=bytes.start.saturating_sub(20)).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    let end =
-        ((bytes.end + 20).min(text.len())..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
-    text[start..end].to_owned()
 }

@@ -1,6 +1,6 @@
 //! Control tokens that two texts of a template spell only together.
 
-use crate::assemble::texts;
+use crate::assemble::owners::texts;
 use crate::compile::Atom;
 use crate::error::Result;
 use crate::render::{Part, Segment};
@@ -19,22 +19,27 @@ pub(crate) fn close<'a>(segments: &[Segment<'a>], tokenizer: &Tokenizer) -> Resu
             closed.extend_from_slice(group);
             continue;
         }
-        for Cut { token, bytes } in cuts {
-            let mut start = 0;
-            for &(text, part) in &texts {
-                let piece = bytes.start.clamp(start, start + text.len())..bytes.end.clamp(start, start + text.len());
-                match token {
-                    Some(id) if bytes.end == piece.end && !piece.is_empty() => {
-                        closed.push(Segment { atom: Atom::Token(id), part })
-                    }
-                    None if !piece.is_empty() => {
-                        closed.push(Segment { atom: Atom::Text(&text[piece.start - start..piece.end - start]), part });
-                    }
-                    _ => {}
-                }
-                start += text.len();
-            }
-        }
+        cut_texts(&texts, &cuts, &mut closed);
     }
     Ok(closed)
+}
+
+/// Appends what texts side by side are when they are cut. A token belongs to the text of its last byte.
+pub(super) fn cut_texts<'a>(texts: &[(&'a str, Part)], cuts: &[Cut], segments: &mut Vec<Segment<'a>>) {
+    for Cut { token, bytes } in cuts {
+        let mut start = 0;
+        for &(text, part) in texts {
+            let piece = bytes.start.clamp(start, start + text.len())..bytes.end.clamp(start, start + text.len());
+            match *token {
+                Some(id) if bytes.end == piece.end && !piece.is_empty() => {
+                    segments.push(Segment { atom: Atom::Token(id), part })
+                }
+                None if !piece.is_empty() => {
+                    segments.push(Segment { atom: Atom::Text(&text[piece.start - start..piece.end - start]), part });
+                }
+                _ => {}
+            }
+            start += text.len();
+        }
+    }
 }

@@ -26,9 +26,10 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
             let Atom::Token(id) = segment.atom else { continue };
             let writes = subject.tokenizer.id_to_token(id).unwrap_or_default();
             if is_open(id) {
-                let help = match trusted {
-                    true => "build without --content trusted".to_owned(),
-                    false => format!("build with --reserve {writes:?}, or use a control token"),
+                let help = match () {
+                    () if trusted => "build without --content trusted".to_owned(),
+                    () if subject.options.unreserve.contains(&writes) => "build without --unreserve".to_owned(),
+                    () => format!("build with --reserve {writes:?}, or use a control token"),
                 };
                 let message = format!("content can produce {}, which the template relies on", subject.name(id));
                 findings.add(subject.place(&segment.part), message, help);

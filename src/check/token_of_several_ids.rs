@@ -23,8 +23,8 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
             findings.add(place, what, "name a token that exists, or write a plain string");
         }
     };
-    for token in &subject.options.reserve {
-        check(token, "--reserve".to_owned());
+    for (tokens, option) in [(&subject.options.reserve, "--reserve"), (&subject.options.unreserve, "--unreserve")] {
+        tokens.iter().for_each(|token| check(token, option.to_owned()));
     }
     for (place, affix) in subject.affixes() {
         for (i, item) in affix.0.iter().enumerate() {

@@ -54,6 +54,7 @@ fn check_messages(args: &BuildArgs) -> Result<()> {
         ("--special-tokens", args.prompts.special_tokens.is_some()),
         ("--content", args.prompts.template.content.is_some()),
         ("--reserve", !args.prompts.template.reserve.is_empty()),
+        ("--unreserve", !args.prompts.template.unreserve.is_empty()),
         ("--stop-id", !args.prompts.stop.stop_id.is_empty()),
         ("--max-seq-len", args.input.max_seq_len.is_some() && args.input.dataset.is_none()),
     ];

@@ -48,6 +48,7 @@ pub(crate) fn template_options(args: &TemplateArgs) -> BuilderOptions {
         mode: args.mode.map_or(Mode::Generate, mode),
         content: args.content.map_or_else(ContentTrust::default, content),
         reserve: args.reserve.clone(),
+        unreserve: args.unreserve.clone(),
         round_fallback: args.round_fallback,
         continue_final_message: args.continue_final_message,
         ..BuilderOptions::default()

@@ -55,7 +55,7 @@ impl Tokenizer {
                 cuts.push(Cut { token: None, bytes: part.start + start..part.end });
             }
         };
-        if self.finder.is_empty(Form::Normalized) || self.backend.normalize(text)? == text {
+        if self.finder.is_empty(Form::Normalized) || self.normalize(text)? == text {
             cut(&self.finder);
         } else {
             // Positions in the normalized text are not positions here, so tokens are looked for as

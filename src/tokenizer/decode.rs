@@ -12,12 +12,12 @@ impl Tokenizer {
         let kept = ids.iter().copied().filter(|id| !(skip_special_tokens && self.is_special(*id)));
         if self.backend.decode_ids(&[]).is_none() {
             let tokens = kept.map(|id| self.spelling(id)).collect::<Result<_>>()?;
-            return self.backend.decode(tokens);
+            return self.try_library(|| self.backend.decode(tokens));
         }
         let (mut text, mut own) = (String::new(), Vec::new());
         let flush = |own: &mut Vec<TokenId>, text: &mut String| -> Result<()> {
-            if let Some(decoded) = self.backend.decode_ids(own) {
-                text.push_str(&decoded?);
+            if let Some(decoded) = self.try_library(|| self.backend.decode_ids(own).transpose())? {
+                text.push_str(&decoded);
             }
             own.clear();
             Ok(())
@@ -40,7 +40,7 @@ impl Tokenizer {
 
     fn spelling(&self, id: TokenId) -> Result<String> {
         match self.added.get(&id) {
-            Some(token) if token.normalized => self.backend.normalize(&token.content),
+            Some(token) if token.normalized => self.normalize(&token.content),
             _ => self.id_to_token(id).ok_or_else(|| self.missing(id)),
         }
     }

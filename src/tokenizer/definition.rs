@@ -27,8 +27,8 @@ pub struct TokenizerFiles {
     pub generation_config: Option<Vec<u8>>,
 }
 
-/// Ids above this are taken for a damaged file: the libraries build tables as long as the largest id.
-const LARGEST_ID: TokenId = 1 << 24;
+/// Ids above this, twice the largest vocabulary, are taken for a damaged file: tables are as long as the largest id.
+const LARGEST_ID: TokenId = 1 << 21;
 
 /// A tokenizer's files, read and reconciled.
 pub(crate) struct Definition {

@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::error::{At, Error, ErrorKind, Result};
+use crate::panics::caught;
 pub use added::AddedToken;
 pub(crate) use added::Finder;
 pub(crate) use byte_table::ByteTable;
@@ -134,6 +135,8 @@ impl Scratch {
 /// ```
 pub struct Tokenizer {
     name: String,
+    /// What its `tokenizer.json` is called in messages.
+    place: String,
     added: BTreeMap<TokenId, AddedToken>,
     vocab_size: usize,
     unk_token_id: Option<TokenId>,
@@ -176,20 +179,30 @@ impl Tokenizer {
         let Definition { json, added, vocab_size, unk_token_id, special, conflicts } = Definition::read(files)?;
         let text = json.to_string().into_boxed_str();
         let spelling = Spelling::of(&json);
-        let fast = if prefer_fast { Fast::new(json) } else { Err(ErrorKind::Usage("not asked for".into()).into()) };
+        let fast = match prefer_fast {
+            true => caught(|| Fast::new(json)).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten(),
+            false => Err(ErrorKind::Usage("not asked for".into()).into()),
+        };
         let (backend, fallback): (Box<dyn Backend>, _) = match fast {
             Ok(fast) => (Box::new(fast), None),
             Err(reason) => {
-                let classic =
-                    Classic::new(&text).map_err(ErrorKind::UnsupportedTokenizer).at(files.place("tokenizer.json"))?;
+                let classic = caught(|| Classic::new(&text)).flatten();
+                let classic = classic.map_err(ErrorKind::UnsupportedTokenizer).at(files.place("tokenizer.json"))?;
                 (Box::new(classic), Some(reason.to_string()))
             }
         };
-        let finder = Finder::new(added.values(), |form| backend.normalize(form)).at(&files.name)?;
+        let place = files.place("tokenizer.json");
+        let loaded = || -> Result<_> {
+            let finder = Finder::new(added.values(), |form| backend.normalize(form))?;
+            Ok((finder, backend.special_tokens()?))
+        };
+        let loaded = caught(loaded).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten();
+        let (finder, special_tokens) = loaded.at(&place)?;
         Ok(Self {
             name: files.name.clone(),
+            place,
             neighbours_matter: added.values().any(|token| token.lstrip || token.rstrip || token.normalized),
-            special_tokens: backend.special_tokens().at(&files.name)?,
+            special_tokens,
             added,
             vocab_size,
             unk_token_id,
@@ -312,7 +325,7 @@ impl Tokenizer {
 
     /// Finds every added token but those that `hidden` names.
     pub(crate) fn finder_without(&self, hidden: impl Fn(&AddedToken) -> bool) -> Result<Finder> {
-        Finder::new(self.added.values().filter(|token| !hidden(token)), |form| self.backend.normalize(form))
+        Finder::new(self.added.values().filter(|token| !hidden(token)), |form| self.normalize(form))
     }
 
     /// Finds every added token.
@@ -342,6 +355,20 @@ impl Tokenizer {
         scratch: &mut Scratch,
         ids: &mut Vec<TokenId>,
     ) -> Result<()> {
-        self.backend.encode_run(self.reader(finder), run, scratch, ids)
+        let encoded = self.try_library(|| self.backend.encode_run(self.reader(finder), run, scratch, ids));
+        if encoded.is_err() {
+            *scratch = Scratch::default();
+        }
+        encoded
+    }
+
+    /// A text as the tokenizer's normalizer leaves it.
+    fn normalize(&self, text: &str) -> Result<String> {
+        self.try_library(|| self.backend.normalize(text))
+    }
+
+    /// What a library gives; where it fails or panics, the error names the file.
+    fn try_library<T>(&self, library: impl FnOnce() -> Result<T>) -> Result<T> {
+        caught(library).map_err(ErrorKind::Encode).map_err(Error::from).flatten().at(&self.place)
     }
 }

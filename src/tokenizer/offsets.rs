@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use crate::error::{At, ErrorKind, Result};
+use crate::panics::caught;
 use crate::tokenizer::align::align;
 use crate::tokenizer::classic::Classic;
 use crate::tokenizer::{ByteTable, Finder, Neighbour, Run, TokenId, Tokenizer, strip};
@@ -31,14 +32,14 @@ impl Tokenizer {
         run: Run<'_>,
         ids: &[TokenId],
     ) -> Result<Vec<Range<usize>>> {
-        let reference = classic.encode_run_with_offsets(self.reader(finder), run)?;
+        let reference = self.try_library(|| classic.encode_run_with_offsets(self.reader(finder), run))?;
         Ok(align(ids, &reference, run.text.len()))
     }
 
     /// The classic library's tokenizer. One thread loads it while the others wait: it takes a hundred megabytes.
     fn load_classic(&self) -> Result<&Classic> {
-        let classic = self.classic.get_or_init(|| Classic::new(&self.json)).as_ref();
-        classic.map_err(|error| ErrorKind::UnsupportedTokenizer(error.clone())).at(&self.name)
+        let classic = self.classic.get_or_init(|| caught(|| Classic::new(&self.json)).flatten()).as_ref();
+        classic.map_err(|error| ErrorKind::UnsupportedTokenizer(error.clone())).at(&self.place)
     }
 
     /// The offsets by the tokens' own bytes; none unless these are the run's text to the last byte, but for

@@ -118,7 +118,7 @@ pub(crate) fn added(id: usize, content: &str, flags: &[&str]) -> Value {
 }
 
 /// One tokenizer for each trap.
-fn synthetic() -> Vec<TokenizerFiles> {
+pub(crate) fn synthetic() -> Vec<TokenizerFiles> {
     let demo = demo_json();
     let mut all = vec![files("demo", &demo)];
 

@@ -47,6 +47,13 @@ pub(crate) struct TemplateArgs {
     #[arg(long, value_name = "TOKEN", hide_short_help = true)]
     pub(crate) reserve: Vec<String>,
 
+    /// A token that content may produce after all
+    ///
+    /// Such as `<think>` where your messages bring it along. Whoever writes the messages can then forge it, the
+    /// template's own tokens too. May be repeated.
+    #[arg(long, value_name = "TOKEN", hide_short_help = true)]
+    pub(crate) unreserve: Vec<String>,
+
     /// Let fallback_role count inside rounds
     ///
     /// OpenCompass does so for API models only.

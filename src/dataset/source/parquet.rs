@@ -21,16 +21,19 @@ pub(super) fn open(file: File) -> Result<Box<dyn BufRead + Send>> {
 
     use crate::dataset::source::{made, write_object};
     use crate::error::ErrorKind;
+    use crate::panics::caught;
 
     let parse = |error: parquet::errors::ParquetError| ErrorKind::Parse(error.to_string());
-    let mut rows = SerializedFileReader::new(file).map_err(parse)?.into_iter();
-    Ok(made(move |line| {
+    let opened = caught(|| SerializedFileReader::new(file).map(IntoIterator::into_iter));
+    let mut rows = opened.map_err(ErrorKind::Parse)?.map_err(parse)?;
+    let mut next = move |line: &mut Vec<u8>| -> io::Result<()> {
         let Some(row) = rows.next() else { return Ok(()) };
         let row = row.map_err(io::Error::other)?;
         write_object(row.get_column_iter().map(|(name, value)| (name.as_str(), value)), nested::write, line)?;
         line.push(b'\n');
         Ok(())
-    }))
+    };
+    Ok(made(move |line| caught(|| next(line)).unwrap_or_else(|panicked| Err(io::Error::other(panicked)))))
 }
 
 /// Values, of which dicts keep the order of their keys.

@@ -1,0 +1,130 @@
+//! The reserved tokens that the template's own text gives, whatever content stands beside it.
+//!
+//! The template's text is cut only at tokens that the tokenizer finds in text. An entry of the vocabulary, or white space,
+//! that the user reserves comes by merges, and content beside it could merge it away or bring it about.
+
+use std::ops::Range;
+
+use crate::assemble::owners::texts;
+use crate::assemble::{AssembleScratch, Assembler, Assembly, Reserved, seams};
+use crate::compile::Atom;
+use crate::error::Result;
+use crate::render::Segment;
+use crate::tokenizer::{AddedToken, Cut, Neighbour, Run, Scratch, TokenId, Tokenizer};
+
+/// Stands for content: a character for private use, which merges with nothing.
+const ANY_CONTENT: &str = "\u{10FFFD}";
+
+/// Reserved tokens of a run with the bytes of the run that they stand for.
+#[derive(Default)]
+pub(super) struct OwnTokens(Vec<(TokenId, Range<usize>)>);
+
+impl OwnTokens {
+    pub(super) fn contains(&self, id: TokenId, bytes: &Range<usize>) -> bool {
+        self.0.iter().any(|(own, at)| *own == id && at == bytes)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether all of them are among these tokens.
+    fn are_among(&self, ids: &[TokenId], offsets: &[Range<usize>]) -> bool {
+        let mut tokens = ids.iter().zip(offsets);
+        self.0.iter().all(|(id, bytes)| tokens.any(|(other, at)| other == id && at == bytes))
+    }
+
+    /// A run of this length cut at them.
+    fn cuts(&self, length: usize) -> Vec<Cut> {
+        let (mut cuts, mut start) = (Vec::new(), 0);
+        for (id, bytes) in &self.0 {
+            cuts.push(Cut { token: None, bytes: start..bytes.start });
+            cuts.push(Cut { token: Some(*id), bytes: bytes.clone() });
+            start = bytes.end;
+        }
+        cuts.push(Cut { token: None, bytes: start..length });
+        cuts.retain(|cut| !cut.bytes.is_empty());
+        cuts
+    }
+}
+
+/// Whether any reserved token comes out of text by merges and not by being found.
+pub(crate) fn come_by_merges(reserved: &Reserved, tokenizer: &Tokenizer) -> bool {
+    reserved.iter().any(|id| tokenizer.added_token(id).is_none_or(AddedToken::is_white_space))
+}
+
+impl Assembler {
+    /// The reserved tokens that the template's text in this run gives with any content beside it; none where they are
+    /// simply those of the run.
+    pub(super) fn own_tokens(&self, run: Run<'_>, pieces: &[Segment<'_>]) -> Result<Option<OwnTokens>> {
+        let is_content = |piece: &Segment| piece.part.is_content();
+        if !self.own_tokens_merge || !pieces.iter().any(is_content) {
+            return Ok(None);
+        }
+        let (mut own, mut start) = (OwnTokens::default(), 0);
+        for group in pieces.chunk_by(|a, b| is_content(a) == is_content(b)) {
+            let text: String = texts(group).map(|(text, _)| text).collect();
+            if !is_content(&group[0]) {
+                let before = if group.as_ptr() == pieces.as_ptr() { "" } else { ANY_CONTENT };
+                let after = if group.as_ptr_range().end == pieces.as_ptr_range().end { "" } else { ANY_CONTENT };
+                own.0.extend(
+                    self.reserved_in(&text, [before, after], run)?
+                        .into_iter()
+                        .map(|(id, bytes)| (id, start + bytes.start..start + bytes.end)),
+                );
+            }
+            start += text.len();
+        }
+        Ok(Some(own))
+    }
+
+    /// The reserved tokens of a text with these beside it.
+    fn reserved_in(&self, text: &str, beside: [&str; 2], run: Run<'_>) -> Result<Vec<(TokenId, Range<usize>)>> {
+        let joined = [beside[0], text, beside[1]].concat();
+        let run = Run { text: &joined, ..run };
+        let mut ids = Vec::new();
+        self.tokenizer.encode_run(self.finder(), run, &mut Scratch::default(), &mut ids)?;
+        if !self.reserved.any(&ids) {
+            return Ok(Vec::new());
+        }
+        let offsets = self.tokenizer.offsets(self.finder(), run, &ids)?;
+        let from = beside[0].len();
+        let reserved = ids.into_iter().zip(offsets).filter(|(id, bytes)| {
+            self.reserved.contains(*id) && bytes.start >= from && bytes.end <= from + text.len() && !bytes.is_empty()
+        });
+        Ok(reserved.map(|(id, bytes)| (id, bytes.start - from..bytes.end - from)).collect())
+    }
+
+    /// Whether content merged any of the template's own reserved tokens away.
+    pub(super) fn is_merged_away(&self, own: &OwnTokens, run: Run<'_>, ids: &[TokenId]) -> Result<bool> {
+        let offsets = self.tokenizer.offsets(self.finder(), run, ids)?;
+        Ok(!own.are_among(ids, &offsets))
+    }
+}
+
+impl Assembly<'_> {
+    /// Encodes a run that is cut at the template's own reserved tokens.
+    pub(super) fn run_cut(
+        &mut self,
+        pieces: &[Segment<'_>],
+        own: &OwnTokens,
+        after: Neighbour,
+        scratch: &mut AssembleScratch,
+    ) -> Result<()> {
+        let texts: Vec<_> = texts(pieces).collect();
+        let length = texts.iter().map(|(text, _)| text.len()).sum();
+        let mut segments = Vec::new();
+        seams::cut_texts(&texts, &own.cuts(length), &mut segments);
+        let mut cut = own.0.iter();
+        let none_left = OwnTokens::default();
+        let mut start = 0;
+        for (i, segment) in segments.iter().enumerate() {
+            if let Atom::Token(id) = segment.atom {
+                self.own_run(&segments[start..i], Some(&none_left), Neighbour::Token(id), scratch)?;
+                self.token(id, segment.part, cut.next().map_or(0, |(_, bytes)| bytes.len()));
+                start = i + 1;
+            }
+        }
+        self.own_run(&segments[start..], Some(&none_left), after, scratch)
+    }
+}

@@ -1,0 +1,66 @@
+//! Panics of libraries become errors: caught where a library is called, and not printed.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+
+thread_local! {
+    /// Whether a panic on this thread is caught.
+    static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What a library gives, or what it says when it panics. Without a panic this costs next to nothing. What the library
+/// was changing may be broken afterwards.
+pub(crate) fn caught<T>(library: impl FnOnce() -> T) -> Result<T, String> {
+    silence_caught();
+    let outer = IS_CAUGHT.replace(true);
+    let given = panic::catch_unwind(AssertUnwindSafe(library));
+    IS_CAUGHT.set(outer);
+    given.map_err(|payload| format!("the library panics: {}", message(&*payload)))
+}
+
+/// Puts a hook before the one that is there, once: it passes on all panics that are not caught here.
+fn silence_caught() {
+    static HOOK: Once = Once::new();
+    // A thread that panics already must not touch the hook.
+    if HOOK.is_completed() || std::thread::panicking() {
+        return;
+    }
+    HOOK.call_once(|| {
+        let previous = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            // A thread that ends has no flag any more.
+            if !IS_CAUGHT.try_with(Cell::get).unwrap_or(false) {
+                previous(info);
+            }
+        }));
+    });
+}
+
+fn message(payload: &(dyn Any + Send)) -> &str {
+    let owned = || payload.downcast_ref::<String>().map(String::as_str);
+    payload.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("it does not say why")
+}
+
+#[cfg(test)]
+#[allow(clippy::panic, reason = "it is what is tested")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_panic_says() {
+        assert_eq!(caught(|| 1), Ok(1));
+        assert_eq!(caught(|| panic!("as it is")), Err::<(), _>("the library panics: as it is".into()));
+        let index = std::hint::black_box(3);
+        let outside = caught(|| [0; 3].iter().nth(index).map_or_else(|| panic!("{index} is outside"), |found| *found));
+        assert_eq!(outside, Err("the library panics: 3 is outside".into()));
+        assert_eq!(caught(|| panic::panic_any(1)), Err::<(), _>("the library panics: it does not say why".into()));
+    }
+
+    #[test]
+    fn only_what_is_caught_is_silent() {
+        assert!(caught(|| caught(|| panic!("inner")).is_err() && IS_CAUGHT.get()).is_ok_and(|both| both));
+        assert!(!IS_CAUGHT.get());
+    }
+}
