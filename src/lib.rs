@@ -24,6 +24,9 @@ mod view;
 mod sink;
 #[doc(hidden)]
 pub mod cli;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 
 #[cfg(doctest)]
 #[doc = include_str!("../docs/turns.md")]

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// In the order of the data's flow.
-const MODULES: [&str; 24] = [
+const MODULES: [&str; 25] = [
     "error",
     "wording",
     "file_kind",
@@ -28,6 +28,7 @@ const MODULES: [&str; 24] = [
     "view",
     "sink",
     "cli",
+    "fuzzing",
     "main",
 ];
 
