@@ -95,7 +95,6 @@ NORMALIZERS = [
     {"type": "Strip", "strip_left": True, "strip_right": True},
     {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
     {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": ""},
-    {"type": "Precompiled", "precompiled_charsmap": "AAAAAA=="},
     {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True},
 ]
 PRE_TOKENIZERS = [
@@ -132,7 +131,8 @@ def tokenizer_models():
            "fuse_unk": False, "byte_fallback": False, "ignore_merges": False, "vocab": vocab, "merges": MERGES}
     yield bpe
     yield bpe | {"byte_fallback": True, "vocab": bytes_too, "unk_token": "a", "fuse_unk": True}
-    yield bpe | {"continuing_subword_prefix": "##", "end_of_word_suffix": "</w>", "ignore_merges": True}
+    yield bpe | {"continuing_subword_prefix": "##", "merges": [["a", "##b"]], "ignore_merges": True}
+    yield bpe | {"end_of_word_suffix": "</w>"}
     yield {"type": "WordPiece", "unk_token": "a", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": vocab}
     yield {"type": "WordLevel", "unk_token": "a", "vocab": vocab}
     yield {"type": "Unigram", "unk_id": 0, "byte_fallback": False, "vocab": [[word, -float(id)] for id, word in enumerate(WORDS)]}
