@@ -26,6 +26,9 @@ mod sink;
 mod run;
 #[doc(hidden)]
 pub mod cli;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 
 #[cfg(doctest)]
 #[doc = include_str!("../docs/turns.md")]

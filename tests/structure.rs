@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// In the order of the data's flow.
-const MODULES: [&str; 26] = [
+const MODULES: [&str; 27] = [
     "error",
     "panics",
     "wording",
@@ -30,6 +30,7 @@ const MODULES: [&str; 26] = [
     "sink",
     "run",
     "cli",
+    "fuzzing",
     "main",
 ];
 

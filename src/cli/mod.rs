@@ -18,7 +18,7 @@ mod encode;
 mod form;
 mod ids;
 mod job;
-mod journal;
+pub(crate) mod journal;
 mod models;
 mod notes;
 mod output;

@@ -1,0 +1,62 @@
+//! What the fuzz targets reach that is not public. Only `cargo fuzz` builds it.
+
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use crate::cli::journal::Answers;
+use crate::dataset::{Holds, Records, rows_of};
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+
+/// The records of a file of this name.
+///
+/// # Errors
+/// What reading the file says. What it says of one record is left out.
+pub fn records(name: &str, bytes: &[u8], holds_rows: bool) -> Result<Vec<String>> {
+    const LONGEST: usize = 1 << 16;
+    let (reader, has_no_lines) = rows_of(Path::new(name), file(bytes)?, None)?;
+    let (unit, holds) =
+        (if has_no_lines { "row" } else { "line" }, if holds_rows { Holds::Rows } else { Holds::Conversations });
+    let mut records = Records::new(reader, unit, LONGEST, holds);
+    let (mut all, mut bytes) = (Vec::new(), Vec::new());
+    while let Some(line) = records.next_into(&mut bytes)? {
+        all.extend(line.text(&bytes, LONGEST).ok().map(str::to_owned));
+        bytes.clear();
+    }
+    Ok(all)
+}
+
+fn file(bytes: &[u8]) -> Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// Writes answers into a file as a run does, two rows side by side, and stops after so many; all make the file complete.
+///
+/// # Errors
+/// What the journal says.
+pub fn run(output: &Path, answers: &[&str], stop_after: usize, resume: bool) -> Result<()> {
+    let fingerprint = Fingerprint {
+        metatok: String::new(),
+        template: String::new(),
+        tokenizer: String::new(),
+        options: Default::default(),
+    };
+    let Some(mut journal) = Answers::open(Some(output), resume, || Ok(fingerprint))? else { return Ok(()) };
+    let done = usize::try_from(journal.rows()).unwrap_or(usize::MAX).min(answers.len());
+    for row in done..stop_after {
+        journal.add((row as u64, 0), answers[row])?;
+        let is_last = row % 2 == 1 || row + 1 == answers.len();
+        if is_last && journal.done(row as u64 + 1)? == ControlFlow::Break(()) {
+            return Ok(());
+        }
+    }
+    if stop_after == answers.len() {
+        journal.finish()?;
+    }
+    Ok(())
+}
