@@ -82,9 +82,9 @@ pub fn prompts(dataset: &Dataset, train: &[Row], rows: &[Row], answers: &str) ->
     for (i, row) in rows.iter().enumerate() {
         let examples = retriever.retrieve(i)?.of(row);
         if dataset.inferencer.kind.has_turns() && !answers.is_empty() {
-            turns(inference.plan(row, examples, |_| Ok(true))?, answers, &mut all);
+            turns(inference.plan(row, examples, |_| Ok(0))?, answers, &mut all);
         } else {
-            let prompts = inference.prompts(row, examples, |_| Ok(true))?;
+            let prompts = inference.prompts(row, examples, |_| Ok(0))?;
             all.extend(prompts.into_iter().map(|prompt| prompt.conversation));
         }
     }
