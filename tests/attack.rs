@@ -19,7 +19,7 @@ fn attacks() -> usize {
 }
 
 /// How many contents are tried on one template: making its builder takes longer than using it.
-const CONTENTS: usize = 50;
+const CONTENTS: usize = 20;
 
 /// Merges with nothing that templates are made of here.
 const NEUTRAL: &str = "0";
@@ -120,12 +120,16 @@ impl Target {
         Self { name: name.to_owned(), tokenizer: tokenizer.into(), tokens, is_lossless, may_refuse }
     }
 
-    fn text(&self, draw: &mut Draw, most: usize) -> String {
+    fn text(&self, draw: &mut Draw, most: usize, entries: &[String]) -> String {
         const PLAIN: [&str; 16] =
             ["the", " ", "\n", "a", " \n", "ing ", "Grüße", "法", "🐙", "<", ">", "|", "\t", "x y", "＜end＞", "12"];
         let pieces = 0..draw.below(most + 1);
-        let piece = |_| match draw.below(3) {
+        let piece = |_| match draw.below(4) {
             0 => (*draw.one(&PLAIN)).to_owned(),
+            1 if !entries.is_empty() => {
+                let entry = draw.one(entries).clone();
+                draw.half(&entry)
+            }
             _ => {
                 let token = draw.one(&self.tokens).clone();
                 draw.half(&token)
@@ -134,8 +138,23 @@ impl Target {
         pieces.map(piece).collect()
     }
 
-    fn template(&self, draw: &mut Draw) -> MetaTemplate {
-        let mut affix = |most| Affix(vec![AffixItem::Text(self.text(draw, most))]);
+    /// An entry of the vocabulary that another one begins or ends with, and the other one's text.
+    fn merged(&self, draw: &mut Draw) -> Option<(String, [String; 2])> {
+        let id = draw.below(self.tokenizer.vocab_size()) as TokenId;
+        let longer = self.tokenizer.id_to_token(id)?;
+        let places: Vec<usize> = longer.char_indices().map(|(at, _)| at).collect();
+        let (start, end) = longer.split_at(*draw.one(places.get(1..).filter(|places| !places.is_empty())?));
+        let entry = *draw.one(&[start, end]);
+        // Another way to write a single character there need not be.
+        let is_fit = entry.chars().count() > 1 && !entry.contains(NEUTRAL);
+        let entry_id = self.tokenizer.token_to_id(entry).filter(|_| is_fit)?;
+        let text = |id| String::from_utf8(self.tokenizer.token_bytes(id)?).ok();
+        let is_added = self.tokenizer.added_tokens().any(|token| [id, entry_id].contains(&token.id));
+        Some((entry.to_owned(), [text(entry_id)?, text(id)?])).filter(|_| !is_added)
+    }
+
+    fn template(&self, draw: &mut Draw, entries: &[String]) -> MetaTemplate {
+        let mut affix = |most| Affix(vec![AffixItem::Text(self.text(draw, most, entries))]);
         let role = |role: &str, generate, begin, end| {
             let role = RoleTemplate { role: role.into(), begin, end, generate, ..RoleTemplate::default() };
             RoundItem::Role(Box::new(role))
@@ -145,29 +164,31 @@ impl Target {
         MetaTemplate { begin: affix(2), round, end: affix(2), ..MetaTemplate::default() }
     }
 
-    /// A builder of this template. Now and then an entry of the vocabulary is reserved, which text gives by merges.
-    fn builder(&self, draw: &mut Draw) -> PromptBuilder {
-        let model = Model { meta_template: Some(self.template(draw)), ..Model::default() };
-        let mut options = BuilderOptions {
+    /// A builder, and what else contents are made of. Now and then an entry of the vocabulary is reserved, which text gives
+    /// by merges, and which more text merges away.
+    fn builder(&self, draw: &mut Draw) -> (PromptBuilder, Vec<String>) {
+        let (reserve, entries) = match draw.below(3) {
+            0 => (0..8).find_map(|_| self.merged(draw)).unzip(),
+            _ => (None, None),
+        };
+        let entries = entries.map_or_else(Vec::new, Vec::from);
+        let model = Model { meta_template: Some(self.template(draw, &entries)), ..Model::default() };
+        let options = BuilderOptions {
+            reserve: reserve.into_iter().collect(),
             mode: *draw.one(&[Mode::Generate, Mode::Score]),
             special_tokens: Some(SpecialTokens::Never),
             text: true,
             ..BuilderOptions::default()
         };
-        if draw.below(3) == 0 {
-            let entry = self.tokenizer.id_to_token(draw.below(self.tokenizer.vocab_size()) as TokenId);
-            let is_merged = |entry: &String| entry.chars().count() > 1 && !entry.contains(NEUTRAL);
-            options.reserve.extend(entry.filter(is_merged));
-        }
         let built = PromptBuilder::new(&model, Arc::clone(&self.tokenizer), &options);
-        built.unwrap_or_else(|error| panic!("{}: {error}: {:?}", self.name, options.reserve))
+        (built.unwrap_or_else(|error| panic!("{}: {error}: {:?}", self.name, options.reserve)), entries)
     }
 
     fn attack(&self, seed: u64) -> Count {
         let mut draw = Draw(seed);
         let mut count = Count::default();
         while count.tried < attacks() {
-            let builder = self.builder(&mut draw);
+            let (builder, entries) = self.builder(&mut draw);
             let said = |texts: &[String]| {
                 let roles = ["user", "assistant", "user"].iter().zip(texts);
                 builder.build(&Conversation::Messages(
@@ -177,19 +198,17 @@ impl Target {
             let neutral = [(); 3].map(|()| NEUTRAL.to_owned());
             let Some(expected) = self.prompt(said(&neutral), &neutral) else { continue };
             let expected = reserved(&builder, &expected);
-            let mut session_texts = Vec::new();
             for _ in 0..CONTENTS {
-                session_texts.clear();
-                session_texts.extend([(); 3].map(|()| self.text(&mut draw, 4)));
+                let texts = [(); 3].map(|()| self.text(&mut draw, 4, &entries));
                 count.tried += 1;
-                let Some(prompt) = self.prompt(said(&session_texts), &session_texts) else {
+                let Some(prompt) = self.prompt(said(&texts), &texts) else {
                     count.refused += 1;
                     continue;
                 };
                 if reserved(&builder, &prompt) != expected {
-                    count.fail("forged", &prompt, &session_texts);
+                    count.fail("forged", &prompt, &texts);
                 } else if self.is_lossless && !self.says(&prompt) {
-                    count.fail("unsaid", &prompt, &session_texts);
+                    count.fail("unsaid", &prompt, &texts);
                 }
             }
         }

@@ -217,35 +217,55 @@ impl Assembly<'_> {
             }
         };
         let run = Run { text, before: self.before, after };
-        let opens_prompt = run.before == Neighbour::Edge;
         let first = self.ids.len();
-        let mut is_clean = true;
-        match cacheable(tokenizer, run).map(|key| (key, cache.get(key, opens_prompt))) {
-            Some((_, Ok(ids))) => self.ids.extend_from_slice(ids),
-            missed => {
-                tokenizer.encode_run(this.finder(), run, buffers, &mut self.ids)?;
-                // What gives reserved tokens is not kept: the same text may belong to somebody else the next time.
-                is_clean = this.unreserved.is_none() || !this.reserved.any(&self.ids[first..]);
-                if let Some((key, Err(Some(place)))) = missed.filter(|_| is_clean) {
-                    cache.put(place, key, opens_prompt, &self.ids[first..]);
-                }
-            }
-        }
+        let is_clean = self.encode(run, buffers, cache)?;
         let found = if own.is_none() { this.own_tokens(run, pieces)? } else { None };
         let own = own.or(found.as_ref());
-        if let Some(own) = own.filter(|own| !own.is_empty()) {
-            if this.is_merged_away(own, run, &self.ids[first..])? {
-                self.ids.truncate(first);
-                return self.run_cut(pieces, own, after, scratch);
-            }
+        if let Some(own) = own.filter(|own| !own.is_empty())
+            && this.is_merged_away(own, run, &self.ids[first..])?
+        {
+            self.ids.truncate(first);
+            return self.run_cut(pieces, own, after, scratch);
         }
         let offsets = if is_clean { None } else { Some(self.write_out(run, pieces, own, first)?) };
+        self.locate(run, pieces, first, offsets)
+    }
+
+    /// Appends the ids of a run, and says whether none of them is reserved where that matters.
+    fn encode(&mut self, run: Run<'_>, buffers: &mut Scratch, cache: &mut RunCache) -> Result<bool> {
+        let this = self.this;
+        let (first, opens_prompt) = (self.ids.len(), run.before == Neighbour::Edge);
+        let missed = match cacheable(&this.tokenizer, run).map(|key| (key, cache.get(key, opens_prompt))) {
+            Some((_, Ok(ids))) => {
+                self.ids.extend_from_slice(ids);
+                return Ok(true);
+            }
+            missed => missed,
+        };
+        this.tokenizer.encode_run(this.finder(), run, buffers, &mut self.ids)?;
+        // What gives reserved tokens is not kept: the same text may belong to somebody else the next time.
+        let is_clean = this.unreserved.is_none() || !this.reserved.any(&self.ids[first..]);
+        if let Some((key, Err(Some(place)))) = missed.filter(|_| is_clean) {
+            cache.put(place, key, opens_prompt, &self.ids[first..]);
+        }
+        Ok(is_clean)
+    }
+
+    /// Notes where the tokens of a run come from, as far as somebody asks.
+    fn locate(
+        &mut self,
+        run: Run<'_>,
+        pieces: &[Segment<'_>],
+        first: usize,
+        known: Option<Vec<Range<usize>>>,
+    ) -> Result<()> {
+        let this = self.this;
         let has_media = pieces.iter().any(|piece| piece.part.element == Element::Media);
         if self.spans.is_some() || self.offsets.is_some() || has_media {
             let owners = Owners::new(pieces);
-            let offsets = match offsets {
+            let offsets = match known {
                 Some(offsets) => offsets,
-                None => tokenizer.offsets(this.finder(), run, &self.ids[first..])?,
+                None => this.tokenizer.offsets(this.finder(), run, &self.ids[first..])?,
             };
             for (i, bytes) in offsets.into_iter().enumerate() {
                 let owner = owners.of(&bytes);
