@@ -201,6 +201,7 @@ fn an_option_that_says_nothing_is_refused() {
         ("build --format messages --special-tokens never x", format!("--special-tokens {of_ids}")),
         ("build --format messages --content data x", format!("--content {of_ids}")),
         ("build --format messages --reserve a x", format!("--reserve {of_ids}")),
+        ("build --format messages --unreserve a x", format!("--unreserve {of_ids}")),
         ("build --format messages --stop-id 1 x", format!("--stop-id {of_ids}")),
         ("build --format messages --max-seq-len 9 x", format!("--max-seq-len {of_ids}")),
         (
