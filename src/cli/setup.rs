@@ -17,6 +17,7 @@ use crate::cli::args::{
     ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs,
 };
 use crate::cli::rows::Rows;
+use crate::cli::say::say;
 use crate::cli::source::{BUFFER, Source};
 use crate::conversation::Mode;
 use crate::dataset::{
@@ -49,9 +50,15 @@ pub(crate) fn template_options(args: &TemplateArgs) -> BuilderOptions {
         content: args.content.map_or_else(ContentTrust::default, content),
         reserve: args.reserve.clone(),
         round_fallback: args.round_fallback,
+        chat_wrapper: args.wrapper.is_some(),
         continue_final_message: args.continue_final_message,
         ..BuilderOptions::default()
     }
+}
+
+/// Says what people should know of a model.
+pub(crate) fn say_notes(model: &Model) {
+    model.notes().iter().for_each(|note| say!("note: {note}"));
 }
 
 /// What a command trims with.
@@ -104,6 +111,10 @@ pub(crate) fn weights_name(args: &ModelArgs, has_input: bool) -> Result<String> 
 /// Loads the model and its tokenizer. The demo stands in for them only where nothing at all is named.
 pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Tokenizer>)> {
     let model = model(args, has_input)?;
+    if args.conversation.is_none() {
+        // Before a tokenizer is fetched for nothing.
+        model.check_gives_ids()?;
+    }
     let tokenizer = of_tokenizer(args.tokenizer.as_deref(), &model, Model::load_tokenizer, Tokenizer::load)?;
     Ok((with_conversation(args, model)?, Arc::new(tokenizer)))
 }
