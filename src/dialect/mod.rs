@@ -15,7 +15,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use builtin::near;
-pub(crate) use builtin::{demo_conversations, near_among};
+pub(crate) use builtin::{demo_conversations, is_misspelt, near_among};
 pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, StopStrings, System};
 
 use crate::conversation::Conversation;
@@ -192,17 +192,6 @@ impl Model {
         Ok(model)
     }
 
-    /// What people should know: keys that are not read.
-    pub fn notes(&self) -> Vec<String> {
-        match &self.unread_keys[..] {
-            [] => Vec::new(),
-            keys => {
-                let what = "not read here; options of this command or of the engine say such things";
-                vec![format!("{}: {}: {what}", self.name, keys.join(", "))]
-            }
-        }
-    }
-
     /// How the model is spoken to in messages: by its template for APIs, or by the roles of its template
     /// for token ids, whose `begin`s and `end`s a server writes by itself.
     ///
@@ -230,17 +219,6 @@ impl Model {
             return Err(ErrorKind::Usage(what.into())).at(&self.name);
         }
         Ok(())
-    }
-
-    fn of_chat_wrapper(&self) -> String {
-        let what = "this is OpenCompass's chat wrapper, which leaves the template to the tokenizer";
-        let tokenizer = self.tokenizer.as_deref().unwrap_or_default();
-        match builtin::claiming(tokenizer) {
-            Some(_) => format!("{what}; for token ids give -m {tokenizer} --as opencompass-chat"),
-            None => format!(
-                "{what}; for token ids name the template, such as -m qwen3 --as opencompass-chat, and the tokenizer with -t"
-            ),
-        }
     }
 
     /// Loads the tokenizer that the model names.

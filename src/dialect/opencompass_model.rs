@@ -5,8 +5,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::dialect::{Model, StopConfig, Syntax, model_file, near_among, opencompass};
-use crate::error::{At, ErrorKind, Result};
+use crate::dialect::builtin::claiming;
+use crate::dialect::{Model, StopConfig, Syntax, is_misspelt, model_file, opencompass};
+use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 
 /// What prompts and their ends depend on. Of the other keys some are of running the model, and the rest is noted.
@@ -44,6 +45,31 @@ struct Dict {
     #[serde(default)]
     additional_stop_symbols: Option<Vec<String>>,
     pad_token_id: Option<TokenId>,
+}
+
+impl Model {
+    /// What people should know: keys that are not read.
+    pub fn notes(&self) -> Vec<String> {
+        match &self.unread_keys[..] {
+            [] => Vec::new(),
+            keys => {
+                let what = "not read here; options of this command or of the engine say such things";
+                vec![format!("{}: {}: {what}", self.name, keys.join(", "))]
+            }
+        }
+    }
+
+    /// What to do where one of its chat wrappers is to give token ids.
+    pub(super) fn of_chat_wrapper(&self) -> String {
+        let what = "this is OpenCompass's chat wrapper, which leaves the template to the tokenizer";
+        let tokenizer = self.tokenizer.as_deref().unwrap_or_default();
+        match claiming(tokenizer) {
+            Some(_) => format!("{what}; for token ids give -m {tokenizer} --as opencompass-chat"),
+            None => format!(
+                "{what}; for token ids name the template, such as -m qwen3 --as opencompass-chat, and the tokenizer with -t"
+            ),
+        }
+    }
 }
 
 pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
@@ -134,8 +160,7 @@ fn says_something(value: &Value) -> bool {
 
 /// A key that is nearly one that is read was meant to be it.
 fn check_spelling(key: &str, keys: &Map<String, Value>) -> Result<()> {
-    let near = near_among(key, READ.into_iter().filter(|read| !keys.contains_key(*read)));
-    match near.iter().find(|near| strsim::levenshtein(near, key) <= 2) {
+    match READ.iter().find(|read| !keys.contains_key(**read) && is_misspelt(key, read)) {
         Some(near) => Err(ErrorKind::Parse(format!("unknown key `{key}`; did you mean `{near}`?")).into()),
         None => Ok(()),
     }
