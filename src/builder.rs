@@ -15,6 +15,7 @@ use crate::dialect::{ConversationRenderer, Model};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::{ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer, Segment, is_answer, render_to_continue};
 use crate::stop::{Completion, StopCriteria, StopSource, Trimmer};
+use crate::template::MetaTemplate;
 use crate::tokenizer::{AddedToken, SpecialTokens, TokenId, Tokenizer};
 
 /// What a [`PromptBuilder`] may be told beside its model.
@@ -92,6 +93,12 @@ struct Buffers {
     assemble: AssembleScratch,
 }
 
+/// What is wrong with a template that only names roles, and what to do.
+pub(crate) const ROLES_ONLY: &str =
+    "the roles have names and no text, as for models behind an API, so that prompts are only what is said";
+pub(crate) const NAME_A_TEMPLATE: &str =
+    "name the model's own template, such as -m qwen3 --as opencompass-chat, or build with --format messages";
+
 impl PromptBuilder {
     /// Brings a model and a tokenizer together.
     ///
@@ -118,6 +125,10 @@ impl PromptBuilder {
                 None => Box::new(Plain),
                 Some(template) => Box::new(MetaRenderer { template, round_fallback: options.round_fallback }),
             };
+        if model.meta_template.as_ref().is_some_and(MetaTemplate::names_roles_only) {
+            let warning = ErrorKind::Template(format!("{ROLES_ONLY}; {NAME_A_TEMPLATE}"));
+            warnings.push(Error::from(warning).at("meta_template").at(&model.name));
+        }
         let mut builder = Self::with_renderer(renderer, model, tokenizer, options)?;
         builder.template_warnings = warnings;
         Ok(builder)

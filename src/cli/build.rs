@@ -244,10 +244,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
         |tokenizer: &Tokenizer| setup::fingerprint(&args.input, rows, args.truncate, &model, tokenizer, &options);
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {
-        setup::say_notes(&model);
-        for warning in builder.warnings() {
-            say!("warning: {warning}");
-        }
+        setup::say_warnings(&model, &builder, rows, &options);
     }
     let served = args.served_model_name.as_deref();
     let sink: Box<dyn Sink> = match args.format {

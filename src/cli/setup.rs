@@ -12,7 +12,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::assemble::ContentTrust;
-use crate::builder::BuilderOptions;
+use crate::builder::{BuilderOptions, PromptBuilder};
 use crate::cli::args::{
     ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs,
 };
@@ -59,6 +59,15 @@ pub(crate) fn template_options(args: &TemplateArgs) -> BuilderOptions {
 /// Says what people should know of a model.
 pub(crate) fn say_notes(model: &Model) {
     model.notes().iter().for_each(|note| say!("note: {note}"));
+}
+
+/// The same, and what is likely to be wrong with token ids by it.
+pub(crate) fn say_warnings(model: &Model, builder: &PromptBuilder, rows: Option<&Rows>, options: &BuilderOptions) {
+    say_notes(model);
+    builder.warnings().for_each(|warning| say!("warning: {warning}"));
+    if let Some(warning) = rows.and_then(|rows| rows.warn_of_strings(model, options)) {
+        say!("warning: {warning}");
+    }
 }
 
 /// What a command trims with.
