@@ -1,5 +1,6 @@
 //! The facade: load once per model, build per prompt.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::Serialize;
@@ -13,8 +14,9 @@ use crate::compile::{CompiledTemplate, Compiler, not_one_token};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ConversationRenderer, Model};
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::render::{EachMessage, MetaRenderer, Plain, Renderer, Segment, is_answer, render_to_continue};
+use crate::render::{ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer, Segment, is_answer, render_to_continue};
 use crate::stop::{Completion, StopCriteria, StopSource, Trimmer};
+use crate::template::MetaTemplate;
 use crate::tokenizer::{AddedToken, SpecialTokens, TokenId, Tokenizer};
 
 /// What a [`PromptBuilder`] may be told beside its model.
@@ -38,6 +40,8 @@ pub struct BuilderOptions {
     pub round_fallback: bool,
     /// Whether messages stand as OpenCompass's `ChatInferencer` writes them, see [`EachMessage`].
     pub each_message: bool,
+    /// Whether prompts become messages first, as OpenCompass's chat wrappers make them, see [`ApiTemplate::chat`].
+    pub chat_wrapper: bool,
     /// Whether a last message of the assistant is the beginning of the answer: in a prompt to continue nothing stands
     /// behind it. Otherwise it is left out there, see [`TokenizedPrompt::answer_omitted`].
     pub continue_final_message: bool,
@@ -74,6 +78,8 @@ pub struct PromptBuilder {
     assembler: Assembler,
     mode: Mode,
     compat: bool,
+    /// What makes messages of conversations first, and whether of each message by itself.
+    chat_wrapper: Option<(ApiTemplate, bool)>,
     continue_final_message: bool,
     detail: Detail,
     pad: Option<TokenId>,
@@ -90,6 +96,12 @@ struct Buffers {
     assemble: AssembleScratch,
 }
 
+/// What is wrong with a template that only names roles, and what to do.
+pub(crate) const ROLES_ONLY: &str =
+    "the roles have names and no text, as for models behind an API, so that prompts are only what is said";
+pub(crate) const NAME_A_TEMPLATE: &str =
+    "name the model's own template, such as -m qwen3 --as opencompass-chat, or build with --format messages";
+
 impl PromptBuilder {
     /// Brings a model and a tokenizer together.
     ///
@@ -101,10 +113,7 @@ impl PromptBuilder {
             let renderer = ConversationRenderer::new(template, &tokenizer).at(&model.name)?;
             return Self::with_renderer(Box::new(renderer), model, tokenizer, options);
         }
-        if model.meta_template.is_none() && model.api_template.is_some() {
-            let what = "this template is for models behind an API, which take messages and no token ids; build with --format messages, or give a template with a \"round\" of texts";
-            return Err(ErrorKind::Usage(what.into())).at(&model.name);
-        }
+        model.check_gives_ids()?;
         let mut warnings = Vec::new();
         let mut compile = |template| -> Result<CompiledTemplate> {
             let mut template = CompiledTemplate::new(template, &tokenizer)?;
@@ -113,10 +122,16 @@ impl PromptBuilder {
         };
         let renderer: Box<dyn Renderer> =
             match model.meta_template.as_ref().map(&mut compile).transpose().at(&model.name)? {
-                template if options.each_message => Box::new(EachMessage::new(template).at(&model.name)?),
+                template if options.each_message && !options.chat_wrapper => {
+                    Box::new(EachMessage::new(template).at(&model.name)?)
+                }
                 None => Box::new(Plain),
                 Some(template) => Box::new(MetaRenderer { template, round_fallback: options.round_fallback }),
             };
+        if model.meta_template.as_ref().is_some_and(MetaTemplate::names_roles_only) {
+            let warning = ErrorKind::Template(format!("{ROLES_ONLY}; {NAME_A_TEMPLATE}"));
+            warnings.push(Error::from(warning).at("meta_template").at(&model.name));
+        }
         let mut builder = Self::with_renderer(renderer, model, tokenizer, options)?;
         builder.template_warnings = warnings;
         Ok(builder)
@@ -207,6 +222,7 @@ impl PromptBuilder {
             assembler,
             mode: options.mode,
             compat: options.compat,
+            chat_wrapper: options.chat_wrapper.then(|| (ApiTemplate::default(), options.each_message)),
             continue_final_message: options.continue_final_message,
             pad,
             detail: Detail { spans: options.spans, offsets: options.offsets, text: options.text },
@@ -317,6 +333,15 @@ impl PromptBuilder {
         self.mode
     }
 
+    /// What is built of a conversation: it itself, or what other systems make of it first.
+    pub(crate) fn prepared<'c>(&self, conversation: &'c Conversation) -> Result<Cow<'c, Conversation>> {
+        match &self.chat_wrapper {
+            Some((template, each_message)) => template.chat(conversation, self.mode, *each_message),
+            None if self.compat => Ok(conversation.without_parts().map_or(Cow::Borrowed(conversation), Cow::Owned)),
+            None => Ok(Cow::Borrowed(conversation)),
+        }
+    }
+
     /// A prompt before it is encoded.
     pub(crate) fn segments<'a>(&'a self, conversation: &'a Conversation) -> Result<Vec<Segment<'a>>> {
         let mut segments = Vec::new();
@@ -423,8 +448,7 @@ impl Session<'_> {
 
     fn build_with(&mut self, conversation: &Conversation, detail: Detail, prompt: &mut TokenizedPrompt) -> Result<()> {
         let builder = self.builder;
-        let without_parts = if builder.compat { conversation.without_parts() } else { None };
-        let conversation = without_parts.as_ref().unwrap_or(conversation);
+        let conversation = &*builder.prepared(conversation)?;
         let buffers = self.buffers.as_mut().expect("only dropping takes the buffers");
         let mut segments = reuse(std::mem::take(&mut buffers.segments));
         let built = builder
@@ -507,7 +531,8 @@ impl PromptBuilder {
 impl JoinSession<'_> {
     /// How many tokens the joined string has.
     pub(crate) fn encode(&mut self, conversation: &Conversation) -> Result<usize> {
-        let segments = self.builder.segments(conversation)?;
+        let conversation = self.builder.prepared(conversation)?;
+        let segments = self.builder.segments(&conversation)?;
         let text = self.builder.assembler.text(&segments);
         self.ids.clear();
         self.builder.tokenizer().encode_into(&text, &mut self.scratch, &mut self.ids)?;

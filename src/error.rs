@@ -153,8 +153,9 @@ pub enum ErrorKind {
     },
     /// A message inside a round whose role is not one of the template's `round`.
     #[error(
-        "role {role:?} cannot stand inside a round, whose roles are {}; move the message to the begin section{}",
+        "role {role:?} cannot stand inside a round, whose roles are {}; move the message to the begin section{}{}",
         quoted(.known),
+        if role == "SYSTEM" { ", or take --as opencompass-chat, by which it speaks as the user" } else { "" },
         if *.has_fallback { ", or turn on round_fallback to let its fallback_role speak there" } else { "" }
     )]
     RoleOutsideRound {

@@ -1,6 +1,7 @@
 //! What building warns of, where no other lint says it.
 
-use crate::check::{Findings, Level, Lint, Subject, eos_not_in_end, reserved_reachable};
+use crate::builder::ROLES_ONLY;
+use crate::check::{Findings, Level, Lint, Subject, eos_not_in_end, reserved_reachable, roles_only};
 use crate::error::Result;
 
 pub(super) const LINT: Lint = Lint {
@@ -12,8 +13,11 @@ pub(super) const LINT: Lint = Lint {
 };
 
 /// Lints that say what building warns of, with words that its warning has.
-const SAID_BY: [(&Lint, &str); 2] =
-    [(&eos_not_in_end::LINT, "eos_token_id"), (&reserved_reachable::LINT, "reserved token")];
+const SAID_BY: [(&Lint, &str); 3] = [
+    (&eos_not_in_end::LINT, "eos_token_id"),
+    (&reserved_reachable::LINT, "reserved token"),
+    (&roles_only::LINT, ROLES_ONLY),
+];
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
     let Some(builder) = subject.builder() else { return Ok(()) };

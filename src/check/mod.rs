@@ -20,6 +20,7 @@ mod no_such_column;
 mod refused;
 mod reserved_reachable;
 mod role_never_rendered;
+mod roles_only;
 mod seen;
 mod space_before_generation;
 mod speaker_in_text;
@@ -98,7 +99,7 @@ pub struct Finding {
 }
 
 /// Every lint, in the order in which their findings are listed.
-pub static LINTS: [Lint; 29] = [
+pub static LINTS: [Lint; 30] = [
     id_outside_vocabulary::LINT,
     token_of_several_ids::LINT,
     refused::LINT,
@@ -112,6 +113,7 @@ pub static LINTS: [Lint; 29] = [
     double_bos::LINT,
     reserved_reachable::LINT,
     content_writes_control::LINT,
+    roles_only::LINT,
     role_never_rendered::LINT,
     missing_fallback::LINT,
     space_before_generation::LINT,

@@ -8,8 +8,8 @@ pub(super) const LINT: Lint = Lint {
     level: Level::Note,
     about: "Prompts are strings, and the model's template does not touch them.",
     why: "As in OpenCompass, a string is a whole prompt: it gets no role, no begin and no end of the template, also with a \
-          chat model. That is meant for base models and for texts to score. For a chat model write the dataset's template as \
-          a dialogue: round = [{ role = \"HUMAN\", prompt = \"…\" }, { role = \"BOT\", prompt = \"…\" }].",
+          chat model. That is meant for base models and for texts to score. OpenCompass's chat wrappers send it as a message of \
+          the user, as --as opencompass-chat does. Or write the dataset's template as a dialogue: round = [{ role = \"HUMAN\", prompt = \"…\" }, { role = \"BOT\", prompt = \"…\" }].",
     find,
 };
 
@@ -23,7 +23,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
         Some(seen) if strings == all => ("the prompts are strings".to_owned(), seen.dataset.name.as_str()),
         _ => (format!("{strings} of {all} prompts are strings"), "conversations"),
     };
-    let help = "write them as dialogues if the model's roles should speak, or take --model plain";
+    let help = "take --as opencompass-chat to make each a message of the user, or --model plain if they are meant so";
     findings.add(place, format!("{message}: no role, begin or end of the template is written"), help);
     Ok(())
 }

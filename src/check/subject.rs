@@ -67,9 +67,13 @@ impl<'a> Subject<'a> {
         self.seen.conversations += 1;
         self.seen.strings += usize::from(matches!(conversation, Conversation::Text(_)));
         let Some(builder) = self.builder() else { return };
+        let conversation = match builder.prepared(conversation) {
+            Ok(conversation) => conversation.into_owned(),
+            Err(error) => return self.seen.refused.add(place, error),
+        };
         let role_of = |segment: &Segment<'_>| segment.part.role;
-        let roles = builder.segments(conversation).map(|all| all.iter().filter_map(role_of).collect::<Vec<_>>());
-        let built = roles.and_then(|roles| builder.build(conversation).map(|_| roles));
+        let roles = builder.segments(&conversation).map(|all| all.iter().filter_map(role_of).collect::<Vec<_>>());
+        let built = roles.and_then(|roles| builder.build(&conversation).map(|_| roles));
         match built {
             Ok(roles) => self.seen.roles.extend(roles),
             Err(error) => self.seen.refused.add(place, error),

@@ -212,8 +212,14 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
         let model = args.model.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
         let stop = model.stop.strings.iter().chain(&options.stop_strings).cloned().collect();
         let sink = MessagesJsonl::new(stop);
+        if !args.quiet {
+            setup::say_notes(&model);
+        }
         let BuilderOptions { each_message, continue_final_message, mode, .. } = options;
-        let mut template = model.to_api()?;
+        let is_chat_wrapper = options.chat_wrapper || model.is_chat_wrapper;
+        // A wrapper knows nothing of another model's roles.
+        let mut template =
+            if is_chat_wrapper && !model.is_chat_wrapper { ApiTemplate::default() } else { model.to_api()? };
         if let ApiTemplate::Roles(roles) = &mut template {
             roles.compat = options.compat;
         }
@@ -221,6 +227,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
         return Ok(Form::Messages(Messages {
             template,
             each_message,
+            is_chat_wrapper,
             continue_final_message,
             mode,
             sink,
@@ -237,9 +244,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
         |tokenizer: &Tokenizer| setup::fingerprint(&args.input, rows, args.truncate, &model, tokenizer, &options);
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {
-        for warning in builder.warnings() {
-            say!("warning: {warning}");
-        }
+        setup::say_warnings(&model, &builder, rows, &options);
     }
     let served = args.served_model_name.as_deref();
     let sink: Box<dyn Sink> = match args.format {

@@ -3,7 +3,7 @@
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::{PromptBuilder, Session};
 use crate::cli::answers::{Answer, Answers};
-use crate::conversation::{Conversation, Mode};
+use crate::conversation::{ChatMessage, Conversation, Mode};
 use crate::dataset::{MaxOutLen, RowPrompt, SamplingParams, Scored, TurnPlan};
 use crate::error::{At, ErrorKind, Result};
 use crate::render::{ApiTemplate, empty_chat};
@@ -37,6 +37,7 @@ pub(crate) struct Ids {
 pub(crate) struct Messages {
     pub(crate) template: ApiTemplate,
     pub(crate) each_message: bool,
+    pub(crate) is_chat_wrapper: bool,
     pub(crate) continue_final_message: bool,
     pub(crate) mode: Mode,
     pub(crate) sink: MessagesJsonl,
@@ -115,6 +116,7 @@ impl Writer<'_> {
         let key = Key { label, is_normalizing, turn, max_out_len, ..Key::of(id) };
         match self {
             Self::Ids(ids, session) => {
+                let conversation = &*ids.builder.prepared(conversation)?;
                 check_media(conversation, ids.check_files)?;
                 let fitted = match ids.budget {
                     Some(budget) => ids.builder.build_within(conversation, &budget.of_answer(max_out_len))?,
@@ -226,6 +228,7 @@ impl Messages {
         check_media(conversation, self.check_files)?;
         let mut answers_omitted = 0;
         let mut messages = match conversation {
+            conversation if self.is_chat_wrapper => self.chat(conversation)?,
             // One by one they stay as they are.
             Conversation::Messages(messages) if self.each_message && messages.is_empty() => return Err(empty_chat()),
             Conversation::Messages(messages) if self.each_message => messages.clone(),
@@ -259,6 +262,15 @@ impl Written {
         }
         if self.omitted_end.is_empty() {
             self.omitted_end = other.omitted_end;
+        }
+    }
+}
+
+impl Messages {
+    fn chat(&self, conversation: &Conversation) -> Result<Vec<ChatMessage>> {
+        match self.template.chat(conversation, self.mode, self.each_message)?.into_owned() {
+            Conversation::Messages(messages) => Ok(messages),
+            _ => Ok(Vec::new()),
         }
     }
 }

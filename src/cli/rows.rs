@@ -15,6 +15,7 @@ use crate::dataset::{
     AnyTemplate, Dataset, Holds, InferMode, Inference, Inferencer, InferencerKind, MissingColumns, Retriever, Row,
     RowPrompt, TemplateField, TurnPlan, arrow_rows, json_lines,
 };
+use crate::dialect::Model;
 use crate::error::{At, ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, digest, hex};
 
@@ -116,6 +117,16 @@ impl Rows {
     /// Says what people should know of the dataset.
     pub(crate) fn say_notes(&self) {
         self.dataset.notes().iter().for_each(|note| say!("note: {note}"));
+    }
+
+    /// What to say of prompts that are strings where the model has a template for roles.
+    pub(crate) fn warn_of_strings(&self, model: &Model, options: &BuilderOptions) -> Option<String> {
+        let is_string = self.dataset.task.template().is_ok_and(AnyTemplate::is_string);
+        let is_chat = model.meta_template.is_some() && options.mode == Mode::Generate && !options.chat_wrapper;
+        (is_string && is_chat).then(|| {
+            let what = "prompts are strings, which the model's template does not touch; --as opencompass-chat makes each a message of the user";
+            format!("{}: {what}", self.dataset.name)
+        })
     }
 
     /// With what of the files decides prompts.

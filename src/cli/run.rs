@@ -114,7 +114,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     };
     if !args.quiet {
         rows.iter().for_each(Rows::say_notes);
-        builder.warnings().for_each(|warning| say!("warning: {warning}"));
+        setup::say_warnings(&model, &builder, rows.as_ref(), &options);
         if answers.rows() > 0 {
             say!("note: {} answered already", count(answers.rows(), "line"));
         }

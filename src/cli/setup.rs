@@ -12,11 +12,12 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::assemble::ContentTrust;
-use crate::builder::BuilderOptions;
+use crate::builder::{BuilderOptions, PromptBuilder};
 use crate::cli::args::{
     ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs,
 };
 use crate::cli::rows::Rows;
+use crate::cli::say::say;
 use crate::cli::source::{BUFFER, Source};
 use crate::conversation::Mode;
 use crate::dataset::{
@@ -50,8 +51,23 @@ pub(crate) fn template_options(args: &TemplateArgs) -> BuilderOptions {
         reserve: args.reserve.clone(),
         unreserve: args.unreserve.clone(),
         round_fallback: args.round_fallback,
+        chat_wrapper: args.wrapper.is_some(),
         continue_final_message: args.continue_final_message,
         ..BuilderOptions::default()
+    }
+}
+
+/// Says what people should know of a model.
+pub(crate) fn say_notes(model: &Model) {
+    model.notes().iter().for_each(|note| say!("note: {note}"));
+}
+
+/// The same, and what is likely to be wrong with token ids by it.
+pub(crate) fn say_warnings(model: &Model, builder: &PromptBuilder, rows: Option<&Rows>, options: &BuilderOptions) {
+    say_notes(model);
+    builder.warnings().for_each(|warning| say!("warning: {warning}"));
+    if let Some(warning) = rows.and_then(|rows| rows.warn_of_strings(model, options)) {
+        say!("warning: {warning}");
     }
 }
 
@@ -105,6 +121,10 @@ pub(crate) fn weights_name(args: &ModelArgs, has_input: bool) -> Result<String> 
 /// Loads the model and its tokenizer. The demo stands in for them only where nothing at all is named.
 pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Tokenizer>)> {
     let model = model(args, has_input)?;
+    if args.conversation.is_none() {
+        // Before a tokenizer is fetched for nothing.
+        model.check_gives_ids()?;
+    }
     let tokenizer = of_tokenizer(args.tokenizer.as_deref(), &model, Model::load_tokenizer, Tokenizer::load)?;
     Ok((with_conversation(args, model)?, Arc::new(tokenizer)))
 }

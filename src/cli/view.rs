@@ -45,6 +45,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
         Some(rows) => of_row(rows, &line, args, &builder).map(|conversation| (conversation, None)),
     };
     let (conversation, turn) = shown.at(&place)?;
+    let conversation = builder.prepared(&conversation).at(&place)?;
     let mut view = View::new(&builder, &model.name, &conversation).at(place)?;
     view.turn = turn;
     if view.answer_omitted && has_input {

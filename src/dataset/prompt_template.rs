@@ -99,6 +99,11 @@ impl PromptTemplate {
         matches!(self.template, Template::Dialogue(_))
     }
 
+    /// Whether it is one string for all.
+    pub(crate) fn is_string(&self) -> bool {
+        matches!(self.template, Template::Text(_))
+    }
+
     /// The texts in which fields are filled; none where tokens name the fields.
     pub(crate) fn texts(&self) -> Vec<TemplateText> {
         if !self.column_token_map.is_empty() {

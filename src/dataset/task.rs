@@ -62,6 +62,11 @@ impl AnyTemplate {
         }
     }
 
+    /// Whether its prompts are strings.
+    pub(crate) fn is_string(&self) -> bool {
+        matches!(self, Self::Prompt(template) if template.is_string())
+    }
+
     fn labels(&self) -> Option<Vec<Value>> {
         match self {
             Self::Prompt(template) => template.labels().map(|labels| labels.cloned().collect()),

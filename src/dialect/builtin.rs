@@ -8,12 +8,14 @@ macro_rules! built_in {
     };
 }
 
-const MODELS: [(&str, &str); 34] = built_in! {
+const MODELS: [(&str, &str); 39] = built_in! {
     "alpaca"
     "baichuan2-chat"
     "chatglm3"
     "chatml"
+    "codellama-instruct"
     "command-r"
+    "deepseek-coder"
     "deepseek-r1"
     "deepseek-v2"
     "deepseek-v3"
@@ -26,6 +28,7 @@ const MODELS: [(&str, &str); 34] = built_in! {
     "internlm3"
     "llama-2-chat"
     "llama-3"
+    "minicpm"
     "mistral-instruct-tekken"
     "mistral-instruct-v1"
     "mistral-instruct-v3"
@@ -35,10 +38,12 @@ const MODELS: [(&str, &str); 34] = built_in! {
     "phi-3"
     "phi-4"
     "plain"
+    "qwen1.5-chat"
     "qwen2.5"
     "qwen2.5-vl"
     "qwen3"
     "qwen3-no-think"
+    "qwq"
     "vicuna"
     "yi-chat"
     "zephyr"
@@ -116,6 +121,11 @@ pub(crate) fn near_among<'n>(name: &str, names: impl Iterator<Item = &'n str>) -
     near.into_iter().map(|(_, known)| known.to_owned()).take(3).collect()
 }
 
+/// Whether a key was meant to be another. Keys that are alike may be others' own, as `infer_method` is beside `infer_cfg`.
+pub(crate) fn is_misspelt(key: &str, known: &str) -> bool {
+    key != known && strsim::damerau_levenshtein(key, known) <= 2
+}
+
 /// The conversations that `metatok build` builds when it is given none, as JSON lines.
 pub(crate) fn demo_conversations() -> &'static str {
     include_str!("../../models/demo/conversations.jsonl")
@@ -149,13 +159,19 @@ mod tests {
             ("qwen2.5-vl", "Qwen/Qwen2.5-VL-7B-Instruct Qwen/Qwen2-VL-2B-Instruct"),
             ("", "Qwen/Qwen2.5-7B Qwen/Qwen2.5-Math-7B-Instruct Qwen/Qwen2.5-Math-RM-72B Qwen/Qwen2.5-Math-PRM-7B \
                 Qwen/Qwen2.5-Omni-7B Qwen/Qwen2-7B-Instruct Qwen/Qwen2-Audio-7B-Instruct Qwen/Qwen2-Math-7B-Instruct \
-                Qwen/Qwen2-VL-7B Qwen/Qwen2.5-7B-Instruct-GGUF Qwen/QwQ-32B Qwen/QVQ-72B-Preview"),
+                Qwen/Qwen2-VL-7B Qwen/Qwen2.5-7B-Instruct-GGUF Qwen/QwQ-32B-Preview Qwen/QVQ-72B-Preview"),
+            ("qwen1.5-chat", "Qwen/Qwen1.5-7B-Chat Qwen/Qwen1.5-110B-Chat Qwen/Qwen1.5-MoE-A2.7B-Chat Qwen/Qwen1.5-0.5B-Chat"),
+            ("qwq", "Qwen/QwQ-32B Qwen/QwQ-32B-AWQ"),
+            ("deepseek-coder", "deepseek-ai/deepseek-coder-33b-instruct"),
+            ("minicpm", "openbmb/MiniCPM-2B-sft-bf16 openbmb/MiniCPM-2B-dpo-fp32"),
+            ("", "Qwen/Qwen1.5-7B deepseek-ai/deepseek-coder-6.7b-base deepseek-ai/deepseek-coder-7b-instruct-v1.5 openbmb/MiniCPM3-4B openbmb/MiniCPM-V-2"),
             ("llama-3", "meta-llama/Meta-Llama-3-8B-Instruct meta-llama/Meta-Llama-3.1-405B-Instruct meta-llama/Llama-3.1-8B-Instruct \
                 meta-llama/Llama-3.2-3B-Instruct meta-llama/Llama-3.3-70B-Instruct"),
             ("", "meta-llama/Llama-3.1-8B meta-llama/Llama-3.2-11B-Vision-Instruct meta-llama/Llama-Guard-3-8B \
                 meta-llama/Llama-4-Scout-17B-16E-Instruct meta-llama/Prompt-Guard-86M"),
-            ("llama-2-chat", "meta-llama/Llama-2-7b-chat-hf meta-llama/Llama-2-70b-chat-hf meta-llama/CodeLlama-34b-Instruct-hf"),
-            ("", "meta-llama/Llama-2-7b-hf meta-llama/CodeLlama-70b-Instruct-hf meta-llama/CodeLlama-7b-Python-hf"),
+            ("llama-2-chat", "meta-llama/Llama-2-7b-chat-hf meta-llama/Llama-2-70b-chat-hf"),
+            ("codellama-instruct", "meta-llama/CodeLlama-34b-Instruct-hf codellama/CodeLlama-7b-Instruct-hf"),
+            ("", "meta-llama/Llama-2-7b-hf codellama/CodeLlama-70b-Instruct-hf meta-llama/CodeLlama-70b-Instruct-hf meta-llama/CodeLlama-7b-Python-hf"),
             ("deepseek-r1", "deepseek-ai/DeepSeek-R1 deepseek-ai/DeepSeek-R1-Distill-Qwen-7B deepseek-ai/DeepSeek-R1-Distill-Llama-70B"),
             ("", "deepseek-ai/DeepSeek-R1-0528 deepseek-ai/DeepSeek-R1-0528-Qwen3-8B deepseek-ai/DeepSeek-R1-Zero"),
             ("deepseek-v3", "deepseek-ai/DeepSeek-V3 deepseek-ai/DeepSeek-V3-0324 deepseek-ai/DeepSeek-V2.5-1210"),

@@ -8,13 +8,14 @@ mod fastchat;
 mod model_file;
 mod not_a_model;
 mod opencompass;
+mod opencompass_model;
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use builtin::near;
-pub(crate) use builtin::{demo_conversations, near_among};
+pub(crate) use builtin::{demo_conversations, is_misspelt, near_among};
 pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, StopStrings, System};
 
 use crate::conversation::Conversation;
@@ -53,6 +54,9 @@ pub struct Model {
     /// The template in the words of an API, where it is one for models behind an API.
     #[serde(skip)]
     pub api_template: Option<ApiTemplate>,
+    /// Whether it is one of OpenCompass's chat wrappers, which make messages of prompts for the tokenizer's chat template.
+    #[serde(skip)]
+    pub is_chat_wrapper: bool,
     /// The id that fills batches up, where it is not the tokenizer's pad token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pad_token_id: Option<i64>,
@@ -65,6 +69,9 @@ pub struct Model {
     /// Codes of lints whose findings are known and meant to be so, see [`crate::Lint`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
+    /// The keys of an OpenCompass model dict that may say something about prompts or answers and are not read.
+    #[serde(skip)]
+    pub unread_keys: Vec<String>,
     /// A conversation and the prompt that it must give, for readers and for tests.
     #[serde(default, skip_serializing)]
     pub example: Option<Example>,
@@ -117,7 +124,7 @@ enum Syntax {
 /// The first dialect that takes a text for its own reads it.
 type Dialect = fn(&str, Syntax) -> Option<Result<Model>>;
 
-const DIALECTS: [Dialect; 3] = [opencompass::read, fastchat::read, model_file::read];
+const DIALECTS: [Dialect; 4] = [opencompass_model::read, opencompass::read, fastchat::read, model_file::read];
 
 impl Model {
     /// Loads a model by name: a TOML or JSON file, a built-in model, or a repository of the hub that a
@@ -194,8 +201,24 @@ impl Model {
         match (&self.api_template, &self.meta_template) {
             (Some(template), _) => Ok(template.clone()),
             (None, Some(template)) => ApiTemplate::of_roles(template).at(&self.name),
+            (None, None) if self.is_chat_wrapper => Ok(ApiTemplate::default()),
             (None, None) => Ok(ApiTemplate::openai()),
         }
+    }
+
+    /// Whether there is a template for token ids, or none is wanted.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for templates of messages, and for OpenCompass's chat wrappers.
+    pub(crate) fn check_gives_ids(&self) -> Result<()> {
+        if self.is_chat_wrapper && self.conversation_template.is_none() {
+            return Err(ErrorKind::Usage(self.of_chat_wrapper())).at(&self.name);
+        }
+        if self.meta_template.is_none() && self.api_template.is_some() {
+            let what = "this template is for models behind an API, which take messages and no token ids; build with --format messages, or give a template with a \"round\" of texts";
+            return Err(ErrorKind::Usage(what.into())).at(&self.name);
+        }
+        Ok(())
     }
 
     /// Loads the tokenizer that the model names.
@@ -224,6 +247,10 @@ impl Model {
 /// The text of a file and the language it is written in, by its name's ending or else by its looks.
 fn text_of<'t>(name: &str, bytes: &'t [u8]) -> Result<(&'t str, Syntax)> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if Path::new(name).extension().is_some_and(|extension| extension == "py") {
+        let what = "this is a configuration in Python; `python examples/opencompass_export.py` writes each of its models and datasets as a file that is read here";
+        return Err(Error::from(ErrorKind::Parse(what.into())).at(name));
+    }
     let text = std::str::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.valid_up_to())).at(name)?;
     let syntax = match Path::new(name).extension().and_then(|extension| extension.to_str()) {
         Some("toml") => Syntax::Toml,

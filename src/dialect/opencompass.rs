@@ -1,5 +1,7 @@
 //! A bare OpenCompass `meta_template` as JSON: the dict that stands in a Python model configuration.
 
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::dialect::{Model, Syntax, model_file};
@@ -26,33 +28,69 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
                 .iter()
                 .any(|key| keys.contains_key(*key)) =>
         {
-            Some(template(text, &keys).at("meta_template"))
+            Some(template(&File::Bare(text), &keys))
         }
-        Value::Array(items) => Some(list(text, &items)),
+        Value::Array(items) => Some(check_no_tuple(&items).and_then(|()| list(&File::Bare(text)))),
         _ => None,
     }
 }
 
-fn template(text: &str, keys: &serde_json::Map<String, Value>) -> Result<Model> {
+/// The `meta_template` of the model dict that a file holds.
+pub(super) fn in_dict(text: &str, value: &Value) -> Result<Model> {
+    match value {
+        Value::Object(keys) if !keys.is_empty() => template(&File::Dict(text), keys),
+        Value::Array(items) if !items.is_empty() => {
+            check_no_tuple(items).at("meta_template")?;
+            list(&File::Dict(text))
+        }
+        Value::Null | Value::Object(_) | Value::Array(_) => Ok(Model::default()),
+        _ => Err(ErrorKind::Parse("a meta template is a dict with \"round\"".into())).at("meta_template"),
+    }
+}
+
+/// The text of a file that has a meta template: alone, or in a model dict.
+enum File<'t> {
+    Bare(&'t str),
+    Dict(&'t str),
+}
+
+#[derive(Deserialize)]
+struct Dict<T> {
+    meta_template: T,
+}
+
+impl File<'_> {
+    fn read<T: DeserializeOwned>(&self) -> Result<T> {
+        match self {
+            Self::Bare(text) => model_file::from_json(text).at("meta_template"),
+            Self::Dict(text) => Ok(model_file::from_json::<Dict<T>>(text)?.meta_template),
+        }
+    }
+}
+
+fn template(file: &File<'_>, keys: &serde_json::Map<String, Value>) -> Result<Model> {
     let roles = ["round", "reserved_roles"].into_iter().filter_map(|key| keys.get(key)?.as_array()).flatten();
     let is_for_api = roles.into_iter().any(|role| role.get("api_role").is_some());
-    let api_template = is_for_api.then(|| model_file::from_json(text)).transpose()?;
+    let api_template = is_for_api.then(|| file.read()).transpose()?;
     // What an API's conversations open with is a turn, which has no token ids.
     let opens_with_turn = keys.get("begin").is_some_and(Value::is_object);
     let meta_template = match is_for_api && opens_with_turn {
         true => None,
-        false => Some(model_file::from_json::<MetaTemplate>(text)?),
+        false => Some(file.read::<MetaTemplate>()?),
     };
     Ok(Model { meta_template, api_template: api_template.map(Box::new).map(ApiTemplate::Roles), ..Model::default() })
 }
 
-fn list(text: &str, items: &[Value]) -> Result<Model> {
-    if let [Value::Object(keys)] = items
-        && keys.contains_key("round")
-    {
-        let what = "a list of one meta template, which a comma after it makes in Python; give the template itself";
-        return Err(ErrorKind::Parse(what.into()).into());
+fn check_no_tuple(items: &[Value]) -> Result<()> {
+    match items {
+        [Value::Object(keys)] if keys.contains_key("round") => {
+            let what = "a list of one meta template, which a comma after it makes in Python; give the template itself";
+            Err(ErrorKind::Parse(what.into()).into())
+        }
+        _ => Ok(()),
     }
-    let messages = model_file::from_json(text).at("meta_template")?;
-    Ok(Model { api_template: Some(ApiTemplate::Messages(messages)), ..Model::default() })
+}
+
+fn list(file: &File<'_>) -> Result<Model> {
+    Ok(Model { api_template: Some(ApiTemplate::Messages(file.read()?)), ..Model::default() })
 }

@@ -84,6 +84,9 @@ pub enum Opening {
     Turn(Turn),
 }
 
+/// What speaks before all others.
+const SYSTEM: &str = "SYSTEM";
+
 impl Default for ApiTemplate {
     /// HUMAN, BOT, and a SYSTEM that speaks as HUMAN: what OpenCompass takes for chat models without a
     /// meta template.
@@ -147,12 +150,24 @@ impl ApiTemplate {
     }
 
     /// The conversation as OpenAI-style messages: HUMAN, BOT, SYSTEM and TOOL are user, assistant, system and
-    /// tool, other roles are as the template names them, and empty turns are left out.
+    /// tool, other roles are as the template names them, and empty turns are left out. A system message that the
+    /// conversation has stays when it is empty: without it servers put their own.
     ///
     /// # Errors
     /// As [`Self::prompt`].
     pub fn messages(&self, conversation: &Conversation, mode: Mode) -> Result<Vec<ChatMessage>> {
-        Ok(self.prompt(conversation, mode)?.own_messages(true, false))
+        let has_empty_system = self.has_empty_system(conversation);
+        Ok(self.prompt(conversation, mode)?.own_messages(true, |turn| has_empty_system && turn.role == SYSTEM))
+    }
+
+    fn has_empty_system(&self, conversation: &Conversation) -> bool {
+        let (Self::Roles(roles), Conversation::List(items)) = (self, conversation) else { return false };
+        let is_system =
+            |message: &Message| roles.named(&message.role).is_some_and(|role| role.api_role.as_deref() == Some(SYSTEM));
+        items.iter().any(|item| match item {
+            Item::Message(message) => message.prompt == Prompt::Text(String::new()) && is_system(message),
+            _ => false,
+        })
     }
 }
 

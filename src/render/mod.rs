@@ -2,6 +2,7 @@
 
 mod api;
 mod api_prompt;
+mod chat_wrapper;
 mod each_message;
 mod final_message;
 mod messages;

@@ -144,6 +144,18 @@ impl TokenIds {
 }
 
 impl MetaTemplate {
+    /// Whether it only says what an API calls the roles, and writes no text.
+    pub(crate) fn names_roles_only(&self) -> bool {
+        let is_silent = |role: &RoleTemplate| {
+            let prompt = role.generation_prompt.as_ref();
+            role.begin.is_empty() && role.end.is_empty() && role.prompt.is_empty() && prompt.is_none_or(Affix::is_empty)
+        };
+        let all = || self.round.iter().filter_map(RoundItem::role).chain(&self.reserved_roles);
+        let has_text = self.round.iter().any(|item| item.role().is_none());
+        let is_empty = self.begin.is_empty() && self.end.is_empty() && !has_text;
+        is_empty && all().all(is_silent) && all().any(|role| role.api_role.is_some())
+    }
+
     /// The role templates of round and reserved_roles with their key paths, in OpenCompass's order.
     pub fn roles(&self) -> impl Iterator<Item = (String, &RoleTemplate)> {
         let round = self.round.iter().enumerate();

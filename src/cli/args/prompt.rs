@@ -34,6 +34,19 @@ pub(crate) struct TemplateArgs {
     #[arg(long, value_enum, value_name = "gen|ppl", hide_possible_values = true)]
     pub(crate) mode: Option<ModeArg>,
 
+    /// Make messages of prompts first, as OpenCompass's chat wrappers do
+    ///
+    /// opencompass-chat: a string is a message of the user, HUMAN and SYSTEM speak as the user, BOT as the assistant.
+    /// The model's template then takes these messages.
+    #[arg(
+        long = "as",
+        value_enum,
+        value_name = "opencompass-chat",
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
+    pub(crate) wrapper: Option<WrapperArg>,
+
     /// Whether messages may write control tokens
     ///
     /// As data, `<|im_end|>` in a message is ordinary text. Trusted content is read like the template, as other
@@ -97,6 +110,12 @@ pub(crate) enum ModeArg {
     /// Whole texts to score
     #[value(alias = "score")]
     Ppl,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum WrapperArg {
+    /// HuggingFacewithChatTemplate, VLLMwithChatTemplate and TurboMindModelwithChatTemplate
+    OpencompassChat,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -55,9 +55,6 @@ pub(super) fn check(class: &str) -> Result<()> {
         "SWCELossInferencer" => {
             "scores windows of a text, for which there is no prompt; give the windows as rows to PPLOnlyInferencer"
         }
-        "DPPRetriever" | "MDLRetriever" | "VotekRetriever" | "XiezhiRetriever" => {
-            "chooses examples by another model; write what it chooses into a file, a list of numbers for each row, and name that as neighbours of TopkRetriever"
-        }
         _ => return Ok(()),
     };
     Err(ErrorKind::Template(format!("{class} {why}")).into())

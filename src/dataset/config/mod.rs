@@ -19,7 +19,7 @@ use crate::dataset::retriever::RetrieverKind;
 use crate::dataset::split::SplitRange;
 use crate::dataset::task::{AnyTemplate, Task};
 use crate::dataset::value::Value;
-use crate::dialect::{near_among, parse_file};
+use crate::dialect::{is_misspelt, parse_file};
 use crate::error::{At, ErrorKind, Result};
 
 /// A dataset: which rows are used, and how they become prompts.
@@ -254,7 +254,7 @@ fn unread(file: &Value) -> Result<Vec<String>> {
                 return Err(ErrorKind::Parse(what.into())).at(key);
             }
             _ if READ.contains(&key) || OF_EVALUATION.contains(&key) => {}
-            _ => match near_among(key, READ.into_iter().filter(|read| file.get(read).is_none())).first() {
+            _ => match READ.iter().find(|read| file.get(read).is_none() && is_misspelt(key, read)) {
                 Some(near) => {
                     let what = format!("unknown key `{key}`; did you mean `{near}`?");
                     return Err(ErrorKind::Parse(what).into());

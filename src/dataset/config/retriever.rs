@@ -22,13 +22,29 @@ pub(super) struct RetrieverFile {
     k: Option<usize>,
     ice_separator: Option<String>,
     ice_eos_token: Option<String>,
-    // How OpenCompass encodes rows to compare them.
+    // How OpenCompass finds rows by their embeddings, and chooses among them.
     #[serde(default, rename = "sentence_transformers_model_name")]
     _sentence_transformers_model_name: IgnoredAny,
     #[serde(default, rename = "tokenizer_name")]
     _tokenizer_name: IgnoredAny,
     #[serde(default, rename = "batch_size")]
     _batch_size: IgnoredAny,
+    #[serde(default, rename = "candidate_num")]
+    _candidate_num: IgnoredAny,
+    #[serde(default, rename = "ce_model_name")]
+    _ce_model_name: IgnoredAny,
+    #[serde(default, rename = "ice_template")]
+    _ice_template: IgnoredAny,
+    #[serde(default, rename = "labels")]
+    _labels: IgnoredAny,
+    #[serde(default, rename = "prompt_template")]
+    _prompt_template: IgnoredAny,
+    #[serde(default, rename = "select_time")]
+    _select_time: IgnoredAny,
+    #[serde(default, rename = "scale_factor")]
+    _scale_factor: IgnoredAny,
+    #[serde(default, rename = "votek_k")]
+    _votek_k: IgnoredAny,
     // The splits are the files that are given.
     #[serde(default, rename = "index_split")]
     _index_split: IgnoredAny,
@@ -48,6 +64,8 @@ enum Class {
     #[serde(rename = "BM25Retriever", alias = "bm25")]
     Bm25,
     #[serde(rename = "TopkRetriever", alias = "top-k")]
+    // These choose by other models, or by the columns of their rows, and write down what they chose as it does.
+    #[serde(alias = "DPPRetriever", alias = "MDLRetriever", alias = "VotekRetriever", alias = "XiezhiRetriever")]
     TopK,
     #[serde(rename = "SlidingWindowRetriever", alias = "sliding-window")]
     SlidingWindow,

@@ -145,7 +145,7 @@ impl RetrieverConfig {
                 Box::new(Always(Examples::ByRow(Arc::new(move |row| index.nearest(row)))))
             }
             RetrieverKind::TopK { neighbours: None, .. } => {
-                let what = "TopkRetriever takes the rows whose embeddings are nearest, which another program finds; give them with --neighbours FILE (or the key neighbours), a list of row numbers such as [3, 17, 4] for each row, the nearest first";
+                let what = "this retriever chooses examples by another model, such as by their embeddings; give what it chooses with --neighbours FILE (or the key neighbours), a list of row numbers such as [3, 17, 4] for each row, the nearest first";
                 return Err(ErrorKind::Template(what.into()).into());
             }
             RetrieverKind::TopK { ice_num, neighbours: Some(neighbours) } => {
@@ -211,7 +211,13 @@ impl RetrieverConfig {
     pub fn set_neighbours(&mut self, file: &Path) -> Result<()> {
         match &mut self.kind {
             RetrieverKind::TopK { neighbours, .. } => *neighbours = Some(file.to_owned()),
-            _ => return Err(ErrorKind::Template("only TopkRetriever reads neighbours; leave it out".into()).into()),
+            _ => {
+                return Err(ErrorKind::Template(
+                    "only retrievers that choose by another model, as TopkRetriever, read neighbours; leave it out"
+                        .into(),
+                )
+                .into());
+            }
         }
         Ok(())
     }

@@ -1,0 +1,22 @@
+//! Templates that name roles and write no text.
+
+use crate::builder::{NAME_A_TEMPLATE, ROLES_ONLY};
+use crate::check::{Findings, Level, Lint, Subject};
+use crate::error::Result;
+
+pub(super) const LINT: Lint = Lint {
+    code: "roles-only",
+    level: Level::Warning,
+    about: "The template names roles for an API and writes no text.",
+    why: "Such a template is for models behind an API, which take messages. As token ids nothing tells who speaks: prompts are \
+          what is said, one message behind the other. OpenCompass's chat wrappers take it too, and then write the \
+          tokenizer's chat template: name the model that has it, with --as opencompass-chat.",
+    find,
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+    if subject.template.names_roles_only() {
+        findings.add("meta_template", ROLES_ONLY, NAME_A_TEMPLATE);
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! A whole OpenCompass model dict as JSON: its meta template, where its tokenizer is, and where its output ends.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::dialect::builtin::claiming;
+use crate::dialect::{Model, StopConfig, Syntax, is_misspelt, model_file, opencompass};
+use crate::error::{ErrorKind, Result};
+use crate::tokenizer::TokenId;
+
+/// What prompts and their ends depend on. Of the other keys some are of running the model, and the rest is noted.
+const READ: [&str; 8] = [
+    "meta_template",
+    "path",
+    "tokenizer_path",
+    "type",
+    "stop_words",
+    "end_str",
+    "additional_stop_symbols",
+    "pad_token_id",
+];
+#[rustfmt::skip]
+const OF_RUNNING: [&str; 33] = [
+    "abbr", "backend", "batch_padding", "batch_size", "concurrency", "engine_config", "key", "llama_config", "llama_type",
+    "max_workers", "model_config", "model_kwargs", "model_type", "num_gpus", "openai_api_base", "org", "peft_kwargs", "peft_path",
+    "pretrained_path", "proxies", "quant", "query_per_second", "retry", "rpm_verbose", "run_cfg", "stream", "stream_chunk_size",
+    "summarizer_abbr", "token", "tokenizer_only", "url", "verbose", "with_visual",
+];
+
+/// The classes that make messages of prompts for the tokenizer's chat template.
+const CHAT_WRAPPERS: [&str; 3] =
+    ["HuggingFacewithChatTemplate", "TurboMindModelwithChatTemplate", "VLLMwithChatTemplate"];
+
+#[derive(Deserialize)]
+struct Dict {
+    #[serde(default, rename = "type")]
+    class: String,
+    path: Option<String>,
+    tokenizer_path: Option<String>,
+    #[serde(default)]
+    stop_words: Option<Vec<String>>,
+    end_str: Option<String>,
+    #[serde(default)]
+    additional_stop_symbols: Option<Vec<String>>,
+    pad_token_id: Option<TokenId>,
+}
+
+impl Model {
+    /// What people should know: keys that are not read.
+    pub fn notes(&self) -> Vec<String> {
+        match &self.unread_keys[..] {
+            [] => Vec::new(),
+            keys => {
+                let what = "not read here; options of this command or of the engine say such things";
+                vec![format!("{}: {}: {what}", self.name, keys.join(", "))]
+            }
+        }
+    }
+
+    /// What to do where one of its chat wrappers is to give token ids.
+    pub(super) fn of_chat_wrapper(&self) -> String {
+        let what = "this is OpenCompass's chat wrapper, which leaves the template to the tokenizer";
+        let tokenizer = self.tokenizer.as_deref().unwrap_or_default();
+        match claiming(tokenizer) {
+            Some(_) => format!("{what}; for token ids give -m {tokenizer} --as opencompass-chat"),
+            None => format!(
+                "{what}; for token ids name the template, such as -m qwen3 --as opencompass-chat, and the tokenizer with -t"
+            ),
+        }
+    }
+}
+
+pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
+    if syntax != Syntax::Json {
+        return None;
+    }
+    // What is not JSON another dialect refuses.
+    match serde_json::from_str(text).ok()? {
+        Value::Object(keys) if is_dataset(&keys) => Some(refused("this is a dataset; name it with --dataset")),
+        Value::Object(keys) if is_model(&keys) => Some(model(text, &keys)),
+        Value::Array(items) if items.iter().any(|item| item.as_object().is_some_and(is_model)) => {
+            Some(refused(&list(items.len())))
+        }
+        _ => None,
+    }
+}
+
+fn is_dataset(keys: &Map<String, Value>) -> bool {
+    keys.contains_key("infer_cfg") || keys.contains_key("reader_cfg")
+}
+
+fn is_model(keys: &Map<String, Value>) -> bool {
+    let has = |key: &str| keys.contains_key(key);
+    has("abbr") || has("path") && (has("type") || has("meta_template"))
+}
+
+fn refused(what: &str) -> Result<Model> {
+    Err(ErrorKind::Parse(what.to_owned()).into())
+}
+
+fn list(models: usize) -> String {
+    match models {
+        1 => "a list of one model; give the dict itself, without the brackets".into(),
+        _ => format!(
+            "a list of {models} models; give one of them (examples/opencompass_export.py writes each into a file of its own)"
+        ),
+    }
+}
+
+fn model(text: &str, keys: &Map<String, Value>) -> Result<Model> {
+    let unread_keys = unread(keys)?;
+    let dict: Dict = model_file::from_json(text)?;
+    let template = match keys.get("meta_template") {
+        None => Model::default(),
+        Some(value) => opencompass::in_dict(text, value)?,
+    };
+    let strings = dict.stop_words.into_iter().chain(dict.additional_stop_symbols).flatten().chain(dict.end_str);
+    let class = dict.class.rsplit('.').next().unwrap_or_default();
+    let tokenizer = [dict.tokenizer_path, dict.path].into_iter().flatten().find(|name| is_tokenizer(name));
+    Ok(Model {
+        tokenizer,
+        is_chat_wrapper: CHAT_WRAPPERS.contains(&class),
+        pad_token_id: dict.pad_token_id.map(i64::from),
+        stop: StopConfig { strings: strings.filter(|string| !string.is_empty()).collect(), ..StopConfig::default() },
+        unread_keys,
+        ..template
+    })
+}
+
+/// Whether this is a folder, or looks like a repository of the hub. Models behind an API have names that are neither.
+fn is_tokenizer(name: &str) -> bool {
+    let is_word = |word: &str| !word.is_empty() && !word.starts_with('.') && !word.contains([' ', ':', '\\']);
+    Path::new(name).exists()
+        || name.split_once('/').is_some_and(|(org, name)| is_word(org) && is_word(name) && !name.contains('/'))
+}
+
+/// The keys that may say something about prompts or answers and are not read.
+fn unread(keys: &Map<String, Value>) -> Result<Vec<String>> {
+    let mut unread = Vec::new();
+    for key in keys.iter().filter(|(_, value)| says_something(value)).map(|(key, _)| key.as_str()) {
+        if READ.contains(&key) || OF_RUNNING.contains(&key) {
+            continue;
+        }
+        check_spelling(key, keys)?;
+        unread.push(key.to_owned());
+    }
+    Ok(unread)
+}
+
+fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Object(keys) => !keys.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => true,
+    }
+}
+
+/// A key that is nearly one that is read was meant to be it.
+fn check_spelling(key: &str, keys: &Map<String, Value>) -> Result<()> {
+    match READ.iter().find(|read| !keys.contains_key(**read) && is_misspelt(key, read)) {
+        Some(near) => Err(ErrorKind::Parse(format!("unknown key `{key}`; did you mean `{near}`?")).into()),
+        None => Ok(()),
+    }
+}

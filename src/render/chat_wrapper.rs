@@ -1,0 +1,43 @@
+//! Prompts as messages for a chat template: the rules of OpenCompass's chat wrappers (`_convert_chat_messages`).
+
+use std::borrow::Cow;
+
+use crate::conversation::{Conversation, Mode};
+use crate::error::Result;
+use crate::render::ApiTemplate;
+
+impl ApiTemplate {
+    /// A conversation as OpenCompass's chat wrappers hand it to the tokenizer's chat template: a string is a message of
+    /// the user, turns of one role in a row are one message, and empty ones are left out. Messages stay as they are,
+    /// unless they are turns of its `ChatInferencer`.
+    ///
+    /// ```
+    /// use metatok::{ApiTemplate, ChatMessage, Conversation, Mode};
+    ///
+    /// let list = r#"[{"section": "begin", "pos": "begin"}, {"role": "SYSTEM", "prompt": "Be brief."},
+    ///     {"section": "begin", "pos": "end"}, {"section": "round", "pos": "begin"}, {"role": "HUMAN", "prompt": "Hi!"},
+    ///     {"section": "round", "pos": "end"}]"#;
+    /// let list = serde_json::from_str(list)?;
+    /// let chat = ApiTemplate::default().chat(&list, Mode::Generate, false)?.into_owned();
+    /// assert_eq!(chat, Conversation::Messages(vec![ChatMessage::new("user", "Be brief.\nHi!")]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::prompt`] and [`crate::ApiPrompt::messages`].
+    pub fn chat<'c>(
+        &self,
+        conversation: &'c Conversation,
+        mode: Mode,
+        each_message: bool,
+    ) -> Result<Cow<'c, Conversation>> {
+        let prompt = match conversation {
+            Conversation::Messages(_) if !each_message => return Ok(Cow::Borrowed(conversation)),
+            Conversation::Messages(messages) => self.each_message(messages)?,
+            _ => self.prompt(conversation, mode)?,
+        };
+        // Those that are made lack a message's other keys.
+        conversation.check_others()?;
+        Ok(Cow::Owned(Conversation::Messages(prompt.messages(true, false)?)))
+    }
+}
