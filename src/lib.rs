@@ -49,9 +49,10 @@ pub use conversation::{
 };
 pub use dataset::{
     AnyTemplate, Asked, Dataset, Examples, FindExamples, Fragment, FragmentKind, InferMode, Inference, Inferencer,
-    InferencerKind, InputFormat, MaxOutLen, MessageTemplate, MissingColumns, MultimodalTemplate, PromptTemplate,
-    Record, RecordReader, Retriever, RetrieverConfig, RetrieverKind, Row, RowPrompt, SamplingParams, Scored, Shots,
-    SplitRange, Substitution, Task, TemplateField, TurnPlan, TurnTemplate, Value, arrow_rows,
+    InferencerKind, InputFormat, KeptColumns, MaxOutLen, MessageTemplate, MissingColumns, MultimodalTemplate,
+    PickedRow, PromptTemplate, Record, RecordReader, Repeats, Retriever, RetrieverConfig, RetrieverKind, Row, RowKey,
+    RowPrompt, SamplingParams, Scored, Shots, SplitRange, Substitution, Task, TemplateField, TurnPlan, TurnTemplate,
+    Value, arrow_rows,
 };
 pub use dialect::{
     ConversationRenderer, ConversationTemplate, Example, Model, SeparatorStyle, StopConfig, StopStrings, System,

@@ -145,10 +145,10 @@ fn build(line: &DatasetLine) -> Result<Vec<Vec<RowPrompt>>> {
     let (train, rows) = (rows(&line.train)?, rows(&line.rows)?);
     let mut inference = Inference::new(&dataset, &train)?;
     let mut prompts = |(row, ids): (&Row, &Vec<i64>)| match dataset.inferencer.kind.has_turns() {
-        false => inference.prompts(row, ids.clone(), |_| Ok(true)),
+        false => inference.prompts(row, ids.clone(), |_| Ok(0)),
         // Those behind the first need answers.
         true => {
-            let plan = inference.plan(row, ids.clone(), |_| Ok(true))?;
+            let plan = inference.plan(row, ids.clone(), |_| Ok(0))?;
             let first = plan.prompt().expect("the dialogue asks for an answer");
             Ok(vec![RowPrompt { turn: plan.turn(), ..first.into() }])
         }

@@ -131,7 +131,7 @@ print(json.dumps({"rows": arrow.to_pylist(), "metatok": said}))
     let files = ["arrow", "parquet"].map(|format| build(folder.path(), format, CHATS));
     let Some(read) = read_by_python("pyarrow.parquet", program, files) else { return };
     let rows = ["a", "7", "2"].iter().zip(prompts(CHATS));
-    let row = |(id, ids)| json!({"id": id, "turn": null, "max_out_len": 9, "input_ids": ids});
+    let row = |(id, ids)| json!({"id": id, "repeat": null, "turn": null, "max_out_len": 9, "input_ids": ids});
     assert_eq!(read["rows"], rows.map(row).collect::<Value>());
     assert_eq!(read["metatok"]["stop_token_ids"], json!([1052, 1050]));
     assert_eq!(read["metatok"]["rows"], 3);

@@ -4,23 +4,30 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
+use crate::cli::ids::without_escapes;
 use crate::cli::setup;
+use crate::dataset::RowKey;
 use crate::error::{At, ErrorKind, Result};
 use crate::tokenizer::TokenId;
 use crate::turns::Turns;
 
 /// The answers by row and turn. All are kept in memory.
 pub(crate) struct Answers {
-    by_turn: HashMap<(u64, usize), Answer>,
+    by_turn: HashMap<Place, Answer>,
     /// Whether the model's thoughts are taken out.
     pub(crate) strip_thoughts: bool,
 }
 
+/// Which answer it is: the row's id as JSON, its repeat, and the turn.
+type Place = (String, Option<usize>, usize);
+
 /// What a model said in a turn.
 #[derive(Deserialize)]
 pub(crate) struct Answer {
-    id: u64,
+    id: Box<RawValue>,
+    repeat: Option<usize>,
     turn: usize,
     pub(crate) token_ids: Option<Vec<TokenId>>,
     pub(crate) text: Option<String>,
@@ -50,8 +57,8 @@ impl Answers {
                 let what = "an answer has \"token_ids\", \"text\", or \"error\"";
                 return Err(ErrorKind::Parse(what.into())).at(place);
             }
-            let (id, turn) = (answer.id, answer.turn);
-            if by_turn.insert((id, turn), answer).is_some() {
+            let (id, turn) = (without_escapes(answer.id.get()).into_owned(), answer.turn);
+            if by_turn.insert((id.clone(), answer.repeat, turn), answer).is_some() {
                 let what = format!("the answer to turn {turn} of id {id} is here twice");
                 return Err(ErrorKind::Parse(what)).at(place);
             }
@@ -60,7 +67,7 @@ impl Answers {
         Ok(Self { by_turn, strip_thoughts })
     }
 
-    pub(crate) fn get(&self, row: u64, turn: usize) -> Option<&Answer> {
-        self.by_turn.get(&(row, turn))
+    pub(crate) fn get(&self, row: &RowKey, turn: usize) -> Option<&Answer> {
+        self.by_turn.get(&(row.id.clone(), row.repeat, turn))
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::cli::rows::Rows;
 use crate::cli::setup::{self, Input};
-use crate::dataset::{Examples, Holds, Line, Records};
-use crate::error::{At, Error, Result};
+use crate::dataset::{Dataset, Examples, Holds, Line, PickedRow, Records};
+use crate::error::{Error, Result};
 
 /// A batch is full with this many bytes: enough to make handing it over cheap, little enough to share
 /// small inputs among all cores.
@@ -23,8 +23,10 @@ pub(crate) struct Batch {
     pub(crate) lines: Vec<(Line, Range<usize>)>,
     /// The examples of each line, where lines are rows.
     pub(crate) examples: Vec<Examples>,
-    /// The number of the first line among all conversations, from 0.
+    /// The number of the first line among all that are asked, from 0.
     pub(crate) first: u64,
+    /// Which rows the lines are, where they are not asked one after the other.
+    picks: Vec<PickedRow>,
     /// Reading failed behind these lines.
     pub(crate) error: Option<Error>,
 }
@@ -41,13 +43,8 @@ pub(crate) fn batches(
 ) -> Result<Batches> {
     let mut retriever = rows.map(Rows::retriever).transpose()?;
     let mut next = streamed(inputs, longest, setup::holds(rows.is_some()));
-    if let Some(Rows { dataset, .. }) = rows
-        && let Some(range) = &dataset.test_range
-    {
-        let all: Vec<Batch> = std::iter::from_fn(next).collect();
-        let chosen = chosen(all, |len| range.rows(len).at("reader_cfg.test_range").at(&dataset.name))?;
-        let mut chosen = chosen.into_iter();
-        next = Box::new(move || chosen.next());
+    if let Some(Rows { dataset, .. }) = rows.filter(|rows| rows.dataset.picks_rows()) {
+        next = picked(std::iter::from_fn(next).collect(), dataset)?;
     }
     let mut first = 0;
     let mut left = limit.unwrap_or(usize::MAX);
@@ -81,8 +78,8 @@ pub(crate) fn batches(
     }))
 }
 
-/// The lines that a range chooses among all, which therefore must be in memory.
-fn chosen(all: Vec<Batch>, range: impl Fn(usize) -> Result<Vec<usize>>) -> Result<Vec<Batch>> {
+/// The rows that a dataset asks, among all, which therefore must be in memory.
+fn picked(all: Vec<Batch>, dataset: &Dataset) -> Result<Batches> {
     let mut lines = Vec::new();
     for mut batch in all {
         if let Some(error) = batch.error.take() {
@@ -91,23 +88,22 @@ fn chosen(all: Vec<Batch>, range: impl Fn(usize) -> Result<Vec<usize>>) -> Resul
         let batch = Arc::new(batch);
         lines.extend((0..batch.lines.len()).map(|i| (Arc::clone(&batch), i)));
     }
-    let mut chosen: Vec<Batch> = Vec::new();
-    for row in range(lines.len())? {
-        let (from, i) = &lines[row];
-        let (line, range) = &from.lines[*i];
-        let fits = |batch: &&mut Batch| batch.bytes.len() < BATCH_BYTES && Arc::ptr_eq(&batch.input, &from.input);
-        let batch = match chosen.last_mut().filter(fits) {
-            Some(batch) => batch,
-            None => {
-                chosen.push(Batch::new(&from.input));
-                chosen.last_mut().expect("it was just pushed")
-            }
-        };
-        let start = batch.bytes.len();
-        batch.bytes.extend_from_slice(&from.bytes[range.clone()]);
-        batch.lines.push((line.clone(), start..batch.bytes.len()));
-    }
-    Ok(chosen)
+    let mut picks = dataset.picked_rows(lines.len())?.peekable();
+    Ok(Box::new(move || {
+        let input = Arc::clone(&lines[picks.peek()?.row].0.input);
+        let mut batch = Batch::new(&input);
+        while let Some(pick) =
+            picks.next_if(|pick| batch.bytes.len() < BATCH_BYTES && Arc::ptr_eq(&lines[pick.row].0.input, &input))
+        {
+            let (from, i) = &lines[pick.row];
+            let (line, range) = &from.lines[*i];
+            let start = batch.bytes.len();
+            batch.bytes.extend_from_slice(&from.bytes[range.clone()]);
+            batch.lines.push((line.clone(), start..batch.bytes.len()));
+            batch.picks.push(pick);
+        }
+        Some(batch)
+    }))
 }
 
 /// Reads the inputs one after the other, batch by batch.
@@ -147,8 +143,15 @@ impl Batch {
             lines: Vec::new(),
             examples: Vec::new(),
             first: 0,
+            picks: Vec::new(),
             error: None,
         }
+    }
+
+    /// Which row a line is.
+    pub(crate) fn pick(&self, i: usize) -> PickedRow {
+        let in_order = PickedRow { row: self.first as usize + i, repeat: None };
+        self.picks.get(i).copied().unwrap_or(in_order)
     }
 }
 

@@ -24,7 +24,7 @@ use crate::cli::say::say;
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, pipeline, progress, setup};
 use crate::conversation::Mode;
-use crate::dataset::{Examples, Inference, Line, MissingColumns, RecordReader, Row, RowPrompt};
+use crate::dataset::{Examples, Inference, Line, MissingColumns, PickedRow, RecordReader, Row, RowPrompt};
 use crate::dialect::Model;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "arrays")]
@@ -32,7 +32,7 @@ use crate::fingerprint::Fingerprint;
 use crate::render::ApiTemplate;
 #[cfg(feature = "arrays")]
 use crate::sink::{ArrayFormat, Arrays};
-use crate::sink::{Jsonl, LlamaCpp, MessagesJsonl, Sglang, Sink, Vllm};
+use crate::sink::{Jsonl, Key, LlamaCpp, MessagesJsonl, Sglang, Sink, Vllm};
 #[cfg(feature = "arrow")]
 use crate::sink::{Table, TableFormat};
 use crate::tokenizer::{TokenId, Tokenizer};
@@ -377,7 +377,7 @@ impl Work<'_> {
             let number = batch.first + i as u64;
             let written = line.text(bytes, self.longest).and_then(|text| match self.rows {
                 None => self.conversation(text, number, line, place),
-                Some(_) => self.row(text, number, examples.next().unwrap_or_default(), place),
+                Some(_) => self.row(text, batch.pick(i), examples.next().unwrap_or_default(), line, place),
             });
             if let Err(error) = written {
                 // Of a row with several prompts, all or none.
@@ -405,14 +405,24 @@ impl Work<'_> {
             notes.see_completion(&record, &place);
         }
         self.built.notes = notes;
-        self.write(id, number, &record.into_prompt(self.mode)?)?;
+        let mut digits = itoa::Buffer::new();
+        let key = Key::of(id.unwrap_or_else(|| digits.format(number)));
+        self.write(key, &record.into_prompt(self.mode)?)?;
         self.built.ids.extend(own);
         Ok(())
     }
 
-    fn row(&mut self, text: &str, number: u64, examples: Examples, place: impl Fn() -> String) -> Result<()> {
-        let row = Row::from_json(text)?;
+    fn row(
+        &mut self,
+        text: &str,
+        pick: PickedRow,
+        examples: Examples,
+        line: &Line,
+        place: impl Fn() -> String,
+    ) -> Result<()> {
         let Some((rows, inference)) = &mut self.rows else { return Ok(()) };
+        let row = Row::from_json(text)?;
+        let key = rows.kept.key(&row, pick)?;
         self.built.missing.see(&row);
         self.built.notes.see_row(&row, &place);
         if self.built.warning.is_none() {
@@ -422,21 +432,20 @@ impl Work<'_> {
         if let Some(answers) = self.answers {
             let plan = rows.plan(&row, examples.of(&row), inference, |prompt| writer.tokens(prompt))?;
             let max_out_len = rows.dataset.max_out_len(&row)?;
-            let written = writer.write_turns(number, plan, &max_out_len, answers, &mut self.built.out)?;
+            let written = writer.write_turns(&key, plan, &max_out_len, answers, &mut self.built.out)?;
             self.built.written.add(written);
-            return Ok(());
+        } else {
+            for prompt in rows.prompts(&row, examples.of(&row), inference, |prompt| writer.tokens(prompt))? {
+                self.built.notes.see(&prompt.conversation, &place);
+                self.write(Key::from(&key), &prompt)?;
+            }
         }
-        for prompt in rows.prompts(&row, examples.of(&row), inference, |prompt| writer.tokens(prompt))? {
-            self.built.notes.see(&prompt.conversation, &place);
-            self.write(None, number, &prompt)?;
-        }
+        self.built.ids.extend(Id::of_row(&key, line));
         Ok(())
     }
 
-    fn write(&mut self, id: Option<&str>, number: u64, prompt: &RowPrompt) -> Result<()> {
-        let mut digits = itoa::Buffer::new();
-        let id = id.unwrap_or_else(|| digits.format(number));
-        let written = self.writer.write(id, prompt, &mut self.built.out)?;
+    fn write(&mut self, key: Key<'_>, prompt: &RowPrompt) -> Result<()> {
+        let written = self.writer.write(key, prompt, &mut self.built.out)?;
         self.built.written.add(written);
         Ok(())
     }

@@ -35,6 +35,10 @@ pub(crate) fn check_build(args: &BuildArgs) -> Result<()> {
         ];
         refuse(arrays, "is for arrays, --format npz, npy and safetensors: nothing else is padded")?;
     }
+    if args.format.is_whole() {
+        let why = "writes columns beside each prompt, and arrays and tables have no place for them; build with --format ids, or join by id";
+        refuse([("--keep", !args.input.keep.is_empty())], why)?;
+    }
     let served = [("--served-model-name", args.served_model_name.is_some())];
     if !matches!(args.format, Format::Vllm | Format::VllmBatch) {
         refuse(served, "goes with --format vllm and vllm-batch: other engines have one model")?;
@@ -102,6 +106,7 @@ pub(crate) fn check_run(args: &RunArgs, rows: Option<&Rows>) -> Result<()> {
 /// What `view` does not take together.
 pub(crate) fn check_view(args: &ViewArgs, rows: Option<&Rows>) -> Result<()> {
     no_limit_for_conversations(args)?;
+    refuse([("--keep", !args.input.keep.is_empty())], NOTHING_WRITTEN)?;
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
     let room = [("--max-out-len", args.input.max_out_len.is_some() && args.input.max_seq_len.is_none())];
     refuse(room, "leaves room within --max-seq-len, and without that is not seen here; leave it out")?;
@@ -118,6 +123,9 @@ pub(crate) fn check_view(args: &ViewArgs, rows: Option<&Rows>) -> Result<()> {
     refuse(answers, ANSWERS)
 }
 
+/// Why what goes with prompts says nothing.
+const NOTHING_WRITTEN: &str = "is for what `build` and `run` write beside each prompt; leave it out";
+
 /// Why answers say nothing.
 pub(crate) const ANSWERS: &str = "is for turns that are asked for with the model's own answers in those before: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every";
 
@@ -129,6 +137,10 @@ fn no_limit_for_conversations(args: &ViewArgs) -> Result<()> {
 
 /// What `check` does not take together.
 pub(crate) fn check_check(args: &CheckArgs) -> Result<()> {
+    refuse(
+        [("--keep", !args.input.keep.is_empty()), ("--id-column", args.input.id_column.is_some())],
+        NOTHING_WRITTEN,
+    )?;
     let lengths =
         [("--max-seq-len", args.input.max_seq_len.is_some()), ("--max-out-len", args.input.max_out_len.is_some())];
     if args.against.is_none() {

@@ -4,7 +4,7 @@ use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::{PromptBuilder, Session};
 use crate::cli::answers::{Answer, Answers};
 use crate::conversation::{ChatMessage, Conversation, Mode};
-use crate::dataset::{MaxOutLen, RowPrompt, SamplingParams, Scored, TurnPlan};
+use crate::dataset::{MaxOutLen, RowKey, RowPrompt, SamplingParams, Scored, TurnPlan};
 use crate::error::{At, ErrorKind, Result};
 use crate::render::{ApiTemplate, empty_chat};
 use crate::sink::{Built, Key, MessagesJsonl, Sink};
@@ -109,11 +109,11 @@ impl Writer<'_> {
     }
 
     /// Appends a prompt.
-    pub(crate) fn write(&mut self, id: &str, prompt: &RowPrompt, out: &mut Vec<u8>) -> Result<Written> {
+    pub(crate) fn write(&mut self, key: Key<'_>, prompt: &RowPrompt, out: &mut Vec<u8>) -> Result<Written> {
         let RowPrompt { label, is_normalizing, turn, max_out_len, scored, choices, tools, conversation } = prompt;
         let (turn, max_out_len) = (*turn, *max_out_len);
         let (label, is_normalizing) = (label.as_ref(), *is_normalizing);
-        let key = Key { label, is_normalizing, turn, max_out_len, ..Key::of(id) };
+        let key = Key { label, is_normalizing, turn, max_out_len, ..key };
         match self {
             Self::Ids(ids, session) => {
                 let conversation = &*ids.builder.prepared(conversation)?;
@@ -152,14 +152,13 @@ impl Writer<'_> {
     /// first that is not answered.
     pub(crate) fn write_turns(
         &mut self,
-        row: u64,
+        row: &RowKey,
         mut plan: TurnPlan,
         max_out_len: &MaxOutLen,
         answers: &Answers,
         out: &mut Vec<u8>,
     ) -> Result<Written> {
-        let mut digits = itoa::Buffer::new();
-        let key = Key::of(digits.format(row));
+        let key = Key::from(row);
         let mut written = Written::default();
         match self {
             Self::Ids(ids, _) => {

@@ -10,7 +10,7 @@ use foldhash::HashMap;
 use foldhash::fast::FixedState;
 
 use crate::cli::output::count;
-use crate::dataset::Line;
+use crate::dataset::{Line, RowKey};
 
 /// So many ids are remembered, in some 50 MB. Those behind are compared with these.
 const MOST: usize = 1_000_000;
@@ -39,10 +39,15 @@ impl Id {
         let json = without_escapes(json);
         Self { hash: FixedState::with_seed(14).hash_one(&*json), line: line.clone(), text: (*json).into() }
     }
+
+    /// The id that a row gives itself. Its repeats are no other rows.
+    pub(crate) fn of_row(key: &RowKey, line: &Line) -> Option<Self> {
+        (key.has_id && key.repeat.is_none_or(|repeat| repeat == 0)).then(|| Self::new(&key.id, line))
+    }
 }
 
 /// One string may be written in several ways.
-fn without_escapes(json: &str) -> Cow<'_, str> {
+pub(crate) fn without_escapes(json: &str) -> Cow<'_, str> {
     if !json.contains('\\') {
         return json.into();
     }

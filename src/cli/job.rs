@@ -9,7 +9,7 @@ use crate::builder::PromptBuilder;
 use crate::cli::notes::Notes;
 use crate::cli::rows::Rows;
 use crate::conversation::{Conversation, Mode};
-use crate::dataset::{Examples, Inference, MaxOutLen, RecordReader, Row, RowPrompt};
+use crate::dataset::{Examples, Inference, MaxOutLen, PickedRow, RecordReader, Row, RowKey, RowPrompt};
 use crate::error::{ErrorKind, Result};
 use crate::stop::{Completion, FinishReason};
 use crate::truncate::Budget;
@@ -23,13 +23,29 @@ pub(crate) struct Job<'b> {
     pub(crate) number: u64,
     /// Where it stands.
     pub(crate) place: String,
+    pub(crate) key: JobKey,
+    /// How many prompts it has asked for.
+    pub(crate) asked: u64,
+    prompts: Prompts<'b>,
+}
+
+/// What tells the line's answers apart from those of others.
+pub(crate) struct JobKey {
     /// As JSON.
     pub(crate) id: Box<RawValue>,
     /// Whether the line gives it itself.
     pub(crate) has_id: bool,
-    /// How many prompts it has asked for.
-    pub(crate) asked: u64,
-    prompts: Prompts<'b>,
+    pub(crate) repeat: Option<Box<RawValue>>,
+    /// The columns that are kept.
+    pub(crate) columns: Option<Box<RawValue>>,
+}
+
+impl From<RowKey> for JobKey {
+    fn from(RowKey { id, has_id, repeat, columns }: RowKey) -> Self {
+        let raw = |json: String| RawValue::from_string(json).expect("a row's key is JSON");
+        let repeat = repeat.map(|repeat| number_id(repeat as u64));
+        Self { id: raw(id), has_id, repeat, columns: columns.map(raw) }
+    }
 }
 
 enum Prompts<'b> {
@@ -61,13 +77,14 @@ impl<'b> Job<'b> {
         let id = record.id.map_or_else(|| Ok(number_id(number)), |id| RawValue::from_string(id.to_owned()));
         let id = id.map_err(|error| ErrorKind::Parse(error.to_string()))?;
         let prompts = Prompts::Known(vec![record.into_prompt(Mode::Generate)?].into_iter());
-        Ok(Self { number, place, id, has_id, asked: 0, prompts })
+        let key = JobKey { id, has_id, repeat: None, columns: None };
+        Ok(Self { number, place, key, asked: 0, prompts })
     }
 
     /// A row.
     pub(crate) fn row(
         text: &str,
-        number: u64,
+        (number, pick): (u64, PickedRow),
         place: String,
         examples: Examples,
         (rows, inference, notes): (&Rows, &mut Inference<'_>, &mut Notes),
@@ -84,7 +101,8 @@ impl<'b> Job<'b> {
         } else {
             Prompts::Known(rows.prompts(&row, examples.of(&row), inference, tokens)?.into_iter())
         };
-        Ok(Self { number, place, id: number_id(number), has_id: false, asked: 0, prompts })
+        let key = rows.kept.key(&row, pick)?.into();
+        Ok(Self { number, place, key, asked: 0, prompts })
     }
 
     /// The next prompt; nothing when all were answered. An answer may have so many tokens where its row does not say.

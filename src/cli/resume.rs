@@ -66,6 +66,12 @@ pub(crate) fn fingerprint(
     if let Some(columns) = &args.input.columns {
         fingerprint = fingerprint.with("columns", columns.join(","));
     }
+    if let Some(column) = &args.input.id_column {
+        fingerprint = fingerprint.with("id_column", column.as_str());
+    }
+    if !args.input.keep.is_empty() {
+        fingerprint = fingerprint.with("keep", args.input.keep.join(","));
+    }
     if args.input.strict {
         fingerprint = fingerprint.with("strict", true);
     }

@@ -12,8 +12,8 @@ use crate::cli::setup::{self, Input, digest_of_file};
 use crate::cli::source::Source;
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{
-    AnyTemplate, Dataset, Holds, InferMode, Inference, Inferencer, InferencerKind, MissingColumns, Retriever, Row,
-    RowPrompt, TemplateField, TurnPlan, arrow_rows, json_lines,
+    AnyTemplate, Dataset, Holds, InferMode, Inference, Inferencer, InferencerKind, KeptColumns, MissingColumns,
+    Retriever, Row, RowPrompt, TemplateField, TurnPlan, arrow_rows, json_lines,
 };
 use crate::dialect::Model;
 use crate::error::{At, ErrorKind, Result};
@@ -31,6 +31,8 @@ pub(crate) struct Rows {
     /// Whether somebody says which rows examples come from.
     has_train: bool,
     fields: Vec<TemplateField>,
+    /// What of a row goes with its prompts.
+    pub(crate) kept: KeptColumns,
     /// How long a prompt may be with its answer, and how long an answer where its row does not say.
     max_seq_len: Option<usize>,
     max_out_len: Option<usize>,
@@ -87,6 +89,7 @@ impl Rows {
         Inference::new(&dataset, &train)?;
         Ok(Some(Self {
             fields: dataset.needed_fields(),
+            kept: KeptColumns { id: args.id_column.clone(), keep: args.keep.clone() },
             digest: digest(&String::from_utf8_lossy(&bytes).into()),
             dataset,
             train,
@@ -220,7 +223,11 @@ impl Rows {
 
     /// Refuses what would be warned of, where that is wanted.
     fn check(&self, row: &Row) -> Result<()> {
-        match self.strict.then(|| self.missing_column(row).or_else(|| self.uneven_turns(row))).flatten() {
+        if !self.strict {
+            return Ok(());
+        }
+        let not_kept = || self.kept.fields().find_map(|field| field.missing_in(row));
+        match self.missing_column(row).or_else(not_kept).or_else(|| self.uneven_turns(row)) {
             Some(message) => Err(ErrorKind::Template(message).into()),
             None => Ok(()),
         }
@@ -253,7 +260,10 @@ impl Rows {
 
     /// Counts the columns that rows lack; nothing where such rows are refused.
     pub(crate) fn missing(&self) -> MissingColumns {
-        MissingColumns::new(if self.strict { Vec::new() } else { self.fields.clone() })
+        if self.strict {
+            return MissingColumns::default();
+        }
+        MissingColumns::new(self.fields.iter().cloned().chain(self.kept.fields()).collect())
     }
 
     /// What to say at the end of columns that some rows lacked.
@@ -262,11 +272,15 @@ impl Rows {
     /// Where no row has one: then the dataset file is for other rows.
     pub(crate) fn check_missing(&self, missing: &MissingColumns) -> Result<Vec<String>> {
         let name = &self.dataset.name;
-        if let Some((_, message)) = missing.everywhere().filter(|_| !self.is_replay) {
-            let what = format!(
-                "{message}, in no row; write the column's name as the rows have it (--compat leaves such fields as they are)"
-            );
-            return Err(ErrorKind::Template(what)).at(name);
+        if let Some((field, message)) = missing.everywhere() {
+            let way_out = match self.kept.fields().any(|kept| kept == *field) {
+                true => Some(""),
+                false => (!self.is_replay).then_some(" (--compat leaves such fields as they are)"),
+            };
+            if let Some(way_out) = way_out {
+                let what = format!("{message}, in no row; write the column's name as the rows have it{way_out}");
+                return Err(ErrorKind::Template(what)).at(name);
+            }
         }
         let note = |(field, lacking): (&TemplateField, u64)| {
             let TemplateField { place, column } = field;

@@ -15,7 +15,7 @@ use crate::cli::args::{OnError, RunArgs};
 use crate::cli::batches::batches;
 use crate::cli::build::answers_omitted;
 use crate::cli::ids::{Id, Ids};
-use crate::cli::job::{Ask, Job, MAX_OUT_LEN, number_id};
+use crate::cli::job::{Ask, Job, JobKey, MAX_OUT_LEN, number_id};
 use crate::cli::journal::{self, Answers};
 use crate::cli::notes::Notes;
 use crate::cli::output::count;
@@ -26,7 +26,7 @@ use crate::cli::source::Source;
 use crate::cli::trimmed::Trimmed;
 use crate::cli::{REJECTED, flags, progress, resume, setup};
 use crate::conversation::Mode;
-use crate::dataset::{MissingColumns, RecordReader, Row};
+use crate::dataset::{MissingColumns, PickedRow, RecordReader, Row, RowKey};
 use crate::engine::{Engine, Progress, Request, Sampling};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::stop::{Completion, Trimmer};
@@ -38,6 +38,7 @@ type Window<'b> = Vec<std::result::Result<Job<'b>, Refused>>;
 /// A line that gives no prompt.
 struct Refused {
     number: u64,
+    pick: PickedRow,
     place: String,
     error: Error,
 }
@@ -46,6 +47,10 @@ struct Refused {
 #[derive(Serialize)]
 struct Failed<'a> {
     id: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeat: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    columns: Option<&'a RawValue>,
     error: String,
 }
 
@@ -159,7 +164,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     while let Some(mut batch) = next() {
         let mut examples = std::mem::take(&mut batch.examples).into_iter();
         for (i, (line, range)) in batch.lines.iter().enumerate() {
-            let (number, place) = (batch.first + i as u64, format!("{}: {line}", batch.input));
+            let (number, pick) = (batch.first + i as u64, batch.pick(i));
+            let place = format!("{}: {line}", batch.input);
             let examples = examples.next().unwrap_or_default();
             let job = line.text(&batch.bytes[range.clone()], longest).and_then(|text| match (&rows, &mut inference) {
                 (Some(rows), Some(inference)) => {
@@ -167,14 +173,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
                         warn(rows, &row, &place, &mut missing, &mut has_said, &run.progress);
                     }
                     let rows = (rows, inference, &mut notes);
-                    Job::row(text, number, place.clone(), examples, rows, &builder, args.strip_thoughts)
+                    Job::row(text, (number, pick), place.clone(), examples, rows, &builder, args.strip_thoughts)
                 }
                 _ => Job::conversation(text, number, place.clone(), reader, &mut notes),
             });
-            if let Some(job) = job.as_ref().ok().filter(|job| job.has_id) {
-                ids.see(&batch.input, vec![Id::new(job.id.get(), line)]);
+            if let Some(key) = job.as_ref().ok().map(|job| &job.key).filter(|key| key.has_id)
+                && pick.repeat.is_none_or(|repeat| repeat == 0)
+            {
+                ids.see(&batch.input, vec![Id::new(key.id.get(), line)]);
             }
-            window.push(job.map_err(|error| Refused { number, place, error }));
+            window.push(job.map_err(|error| Refused { number, pick, place, error }));
             lines += 1;
             if window.len() == batch_size
                 && let ControlFlow::Break(code) = run.window(std::mem::take(&mut window), lines)?
@@ -256,8 +264,9 @@ impl<'b> Run<'b> {
         for line in window {
             match line {
                 Ok(job) => jobs.push(job),
-                Err(Refused { number, place, error }) => {
-                    if let ControlFlow::Break(code) = self.refuse(number, &number_id(number), 0, error.at(place))? {
+                Err(Refused { number, pick, place, error }) => {
+                    let key = RowKey::numbered(pick).into();
+                    if let ControlFlow::Break(code) = self.refuse(number, &key, 0, error.at(place))? {
                         return Ok(ControlFlow::Break(code));
                     }
                 }
@@ -271,7 +280,7 @@ impl<'b> Run<'b> {
                     Err(error) => {
                         job.fail();
                         let error = error.at(&job.place);
-                        if let ControlFlow::Break(code) = self.refuse(job.number, &job.id, job.asked, error)? {
+                        if let ControlFlow::Break(code) = self.refuse(job.number, &job.key, job.asked, error)? {
                             return Ok(ControlFlow::Break(code));
                         }
                     }
@@ -322,7 +331,9 @@ impl<'b> Run<'b> {
                     let job = &jobs[*i];
                     let turn = ask.turn.map(|turn| number_id(turn as u64));
                     let line = Trimmed::new(completion.clone(), trimmer, builder.tokenizer());
-                    let line = Trimmed { id: Some(&job.id), turn: turn.as_deref(), ..line };
+                    let JobKey { id, repeat, columns, .. } = &job.key;
+                    let (repeat, columns) = (repeat.as_deref(), columns.as_deref());
+                    let line = Trimmed { id: Some(id), repeat, turn: turn.as_deref(), columns, ..line };
                     tally.answers += 1;
                     tally.answers_omitted += u64::from(ask.prompt.answer_omitted);
                     *tally.reasons.entry(line.finish_reason).or_default() += 1;
@@ -335,7 +346,7 @@ impl<'b> Run<'b> {
     }
 
     /// Takes notice of a line, or a turn, that gives no prompt.
-    fn refuse(&mut self, number: u64, id: &RawValue, asked: u64, error: Error) -> Result<ControlFlow<ExitCode>> {
+    fn refuse(&mut self, number: u64, key: &JobKey, asked: u64, error: Error) -> Result<ControlFlow<ExitCode>> {
         if self.args.on_error == OnError::Stop {
             self.progress.finish_and_clear();
             say!("{error}");
@@ -348,7 +359,9 @@ impl<'b> Run<'b> {
         }
         self.progress.suspend(|| say!("{error}"));
         // Behind the answers that there are.
-        self.answers.refuse((number, asked + 1), &json(&Failed { id, error: error.to_string() })?)?;
+        let JobKey { id, repeat, columns, .. } = key;
+        let failed = Failed { id, repeat: repeat.as_deref(), columns: columns.as_deref(), error: error.to_string() };
+        self.answers.refuse((number, asked + 1), &json(&failed)?)?;
         Ok(ControlFlow::Continue(()))
     }
 

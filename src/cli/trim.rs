@@ -25,7 +25,11 @@ struct Given<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
+    repeat: Option<&'a RawValue>,
+    #[serde(borrow)]
     turn: Option<&'a RawValue>,
+    #[serde(borrow)]
+    columns: Option<&'a RawValue>,
     token_ids: Option<Vec<TokenId>>,
     text: Option<String>,
     /// The prompt's, which some engines give again before the answer.
@@ -126,17 +130,21 @@ impl<'b> Trim<'b> {
     }
 
     fn line<'a>(&self, given: Given<'a>) -> Result<Trimmed<'a>> {
-        match (&given.token_ids, &given.text) {
+        let trimmed = match (&given.token_ids, &given.text) {
             (Some(ids), _) => {
                 let ids = self.trimmer.without_echo(given.input_ids.as_deref().unwrap_or_default(), ids);
-                self.ids(&given, ids)
+                self.ids(&given, ids)?
             }
-            (None, Some(text)) => Ok(self.text(&given, text)),
-            (None, None) => Err(ErrorKind::Parse("there is neither \"token_ids\" nor \"text\"".into()).into()),
-        }
+            (None, Some(text)) => self.text(&given, text),
+            (None, None) => {
+                return Err(ErrorKind::Parse("there is neither \"token_ids\" nor \"text\"".into()).into());
+            }
+        };
+        let Given { id, repeat, turn, columns, .. } = given;
+        Ok(Trimmed { id, repeat, turn, columns, ..trimmed })
     }
 
-    fn ids<'a>(&self, given: &Given<'a>, ids: &[TokenId]) -> Result<Trimmed<'a>> {
+    fn ids(&self, given: &Given<'_>, ids: &[TokenId]) -> Result<Trimmed<'static>> {
         let end = self.trimmer.end(ids).at("token_ids")?;
         let completion = self.trimmer.complete_at(ids, end).at("token_ids")?;
         let read = end.read;
@@ -158,10 +166,10 @@ impl<'b> Trim<'b> {
             }
         });
         let problems = if self.validate { self.problems(given, Some((ids, end)), stop.as_ref()) } else { Vec::new() };
-        Ok(Trimmed { id: given.id, turn: given.turn, explain, problems, ..trimmed })
+        Ok(Trimmed { explain, problems, ..trimmed })
     }
 
-    fn text<'a>(&self, given: &Given<'a>, text: &str) -> Trimmed<'a> {
+    fn text(&self, given: &Given<'_>, text: &str) -> Trimmed<'static> {
         let (before, reason) = self.texts.trim(text);
         let stop = self.stop_in_text(reason);
         let kept = match reason {
@@ -179,7 +187,7 @@ impl<'b> Trim<'b> {
             Some(Stop::String { string }) => format!("the stop string {string:?} at byte {}", before.len()),
         });
         let problems = if self.validate { self.problems(given, None, stop.as_ref()) } else { Vec::new() };
-        Trimmed { id: given.id, turn: given.turn, explain, problems, ..Trimmed::of_text(kept.to_owned(), stop) }
+        Trimmed { explain, problems, ..Trimmed::of_text(kept.to_owned(), stop) }
     }
 
     /// Which stop a text came to: a string, or the string of a stop id.

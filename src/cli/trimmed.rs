@@ -12,7 +12,12 @@ pub(crate) struct Trimmed<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) repeat: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) turn: Option<&'a RawValue>,
+    /// The columns of its row that are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) columns: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) token_ids: Option<Vec<TokenId>>,
     pub(crate) text: String,
@@ -69,7 +74,9 @@ impl<'a> Trimmed<'a> {
     pub(crate) fn of_text(text: String, stop: Option<Stop>) -> Self {
         Self {
             id: None,
+            repeat: None,
             turn: None,
+            columns: None,
             token_ids: None,
             text,
             finish_reason: if stop.is_some() { "stop" } else { "length" },

@@ -18,7 +18,7 @@ use crate::cli::say::{escaped_line, say};
 use crate::cli::source::Source;
 use crate::cli::{flags, setup};
 use crate::conversation::Conversation;
-use crate::dataset::{Examples, RecordReader, Row, RowPrompt};
+use crate::dataset::{Examples, PickedRow, RecordReader, Row, RowPrompt};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::turns::TurnPrompt;
 use crate::view::{TerminalOptions, View, ViewTurn};
@@ -153,6 +153,7 @@ fn turn_of_row(
     let row = row(rows, line)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
     let plan = rows.plan(&row, examples(rows, args)?.of(&row), &mut rows.inference(), tokens)?;
+    let key = rows.kept.key(&row, PickedRow { row: args.prompt, repeat: None })?;
     let needs_answers = plan.needs_answers();
     let mut turns = builder.turns(plan).strip_thoughts(*strip_thoughts);
     let mut last = 0;
@@ -163,7 +164,7 @@ fn turn_of_row(
             return Ok((conversation, Some(turn)));
         }
         last = turn;
-        match answers.as_ref().and_then(|answers| answers.get(args.prompt as u64, turn)) {
+        match answers.as_ref().and_then(|answers| answers.get(&key, turn)) {
             Some(answer) => answer.give(&mut turns)?,
             None if needs_answers => {
                 let what = format!(

@@ -28,13 +28,13 @@ impl Stops {
     }
 }
 
-/// The prompt's id as a string, with the number of the turn, as engines take it.
+/// The prompt's id as a string, with the numbers of the repeat and the turn, as engines take it.
 pub(super) fn request_id(key: &Key<'_>) -> String {
-    let id: String = serde_json::from_str(key.id).unwrap_or_else(|_| key.id.to_owned());
-    match key.turn {
-        Some(turn) => format!("{id}-turn-{turn}"),
-        None => id,
+    let mut id: String = serde_json::from_str(key.id).unwrap_or_else(|_| key.id.to_owned());
+    for (name, number) in [("repeat", key.repeat), ("turn", key.turn)] {
+        id.extend(number.map(|number| format!("-{name}-{number}")));
     }
+    id
 }
 
 /// `,"max_tokens":5,"temperature":0.7`, the limit in the engine's word for it.

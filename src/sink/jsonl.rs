@@ -106,7 +106,7 @@ impl Sink for Jsonl {
             }
             out.push(b']');
         }
-        write_fingerprint(key, out);
+        write_origin(key, out);
         out.extend_from_slice(b"}\n");
         Ok(())
     }
@@ -146,9 +146,11 @@ pub(super) fn write_key(key: &Key<'_>, out: &mut Vec<u8>) {
     if key.is_normalizing {
         out.extend_from_slice(b",\"normalizing\":true");
     }
-    if let Some(turn) = key.turn {
-        out.extend_from_slice(b",\"turn\":");
-        write_number(turn, out);
+    for (name, number) in [(&b",\"repeat\":"[..], key.repeat), (b",\"turn\":", key.turn)] {
+        if let Some(number) = number {
+            out.extend_from_slice(name);
+            write_number(number, out);
+        }
     }
     if let Some(max_out_len) = key.max_out_len {
         out.extend_from_slice(b",\"max_out_len\":");
@@ -156,11 +158,13 @@ pub(super) fn write_key(key: &Key<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// `,"fingerprint":{…}`, if one is asked for.
-pub(super) fn write_fingerprint(key: &Key<'_>, out: &mut Vec<u8>) {
-    if let Some(fingerprint) = key.fingerprint {
-        out.extend_from_slice(b",\"fingerprint\":");
-        out.extend_from_slice(fingerprint.as_bytes());
+/// `,"columns":{…},"fingerprint":{…}`, those that are asked for.
+pub(super) fn write_origin(key: &Key<'_>, out: &mut Vec<u8>) {
+    for (name, json) in [(&b",\"columns\":"[..], key.columns), (b",\"fingerprint\":", key.fingerprint)] {
+        if let Some(json) = json {
+            out.extend_from_slice(name);
+            out.extend_from_slice(json.as_bytes());
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::sink::engine::{Stops, check, request_id, write_sampling};
-use crate::sink::jsonl::{write_fingerprint, write_ids, write_json};
+use crate::sink::jsonl::{write_ids, write_json, write_origin};
 use crate::sink::{Built, Key, Sink};
 
 /// Writes `prompt`, `stop` and `n_predict` for each prompt. The server stops at its model's own end tokens;
@@ -30,7 +30,7 @@ impl Sink for LlamaCpp {
         out.push(b',');
         self.stops.write(out);
         out.extend_from_slice(b",\"cache_prompt\":true,\"return_tokens\":true");
-        write_fingerprint(key, out);
+        write_origin(key, out);
         out.extend_from_slice(b"}\n");
         Ok(())
     }

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use crate::conversation::ChatMessage;
 use crate::sink::Key;
-use crate::sink::jsonl::{write_json, write_key};
+use crate::sink::jsonl::{write_json, write_key, write_origin};
 
 /// Writes `id`, `messages` and `stop`, one object per prompt.
 pub struct MessagesJsonl {
@@ -36,6 +36,7 @@ impl MessagesJsonl {
             out.extend_from_slice(b",\"stop\":");
             write_json(&self.stop, out);
         }
+        write_origin(key, out);
         out.extend_from_slice(b"}\n");
     }
 }

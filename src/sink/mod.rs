@@ -17,7 +17,7 @@ use std::path::Path;
 
 use crate::assemble::TokenizedPrompt;
 use crate::conversation::Conversation;
-use crate::dataset::{SamplingParams, Value};
+use crate::dataset::{RowKey, SamplingParams, Value};
 use crate::error::Result;
 use crate::tokenizer::TokenId;
 use crate::truncate::Truncated;
@@ -84,8 +84,12 @@ pub struct Key<'p> {
     pub label: Option<&'p Value>,
     /// Whether it is an answer by itself, to compare.
     pub is_normalizing: bool,
+    /// Which of its row's repeats it is, where rows are asked more than once.
+    pub repeat: Option<usize>,
     /// Which of the model's turns is asked for, in a chat.
     pub turn: Option<usize>,
+    /// The columns of its row that are kept, as a JSON object.
+    pub columns: Option<&'p str>,
     /// How many tokens the answer may have, where the row says so.
     pub max_out_len: Option<u64>,
     /// How the answer is drawn, where anybody says so.
@@ -101,11 +105,19 @@ impl<'p> Key<'p> {
             id,
             label: None,
             is_normalizing: false,
+            repeat: None,
             turn: None,
+            columns: None,
             max_out_len: None,
             sampling_params: SamplingParams::default(),
             fingerprint: None,
         }
+    }
+}
+
+impl<'p> From<&'p RowKey> for Key<'p> {
+    fn from(RowKey { id, repeat, columns, .. }: &'p RowKey) -> Self {
+        Self { repeat: *repeat, columns: columns.as_deref(), ..Self::of(id) }
     }
 }
 

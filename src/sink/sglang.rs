@@ -3,7 +3,7 @@
 use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::sink::engine::{Stops, check, request_id, write_sampling};
-use crate::sink::jsonl::{write_fingerprint, write_ids, write_json};
+use crate::sink::jsonl::{write_ids, write_json, write_origin};
 use crate::sink::{Built, Key, Sink};
 
 /// Writes `rid`, `input_ids` and `sampling_params` for each prompt.
@@ -29,7 +29,7 @@ impl Sink for Sglang {
         self.stops.write(out);
         write_sampling("max_new_tokens", key, out);
         out.push(b'}');
-        write_fingerprint(key, out);
+        write_origin(key, out);
         out.extend_from_slice(b"}\n");
         Ok(())
     }

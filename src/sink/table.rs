@@ -37,7 +37,7 @@ pub enum TableFormat {
     Parquet,
 }
 
-/// Writes `id` (a string; ids that are none as JSON), `turn` and `max_out_len` where there is one, and `input_ids`, a list
+/// Writes `id` (a string; ids that are none as JSON), `repeat`, `turn` and `max_out_len` where there is one, and `input_ids`, a list
 /// of `i64`, not padded. The metadata has the stops and the fingerprint.
 ///
 /// All prompts stay in memory until [`Sink::finish`].
@@ -59,6 +59,7 @@ struct Metadata<'a> {
 struct Columns<'a> {
     #[serde(borrow)]
     id: &'a RawValue,
+    repeat: Option<i64>,
     turn: Option<i64>,
     max_out_len: Option<i64>,
 }
@@ -74,6 +75,7 @@ fn schema(metadata: String) -> SchemaRef {
     let ids = DataType::List(Arc::new(Field::new("item", DataType::Int64, true)));
     let fields = [
         ("id", DataType::Utf8, false),
+        ("repeat", DataType::Int64, true),
         ("turn", DataType::Int64, true),
         ("max_out_len", DataType::Int64, true),
         ("input_ids", ids, false),
@@ -107,19 +109,22 @@ impl Sink for Table {
 }
 
 fn batch(schema: &SchemaRef, rows: &[(&RawValue, Vec<TokenId>)]) -> std::result::Result<RecordBatch, ArrowError> {
-    let (mut id, mut turn, mut max_out_len) = (StringBuilder::new(), Int64Builder::new(), Int64Builder::new());
+    let (mut id, mut repeat) = (StringBuilder::new(), Int64Builder::new());
+    let (mut turn, mut max_out_len) = (Int64Builder::new(), Int64Builder::new());
     let mut input_ids = ListBuilder::new(Int64Builder::new());
     for (key, prompt) in rows {
         let columns: Columns<'_> =
             serde_json::from_str(key.get()).map_err(|error| ArrowError::JsonError(error.to_string()))?;
         let text: Option<String> = serde_json::from_str(columns.id.get()).ok();
         id.append_value(text.as_deref().unwrap_or(columns.id.get()));
+        repeat.append_option(columns.repeat);
         turn.append_option(columns.turn);
         max_out_len.append_option(columns.max_out_len);
         input_ids.append_value(prompt.iter().map(|&id| Some(i64::from(id))));
     }
     let columns: Vec<ArrayRef> = vec![
         Arc::new(id.finish()),
+        Arc::new(repeat.finish()),
         Arc::new(turn.finish()),
         Arc::new(max_out_len.finish()),
         Arc::new(input_ids.finish()),

@@ -4,7 +4,7 @@
 use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::sink::engine::{Stops, check, request_id, write_sampling};
-use crate::sink::jsonl::{write_fingerprint, write_ids, write_json};
+use crate::sink::jsonl::{write_ids, write_json, write_origin};
 use crate::sink::{Built, Key, Sink};
 
 /// Writes a body of `/v1/completions` for each prompt.
@@ -54,7 +54,7 @@ impl Sink for Vllm {
         if self.is_batch {
             out.push(b'}');
         }
-        write_fingerprint(key, out);
+        write_origin(key, out);
         out.extend_from_slice(b"}\n");
         Ok(())
     }

@@ -107,6 +107,7 @@ impl Replayed<'_> {
             test_range: None,
             train_range: None,
             inferencer,
+            repeats: metatok::Repeats::default(),
             unread_keys: Vec::new(),
         };
         let (counted, rendered) = match self.kind {

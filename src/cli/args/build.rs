@@ -169,6 +169,14 @@ pub(crate) enum Format {
     Parquet,
 }
 
+impl Format {
+    /// Whether it is a file only when all prompts are there.
+    pub(crate) fn is_whole(self) -> bool {
+        use Format::{Ids, LlamaCpp, Messages, Sglang, Vllm, VllmBatch};
+        !matches!(self, Ids | Messages | Vllm | VllmBatch | Sglang | LlamaCpp)
+    }
+}
+
 /// No context is longer, and arrays of such rows would only take memory.
 #[cfg(feature = "arrays")]
 fn multiple() -> impl TypedValueParser<Value = std::num::NonZeroUsize> {

@@ -52,6 +52,18 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "NAME,…", requires = "dataset", value_delimiter = ',', help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) columns: Option<Vec<String>>,
 
+    /// The column of the rows' ids
+    ///
+    /// Every row must have it then. Default: id, and the row's number in the file where a row has none.
+    #[arg(long, value_name = "NAME", requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
+    pub(crate) id_column: Option<String>,
+
+    /// Columns of the row to write beside each prompt
+    ///
+    /// They stand under "columns", also in what `run` and `trim` write, so that answers have their references.
+    #[arg(long, value_name = "NAME,…", requires = "dataset", value_delimiter = ',', help_heading = heading::DATASET, hide_short_help = true)]
+    pub(crate) keep: Vec<String>,
+
     /// Take only the first N lines or rows of the input
     #[arg(long, value_name = "N", value_parser = at_least_one())]
     pub(crate) limit: Option<usize>,

@@ -13,7 +13,7 @@ pub(crate) struct ClassName(String);
 impl ClassName {
     /// The name without its module.
     pub(crate) fn bare(&self) -> &str {
-        self.0.rsplit('.').next().unwrap_or_default()
+        bare(&self.0)
     }
 
     /// The package that its module is in, where it has one.
@@ -31,6 +31,11 @@ impl ClassName {
     }
 }
 
+/// The name of a class without its module.
+pub(super) fn bare(class: &str) -> &str {
+    class.rsplit('.').next().unwrap_or_default()
+}
+
 /// Reads the variant that a class names.
 pub(crate) fn variant<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
@@ -43,7 +48,7 @@ pub(crate) fn variant<'de, D: Deserializer<'de>, T: DeserializeOwned>(
 /// # Errors
 /// [`ErrorKind::Template`] says why, and what to do instead.
 pub(super) fn check(class: &str) -> Result<()> {
-    let class = class.rsplit('.').next().unwrap_or_default();
+    let class = bare(class);
     let why = match class {
         "AgentInferencer" => {
             "lets the model call tools between its answers, so that its prompts cannot be built beforehand"

@@ -15,6 +15,7 @@ use crate::dataset::config::retriever::RetrieverFile;
 use crate::dataset::config::template::TemplateFile;
 use crate::dataset::fill::{MAX_ROW_BYTES, Substitution};
 use crate::dataset::inferencer::{Inferencer, InferencerKind};
+use crate::dataset::repeats::Repeats;
 use crate::dataset::retriever::RetrieverKind;
 use crate::dataset::split::SplitRange;
 use crate::dataset::task::{AnyTemplate, Task};
@@ -50,6 +51,8 @@ pub struct Dataset {
     pub test_range: Option<SplitRange>,
     /// Which rows of the training set are used.
     pub train_range: Option<SplitRange>,
+    /// How often each row of the test set is asked.
+    pub repeats: Repeats,
     /// What is done with the prompts.
     pub inferencer: Inferencer,
     /// The keys of the file that say nothing about prompts, but for those that all of OpenCompass's datasets have.
@@ -59,13 +62,17 @@ pub struct Dataset {
 #[derive(Deserialize)]
 struct File {
     abbr: Option<String>,
+    #[serde(rename = "type")]
+    class: Option<Value>,
+    n: Option<Value>,
+    num_repeats: Option<Value>,
     #[serde(default)]
     reader_cfg: Reader,
     infer_cfg: Infer,
 }
 
 /// The keys that are read, and those of OpenCompass's configurations that say nothing about prompts.
-const READ: [&str; 3] = ["abbr", "reader_cfg", "infer_cfg"];
+const READ: [&str; 5] = ["abbr", "reader_cfg", "infer_cfg", "n", "num_repeats"];
 const OF_EVALUATION: [&str; 5] = ["eval_cfg", "k", "name", "path", "type"];
 
 #[derive(Default, Deserialize)]
@@ -202,7 +209,8 @@ impl Dataset {
     }
 
     fn read(file: File) -> Result<Self> {
-        let File { abbr, reader_cfg: reader, infer_cfg: infer } = file;
+        let File { abbr, class, n, num_repeats, reader_cfg: reader, infer_cfg: infer } = file;
+        let class = class.as_ref().and_then(Value::as_text).map(class_name::bare).unwrap_or_default();
         let template = |file: Option<TemplateFile>, name: &str| {
             file.map(TemplateFile::read).transpose().at(format_args!("infer_cfg.{name}"))
         };
@@ -222,6 +230,7 @@ impl Dataset {
             },
             test_range: reader.test_range,
             train_range: reader.train_range,
+            repeats: Repeats::read(n.as_ref(), num_repeats.as_ref(), class)?,
             inferencer,
             unread_keys: Vec::new(),
         })
@@ -254,7 +263,7 @@ fn unread(file: &Value) -> Result<Vec<String>> {
                 return Err(ErrorKind::Parse(what.into())).at(key);
             }
             _ if READ.contains(&key) || OF_EVALUATION.contains(&key) => {}
-            _ => match READ.iter().find(|read| file.get(read).is_none() && is_misspelt(key, read)) {
+            _ => match READ.iter().find(|read| read.len() > 1 && file.get(read).is_none() && is_misspelt(key, read)) {
                 Some(near) => {
                     let what = format!("unknown key `{key}`; did you mean `{near}`?");
                     return Err(ErrorKind::Parse(what).into());

@@ -37,7 +37,7 @@ pub(super) struct TemplateFile {
 
 /// Which of the references' templates it is, where its keys do not tell.
 #[derive(Default, Clone, Copy, PartialEq, Deserialize)]
-#[allow(clippy::enum_variant_names, reason = "these are their names")]
+#[allow(clippy::enum_variant_names, reason = "these are the references' names")]
 enum TemplateKind {
     #[default]
     PromptTemplate,
