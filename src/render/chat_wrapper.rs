@@ -18,8 +18,9 @@ impl ApiTemplate {
     ///     {"section": "begin", "pos": "end"}, {"section": "round", "pos": "begin"}, {"role": "HUMAN", "prompt": "Hi!"},
     ///     {"section": "round", "pos": "end"}]"#;
     /// let list = serde_json::from_str(list)?;
+    /// // The line's end is the SYSTEM of the round, which is silent.
     /// let chat = ApiTemplate::default().chat(&list, Mode::Generate, false)?.into_owned();
-    /// assert_eq!(chat, Conversation::Messages(vec![ChatMessage::new("user", "Be brief.\nHi!")]));
+    /// assert_eq!(chat, Conversation::Messages(vec![ChatMessage::new("user", "Be brief.\nHi!\n")]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
