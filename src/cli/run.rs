@@ -169,7 +169,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             let examples = examples.next().unwrap_or_default();
             let job = line.text(&batch.bytes[range.clone()], longest).and_then(|text| match (&rows, &mut inference) {
                 (Some(rows), Some(inference)) => {
-                    if let Ok(row) = Row::from_json(text) {
+                    if let Ok(row) = rows.dataset.row(text) {
                         warn(rows, &row, &place, &mut missing, &mut has_said, &run.progress);
                     }
                     let rows = (rows, inference, &mut notes);

@@ -17,6 +17,7 @@ pub(super) struct InferencerFile {
     #[serde(default, rename = "type")]
     class: Class,
     labels: Option<Vec<Value>>,
+    labels_column: Option<String>,
     #[serde(default)]
     stopping_criteria: Vec<String>,
     #[serde(default)]
@@ -82,6 +83,7 @@ impl InferencerFile {
         Inferencer {
             kind,
             labels: self.labels,
+            labels_column: self.labels_column,
             stopping_criteria: self.stopping_criteria,
             gen_field_replace_token: self.gen_field_replace_token,
             normalizing_str: self.normalizing_str,
