@@ -156,7 +156,7 @@ impl Rows {
     /// Whether turns are asked for with the model's own answers in those before.
     pub(crate) fn goes_on_from_answers(&self) -> bool {
         let Inferencer { kind, infer_mode, .. } = &self.dataset.inferencer;
-        kind.has_turns() && *infer_mode == InferMode::Every
+        kind.has_turns() && infer_mode.takes_answers()
     }
 
     /// What the dataset says about building.
