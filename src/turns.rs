@@ -5,7 +5,7 @@ use std::fmt;
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::{PromptBuilder, Session};
 use crate::conversation::{ContentPart, Conversation};
-use crate::dataset::{InferMode, TurnPlan};
+use crate::dataset::TurnPlan;
 use crate::error::Result;
 use crate::render::{Element, Part};
 use crate::tokenizer::TokenId;
@@ -235,8 +235,8 @@ impl Turns<'_> {
         if prefix >= seen.prompt {
             let is_last = prefix + 1 == seen.ids.len();
             return Ok(match self.plan.mode() {
-                InferMode::Every if is_last => PrefixBreak::StopToken(name(seen.ids[prefix])),
-                InferMode::Every => PrefixBreak::Earlier,
+                mode if mode.takes_answers() && is_last => PrefixBreak::StopToken(name(seen.ids[prefix])),
+                mode if mode.takes_answers() => PrefixBreak::Earlier,
                 _ => PrefixBreak::DatasetAnswers,
             });
         }

@@ -15,6 +15,7 @@ use crate::cli::batches::{Batch, batches};
 use crate::cli::flags;
 use crate::cli::form::{self, Form, Messages, Writer, Written};
 use crate::cli::ids::{Id, Ids};
+use crate::cli::loaded::Loaded;
 use crate::cli::notes::Notes;
 use crate::cli::output::{Output, count};
 use crate::cli::outputs::Outputs;
@@ -22,9 +23,9 @@ use crate::cli::rejects::{Rejected, Rejects, reject, rejects_path};
 use crate::cli::rows::Rows;
 use crate::cli::say::say;
 use crate::cli::source::Source;
-use crate::cli::{REJECTED, pipeline, progress, setup};
+use crate::cli::{REJECTED, pipeline, progress, setup, several};
 use crate::conversation::Mode;
-use crate::dataset::{Examples, Inference, Line, MissingColumns, PickedRow, RecordReader, Row, RowPrompt};
+use crate::dataset::{Dataset, Examples, Inference, Line, MissingColumns, PickedRow, RecordReader, RowPrompt};
 use crate::dialect::Model;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "arrays")]
@@ -55,10 +56,27 @@ struct Built {
     error: Option<Error>,
 }
 
+/// What became of a dataset, or of conversations.
+pub(crate) struct Done {
+    /// The exit code.
+    pub(crate) code: u8,
+    pub(crate) prompts: u64,
+    /// None of messages.
+    pub(crate) tokens: Option<u64>,
+}
+
 pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
+    flags::check_build(args)?;
+    match args.input.dataset.as_deref().map(Dataset::sources).transpose()?.flatten() {
+        Some(sources) => several::run(args, &sources),
+        None => Ok(ExitCode::from(one(args, &Loaded::default(), None)?.code)),
+    }
+}
+
+/// Builds conversations, or the rows of one dataset; of several, that of this short name.
+pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Result<Done> {
     let started = Instant::now();
     let longest = args.input.read.max_line_bytes;
-    flags::check_build(args)?;
     let source = Source::find_for(&args.input, &args.model)?;
     let mut rows = Rows::open_for_input(&args.input, &source, longest)?;
     if let Some(rows) = rows.as_mut().filter(|_| args.truncate.is_some()) {
@@ -69,7 +87,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         Some(path) => Some(answers(path, args.answers.strip_thoughts, rows.as_ref(), longest)?),
         None => None,
     };
-    let form = Arc::new(form(args, rows.as_ref(), source.is_some())?);
+    let form = Arc::new(form(args, loaded, rows.as_ref(), source.is_some())?);
     if !args.quiet {
         rows.iter().for_each(Rows::say_notes);
     }
@@ -111,12 +129,12 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
         progress.inc(built.bytes);
         match &mut whole {
             Some(whole) => whole.extend_from_slice(&built.out),
-            None if output.stream(&built.out)?.is_break() => return Ok(ExitCode::SUCCESS),
+            None if output.stream(&built.out)?.is_break() => return Ok(done(0, &form, &written)),
             None => {}
         }
         if !args.quiet {
             let notes = omitted(&form, &written, &built.written);
-            progress.suspend(|| notes.iter().for_each(|note| say!("note: {note}")));
+            progress.suspend(|| notes.iter().filter(|note| loaded.is_new(note)).for_each(|note| say!("note: {note}")));
         }
         written.add(built.written);
         notes.append(built.notes);
@@ -139,7 +157,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
                         "stopped there, after {}; --on-error reject goes on without such rows",
                         count(written.prompts, "good one")
                     );
-                    return Ok(ExitCode::from(REJECTED));
+                    return Ok(done(REJECTED, &form, &written));
                 }
             }
         }
@@ -160,7 +178,6 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     output.finish()?;
     if !args.quiet {
         notes.print();
-        let tokens = matches!(*form, Form::Ids(_)).then_some(written.tokens);
         if written.truncated > 0 {
             let prompts = if written.truncated == 1 { "prompt was" } else { "prompts were" };
             say!("note: {} {prompts} too long and shortened", written.truncated);
@@ -174,15 +191,22 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
             say!("note: {} {dialogues} for an answer that --answers does not have", written.waiting);
         }
         lacking.iter().chain(&ids.note()).for_each(|note| say!("note: {note}"));
-        say!("{}", summary(written.prompts, tokens, started.elapsed().as_secs_f64()));
+        let Done { prompts, tokens, .. } = done(0, &form, &written);
+        let name = abbr.map_or_else(String::new, |abbr| format!("{abbr}: "));
+        say!("{name}{}", summary(prompts, tokens, started.elapsed().as_secs_f64()));
     }
     match rejects.filter(|rejects| rejects.count > 0) {
-        None => Ok(ExitCode::SUCCESS),
+        None => Ok(done(0, &form, &written)),
         Some(rejects) => {
             rejects.finish()?;
-            Ok(ExitCode::from(REJECTED))
+            Ok(done(REJECTED, &form, &written))
         }
     }
+}
+
+fn done(code: u8, form: &Form, written: &Written) -> Done {
+    let tokens = matches!(form, Form::Ids(_)).then_some(written.tokens);
+    Done { code, prompts: written.prompts, tokens }
 }
 
 /// Looks whether what is written is anything that is read.
@@ -205,7 +229,7 @@ fn answers(path: &Path, strip_thoughts: bool, rows: Option<&Rows>, longest: usiz
 }
 
 /// What prompts are written as, and what makes them.
-fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> {
+fn form(args: &BuildArgs, loaded: &Loaded, rows: Option<&Rows>, has_input: bool) -> Result<Form> {
     let mut options = setup::options(&args.prompts, rows);
     if args.format == Format::Messages {
         // Without a model, roles are as OpenAI has them.
@@ -213,7 +237,7 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
         let stop = model.stop.strings.iter().chain(&options.stop_strings).cloned().collect();
         let sink = MessagesJsonl::new(stop);
         if !args.quiet {
-            setup::say_notes(&model);
+            setup::notes(&model).filter(|note| loaded.is_new(note)).for_each(|note| say!("{note}"));
         }
         let BuilderOptions { each_message, continue_final_message, mode, .. } = options;
         let is_chat_wrapper = options.chat_wrapper || model.is_chat_wrapper;
@@ -239,12 +263,13 @@ fn form(args: &BuildArgs, rows: Option<&Rows>, has_input: bool) -> Result<Form> 
     let has_context = args.labels && rows.is_some_and(|rows| rows.dataset.inferencer.has_context());
     options.text = args.text || has_context;
     options.offsets = has_context;
-    let (model, tokenizer) = setup::load(&args.model, has_input)?;
+    let (model, tokenizer) = loaded.model(&args.model, has_input)?;
     let fingerprint =
         |tokenizer: &Tokenizer| setup::fingerprint(&args.input, rows, args.truncate, &model, tokenizer, &options);
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {
-        setup::say_warnings(&model, &builder, rows, &options);
+        let remarks = setup::remarks(&model, &builder, rows, &options);
+        remarks.iter().filter(|remark| loaded.is_new(remark)).for_each(|remark| say!("{remark}"));
     }
     let served = args.served_model_name.as_deref();
     let sink: Box<dyn Sink> = match args.format {
@@ -308,7 +333,7 @@ fn budget(args: &BuildArgs) -> Option<Budget> {
 }
 
 /// A rate is worth saying only of so many prompts that loading the tokenizer does not decide it.
-fn summary(prompts: u64, tokens: Option<u64>, seconds: f64) -> String {
+pub(crate) fn summary(prompts: u64, tokens: Option<u64>, seconds: f64) -> String {
     let rate = match prompts {
         10_000.. => format!(" ({:.0} prompts/s)", prompts as f64 / seconds),
         _ => String::new(),
@@ -421,7 +446,7 @@ impl Work<'_> {
         place: impl Fn() -> String,
     ) -> Result<()> {
         let Some((rows, inference)) = &mut self.rows else { return Ok(()) };
-        let row = Row::from_json(text)?;
+        let row = rows.dataset.row(text)?;
         let key = rows.kept.key(&row, pick)?;
         self.built.missing.see(&row);
         self.built.notes.see_row(&row, &place);

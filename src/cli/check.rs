@@ -15,7 +15,7 @@ use crate::cli::say::{escaped_line, say};
 use crate::cli::setup::Input;
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, against, flags, output, setup};
-use crate::dataset::{Holds, Row};
+use crate::dataset::Holds;
 use crate::error::{At, ErrorKind, Result};
 
 const BOLD: Style = Style::new().bold();
@@ -125,7 +125,7 @@ fn see_rows(
     checker.see_dataset(&rows.dataset, rows.train());
     let mut index = 0..;
     setup::each_record(inputs, Holds::Rows, longest, |place, line| {
-        let row = line.and_then(Row::from_json).at(place)?;
+        let row = line.and_then(|line| rows.dataset.row(line)).at(place)?;
         let examples = retriever.retrieve(index.next().unwrap_or_default()).at(place)?.of(&row);
         // Of any length: how many examples fit is no question here.
         let prompts = rows.prompts(&row, examples.clone(), &mut inference, |_| Ok(0));

@@ -9,7 +9,7 @@ use crate::builder::PromptBuilder;
 use crate::cli::notes::Notes;
 use crate::cli::rows::Rows;
 use crate::conversation::{Conversation, Mode};
-use crate::dataset::{Examples, Inference, MaxOutLen, PickedRow, RecordReader, Row, RowKey, RowPrompt};
+use crate::dataset::{Examples, Inference, MaxOutLen, PickedRow, RecordReader, RowKey, RowPrompt};
 use crate::error::{ErrorKind, Result};
 use crate::stop::{Completion, FinishReason};
 use crate::truncate::Budget;
@@ -91,7 +91,7 @@ impl<'b> Job<'b> {
         builder: &'b PromptBuilder,
         strip_thoughts: bool,
     ) -> Result<Self> {
-        let row = Row::from_json(text)?;
+        let row = rows.dataset.row(text)?;
         notes.see_row(&row, || place.clone());
         let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
         let prompts = if rows.goes_on_from_answers() {

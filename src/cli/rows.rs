@@ -1,5 +1,6 @@
 //! Rows of a dataset, and the file that says how they become prompts.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use sha2::{Digest, Sha256};
@@ -45,8 +46,14 @@ impl Rows {
     /// What the arguments name, or nothing if the input is conversations.
     pub(crate) fn open(args: &InputArgs, longest_line: usize) -> Result<Option<Self>> {
         let Some(path) = &args.dataset else { return Ok(None) };
-        let bytes = Dataset::read_file(path)?;
-        let mut dataset = Dataset::parse_at(path, &bytes)?;
+        let (bytes, mut dataset) = match &args.source {
+            Some(source) => (Cow::Borrowed(source.bytes()), source.read()?),
+            None => {
+                let bytes = Dataset::read_file(path)?;
+                let dataset = Dataset::parse_at(path, &bytes)?;
+                (bytes, dataset)
+            }
+        };
         dataset.task.compat = args.compat;
         if let Some(bytes) = args.max_row_bytes {
             dataset.set_max_row_bytes(bytes);
@@ -81,6 +88,7 @@ impl Rows {
         if args.arrow_compat {
             train = arrow_rows(train, &format!("{}_train", dataset.abbr()));
         }
+        train.iter_mut().try_for_each(|row| dataset.derive(row)).at("--train")?;
         if let Some(range) = &dataset.train_range {
             let rows = range.rows(train.len()).at("reader_cfg.train_range").at(&dataset.name)?;
             train = rows.into_iter().map(|row| train[row].clone()).collect();
@@ -159,7 +167,7 @@ impl Rows {
     /// Whether turns are asked for with the model's own answers in those before.
     pub(crate) fn goes_on_from_answers(&self) -> bool {
         let Inferencer { kind, infer_mode, .. } = &self.dataset.inferencer;
-        kind.has_turns() && *infer_mode == InferMode::Every
+        kind.has_turns() && infer_mode.takes_answers()
     }
 
     /// What the dataset says about building.

@@ -119,7 +119,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     };
     if !args.quiet {
         rows.iter().for_each(Rows::say_notes);
-        setup::say_warnings(&model, &builder, rows.as_ref(), &options);
+        let remarks = setup::remarks(&model, &builder, rows.as_ref(), &options);
+        remarks.iter().for_each(|remark| say!("{remark}"));
         if answers.rows() > 0 {
             say!("note: {} answered already", count(answers.rows(), "line"));
         }
@@ -169,7 +170,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             let examples = examples.next().unwrap_or_default();
             let job = line.text(&batch.bytes[range.clone()], longest).and_then(|text| match (&rows, &mut inference) {
                 (Some(rows), Some(inference)) => {
-                    if let Ok(row) = Row::from_json(text) {
+                    if let Ok(row) = rows.dataset.row(text) {
                         warn(rows, &row, &place, &mut missing, &mut has_said, &run.progress);
                     }
                     let rows = (rows, inference, &mut notes);

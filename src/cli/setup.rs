@@ -17,7 +17,6 @@ use crate::cli::args::{
     ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs,
 };
 use crate::cli::rows::Rows;
-use crate::cli::say::say;
 use crate::cli::source::{BUFFER, Source};
 use crate::conversation::Mode;
 use crate::dataset::{
@@ -57,18 +56,21 @@ pub(crate) fn template_options(args: &TemplateArgs) -> BuilderOptions {
     }
 }
 
-/// Says what people should know of a model.
-pub(crate) fn say_notes(model: &Model) {
-    model.notes().iter().for_each(|note| say!("note: {note}"));
+/// What people should know of a model, to be said.
+pub(crate) fn notes(model: &Model) -> impl Iterator<Item = String> {
+    model.notes().into_iter().map(|note| format!("note: {note}"))
 }
 
-/// The same, and what is likely to be wrong with token ids by it.
-pub(crate) fn say_warnings(model: &Model, builder: &PromptBuilder, rows: Option<&Rows>, options: &BuilderOptions) {
-    say_notes(model);
-    builder.warnings().for_each(|warning| say!("warning: {warning}"));
-    if let Some(warning) = rows.and_then(|rows| rows.warn_of_strings(model, options)) {
-        say!("warning: {warning}");
-    }
+/// The same, and what is likely to be wrong with token ids by it, to be said.
+pub(crate) fn remarks(
+    model: &Model,
+    builder: &PromptBuilder,
+    rows: Option<&Rows>,
+    options: &BuilderOptions,
+) -> Vec<String> {
+    let strings = rows.and_then(|rows| rows.warn_of_strings(model, options));
+    let warnings = builder.warnings().map(ToString::to_string).chain(strings);
+    notes(model).chain(warnings.map(|warning| format!("warning: {warning}"))).collect()
 }
 
 /// What a command trims with.

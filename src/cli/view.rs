@@ -133,7 +133,7 @@ fn examples(rows: &Rows, args: &ViewArgs) -> Result<Examples> {
 
 /// The row, and what is to be said of it.
 fn row(rows: &Rows, line: &str) -> Result<Row> {
-    let row = Row::from_json(line)?;
+    let row = rows.dataset.row(line)?;
     if let Some(warning) = rows.warning(&row) {
         say!("warning: {warning}");
     }

@@ -50,6 +50,10 @@ impl Dataset {
         {
             return Ok(text.as_bytes().into());
         }
+        if path.is_dir() {
+            let what = "a folder of datasets, which only `build` takes; name one of its files";
+            return Err(ErrorKind::Usage(what.into())).at(name);
+        }
         match std::fs::read(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(not_found(&name)),
             read => read.map(Cow::Owned).at(name),

@@ -47,7 +47,8 @@ impl Dataset {
     fn masks_answer(&self, template: &AnyTemplate) -> bool {
         use InferencerKind::{Choose, Generate, ScoreOnly, Turns};
         matches!(template, AnyTemplate::Prompt(_))
-            && matches!(self.inferencer.kind, Generate | Choose | ScoreOnly | Turns)
+            && (matches!(self.inferencer.kind, Generate | Choose | ScoreOnly | Turns)
+                || self.inferencer.labels_column.is_some())
     }
 
     /// Whether a column reaches the template: a chat takes only those that the reader names.

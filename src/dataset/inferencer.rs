@@ -1,5 +1,7 @@
 //! What is done with a dataset's rows: OpenCompass's inferencers, as far as they make prompts.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 
 use crate::conversation::{Conversation, Mode};
@@ -22,6 +24,8 @@ pub struct Inferencer {
     pub kind: InferencerKind,
     /// The labels to score, instead of those of the templates.
     pub labels: Option<Vec<Value>>,
+    /// The column that lists the labels of each row, instead. One after the other stands in the output column.
+    pub labels_column: Option<String>,
     /// Where answers end, beside what the model says.
     pub stopping_criteria: Vec<String>,
     /// What stands in the place of the answer where it is masked.
@@ -150,10 +154,11 @@ impl<'d> Inference<'d> {
             template.check().at("infer_cfg.prompt_template").at(&dataset.name)?;
         }
         let labels = || -> Result<Vec<Value>> {
+            check_labels_column(inferencer, task.output_column.as_deref())?;
             if inferencer.kind != InferencerKind::Chat {
                 task.template()?;
             }
-            if !inferencer.kind.has_labels() {
+            if !inferencer.kind.has_labels() || inferencer.labels_column.is_some() {
                 return Ok(Vec::new());
             }
             let labels = match &inferencer.labels {
@@ -212,19 +217,19 @@ impl<'d> Inference<'d> {
                 let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, excess)?;
                 Ok(vec![RowPrompt { choices: choices(row)?, ..conversation.into() }])
             }
-            InferencerKind::Continuation => {
-                let continuation = row.get("cont").ok_or_else(|| row.no_column("cont"))?.text();
-                self.each_label(row, ids, excess, |conversation| {
-                    Ok(vec![RowPrompt { scored: Scored::Last(continuation.to_string()), ..conversation.into() }])
-                })
-            }
+            InferencerKind::Continuation => self.each_label(row, ids, excess, |row, conversation| {
+                let continuation = row.get("cont").ok_or_else(|| row.no_column("cont"))?.text().into_owned();
+                Ok(vec![RowPrompt { scored: Scored::Last(continuation), ..conversation.into() }])
+            }),
             InferencerKind::Score => match normalizing_str {
-                None => self.each_label(row, ids, &mut excess, |conversation| Ok(vec![conversation.into()])),
+                None => self.each_label(row, ids, &mut excess, |_, conversation| Ok(vec![conversation.into()])),
                 Some(normalizing) => {
                     let separator = self.dataset.task.sep_token().ok_or_else(|| {
                         template_error("normalizing_str needs a sep_token in the template, between context and answer")
                     })?;
-                    self.each_label(row, ids, excess, |conversation| normalized(conversation, separator, normalizing))
+                    self.each_label(row, ids, excess, |_, conversation| {
+                        normalized(conversation, separator, normalizing)
+                    })
                 }
             },
         }
@@ -259,15 +264,20 @@ impl<'d> Inference<'d> {
         row: &Row,
         mut ids: Vec<i64>,
         mut excess: impl FnMut(&Conversation) -> Result<usize>,
-        texts: impl Fn(Conversation) -> Result<Vec<RowPrompt>>,
+        texts: impl Fn(&Row, Conversation) -> Result<Vec<RowPrompt>>,
     ) -> Result<Vec<RowPrompt>> {
         let keep_sep_token = self.dataset.inferencer.normalizing_str.is_some();
-        let (mut prompts, room) = (Vec::with_capacity(self.labels.len()), self.room());
-        for label in &self.labels {
+        let (column, output_column) = (&self.dataset.inferencer.labels_column, &self.dataset.task.output_column);
+        let (labels, room) = (column.as_deref().map_or(Ok(&self.labels[..]), |column| list(row, column))?, self.room());
+        let (mut prompts, mut row) = (Vec::with_capacity(labels.len()), Cow::Borrowed(row));
+        for label in labels {
+            if let (Some(_), Some(output_column)) = (column, output_column) {
+                row.to_mut().set(output_column, label.clone());
+            }
             let asked = Asked::Label { label, keep_sep_token };
-            let conversation = self.shots.prompt(row, &mut ids, asked, &mut excess)?;
+            let conversation = self.shots.prompt(&row, &mut ids, asked, &mut excess)?;
             room.take_of(conversation.text_bytes(), "the texts of all labels")?;
-            let texts = texts(conversation)?.into_iter();
+            let texts = texts(&row, conversation)?.into_iter();
             prompts.extend(texts.map(|prompt| RowPrompt { label: Some(label.clone()), ..prompt }));
         }
         Ok(prompts)
@@ -307,11 +317,29 @@ fn turns(mut plan: TurnPlan, max_out_len: &MaxOutLen, room: &Room) -> Result<Vec
 
 /// The column `choices`.
 fn choices(row: &Row) -> Result<Vec<String>> {
-    match row.get("choices") {
-        None => Err(row.no_column("choices")),
-        Some(Value::List(choices)) if !choices.is_empty() => {
-            Ok(choices.iter().map(|choice| choice.text().into_owned()).collect())
-        }
-        Some(other) => Err(template_error(&format!("column \"choices\" is no list of strings but {}", other.repr()))),
+    Ok(list(row, "choices")?.iter().map(|choice| choice.text().into_owned()).collect())
+}
+
+/// What a column lists.
+fn list<'r>(row: &'r Row, column: &str) -> Result<&'r [Value]> {
+    match row.get(column) {
+        None => Err(row.no_column(column)),
+        Some(Value::List(items)) if !items.is_empty() => Ok(items),
+        Some(other) => Err(template_error(&format!("column {column:?} is no list of strings but {}", other.repr()))),
     }
+}
+
+/// Refuses a column of labels that nothing would be scored for.
+fn check_labels_column(inferencer: &Inferencer, output_column: Option<&str>) -> Result<()> {
+    let Inferencer { kind, labels, labels_column: Some(column), .. } = inferencer else { return Ok(()) };
+    let what = if !kind.has_labels() {
+        "is for PPLInferencer and LLInferencer, which score a text for each label; leave it out"
+    } else if labels.is_some() {
+        "says which labels each row has, and labels says it of all rows; leave one out"
+    } else if output_column.is_none() {
+        "puts one label after the other into the output column; name that as reader_cfg.output_column"
+    } else {
+        return Ok(());
+    };
+    Err(template_error(&format!("inferencer.labels_column = {column:?} {what}")))
 }

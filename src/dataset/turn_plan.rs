@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use crate::conversation::{ChatMessage, Content, Conversation, Item, Section};
+use crate::conversation::{ChatMessage, Content, Conversation, Item, Message, Prompt, Section};
 use crate::dataset::max_out_len::MaxOutLen;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -17,10 +17,19 @@ pub enum InferMode {
     /// All of them, with the model's own answers in those before.
     #[default]
     Every,
+    /// Those that are empty, with the model's own answers in those before. OpenCompass: `multiround`.
+    EveryEmpty,
     /// All of them, with the dataset's answers in those before.
     EveryWithGt,
     /// The last one only, with the dataset's answers in those before.
     Last,
+}
+
+impl InferMode {
+    /// Whether the model's own answers stand in the turns before.
+    pub fn takes_answers(self) -> bool {
+        matches!(self, Self::Every | Self::EveryEmpty)
+    }
 }
 
 impl FromStr for InferMode {
@@ -29,9 +38,13 @@ impl FromStr for InferMode {
     fn from_str(name: &str) -> Result<Self> {
         match name {
             "every" => Ok(Self::Every),
+            "every_empty" => Ok(Self::EveryEmpty),
             "every_with_gt" => Ok(Self::EveryWithGt),
             "last" => Ok(Self::Last),
-            _ => Err(ErrorKind::Usage(format!("infer_mode {name:?} is none of every, every_with_gt, last")).into()),
+            _ => {
+                Err(ErrorKind::Usage(format!("infer_mode {name:?} is none of every, every_empty, every_with_gt, last"))
+                    .into())
+            }
         }
     }
 }
@@ -40,6 +53,7 @@ impl fmt::Display for InferMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Every => "every",
+            Self::EveryEmpty => "every_empty",
             Self::EveryWithGt => "every_with_gt",
             Self::Last => "last",
         })
@@ -91,10 +105,13 @@ impl TurnPlan {
         let mut plan = Self { dialogue: Dialogue::new(conversation)?, mode, next: None };
         plan.next = match mode {
             InferMode::Last => (0..plan.dialogue.len()).rev().find(|&i| plan.dialogue.is_models(i)),
-            InferMode::Every | InferMode::EveryWithGt => plan.turn_from(0),
+            InferMode::Every | InferMode::EveryEmpty | InferMode::EveryWithGt => plan.turn_from(0),
         };
         if plan.next.is_none() {
             let what = match plan.dialogue {
+                _ if mode == InferMode::EveryEmpty && plan.turns() > 0 => {
+                    "multiround asks for those that are empty, and all have a text"
+                }
                 Dialogue::Messages(_) => "there is no message of role \"assistant\"",
                 Dialogue::List { .. } => "there is no message of role \"BOT\" in the round",
             };
@@ -121,16 +138,16 @@ impl TurnPlan {
         (0..self.dialogue.len()).filter(|&i| self.dialogue.is_models(i)).count()
     }
 
-    /// Takes the model's answer and goes on to the next turn. In [`InferMode::Every`] it replaces the
+    /// Takes the model's answer and goes on to the next turn. Where [`InferMode::takes_answers`] it replaces the
     /// dataset's own, whatever the template put around that.
     pub fn answer(&mut self, content: impl Into<Content>) {
         let Some(turn) = self.next else { return };
-        if self.mode == InferMode::Every {
+        if self.mode.takes_answers() {
             self.dialogue.set(turn, content.into());
         }
         self.next = match self.mode {
             InferMode::Last => None,
-            InferMode::Every | InferMode::EveryWithGt => self.turn_from(turn + 1),
+            InferMode::Every | InferMode::EveryEmpty | InferMode::EveryWithGt => self.turn_from(turn + 1),
         };
     }
 
@@ -152,17 +169,20 @@ impl TurnPlan {
         match (self.mode, self.turn()) {
             (_, None) => Ok(None),
             (InferMode::Last, _) => Ok(row.of_last()),
-            (InferMode::Every | InferMode::EveryWithGt, Some(turn)) => row.of_turn(turn),
+            (InferMode::Every | InferMode::EveryEmpty | InferMode::EveryWithGt, Some(turn)) => row.of_turn(turn),
         }
     }
 
     /// Whether prompts depend on the model's answers.
     pub fn needs_answers(&self) -> bool {
-        self.mode == InferMode::Every && self.next.is_some_and(|next| self.turn_from(next + 1).is_some())
+        self.mode.takes_answers() && self.next.is_some_and(|next| self.turn_from(next + 1).is_some())
     }
 
     fn turn_from(&self, from: usize) -> Option<usize> {
-        (from..self.dialogue.len()).find(|&i| self.dialogue.is_models(i))
+        let is_asked = |i: &usize| {
+            self.dialogue.is_models(*i) && (self.mode != InferMode::EveryEmpty || self.dialogue.is_empty(*i))
+        };
+        (from..self.dialogue.len()).find(is_asked)
     }
 }
 
@@ -195,6 +215,16 @@ impl Dialogue {
         match self {
             Self::Messages(messages) => messages[index].role == "assistant",
             Self::List { round, .. } => matches!(&round[index], Item::Message(message) if message.role == "BOT"),
+        }
+    }
+
+    fn is_empty(&self, index: usize) -> bool {
+        match self {
+            Self::Messages(messages) => messages[index].content.is_empty(),
+            Self::List { round, .. } => match &round[index] {
+                Item::Message(Message { prompt: Prompt::Text(text), .. }) => text.is_empty(),
+                _ => true,
+            },
         }
     }
 

@@ -107,6 +107,7 @@ impl Replayed<'_> {
             test_range: None,
             train_range: None,
             inferencer,
+            derived_columns: metatok::DerivedColumns::default(),
             repeats: metatok::Repeats::default(),
             unread_keys: Vec::new(),
         };

@@ -13,7 +13,7 @@ use crate::cli::args::named;
 use crate::cli::args::{AnswersArgs, InputArgs, ModelArgs, OnError, PromptArgs, heading, output_file, truncation};
 use crate::truncate::Truncation;
 
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(
     next_help_heading = heading::OUTPUT,
     after_help = "Example: metatok build --model qwen3 chats.jsonl > ids.jsonl",
@@ -33,6 +33,7 @@ Examples:
   metatok build --model qwen3 --tokenizer ./qwen3 --text --spans chats.jsonl
   metatok build --conversation vicuna --tokenizer ./llama chats.jsonl
   metatok build -m llama-3 -d gsm8k.toml --train train.jsonl test.jsonl
+  metatok build -m qwen3 -d mmlu/ --train dev/ -o prompts/ test/
   metatok build -m qwen3 -d mt.toml --answers answers.jsonl rows.jsonl
   metatok build --model llama-3 --mode ppl -o ids.jsonl chats.jsonl
   metatok build -m qwen3 --format vllm-batch chats.jsonl > batch.jsonl
@@ -174,6 +175,23 @@ impl Format {
     pub(crate) fn is_whole(self) -> bool {
         use Format::{Ids, LlamaCpp, Messages, Sglang, Vllm, VllmBatch};
         !matches!(self, Ids | Messages | Vllm | VllmBatch | Sglang | LlamaCpp)
+    }
+
+    /// How the names of such files end.
+    pub(crate) fn ending(self) -> &'static str {
+        match self {
+            Self::Ids | Self::Messages | Self::Vllm | Self::VllmBatch | Self::Sglang | Self::LlamaCpp => "jsonl",
+            #[cfg(feature = "arrays")]
+            Self::Npz => "npz",
+            #[cfg(feature = "arrays")]
+            Self::Npy => "npy",
+            #[cfg(feature = "arrays")]
+            Self::Safetensors => "safetensors",
+            #[cfg(feature = "arrow")]
+            Self::Arrow => "arrow",
+            #[cfg(feature = "arrow")]
+            Self::Parquet => "parquet",
+        }
     }
 }
 

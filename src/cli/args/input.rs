@@ -6,13 +6,13 @@ use clap::ValueEnum;
 use clap::builder::{RangedU64ValueParser, TypedValueParser};
 
 use crate::cli::args::{at_least_one, complete, heading, named};
-use crate::dataset::InputFormat;
+use crate::dataset::{DatasetSource, InputFormat};
 
 /// More examples than this no context holds.
 const MANY: i64 = 1 << 20;
 
 /// What prompts are made of: conversations, or rows and how they become prompts.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(next_help_heading = heading::INPUT)]
 pub(crate) struct InputArgs {
     /// Conversations, or with --dataset rows
@@ -26,9 +26,14 @@ pub(crate) struct InputArgs {
     /// How rows become prompts: a dataset file, or a built-in one
     ///
     /// `metatok datasets` lists those that are built in. A file is TOML or JSON with OpenCompass's reader_cfg and
-    /// infer_cfg. The input is rows then.
+    /// infer_cfg. The input is rows then. For `build` it may be a folder of such files or a JSON list of them: FILE is then the folder
+    /// of the rows, ABBR.jsonl for each, and --output the folder to write ABBR.jsonl to.
     #[arg(short, long, value_name = "FILE|NAME", help_heading = heading::DATASET, add = complete::datasets())]
     pub(crate) dataset: Option<PathBuf>,
+
+    /// Which of several datasets it is.
+    #[arg(skip)]
+    pub(crate) source: Option<DatasetSource>,
 
     /// Rows that in-context examples come from
     #[arg(long, value_name = "FILE", requires = "dataset", help_heading = heading::DATASET)]
@@ -125,7 +130,7 @@ pub(crate) struct InputArgs {
 }
 
 /// How files are read.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(next_help_heading = heading::INPUT)]
 pub(crate) struct ReadArgs {
     /// Longest line to read, in bytes
@@ -134,7 +139,7 @@ pub(crate) struct ReadArgs {
 }
 
 /// What a model said already, in the turns of a dialogue.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(next_help_heading = heading::DATASET)]
 pub(crate) struct AnswersArgs {
     /// The model's answers to earlier turns

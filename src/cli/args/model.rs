@@ -3,7 +3,7 @@
 use crate::cli::args::{complete, heading};
 
 /// Which template, and which tokenizer.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(next_help_heading = heading::MODEL)]
 pub(crate) struct ModelArgs {
     /// Built-in model, model file, or repository

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use crate::cli::args::heading;
 
 /// How prompts are built.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(next_help_heading = heading::PROMPT)]
 pub(crate) struct PromptArgs {
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub(crate) struct PromptArgs {
 }
 
 /// How templates are filled.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(next_help_heading = heading::PROMPT)]
 pub(crate) struct TemplateArgs {
     /// Prompts to continue, or texts to score
@@ -81,7 +81,7 @@ pub(crate) struct TemplateArgs {
 }
 
 /// Where answers end, beside what the model and its tokenizer say.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(next_help_heading = heading::STOP)]
 pub(crate) struct StopArgs {
     /// Another id to stop at; may be repeated

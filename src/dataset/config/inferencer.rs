@@ -17,13 +17,14 @@ pub(super) struct InferencerFile {
     #[serde(default, rename = "type")]
     class: Class,
     labels: Option<Vec<Value>>,
+    labels_column: Option<String>,
     #[serde(default)]
     stopping_criteria: Vec<String>,
     #[serde(default)]
     gen_field_replace_token: String,
     normalizing_str: Option<String>,
     infer_mode: Option<InferMode>,
-    /// Whether each of the model's turns in a chat is asked for.
+    /// Whether each of the model's turns that is empty is asked for.
     #[serde(default)]
     multiround: bool,
     max_out_len: Option<u64>,
@@ -76,16 +77,22 @@ impl InferencerFile {
             InferencerKind::Generate if self.multiround => InferencerKind::Turns,
             kind => kind,
         };
+        let usual = if self.multiround && kind == InferencerKind::Turns {
+            InferMode::EveryEmpty
+        } else {
+            default_infer_mode(kind, name.package())
+        };
         let kwargs =
             generation_kwargs.unwrap_or(GenerationKwargs { do_sample: None, params: SamplingParams::default() });
         let params = SamplingParams { temperature: temperature.or(kwargs.params.temperature), ..kwargs.params };
         Inferencer {
             kind,
             labels: self.labels,
+            labels_column: self.labels_column,
             stopping_criteria: self.stopping_criteria,
             gen_field_replace_token: self.gen_field_replace_token,
             normalizing_str: self.normalizing_str,
-            infer_mode: infer_mode.unwrap_or(default_infer_mode(kind, name.package())),
+            infer_mode: infer_mode.unwrap_or(usual),
             infer_mode_is_said: infer_mode.is_some() || name.package().is_some(),
             max_out_len: self.max_out_len.or(max_out_len).filter(|_| kind.mode() == Mode::Generate),
             sampling_params: params.of_transformers(do_sample.or(kwargs.do_sample)),

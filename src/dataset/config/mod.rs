@@ -3,6 +3,7 @@
 mod class_name;
 mod inferencer;
 mod retriever;
+mod several;
 mod template;
 
 use std::path::{Path, PathBuf};
@@ -12,7 +13,9 @@ use serde::de::IgnoredAny;
 
 use crate::dataset::config::inferencer::InferencerFile;
 use crate::dataset::config::retriever::RetrieverFile;
+pub use crate::dataset::config::several::DatasetSource;
 use crate::dataset::config::template::TemplateFile;
+use crate::dataset::derived_columns::DerivedColumns;
 use crate::dataset::fill::{MAX_ROW_BYTES, Substitution};
 use crate::dataset::inferencer::{Inferencer, InferencerKind};
 use crate::dataset::repeats::Repeats;
@@ -51,6 +54,8 @@ pub struct Dataset {
     pub test_range: Option<SplitRange>,
     /// Which rows of the training set are used.
     pub train_range: Option<SplitRange>,
+    /// The columns that are made of those that a row has.
+    pub derived_columns: DerivedColumns,
     /// How often each row of the test set is asked.
     pub repeats: Repeats,
     /// What is done with the prompts.
@@ -83,6 +88,7 @@ struct Reader {
     output_column: Option<String>,
     test_range: Option<SplitRange>,
     train_range: Option<SplitRange>,
+    columns: Option<Value>,
     // The splits are the files that are given.
     #[serde(default, rename = "train_split")]
     _train_split: IgnoredAny,
@@ -214,6 +220,7 @@ impl Dataset {
         let template = |file: Option<TemplateFile>, name: &str| {
             file.map(TemplateFile::read).transpose().at(format_args!("infer_cfg.{name}"))
         };
+        let derived_columns = reader.columns.as_ref().map(DerivedColumns::read).transpose();
         let inferencer = infer.inferencer.read(infer.max_out_len);
         Ok(Self {
             name: String::new(),
@@ -230,6 +237,7 @@ impl Dataset {
             },
             test_range: reader.test_range,
             train_range: reader.train_range,
+            derived_columns: derived_columns.at("reader_cfg.columns")?.unwrap_or_default(),
             repeats: Repeats::read(n.as_ref(), num_repeats.as_ref(), class)?,
             inferencer,
             unread_keys: Vec::new(),
@@ -243,6 +251,10 @@ impl Dataset {
 /// [`ErrorKind::Parse`] for what is no dict, and for keys that are not what they were meant to be.
 fn unread(file: &Value) -> Result<Vec<String>> {
     let Value::Dict(keys) = file else {
+        if matches!(file, Value::List(_)) {
+            let what = "a list of datasets, which only `build` takes; write the one into a file of its own";
+            return Err(ErrorKind::Parse(what.into()).into());
+        }
         return Err(ErrorKind::Parse("a dataset file is a dict with reader_cfg and infer_cfg".into()).into());
     };
     for part in ["retriever", "inferencer"] {
