@@ -94,11 +94,14 @@ impl Finder {
             this.automaton.find_iter(text).filter_map(move |found| {
                 let token = &this.tokens[found.pattern().as_usize()];
                 let (mut start, mut end) = (found.start(), found.end());
+                // White space that the token before already swallowed is not there any more.
+                if end <= taken {
+                    return None;
+                }
                 if token.single_word && !stands_alone(text, start..end) {
                     return None;
                 }
                 if token.lstrip {
-                    // White space that the token before already swallowed is not there any more.
                     start = text[..start].trim_end().len().max(taken);
                 }
                 if token.rstrip {
@@ -171,6 +174,9 @@ mod tests {
         check(&tokens, "a \n<l>b", &[(1, " \n<l>")]);
         check(&tokens, "a<r> \u{3000}b", &[(2, "<r> \u{3000}")]);
         check(&tokens, "<r>  <l>", &[(2, "<r>  "), (1, "<l>")]);
+        let space = token(4, "  ");
+        let [_, right, _] = tokens.clone();
+        check(&[right, space], "<r>  \n a   ", &[(2, "<r>  \n "), (4, "  ")]);
         check(&tokens, "ok oké -ok-", &[(3, "ok"), (3, "ok")]);
     }
 }

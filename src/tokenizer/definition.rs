@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::file_kind::FileKind;
-use crate::tokenizer::{AddedToken, TokenId, not_a_tokenizer};
+use crate::tokenizer::{AddedToken, TokenId, charsmap, not_a_tokenizer};
 use crate::wording;
 
 /// The files of one tokenizer as bytes. Only `tokenizer_json` must be there.
@@ -73,6 +73,7 @@ impl Definition {
         {
             return Err(not_a_tokenizer::file(kind)).at(place("tokenizer.json"));
         }
+        charsmap::check(&json["normalizer"]).at("normalizer").at(place("tokenizer.json"))?;
         let vocabulary = Vocabulary::of(&json).at("model.vocab").at(place("tokenizer.json"))?;
         let (added, mut conflicts) =
             added_tokens(&mut json, config.added_tokens_decoder, &vocabulary).at(&files.name)?;

@@ -4,6 +4,7 @@ mod added;
 mod align;
 mod byte_table;
 mod bytes;
+mod charsmap;
 mod classic;
 mod composed;
 mod cut;
