@@ -28,6 +28,18 @@ fn json(error: &Error) -> String {
     plain(message.strip_suffix(&position(error)).unwrap_or(&message))
 }
 
+/// How many characters of a key path are said: what is nested deeper is nested to no purpose.
+const LONGEST_PATH: usize = 200;
+
+/// Where in a file it is, in few words however deep.
+pub(crate) fn key_path(path: &serde_path_to_error::Path) -> String {
+    let path = path.to_string();
+    match path.char_indices().nth(LONGEST_PATH) {
+        Some((end, _)) => format!("{}…", &path[..end]),
+        None => path,
+    }
+}
+
 /// A message without the names of types; one that has none as it is.
 pub(crate) fn plain(message: &str) -> String {
     let wrong = ["invalid type: ", "invalid value: "].iter().find_map(|start| message.strip_prefix(start));

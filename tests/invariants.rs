@@ -16,7 +16,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 /// How often each property is tried on each tokenizer; more with PROPTEST_CASES.
 fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300)
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(150)
 }
 
 /// Text that is hard on tokenizers. No code points younger than the older of the two libraries' Unicode

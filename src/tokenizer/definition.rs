@@ -276,7 +276,7 @@ fn parse<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let what = Error::from(wording::in_file(error.inner()));
-        if error.path().iter().next().is_none() { what } else { what.at(error.path()) }
+        if error.path().iter().next().is_none() { what } else { what.at(wording::key_path(error.path())) }
     });
     let value = value.and_then(|value| Ok(json.end().map(|()| value).map_err(|error| wording::in_file(&error))?));
     value.map_err(|error| FileKind::of_bytes(bytes).map_or(error, |kind| not_a_tokenizer::file(kind).into()))
