@@ -56,6 +56,8 @@ class Rows:
         self.labels = labels_of(infer)
         self.messages = set(expanded(templates))
         self.is_chat = class_of(infer, "inferencer") == "ChatInferencer"
+        # The turns that the model is asked for are empty.
+        self.is_multiround = dict_of(infer, "inferencer").get("multiround")
         extra = {"LLInferencer": ["cont"], "CLPInferencer": ["choices"]}.get(class_of(infer, "inferencer"), [])
         names = [*inputs, self.output, *fields, *sorted(self.messages), *extra]
         self.columns = list(dict.fromkeys(name for name in names if isinstance(name, str)))
@@ -67,7 +69,8 @@ class Rows:
     def value(self, column, position, number):
         if column in self.messages or (self.is_chat and column in self.inputs):
             roles = ("user", "assistant")
-            return [{"role": roles[i % 2], "content": text} for i, text in enumerate(DIALOGUE[: 2 + number % 3])]
+            said = ["" if self.is_multiround and i % 2 else text for i, text in enumerate(DIALOGUE[: 2 + number % 3])]
+            return [{"role": roles[i % 2], "content": text} for i, text in enumerate(said)]
         if column == "choices":
             return ["A", "B"]
         if column == self.output and self.labels:
