@@ -3,9 +3,9 @@
 
 By hand, with the tokenizers of ../shared (or METATOK_TOKENIZERS) and a metatok that is built:
 
-    python3 -m venv /tmp/peers
-    /tmp/peers/bin/pip install transformers jinja2 fastokens mistral-common openai-harmony
-    /tmp/peers/bin/python tests/peers/attack.py target/debug/metatok
+    python3 -m venv peers
+    peers/bin/pip install transformers jinja2 fastokens mistral-common openai-harmony
+    peers/bin/python tests/peers/attack.py target/debug/metatok
 
 openai-harmony reads its vocabulary from TIKTOKEN_ENCODINGS_BASE where it cannot fetch it. llama.cpp is asked only where
 LLAMA_CPP names its server (http://127.0.0.1:18080) with the demo model.
