@@ -109,13 +109,18 @@ fn journal(folder: &Path, seed: &str) -> (Vec<u8>, Vec<u8>) {
     (journal, read("out"))
 }
 
+/// The demo's conversations, and a line that is none.
+fn write_input(folder: &Path) {
+    let demo = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/models/demo/conversations.jsonl"));
+    std::fs::write(folder.join("in.jsonl"), demo.expect("they are there") + "no conversation\n").expect("written");
+}
+
 /// So many journals are damaged as METATOK_DAMAGES says.
 #[test]
 fn no_damage_gives_other_answers() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let at = folder.path();
-    let demo = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/models/demo/conversations.jsonl"));
-    std::fs::write(at.join("in.jsonl"), demo.expect("they are there") + "no conversation\n").expect("written");
+    write_input(at);
     let (other, _) = journal(at, "1");
     let (journal, expected) = journal(at, "0");
 
@@ -152,8 +157,7 @@ fn no_damage_gives_other_answers() {
 fn what_is_before_the_damage_can_be_kept() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let at = folder.path();
-    let demo = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/models/demo/conversations.jsonl"));
-    std::fs::write(at.join("in.jsonl"), demo.expect("they are there") + "no conversation\n").expect("written");
+    write_input(at);
     let (journal, expected) = journal(at, "0");
     let mut lines = lines(&journal);
     let (byte, again) = (lines[..9].concat().len(), lines[3].clone());

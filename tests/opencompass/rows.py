@@ -6,27 +6,21 @@ FIELD = re.compile(r"\{([A-Za-z_]\w*)\}")
 DIALOGUE = ["First, {idx}?", "The first answer.", "And \n then?", "The second."]
 
 
+def within(value):
+    """A value and all that is in it."""
+    yield value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for one in inner:
+        yield from within(one)
+
+
 def texts(value):
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for one in value.values():
-            yield from texts(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from texts(one)
+    return (one for one in within(value) if isinstance(one, str))
 
 
 def expanded(value):
     """The columns that list messages."""
-    if isinstance(value, dict):
-        if "expand_column" in value:
-            yield value["expand_column"]
-        for one in value.values():
-            yield from expanded(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from expanded(one)
+    return (one["expand_column"] for one in within(value) if isinstance(one, dict) and "expand_column" in one)
 
 
 def bare(name):

@@ -155,6 +155,7 @@ impl Dataset {
     /// # Errors
     /// As [`Self::load`].
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self> {
+        // Apart: a struct that takes in keys it does not know loses the places of errors.
         let keys: Value = parse_file(name, bytes)?;
         let unread_keys = unread(&keys).at(name)?;
         let dataset = Self::read(parse_file(name, bytes)?).at(name)?;
