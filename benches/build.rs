@@ -243,7 +243,7 @@ fn rows(criterion: &mut Criterion) {
         let question = text(row, "question");
         format!("{examples}<|im_start|>user\nQuestion: {question}<|im_end|>\n<|im_start|>assistant\n")
     };
-    let mut shots = Shots::new(&dataset.task, &train);
+    let mut shots = Shots::new(dataset.task, train);
     let mut prompt =
         |row: &Row| shots.prompt(row, &mut (0..5).collect(), Asked::Answer, |_| Ok(0)).expect("it fits the template");
     let encode = |text: &str, ids: &mut Vec<PipelineToken>| {

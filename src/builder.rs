@@ -1,6 +1,7 @@
 //! The facade: load once per model, build per prompt.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::Serialize;
@@ -59,7 +60,8 @@ pub struct BuilderOptions {
     pub text: bool,
 }
 
-/// Builds prompts for one model: a template, a tokenizer and what was asked for.
+/// Builds prompts for one model: a template, a tokenizer and what was asked for. Cloning it is cheap, and clones share what
+/// they have built.
 ///
 /// ```
 /// use metatok::{ChatMessage, Conversation, PromptBuilder};
@@ -72,7 +74,14 @@ pub struct BuilderOptions {
 /// );
 /// # Ok::<(), metatok::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct PromptBuilder {
+    shared: Arc<Shared>,
+    detail: Detail,
+}
+
+/// What all clones of a builder have in common.
+struct Shared {
     renderer: Box<dyn Renderer>,
     placeholders: Placeholders,
     assembler: Assembler,
@@ -81,9 +90,10 @@ pub struct PromptBuilder {
     /// What makes messages of conversations first, and whether of each message by itself.
     chat_wrapper: Option<(ApiTemplate, bool)>,
     continue_final_message: bool,
-    detail: Detail,
     pad: Option<TokenId>,
     stop: StopCriteria,
+    /// Once somebody has asked for it: it reads the whole vocabulary.
+    trimmer: OnceLock<Trimmer>,
     template_warnings: Vec<Error>,
     /// Warnings of content that is refused, once somebody has asked for them.
     refused: OnceLock<Vec<Error>>,
@@ -94,6 +104,12 @@ pub struct PromptBuilder {
 struct Buffers {
     segments: Vec<Segment<'static>>,
     assemble: AssembleScratch,
+}
+
+impl fmt::Debug for Buffers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffers").finish_non_exhaustive()
+    }
 }
 
 /// What is wrong with a template that only names roles, and what to do.
@@ -111,7 +127,7 @@ impl PromptBuilder {
     pub fn new(model: &Model, tokenizer: Arc<Tokenizer>, options: &BuilderOptions) -> Result<Self> {
         if let Some(template) = &model.conversation_template {
             let renderer = ConversationRenderer::new(template, &tokenizer).at(&model.name)?;
-            return Self::with_renderer(Box::new(renderer), model, tokenizer, options);
+            return Self::with_warnings(Box::new(renderer), model, tokenizer, options, Vec::new());
         }
         model.check_gives_ids()?;
         let mut warnings = Vec::new();
@@ -132,9 +148,7 @@ impl PromptBuilder {
             let warning = ErrorKind::Template(format!("{ROLES_ONLY}; {NAME_A_TEMPLATE}"));
             warnings.push(Error::from(warning).at("meta_template").at(&model.name));
         }
-        let mut builder = Self::with_renderer(renderer, model, tokenizer, options)?;
-        builder.template_warnings = warnings;
-        Ok(builder)
+        Self::with_warnings(renderer, model, tokenizer, options, warnings)
     }
 
     /// As [`Self::new`], with a format of one's own in the place of the model's template.
@@ -171,6 +185,16 @@ impl PromptBuilder {
         model: &Model,
         tokenizer: Arc<Tokenizer>,
         options: &BuilderOptions,
+    ) -> Result<Self> {
+        Self::with_warnings(renderer, model, tokenizer, options, Vec::new())
+    }
+
+    fn with_warnings(
+        renderer: Box<dyn Renderer>,
+        model: &Model,
+        tokenizer: Arc<Tokenizer>,
+        options: &BuilderOptions,
+        template_warnings: Vec<Error>,
     ) -> Result<Self> {
         let mut stop = renderer.stop();
         add_stops(&mut stop, model, &tokenizer, options)?;
@@ -216,7 +240,7 @@ impl PromptBuilder {
             is_open,
             has_open_seams,
         };
-        Ok(Self {
+        let shared = Shared {
             renderer,
             placeholders,
             assembler,
@@ -225,12 +249,14 @@ impl PromptBuilder {
             chat_wrapper: options.chat_wrapper.then(|| (ApiTemplate::default(), options.each_message)),
             continue_final_message: options.continue_final_message,
             pad,
-            detail: Detail { spans: options.spans, offsets: options.offsets, text: options.text },
             stop,
-            template_warnings: Vec::new(),
+            trimmer: OnceLock::new(),
+            template_warnings,
             refused: OnceLock::new(),
             idle: Mutex::default(),
-        })
+        };
+        let detail = Detail { spans: options.spans, offsets: options.offsets, text: options.text };
+        Ok(Self { shared: Arc::new(shared), detail })
     }
 
     /// Loads a model and its tokenizer by name, as [`Model::load`] and [`Tokenizer::load`] find them.
@@ -294,7 +320,7 @@ impl PromptBuilder {
 
     /// The id that fills batches up: the model file's, or the tokenizer's pad token, or its eos.
     pub fn pad_token_id(&self) -> Option<TokenId> {
-        self.pad
+        self.shared.pad
     }
 
     /// Padding with [`Self::pad_token_id`] on the left, as models that go on want it.
@@ -309,11 +335,11 @@ impl PromptBuilder {
         Ok(Padding::new(pad_token_id))
     }
 
-    /// Buffers for building many prompts on one thread. They come from, and go back to, this builder.
-    pub fn session(&self) -> Session<'_> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    /// Builds many prompts on one thread with the same buffers, which come from, and go back to, this builder and its clones.
+    pub fn session(&self) -> Session {
+        let idle = self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let buffers = idle.unwrap_or_else(|| Buffers { segments: Vec::new(), assemble: AssembleScratch::new() });
-        Session { builder: self, buffers: Some(buffers) }
+        Session { builder: self.clone(), buffers: Some(buffers) }
     }
 
     /// Builds one prompt with this detail, whatever was asked of the builder.
@@ -330,14 +356,16 @@ impl PromptBuilder {
 
     /// What is built: prompts to continue, or texts to score.
     pub fn mode(&self) -> Mode {
-        self.mode
+        self.shared.mode
     }
 
     /// What is built of a conversation: it itself, or what other systems make of it first.
     pub(crate) fn prepared<'c>(&self, conversation: &'c Conversation) -> Result<Cow<'c, Conversation>> {
-        match &self.chat_wrapper {
-            Some((template, each_message)) => template.chat(conversation, self.mode, *each_message),
-            None if self.compat => Ok(conversation.without_parts().map_or(Cow::Borrowed(conversation), Cow::Owned)),
+        match &self.shared.chat_wrapper {
+            Some((template, each_message)) => template.chat(conversation, self.shared.mode, *each_message),
+            None if self.shared.compat => {
+                Ok(conversation.without_parts().map_or(Cow::Borrowed(conversation), Cow::Owned))
+            }
             None => Ok(Cow::Borrowed(conversation)),
         }
     }
@@ -351,41 +379,45 @@ impl PromptBuilder {
 
     fn render<'a>(&'a self, conversation: &'a Conversation, segments: &mut Vec<Segment<'a>>) -> Result<()> {
         conversation.check_others()?;
-        if self.continue_final_message && self.mode == Mode::Generate {
-            render_to_continue(&*self.renderer, conversation, segments)?;
+        if self.shared.continue_final_message && self.shared.mode == Mode::Generate {
+            render_to_continue(&*self.shared.renderer, conversation, segments)?;
         } else {
-            self.renderer.render(conversation, self.mode, segments)?;
+            self.shared.renderer.render(conversation, self.shared.mode, segments)?;
         }
-        self.placeholders.fill(segments, conversation)
+        self.shared.placeholders.fill(segments, conversation)
     }
 
     /// Whether the last message is an answer that is left out because the model is to give it.
     fn omits_answer(&self, conversation: &Conversation) -> bool {
-        let is_open = self.mode == Mode::Generate && !self.continue_final_message;
-        is_open && is_answer(&*self.renderer, conversation)
+        let is_open = self.shared.mode == Mode::Generate && !self.shared.continue_final_message;
+        is_open && is_answer(&*self.shared.renderer, conversation)
     }
 
     /// The reserved tokens that content would give by spelling them out, because ordinary merges reach them, each with
     /// the tokens that are written instead; none where such content is refused.
     pub(crate) fn reachable(&self) -> Result<Vec<(TokenId, Respelled)>> {
-        let reachable = self.assembler.reachable()?;
-        Ok(reachable.into_iter().map(|id| (id, self.assembler.respelled(id))).collect())
+        let reachable = self.shared.assembler.reachable()?;
+        Ok(reachable.into_iter().map(|id| (id, self.shared.assembler.respelled(id))).collect())
     }
 
     /// Where the model's output ends, and who says so.
     pub fn stop(&self) -> &StopCriteria {
-        &self.stop
+        &self.shared.stop
     }
 
-    /// Trims what the model gives to where it should have ended. Making one reads the whole vocabulary.
+    /// Trims what the model gives to where it should have ended. The first one reads the whole vocabulary; it is kept.
     ///
     /// # Errors
     /// As [`StopCriteria::matcher`].
     pub fn trimmer(&self) -> Result<Trimmer> {
-        Ok(Trimmer::new(&self.stop, self.tokenizer())?.pad_token_id(self.pad))
+        if let Some(trimmer) = self.shared.trimmer.get() {
+            return Ok(trimmer.clone());
+        }
+        let trimmer = Trimmer::new(&self.shared.stop, self.tokenizer())?.pad_token_id(self.shared.pad);
+        Ok(self.shared.trimmer.get_or_init(|| trimmer).clone())
     }
 
-    /// What the model gave, trimmed. For many, take a [`Self::trimmer`].
+    /// What the model gave, trimmed.
     ///
     /// # Errors
     /// As [`Trimmer::complete`].
@@ -394,20 +426,20 @@ impl PromptBuilder {
     }
 
     /// The tokenizer.
-    pub fn tokenizer(&self) -> &Tokenizer {
-        &self.assembler.tokenizer
+    pub fn tokenizer(&self) -> &Arc<Tokenizer> {
+        &self.shared.assembler.tokenizer
     }
 
     /// The names that [`crate::Part::role`] refers to.
     pub fn role_names(&self) -> Vec<&str> {
-        self.renderer.role_names()
+        self.shared.renderer.role_names()
     }
 
     /// What is worth telling the author of the model file.
     pub fn warnings(&self) -> impl Iterator<Item = &Error> {
         // Each reserved token is encoded for it, which whoever builds one prompt need not wait for.
-        let refused = self.refused.get_or_init(|| self.assembler.refused());
-        self.template_warnings.iter().chain(refused)
+        let refused = self.shared.refused.get_or_init(|| self.shared.assembler.refused());
+        self.shared.template_warnings.iter().chain(refused)
     }
 
     /// Whether it is a control token: an added token that is not white space, or one that content must not give.
@@ -417,17 +449,27 @@ impl PromptBuilder {
 
     /// Whether only the template may produce this id.
     pub fn is_reserved(&self, id: TokenId) -> bool {
-        self.assembler.reserved.contains(id)
+        self.shared.assembler.reserved.contains(id)
+    }
+}
+
+impl fmt::Debug for PromptBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shared { mode, pad, stop, .. } = &*self.shared;
+        let mut debug = f.debug_struct("PromptBuilder");
+        debug.field("tokenizer", self.tokenizer()).field("mode", mode).field("roles", &self.role_names());
+        debug.field("stop", stop).field("pad_token_id", pad).finish_non_exhaustive()
     }
 }
 
 /// Builds prompts one after the other with the same buffers; from [`PromptBuilder::session`].
-pub struct Session<'b> {
-    builder: &'b PromptBuilder,
+#[derive(Debug)]
+pub struct Session {
+    builder: PromptBuilder,
     buffers: Option<Buffers>,
 }
 
-impl Session<'_> {
+impl Session {
     /// Builds one prompt.
     ///
     /// # Errors
@@ -446,24 +488,29 @@ impl Session<'_> {
         self.build_with(conversation, self.builder.detail, prompt)
     }
 
+    /// What it builds with.
+    pub fn builder(&self) -> &PromptBuilder {
+        &self.builder
+    }
+
     fn build_with(&mut self, conversation: &Conversation, detail: Detail, prompt: &mut TokenizedPrompt) -> Result<()> {
-        let builder = self.builder;
+        let Self { builder, buffers } = self;
         let conversation = &*builder.prepared(conversation)?;
-        let buffers = self.buffers.as_mut().expect("only dropping takes the buffers");
+        let buffers = buffers.as_mut().expect("only dropping takes the buffers");
         let mut segments = reuse(std::mem::take(&mut buffers.segments));
         let built = builder
             .render(conversation, &mut segments)
-            .and_then(|()| builder.assembler.assemble(&segments, detail, &mut buffers.assemble, prompt));
+            .and_then(|()| builder.shared.assembler.assemble(&segments, detail, &mut buffers.assemble, prompt));
         buffers.segments = reuse(segments);
         prompt.answer_omitted = builder.omits_answer(conversation);
         built
     }
 }
 
-impl Drop for Session<'_> {
+impl Drop for Session {
     fn drop(&mut self) {
         let buffers = self.buffers.take();
-        self.builder.idle.lock().unwrap_or_else(PoisonError::into_inner).extend(buffers);
+        self.builder.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).extend(buffers);
     }
 }
 
@@ -533,7 +580,7 @@ impl JoinSession<'_> {
     pub(crate) fn encode(&mut self, conversation: &Conversation) -> Result<usize> {
         let conversation = self.builder.prepared(conversation)?;
         let segments = self.builder.segments(&conversation)?;
-        let text = self.builder.assembler.text(&segments);
+        let text = self.builder.shared.assembler.text(&segments);
         self.ids.clear();
         self.builder.tokenizer().encode_into(&text, &mut self.scratch, &mut self.ids)?;
         Ok(self.ids.len())

@@ -28,6 +28,7 @@ impl Atom {
 }
 
 /// A meta template whose control tokens are ids.
+#[derive(Debug)]
 pub struct CompiledTemplate {
     pub(crate) begin: Box<[Atom]>,
     pub(crate) end: Box<[Atom]>,
@@ -40,12 +41,14 @@ pub struct CompiledTemplate {
 }
 
 /// An entry of a compiled round, in its order.
+#[derive(Debug)]
 pub(crate) enum CompiledItem {
     Role(usize),
     Text(Box<[Atom]>),
 }
 
 /// How a role speaks.
+#[derive(Debug)]
 pub(crate) struct CompiledRole {
     pub(crate) name: String,
     api_role: Option<String>,

@@ -32,9 +32,9 @@ use crate::tokenizer::TokenId;
 /// assert!(second.prompt.input_ids.starts_with(&[first.input_ids, vec![17, 1052]].concat()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Turns<'b> {
-    builder: &'b PromptBuilder,
-    session: Session<'b>,
+#[derive(Debug)]
+pub struct Turns {
+    session: Session,
     plan: TurnPlan,
     seen: Option<Seen>,
     strip_thoughts: bool,
@@ -65,6 +65,7 @@ pub struct TurnPrompt {
 }
 
 /// What the engine has seen.
+#[derive(Debug)]
 struct Seen {
     conversation: Conversation,
     ids: Vec<TokenId>,
@@ -74,7 +75,7 @@ struct Seen {
 }
 
 /// In what form the answer came.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Answer {
     None,
     Text,
@@ -129,12 +130,12 @@ impl fmt::Display for PrefixBreak {
 
 impl PromptBuilder {
     /// The turns of a dialogue as prompts, one after the other.
-    pub fn turns(&self, plan: TurnPlan) -> Turns<'_> {
-        Turns { builder: self, session: self.session(), plan, seen: None, strip_thoughts: false }
+    pub fn turns(&self, plan: TurnPlan) -> Turns {
+        Turns { session: self.session(), plan, seen: None, strip_thoughts: false }
     }
 }
 
-impl Turns<'_> {
+impl Turns {
     /// Whether a model's thoughts, up to `</think>`, are taken out of its answers before they go back in.
     #[must_use]
     pub fn strip_thoughts(mut self, strip: bool) -> Self {
@@ -172,9 +173,9 @@ impl Turns<'_> {
     /// Names an id outside the vocabulary.
     pub fn answer_ids(&mut self, ids: &[TokenId]) -> Result<()> {
         for &id in ids {
-            self.builder.tokenizer().check_id(id.into())?;
+            self.session.builder().tokenizer().check_id(id.into())?;
         }
-        let is_stop = |id: &TokenId| self.builder.stop().ids().iter().any(|stop| stop.id == *id);
+        let is_stop = |id: &TokenId| self.session.builder().stop().ids().iter().any(|stop| stop.id == *id);
         let end = ids.iter().position(is_stop);
         let said = &ids[..end.unwrap_or(ids.len())];
         if let Some(seen) = &mut self.seen {
@@ -188,7 +189,7 @@ impl Turns<'_> {
 
     /// What ids say behind the model's thoughts: as ids where the end of thoughts is a token, else as text.
     fn without_thoughts(&self, said: &[TokenId]) -> Result<ContentPart> {
-        let tokenizer = self.builder.tokenizer();
+        let tokenizer = self.session.builder().tokenizer();
         let Some(end) = tokenizer.token_to_id(END_OF_THOUGHTS) else {
             let text = tokenizer.decode(said, false)?;
             let behind = without_thoughts(&text);
@@ -227,7 +228,7 @@ impl Turns<'_> {
 
     /// What the difference behind `prefix` tokens comes from.
     fn prefix_break(&self, seen: &Seen, prefix: usize) -> Result<PrefixBreak> {
-        let tokenizer = self.builder.tokenizer();
+        let tokenizer = self.session.builder().tokenizer();
         let name = |id: TokenId| tokenizer.display_token(id);
         if prefix >= seen.prompt && self.strip_thoughts && seen.answer == Answer::Ids {
             return Ok(PrefixBreak::Thoughts);
@@ -240,7 +241,7 @@ impl Turns<'_> {
                 _ => PrefixBreak::DatasetAnswers,
             });
         }
-        let before = self.builder.build_with(&seen.conversation, Detail::ALL)?;
+        let before = self.session.builder().build_with(&seen.conversation, Detail::ALL)?;
         let spans = before.spans.unwrap_or_default();
         let part = spans.iter().find(|span| span.end > prefix).map_or_else(Part::default, |span| span.part);
         Ok(match part.element {

@@ -153,7 +153,7 @@ fn conversations(case: &RowCase) -> metatok::Result<(Mode, Vec<Conversation>)> {
     let rows = |text: &str| text.lines().map(Row::from_json).collect::<metatok::Result<Vec<_>>>();
     let train = rows(&case.train)?;
     let mut retriever = dataset.task.retriever.open(&train, &dataset.task.input_columns)?;
-    let mut inference = Inference::new(&dataset, &train)?;
+    let mut inference = Inference::new(&dataset, &train[..])?;
     let mut all = Vec::new();
     for (i, row) in rows(&case.rows)?.iter().enumerate() {
         let examples = retriever.retrieve(i)?.of(row);

@@ -217,11 +217,11 @@ fn shipped_datasets_pass() {
 }
 
 /// Each row has the examples that the retriever finds, or all rows where nobody says which.
-fn see_rows(dataset: &Dataset, rows: &str, checker: &mut Checker<'_>) {
+fn see_rows(dataset: &Dataset, rows: &str, checker: &mut Checker) {
     let rows = rows.lines().map(|line| Row::from_json(line).unwrap_or_else(|error| panic!("{error}")));
     let rows: Vec<Row> = rows.collect();
     let single_pass = dataset.single_pass();
-    let inference = |dataset| Inference::new(dataset, &rows).unwrap_or_else(|error| panic!("{error}"));
+    let inference = |dataset| Inference::new(dataset, &rows[..]).unwrap_or_else(|error| panic!("{error}"));
     let (mut inference, mut other) = (inference(dataset), inference(&single_pass));
     let task = &dataset.task;
     let all = task.ice_template.is_some() && matches!(task.retriever.kind, RetrieverKind::Zero);

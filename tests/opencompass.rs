@@ -143,7 +143,7 @@ fn build(line: &DatasetLine) -> Result<Vec<Vec<RowPrompt>>> {
     let dataset = Dataset::parse("dataset.json", line.dataset.get().as_bytes())?;
     let rows = |rows: &[Json]| rows.iter().map(|row| Row::from_json(row.get())).collect::<Result<Vec<Row>>>();
     let (train, rows) = (rows(&line.train)?, rows(&line.rows)?);
-    let mut inference = Inference::new(&dataset, &train)?;
+    let mut inference = Inference::new(&dataset, &train[..])?;
     let mut prompts = |(row, ids): (&Row, &Vec<i64>)| match dataset.inferencer.kind.has_turns() {
         false => inference.prompts(row, ids.clone(), |_| Ok(0)),
         // Those behind the first need answers.

@@ -240,7 +240,7 @@ fn truncated_files_are_named() {
     for len in [0, 1, 10, 1_000, whole.len() / 2, whole.len() - 1] {
         let files =
             TokenizerFiles { name: "cut".into(), tokenizer_json: whole[..len].to_vec(), ..TokenizerFiles::default() };
-        let error = Tokenizer::new(&files).err().expect("it is not whole").to_string();
+        let error = Tokenizer::new(&files).expect_err("it is not whole").to_string();
         let what = if len == 0 { "this is an empty file" } else { "it breaks off" };
         assert!(error.starts_with("cut: tokenizer.json: ") && error.contains(what), "{error}");
     }

@@ -125,6 +125,11 @@ fn as_decoding_everything_and_searching() {
                 }
             }
             prop_assert_eq!((stream.finish(&mut streamed), streamed), (finish_reason, text));
+            prop_assert_eq!(stream.finish(&mut String::new()), finish_reason);
+            if finish_reason != FinishReason::Length {
+                prop_assert_eq!(stream.token_ids(), token_ids);
+            }
+            prop_assert_eq!(stream.stop_sources(), completion.stop_sources);
             Ok(())
         });
         if let Err(error) = outcome {

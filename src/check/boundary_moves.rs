@@ -19,7 +19,7 @@ pub(super) const LINT: Lint = Lint {
 /// What content often ends with.
 const ENDINGS: [&str; 7] = ["a", "1", ".", "?", ")", "\"", "。"];
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let dialogue = subject.dialogue("a");
     for builder in subject.both() {
         for pair in builder.segments(&dialogue)?.windows(2) {

@@ -19,7 +19,7 @@ const SAID_BY: [(&Lint, &str); 3] = [
     (&roles_only::LINT, ROLES_ONLY),
 ];
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(builder) = subject.builder() else { return Ok(()) };
     let mut words = Vec::new();
     for (lint, of_its_warning) in SAID_BY {

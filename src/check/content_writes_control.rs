@@ -16,7 +16,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(builder) = subject.generating() else { return Ok(()) };
     let trusted = subject.options.content == ContentTrust::Trusted;
     let is_open = |id: TokenId| trusted || !builder.is_reserved(id);

@@ -12,7 +12,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let tokenizer = &subject.tokenizer;
     let (around, _) = tokenizer.special_tokens_around();
     let Some(bos) = tokenizer.special_token_ids().bos.or(around.first().copied()) else { return Ok(()) };

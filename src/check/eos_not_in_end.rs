@@ -15,7 +15,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(compiled) = &subject.compiled else { return Ok(()) };
     let eos: Vec<TokenId> =
         subject.template.eos_token_id.0.iter().filter_map(|&id| TokenId::try_from(id).ok()).collect();

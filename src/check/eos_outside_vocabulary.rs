@@ -13,7 +13,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let ids = &subject.tokenizer.special_token_ids().generation_eos;
     for (i, &id) in ids.iter().enumerate() {
         if let Err(error) = subject.tokenizer.check_id(id.into()) {

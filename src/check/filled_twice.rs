@@ -13,7 +13,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let seen = &subject.seen.filled_twice;
     let help = "write substitution = \"single-pass\" into the template, unless prompts must equal the references'";
     for (place, ()) in &seen.named {

@@ -14,7 +14,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     if subject.model.meta_template.is_none() {
         return Ok(());
     }
@@ -45,7 +45,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-fn none_generates(subject: &Subject<'_>, round: &[(&str, &RoleTemplate)], findings: &mut Findings) {
+fn none_generates(subject: &Subject, round: &[(&str, &RoleTemplate)], findings: &mut Findings) {
     let help = match subject.speaker("assistant", "BOT").and_then(|role| round.get(role)) {
         Some((place, role)) => format!("write generate = true at {place}, the role {:?}", role.role),
         None => "write generate = true at the role that the model plays".to_owned(),
@@ -56,7 +56,7 @@ fn none_generates(subject: &Subject<'_>, round: &[(&str, &RoleTemplate)], findin
 }
 
 /// The role that ends prompts must come when the user has spoken.
-fn before_the_user(subject: &Subject<'_>, round: &[(&str, &RoleTemplate)], first: usize, findings: &mut Findings) {
+fn before_the_user(subject: &Subject, round: &[(&str, &RoleTemplate)], first: usize, findings: &mut Findings) {
     let (place, role) = round[first];
     let Some(user) = subject.speaker("user", "HUMAN").filter(|&user| user < round.len()) else { return };
     let (message, help) = match user.cmp(&first) {

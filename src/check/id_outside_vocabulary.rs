@@ -13,7 +13,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     findings.level = subject.level_of_refusal();
     let mut check = |id: i64, place: String| {
         if let Err(error) = subject.tokenizer.check_id(id.into()) {

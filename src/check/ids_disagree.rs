@@ -13,7 +13,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     for conflict in subject.tokenizer.conflicts() {
         let help =
             "take the tokenizer's files from one revision of one repository, and compare with the model's own ids";

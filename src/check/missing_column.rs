@@ -13,7 +13,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(seen) = &subject.seen.dataset else { return Ok(()) };
     for lacking in &seen.lacking {
         let (some, all) = (lacking.rows.in_all, seen.rows);

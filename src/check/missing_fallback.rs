@@ -14,7 +14,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Ok([_, builder]) = &subject.builders else { return Ok(()) };
     for name in ["system", "user", "assistant"] {
         // Something is said before and behind, so that only the role can be missing.

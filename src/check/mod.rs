@@ -49,6 +49,7 @@ use seen::SeenDataset;
 use subject::Subject;
 
 /// Something that can be wrong, and how it is found.
+#[derive(Debug)]
 pub struct Lint {
     /// The stable code, such as `double-bos`.
     pub code: &'static str,
@@ -58,7 +59,7 @@ pub struct Lint {
     pub about: &'static str,
     /// Why that matters, and what to do about it.
     pub why: &'static str,
-    find: fn(&Subject<'_>, &mut Findings) -> Result<()>,
+    find: fn(&Subject, &mut Findings) -> Result<()>,
 }
 
 /// How bad a finding is.
@@ -141,7 +142,7 @@ struct Findings {
 
 impl Findings {
     /// What a lint finds.
-    fn of(lint: &Lint, subject: &Subject<'_>) -> Result<Vec<Finding>> {
+    fn of(lint: &Lint, subject: &Subject) -> Result<Vec<Finding>> {
         let mut findings = Self { code: lint.code, level: lint.level, found: Vec::new() };
         (lint.find)(subject, &mut findings)?;
         Ok(findings.found)
@@ -177,13 +178,14 @@ impl Findings {
 /// assert_eq!(findings[0].place, "meta_template.round[0].begin");
 /// # Ok::<(), metatok::Error>(())
 /// ```
-pub struct Checker<'a> {
-    subject: Subject<'a>,
+#[derive(Debug)]
+pub struct Checker {
+    subject: Subject,
 }
 
-impl<'a> Checker<'a> {
+impl Checker {
     /// Prepares to lint a model.
-    pub fn new(model: &'a Model, tokenizer: impl Into<std::sync::Arc<Tokenizer>>, options: &'a BuilderOptions) -> Self {
+    pub fn new(model: &Model, tokenizer: impl Into<std::sync::Arc<Tokenizer>>, options: &BuilderOptions) -> Self {
         Self { subject: Subject::new(model, tokenizer.into(), options) }
     }
 
@@ -227,7 +229,7 @@ impl<'a> Checker<'a> {
     /// [`ErrorKind::Usage`] for a code in the model's `allow` that no lint has; [`ErrorKind::Encode`]
     /// where the tokenizer fails.
     pub fn finish(self) -> Result<Vec<Finding>> {
-        let model = self.subject.model;
+        let model = &self.subject.model;
         for (i, code) in model.allow.iter().enumerate() {
             known(code).at(format_args!("allow[{i}]")).at(&model.name)?;
         }

@@ -12,7 +12,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     if subject.generating().is_some_and(|builder| builder.stop().is_empty()) {
         let help = "set meta_template.eos_token_id, or stop.strings";
         findings.add(&subject.model.name, "there is nothing to stop on", help);

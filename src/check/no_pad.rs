@@ -12,7 +12,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let special = subject.tokenizer.special_token_ids();
     if special.pad.is_none() && subject.model.pad_token_id.is_none() {
         let help = match special.eos {

@@ -12,7 +12,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(seen) = &subject.seen.dataset else { return Ok(()) };
     for lacking in seen.lacking.iter().filter(|lacking| seen.rows > 0 && lacking.rows.in_all == seen.rows) {
         let column = &lacking.field.column;

@@ -11,7 +11,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let help = "mend what the message names; `metatok build` stops with the same";
     if let Some(error) = subject.error() {
         let message = error.to_string();
@@ -33,7 +33,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
 }
 
 /// Whether a lint of its own says this.
-fn is_said(subject: &Subject<'_>, message: &str) -> Result<bool> {
+fn is_said(subject: &Subject, message: &str) -> Result<bool> {
     for lint in [&id_outside_vocabulary::LINT, &token_of_several_ids::LINT] {
         let says =
             |finding: &crate::check::Finding| message.contains(&format!("{}: {}", finding.place, finding.message));

@@ -12,7 +12,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(builder) = subject.generating() else { return Ok(()) };
     let refused = builder.reachable()?.into_iter().filter(|(_, others)| others.is_none());
     for (id, _) in refused {

@@ -15,7 +15,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     if subject.builders.is_err() {
         return Ok(());
     }
@@ -37,7 +37,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
 }
 
 /// The roles of rounds and of chat messages.
-fn usual(subject: &Subject<'_>) -> BTreeSet<u32> {
+fn usual(subject: &Subject) -> BTreeSet<u32> {
     let chat = |names: &[&str]| Conversation::Messages(names.iter().map(|name| ChatMessage::new(*name, "a")).collect());
     let mut rendered = BTreeSet::new();
     for builder in subject.both() {

@@ -14,7 +14,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     if subject.template.names_roles_only() {
         findings.add("meta_template", ROLES_ONLY, NAME_A_TEMPLATE);
     }

@@ -6,7 +6,7 @@ use crate::dataset::{Dataset, Row, TemplateField};
 use crate::error::Error;
 
 /// What the conversations showed.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) conversations: usize,
     /// How many of them are strings, which no template touches.
@@ -21,6 +21,7 @@ pub(crate) struct Seen {
 }
 
 /// A dataset and what its rows have.
+#[derive(Debug)]
 pub(crate) struct SeenDataset {
     pub(crate) dataset: Dataset,
     pub(crate) rows: usize,
@@ -36,6 +37,7 @@ pub(crate) struct SeenDataset {
 }
 
 /// A field, and the rows that have no column for it.
+#[derive(Debug)]
 pub(crate) struct Lacking {
     pub(crate) field: TemplateField,
     pub(crate) rows: Places<()>,
@@ -92,6 +94,7 @@ impl SeenDataset {
 }
 
 /// The first of many places, what is there, and how many there are.
+#[derive(Debug)]
 pub(crate) struct Places<T> {
     pub(crate) named: Vec<(String, T)>,
     pub(crate) in_all: usize,

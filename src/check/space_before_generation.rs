@@ -14,7 +14,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(builder) = subject.generating() else { return Ok(()) };
     if !subject.template.roles().any(|(_, role)| role.generate) {
         return Ok(());

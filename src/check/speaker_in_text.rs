@@ -15,7 +15,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Ok([_, score]) = &subject.builders else { return Ok(()) };
     let dialogue = subject.dialogue("a");
     let segments = score.segments(&dialogue)?;

@@ -12,7 +12,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let dialogue = subject.dialogue("a");
     for builder in subject.both() {
         let Ok(prompt) = builder.build(&dialogue) else { continue };

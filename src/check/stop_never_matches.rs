@@ -12,7 +12,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let model = subject.model.stop.strings.iter().enumerate().map(|(i, text)| (format!("stop.strings[{i}]"), text));
     let user = subject.options.stop_strings.iter().map(|text| ("--stop".to_owned(), text));
     for (place, text) in model.chain(user) {

@@ -13,7 +13,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(seen) = &subject.seen.dataset else { return Ok(()) };
     let is_column = |name: &str| seen.columns.contains(name);
     for text in seen.dataset.texts() {

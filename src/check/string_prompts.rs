@@ -13,7 +13,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let strings = subject.seen.strings;
     if strings == 0 || subject.model.meta_template.is_none() {
         return Ok(());

@@ -15,7 +15,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let dialogue = subject.dialogue("a");
     for builder in subject.both() {
         let segments = builder.segments(&dialogue)?;

@@ -13,10 +13,11 @@ use crate::render::{Element, Part, Segment};
 use crate::template::{Affix, MetaTemplate, Placeholder, RoleTemplate, RoundItem};
 use crate::tokenizer::{TokenId, Tokenizer};
 
-pub(crate) struct Subject<'a> {
-    pub(crate) model: &'a Model,
+#[derive(Debug)]
+pub(crate) struct Subject {
+    pub(crate) model: Model,
     pub(crate) tokenizer: Arc<Tokenizer>,
-    pub(crate) options: &'a BuilderOptions,
+    pub(crate) options: BuilderOptions,
     /// The template; an empty one where the model has none.
     pub(crate) template: MetaTemplate,
     /// The template's roles with their key paths, those of the round first.
@@ -30,8 +31,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) seen: Seen,
 }
 
-impl<'a> Subject<'a> {
-    pub(crate) fn new(model: &'a Model, tokenizer: Arc<Tokenizer>, options: &'a BuilderOptions) -> Self {
+impl Subject {
+    pub(crate) fn new(model: &Model, tokenizer: Arc<Tokenizer>, options: &BuilderOptions) -> Self {
         let template = model.meta_template.clone().unwrap_or_default();
         let roles = template.roles().map(|(place, _)| format!("meta_template.{place}")).collect();
         let compiled = CompiledTemplate::new(&template, &tokenizer).ok();
@@ -41,6 +42,7 @@ impl<'a> Subject<'a> {
         };
         let builders = builder(Mode::Generate, false).and_then(|generate| Ok([generate, builder(Mode::Score, false)?]));
         let each_message = options.each_message.then(|| builder(options.mode, true));
+        let (model, options) = (model.clone(), options.clone());
         Self { model, tokenizer, options, template, roles, compiled, builders, each_message, seen: Seen::default() }
     }
 

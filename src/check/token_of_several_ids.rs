@@ -14,7 +14,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     findings.level = subject.level_of_refusal();
     let mut check = |token: &str, place: String| {
         if subject.tokenizer.token_to_id(token).is_none() {

@@ -12,7 +12,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(seen) = &subject.seen.dataset else { return Ok(()) };
     let help = "give each question its answer, an empty one where there is none";
     for (place, what) in &seen.uneven.named {

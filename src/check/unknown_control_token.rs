@@ -16,7 +16,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-fn find(subject: &Subject<'_>, findings: &mut Findings) -> Result<()> {
+fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     for (place, affix) in subject.affixes() {
         for item in &affix.0 {
             let AffixItem::Text(text) = item else { continue };

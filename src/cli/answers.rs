@@ -37,7 +37,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// Answers the turn that was asked for.
-    pub(crate) fn give(&self, turns: &mut Turns<'_>) -> Result<()> {
+    pub(crate) fn give(&self, turns: &mut Turns) -> Result<()> {
         match (&self.token_ids, &self.text) {
             (Some(ids), _) => return turns.answer_ids(ids).at(format_args!("the answer to turn {}", self.turn)),
             (None, Some(text)) => turns.answer_text(text),

@@ -111,10 +111,12 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     let of_rows = Arc::clone(&rows);
     let results = pipeline::ordered(setup::threads(args.threads), batches, move || {
         let (form, rows, answers) = (Arc::clone(&shared), Arc::clone(&rows), Arc::clone(&answers));
+        let mut inference = rows.as_ref().as_ref().map(Rows::inference);
+        let mut session = form.session();
         Box::new(move |batch| {
-            let rows = rows.as_ref().as_ref().map(|rows| (rows, rows.inference()));
+            let rows = rows.as_ref().as_ref().zip(inference.as_mut());
             let missing = rows.as_ref().map(|(rows, _)| rows.missing()).unwrap_or_default();
-            let (answers, writer) = (answers.as_ref().as_ref(), form.writer());
+            let (answers, writer) = (answers.as_ref().as_ref(), form.writer(&mut session));
             let built = Built { missing, ..Built::default() };
             let (reader, mode) = (RecordReader::new(format).for_server(form.is_for_server()), form.mode());
             Work { rows, answers, writer, reader, mode, longest, stop_at_error, built }.batch(batch)
@@ -380,7 +382,7 @@ fn omitted(form: &Form, before: &Written, now: &Written) -> Vec<String> {
 /// Builds a batch.
 struct Work<'a> {
     /// How lines become prompts, if they are rows.
-    rows: Option<(&'a Rows, Inference<'a>)>,
+    rows: Option<(&'a Rows, &'a mut Inference)>,
     answers: Option<&'a Answers>,
     writer: Writer<'a>,
     reader: RecordReader,

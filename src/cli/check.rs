@@ -116,7 +116,7 @@ fn see_rows(
     rows: &Rows,
     inputs: Vec<Input>,
     longest: usize,
-    checker: &mut Checker<'_>,
+    checker: &mut Checker,
     mut is_last: impl FnMut() -> ControlFlow<()>,
 ) -> Result<()> {
     let single_pass = rows.single_pass();

@@ -46,7 +46,7 @@ pub(crate) struct Messages {
 
 /// Writes prompts one after the other, on one thread.
 pub(crate) enum Writer<'f> {
-    Ids(&'f Ids, Session<'f>),
+    Ids(&'f Ids, &'f mut Session),
     Messages(&'f Messages),
 }
 
@@ -89,9 +89,17 @@ impl Form {
         }
     }
 
-    pub(crate) fn writer(&self) -> Writer<'_> {
+    /// What a thread builds with.
+    pub(crate) fn session(&self) -> Option<Session> {
         match self {
-            Self::Ids(ids) => Writer::Ids(ids, ids.builder.session()),
+            Self::Ids(ids) => Some(ids.builder.session()),
+            Self::Messages(_) => None,
+        }
+    }
+
+    pub(crate) fn writer<'f>(&'f self, session: &'f mut Option<Session>) -> Writer<'f> {
+        match self {
+            Self::Ids(ids) => Writer::Ids(ids, session.get_or_insert_with(|| ids.builder.session())),
             Self::Messages(messages) => Writer::Messages(messages),
         }
     }

@@ -19,14 +19,14 @@ use crate::turns::Turns;
 pub(crate) const MAX_OUT_LEN: usize = 512;
 
 /// A line, by its number among all.
-pub(crate) struct Job<'b> {
+pub(crate) struct Job {
     pub(crate) number: u64,
     /// Where it stands.
     pub(crate) place: String,
     pub(crate) key: JobKey,
     /// How many prompts it has asked for.
     pub(crate) asked: u64,
-    prompts: Prompts<'b>,
+    prompts: Prompts,
 }
 
 /// What tells the line's answers apart from those of others.
@@ -48,10 +48,10 @@ impl From<RowKey> for JobKey {
     }
 }
 
-enum Prompts<'b> {
+enum Prompts {
     Known(vec::IntoIter<RowPrompt>),
     /// Each has the answers to those before.
-    Turns(Box<Turns<'b>>, MaxOutLen),
+    Turns(Box<Turns>, MaxOutLen),
 }
 
 /// A prompt that is asked for.
@@ -61,7 +61,7 @@ pub(crate) struct Ask {
     pub(crate) max_new_tokens: usize,
 }
 
-impl<'b> Job<'b> {
+impl Job {
     /// A conversation.
     pub(crate) fn conversation(
         text: &str,
@@ -87,8 +87,8 @@ impl<'b> Job<'b> {
         (number, pick): (u64, PickedRow),
         place: String,
         examples: Examples,
-        (rows, inference, notes): (&Rows, &mut Inference<'_>, &mut Notes),
-        builder: &'b PromptBuilder,
+        (rows, inference, notes): (&Rows, &mut Inference, &mut Notes),
+        builder: &PromptBuilder,
         strip_thoughts: bool,
     ) -> Result<Self> {
         let row = rows.dataset.row(text)?;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
@@ -26,7 +27,8 @@ pub(crate) struct Rows {
     pub(crate) dataset: Dataset,
     /// What the dataset file says, in few bytes.
     digest: String,
-    train: Vec<Row>,
+    train: Arc<[Row]>,
+    inference: Inference,
     /// What these rows are, in few bytes.
     train_digest: String,
     /// Whether somebody says which rows examples come from.
@@ -94,13 +96,15 @@ impl Rows {
             train = rows.into_iter().map(|row| train[row].clone()).collect();
         }
         // What is wrong with the templates is said before anything is read.
-        Inference::new(&dataset, &train)?;
+        let train: Arc<[Row]> = train.into();
+        let inference = Inference::new(&dataset, Arc::clone(&train))?;
         Ok(Some(Self {
             fields: dataset.needed_fields(),
             kept: KeptColumns { id: args.id_column.clone(), keep: args.keep.clone() },
             digest: digest(&String::from_utf8_lossy(&bytes).into()),
             dataset,
             train,
+            inference,
             train_digest,
             has_train: args.train.is_some(),
             max_seq_len: args.max_seq_len,
@@ -122,7 +126,9 @@ impl Rows {
 
     /// The same, with what columns bring in never searched for fields.
     pub(crate) fn single_pass(&self) -> Self {
-        Self { dataset: self.dataset.single_pass(), ..self.clone() }
+        let dataset = self.dataset.single_pass();
+        let inference = Inference::new(&dataset, Arc::clone(&self.train)).expect("it was made so for these templates");
+        Self { dataset, inference, ..self.clone() }
     }
 
     /// Says what people should know of the dataset.
@@ -201,8 +207,8 @@ impl Rows {
     }
 
     /// What makes prompts of rows; one per thread.
-    pub(crate) fn inference(&self) -> Inference<'_> {
-        Inference::new(&self.dataset, &self.train).expect("it was made once, when the dataset was opened")
+    pub(crate) fn inference(&self) -> Inference {
+        self.inference.clone()
     }
 
     /// The prompts of a row, of so many examples that they fit by what `tokens` counts.
@@ -210,7 +216,7 @@ impl Rows {
         &self,
         row: &Row,
         examples: Vec<i64>,
-        inference: &mut Inference<'_>,
+        inference: &mut Inference,
         tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<Vec<RowPrompt>> {
         self.check(row)?;
@@ -222,7 +228,7 @@ impl Rows {
         &self,
         row: &Row,
         examples: Vec<i64>,
-        inference: &mut Inference<'_>,
+        inference: &mut Inference,
         tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<TurnPlan> {
         self.check(row)?;

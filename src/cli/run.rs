@@ -33,7 +33,7 @@ use crate::stop::{Completion, Trimmer};
 use crate::truncate::Budget;
 
 /// The lines that are answered side by side, each a job or why there is none.
-type Window<'b> = Vec<std::result::Result<Job<'b>, Refused>>;
+type Window = Vec<std::result::Result<Job, Refused>>;
 
 /// A line that gives no prompt.
 struct Refused {
@@ -257,7 +257,7 @@ fn outputs(args: &RunArgs, source: &Source, rows: Option<&Rows>) -> Result<()> {
 
 impl<'b> Run<'b> {
     /// Answers lines side by side, up to this number. Breaks off where a line stops the run, or nobody reads any more.
-    fn window(&mut self, window: Window<'b>, lines: u64) -> Result<ControlFlow<ExitCode>> {
+    fn window(&mut self, window: Window, lines: u64) -> Result<ControlFlow<ExitCode>> {
         if window.is_empty() || lines <= self.answers.rows() {
             return Ok(ControlFlow::Continue(()));
         }
@@ -302,7 +302,7 @@ impl<'b> Run<'b> {
     }
 
     /// Answers one prompt of each of these lines.
-    fn complete(&mut self, jobs: &[Job<'_>], asks: &[(usize, Ask)]) -> Result<Vec<Completion>> {
+    fn complete(&mut self, jobs: &[Job], asks: &[(usize, Ask)]) -> Result<Vec<Completion>> {
         let Self { args, builder, engine, trimmer, answers, progress, started, tally, .. } = self;
         let requests: Vec<Request<'_>> = asks
             .iter()

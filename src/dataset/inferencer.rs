@@ -1,6 +1,7 @@
 //! What is done with a dataset's rows: OpenCompass's inferencers, as far as they make prompts.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::Deserialize;
 
@@ -136,19 +137,20 @@ impl From<Conversation> for RowPrompt {
     }
 }
 
-/// Makes the prompts of rows, as a dataset's inferencer does. One per thread.
-pub struct Inference<'d> {
-    dataset: &'d Dataset,
-    labels: Vec<Value>,
-    shots: Shots<'d>,
+/// Makes the prompts of rows, as a dataset's inferencer does. One per thread; a clone shares the rows of examples.
+#[derive(Debug, Clone)]
+pub struct Inference {
+    dataset: Arc<Dataset>,
+    labels: Arc<[Value]>,
+    shots: Shots,
 }
 
-impl<'d> Inference<'d> {
+impl Inference {
     /// For a dataset and the rows that its examples come from.
     ///
     /// # Errors
     /// [`ErrorKind::Template`] if the templates do not fit together, and without labels to score.
-    pub fn new(dataset: &'d Dataset, train: &'d [Row]) -> Result<Self> {
+    pub fn new(dataset: &Dataset, train: impl Into<Arc<[Row]>>) -> Result<Self> {
         let Dataset { task, inferencer, .. } = dataset;
         if let (Some(AnyTemplate::Multimodal(template)), false) = (&task.prompt_template, task.compat) {
             template.check().at("infer_cfg.prompt_template").at(&dataset.name)?;
@@ -173,7 +175,8 @@ impl<'d> Inference<'d> {
             Ok(labels)
         };
         let labels = labels().at("infer_cfg").at(&dataset.name)?;
-        Ok(Self { dataset, labels, shots: Shots::new(task, train) })
+        let shots = Shots::new(task.clone(), train);
+        Ok(Self { dataset: Arc::new(dataset.clone()), labels: labels.into(), shots })
     }
 
     /// The prompts of a row: one, one for each label, or one for each turn. Examples are dropped from the
@@ -188,7 +191,7 @@ impl<'d> Inference<'d> {
     ///     inferencer = { type = "PPLInferencer" }
     /// "#)?;
     /// let row = Row::from_json(r#"{"q": "Is Mars red?"}"#)?;
-    /// let prompts = Inference::new(&dataset, &[])?.prompts(&row, Vec::new(), |_| Ok(0))?;
+    /// let prompts = Inference::new(&dataset, [])?.prompts(&row, Vec::new(), |_| Ok(0))?;
     /// assert_eq!(prompts.len(), 2);
     /// assert_eq!(prompts[1].conversation, metatok::Conversation::Text("Is Mars red? No".into()));
     /// # Ok::<(), metatok::Error>(())
@@ -203,7 +206,8 @@ impl<'d> Inference<'d> {
         mut ids: Vec<i64>,
         mut excess: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<Vec<RowPrompt>> {
-        let Inferencer { kind, normalizing_str, .. } = &self.dataset.inferencer;
+        let dataset = Arc::clone(&self.dataset);
+        let Inferencer { kind, normalizing_str, .. } = &dataset.inferencer;
         match kind {
             InferencerKind::Chat | InferencerKind::Turns => {
                 turns(self.plan(row, ids, excess)?, &self.dataset.max_out_len(row)?, &self.room())
@@ -224,7 +228,7 @@ impl<'d> Inference<'d> {
             InferencerKind::Score => match normalizing_str {
                 None => self.each_label(row, ids, &mut excess, |_, conversation| Ok(vec![conversation.into()])),
                 Some(normalizing) => {
-                    let separator = self.dataset.task.sep_token().ok_or_else(|| {
+                    let separator = dataset.task.sep_token().ok_or_else(|| {
                         template_error("normalizing_str needs a sep_token in the template, between context and answer")
                     })?;
                     self.each_label(row, ids, excess, |_, conversation| {
@@ -266,9 +270,10 @@ impl<'d> Inference<'d> {
         mut excess: impl FnMut(&Conversation) -> Result<usize>,
         texts: impl Fn(&Row, Conversation) -> Result<Vec<RowPrompt>>,
     ) -> Result<Vec<RowPrompt>> {
-        let keep_sep_token = self.dataset.inferencer.normalizing_str.is_some();
-        let (column, output_column) = (&self.dataset.inferencer.labels_column, &self.dataset.task.output_column);
-        let (labels, room) = (column.as_deref().map_or(Ok(&self.labels[..]), |column| list(row, column))?, self.room());
+        let (dataset, labels) = (Arc::clone(&self.dataset), Arc::clone(&self.labels));
+        let keep_sep_token = dataset.inferencer.normalizing_str.is_some();
+        let (column, output_column) = (&dataset.inferencer.labels_column, &dataset.task.output_column);
+        let (labels, room) = (column.as_deref().map_or(Ok(&labels[..]), |column| list(row, column))?, self.room());
         let (mut prompts, mut row) = (Vec::with_capacity(labels.len()), Cow::Borrowed(row));
         for label in labels {
             if let (Some(_), Some(output_column)) = (column, output_column) {

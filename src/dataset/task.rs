@@ -1,5 +1,7 @@
 //! A dataset's task: its templates and examples together make prompts of rows.
 
+use std::sync::Arc;
+
 use foldhash::HashMap;
 
 use crate::conversation::{Conversation, Item};
@@ -308,19 +310,20 @@ pub enum Asked<'v> {
 }
 
 /// Makes prompts with as many examples as fit. Examples that come again are not put together again.
-pub struct Shots<'t> {
-    task: &'t Task,
-    train: &'t [Row],
+#[derive(Debug, Clone)]
+pub struct Shots {
+    task: Arc<Task>,
+    train: Arc<[Row]>,
     joined: HashMap<Vec<i64>, Conversation>,
 }
 
 /// So many lists of examples are kept: retrievers that choose anew for each row never repeat one.
 const KEPT: usize = 64;
 
-impl<'t> Shots<'t> {
+impl Shots {
     /// For a task and the rows that its examples come from.
-    pub fn new(task: &'t Task, train: &'t [Row]) -> Self {
-        Self { task, train, joined: HashMap::default() }
+    pub fn new(task: impl Into<Arc<Task>>, train: impl Into<Arc<[Row]>>) -> Self {
+        Self { task: task.into(), train: train.into(), joined: HashMap::default() }
     }
 
     /// The prompt of a row, or its text to score for a label. Examples are dropped from the end of `ids`
@@ -351,7 +354,7 @@ impl<'t> Shots<'t> {
 
     /// The prompt of a row with these examples.
     fn prompt_with(&mut self, row: &Row, ids: &[i64], asked: Asked<'_>) -> Result<Conversation> {
-        let task = self.task;
+        let task = Arc::clone(&self.task);
         let examples = self.examples(ids)?;
         match asked {
             Asked::Label { label, keep_sep_token } => task.label_prompt(row, examples, label, keep_sep_token),
@@ -361,7 +364,7 @@ impl<'t> Shots<'t> {
 
     fn examples(&mut self, ids: &[i64]) -> Result<&Conversation> {
         if !self.joined.contains_key(ids) {
-            let examples = self.task.examples(ids, self.train)?;
+            let examples = self.task.examples(ids, &self.train)?;
             if self.joined.len() == KEPT {
                 self.joined.clear();
             }

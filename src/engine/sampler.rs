@@ -54,6 +54,7 @@ impl Sampling {
 /// assert_eq!(nucleus.sample(&[0.1, 3.0, 2.0, -1.0])?, 1);
 /// # Ok::<(), metatok::Error>(())
 /// ```
+#[derive(Debug)]
 pub struct Sampler {
     sampling: Sampling,
     random: Mt64,

@@ -10,6 +10,7 @@ use crate::tokenizer::TokenId;
 
 /// Messages one by one. `begin` and `end` of the template itself are left out, and a role that the
 /// template does not have says its content without anything around it.
+#[derive(Debug)]
 pub struct EachMessage {
     template: Option<CompiledTemplate>,
     /// The role that the model plays.

@@ -12,6 +12,7 @@ use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
 
 /// A compiled meta template and how lenient it is.
+#[derive(Debug)]
 pub struct MetaRenderer {
     /// The template.
     pub template: CompiledTemplate,

@@ -36,6 +36,7 @@ pub enum ArrayFormat {
 /// Writes `input_ids` and `attention_mask` (`i64`, a row for each prompt), and what prompts and stops they are.
 ///
 /// All prompts stay in memory until [`Sink::finish`].
+#[derive(Debug)]
 pub struct Arrays {
     format: ArrayFormat,
     padding: Padding,

@@ -6,6 +6,7 @@ use crate::sink::jsonl::{write_ids, write_json};
 use crate::sink::{Built, Key};
 
 /// The stops of a model as JSON, which are the same for every request.
+#[derive(Debug)]
 pub(super) struct Stops {
     ids: Vec<u8>,
     strings: Vec<u8>,

@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::sink::{Built, Key, Sink};
 
 /// Writes `id`, `input_ids`, `stop_token_ids`, `stop`, and what else a prompt was built with.
+#[derive(Debug)]
 pub struct Jsonl {
     /// `"stop_token_ids"` and `"stop"`, which are the same for every prompt.
     stop: Vec<u8>,

@@ -8,6 +8,7 @@ use crate::sink::{Built, Key, Sink};
 
 /// Writes `prompt`, `stop` and `n_predict` for each prompt. The server stops at its model's own end tokens;
 /// `id` and `stop_token_ids` are for whoever reads the file, and it does not look at them.
+#[derive(Debug)]
 pub struct LlamaCpp {
     stops: Stops,
 }

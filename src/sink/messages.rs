@@ -8,6 +8,7 @@ use crate::sink::Key;
 use crate::sink::jsonl::{write_json, write_key, write_origin};
 
 /// Writes `id`, `messages` and `stop`, one object per prompt.
+#[derive(Debug)]
 pub struct MessagesJsonl {
     stop: Vec<String>,
 }

@@ -14,7 +14,7 @@ use crate::tokenizer::TokenId;
 pub(super) const METADATA: &str = "metatok";
 
 /// Where prompts stop, and what built them, which is the same for all of a file.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct Origin {
     stop_token_ids: Vec<TokenId>,
     stop: Vec<String>,

@@ -7,6 +7,7 @@ use crate::sink::jsonl::{write_ids, write_json, write_origin};
 use crate::sink::{Built, Key, Sink};
 
 /// Writes `rid`, `input_ids` and `sampling_params` for each prompt.
+#[derive(Debug)]
 pub struct Sglang {
     stops: Stops,
 }

@@ -41,6 +41,7 @@ pub enum TableFormat {
 /// of `i64`, not padded. The metadata has the stops and the fingerprint.
 ///
 /// All prompts stay in memory until [`Sink::finish`].
+#[derive(Debug)]
 pub struct Table {
     format: TableFormat,
     origin: Origin,

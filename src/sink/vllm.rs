@@ -8,6 +8,7 @@ use crate::sink::jsonl::{write_ids, write_json, write_origin};
 use crate::sink::{Built, Key, Sink};
 
 /// Writes a body of `/v1/completions` for each prompt.
+#[derive(Debug)]
 pub struct Vllm {
     stops: Stops,
     model: Option<String>,

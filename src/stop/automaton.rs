@@ -9,6 +9,7 @@ use aho_corasick::{Anchored, BuildError, MatchError, MatchKind};
 const FEW_BYTES: usize = 1 << 14;
 
 /// An automaton over bytes.
+#[derive(Debug)]
 pub(super) enum Automaton {
     Table(DFA),
     Compact(NFA),

@@ -4,6 +4,8 @@
 //! and a finished text are cut at the same place, wherever the borders of tokens fall. FastChat looks for
 //! the last place of the first string in its list, on every other token.
 
+use std::sync::Arc;
+
 use aho_corasick::automaton::StateID;
 
 use crate::error::{ErrorKind, Result};
@@ -23,7 +25,7 @@ pub enum FinishReason {
     Length,
 }
 
-/// Stop ids and stop strings, made ready to be found.
+/// Stop ids and stop strings, made ready to be found. Cloning it is cheap.
 ///
 /// ```
 /// use metatok::{FinishReason, StopCriteria};
@@ -41,12 +43,14 @@ pub enum FinishReason {
 /// assert_eq!(text, "Yes.\nUse it");
 /// # Ok::<(), metatok::Error>(())
 /// ```
+#[derive(Debug, Clone)]
 pub struct StopMatcher {
-    ids: Vec<TokenId>,
-    strings: Option<Strings>,
+    ids: Arc<[TokenId]>,
+    strings: Option<Arc<Strings>>,
 }
 
 /// The stop strings as an automaton over bytes.
+#[derive(Debug)]
 struct Strings {
     automaton: Automaton,
     start: StateID,
@@ -63,8 +67,8 @@ impl StopCriteria {
     pub fn matcher(&self) -> Result<StopMatcher> {
         let mut ids: Vec<TokenId> = self.stop_token_ids().collect();
         ids.sort_unstable();
-        let strings = if self.strings().is_empty() { None } else { Some(Strings::new(self.strings())?) };
-        Ok(StopMatcher { ids, strings })
+        let strings = if self.strings().is_empty() { None } else { Some(Arc::new(Strings::new(self.strings())?)) };
+        Ok(StopMatcher { ids: ids.into(), strings })
     }
 }
 
@@ -133,8 +137,8 @@ impl StopMatcher {
     }
 
     /// Watches a stream.
-    pub fn stream(&self) -> StopStream<'_> {
-        StopStream { matcher: self, state: self.start(), held: String::new(), finished: None }
+    pub fn stream(&self) -> StopStream {
+        StopStream { matcher: self.clone(), state: self.start(), held: String::new(), finished: None }
     }
 
     /// Whether output ends at this id. There are few, and comparing each is faster than searching.
@@ -164,15 +168,16 @@ impl StopMatcher {
 }
 
 /// A stream of tokens, watched for its end; from [`StopMatcher::stream`].
-pub struct StopStream<'m> {
-    matcher: &'m StopMatcher,
+#[derive(Debug, Clone)]
+pub struct StopStream {
+    matcher: StopMatcher,
     state: Option<StateID>,
     /// What may still become a stop.
     held: String,
     finished: Option<FinishReason>,
 }
 
-impl StopStream<'_> {
+impl StopStream {
     /// Takes a token and the text that it adds. Appends to `out` what can be no part of a stop any more, and
     /// says why the output ends, if it does; what comes then is not read. A stop is no part of the output.
     pub fn push(&mut self, id: TokenId, text: &str, out: &mut String) -> Option<FinishReason> {
@@ -207,9 +212,10 @@ impl StopStream<'_> {
     }
 
     /// The end of a stream: appends what was held back, which no stop came of.
-    pub fn finish(mut self, out: &mut String) -> FinishReason {
+    /// Once it has ended, nothing changes that.
+    pub fn finish(&mut self, out: &mut String) -> FinishReason {
         out.push_str(&std::mem::take(&mut self.held));
-        self.finished.unwrap_or(FinishReason::Length)
+        *self.finished.get_or_insert(FinishReason::Length)
     }
 }
 

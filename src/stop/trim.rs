@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::stop::{FinishReason, StopCriteria, StopMatcher, StopSource};
 use crate::tokenizer::{ByteTable, TokenId, Tokenizer};
 
-/// Trims completions of one model.
+/// Trims completions of one model. Cloning it is cheap.
 ///
 /// ```
 /// use metatok::{FinishReason, PromptBuilder};
@@ -31,8 +31,9 @@ use crate::tokenizer::{ByteTable, TokenId, Tokenizer};
 /// assert_eq!((stream.finish(&mut text), &*text), (FinishReason::StopToken(1052), "Mars"));
 /// # Ok::<(), metatok::Error>(())
 /// ```
+#[derive(Debug, Clone)]
 pub struct Trimmer {
-    criteria: StopCriteria,
+    criteria: Arc<StopCriteria>,
     matcher: StopMatcher,
     table: Arc<ByteTable>,
     pad_token_id: Option<TokenId>,
@@ -74,7 +75,7 @@ impl Trimmer {
     /// As [`StopCriteria::matcher`].
     pub fn new(criteria: &StopCriteria, tokenizer: &Tokenizer) -> Result<Self> {
         Ok(Self {
-            criteria: criteria.clone(),
+            criteria: Arc::new(criteria.clone()),
             matcher: criteria.matcher()?,
             table: Arc::new(ByteTable::new(tokenizer)),
             pad_token_id: None,
@@ -88,7 +89,7 @@ impl Trimmer {
     /// As [`StopCriteria::matcher`].
     pub fn with_criteria(&self, criteria: &StopCriteria) -> Result<Self> {
         Ok(Self {
-            criteria: criteria.clone(),
+            criteria: Arc::new(criteria.clone()),
             matcher: criteria.matcher()?,
             table: Arc::clone(&self.table),
             pad_token_id: self.pad_token_id,
@@ -135,15 +136,11 @@ impl Trimmer {
             });
         }
         text.truncate(bytes);
-        let stop_sources = match finish_reason {
-            FinishReason::StopToken(id) => self.criteria.ids().iter().find(|stop| stop.id == id),
-            FinishReason::StopString(_) | FinishReason::Length => None,
-        };
         Ok(Completion {
             token_ids: ids[..tokens].to_vec(),
             text: String::from_utf8_lossy(&text).into_owned(),
             finish_reason,
-            stop_sources: stop_sources.map(|stop| stop.sources.clone()).unwrap_or_default(),
+            stop_sources: self.sources(finish_reason).to_vec(),
             tail: ids[tokens..].to_vec(),
         })
     }
@@ -185,6 +182,12 @@ impl Trimmer {
         self.table.special(id).or_else(|| self.table.get(id)).unwrap_or_default()
     }
 
+    /// Who asks for the stop at which output ended.
+    fn sources(&self, finish_reason: FinishReason) -> &[StopSource] {
+        let FinishReason::StopToken(id) = finish_reason else { return &[] };
+        self.criteria.ids().iter().find(|stop| stop.id == id).map_or(&[], |stop| &stop.sources)
+    }
+
     /// A stop string ends at this byte, in the last of the tokens, which begins at `last`.
     fn end_at_string(&self, read: &[TokenId], last: usize, end: usize, string: usize) -> Result<End> {
         let finish_reason = FinishReason::StopString(string);
@@ -201,8 +204,16 @@ impl Trimmer {
     }
 
     /// Watches a stream.
-    pub fn stream(&self) -> TokenStream<'_> {
-        TokenStream { trimmer: self, state: self.matcher.start(), held: Vec::new(), finished: None }
+    pub fn stream(&self) -> TokenStream {
+        TokenStream {
+            state: self.matcher.start(),
+            trimmer: self.clone(),
+            held: Vec::new(),
+            ids: Vec::new(),
+            bytes: 0,
+            kept: 0,
+            finished: None,
+        }
     }
 
     /// Where output ends, and who says so.
@@ -221,34 +232,61 @@ impl Trimmer {
     }
 }
 
-/// A stream of token ids, watched for its end; from [`Trimmer::stream`].
-pub struct TokenStream<'t> {
-    trimmer: &'t Trimmer,
+/// A stream of token ids, watched for its end; from [`Trimmer::stream`]. It can be kept for as long as one likes.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use metatok::{FinishReason, PromptBuilder, StopSource, TokenStream};
+///
+/// let trimmer = PromptBuilder::demo()?.trimmer()?;
+/// let mut streams: HashMap<&str, TokenStream> = HashMap::from([("a", trimmer.stream()), ("b", trimmer.stream())]);
+/// let mut text = String::new();
+/// for (request, id) in [("a", 44), ("b", 17), ("a", 695), ("a", 1052)] {
+///     streams.get_mut(request).expect("it is one of them").push(id, &mut text)?;
+/// }
+/// let mut stream = streams.remove("a").expect("it is one of them");
+/// assert_eq!(stream.finish(&mut text), FinishReason::StopToken(1052));
+/// assert_eq!((stream.token_ids(), stream.tokens_read()), (&[44, 695][..], 3));
+/// assert!(stream.stop_sources().contains(&StopSource::MetaTemplate));
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct TokenStream {
+    trimmer: Trimmer,
     state: Option<StateID>,
     /// What may still become a stop, or the rest of a character.
     held: Vec<u8>,
+    /// What was read.
+    ids: Vec<TokenId>,
+    /// The bytes of these.
+    bytes: usize,
+    /// How many of them stand before the stop, once there is one.
+    kept: usize,
     finished: Option<FinishReason>,
 }
 
-impl TokenStream<'_> {
+impl TokenStream {
     /// Takes a token. Appends to `text` the whole characters that can be no part of a stop any more, and says
     /// why the output ends, if it does; what comes then is not read.
     ///
     /// # Errors
-    /// Names an id that the tokenizer does not have, and that is no stop.
+    /// Names an id that the tokenizer does not have, and that is no stop. It is not read.
     pub fn push(&mut self, id: TokenId, text: &mut String) -> Result<Option<FinishReason>> {
         if self.finished.is_some() {
             return Ok(self.finished);
         }
-        let Trimmer { matcher, table, include_stop, .. } = self.trimmer;
+        let Trimmer { matcher, table, include_stop, .. } = &self.trimmer;
         if matcher.stops_at(id) {
             if *include_stop {
                 self.held.extend_from_slice(self.trimmer.stop_bytes(id));
             }
+            self.kept = self.ids.len() + usize::from(*include_stop);
+            self.ids.push(id);
             self.finished = Some(FinishReason::StopToken(id));
             return Ok(self.finished);
         }
         let bytes = table.require(id)?;
+        self.ids.push(id);
         let before = self.held.len();
         self.held.extend_from_slice(bytes);
         let certain = match self.state.map(|state| matcher.read(state, bytes)) {
@@ -260,19 +298,45 @@ impl TokenStream<'_> {
             Some(Err((end, string))) => {
                 let kept = if *include_stop { before + end } else { before + end - matcher.string_len(string) };
                 self.held.truncate(kept);
+                self.kept = self.trimmer.end_at_string(&self.ids, self.bytes, self.bytes + end, string)?.tokens;
                 self.finished = Some(FinishReason::StopString(string));
                 return Ok(self.finished);
             }
         };
+        self.bytes += bytes.len();
         let read = push_characters(&self.held[..certain], text);
         self.held.drain(..read);
         Ok(None)
     }
 
-    /// The end of a stream: appends what was held back and is no stop.
-    pub fn finish(self, text: &mut String) -> FinishReason {
-        text.push_str(&String::from_utf8_lossy(&self.held));
-        self.finished.unwrap_or(FinishReason::Length)
+    /// The end of a stream: appends what was held back and is no stop. Once it has ended, nothing changes that.
+    pub fn finish(&mut self, text: &mut String) -> FinishReason {
+        text.push_str(&String::from_utf8_lossy(&std::mem::take(&mut self.held)));
+        *self.finished.get_or_insert(FinishReason::Length)
+    }
+
+    /// Why it ended, if it has.
+    pub fn finish_reason(&self) -> Option<FinishReason> {
+        self.finished
+    }
+
+    /// The tokens before the stop, as [`Completion::token_ids`]; all that were read, where there is none yet. Only
+    /// [`Trimmer::complete`] leaves out padding.
+    pub fn token_ids(&self) -> &[TokenId] {
+        match self.finished {
+            None | Some(FinishReason::Length) => &self.ids,
+            Some(_) => &self.ids[..self.kept],
+        }
+    }
+
+    /// How many tokens were read, the stop among them.
+    pub fn tokens_read(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Who asks for the stop id at which it ended.
+    pub fn stop_sources(&self) -> &[StopSource] {
+        self.finished.map_or(&[], |reason| self.trimmer.sources(reason))
     }
 }
 

@@ -5,6 +5,7 @@ use crate::tokenizer::{TokenId, Tokenizer};
 
 /// What each id of a vocabulary stands for in a text that special tokens are left out of. Made once; a look-up
 /// is two array accesses.
+#[derive(Debug)]
 pub(crate) struct ByteTable {
     bytes: Vec<u8>,
     /// Where the bytes of an id end; those of the next begin there.

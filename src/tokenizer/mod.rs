@@ -26,6 +26,7 @@ mod run;
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
@@ -154,6 +155,15 @@ pub struct Tokenizer {
     /// For offsets that the fast library does not know.
     classic: OnceLock<std::result::Result<Classic, String>>,
     bytes: OnceLock<ByteTable>,
+}
+
+impl fmt::Debug for Tokenizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, vocab_size, special, fallback, .. } = self;
+        let mut debug = f.debug_struct("Tokenizer");
+        debug.field("name", name).field("vocab_size", vocab_size).field("special_token_ids", special);
+        debug.field("fallback", fallback).finish_non_exhaustive()
+    }
 }
 
 impl Tokenizer {

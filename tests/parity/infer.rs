@@ -117,7 +117,7 @@ impl Replayed<'_> {
             _ => ("gen", "gen"),
         };
         let longest = self.case["job"]["max_seq_len"].as_u64().map(|longest| longest as usize);
-        let mut inference = Inference::new(&dataset, &train)?;
+        let mut inference = Inference::new(&dataset, &train[..])?;
         let mut all = Vec::new();
         for (row, ids) in test.iter().zip(ids) {
             let excess = |prompt: &Conversation| match longest {

@@ -7,6 +7,7 @@ mod random;
 mod sliding_window;
 mod top_k;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,6 +34,15 @@ pub enum Examples {
     Ids(Vec<i64>),
     /// Those that this finds for the row itself, which takes time and so is left to whoever has the row.
     ByRow(Arc<FindExamples>),
+}
+
+impl fmt::Debug for Examples {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ids(ids) => f.debug_tuple("Ids").field(ids).finish(),
+            Self::ByRow(_) => f.write_str("ByRow(..)"),
+        }
+    }
 }
 
 /// Finds the examples of a row by what it says.

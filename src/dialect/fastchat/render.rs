@@ -19,6 +19,7 @@ pub(super) type Atoms = Box<[Atom]>;
 /// `user` and `assistant` speak by the template's labels, and a first message `system` replaces its system
 /// message. In [`Mode::Generate`] the conversation ends with the model's open turn; in [`Mode::Score`] all
 /// messages are written as they are.
+#[derive(Debug)]
 pub struct ConversationRenderer {
     pub(super) style: SeparatorStyle,
     pub(super) layout: Layout<Atoms>,
@@ -40,6 +41,7 @@ pub struct ConversationRenderer {
 }
 
 /// A message of the template's own.
+#[derive(Debug)]
 struct Preset {
     label: Atoms,
     content: Option<Atoms>,

@@ -76,6 +76,7 @@ pub(super) type Piece<P> = Result<P, &'static str>;
 
 /// How a conversation is laid out. Of two texts the first is for messages at even places of the list, the
 /// second for odd ones.
+#[derive(Debug)]
 pub(super) struct Layout<P> {
     /// Before everything.
     pub(super) opening: P,

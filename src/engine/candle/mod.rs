@@ -7,6 +7,7 @@ mod rows;
 mod transformer;
 mod weights;
 
+use std::fmt;
 use std::path::PathBuf;
 
 use candle_core::{Device, Tensor};
@@ -55,6 +56,15 @@ pub struct CandleEngine {
     device: Device,
     max_seq_len: usize,
     vocab_size: usize,
+}
+
+impl fmt::Debug for CandleEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { device, max_seq_len, vocab_size, .. } = self;
+        let mut debug = f.debug_struct("CandleEngine");
+        debug.field("device", device).field("max_seq_len", max_seq_len).field("vocab_size", vocab_size);
+        debug.finish_non_exhaustive()
+    }
 }
 
 impl CandleEngine {
