@@ -24,6 +24,8 @@ mod check;
 mod view;
 mod sink;
 mod run;
+mod lengths;
+mod score;
 #[doc(hidden)]
 pub mod cli;
 #[cfg(fuzzing)]
@@ -62,12 +64,14 @@ pub use engine::{CandleDevice, CandleEngine};
 pub use engine::{Engine, OnToken, Progress, Request, Sampler, Sampling};
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{Difference, Fingerprint};
+pub use lengths::{LengthSummary, Lengths};
 pub use render::{
     ApiPrompt, ApiRoles, ApiTemplate, EachMessage, Element, MetaRenderer, Opening, Part, Plain, Renderer, Segment, Turn,
 };
+pub use score::{Compare, Pattern, Score, ScoredAnswer, Scorer, Tally, Which};
 #[cfg(feature = "arrays")]
 pub use sink::{ArrayFormat, Arrays};
-pub use sink::{Built, Jsonl, Key, LlamaCpp, MessagesJsonl, Sglang, Sink, Vllm};
+pub use sink::{Built, Jsonl, Key, LlamaCpp, MessagesJsonl, PromptLength, Sglang, Sink, Vllm};
 #[cfg(feature = "arrow")]
 pub use sink::{Table, TableFormat};
 pub use stop::{
