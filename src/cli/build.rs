@@ -112,7 +112,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     let results = pipeline::ordered(setup::threads(args.threads), batches, move || {
         let (form, rows, answers) = (Arc::clone(&shared), Arc::clone(&rows), Arc::clone(&answers));
         Box::new(move |batch| {
-            let rows = rows.as_ref().as_ref().map(|rows| (rows, rows.inference()));
+            let rows = rows.as_ref().as_ref().map(|rows| (rows, rows.inference().for_server(form.is_for_server())));
             let missing = rows.as_ref().map(|(rows, _)| rows.missing()).unwrap_or_default();
             let (answers, writer) = (answers.as_ref().as_ref(), form.writer());
             let built = Built { missing, ..Built::default() };
