@@ -63,7 +63,8 @@ pub use engine::{Engine, OnToken, Progress, Request, Sampler, Sampling};
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{Difference, Fingerprint};
 pub use render::{
-    ApiPrompt, ApiRoles, ApiTemplate, EachMessage, Element, MetaRenderer, Opening, Part, Plain, Renderer, Segment, Turn,
+    ApiPrompt, ApiRoles, ApiTemplate, ChatWrapper, EachMessage, Element, MetaRenderer, Opening, Part, Plain, Renderer,
+    Segment, Turn,
 };
 #[cfg(feature = "arrays")]
 pub use sink::{ArrayFormat, Arrays};

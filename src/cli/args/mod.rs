@@ -31,7 +31,7 @@ pub(crate) use datasets::DatasetsArgs;
 pub(crate) use input::{AnswersArgs, InferModeArg, InputArgs, ReadArgs, input_format};
 pub(crate) use model::ModelArgs;
 pub(crate) use models::ModelsArgs;
-pub(crate) use prompt::{ContentArg, ModeArg, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs};
+pub(crate) use prompt::{ContentArg, ModeArg, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs, WrapperArg};
 pub(crate) use run::RunArgs;
 pub(crate) use tokens::{CountArgs, DecodeArgs, EncodeArgs, TextArgs, TokenizerArgs};
 pub(crate) use trim::TrimArgs;
