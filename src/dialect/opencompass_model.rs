@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::dialect::builtin::claiming;
 use crate::dialect::{Model, StopConfig, Syntax, is_misspelt, model_file, opencompass};
 use crate::error::{ErrorKind, Result};
-use crate::render::ChatWrapper;
+use crate::render::{ApiTemplate, ChatWrapper};
 use crate::tokenizer::TokenId;
 
 /// What prompts and their ends depend on. Of the other keys some are of running the model, and the rest is noted.
@@ -33,8 +33,17 @@ const OF_RUNNING: [&str; 45] = [
 ];
 
 /// The classes that make messages of prompts for the tokenizer's chat template.
-const CHAT_WRAPPERS: [&str; 3] =
-    ["HuggingFacewithChatTemplate", "TurboMindModelwithChatTemplate", "VLLMwithChatTemplate"];
+const CHAT_WRAPPERS: [&str; 5] = [
+    "HuggingFacewithChatTemplate",
+    "HuggingFaceQwen2VLwithChatTemplate",
+    "TurboMindModelwithChatTemplate",
+    "VLLMOfflineVLModel",
+    "VLLMwithChatTemplate",
+];
+
+/// AISBench's classes that send messages to a server.
+const CHAT_SERVERS: [&str; 4] =
+    ["VLLMCustomAPIChat", "VLLMCustomAPIChatStream", "VLLMFunctionCallAPIChat", "VllmMultiturnAPIChatStream"];
 
 #[derive(Deserialize)]
 struct Dict {
@@ -116,12 +125,15 @@ fn list(models: usize) -> String {
 fn model(text: &str, keys: &Map<String, Value>) -> Result<Model> {
     let unread_keys = unread(keys)?;
     let dict: Dict = model_file::from_json(text)?;
+    let class = dict.class.rsplit('.').next().unwrap_or_default();
     let template = match keys.get("meta_template") {
+        None if CHAT_SERVERS.contains(&class) => {
+            Model { api_template: Some(ApiTemplate::openai()), ..Model::default() }
+        }
         None => Model::default(),
         Some(value) => opencompass::in_dict(text, value)?,
     };
     let strings = dict.stop_words.into_iter().chain(dict.additional_stop_symbols).flatten().chain(dict.end_str);
-    let class = dict.class.rsplit('.').next().unwrap_or_default();
     let tokenizer = [dict.tokenizer_path, dict.path].into_iter().flatten().find(|name| is_tokenizer(name));
     Ok(Model {
         tokenizer,
