@@ -14,7 +14,9 @@ use crate::compile::{CompiledTemplate, Compiler, not_one_token};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ConversationRenderer, Model};
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::render::{ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer, Segment, is_answer, render_to_continue};
+use crate::render::{
+    ApiTemplate, ChatWrapper, EachMessage, MetaRenderer, Plain, Renderer, Segment, is_answer, render_to_continue,
+};
 use crate::stop::{Completion, StopCriteria, StopSource, Trimmer};
 use crate::template::MetaTemplate;
 use crate::tokenizer::{AddedToken, SpecialTokens, TokenId, Tokenizer};
@@ -40,8 +42,8 @@ pub struct BuilderOptions {
     pub round_fallback: bool,
     /// Whether messages stand as OpenCompass's `ChatInferencer` writes them, see [`EachMessage`].
     pub each_message: bool,
-    /// Whether prompts become messages first, as OpenCompass's chat wrappers make them, see [`ApiTemplate::chat`].
-    pub chat_wrapper: bool,
+    /// Whose chat wrappers make messages of prompts first, see [`ApiTemplate::chat`].
+    pub chat_wrapper: Option<ChatWrapper>,
     /// Whether a last message of the assistant is the beginning of the answer: in a prompt to continue nothing stands
     /// behind it. Otherwise it is left out there, see [`TokenizedPrompt::answer_omitted`].
     pub continue_final_message: bool,
@@ -122,7 +124,7 @@ impl PromptBuilder {
         };
         let renderer: Box<dyn Renderer> =
             match model.meta_template.as_ref().map(&mut compile).transpose().at(&model.name)? {
-                template if options.each_message && !options.chat_wrapper => {
+                template if options.each_message && options.chat_wrapper.is_none() => {
                     Box::new(EachMessage::new(template).at(&model.name)?)
                 }
                 None => Box::new(Plain),
@@ -222,7 +224,7 @@ impl PromptBuilder {
             assembler,
             mode: options.mode,
             compat: options.compat,
-            chat_wrapper: options.chat_wrapper.then(|| (ApiTemplate::default(), options.each_message)),
+            chat_wrapper: options.chat_wrapper.map(|wrapper| (wrapper.template(), options.each_message)),
             continue_final_message: options.continue_final_message,
             pad,
             detail: Detail { spans: options.spans, offsets: options.offsets, text: options.text },

@@ -66,7 +66,8 @@ pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{Difference, Fingerprint};
 pub use lengths::{LengthSummary, Lengths};
 pub use render::{
-    ApiPrompt, ApiRoles, ApiTemplate, EachMessage, Element, MetaRenderer, Opening, Part, Plain, Renderer, Segment, Turn,
+    ApiPrompt, ApiRoles, ApiTemplate, ChatWrapper, EachMessage, Element, MetaRenderer, Opening, Part, Plain, Renderer,
+    Segment, Turn,
 };
 pub use score::{Compare, Pattern, Score, ScoredAnswer, Scorer, Tally, Which};
 #[cfg(feature = "arrays")]

@@ -112,7 +112,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     let results = pipeline::ordered(setup::threads(args.threads), batches, move || {
         let (form, rows, answers) = (Arc::clone(&shared), Arc::clone(&rows), Arc::clone(&answers));
         Box::new(move |batch| {
-            let rows = rows.as_ref().as_ref().map(|rows| (rows, rows.inference()));
+            let rows = rows.as_ref().as_ref().map(|rows| (rows, rows.inference().for_server(form.is_for_server())));
             let missing = rows.as_ref().map(|(rows, _)| rows.missing()).unwrap_or_default();
             let (answers, writer) = (answers.as_ref().as_ref(), form.writer());
             let built = Built { missing, ..Built::default() };
@@ -240,10 +240,12 @@ fn form(args: &BuildArgs, loaded: &Loaded, rows: Option<&Rows>, has_input: bool)
             setup::notes(&model).filter(|note| loaded.is_new(note)).for_each(|note| say!("{note}"));
         }
         let BuilderOptions { each_message, continue_final_message, mode, .. } = options;
-        let is_chat_wrapper = options.chat_wrapper || model.is_chat_wrapper;
+        let is_chat_wrapper = options.chat_wrapper.or(model.chat_wrapper).is_some();
         // A wrapper knows nothing of another model's roles.
-        let mut template =
-            if is_chat_wrapper && !model.is_chat_wrapper { ApiTemplate::default() } else { model.to_api()? };
+        let mut template = match options.chat_wrapper.filter(|_| model.chat_wrapper.is_none()) {
+            Some(wrapper) => wrapper.template(),
+            None => model.to_api()?,
+        };
         if let ApiTemplate::Roles(roles) = &mut template {
             roles.compat = options.compat;
         }

@@ -132,8 +132,9 @@ impl Rows {
 
     /// What to say of prompts that are strings where the model has a template for roles.
     pub(crate) fn warn_of_strings(&self, model: &Model, options: &BuilderOptions) -> Option<String> {
-        let is_string = self.dataset.task.template().is_ok_and(AnyTemplate::is_string);
-        let is_chat = model.meta_template.is_some() && options.mode == Mode::Generate && !options.chat_wrapper;
+        let is_string = self.dataset.task.template().is_ok_and(AnyTemplate::is_string)
+            && !self.dataset.inferencer.kind.gives_messages();
+        let is_chat = model.meta_template.is_some() && options.mode == Mode::Generate && options.chat_wrapper.is_none();
         (is_string && is_chat).then(|| {
             let what = "prompts are strings, which the model's template does not touch; --as opencompass-chat makes each a message of the user";
             format!("{}: {what}", self.dataset.name)

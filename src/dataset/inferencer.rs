@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::config::Dataset;
 use crate::dataset::fill::Room;
+use crate::dataset::function_calls::first_prompt;
 use crate::dataset::max_out_len::MaxOutLen;
 use crate::dataset::row::Row;
 use crate::dataset::sampling_params::SamplingParams;
@@ -54,7 +55,7 @@ impl Inferencer {
 pub enum InferencerKind {
     /// Prompts to continue, the answer masked.
     #[default]
-    #[serde(rename = "GenInferencer", alias = "gen", alias = "SCInferencer")]
+    #[serde(rename = "GenInferencer", alias = "gen", alias = "LMMGenInferencer", alias = "SCInferencer")]
     Generate,
     /// A text to score for each label.
     #[serde(rename = "PPLInferencer", alias = "ppl")]
@@ -74,13 +75,17 @@ pub enum InferencerKind {
     /// The model's turns of a dialogue, see [`TurnPlan`]. AISBench's.
     #[serde(rename = "MultiTurnGenInferencer", alias = "turns")]
     Turns,
+    /// The first request of a row whose functions the model may call: `question` lists messages turn by turn, `tools` describes
+    /// the functions. AISBench's.
+    #[serde(rename = "BFCLV3FunctionCallInferencer", alias = "function-calls")]
+    FunctionCalls,
 }
 
 impl InferencerKind {
     /// How its prompts are rendered.
     pub fn mode(self) -> Mode {
         match self {
-            Self::Generate | Self::Choose | Self::Chat | Self::Turns => Mode::Generate,
+            Self::Generate | Self::Choose | Self::Chat | Self::Turns | Self::FunctionCalls => Mode::Generate,
             Self::Score | Self::Continuation | Self::ScoreOnly => Mode::Score,
         }
     }
@@ -93,6 +98,11 @@ impl InferencerKind {
     /// Whether it asks turn by turn.
     pub fn has_turns(self) -> bool {
         matches!(self, Self::Chat | Self::Turns)
+    }
+
+    /// Whether its prompts are messages whatever the template is.
+    pub(crate) fn gives_messages(self) -> bool {
+        matches!(self, Self::Chat | Self::FunctionCalls)
     }
 
     fn has_labels(self) -> bool {
@@ -141,6 +151,7 @@ pub struct Inference<'d> {
     dataset: &'d Dataset,
     labels: Vec<Value>,
     shots: Shots<'d>,
+    for_server: bool,
 }
 
 impl<'d> Inference<'d> {
@@ -155,7 +166,7 @@ impl<'d> Inference<'d> {
         }
         let labels = || -> Result<Vec<Value>> {
             check_labels_column(inferencer, task.output_column.as_deref())?;
-            if inferencer.kind != InferencerKind::Chat {
+            if !inferencer.kind.gives_messages() {
                 task.template()?;
             }
             if !inferencer.kind.has_labels() || inferencer.labels_column.is_some() {
@@ -173,7 +184,28 @@ impl<'d> Inference<'d> {
             Ok(labels)
         };
         let labels = labels().at("infer_cfg").at(&dataset.name)?;
-        Ok(Self { dataset, labels, shots: Shots::new(task, train) })
+        Ok(Self { dataset, labels, shots: Shots::new(task, train), for_server: false })
+    }
+
+    /// Takes what only servers have a place for, the column `tools`, instead of refusing it.
+    ///
+    /// ```
+    /// use metatok::{Dataset, Inference, Row};
+    ///
+    /// let dataset = Dataset::parse("x.toml", br#"
+    ///     infer_cfg = { inferencer = { type = "BFCLV3FunctionCallInferencer" } }
+    /// "#)?;
+    /// let row = r#"{"question": [[{"role": "user", "content": "1+1=?"}]], "tools": [{"name": "add"}]}"#;
+    /// let row = Row::from_json(row)?;
+    /// assert!(Inference::new(&dataset, &[])?.prompts(&row, Vec::new(), |_| Ok(0)).is_err());
+    /// let prompts = Inference::new(&dataset, &[])?.for_server(true).prompts(&row, Vec::new(), |_| Ok(0))?;
+    /// assert_eq!(prompts[0].tools.as_deref(), Some(r#"[{"name":"add"}]"#));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    #[must_use]
+    pub fn for_server(mut self, is: bool) -> Self {
+        self.for_server = is;
+        self
     }
 
     /// The prompts of a row: one, one for each label, or one for each turn. Examples are dropped from the
@@ -212,6 +244,10 @@ impl<'d> Inference<'d> {
                 let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, excess)?;
                 let max_out_len = self.dataset.max_out_len(row)?.of_turn(0)?;
                 Ok(vec![RowPrompt { max_out_len, ..conversation.into() }])
+            }
+            InferencerKind::FunctionCalls => {
+                let max_out_len = self.dataset.max_out_len(row)?.of_turn(0)?;
+                Ok(vec![RowPrompt { max_out_len, ..first_prompt(row, self.for_server)? }])
             }
             InferencerKind::Choose => {
                 let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, excess)?;

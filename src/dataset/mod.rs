@@ -11,6 +11,7 @@ mod dialogue;
 mod fewest_dropped;
 mod fields;
 mod fill;
+mod function_calls;
 mod inferencer;
 mod input_format;
 mod items;

@@ -18,6 +18,7 @@ use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
 pub use api::{ApiRoles, ApiTemplate, Opening};
 pub use api_prompt::{ApiPrompt, Turn};
+pub use chat_wrapper::ChatWrapper;
 pub use each_message::EachMessage;
 pub(crate) use each_message::empty_chat;
 pub(crate) use final_message::{is_answer, render_to_continue};

@@ -33,7 +33,7 @@ pub(crate) use datasets::DatasetsArgs;
 pub(crate) use input::{AnswersArgs, InferModeArg, InputArgs, ReadArgs, input_format};
 pub(crate) use model::ModelArgs;
 pub(crate) use models::ModelsArgs;
-pub(crate) use prompt::{ContentArg, ModeArg, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs};
+pub(crate) use prompt::{ContentArg, ModeArg, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs, WrapperArg};
 pub(crate) use run::RunArgs;
 pub(crate) use score::{By, ScoreArgs, Take};
 pub(crate) use stats::StatsArgs;

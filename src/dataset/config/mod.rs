@@ -174,12 +174,16 @@ impl Dataset {
         if !self.unread_keys.is_empty() {
             let keys = self.unread_keys.join(", ");
             notes.push(format!(
-                "{}: {keys}: not read here; the rows must be as OpenCompass's loader makes them",
+                "{}: {keys}: not read here; the rows must be as the dataset's own loader makes them",
                 self.name
             ));
         }
         if self.inferencer.kind == InferencerKind::Chat && !self.inferencer.infer_mode_is_said {
             let what = "the last turn is asked for, as in OpenCompass, because infer_mode is not said; AISBench asks for every turn (infer_mode = \"every\")";
+            notes.push(format!("{}: infer_cfg.inferencer: {what}", self.name));
+        }
+        if self.inferencer.kind == InferencerKind::FunctionCalls {
+            let what = "only the first prompt of each row is built; the others stand on what its functions give, and metatok calls none";
             notes.push(format!("{}: infer_cfg.inferencer: {what}", self.name));
         }
         notes

@@ -1,4 +1,4 @@
-//! OpenCompass's package as reference.py reads it: its configurations with rows, and what its own code makes of them.
+//! A package as reference.py reads it: its configurations with rows, and what its own code makes of them.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -45,6 +45,9 @@ pub(crate) struct DatasetLine {
     pub(crate) train: Vec<Json>,
     #[serde(default)]
     pub(crate) ids: Vec<Vec<i64>>,
+    /// What the model says, turn by turn.
+    #[serde(default)]
+    pub(crate) answers: Vec<String>,
     #[serde(default)]
     pub(crate) made: Vec<Outcome<Vec<Made>>>,
 }
@@ -61,6 +64,7 @@ pub(crate) enum Outcome<T> {
 pub(crate) struct Made {
     pub(crate) label: Option<Value>,
     pub(crate) mode: Mode,
+    pub(crate) tools: Option<Value>,
     pub(crate) r#as: BTreeMap<String, Outcome<Value>>,
 }
 
@@ -76,40 +80,60 @@ pub(crate) struct MadeByModel {
 
 /// One of so many files is looked at.
 pub(crate) fn every() -> usize {
-    std::env::var("METATOK_OPENCOMPASS_EVERY").map_or(10, |every| every.parse().expect("it is a number"))
+    std::env::var("METATOK_PACKAGES_EVERY").map_or(10, |every| every.parse().expect("it is a number"))
 }
 
-pub(crate) fn python() -> String {
+/// A package of PyPI.
+pub(crate) struct Package {
+    /// As the Python side and the environment call it.
+    pub(crate) name: &'static str,
+    /// The folder that Python imports.
+    pub(crate) folder: &'static str,
+    /// What pip installs.
+    pub(crate) pip: &'static str,
+    /// What differs from it and is meant to, see [`crate::datasets::Known`].
+    pub(crate) known: &'static str,
+}
+
+impl Package {
+    /// The folder that holds the package; nothing, and that is said, where there is none.
+    pub(crate) fn root(&self) -> Option<PathBuf> {
+        let variable = format!("METATOK_{}", self.name.to_uppercase());
+        let found = std::env::var_os(&variable).map(PathBuf::from).or_else(|| self.installed());
+        if found.is_none() {
+            println!(
+                "skipped: there is no Python with {0} (pip install --no-deps {0}); METATOK_PYTHON may name one, {variable} the package's folder",
+                self.pip
+            );
+        }
+        found
+    }
+
+    /// Where Python has it. Nothing of it is imported.
+    fn installed(&self) -> Option<PathBuf> {
+        let program = format!(
+            "import importlib.util, pathlib; print(pathlib.Path(importlib.util.find_spec('{}').origin).parent.parent)",
+            self.folder
+        );
+        let ran = Command::new(python()).args(["-c", &program]).output().ok()?;
+        let path = String::from_utf8(ran.stdout).ok().filter(|_| ran.status.success())?;
+        Some(PathBuf::from(path.trim()))
+    }
+}
+
+fn python() -> String {
     std::env::var("METATOK_PYTHON").unwrap_or_else(|_| "python3".into())
 }
 
-/// The folder that holds the package; nothing, and that is said, where there is none.
-pub(crate) fn package() -> Option<PathBuf> {
-    let found = std::env::var_os("METATOK_OPENCOMPASS").map(PathBuf::from).or_else(installed);
-    if found.is_none() {
-        println!(
-            "skipped: there is no Python with OpenCompass's package (pip install --no-deps opencompass); METATOK_PYTHON may name one, METATOK_OPENCOMPASS the package's folder"
-        );
-    }
-    found
-}
-
-/// Where Python has it. Nothing of it is imported.
-pub(crate) fn installed() -> Option<PathBuf> {
-    let program = "import importlib.util, pathlib; print(pathlib.Path(importlib.util.find_spec('opencompass').origin).parent.parent)";
-    let ran = Command::new(python()).args(["-c", program]).output().ok()?;
-    let path = String::from_utf8(ran.stdout).ok().filter(|_| ran.status.success())?;
-    Some(PathBuf::from(path.trim()))
-}
-
-pub(crate) fn reference(root: &Path, every: usize) -> (Child, impl Iterator<Item = Line>) {
+pub(crate) fn reference(package: &Package, root: &Path) -> (Child, impl Iterator<Item = Line>) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut child = Command::new(python())
         .arg("-B")
-        .arg(here.join("tests/opencompass/reference.py"))
+        .arg(here.join("tests/packages/reference.py"))
+        .arg(package.name)
         .arg(here.join("examples/opencompass_export.py"))
         .arg(root)
-        .arg(every.to_string())
+        .arg(every().to_string())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
