@@ -6,6 +6,8 @@
 //! looked at; METATOK_OPENCOMPASS_EVERY=1 takes all.
 #![allow(clippy::panic, clippy::print_stdout, reason = "a test says what is wrong and stops")]
 
+#[path = "opencompass/judges.rs"]
+mod judges;
 #[path = "opencompass/package.rs"]
 mod package;
 #[path = "opencompass/templates.rs"]
@@ -13,6 +15,7 @@ mod templates;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use judges::Judges;
 use metatok::{Conversation, Dataset, Inference, Item, Model, Result, Row, RowPrompt, Section};
 use package::{DatasetLine, Json, Line, MadeByModel, Outcome, every, package, reference};
 use serde::Deserialize;
@@ -24,6 +27,7 @@ use templates::Templates;
 #[derive(Deserialize)]
 struct Refused {
     reason: Vec<Reason>,
+    judge: Vec<Reason>,
     only_there: Vec<OnlyThere>,
 }
 
@@ -160,9 +164,10 @@ fn build(line: &DatasetLine) -> Result<Vec<Vec<RowPrompt>>> {
 fn configurations() {
     let Some((root, every)) = package().zip(Some(every())) else { return };
     let refused = include_str!("opencompass_refused.toml");
-    let Refused { reason: reasons, only_there } = toml::from_str(refused).expect("the list can be read");
+    let Refused { reason: reasons, judge: judge_reasons, only_there } =
+        toml::from_str(refused).expect("the list can be read");
     let (mut templates, mut datasets, mut counts) = (Templates::new(), Datasets::default(), Counts::default());
-    let (mut models, mut model_counts) = (0, Counts::default());
+    let (mut models, mut model_counts, mut judges) = (0, Counts::default(), Judges::default());
     let (mut child, lines) = reference(&root, every);
     for line in lines {
         match line {
@@ -172,6 +177,7 @@ fn configurations() {
                     compare(&line, &built, &templates, &only_there, &mut counts);
                 }
             }
+            Line::Judge(line) => judges.see(&line, &templates, &judge_reasons, &only_there),
             Line::File { file, error, datasets: numbers } => datasets.see_file(file, error, &numbers, &reasons),
             Line::Model { file, model, made } => {
                 models += 1;
@@ -181,8 +187,10 @@ fn configurations() {
     }
     assert!(child.wait().expect("it was started").success(), "see what it says above");
     report(&datasets, &counts, &model_counts, models);
+    judges.report();
     counts.check();
     model_counts.check();
+    judges.check((every == 1).then_some(&judge_reasons));
     assert!(
         datasets.unknown_reasons.is_empty(),
         "refused for reasons not listed: {}",

@@ -13,6 +13,7 @@ import pathlib
 import sys
 import types
 
+from judges import evaluators, judge_lines, keys_of
 from rows import Rows, bare, class_of, dict_of
 
 # Some configurations print, and so do the classes.
@@ -64,10 +65,15 @@ REAL = {
 }
 
 
+def stub(name):
+    sys.modules[name] = Stub(name)
+    return sys.modules[name]
+
+
 def real_classes():
     """The classes of the package, loaded from its files."""
     for name in STUBBED.split():
-        sys.modules[name] = Stub(name)
+        stub(name)
     for name, file in REAL.items():
         load(name, ROOT / "opencompass" / file)
     found = {}
@@ -265,6 +271,15 @@ def model_lines(oc, model):
     return made
 
 
+def judge(classes, parsers, dataset):
+    """What a judge is asked of rows, by the package's parsers."""
+    lines = judge_lines(classes, dataset, *keys_of(dataset))
+    prompts = lines["prompts"].get("ok", [])
+    if prompts:
+        lines["prompts"] = {"ok": [compared(parsers, prompt, "gen") for prompt in prompts]}
+    return lines
+
+
 def write(kind, **line):
     print(json.dumps({kind: line}, ensure_ascii=False, default=str), file=OUT)
 
@@ -279,7 +294,8 @@ def main():
     parse = parsers(oc)
     for name, meta in METAS.items():
         write("template", name=name, template=meta)
-    known = {}
+    classes = evaluators(load, stub, ROOT / "opencompass", lambda config: template_of(oc, config), oc.BaseRetriever)
+    known, judged = {}, set()
     for file, dicts in files["datasets"]:
         if isinstance(dicts, str):
             write("file", file=file, error=dicts)
@@ -292,6 +308,9 @@ def main():
                 made = dataset_lines(oc, parse, dataset) if isinstance(dataset.get("infer_cfg"), dict) else {}
                 write("dataset", number=known[key], dataset=dataset, **made)
             numbers.append(known[key])
+            if keys_of(dataset) and (key := json.dumps([key, dataset["eval_cfg"]], sort_keys=True)) not in judged:
+                judged.add(key)
+                write("judge", file=file, dataset=dataset, **judge(classes, parse, dataset))
         write("file", file=file, datasets=sorted(set(numbers)))
     for file, dicts in files["models"]:
         for model in [] if isinstance(dicts, str) else dicts:
