@@ -19,6 +19,7 @@ mod form;
 mod ids;
 mod job;
 pub(crate) mod journal;
+mod judged;
 mod loaded;
 mod models;
 mod notes;
