@@ -147,17 +147,21 @@ def evaluators(load, stub, root, template_of, base_retriever):
     return found
 
 
-def predictions_of(rows, dataset, keys):
-    """What models say: of each a text for each row, or one for each turn; one model, or two that are compared."""
+def models_of(keys):
+    """How many models' answers the judge is shown: one, and two where it compares them."""
+    return (1, 2) if bare(keys["type"]) == "LMEvaluator" else (1,)
+
+
+def predictions_of(rows, dataset, models):
+    """What so many models say: of each a text for each row, or one for each turn."""
     inferencer = dict_of(dict_of(dataset, "infer_cfg"), "inferencer")
     turns = class_of(dataset["infer_cfg"], "inferencer") == "ChatInferencer" and inferencer.get("infer_mode") == "every"
-    compares = "infer_order" in dataset or "prediction2" in " ".join(texts(keys["prompt_template"]))
-    said = lambda model, row: SAID[(model + row) % len(SAID)] + ("" if compares else " {obj_gold} {reference}")
-    models = range(2 if compares else 1)
+    # Of models that are compared it writes the names into the reference.
+    said = lambda model, row: SAID[(model + row) % len(SAID)] + ("" if models > 1 else " {obj_gold} {reference}")
     if not turns:
-        return [[said(model, i) for i in range(len(rows))] for model in models]
+        return [[said(model, i) for i in range(len(rows))] for model in range(models)]
     lengths = [len(row["dialogue"]) // 2 for row in rows]
-    return [[[said(model, i + turn) for turn in range(length)] for i, length in enumerate(lengths)] for model in models]
+    return [[[said(model, i + turn) for turn in range(length)] for i, length in enumerate(lengths)] for model in range(models)]
 
 
 def as_lm_has_them(rows, predictions):
@@ -194,11 +198,11 @@ def asked(classes, keys, outer, rows, output, predictions):
     raise AssertionError("it asked nothing")
 
 
-def judge_lines(classes, dataset, keys, outer):
-    """A judge with rows and answers, and what the package asks it."""
+def judge_lines(classes, dataset, keys, outer, models):
+    """A judge with rows and answers of so many models, and what the package asks it."""
     rows = JudgedRows(dataset, keys)
     made = [rows.row(number) for number in NUMBERS]
-    predictions = predictions_of(made, dataset, keys)
+    predictions = predictions_of(made, dataset, models)
     lines = {"rows": made, "predictions": predictions}
     try:
         prompts, limit = asked(classes, copy.deepcopy(keys), outer, made, rows.output, predictions)

@@ -42,7 +42,9 @@ pub(crate) struct Judges {
 
 impl Judges {
     pub(crate) fn see(&mut self, line: &JudgeLine, templates: &Templates, reasons: &[Reason], known: &[OnlyThere]) {
-        self.judges += 1;
+        // Where models are compared, the line of one comes first.
+        let again = usize::from(line.predictions.len() > 1);
+        self.judges += 1 - again;
         self.files.insert(line.file.clone());
         match build(line) {
             Ok((max_out_len, prompts)) => {
@@ -56,7 +58,7 @@ impl Judges {
             Err(error) => {
                 let message = error.to_string();
                 match reasons.iter().find(|reason| message.contains(&reason.message)) {
-                    Some(reason) => *self.refused.entry(reason.message.clone()).or_default() += 1,
+                    Some(reason) => *self.refused.entry(reason.message.clone()).or_default() += 1 - again,
                     None => self.unknown_reasons.push(format!("{}: {message}", line.file)),
                 }
             }

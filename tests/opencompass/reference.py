@@ -13,7 +13,7 @@ import pathlib
 import sys
 import types
 
-from judges import evaluators, judge_lines, keys_of
+from judges import evaluators, judge_lines, keys_of, models_of
 from rows import Rows, bare, class_of, dict_of
 
 # Some configurations print, and so do the classes.
@@ -271,9 +271,9 @@ def model_lines(oc, model):
     return made
 
 
-def judge(classes, parsers, dataset):
+def judge(classes, parsers, dataset, models):
     """What a judge is asked of rows, by the package's parsers."""
-    lines = judge_lines(classes, dataset, *keys_of(dataset))
+    lines = judge_lines(classes, dataset, *keys_of(dataset), models)
     prompts = lines["prompts"].get("ok", [])
     if prompts:
         lines["prompts"] = {"ok": [compared(parsers, prompt, "gen") for prompt in prompts]}
@@ -310,7 +310,8 @@ def main():
             numbers.append(known[key])
             if keys_of(dataset) and (key := json.dumps([key, dataset["eval_cfg"]], sort_keys=True)) not in judged:
                 judged.add(key)
-                write("judge", file=file, dataset=dataset, **judge(classes, parse, dataset))
+                for models in models_of(keys_of(dataset)[0]):
+                    write("judge", file=file, dataset=dataset, **judge(classes, parse, dataset, models))
         write("file", file=file, datasets=sorted(set(numbers)))
     for file, dicts in files["models"]:
         for model in [] if isinstance(dicts, str) else dicts:
