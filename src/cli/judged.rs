@@ -87,15 +87,19 @@ impl Judged {
         self.models.iter().map(|model| model.digest.as_str()).collect::<Vec<_>>().join(" ")
     }
 
-    /// Adds the answers to a row; nothing where there is none to judge.
+    /// Adds the answers to a row. Says whether there are any to judge.
     ///
     /// # Errors
     /// As [`PredictionColumns::add`]; for a row without an answer where that is refused.
     pub(crate) fn add(&self, row: &mut Row, key: &RowKey, number: usize) -> Result<bool> {
         let turns = self.columns.turns(row)?;
-        let mut predictions = Vec::with_capacity(self.models.len());
-        for (i, model) in self.models.iter().enumerate() {
-            let said = model.prediction(key, turns, &mut self.tally().models[i].found).at(&model.name)?;
+        let mut tally = self.tally();
+        let said = self.models.iter().zip(&mut tally.models);
+        let said = said.map(|(model, tally)| model.prediction(key, turns, &mut tally.found).at(&model.name));
+        // Of all, so that each answer that is there is found.
+        let said = said.collect::<Result<Vec<_>>>()?;
+        let mut predictions = Vec::with_capacity(said.len());
+        for (i, (model, said)) in self.models.iter().zip(said).enumerate() {
             match said {
                 Ok(prediction) => predictions.push(prediction),
                 Err(lack) if self.strict => {
@@ -103,13 +107,13 @@ impl Judged {
                     return Err(ErrorKind::Template(what)).at(&model.name);
                 }
                 Err(lack) => {
-                    self.tally().leave_out(i, &lack, number, &key.id);
+                    tally.leave_out(i, &lack, number, &key.id);
                     return Ok(false);
                 }
             }
         }
         self.columns.add(row, &predictions)?;
-        self.tally().judged += 1;
+        tally.judged += 1;
         Ok(true)
     }
 

@@ -90,6 +90,10 @@ impl Dataset {
         let max_out_len = file.judge_cfg.and_then(|judge| judge.max_out_len);
         let template = file.prompt_template.read().at(format_args!("{key_path}.prompt_template"))?;
         let sees_turns = self.inferencer.kind.has_turns() && self.inferencer.infer_mode != InferMode::Last;
+        if sees_turns && evaluator != Evaluator::Lm {
+            let what = "this judge sees one answer, and the dataset asks for every turn of a dialogue; LMEvaluator shows each turn (--infer-mode last asks for the last alone)";
+            return Err(template_error(what)).at(key_path);
+        }
         let columns = PredictionColumns {
             evaluator,
             output_column: self.task.output_column.clone(),
