@@ -92,6 +92,14 @@ impl Judged {
     /// # Errors
     /// As [`PredictionColumns::add`]; for a row without an answer where that is refused.
     pub(crate) fn add(&self, row: &mut Row, key: &RowKey, number: usize) -> Result<bool> {
+        let Some(predictions) = self.predictions(row, key, number)? else { return Ok(false) };
+        self.columns.add(row, &predictions)?;
+        self.tally().judged += 1;
+        Ok(true)
+    }
+
+    /// What each model answered to a row, if all did.
+    fn predictions(&self, row: &Row, key: &RowKey, number: usize) -> Result<Option<Vec<Prediction>>> {
         let turns = self.columns.turns(row)?;
         let mut tally = self.tally();
         let said = self.models.iter().zip(&mut tally.models);
@@ -108,13 +116,11 @@ impl Judged {
                 }
                 Err(lack) => {
                     tally.leave_out(i, &lack, number, &key.id);
-                    return Ok(false);
+                    return Ok(None);
                 }
             }
         }
-        self.columns.add(row, &predictions)?;
-        tally.judged += 1;
-        Ok(true)
+        Ok(Some(predictions))
     }
 
     /// What to say at the end of rows and answers that did not find each other.
