@@ -12,6 +12,8 @@ mod build;
 mod counts;
 #[path = "packages/datasets.rs"]
 mod datasets;
+#[path = "packages/judges.rs"]
+mod judges;
 #[path = "packages/package.rs"]
 mod package;
 #[path = "packages/templates.rs"]
@@ -24,6 +26,7 @@ use serde_json::value::RawValue;
 use build::Built;
 use counts::Counts;
 use datasets::{Datasets, Known};
+use judges::Judges;
 use package::{DatasetLine, Line, MadeByModel, Outcome, Package, every, reference};
 use templates::Templates;
 
@@ -44,6 +47,7 @@ fn configurations(package: &Package) {
     let known: Known = toml::from_str(package.known).expect("the list can be read");
     let (mut templates, mut datasets) = (Templates::new(chat_of(package)), Datasets::default());
     let (mut models, mut counts, mut model_counts) = (0, Counts::new(&known), Counts::new(&known));
+    let mut judges = Judges::new(&known);
     let (mut child, lines) = reference(package, &root);
     for line in lines {
         match line {
@@ -53,6 +57,7 @@ fn configurations(package: &Package) {
                     compare(&line, &built, &templates, &mut counts);
                 }
             }
+            Line::Judge(line) => judges.see(&line, &templates),
             Line::File { file, error, datasets: numbers } => datasets.see_file(file, error, &numbers, &known),
             Line::Model { file, model, made } => {
                 models += 1;
@@ -66,8 +71,10 @@ fn configurations(package: &Package) {
     println!("{name}: datasets: {counts}");
     println!("{name}: models: {models}, {model_counts}");
     datasets.refused_files.iter().for_each(|(file, reason)| println!("{name}: refused: {file}: {reason}"));
+    judges.report(name);
     counts.check();
     model_counts.check();
+    judges.check(every() == 1);
     datasets.check(&known, every() == 1);
 }
 

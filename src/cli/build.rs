@@ -83,8 +83,9 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         rows.keep_examples();
     }
     outputs(args, &source, rows.as_ref())?;
+    flags::check_thoughts(&args.input, args.answers.answers.is_some())?;
     let answers = match &args.answers.answers {
-        Some(path) => Some(answers(path, args.answers.strip_thoughts, rows.as_ref(), longest)?),
+        Some(path) => Some(answers(path, args.input.strip_thoughts, rows.as_ref(), longest)?),
         None => None,
     };
     let form = Arc::new(form(args, loaded, rows.as_ref(), source.is_some())?);
@@ -167,6 +168,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     }
     progress.finish_and_clear();
     let rejected = rejects.as_ref().map_or(0, |rejects| rejects.count);
+    let unjudged = of_rows.as_ref().as_ref().map(Rows::check_judged).transpose()?.unwrap_or_default();
     if written.prompts + rejected == 0 {
         let kind = if args.input.dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
         return Err(Error::from(kind).at(names.join(", ")));
@@ -190,7 +192,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
             let dialogues = if written.waiting == 1 { "dialogue waits" } else { "dialogues wait" };
             say!("note: {} {dialogues} for an answer that --answers does not have", written.waiting);
         }
-        lacking.iter().chain(&ids.note()).for_each(|note| say!("note: {note}"));
+        unjudged.iter().chain(&lacking).chain(&ids.note()).for_each(|note| say!("note: {note}"));
         let Done { prompts, tokens, .. } = done(0, &form, &written);
         let name = abbr.map_or_else(String::new, |abbr| format!("{abbr}: "));
         say!("{name}{}", summary(prompts, tokens, started.elapsed().as_secs_f64()));
@@ -448,7 +450,7 @@ impl Work<'_> {
         place: impl Fn() -> String,
     ) -> Result<()> {
         let Some((rows, inference)) = &mut self.rows else { return Ok(()) };
-        let row = rows.dataset.row(text)?;
+        let Some(row) = rows.row(text, pick)? else { return Ok(()) };
         let key = rows.kept.key(&row, pick)?;
         self.built.missing.see(&row);
         self.built.notes.see_row(&row, &place);

@@ -21,6 +21,7 @@ mod ids;
 mod input_names;
 mod job;
 pub(crate) mod journal;
+mod judged;
 mod loaded;
 mod models;
 mod notes;

@@ -203,6 +203,9 @@ pub(crate) fn fingerprint(
     if args.input_format != InputFormat::Auto {
         fingerprint = fingerprint.with("input_format", args.input_format.to_string());
     }
+    if args.strip_thoughts && !args.judge.is_empty() {
+        fingerprint = fingerprint.with("strip_thoughts", true);
+    }
     if args.arrow_compat {
         fingerprint = fingerprint.with("arrow_compat", true);
     }

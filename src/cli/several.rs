@@ -129,7 +129,9 @@ impl<'s> One<'s> {
         let mut args = all.clone();
         args.input.source = Some(self.source.clone());
         args.input.inputs = vec![self.beside(&all.input.inputs[0])?];
-        let needs_train = self.needs_train && all.input.num_fewshot != Some(0);
+        let judge = all.input.judge.iter().map(|path| self.beside(path));
+        args.input.judge = judge.collect::<Result<_>>()?;
+        let needs_train = self.needs_train && all.input.judge.is_empty() && all.input.num_fewshot != Some(0);
         args.input.train =
             all.input.train.as_deref().filter(|_| needs_train).map(|path| self.beside(path)).transpose()?;
         let neighbours = all.input.neighbours.as_deref().filter(|_| self.reads_neighbours && needs_train);

@@ -162,7 +162,7 @@ impl<'d> Inference<'d> {
     pub fn new(dataset: &'d Dataset, train: &'d [Row]) -> Result<Self> {
         let Dataset { task, inferencer, .. } = dataset;
         if let (Some(AnyTemplate::Multimodal(template)), false) = (&task.prompt_template, task.compat) {
-            template.check().at("infer_cfg.prompt_template").at(&dataset.name)?;
+            template.check().at(format_args!("{}.prompt_template", dataset.key_path)).at(&dataset.name)?;
         }
         let labels = || -> Result<Vec<Value>> {
             check_labels_column(inferencer, task.output_column.as_deref())?;
@@ -183,7 +183,7 @@ impl<'d> Inference<'d> {
             }
             Ok(labels)
         };
-        let labels = labels().at("infer_cfg").at(&dataset.name)?;
+        let labels = labels().at(dataset.key_path).at(&dataset.name)?;
         Ok(Self { dataset, labels, shots: Shots::new(task, train), for_server: false })
     }
 

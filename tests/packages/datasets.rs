@@ -15,13 +15,15 @@ pub(crate) struct Known {
     #[serde(default)]
     reason: Vec<Reason>,
     #[serde(default)]
+    pub(crate) judge: Vec<Reason>,
+    #[serde(default)]
     pub(crate) only_there: Vec<OnlyThere>,
 }
 
 /// Why dicts are refused: what the message says, and for which classes.
 #[derive(Deserialize)]
-struct Reason {
-    message: String,
+pub(crate) struct Reason {
+    pub(crate) message: String,
     /// Whether the package refuses it too.
     #[serde(default)]
     there_too: bool,

@@ -232,6 +232,11 @@ def messages(own, prompt):
     return body["messages"]
 
 
+def judges(own, root):
+    """None is asked: its judges have dicts of their own, `judge_infer_cfg`."""
+    return None
+
+
 def model_parser(own, model):
     """Whether a model's parser is of APIs, and what makes it. None of the package's models says a meta template."""
     kind = bare(model["type"])

@@ -4,6 +4,7 @@ import copy
 import inspect
 import types
 
+from judges import evaluators
 from rows import bare, class_of, dict_of
 from stubs import Anything, is_list_of, real_classes, stub
 from templates import METAS
@@ -142,6 +143,11 @@ def parsers_of(own, is_chat):
         kind = classes.APITemplateParser if name.startswith("api") else classes.LMTemplateParser
         made[name] = kind(copy.deepcopy(meta)).parse_template
     return made
+
+
+def judges(own, root):
+    """The classes of the evaluators that ask a judge."""
+    return evaluators(root / "opencompass", lambda config: template_of(own, config), own.BaseRetriever)
 
 
 def model_parser(own, model):

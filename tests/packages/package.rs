@@ -10,6 +10,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::judges::JudgeLine;
+
 /// As it is written: the order of keys counts.
 pub(crate) type Json = Box<RawValue>;
 
@@ -22,6 +24,7 @@ pub(crate) enum Line {
         template: Value,
     },
     Dataset(DatasetLine),
+    Judge(JudgeLine),
     File {
         file: String,
         error: Option<String>,

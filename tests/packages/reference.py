@@ -13,6 +13,7 @@ import json
 import pathlib
 import sys
 
+from judges import judge_lines, keys_of, models_of
 from rows import Rows, bare, class_of, dict_of
 from stubs import load
 from templates import CONVERSATIONS, METAS
@@ -104,6 +105,25 @@ def dataset_lines(own, dataset):
     return {"rows": test, "train": train, "ids": ids, "answers": ANSWERS, "made": made}
 
 
+def judge(own, judges, dataset, models):
+    """What a judge is asked of rows, by the package's parsers."""
+    lines = judge_lines(judges, dataset, *keys_of(dataset), models)
+    prompts = lines["prompts"].get("ok", [])
+    if prompts:
+        lines["prompts"] = {"ok": [compared(PACKAGE.parsers(own, {}, prompt), prompt, "gen") for prompt in prompts]}
+    return lines
+
+
+def write_judges(own, judges, file, dicts, known):
+    """The judges of a file that were not seen yet."""
+    for dataset in dicts:
+        key = json.dumps([dataset.get(part) for part in ("reader_cfg", "infer_cfg", "eval_cfg")], sort_keys=True)
+        if keys_of(dataset) and key not in known:
+            known.add(key)
+            for models in models_of(keys_of(dataset)[0]):
+                write("judge", file=file, dataset=dataset, **judge(own, judges, dataset, models))
+
+
 def model_lines(own, model):
     """What the parser of a model makes of a few conversations, where its template is of either parser."""
     found = PACKAGE.model_parser(own, model)
@@ -132,7 +152,8 @@ def main():
     own = PACKAGE.classes(ROOT)
     for name, meta in METAS.items():
         write("template", name=name, template=meta)
-    known = {}
+    known, judged = {}, set()
+    judges = PACKAGE.judges(own, ROOT)
     for file, dicts in files["datasets"]:
         if isinstance(dicts, str):
             write("file", file=file, error=dicts)
@@ -145,6 +166,8 @@ def main():
                 made = dataset_lines(own, dataset) if isinstance(dataset.get("infer_cfg"), dict) else {}
                 write("dataset", number=known[key], dataset=dataset, **made)
             numbers.append(known[key])
+        if judges:
+            write_judges(own, judges, file, dicts, judged)
         write("file", file=file, datasets=sorted(set(numbers)))
     for file, dicts in files["models"]:
         for model in [] if isinstance(dicts, str) else dicts:

@@ -109,6 +109,9 @@ impl Replayed<'_> {
             inferencer,
             derived_columns: metatok::DerivedColumns::default(),
             repeats: metatok::Repeats::default(),
+            eval_cfg: None,
+            infer_order: None,
+            key_path: "infer_cfg",
             unread_keys: Vec::new(),
         };
         let (counted, rendered) = match self.kind {

@@ -30,7 +30,7 @@ pub(crate) use build::{BuildArgs, Format};
 pub(crate) use check::CheckArgs;
 pub(crate) use convert::{ConvertArgs, ConvertTo};
 pub(crate) use datasets::DatasetsArgs;
-pub(crate) use input::{AnswersArgs, InferModeArg, InputArgs, ReadArgs, input_format};
+pub(crate) use input::{AnswersArgs, InputArgs, ReadArgs, input_format};
 pub(crate) use model::ModelArgs;
 pub(crate) use models::ModelsArgs;
 pub(crate) use prompt::{ContentArg, ModeArg, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs, WrapperArg};

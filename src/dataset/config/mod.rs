@@ -2,6 +2,7 @@
 
 mod class_name;
 mod inferencer;
+mod judge;
 mod retriever;
 mod several;
 mod template;
@@ -60,6 +61,12 @@ pub struct Dataset {
     pub repeats: Repeats,
     /// What is done with the prompts.
     pub inferencer: Inferencer,
+    /// How answers are evaluated, as it is written: of it [`Self::judge`] reads who judges them.
+    pub eval_cfg: Option<Value>,
+    /// In which order a judge that compares models sees their answers, as it is written.
+    pub infer_order: Option<String>,
+    /// The key path of the templates: `infer_cfg`, or where the file describes a judge.
+    pub key_path: &'static str,
     /// The keys of the file that say nothing about prompts, but for those that all of OpenCompass's datasets have.
     pub unread_keys: Vec<String>,
 }
@@ -74,7 +81,12 @@ struct File {
     #[serde(default)]
     reader_cfg: Reader,
     infer_cfg: Infer,
+    eval_cfg: Option<Value>,
+    infer_order: Option<Value>,
 }
+
+/// Where prompts are described.
+const INFER_CFG: &str = "infer_cfg";
 
 /// The keys that are read, and those of OpenCompass's configurations that say nothing about prompts.
 const READ: [&str; 5] = ["abbr", "reader_cfg", "infer_cfg", "n", "num_repeats"];
@@ -180,7 +192,7 @@ impl Dataset {
         }
         if self.inferencer.kind == InferencerKind::Chat && !self.inferencer.infer_mode_is_said {
             let what = "the last turn is asked for, as in OpenCompass, because infer_mode is not said; AISBench asks for every turn (infer_mode = \"every\")";
-            notes.push(format!("{}: infer_cfg.inferencer: {what}", self.name));
+            notes.push(format!("{}: {}.inferencer: {what}", self.name, self.key_path));
         }
         if self.inferencer.kind == InferencerKind::FunctionCalls {
             let what = "only the first prompt of each row is built; the others stand on what its functions give, and metatok calls none";
@@ -220,7 +232,7 @@ impl Dataset {
     }
 
     fn read(file: File) -> Result<Self> {
-        let File { abbr, class, n, num_repeats, reader_cfg: reader, infer_cfg: infer } = file;
+        let File { abbr, class, n, num_repeats, reader_cfg: reader, infer_cfg: infer, eval_cfg, infer_order } = file;
         let class = class.as_ref().and_then(Value::as_text).map(class_name::bare).unwrap_or_default();
         let template = |file: Option<TemplateFile>, name: &str| {
             file.map(TemplateFile::read).transpose().at(format_args!("infer_cfg.{name}"))
@@ -245,6 +257,9 @@ impl Dataset {
             derived_columns: derived_columns.at("reader_cfg.columns")?.unwrap_or_default(),
             repeats: Repeats::read(n.as_ref(), num_repeats.as_ref(), class)?,
             inferencer,
+            eval_cfg,
+            infer_order: infer_order.as_ref().and_then(Value::as_text).map(str::to_owned),
+            key_path: INFER_CFG,
             unread_keys: Vec::new(),
         })
     }
