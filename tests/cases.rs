@@ -156,7 +156,7 @@ fn conversations(case: &RowCase) -> metatok::Result<(Mode, Vec<Conversation>)> {
     let mut inference = Inference::new(&dataset, &train)?;
     let mut all = Vec::new();
     for (i, row) in rows(&case.rows)?.iter().enumerate() {
-        let examples = retriever.retrieve(i)?.of(row);
+        let examples = retriever.retrieve(i)?.of(row, &train)?;
         let Some(answers) = &case.answers else {
             let prompts = inference.prompts(row, examples, |_| Ok(0))?;
             all.extend(prompts.into_iter().map(|prompt| prompt.conversation));

@@ -23,6 +23,7 @@ mod multimodal_template;
 mod nesting;
 mod prompt_list;
 mod prompt_template;
+mod python_random;
 mod python_text;
 mod record;
 mod records;
