@@ -49,10 +49,10 @@ pub use conversation::{
 };
 pub use dataset::{
     AnyTemplate, Asked, Dataset, DatasetSource, DerivedColumns, Examples, FindExamples, Fragment, FragmentKind,
-    InferMode, Inference, Inferencer, InferencerKind, InputFormat, KeptColumns, MaxOutLen, MessageTemplate,
-    MissingColumns, MultimodalTemplate, PickedRow, PromptTemplate, Record, RecordReader, Repeats, Retriever,
-    RetrieverConfig, RetrieverKind, Row, RowKey, RowPrompt, SamplingParams, Scored, Shots, SplitRange, Substitution,
-    Task, TemplateField, TurnPlan, TurnTemplate, Value, arrow_rows,
+    InferMode, Inference, Inferencer, InferencerKind, InputFormat, KeptColumns, Layout, MaxOutLen, MessageTemplate,
+    MissingColumns, MultimodalTemplate, PickedRow, PromptTemplate, QaTemplate, Record, RecordReader, Repeats,
+    Retriever, RetrieverConfig, RetrieverKind, Row, RowKey, RowPrompt, SamplingParams, Scored, Shots, SplitRange,
+    Substitution, Task, TemplateField, TurnPlan, TurnTemplate, Value, arrow_rows,
 };
 pub use dialect::{
     ConversationRenderer, ConversationTemplate, Example, Model, SeparatorStyle, StopConfig, StopStrings, System,

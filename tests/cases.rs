@@ -37,6 +37,8 @@ struct PromptCase {
     #[serde(default)]
     continue_final_message: bool,
     #[serde(default)]
+    open_answer: bool,
+    #[serde(default)]
     content: ContentTrust,
     /// The prompt to continue.
     r#gen: Option<String>,
@@ -88,6 +90,7 @@ fn build(case: &PromptCase, mode: Mode, tokenizer: &Arc<Tokenizer>) -> metatok::
         content: case.content,
         round_fallback: case.round_fallback,
         continue_final_message: case.continue_final_message,
+        open_answer: case.open_answer,
         special_tokens: Some(SpecialTokens::Never),
         text: true,
         ..BuilderOptions::default()

@@ -501,7 +501,7 @@ fn template(replayer: &Replayer, case: &Value, job: &Py, key: &str) -> Outcome {
             (Some(AnyTemplate::Messages(template)), _) => return Ok(recorded(&template.prompt(&entry, &ice)?)),
             (Some(AnyTemplate::Turns(template)), _) => return Ok(recorded(&template.prompt(&entry)?)),
             (Some(AnyTemplate::Multimodal(template)), _) => return Ok(recorded(&template.prompt(&entry, true)?)),
-            (None, _) => return Ok(Value::Null),
+            (Some(AnyTemplate::Qa(_)) | None, _) => return Ok(Value::Null),
         };
         let Some(prompt) = called(&template, text(job, "method"), &args, &ice)? else { return Ok(Value::Null) };
         Ok(recorded(&prompt))
