@@ -51,10 +51,11 @@ pub use conversation::{
 };
 pub use dataset::{
     AnyTemplate, Asked, Dataset, DatasetSource, DerivedColumns, Examples, FindExamples, Fragment, FragmentKind,
-    InferMode, Inference, Inferencer, InferencerKind, InputFormat, Judge, KeptColumns, MaxOutLen, MessageTemplate,
-    MissingColumns, MultimodalTemplate, PickedRow, Prediction, PredictionColumns, PromptTemplate, Record, RecordReader,
-    Repeats, Retriever, RetrieverConfig, RetrieverKind, Row, RowKey, RowPrompt, SamplingParams, Scored, Shots,
-    SplitRange, Substitution, Task, TemplateField, TurnPlan, TurnTemplate, Value, arrow_rows,
+    InferMode, Inference, Inferencer, InferencerKind, InputFormat, Judge, KeptColumns, Layout, MaxOutLen,
+    MessageTemplate, MissingColumns, MultimodalTemplate, PickedRow, Prediction, PredictionColumns, PromptTemplate,
+    QaTemplate, Record, RecordReader, Repeats, Retriever, RetrieverConfig, RetrieverKind, Row, RowKey, RowPrompt,
+    SamplingParams, Scored, Shots, SplitRange, Substitution, Task, TemplateField, TurnPlan, TurnTemplate, Value,
+    arrow_rows,
 };
 pub use dialect::{
     ConversationRenderer, ConversationTemplate, Example, Model, SeparatorStyle, StopConfig, StopStrings, System,

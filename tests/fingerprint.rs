@@ -184,4 +184,15 @@ fn what_rows_and_budgets_decide_is_in_it() {
     write("answers.jsonl", "{\"id\": 0, \"text\": \"four\"}\n");
     let (code, message) = run(&[&check[..], &judge].concat());
     assert!(code == Some(1) && message.starts_with("metatok: built: line 1: built with judge "), "{message}");
+
+    write(
+        "chat.toml",
+        "infer_cfg = { prompt_template = { type = \"QaTemplate\", template = { doc_to_text = \"{q}\" } } }\n",
+    );
+    let rows = ["--dataset", "chat.toml", "--layout", "chat"];
+    let build = [&["build", "-m", "demo", "--fingerprint", "-q", "-o", "built", "rows.jsonl"], &rows[..]].concat();
+    assert_eq!(run(&build), (Some(0), String::new()));
+    assert_eq!(run(&[&check[..], &rows].concat()).0, Some(0));
+    let (code, message) = run(&[&check[..], &["--dataset", "chat.toml", "--layout", "turns"]].concat());
+    assert_eq!((code, &*message), (Some(1), "metatok: built: line 1: built with layout \"chat\" (here \"turns\")"));
 }

@@ -459,12 +459,14 @@ impl Work<'_> {
         }
         let writer = &mut self.writer;
         if let Some(answers) = self.answers {
-            let plan = rows.plan(&row, examples.of(&row), inference, |prompt| writer.tokens(prompt))?;
+            let plan = rows.plan(&row, examples.of(&row, rows.train())?, inference, |prompt| writer.tokens(prompt))?;
             let max_out_len = rows.dataset.max_out_len(&row)?;
             let written = writer.write_turns(&key, plan, &max_out_len, answers, &mut self.built.out)?;
             self.built.written.add(written);
         } else {
-            for prompt in rows.prompts(&row, examples.of(&row), inference, |prompt| writer.tokens(prompt))? {
+            for prompt in
+                rows.prompts(&row, examples.of(&row, rows.train())?, inference, |prompt| writer.tokens(prompt))?
+            {
                 self.built.notes.see(&prompt.conversation, &place);
                 self.write(Key::from(&key), &prompt)?;
             }

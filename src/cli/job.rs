@@ -100,11 +100,11 @@ impl<'b> Job<'b> {
         notes.see_row(row, || place.clone());
         let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
         let prompts = if rows.goes_on_from_answers() {
-            let plan = rows.plan(row, examples.of(row), inference, tokens)?;
+            let plan = rows.plan(row, examples.of(row, rows.train())?, inference, tokens)?;
             let turns = builder.turns(plan).strip_thoughts(strip_thoughts);
             Prompts::Turns(Box::new(turns), rows.dataset.max_out_len(row)?)
         } else {
-            Prompts::Known(rows.prompts(row, examples.of(row), inference, tokens)?.into_iter())
+            Prompts::Known(rows.prompts(row, examples.of(row, rows.train())?, inference, tokens)?.into_iter())
         };
         let key = rows.kept.key(row, pick)?.into();
         Ok(Self { number, place, key, asked: 0, prompts })

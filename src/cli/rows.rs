@@ -62,6 +62,9 @@ impl Rows {
         if let Some(bytes) = args.max_row_bytes {
             dataset.set_max_row_bytes(bytes);
         }
+        if let Some(layout) = args.layout {
+            dataset.set_layout(layout).at("--layout").at(&dataset.name)?;
+        }
         if let Some(mode) = args.infer_mode {
             if !dataset.inferencer.kind.has_turns() {
                 let what = "--infer-mode says which turns of a chat are asked for, and this dataset does not ask turn by turn; leave it out";
@@ -71,7 +74,8 @@ impl Rows {
             dataset.inferencer.infer_mode = mode.into();
         }
         let judged = Judged::open(args, &mut dataset, longest_line)?;
-        if args.train.is_some() && dataset.task.retriever.count() == 0 {
+        let has_examples = dataset.task.retriever.count() > 0 || args.num_fewshot.is_some_and(|count| count > 0);
+        if args.train.is_some() && !has_examples {
             let what = "--train is for the rows of in-context examples, and this dataset has none; leave it out, or write a retriever";
             return Err(ErrorKind::Usage(what.into())).at(&dataset.name);
         }
@@ -139,8 +143,11 @@ impl Rows {
             && !self.dataset.inferencer.kind.gives_messages();
         let is_chat = model.meta_template.is_some() && options.mode == Mode::Generate && options.chat_wrapper.is_none();
         (is_string && is_chat).then(|| {
-            let what = "prompts are strings, which the model's template does not touch; --as opencompass-chat makes each a message of the user";
-            format!("{}: {what}", self.dataset.name)
+            let way_out = match self.dataset.task.has_layouts() {
+                true => "--layout chat and --layout turns make messages of them",
+                false => "--as opencompass-chat makes each a message of the user",
+            };
+            format!("{}: prompts are strings, which the model's template does not touch; {way_out}", self.dataset.name)
         })
     }
 
@@ -199,6 +206,10 @@ impl Rows {
         options.stop_strings.extend(self.dataset.inferencer.stopping_criteria.iter().cloned());
         options.compat = self.dataset.task.compat;
         options.each_message = self.dataset.inferencer.kind == InferencerKind::Chat;
+        if let Some(template) = self.dataset.task.qa_chat() {
+            options.continue_final_message |= !template.gen_prefix.is_empty();
+            options.open_answer = options.mode == Mode::Score;
+        }
     }
 
     /// The inputs' rows as the references would get them, as one input.

@@ -186,6 +186,9 @@ pub(crate) fn fingerprint(
     if let Some(count) = args.num_fewshot {
         fingerprint = fingerprint.with("num_fewshot", count);
     }
+    if let Some(layout) = args.layout {
+        fingerprint = fingerprint.with("layout", layout.name());
+    }
     if let Some(mode) = args.infer_mode.and_then(|mode| mode.to_possible_value()) {
         fingerprint = fingerprint.with("infer_mode", mode.get_name());
     }

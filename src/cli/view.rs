@@ -156,7 +156,7 @@ fn turn_of_row(
     let answers = answers.transpose()?;
     let row = row(rows, line, args.prompt)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
-    let plan = rows.plan(&row, examples(rows, args)?.of(&row), &mut rows.inference(), tokens)?;
+    let plan = rows.plan(&row, examples(rows, args)?.of(&row, rows.train())?, &mut rows.inference(), tokens)?;
     let key = rows.kept.key(&row, PickedRow { row: args.prompt, repeat: None })?;
     let needs_answers = plan.needs_answers();
     let mut turns = builder.turns(plan).strip_thoughts(strip_thoughts);
@@ -186,7 +186,7 @@ fn turn_of_row(
 fn of_row(rows: &Rows, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<Conversation> {
     let row = row(rows, line, args.prompt)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
-    let prompts = rows.prompts(&row, examples(rows, args)?.of(&row), &mut rows.inference(), tokens)?;
+    let prompts = rows.prompts(&row, examples(rows, args)?.of(&row, rows.train())?, &mut rows.inference(), tokens)?;
     let labels: Vec<String> = prompts.iter().filter_map(|prompt| Some(prompt.label.as_ref()?.repr())).collect();
     let is_wanted = |prompt: &RowPrompt| match (&args.label, &prompt.label) {
         (None, _) => true,

@@ -1,9 +1,9 @@
 //! What a dataset's templates ask of its rows.
 
+use crate::dataset::any_template::AnyTemplate;
 use crate::dataset::config::Dataset;
 use crate::dataset::fields::{TemplateField, TemplateText};
 use crate::dataset::inferencer::InferencerKind;
-use crate::dataset::task::AnyTemplate;
 
 impl Dataset {
     /// The fields for which a row must have a column, with their key paths. A column of the answer that is
@@ -17,6 +17,10 @@ impl Dataset {
 
     /// The fields of the examples for which a row of the training set must have a column.
     pub fn example_fields(&self) -> Vec<TemplateField> {
+        if let Some(AnyTemplate::Qa(template)) = &self.task.prompt_template {
+            let fields = template.example_fields().into_iter();
+            return fields.map(|field| self.located("prompt_template", field)).collect();
+        }
         let template = self.task.ice_template.iter();
         template.flat_map(AnyTemplate::fields).map(|field| self.located("ice_template", field)).collect()
     }

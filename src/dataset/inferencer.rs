@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::conversation::{Conversation, Mode};
+use crate::dataset::any_template::AnyTemplate;
 use crate::dataset::config::Dataset;
 use crate::dataset::fill::Room;
 use crate::dataset::function_calls::first_prompt;
@@ -12,7 +13,7 @@ use crate::dataset::max_out_len::MaxOutLen;
 use crate::dataset::row::Row;
 use crate::dataset::sampling_params::SamplingParams;
 use crate::dataset::scored::Scored;
-use crate::dataset::task::{AnyTemplate, Asked, Shots};
+use crate::dataset::task::{Asked, Shots, Task};
 use crate::dataset::template_error;
 use crate::dataset::turn_plan::{InferMode, TurnPlan};
 use crate::dataset::value::Value;
@@ -165,7 +166,8 @@ impl<'d> Inference<'d> {
             template.check().at(format_args!("{}.prompt_template", dataset.key_path)).at(&dataset.name)?;
         }
         let labels = || -> Result<Vec<Value>> {
-            check_labels_column(inferencer, task.output_column.as_deref())?;
+            check_qa(inferencer.kind, task)?;
+            check_labels_column(inferencer, task)?;
             if !inferencer.kind.gives_messages() {
                 task.template()?;
             }
@@ -314,7 +316,12 @@ impl<'d> Inference<'d> {
             let conversation = self.shots.prompt(&row, &mut ids, asked, &mut excess)?;
             room.take_of(conversation.text_bytes(), "the texts of all labels")?;
             let texts = texts(&row, conversation)?.into_iter();
-            prompts.extend(texts.map(|prompt| RowPrompt { label: Some(label.clone()), ..prompt }));
+            let continuation = self.dataset.task.continuation(label);
+            prompts.extend(texts.map(|prompt| RowPrompt {
+                label: Some(label.clone()),
+                scored: continuation.as_ref().map_or(prompt.scored, |text| Scored::Continuation(text.len())),
+                ..prompt
+            }));
         }
         Ok(prompts)
     }
@@ -365,14 +372,26 @@ fn list<'r>(row: &'r Row, column: &str) -> Result<&'r [Value]> {
     }
 }
 
+/// Refuses what a template of questions and answers cannot do.
+fn check_qa(kind: InferencerKind, task: &Task) -> Result<()> {
+    let Some(AnyTemplate::Qa(template)) = &task.prompt_template else { return Ok(()) };
+    if !matches!(kind, InferencerKind::Generate | InferencerKind::Score) {
+        return Err(template_error("QaTemplate is for GenInferencer, and for PPLInferencer, which scores the answer"));
+    }
+    if task.retriever.count() > 0 && template.doc_to_target.is_empty() {
+        return Err(template_error("there are examples to show and no doc_to_target that says what they answer"));
+    }
+    Ok(())
+}
+
 /// Refuses a column of labels that nothing would be scored for.
-fn check_labels_column(inferencer: &Inferencer, output_column: Option<&str>) -> Result<()> {
+fn check_labels_column(inferencer: &Inferencer, task: &Task) -> Result<()> {
     let Inferencer { kind, labels, labels_column: Some(column), .. } = inferencer else { return Ok(()) };
     let what = if !kind.has_labels() {
         "is for PPLInferencer and LLInferencer, which score a text for each label; leave it out"
     } else if labels.is_some() {
         "says which labels each row has, and labels says it of all rows; leave one out"
-    } else if output_column.is_none() {
+    } else if task.output_column.is_none() && !task.has_layouts() {
         "puts one label after the other into the output column; name that as reader_cfg.output_column"
     } else {
         return Ok(());

@@ -1,5 +1,6 @@
 //! Datasets: lines of conversations, and rows that templates make conversations of.
 
+mod any_template;
 mod arrow;
 mod builtin;
 mod chat;
@@ -25,6 +26,9 @@ mod multimodal_template;
 mod nesting;
 mod prompt_list;
 mod prompt_template;
+mod python_random;
+mod python_text;
+mod qa_template;
 mod record;
 mod records;
 mod repeats;
@@ -43,6 +47,7 @@ mod value_path;
 mod word_counts;
 
 use crate::error::{Error, ErrorKind};
+pub use any_template::AnyTemplate;
 pub use arrow::arrow_rows;
 pub use config::{Dataset, DatasetSource};
 pub use content_tags::{Fragment, FragmentKind};
@@ -60,6 +65,8 @@ pub use message_template::MessageTemplate;
 pub use multimodal_template::MultimodalTemplate;
 pub(crate) use nesting::check_nesting;
 pub use prompt_template::PromptTemplate;
+pub(crate) use python_text::is_space;
+pub use qa_template::{Layout, QaTemplate};
 pub use record::{Record, RecordReader};
 pub(crate) use records::{Holds, Records};
 pub use repeats::{PickedRow, Repeats};
@@ -69,7 +76,7 @@ pub use sampling_params::SamplingParams;
 pub use scored::Scored;
 pub(crate) use source::{decompressed, is_compressed, json_lines, rows_of};
 pub use split::SplitRange;
-pub use task::{AnyTemplate, Asked, Shots, Task};
+pub use task::{Asked, Shots, Task};
 pub use turn_plan::{InferMode, TurnPlan};
 pub use turn_template::TurnTemplate;
 pub use value::Value;

@@ -21,7 +21,7 @@ pub use api_prompt::{ApiPrompt, Turn};
 pub use chat_wrapper::ChatWrapper;
 pub use each_message::EachMessage;
 pub(crate) use each_message::empty_chat;
-pub(crate) use final_message::{is_answer, render_to_continue};
+pub(crate) use final_message::{is_answer, render_open_answer, render_to_continue};
 pub use meta::MetaRenderer;
 pub use plain::Plain;
 pub(crate) use say::say;

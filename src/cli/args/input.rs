@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::{RangedU64ValueParser, TypedValueParser};
 
 use crate::cli::args::{at_least_one, complete, heading, named};
-use crate::dataset::{DatasetSource, InferMode, InputFormat};
+use crate::dataset::{DatasetSource, InferMode, InputFormat, Layout};
 
 /// More examples than this no context holds.
 const MANY: i64 = 1 << 20;
@@ -50,6 +50,12 @@ pub(crate) struct InputArgs {
     /// This overrides what the dataset says; 0 takes none.
     #[arg(long, value_name = "N", requires = "dataset", value_parser = clap::value_parser!(u32).range(..=MANY), help_heading = heading::DATASET)]
     pub(crate) num_fewshot: Option<u32>,
+
+    /// How questions stand with their examples
+    ///
+    /// For dataset files with a QaTemplate. This overrides what the dataset says.
+    #[arg(long, value_name = "LAYOUT", value_parser = layout(), requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
+    pub(crate) layout: Option<Layout>,
 
     /// Names of the columns of a CSV or TSV file
     ///
@@ -166,6 +172,15 @@ pub(crate) struct AnswersArgs {
 /// No context is longer, by far.
 fn row_bytes() -> impl TypedValueParser<Value = usize> {
     RangedU64ValueParser::<usize>::new().range(1..=1 << 30)
+}
+
+/// The layouts of questions.
+fn layout() -> impl TypedValueParser<Value = Layout> {
+    named([
+        ("text", "One text, which no template touches"),
+        ("chat", "A message of the user, with the examples in it"),
+        ("turns", "A turn for each example"),
+    ])
 }
 
 /// The formats of conversations.

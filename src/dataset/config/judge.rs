@@ -3,12 +3,13 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::dataset::any_template::AnyTemplate;
 use crate::dataset::config::template::TemplateFile;
 use crate::dataset::config::{Dataset, class_name};
 use crate::dataset::inferencer::Inferencer;
 use crate::dataset::judge::{Evaluator, Judge, PredictionColumns, REFERENCE};
 use crate::dataset::retriever::{RetrieverConfig, RetrieverKind};
-use crate::dataset::task::{AnyTemplate, Task};
+use crate::dataset::task::Task;
 use crate::dataset::template_error;
 use crate::dataset::turn_plan::InferMode;
 use crate::dataset::value::Value;

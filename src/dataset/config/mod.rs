@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::dataset::any_template::AnyTemplate;
 use crate::dataset::config::inferencer::InferencerFile;
 use crate::dataset::config::retriever::RetrieverFile;
 pub use crate::dataset::config::several::DatasetSource;
@@ -19,10 +20,11 @@ use crate::dataset::config::template::TemplateFile;
 use crate::dataset::derived_columns::DerivedColumns;
 use crate::dataset::fill::{MAX_ROW_BYTES, Substitution};
 use crate::dataset::inferencer::{Inferencer, InferencerKind};
+use crate::dataset::qa_template::Layout;
 use crate::dataset::repeats::Repeats;
 use crate::dataset::retriever::RetrieverKind;
 use crate::dataset::split::SplitRange;
-use crate::dataset::task::{AnyTemplate, Task};
+use crate::dataset::task::Task;
 use crate::dataset::value::Value;
 use crate::dialect::{is_misspelt, parse_file};
 use crate::error::{At, ErrorKind, Result};
@@ -211,8 +213,8 @@ impl Dataset {
                 AnyTemplate::Prompt(template) => template.substitution = Substitution::SinglePass,
                 AnyTemplate::Messages(template) => template.substitution = Substitution::SinglePass,
                 AnyTemplate::Turns(template) => template.substitution = Substitution::SinglePass,
-                // It is so already.
-                AnyTemplate::Multimodal(_) => {}
+                // They are so already.
+                AnyTemplate::Multimodal(_) | AnyTemplate::Qa(_) => {}
             }
         }
         dataset
@@ -227,8 +229,22 @@ impl Dataset {
                 AnyTemplate::Messages(template) => template.max_row_bytes = bytes,
                 AnyTemplate::Turns(template) => template.max_row_bytes = bytes,
                 AnyTemplate::Multimodal(template) => template.max_row_bytes = bytes,
+                AnyTemplate::Qa(template) => template.max_row_bytes = bytes,
             }
         }
+    }
+
+    /// Lays its questions and answers out so.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where its template is of another kind.
+    pub fn set_layout(&mut self, layout: Layout) -> Result<()> {
+        let Some(AnyTemplate::Qa(template)) = &mut self.task.prompt_template else {
+            let what = "only a prompt_template of type = \"QaTemplate\" has layouts; leave it out";
+            return Err(ErrorKind::Template(what.into()).into());
+        };
+        template.layout = layout;
+        Ok(())
     }
 
     fn read(file: File) -> Result<Self> {
