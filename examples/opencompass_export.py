@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Writes the datasets and models of OpenCompass's configurations as files that metatok reads.
+"""Writes the datasets and models of OpenCompass's and AISBench's configurations as files that metatok reads.
 
-    pip install --no-deps opencompass          # its configurations alone are enough
+    pip install --no-deps opencompass          # its configurations alone are enough; or ais_bench_benchmark
     python opencompass_export.py --out exported CONFIG.py...
 
 Each dataset becomes exported/datasets/ABBR.json, each model exported/models/ABBR.json:
 
     metatok build -m exported/models/ABBR.json -d exported/datasets/ABBR.json rows.jsonl
 
-Configurations are run as Python runs them, but nothing of OpenCompass is imported: its classes are names. Rows are
-not exported, because its datasets make them in code (`load()`).
+Configurations are run as Python runs them, but nothing of the package is imported: its classes are names. Rows are
+not exported, because datasets make them in code (`load()`).
 """
 
 import argparse
@@ -25,6 +25,7 @@ import re
 import sys
 import types
 
+CONFIGS = ("ais_bench.benchmark.configs", "opencompass.configs")
 PACKAGES = ("ais_bench", "datasets", "mmengine", "opencompass", "torch", "transformers")
 
 
@@ -100,7 +101,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if name.split(".")[0] not in PACKAGES:
             return None
         file = self.root.joinpath(*name.split("."))
-        if name.startswith("opencompass.configs"):
+        if name.startswith(CONFIGS):
             if file.is_dir():
                 spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
                 spec.submodule_search_locations = [str(file)]
@@ -118,15 +119,18 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def package_root():
-    """The folder that holds the installed package `opencompass`."""
-    spec = importlib.util.find_spec("opencompass")
-    if spec is None or spec.origin is None:
-        sys.exit("there is no opencompass here; pip install --no-deps opencompass, or name its folder with --root")
-    return pathlib.Path(spec.origin).parent.parent
+    """The folder that holds the installed package `opencompass` or `ais_bench`."""
+    for spec in map(importlib.util.find_spec, ("opencompass", "ais_bench")):
+        if spec is not None and spec.origin is not None:
+            return pathlib.Path(spec.origin).parent.parent
+    sys.exit(
+        "there is neither opencompass nor ais_bench here; pip install --no-deps opencompass (or ais_bench_benchmark), or"
+        " name its folder with --root"
+    )
 
 
 def load(path, root):
-    """The variables of a configuration, which stands below `root`/opencompass/configs or anywhere else."""
+    """The variables of a configuration, which stands in a package below `root` or anywhere else."""
     path, root = pathlib.Path(path).resolve(), pathlib.Path(root).resolve()
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, Finder(root))
@@ -171,7 +175,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("configs", nargs="+", metavar="CONFIG.py")
     parser.add_argument("--out", default="exported", help="the folder to write (exported)")
-    parser.add_argument("--root", help="the folder that holds the folder opencompass, where it is not installed")
+    parser.add_argument("--root", help="the folder that holds the folder opencompass or ais_bench, where it is not installed")
     args = parser.parse_args()
     root = args.root or package_root()
     written = set()

@@ -15,7 +15,10 @@ use crate::compile::{CompiledTemplate, Compiler, not_one_token};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ConversationRenderer, Model};
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::render::{ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer, Segment, is_answer, render_to_continue};
+use crate::render::{
+    ApiTemplate, ChatWrapper, EachMessage, MetaRenderer, Plain, Renderer, Segment, is_answer, render_open_answer,
+    render_to_continue,
+};
 use crate::stop::{Completion, StopCriteria, StopSource, Trimmer};
 use crate::template::MetaTemplate;
 use crate::tokenizer::{AddedToken, SpecialTokens, TokenId, Tokenizer};
@@ -41,11 +44,15 @@ pub struct BuilderOptions {
     pub round_fallback: bool,
     /// Whether messages stand as OpenCompass's `ChatInferencer` writes them, see [`EachMessage`].
     pub each_message: bool,
-    /// Whether prompts become messages first, as OpenCompass's chat wrappers make them, see [`ApiTemplate::chat`].
-    pub chat_wrapper: bool,
+    /// Whose chat wrappers make messages of prompts first, see [`ApiTemplate::chat`].
+    pub chat_wrapper: Option<ChatWrapper>,
     /// Whether a last message of the assistant is the beginning of the answer: in a prompt to continue nothing stands
     /// behind it. Otherwise it is left out there, see [`TokenizedPrompt::answer_omitted`].
     pub continue_final_message: bool,
+    /// Whether a text to score ends with what the last message says, as the model would give it: behind the prompt to continue, or
+    /// with `continue_final_message` as the rest of an answer that has begun.
+    #[serde(skip_serializing_if = "is_false")]
+    pub open_answer: bool,
     /// Whether the parts of a message in a prompt list are lost, as AISBench loses them for models that take
     /// text: the role then says what it says by default.
     pub compat: bool,
@@ -90,6 +97,7 @@ struct Shared {
     /// What makes messages of conversations first, and whether of each message by itself.
     chat_wrapper: Option<(ApiTemplate, bool)>,
     continue_final_message: bool,
+    open_answer: bool,
     pad: Option<TokenId>,
     stop: StopCriteria,
     /// Once somebody has asked for it: it reads the whole vocabulary.
@@ -138,7 +146,7 @@ impl PromptBuilder {
         };
         let renderer: Box<dyn Renderer> =
             match model.meta_template.as_ref().map(&mut compile).transpose().at(&model.name)? {
-                template if options.each_message && !options.chat_wrapper => {
+                template if options.each_message && options.chat_wrapper.is_none() => {
                     Box::new(EachMessage::new(template).at(&model.name)?)
                 }
                 None => Box::new(Plain),
@@ -228,7 +236,7 @@ impl PromptBuilder {
         };
         let reserved = Reserved::new(hidden.iter().filter(|id| Some(*id) != unknown));
         let special_tokens = options.special_tokens.or(model.special_tokens).unwrap_or_default();
-        let is_open = options.mode == Mode::Generate;
+        let is_open = options.mode == Mode::Generate || options.open_answer;
         let own_tokens_merge = unreserved.is_some() && come_by_merges(&reserved, &tokenizer);
         let assembler = Assembler {
             tokenizer,
@@ -246,8 +254,9 @@ impl PromptBuilder {
             assembler,
             mode: options.mode,
             compat: options.compat,
-            chat_wrapper: options.chat_wrapper.then(|| (ApiTemplate::default(), options.each_message)),
+            chat_wrapper: options.chat_wrapper.map(|wrapper| (wrapper.template(), options.each_message)),
             continue_final_message: options.continue_final_message,
+            open_answer: options.open_answer,
             pad,
             stop,
             trimmer: OnceLock::new(),
@@ -379,12 +388,39 @@ impl PromptBuilder {
 
     fn render<'a>(&'a self, conversation: &'a Conversation, segments: &mut Vec<Segment<'a>>) -> Result<()> {
         conversation.check_others()?;
-        if self.shared.continue_final_message && self.shared.mode == Mode::Generate {
-            render_to_continue(&*self.shared.renderer, conversation, segments)?;
-        } else {
-            self.shared.renderer.render(conversation, self.shared.mode, segments)?;
+        let Shared { renderer, mode, continue_final_message, open_answer, .. } = &*self.shared;
+        match (*mode == Mode::Generate || *open_answer, *continue_final_message) {
+            (true, true) => render_to_continue(&**renderer, conversation, segments)?,
+            (true, false) if *mode == Mode::Score => render_open_answer(&**renderer, conversation, segments)?,
+            _ => renderer.render(conversation, *mode, segments)?,
         }
         self.shared.placeholders.fill(segments, conversation)
+    }
+
+    /// How many tokens a text to score has before its last bytes, so many, which are scored. As in lm-evaluation-harness, these
+    /// are the tokens of the text before alone, and white space at its end is scored too.
+    ///
+    /// ```
+    /// use metatok::{Conversation, Model, PromptBuilder, Tokenizer};
+    ///
+    /// let builder = PromptBuilder::new(&Model::default(), Tokenizer::demo()?.into(), &Default::default())?;
+    /// let text = Conversation::Text("Which planet is red? Mars".into());
+    /// let prompt = builder.build(&text)?;
+    /// let scored = &prompt.input_ids[builder.context_tokens(&text, " Mars".len())?..];
+    /// assert_eq!(builder.tokenizer().decode(scored, false)?, " Mars");
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::build`], and [`ErrorKind::Template`] where the text ends with what nobody says.
+    pub fn context_tokens(&self, conversation: &Conversation, scored_bytes: usize) -> Result<usize> {
+        let conversation = &*self.prepared(conversation)?;
+        let mut segments = self.segments(conversation)?;
+        self.shared.assembler.cut_continuation(&mut segments, scored_bytes)?;
+        let (mut prompt, mut session) = (TokenizedPrompt::default(), self.session());
+        let buffers = session.buffers.as_mut().expect("only dropping takes the buffers");
+        self.shared.assembler.assemble(&segments, Detail::default(), &mut buffers.assemble, &mut prompt)?;
+        Ok(prompt.input_ids.len())
     }
 
     /// Whether the last message is an answer that is left out because the model is to give it.
@@ -519,6 +555,10 @@ impl Drop for Session {
 fn reuse<'b>(mut segments: Vec<Segment<'_>>) -> Vec<Segment<'b>> {
     segments.clear();
     segments.into_iter().map(|_| -> Segment<'b> { unreachable!("it was just emptied") }).collect()
+}
+
+fn is_false(is: &bool) -> bool {
+    !is
 }
 
 fn named_tokens(tokens: &[String], tokenizer: &Tokenizer) -> Result<Vec<TokenId>> {

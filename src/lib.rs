@@ -24,6 +24,8 @@ mod check;
 mod view;
 mod sink;
 mod run;
+mod lengths;
+mod score;
 #[doc(hidden)]
 pub mod cli;
 #[cfg(fuzzing)]
@@ -49,10 +51,11 @@ pub use conversation::{
 };
 pub use dataset::{
     AnyTemplate, Asked, Dataset, DatasetSource, DerivedColumns, Examples, FindExamples, Fragment, FragmentKind,
-    InferMode, Inference, Inferencer, InferencerKind, InputFormat, KeptColumns, MaxOutLen, MessageTemplate,
-    MissingColumns, MultimodalTemplate, PickedRow, PromptTemplate, Record, RecordReader, Repeats, Retriever,
-    RetrieverConfig, RetrieverKind, Row, RowKey, RowPrompt, SamplingParams, Scored, Shots, SplitRange, Substitution,
-    Task, TemplateField, TurnPlan, TurnTemplate, Value, arrow_rows,
+    InferMode, Inference, Inferencer, InferencerKind, InputFormat, Judge, KeptColumns, Layout, MaxOutLen,
+    MessageTemplate, MissingColumns, MultimodalTemplate, PickedRow, Prediction, PredictionColumns, PromptTemplate,
+    QaTemplate, Record, RecordReader, Repeats, Retriever, RetrieverConfig, RetrieverKind, Row, RowKey, RowPrompt,
+    SamplingParams, Scored, Shots, SplitRange, Substitution, Task, TemplateField, TurnPlan, TurnTemplate, Value,
+    arrow_rows,
 };
 pub use dialect::{
     ConversationRenderer, ConversationTemplate, Example, Model, SeparatorStyle, StopConfig, StopStrings, System,
@@ -62,12 +65,15 @@ pub use engine::{CandleDevice, CandleEngine};
 pub use engine::{Engine, OnToken, Progress, Request, Sampler, Sampling};
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{Difference, Fingerprint};
+pub use lengths::{LengthSummary, Lengths};
 pub use render::{
-    ApiPrompt, ApiRoles, ApiTemplate, EachMessage, Element, MetaRenderer, Opening, Part, Plain, Renderer, Segment, Turn,
+    ApiPrompt, ApiRoles, ApiTemplate, ChatWrapper, EachMessage, Element, MetaRenderer, Opening, Part, Plain, Renderer,
+    Segment, Turn,
 };
+pub use score::{Compare, Pattern, Score, ScoredAnswer, Scorer, Tally, Which};
 #[cfg(feature = "arrays")]
 pub use sink::{ArrayFormat, Arrays};
-pub use sink::{Built, Jsonl, Key, LlamaCpp, MessagesJsonl, Sglang, Sink, Vllm};
+pub use sink::{Built, Jsonl, Key, LlamaCpp, MessagesJsonl, PromptLength, Sglang, Sink, Vllm};
 #[cfg(feature = "arrow")]
 pub use sink::{Table, TableFormat};
 pub use stop::{

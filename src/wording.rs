@@ -15,6 +15,11 @@ pub(crate) fn in_file(error: &Error) -> ErrorKind {
     ErrorKind::Parse(json(error) + &position(error))
 }
 
+/// The error of a value that was read already, which has no place in a text.
+pub(crate) fn in_value(error: &Error) -> ErrorKind {
+    ErrorKind::Parse(json(error))
+}
+
 /// The place that the parser puts behind its message.
 fn position(error: &Error) -> String {
     match error.line() {

@@ -37,6 +37,8 @@ struct PromptCase {
     #[serde(default)]
     continue_final_message: bool,
     #[serde(default)]
+    open_answer: bool,
+    #[serde(default)]
     content: ContentTrust,
     /// The prompt to continue.
     r#gen: Option<String>,
@@ -88,6 +90,7 @@ fn build(case: &PromptCase, mode: Mode, tokenizer: &Arc<Tokenizer>) -> metatok::
         content: case.content,
         round_fallback: case.round_fallback,
         continue_final_message: case.continue_final_message,
+        open_answer: case.open_answer,
         special_tokens: Some(SpecialTokens::Never),
         text: true,
         ..BuilderOptions::default()
@@ -156,7 +159,7 @@ fn conversations(case: &RowCase) -> metatok::Result<(Mode, Vec<Conversation>)> {
     let mut inference = Inference::new(&dataset, &train[..])?;
     let mut all = Vec::new();
     for (i, row) in rows(&case.rows)?.iter().enumerate() {
-        let examples = retriever.retrieve(i)?.of(row);
+        let examples = retriever.retrieve(i)?.of(row, &train)?;
         let Some(answers) = &case.answers else {
             let prompts = inference.prompts(row, examples, |_| Ok(0))?;
             all.extend(prompts.into_iter().map(|prompt| prompt.conversation));

@@ -218,7 +218,7 @@ fn shipped_datasets_pass() {
 
 /// Each row has the examples that the retriever finds, or all rows where nobody says which.
 fn see_rows(dataset: &Dataset, rows: &str, checker: &mut Checker) {
-    let rows = rows.lines().map(|line| Row::from_json(line).unwrap_or_else(|error| panic!("{error}")));
+    let rows = rows.lines().map(|line| dataset.row(line).unwrap_or_else(|error| panic!("{error}")));
     let rows: Vec<Row> = rows.collect();
     let single_pass = dataset.single_pass();
     let inference = |dataset| Inference::new(dataset, &rows[..]).unwrap_or_else(|error| panic!("{error}"));
@@ -230,7 +230,10 @@ fn see_rows(dataset: &Dataset, rows: &str, checker: &mut Checker) {
     for (i, row) in rows.iter().enumerate() {
         let examples = match all {
             true => (0..rows.len() as i64).collect(),
-            false => retriever.retrieve(i).unwrap_or_else(|error| panic!("{error}")).of(row),
+            false => retriever
+                .retrieve(i)
+                .and_then(|examples| examples.of(row, &rows))
+                .unwrap_or_else(|error| panic!("{error}")),
         };
         let prompts = inference.prompts(row, examples.clone(), |_| Ok(0));
         checker.see_row(row, prompts, other.prompts(row, examples, |_| Ok(0)), &format!("line {}", i + 1));

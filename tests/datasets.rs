@@ -48,3 +48,24 @@ fn shapes() {
         }
     }
 }
+
+#[test]
+fn examples_are_the_same_whatever_the_threads() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let rows = folder.path().join("rows.jsonl");
+    let row = |number: usize| format!("{{\"question\": \"{number}+1=?\", \"answer\": \"{}\"}}\n", number + 1);
+    std::fs::write(&rows, (0..3_000).map(row).collect::<String>()).expect("it can be written");
+    let built = |threads: &str| {
+        let args = ["build", "-q", "--format", "messages", "-d", "lm_eval_gsm8k", "--layout", "turns", "-j", threads];
+        let program =
+            Command::new(env!("CARGO_BIN_EXE_metatok")).args(args).arg("--train").args([&rows, &rows]).output();
+        let output = program.expect("the program runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let one = built("1");
+    assert_eq!(one.iter().filter(|byte| **byte == b'\n').count(), 3_000);
+    for threads in ["2", "5"] {
+        assert!(built(threads) == one, "{threads} threads draw others");
+    }
+}

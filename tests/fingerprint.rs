@@ -169,4 +169,30 @@ fn what_rows_and_budgets_decide_is_in_it() {
     write("train.jsonl", "{\"q\": \"3+1=?\", \"a\": \"4\"}\n");
     let (code, message) = run(&[&check[..], &rows].concat());
     assert!(code == Some(1) && message.starts_with("metatok: built: line 1: built with train "), "{message}");
+
+    write(
+        "judged.toml",
+        "[infer_cfg]\n[eval_cfg.evaluator]\ntype = \"GenericLLMEvaluator\"\nprompt_template = { template = { round = [{ role = \"HUMAN\", prompt = \"{prediction}\" }] } }\n",
+    );
+    write("answers.jsonl", "{\"id\": 0, \"text\": \"4\"}\n");
+    let judge = ["--dataset", "judged.toml", "--judge", "answers.jsonl"];
+    let build = ["build", "-m", "demo", "--fingerprint", "-q", "-o", "built", "rows.jsonl"];
+    assert_eq!(run(&[&build[..], &judge].concat()), (Some(0), String::new()));
+    assert_eq!(run(&[&check[..], &judge].concat()).0, Some(0));
+    let (code, message) = run(&[&check[..], &judge, &["--strip-thoughts"]].concat());
+    assert!(code == Some(1) && message.contains("strip_thoughts not set (here true)"), "{message}");
+    write("answers.jsonl", "{\"id\": 0, \"text\": \"four\"}\n");
+    let (code, message) = run(&[&check[..], &judge].concat());
+    assert!(code == Some(1) && message.starts_with("metatok: built: line 1: built with judge "), "{message}");
+
+    write(
+        "chat.toml",
+        "infer_cfg = { prompt_template = { type = \"QaTemplate\", template = { doc_to_text = \"{q}\" } } }\n",
+    );
+    let rows = ["--dataset", "chat.toml", "--layout", "chat"];
+    let build = [&["build", "-m", "demo", "--fingerprint", "-q", "-o", "built", "rows.jsonl"], &rows[..]].concat();
+    assert_eq!(run(&build), (Some(0), String::new()));
+    assert_eq!(run(&[&check[..], &rows].concat()).0, Some(0));
+    let (code, message) = run(&[&check[..], &["--dataset", "chat.toml", "--layout", "turns"]].concat());
+    assert_eq!((code, &*message), (Some(1), "metatok: built: line 1: built with layout \"chat\" (here \"turns\")"));
 }

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use common::{ORDINARY, SUBJECTS, Subject};
 use metatok::{
-    AddedToken, Affix, AffixItem, BuilderOptions, ChatMessage, ContentPart, ContentTrust, Conversation, ErrorKind,
-    Fragment, FragmentKind, Item, Marker, Media, MediaKind, Message, MetaTemplate, Mode, Model, Multimodal,
-    PromptBuilder, RoleTemplate, RoundItem, Section, SpecialTokens, TokenizedPrompt, Tokenizer,
+    AddedToken, Affix, AffixItem, BuilderOptions, ChatMessage, ContentPart, ContentTrust, Conversation, Dataset,
+    ErrorKind, Fragment, FragmentKind, Inference, Item, Marker, Media, MediaKind, Message, MetaTemplate, Mode, Model,
+    Multimodal, PromptBuilder, RoleTemplate, RoundItem, Row, Section, SpecialTokens, TokenizedPrompt, Tokenizer,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
 
 /// How often each property is tried on each tokenizer; more with PROPTEST_CASES.
 fn cases() -> u32 {
@@ -557,6 +558,36 @@ fn tagged_content_is_split_and_joined_without_loss() {
                 prop_assert_eq!(Fragment::split_lossy(&content), fragments);
             }
         }
+        Ok(())
+    });
+    if let Err(error) = outcome {
+        panic!("{error}");
+    }
+}
+
+#[test]
+fn the_first_request_of_functions_is_that_of_the_first_turn() {
+    let dataset = r#"{"infer_cfg": {"inferencer": {"type": "BFCLV3FunctionCallInferencer"}}}"#;
+    let dataset = Dataset::parse("d.json", dataset.as_bytes()).expect("it is a dataset");
+    let prompts = |row: serde_json::Value| {
+        let row = Row::from_json(&row.to_string())?;
+        Inference::new(&dataset, [])?.for_server(true).prompts(&row, Vec::new(), |_| Ok(0))
+    };
+    let turns = prop::collection::vec(prop::collection::vec(text(), 1..4), 1..4);
+    let mut runner = TestRunner::new(Config { cases: 500, failure_persistence: None, ..Config::default() });
+    let outcome = runner.run(&turns, |turns| {
+        let messages = |turn: &Vec<String>| turn.iter().map(|said| ChatMessage::new("user", said.as_str())).collect();
+        let turns: Vec<Vec<ChatMessage>> = turns.iter().map(messages).collect();
+        let tools = json!([{ "name": turns[0][0].content }]);
+        let of_lists = prompts(json!({ "question": turns, "tools": tools }));
+        let of_texts = prompts(json!({ "question": json!(turns).to_string(), "tools": tools.to_string() }));
+        let of_one = prompts(json!({ "question": turns[..1], "tools": tools }));
+        let fail = |error: metatok::Error| TestCaseError::fail(error.to_string());
+        let (of_lists, of_texts, of_one) = (of_lists.map_err(fail)?, of_texts.map_err(fail)?, of_one.map_err(fail)?);
+        prop_assert_eq!(&of_lists[0].conversation, &Conversation::Messages(turns[0].clone()));
+        prop_assert_eq!(of_lists[0].tools.as_deref(), Some(&*tools.to_string()));
+        prop_assert_eq!(&of_lists, &of_texts);
+        prop_assert_eq!(of_lists, of_one);
         Ok(())
     });
     if let Err(error) = outcome {

@@ -102,6 +102,28 @@ mod with_an_engine {
     }
 
     #[test]
+    fn a_judge_answers_for_the_rows_that_have_an_answer() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+        write(
+            "d.toml",
+            "[infer_cfg]\n[eval_cfg.evaluator]\ntype = \"GenericLLMEvaluator\"\njudge_cfg = { max_out_len = 3 }\nprompt_template = { template = { round = [{ role = \"HUMAN\", prompt = \"Is {prediction} red?\" }] } }\n",
+        );
+        write("rows.jsonl", "{\"q\": \"a\"}\n{\"q\": \"b\"}\n{\"q\": \"c\"}\n");
+        write("answers.jsonl", "{\"id\": 2, \"text\": \"Mars\"}\n{\"id\": 0, \"text\": \"Saturn\"}\n");
+        let args =
+            ["run", "-m", "demo", "-d", "d.toml", "--judge", "answers.jsonl", "--keep", "prediction", "rows.jsonl"];
+        let ran = output(folder.path(), &args);
+        assert!(ran.status.success(), "{}", stderr(&ran));
+        let asked: Vec<_> =
+            lines(&ran.stdout).iter().map(|line| (line["id"].clone(), line["columns"].clone())).collect();
+        let column = |said: &str| serde_json::json!({ "prediction": said });
+        assert_eq!(asked, [(0.into(), column("Saturn")), (2.into(), column("Mars"))]);
+        assert!(lines(&ran.stdout).iter().all(|line| line["token_ids"].as_array().is_some_and(|ids| ids.len() <= 3)));
+        assert!(stderr(&ran).contains("answers.jsonl: there is no answer to 1 of 3 rows"), "{}", stderr(&ran));
+    }
+
+    #[test]
     fn a_killed_run_is_resumed() {
         let folder = tempfile::tempdir().expect("a folder can be made");
         write_questions(folder.path(), 6);

@@ -218,7 +218,7 @@ fn an_option_that_says_nothing_is_refused() {
         ),
         (
             "run -d d.toml --strip-thoughts r.jsonl",
-            "--strip-thoughts is for turns with the model's own answers in those before, and this dataset has none".into(),
+            "--strip-thoughts is for a model's own answers in prompts, and there are none: --answers and --judge give them, and `run` its own in turns behind".into(),
         ),
         (
             "run --top-p 0.5 x",

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// In the order of the data's flow.
-const MODULES: [&str; 27] = [
+const MODULES: [&str; 29] = [
     "error",
     "panics",
     "wording",
@@ -29,6 +29,8 @@ const MODULES: [&str; 27] = [
     "view",
     "sink",
     "run",
+    "lengths",
+    "score",
     "cli",
     "fuzzing",
     "main",

@@ -16,6 +16,8 @@ macro_rules! all {
 fn types_are_shared_or_sent_and_printed() {
     #[rustfmt::skip]
     all!(is_shared:
+        ChatWrapper, Compare, Judge, Layout, LengthSummary, Lengths, Pattern, Prediction, PredictionColumns, PromptLength,
+        QaTemplate, Score, ScoredAnswer, Scorer, Tally, Which,
         AddedToken, Affix, AffixItem, AnyTemplate, ApiPrompt, ApiRoles, ApiTemplate, Asked<'static>, Atom, Batch,
         BatchPlan, BatchSize, Budget, BuilderOptions, Built<'static>, ChatMessage, CompiledTemplate, Completion,
         Content, ContentPart, ContentTrust, Conversation, ConversationRenderer, ConversationTemplate, CutTokens,

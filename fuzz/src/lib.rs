@@ -80,7 +80,7 @@ pub fn prompts(dataset: &Dataset, train: &[Row], rows: &[Row], answers: &str) ->
     let mut inference = Inference::new(dataset, train)?;
     let mut all = Vec::new();
     for (i, row) in rows.iter().enumerate() {
-        let examples = retriever.retrieve(i)?.of(row);
+        let examples = retriever.retrieve(i)?.of(row, train)?;
         if dataset.inferencer.kind.has_turns() && !answers.is_empty() {
             turns(inference.plan(row, examples, |_| Ok(0))?, answers, &mut all);
         } else {

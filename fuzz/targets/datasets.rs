@@ -17,8 +17,10 @@ fuzz_target!(|input: &[u8]| {
     }
     let (rows, train) = (metatok_fuzz::rows(rows), metatok_fuzz::rows(train));
     let _ = (dataset.abbr(), dataset.task.labels(&rows));
-    let is_score = dataset.inferencer.kind.mode() == Mode::Score;
-    for dataset in [&dataset, &dataset.single_pass()] {
+    // A judge sees rows as they are where nobody answered.
+    let judge = dataset.judge().map(|judge| judge.dataset);
+    for dataset in [Some(&dataset), Some(&dataset.single_pass()), judge.as_ref().ok()].into_iter().flatten() {
+        let is_score = dataset.inferencer.kind.mode() == Mode::Score;
         let Ok(prompts) = metatok_fuzz::prompts(dataset, &train, &rows, answers) else { continue };
         for prompt in &prompts {
             metatok_fuzz::build(&BUILDERS[usize::from(is_score)], prompt);

@@ -3,6 +3,7 @@
 //! Adjacent text, whoever wrote it, is encoded as one run; runs are cut only at tokens. So the ids
 //! equal those of the whole prompt as one string, and yet no content can write a reserved token.
 
+mod continuation;
 mod own_tokens;
 mod owners;
 mod placeholders;

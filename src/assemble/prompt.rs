@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::error::{ErrorKind, Result};
 use crate::render::Part;
 use crate::tokenizer::TokenId;
 
@@ -86,6 +87,20 @@ impl TokenizedPrompt {
             if is_scored { id.into() } else { IGNORED }
         };
         Some(self.input_ids.iter().zip(self.offsets.as_ref()?).map(label).collect())
+    }
+
+    /// The same, where all tokens are scored but so many first ones, see
+    /// [`PromptBuilder::context_tokens`](crate::PromptBuilder::context_tokens).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where nothing is left to score.
+    pub fn labels_behind(&self, context_tokens: usize) -> Result<Vec<i64>> {
+        if context_tokens >= self.input_ids.len() {
+            let what = "nothing is scored: with the answer the text has no more tokens than without it, for one stands over the seam; put a space or a line end between";
+            return Err(ErrorKind::Template(what.into()).into());
+        }
+        let label = |(place, &id): (usize, &TokenId)| if place < context_tokens { IGNORED } else { id.into() };
+        Ok(self.input_ids.iter().enumerate().map(label).collect())
     }
 
     /// A mask with one for every token whose origin `is` so; none if spans were not asked for.

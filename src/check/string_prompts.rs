@@ -19,11 +19,15 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         return Ok(());
     }
     let all = subject.seen.conversations;
+    let has_layouts = subject.seen.dataset.as_ref().is_some_and(|seen| seen.dataset.task.has_layouts());
     let (message, place) = match &subject.seen.dataset {
         Some(seen) if strings == all => ("the prompts are strings".to_owned(), seen.dataset.name.as_str()),
         _ => (format!("{strings} of {all} prompts are strings"), "conversations"),
     };
-    let help = "take --as opencompass-chat to make each a message of the user, or --model plain if they are meant so";
+    let help = match has_layouts {
+        true => "take --layout chat or --layout turns to make messages of them, or --model plain if they are meant so",
+        false => "take --as opencompass-chat to make each a message of the user, or --model plain if they are meant so",
+    };
     findings.add(place, format!("{message}: no role, begin or end of the template is written"), help);
     Ok(())
 }

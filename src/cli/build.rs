@@ -83,8 +83,9 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         rows.keep_examples();
     }
     outputs(args, &source, rows.as_ref())?;
+    flags::check_thoughts(&args.input, args.answers.answers.is_some())?;
     let answers = match &args.answers.answers {
-        Some(path) => Some(answers(path, args.answers.strip_thoughts, rows.as_ref(), longest)?),
+        Some(path) => Some(answers(path, args.input.strip_thoughts, rows.as_ref(), longest)?),
         None => None,
     };
     let form = Arc::new(form(args, loaded, rows.as_ref(), source.is_some())?);
@@ -111,7 +112,8 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     let of_rows = Arc::clone(&rows);
     let results = pipeline::ordered(setup::threads(args.threads), batches, move || {
         let (form, rows, answers) = (Arc::clone(&shared), Arc::clone(&rows), Arc::clone(&answers));
-        let mut inference = rows.as_ref().as_ref().map(Rows::inference);
+        let inference = |rows: &Rows| rows.inference().for_server(form.is_for_server());
+        let mut inference = rows.as_ref().as_ref().map(inference);
         let mut session = form.session();
         Box::new(move |batch| {
             let rows = rows.as_ref().as_ref().zip(inference.as_mut());
@@ -169,6 +171,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     }
     progress.finish_and_clear();
     let rejected = rejects.as_ref().map_or(0, |rejects| rejects.count);
+    let unjudged = of_rows.as_ref().as_ref().map(Rows::check_judged).transpose()?.unwrap_or_default();
     if written.prompts + rejected == 0 {
         let kind = if args.input.dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
         return Err(Error::from(kind).at(names.join(", ")));
@@ -192,7 +195,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
             let dialogues = if written.waiting == 1 { "dialogue waits" } else { "dialogues wait" };
             say!("note: {} {dialogues} for an answer that --answers does not have", written.waiting);
         }
-        lacking.iter().chain(&ids.note()).for_each(|note| say!("note: {note}"));
+        unjudged.iter().chain(&lacking).chain(&ids.note()).for_each(|note| say!("note: {note}"));
         let Done { prompts, tokens, .. } = done(0, &form, &written);
         let name = abbr.map_or_else(String::new, |abbr| format!("{abbr}: "));
         say!("{name}{}", summary(prompts, tokens, started.elapsed().as_secs_f64()));
@@ -242,10 +245,12 @@ fn form(args: &BuildArgs, loaded: &Loaded, rows: Option<&Rows>, has_input: bool)
             setup::notes(&model).filter(|note| loaded.is_new(note)).for_each(|note| say!("{note}"));
         }
         let BuilderOptions { each_message, continue_final_message, mode, .. } = options;
-        let is_chat_wrapper = options.chat_wrapper || model.is_chat_wrapper;
+        let is_chat_wrapper = options.chat_wrapper.or(model.chat_wrapper).is_some();
         // A wrapper knows nothing of another model's roles.
-        let mut template =
-            if is_chat_wrapper && !model.is_chat_wrapper { ApiTemplate::default() } else { model.to_api()? };
+        let mut template = match options.chat_wrapper.filter(|_| model.chat_wrapper.is_none()) {
+            Some(wrapper) => wrapper.template(),
+            None => model.to_api()?,
+        };
         if let ApiTemplate::Roles(roles) = &mut template {
             roles.compat = options.compat;
         }
@@ -448,7 +453,7 @@ impl Work<'_> {
         place: impl Fn() -> String,
     ) -> Result<()> {
         let Some((rows, inference)) = &mut self.rows else { return Ok(()) };
-        let row = rows.dataset.row(text)?;
+        let Some(row) = rows.row(text, pick)? else { return Ok(()) };
         let key = rows.kept.key(&row, pick)?;
         self.built.missing.see(&row);
         self.built.notes.see_row(&row, &place);
@@ -457,12 +462,14 @@ impl Work<'_> {
         }
         let writer = &mut self.writer;
         if let Some(answers) = self.answers {
-            let plan = rows.plan(&row, examples.of(&row), inference, |prompt| writer.tokens(prompt))?;
+            let plan = rows.plan(&row, examples.of(&row, rows.train())?, inference, |prompt| writer.tokens(prompt))?;
             let max_out_len = rows.dataset.max_out_len(&row)?;
             let written = writer.write_turns(&key, plan, &max_out_len, answers, &mut self.built.out)?;
             self.built.written.add(written);
         } else {
-            for prompt in rows.prompts(&row, examples.of(&row), inference, |prompt| writer.tokens(prompt))? {
+            for prompt in
+                rows.prompts(&row, examples.of(&row, rows.train())?, inference, |prompt| writer.tokens(prompt))?
+            {
                 self.built.notes.see(&prompt.conversation, &place);
                 self.write(Key::from(&key), &prompt)?;
             }

@@ -126,7 +126,10 @@ fn see_rows(
     let mut index = 0..;
     setup::each_record(inputs, Holds::Rows, longest, |place, line| {
         let row = line.and_then(|line| rows.dataset.row(line)).at(place)?;
-        let examples = retriever.retrieve(index.next().unwrap_or_default()).at(place)?.of(&row);
+        let examples = retriever
+            .retrieve(index.next().unwrap_or_default())
+            .and_then(|examples| examples.of(&row, rows.train()))
+            .at(place)?;
         // Of any length: how many examples fit is no question here.
         let prompts = rows.prompts(&row, examples.clone(), &mut inference, |_| Ok(0));
         checker.see_row(&row, prompts, single_pass.prompts(&row, examples, &mut other, |_| Ok(0)), place);

@@ -1,6 +1,6 @@
 //! Options that say nothing where they are given: refused, with the reason.
 
-use crate::cli::args::{BuildArgs, CheckArgs, Format, OnError, RunArgs, TemplateArgs, ViewArgs};
+use crate::cli::args::{BuildArgs, CheckArgs, Format, InputArgs, OnError, RunArgs, TemplateArgs, ViewArgs};
 use crate::cli::rows::Rows;
 use crate::cli::run::sampling;
 use crate::cli::setup;
@@ -99,14 +99,23 @@ pub(crate) fn check_run(args: &RunArgs, rows: Option<&Rows>) -> Result<()> {
         [("--top-p", args.top_p.is_some_and(|top_p| top_p < 1.0) && sampling(args, rows).temperature == 0.0)],
         "chooses what may be drawn, and without --temperature nothing is",
     )?;
-    let thoughts = [("--strip-thoughts", args.strip_thoughts && !rows.is_some_and(Rows::goes_on_from_answers))];
-    refuse(thoughts, "is for turns with the model's own answers in those before, and this dataset has none")
+    check_thoughts(&args.input, rows.is_some_and(Rows::goes_on_from_answers))
+}
+
+/// Refuses to take thoughts out where no answer of a model stands in a prompt.
+pub(crate) fn check_thoughts(args: &InputArgs, has_answers: bool) -> Result<()> {
+    let thoughts = [("--strip-thoughts", args.strip_thoughts && !has_answers && args.judge.is_empty())];
+    refuse(
+        thoughts,
+        "is for a model's own answers in prompts, and there are none: --answers and --judge give them, and `run` its own in turns behind",
+    )
 }
 
 /// What `view` does not take together.
 pub(crate) fn check_view(args: &ViewArgs, rows: Option<&Rows>) -> Result<()> {
     no_limit_for_conversations(args)?;
     refuse([("--keep", !args.input.keep.is_empty())], NOTHING_WRITTEN)?;
+    check_thoughts(&args.input, args.answers.answers.is_some())?;
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
     let room = [("--max-out-len", args.input.max_out_len.is_some() && args.input.max_seq_len.is_none())];
     refuse(room, "leaves room within --max-seq-len, and without that is not seen here; leave it out")?;
@@ -145,6 +154,11 @@ pub(crate) fn check_check(args: &CheckArgs) -> Result<()> {
         [("--max-seq-len", args.input.max_seq_len.is_some()), ("--max-out-len", args.input.max_out_len.is_some())];
     if args.against.is_none() {
         refuse(lengths, "cuts prompts, and what is looked at here is of any length; leave it out")?;
+        refuse(
+            [("--judge", !args.input.judge.is_empty())],
+            "is for `build`, `run` and `view`: check looks at the dataset's own prompts",
+        )?;
     }
+    check_thoughts(&args.input, false)?;
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)
 }

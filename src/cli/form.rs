@@ -132,13 +132,17 @@ impl Writer<'_> {
                 };
                 let Fitted { mut prompt, truncated, conversation: left } = fitted;
                 let conversation = left.as_ref().unwrap_or(conversation);
-                if ids.labels && *scored != Scored::Whole && prompt.offsets.is_none() {
+                let needs_bytes = !matches!(scored, Scored::Whole | Scored::Continuation(_));
+                if ids.labels && needs_bytes && prompt.offsets.is_none() {
                     let detail = Detail { offsets: true, text: true, ..ids.builder.detail() };
                     prompt = ids.builder.build_with(conversation, detail)?;
                 }
-                let labels = match ids.labels {
-                    true => prompt.labels(scored.bytes(prompt.text.as_deref().unwrap_or_default())?),
-                    false => None,
+                let labels = match (ids.labels, scored) {
+                    (false, _) => None,
+                    (true, Scored::Continuation(bytes)) => {
+                        Some(prompt.labels_behind(ids.builder.context_tokens(conversation, *bytes)?)?)
+                    }
+                    (true, _) => prompt.labels(scored.bytes(prompt.text.as_deref().unwrap_or_default())?),
                 };
                 if !ids.text {
                     prompt.text = None;

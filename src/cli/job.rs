@@ -9,7 +9,7 @@ use crate::builder::PromptBuilder;
 use crate::cli::notes::Notes;
 use crate::cli::rows::Rows;
 use crate::conversation::{Conversation, Mode};
-use crate::dataset::{Examples, Inference, MaxOutLen, PickedRow, RecordReader, RowKey, RowPrompt};
+use crate::dataset::{Examples, Inference, MaxOutLen, PickedRow, RecordReader, Row, RowKey, RowPrompt};
 use crate::error::{ErrorKind, Result};
 use crate::stop::{Completion, FinishReason};
 use crate::truncate::Budget;
@@ -81,9 +81,15 @@ impl Job {
         Ok(Self { number, place, key, asked: 0, prompts })
     }
 
+    /// A row of which nothing is asked.
+    pub(crate) fn unasked(number: u64, place: String, pick: PickedRow) -> Self {
+        let prompts = Prompts::Known(Vec::new().into_iter());
+        Self { number, place, key: RowKey::numbered(pick).into(), asked: 0, prompts }
+    }
+
     /// A row.
     pub(crate) fn row(
-        text: &str,
+        row: &Row,
         (number, pick): (u64, PickedRow),
         place: String,
         examples: Examples,
@@ -91,17 +97,16 @@ impl Job {
         builder: &PromptBuilder,
         strip_thoughts: bool,
     ) -> Result<Self> {
-        let row = rows.dataset.row(text)?;
-        notes.see_row(&row, || place.clone());
+        notes.see_row(row, || place.clone());
         let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
         let prompts = if rows.goes_on_from_answers() {
-            let plan = rows.plan(&row, examples.of(&row), inference, tokens)?;
+            let plan = rows.plan(row, examples.of(row, rows.train())?, inference, tokens)?;
             let turns = builder.turns(plan).strip_thoughts(strip_thoughts);
-            Prompts::Turns(Box::new(turns), rows.dataset.max_out_len(&row)?)
+            Prompts::Turns(Box::new(turns), rows.dataset.max_out_len(row)?)
         } else {
-            Prompts::Known(rows.prompts(&row, examples.of(&row), inference, tokens)?.into_iter())
+            Prompts::Known(rows.prompts(row, examples.of(row, rows.train())?, inference, tokens)?.into_iter())
         };
-        let key = rows.kept.key(&row, pick)?.into();
+        let key = rows.kept.key(row, pick)?.into();
         Ok(Self { number, place, key, asked: 0, prompts })
     }
 

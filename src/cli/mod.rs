@@ -15,10 +15,13 @@ mod flags;
 mod count;
 mod decode;
 mod encode;
+mod figures;
 mod form;
 mod ids;
+mod input_names;
 mod job;
 pub(crate) mod journal;
+mod judged;
 mod loaded;
 mod models;
 mod notes;
@@ -32,9 +35,11 @@ mod resume;
 mod rows;
 mod run;
 mod say;
+mod score;
 mod setup;
 mod several;
 mod source;
+mod stats;
 mod texts;
 mod trim;
 mod trimmed;
@@ -66,6 +71,8 @@ pub fn main() -> ExitCode {
         Command::Datasets(args) => datasets::run(&args),
         Command::Trim(args) => trim::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Score(args) => score::run(&args),
+        Command::Stats(args) => stats::run(&args),
         Command::Encode(args) => encode::run(&args),
         Command::Decode(args) => decode::run(&args),
         Command::Count(args) => count::run(&args),

@@ -87,6 +87,12 @@ pub(crate) fn push_json(value: &impl Serialize, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
+/// Adds a line of JSON, for programs.
+pub(crate) fn push_json_line(value: &impl Serialize, out: &mut Vec<u8>) {
+    serde_json::to_writer(&mut *out, value).expect("what is written is JSON, and memory takes every byte");
+    out.push(b'\n');
+}
+
 /// Prints what a command was asked for, in colour only where that is welcome.
 pub(crate) fn to_stdout(out: Vec<u8>) -> Result<ExitCode> {
     let mut stdout = anstream::stdout();

@@ -46,6 +46,7 @@ impl Outputs {
     /// Looks whether what prompts are made of is one of them.
     pub(crate) fn check_inputs(&self, args: &InputArgs, source: &Source, rows: Option<&Rows>) -> Result<()> {
         self.check_source(&args.inputs, source)?;
+        args.judge.iter().try_for_each(|path| self.check("--judge", Some(path)))?;
         let neighbours = rows.and_then(|rows| rows.dataset.task.retriever.neighbours());
         for (what, path) in
             [("--dataset", args.dataset.as_deref()), ("--train", args.train.as_deref()), ("the neighbours", neighbours)]

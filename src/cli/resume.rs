@@ -55,7 +55,7 @@ pub(crate) fn fingerprint(
         .with("top_p", sampling.top_p)
         .with("seed", args.seed)
         .with("max_out_len", args.input.max_out_len.unwrap_or(MAX_OUT_LEN))
-        .with("strip_thoughts", args.strip_thoughts)
+        .with("strip_thoughts", args.input.strip_thoughts)
         .with("stream", args.stream);
     if let Some(limit) = args.input.limit {
         fingerprint = fingerprint.with("limit", limit);

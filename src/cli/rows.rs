@@ -7,14 +7,15 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::builder::BuilderOptions;
-use crate::cli::args::{InferModeArg, InputArgs, PromptArgs};
+use crate::cli::args::{InputArgs, PromptArgs};
+use crate::cli::judged::Judged;
 use crate::cli::output;
 use crate::cli::say::say;
 use crate::cli::setup::{self, Input, digest_of_file};
 use crate::cli::source::Source;
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{
-    AnyTemplate, Dataset, Holds, InferMode, Inference, Inferencer, InferencerKind, KeptColumns, MissingColumns,
+    AnyTemplate, Dataset, Holds, Inference, Inferencer, InferencerKind, KeptColumns, MissingColumns, PickedRow,
     Retriever, Row, RowPrompt, TemplateField, TurnPlan, arrow_rows, json_lines,
 };
 use crate::dialect::Model;
@@ -36,6 +37,8 @@ pub(crate) struct Rows {
     fields: Vec<TemplateField>,
     /// What of a row goes with its prompts.
     pub(crate) kept: KeptColumns,
+    /// What models answered, where a judge is asked.
+    judged: Option<Arc<Judged>>,
     /// How long a prompt may be with its answer, and how long an answer where its row does not say.
     max_seq_len: Option<usize>,
     max_out_len: Option<usize>,
@@ -60,12 +63,8 @@ impl Rows {
         if let Some(bytes) = args.max_row_bytes {
             dataset.set_max_row_bytes(bytes);
         }
-        if args.train.is_some() && dataset.task.retriever.count() == 0 {
-            let what = "--train is for the rows of in-context examples, and this dataset has none; leave it out, or write a retriever";
-            return Err(ErrorKind::Usage(what.into())).at(&dataset.name);
-        }
-        if let Some(count) = args.num_fewshot {
-            dataset.task.retriever.set_count(count as usize).at("--num-fewshot").at(&dataset.name)?;
+        if let Some(layout) = args.layout {
+            dataset.set_layout(layout).at("--layout").at(&dataset.name)?;
         }
         if let Some(mode) = args.infer_mode {
             if !dataset.inferencer.kind.has_turns() {
@@ -73,11 +72,16 @@ impl Rows {
                 return Err(ErrorKind::Usage(what.into())).at(&dataset.name);
             }
             dataset.inferencer.infer_mode_is_said = true;
-            dataset.inferencer.infer_mode = match mode {
-                InferModeArg::Every => InferMode::Every,
-                InferModeArg::EveryWithGt => InferMode::EveryWithGt,
-                InferModeArg::Last => InferMode::Last,
-            };
+            dataset.inferencer.infer_mode = mode.into();
+        }
+        let judged = Judged::open(args, &mut dataset, longest_line)?;
+        let has_examples = dataset.task.retriever.count() > 0 || args.num_fewshot.is_some_and(|count| count > 0);
+        if args.train.is_some() && !has_examples {
+            let what = "--train is for the rows of in-context examples, and this dataset has none; leave it out, or write a retriever";
+            return Err(ErrorKind::Usage(what.into())).at(&dataset.name);
+        }
+        if let Some(count) = args.num_fewshot {
+            dataset.task.retriever.set_count(count as usize).at("--num-fewshot").at(&dataset.name)?;
         }
         if let (Some(said), Mode::Generate) = (args.max_out_len, dataset.inferencer.kind.mode()) {
             dataset.inferencer.max_out_len = Some(said as u64);
@@ -101,6 +105,7 @@ impl Rows {
         Ok(Some(Self {
             fields: dataset.needed_fields(),
             kept: KeptColumns { id: args.id_column.clone(), keep: args.keep.clone() },
+            judged: judged.map(Arc::new),
             digest: digest(&String::from_utf8_lossy(&bytes).into()),
             dataset,
             train,
@@ -133,16 +138,21 @@ impl Rows {
 
     /// Says what people should know of the dataset.
     pub(crate) fn say_notes(&self) {
-        self.dataset.notes().iter().for_each(|note| say!("note: {note}"));
+        let of_judge = self.judged.iter().flat_map(|judged| &judged.notes);
+        self.dataset.notes().iter().chain(of_judge).for_each(|note| say!("note: {note}"));
     }
 
     /// What to say of prompts that are strings where the model has a template for roles.
     pub(crate) fn warn_of_strings(&self, model: &Model, options: &BuilderOptions) -> Option<String> {
-        let is_string = self.dataset.task.template().is_ok_and(AnyTemplate::is_string);
-        let is_chat = model.meta_template.is_some() && options.mode == Mode::Generate && !options.chat_wrapper;
+        let is_string = self.dataset.task.template().is_ok_and(AnyTemplate::is_string)
+            && !self.dataset.inferencer.kind.gives_messages();
+        let is_chat = model.meta_template.is_some() && options.mode == Mode::Generate && options.chat_wrapper.is_none();
         (is_string && is_chat).then(|| {
-            let what = "prompts are strings, which the model's template does not touch; --as opencompass-chat makes each a message of the user";
-            format!("{}: {what}", self.dataset.name)
+            let way_out = match self.dataset.task.has_layouts() {
+                true => "--layout chat and --layout turns make messages of them",
+                false => "--as opencompass-chat makes each a message of the user",
+            };
+            format!("{}: prompts are strings, which the model's template does not touch; {way_out}", self.dataset.name)
         })
     }
 
@@ -152,7 +162,26 @@ impl Rows {
         if let Some(neighbours) = self.dataset.task.retriever.neighbours() {
             fingerprint = fingerprint.with("neighbours", digest_of_file(neighbours)?);
         }
+        if let Some(judged) = &self.judged {
+            fingerprint = fingerprint.with("judge", judged.digest());
+        }
         Ok(if self.has_train { fingerprint.with("train", &*self.train_digest) } else { fingerprint })
+    }
+
+    /// A row of the input; nothing where a judge is asked and there is no answer to the row.
+    pub(crate) fn row(&self, json: &str, pick: PickedRow) -> Result<Option<Row>> {
+        let mut row = self.dataset.row(json)?;
+        let Some(judged) = &self.judged else { return Ok(Some(row)) };
+        let key = self.kept.key(&row, pick)?;
+        Ok(judged.add(&mut row, &key, pick.row)?.then_some(row))
+    }
+
+    /// What to say at the end of rows and answers that a judge was not asked about.
+    ///
+    /// # Errors
+    /// Where no row has an answer.
+    pub(crate) fn check_judged(&self) -> Result<Vec<String>> {
+        self.judged.as_ref().map_or_else(|| Ok(Vec::new()), |judged| judged.check())
     }
 
     /// The rows that examples come from.
@@ -182,6 +211,10 @@ impl Rows {
         options.stop_strings.extend(self.dataset.inferencer.stopping_criteria.iter().cloned());
         options.compat = self.dataset.task.compat;
         options.each_message = self.dataset.inferencer.kind == InferencerKind::Chat;
+        if let Some(template) = self.dataset.task.qa_chat() {
+            options.continue_final_message |= !template.gen_prefix.is_empty();
+            options.open_answer = options.mode == Mode::Score;
+        }
     }
 
     /// The inputs' rows as the references would get them, as one input.

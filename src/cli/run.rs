@@ -169,13 +169,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             let place = format!("{}: {line}", batch.input);
             let examples = examples.next().unwrap_or_default();
             let job = line.text(&batch.bytes[range.clone()], longest).and_then(|text| match (&rows, &mut inference) {
-                (Some(rows), Some(inference)) => {
-                    if let Ok(row) = rows.dataset.row(text) {
+                (Some(rows), Some(inference)) => match rows.row(text, pick)? {
+                    None => Ok(Job::unasked(number, place.clone(), pick)),
+                    Some(row) => {
                         warn(rows, &row, &place, &mut missing, &mut has_said, &run.progress);
+                        let rows = (rows, inference, &mut notes);
+                        let strip_thoughts = args.input.strip_thoughts;
+                        Job::row(&row, (number, pick), place.clone(), examples, rows, &builder, strip_thoughts)
                     }
-                    let rows = (rows, inference, &mut notes);
-                    Job::row(text, (number, pick), place.clone(), examples, rows, &builder, args.strip_thoughts)
-                }
+                },
                 _ => Job::conversation(text, number, place.clone(), reader, &mut notes),
             });
             if let Some(key) = job.as_ref().ok().map(|job| &job.key).filter(|key| key.has_id)
@@ -206,8 +208,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let code = run.finish(&notes)?;
     // The answers are there; whether they were worth asking for is said behind them.
     let lacking = rows.as_ref().map(|rows| rows.check_missing(&missing)).transpose()?.unwrap_or_default();
+    let unjudged = rows.as_ref().map(Rows::check_judged).transpose()?.unwrap_or_default();
     if !args.quiet {
-        lacking.iter().chain(&ids.note()).for_each(|note| say!("note: {note}"));
+        unjudged.iter().chain(&lacking).chain(&ids.note()).for_each(|note| say!("note: {note}"));
     }
     Ok(code)
 }

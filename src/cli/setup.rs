@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::assemble::ContentTrust;
 use crate::builder::{BuilderOptions, PromptBuilder};
 use crate::cli::args::{
-    ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs,
+    ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs, WrapperArg,
 };
 use crate::cli::rows::Rows;
 use crate::cli::source::{BUFFER, Source};
@@ -25,6 +25,7 @@ use crate::dataset::{
 use crate::dialect::{ConversationTemplate, Model, demo_conversations};
 use crate::error::{At, ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, hex};
+use crate::render::ChatWrapper;
 use crate::tokenizer::{SpecialTokens, Tokenizer, dataset_file};
 use crate::truncate::Truncation;
 use crate::wording;
@@ -50,7 +51,7 @@ pub(crate) fn template_options(args: &TemplateArgs) -> BuilderOptions {
         reserve: args.reserve.clone(),
         unreserve: args.unreserve.clone(),
         round_fallback: args.round_fallback,
-        chat_wrapper: args.wrapper.is_some(),
+        chat_wrapper: args.wrapper.map(wrapper),
         continue_final_message: args.continue_final_message,
         ..BuilderOptions::default()
     }
@@ -112,6 +113,13 @@ pub(crate) fn mode(mode: ModeArg) -> Mode {
     match mode {
         ModeArg::Gen => Mode::Generate,
         ModeArg::Ppl => Mode::Score,
+    }
+}
+
+fn wrapper(wrapper: WrapperArg) -> ChatWrapper {
+    match wrapper {
+        WrapperArg::OpencompassChat => ChatWrapper::OpenCompass,
+        WrapperArg::AisbenchChat => ChatWrapper::AisBench,
     }
 }
 
@@ -178,6 +186,9 @@ pub(crate) fn fingerprint(
     if let Some(count) = args.num_fewshot {
         fingerprint = fingerprint.with("num_fewshot", count);
     }
+    if let Some(layout) = args.layout {
+        fingerprint = fingerprint.with("layout", layout.name());
+    }
     if let Some(mode) = args.infer_mode.and_then(|mode| mode.to_possible_value()) {
         fingerprint = fingerprint.with("infer_mode", mode.get_name());
     }
@@ -194,6 +205,9 @@ pub(crate) fn fingerprint(
     }
     if args.input_format != InputFormat::Auto {
         fingerprint = fingerprint.with("input_format", args.input_format.to_string());
+    }
+    if args.strip_thoughts && !args.judge.is_empty() {
+        fingerprint = fingerprint.with("strip_thoughts", true);
     }
     if args.arrow_compat {
         fingerprint = fingerprint.with("arrow_compat", true);

@@ -23,6 +23,8 @@ struct One<'s> {
     source: &'s DatasetSource,
     abbr: String,
     needs_train: bool,
+    /// Whether it has examples where --num-fewshot asks for some.
+    takes_examples: bool,
     reads_neighbours: bool,
 }
 
@@ -121,7 +123,8 @@ impl<'s> One<'s> {
         let abbr = file_name(&dataset).at(source.path().display())?;
         let retriever = &dataset.task.retriever;
         let reads_neighbours = matches!(retriever.kind, RetrieverKind::TopK { .. });
-        Ok(Self { source, abbr, needs_train: retriever.count() > 0, reads_neighbours })
+        let takes_examples = !matches!(retriever.kind, RetrieverKind::Zero);
+        Ok(Self { source, abbr, needs_train: retriever.count() > 0, takes_examples, reads_neighbours })
     }
 
     /// The arguments for it alone.
@@ -129,7 +132,10 @@ impl<'s> One<'s> {
         let mut args = all.clone();
         args.input.source = Some(self.source.clone());
         args.input.inputs = vec![self.beside(&all.input.inputs[0])?];
-        let needs_train = self.needs_train && all.input.num_fewshot != Some(0);
+        let judge = all.input.judge.iter().map(|path| self.beside(path));
+        args.input.judge = judge.collect::<Result<_>>()?;
+        let needs_train = all.input.num_fewshot.map_or(self.needs_train, |count| count > 0 && self.takes_examples)
+            && all.input.judge.is_empty();
         args.input.train =
             all.input.train.as_deref().filter(|_| needs_train).map(|path| self.beside(path)).transpose()?;
         let neighbours = all.input.neighbours.as_deref().filter(|_| self.reads_neighbours && needs_train);

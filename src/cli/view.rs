@@ -9,7 +9,7 @@ use anstream::ColorChoice;
 
 use crate::builder::PromptBuilder;
 use crate::cli::answers::Answers;
-use crate::cli::args::{AnswersArgs, ViewArgs};
+use crate::cli::args::ViewArgs;
 use crate::cli::build::answers_omitted;
 use crate::cli::output::{self, Output};
 use crate::cli::outputs::Outputs;
@@ -132,8 +132,12 @@ fn examples(rows: &Rows, args: &ViewArgs) -> Result<Examples> {
 }
 
 /// The row, and what is to be said of it.
-fn row(rows: &Rows, line: &str) -> Result<Row> {
-    let row = rows.dataset.row(line)?;
+fn row(rows: &Rows, line: &str, number: usize) -> Result<Row> {
+    let pick = PickedRow { row: number, repeat: (rows.dataset.repeats.times() > 1).then_some(0) };
+    let Some(row) = rows.row(line, pick)? else {
+        let what = "--judge has no answer to this row, or an error in its place; take another with --prompt";
+        return Err(ErrorKind::Usage(what.into()).into());
+    };
     if let Some(warning) = rows.warning(&row) {
         say!("warning: {warning}");
     }
@@ -147,15 +151,15 @@ fn turn_of_row(
     args: &ViewArgs,
     builder: &PromptBuilder,
 ) -> Result<(Conversation, Option<ViewTurn>)> {
-    let AnswersArgs { answers, strip_thoughts } = &args.answers;
-    let answers = answers.as_deref().map(|path| Answers::read(path, *strip_thoughts, args.input.read.max_line_bytes));
+    let (answers, strip_thoughts) = (args.answers.answers.as_deref(), args.input.strip_thoughts);
+    let answers = answers.map(|path| Answers::read(path, strip_thoughts, args.input.read.max_line_bytes));
     let answers = answers.transpose()?;
-    let row = row(rows, line)?;
+    let row = row(rows, line, args.prompt)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
-    let plan = rows.plan(&row, examples(rows, args)?.of(&row), &mut rows.inference(), tokens)?;
+    let plan = rows.plan(&row, examples(rows, args)?.of(&row, rows.train())?, &mut rows.inference(), tokens)?;
     let key = rows.kept.key(&row, PickedRow { row: args.prompt, repeat: None })?;
     let needs_answers = plan.needs_answers();
-    let mut turns = builder.turns(plan).strip_thoughts(*strip_thoughts);
+    let mut turns = builder.turns(plan).strip_thoughts(strip_thoughts);
     let mut last = 0;
     while let Some(TurnPrompt { turn, conversation, prefix_tokens, prefix_break, .. }) = turns.next_prompt()? {
         if args.turn.is_none_or(|wanted| wanted == turn) {
@@ -180,9 +184,9 @@ fn turn_of_row(
 
 /// The prompt of a row, of the label that is asked for.
 fn of_row(rows: &Rows, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<Conversation> {
-    let row = row(rows, line)?;
+    let row = row(rows, line, args.prompt)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
-    let prompts = rows.prompts(&row, examples(rows, args)?.of(&row), &mut rows.inference(), tokens)?;
+    let prompts = rows.prompts(&row, examples(rows, args)?.of(&row, rows.train())?, &mut rows.inference(), tokens)?;
     let labels: Vec<String> = prompts.iter().filter_map(|prompt| Some(prompt.label.as_ref()?.repr())).collect();
     let is_wanted = |prompt: &RowPrompt| match (&args.label, &prompt.label) {
         (None, _) => true,

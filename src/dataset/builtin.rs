@@ -13,7 +13,7 @@ macro_rules! built_in {
     };
 }
 
-const DATASETS: [(&str, &str); 11] = built_in! {
+const DATASETS: [(&str, &str); 16] = built_in! {
     "arc"
     "bbh"
     "boolq"
@@ -21,6 +21,11 @@ const DATASETS: [(&str, &str); 11] = built_in! {
     "gsm8k"
     "hellaswag"
     "humaneval"
+    "lm_eval_arc"
+    "lm_eval_gsm8k"
+    "lm_eval_hellaswag"
+    "lm_eval_mmlu"
+    "lm_eval_triviaqa"
     "mmlu_gen"
     "mmlu_ppl"
     "triviaqa"

@@ -1,9 +1,10 @@
 //! Rows as chats: OpenCompass's `ChatInferencer`, which asks for the model's turns one by one.
 
 use crate::conversation::{ChatMessage, ContentRef, Conversation, Item, Message, openai_role};
+use crate::dataset::any_template::AnyTemplate;
 use crate::dataset::message_template::message;
 use crate::dataset::row::Row;
-use crate::dataset::task::{AnyTemplate, Task};
+use crate::dataset::task::Task;
 use crate::dataset::template_error;
 use crate::dataset::value::Value;
 use crate::error::{At, Result};
@@ -104,6 +105,7 @@ impl Task {
             AnyTemplate::Messages(template) => template.prompt(row, &none)?,
             AnyTemplate::Turns(template) => template.prompt(row)?,
             AnyTemplate::Multimodal(template) => template.prompt(row, self.compat)?,
+            AnyTemplate::Qa(template) => template.prompt(row, &none)?,
         };
         let mut chat = prompt.to_chat();
         if chat.last().is_none_or(|message| message.role != "assistant") {

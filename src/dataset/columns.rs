@@ -1,9 +1,9 @@
 //! What a dataset's templates ask of its rows.
 
+use crate::dataset::any_template::AnyTemplate;
 use crate::dataset::config::Dataset;
 use crate::dataset::fields::{TemplateField, TemplateText};
 use crate::dataset::inferencer::InferencerKind;
-use crate::dataset::task::AnyTemplate;
 
 impl Dataset {
     /// The fields for which a row must have a column, with their key paths. A column of the answer that is
@@ -12,20 +12,24 @@ impl Dataset {
         let Some((name, template)) = self.own_template() else { return Vec::new() };
         let masked = self.task.output_column.as_deref().filter(|_| self.masks_answer(template));
         let fields = template.fields().into_iter().filter(|field| Some(field.column.as_str()) != masked);
-        fields.filter(|field| self.takes(&field.column)).map(|field| located(name, field)).collect()
+        fields.filter(|field| self.takes(&field.column)).map(|field| self.located(name, field)).collect()
     }
 
     /// The fields of the examples for which a row of the training set must have a column.
     pub fn example_fields(&self) -> Vec<TemplateField> {
+        if let Some(AnyTemplate::Qa(template)) = &self.task.prompt_template {
+            let fields = template.example_fields().into_iter();
+            return fields.map(|field| self.located("prompt_template", field)).collect();
+        }
         let template = self.task.ice_template.iter();
-        template.flat_map(AnyTemplate::fields).map(|field| located("ice_template", field)).collect()
+        template.flat_map(AnyTemplate::fields).map(|field| self.located("ice_template", field)).collect()
     }
 
     /// The fields that stay as they are in every prompt, whatever a row has, with their key paths.
     pub fn unfilled_fields(&self) -> Vec<TemplateField> {
         let Some((name, template)) = self.own_template() else { return Vec::new() };
         let left_out = template.fields().into_iter().filter(|field| !self.takes(&field.column));
-        template.unfilled().into_iter().chain(left_out).map(|field| located(name, field)).collect()
+        template.unfilled().into_iter().chain(left_out).map(|field| self.located(name, field)).collect()
     }
 
     /// Every text of its templates in which fields are filled, with its key path.
@@ -33,7 +37,7 @@ impl Dataset {
         let templates = [("ice_template", &self.task.ice_template), ("prompt_template", &self.task.prompt_template)];
         let texts = templates.into_iter().filter_map(|(name, template)| Some((name, template.as_ref()?.texts())));
         let located = |(name, texts): (&'static str, Vec<TemplateText>)| {
-            texts.into_iter().map(move |text| TemplateText { place: path(name, &text.place), ..text })
+            texts.into_iter().map(move |text| TemplateText { place: self.path(name, &text.place), ..text })
         };
         texts.flat_map(located).collect()
     }
@@ -57,12 +61,12 @@ impl Dataset {
             || self.task.input_columns.iter().any(|name| name == column)
             || self.task.output_column.as_deref() == Some(column)
     }
-}
 
-fn located(template: &str, field: TemplateField) -> TemplateField {
-    TemplateField { place: path(template, &field.place), ..field }
-}
+    fn located(&self, template: &str, field: TemplateField) -> TemplateField {
+        TemplateField { place: self.path(template, &field.place), ..field }
+    }
 
-fn path(template: &str, place: &str) -> String {
-    format!("infer_cfg.{template}.{place}")
+    fn path(&self, template: &str, place: &str) -> String {
+        format!("{}.{template}.{place}", self.key_path)
+    }
 }

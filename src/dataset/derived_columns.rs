@@ -1,15 +1,18 @@
 //! Columns that a dataset file makes of a row's own, so that templates see plain ones: `reader_cfg.columns`.
 
-use serde::Deserialize;
+use regex::{NoExpand, Regex};
+use serde::{Deserialize, Deserializer, de};
 
 use crate::dataset::config::Dataset;
-use crate::dataset::row::Row;
+use crate::dataset::fill::{Filler, Room, Substitution};
+use crate::dataset::python_text::{capitalized, is_space};
+use crate::dataset::row::{Fields, Row};
 use crate::dataset::template_error;
 use crate::dataset::value::Value;
 use crate::dataset::value_path::{Path, whole_number};
 use crate::error::{At, Result};
 
-/// Columns by their names, each made of a row as it was read.
+/// Columns by their names, each made of a row with those before it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DerivedColumns(Vec<(String, DerivedColumn)>);
 
@@ -18,15 +21,23 @@ pub struct DerivedColumns(Vec<(String, DerivedColumn)>);
 #[serde(deny_unknown_fields)]
 struct DerivedColumn {
     /// Where the value is found: `choices[0]`, `answer.aliases[0]`, `endings[label]`.
-    from: Path,
+    from: Option<Path>,
+    /// The value instead: a text with fields.
+    text: Option<String>,
     /// The list of which the value's place is taken instead.
     index_in: Option<Path>,
     /// Whether a number becomes its letter, 0 A.
     #[serde(default)]
     letter: bool,
+    /// Whether the first character becomes large and all others small.
+    #[serde(default)]
+    capitalize: bool,
     /// Whether white space goes from both ends.
     #[serde(default)]
     strip: bool,
+    /// What stands in the place of all that a pattern matches, for one pattern after the other.
+    #[serde(default)]
+    replace: Vec<(Pattern, String)>,
     /// The text of each item of a list, of `{item}`, `{letter}` and `{number}`, from 1.
     each: Option<String>,
     /// What stands between these texts: a line end where nothing is said.
@@ -49,14 +60,13 @@ impl DerivedColumns {
         Ok(Self(columns.iter().map(read).collect::<Result<_>>()?))
     }
 
-    /// Sets them in a row. One whose path leads to nothing is not set.
-    fn set(&self, row: &mut Row) -> Result<()> {
-        let made = |(name, column): &(String, DerivedColumn)| {
-            let value = column.value(row).at(format_args!("reader_cfg.columns.{name}"))?;
-            Ok(value.map(|value| (name.clone(), value)))
-        };
-        let made = self.0.iter().filter_map(|column| made(column).transpose()).collect::<Result<Vec<_>>>()?;
-        made.into_iter().for_each(|(name, value)| row.set(&name, value));
+    /// Sets them in a row, one after the other. One whose path leads to nothing is not set.
+    fn set(&self, row: &mut Row, max_row_bytes: usize) -> Result<()> {
+        for (name, column) in &self.0 {
+            if let Some(value) = column.value(row, max_row_bytes).at(format_args!("reader_cfg.columns.{name}"))? {
+                row.set(name, value);
+            }
+        }
         Ok(())
     }
 }
@@ -72,11 +82,14 @@ impl DerivedColumn {
         if column.join.is_some() && column.each.is_none() {
             return Err(template_error("join stands between the texts of each item; write each = \"{item}\" too"));
         }
+        if column.from.is_some() == column.text.is_some() {
+            return Err(template_error("write either from, a path to a value, or text, with fields in it"));
+        }
         Ok(column)
     }
 
-    fn value(&self, row: &Row) -> Result<Option<Value>> {
-        let Some(mut value) = self.from.find(row)?.cloned() else { return Ok(None) };
+    fn value(&self, row: &Row, max_row_bytes: usize) -> Result<Option<Value>> {
+        let Some(mut value) = self.found(row, max_row_bytes)? else { return Ok(None) };
         if let Some(list) = &self.index_in {
             value = index_in(&value, list, row)?;
         }
@@ -86,11 +99,68 @@ impl DerivedColumn {
         if self.letter {
             value = Value::Text(letter(&value)?.to_string());
         }
-        if self.strip {
-            value = Value::Text(value.text().trim().to_owned());
+        if self.capitalize || self.strip || !self.replace.is_empty() {
+            value = self.changed(value, max_row_bytes)?;
         }
         Ok(Some(value))
     }
+
+    fn found(&self, row: &Row, max_row_bytes: usize) -> Result<Option<Value>> {
+        if let Some(text) = &self.text {
+            let room = Room::new(max_row_bytes);
+            let filler = Filler { fields: Fields::new(row), how: Substitution::SinglePass, room: &room };
+            return Ok(Some(Value::Text(filler.fill(text.clone())?)));
+        }
+        match &self.from {
+            Some(path) => Ok(path.find(row)?.cloned()),
+            None => Ok(None),
+        }
+    }
+
+    /// The text, or each item of a list as one.
+    fn changed(&self, value: Value, max_row_bytes: usize) -> Result<Value> {
+        if let Value::List(items) = value {
+            let items = items.into_iter().map(|item| self.changed(item, max_row_bytes));
+            return Ok(Value::List(items.collect::<Result<_>>()?));
+        }
+        let mut text = value.text().into_owned();
+        if self.capitalize {
+            text = capitalized(&text);
+        }
+        if self.strip {
+            text = text.trim_matches(is_space).to_owned();
+        }
+        for (Pattern(pattern), with) in &self.replace {
+            Room::new(max_row_bytes).replaced(text.len(), pattern.find_iter(&text).count(), 0, with.len())?;
+            text = pattern.replace_all(&text, NoExpand(with)).into_owned();
+        }
+        Ok(Value::Text(text))
+    }
+}
+
+/// What is replaced in texts.
+#[derive(Debug, Clone)]
+struct Pattern(Regex);
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Regex::new(&text)
+            .map(Self)
+            .map_err(|error| de::Error::custom(format!("{text:?} is no pattern: {}", last_line(&error))))
+    }
+}
+
+/// What is wrong, without the drawing of where.
+fn last_line(error: &regex::Error) -> String {
+    let text = error.to_string();
+    text.lines().next_back().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
 /// The place of a value in a list, from 0.
@@ -175,6 +245,6 @@ impl Dataset {
 
     /// Adds the derived columns to a row.
     pub(crate) fn derive(&self, row: &mut Row) -> Result<()> {
-        self.derived_columns.set(row)
+        self.derived_columns.set(row, self.task.max_row_bytes)
     }
 }

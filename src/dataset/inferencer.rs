@@ -6,13 +6,15 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::conversation::{Conversation, Mode};
+use crate::dataset::any_template::AnyTemplate;
 use crate::dataset::config::Dataset;
 use crate::dataset::fill::Room;
+use crate::dataset::function_calls::first_prompt;
 use crate::dataset::max_out_len::MaxOutLen;
 use crate::dataset::row::Row;
 use crate::dataset::sampling_params::SamplingParams;
 use crate::dataset::scored::Scored;
-use crate::dataset::task::{AnyTemplate, Asked, Shots};
+use crate::dataset::task::{Asked, Shots, Task};
 use crate::dataset::template_error;
 use crate::dataset::turn_plan::{InferMode, TurnPlan};
 use crate::dataset::value::Value;
@@ -55,7 +57,7 @@ impl Inferencer {
 pub enum InferencerKind {
     /// Prompts to continue, the answer masked.
     #[default]
-    #[serde(rename = "GenInferencer", alias = "gen", alias = "SCInferencer")]
+    #[serde(rename = "GenInferencer", alias = "gen", alias = "LMMGenInferencer", alias = "SCInferencer")]
     Generate,
     /// A text to score for each label.
     #[serde(rename = "PPLInferencer", alias = "ppl")]
@@ -75,13 +77,17 @@ pub enum InferencerKind {
     /// The model's turns of a dialogue, see [`TurnPlan`]. AISBench's.
     #[serde(rename = "MultiTurnGenInferencer", alias = "turns")]
     Turns,
+    /// The first request of a row whose functions the model may call: `question` lists messages turn by turn, `tools` describes
+    /// the functions. AISBench's.
+    #[serde(rename = "BFCLV3FunctionCallInferencer", alias = "function-calls")]
+    FunctionCalls,
 }
 
 impl InferencerKind {
     /// How its prompts are rendered.
     pub fn mode(self) -> Mode {
         match self {
-            Self::Generate | Self::Choose | Self::Chat | Self::Turns => Mode::Generate,
+            Self::Generate | Self::Choose | Self::Chat | Self::Turns | Self::FunctionCalls => Mode::Generate,
             Self::Score | Self::Continuation | Self::ScoreOnly => Mode::Score,
         }
     }
@@ -94,6 +100,11 @@ impl InferencerKind {
     /// Whether it asks turn by turn.
     pub fn has_turns(self) -> bool {
         matches!(self, Self::Chat | Self::Turns)
+    }
+
+    /// Whether its prompts are messages whatever the template is.
+    pub(crate) fn gives_messages(self) -> bool {
+        matches!(self, Self::Chat | Self::FunctionCalls)
     }
 
     fn has_labels(self) -> bool {
@@ -143,6 +154,7 @@ pub struct Inference {
     dataset: Arc<Dataset>,
     labels: Arc<[Value]>,
     shots: Shots,
+    for_server: bool,
 }
 
 impl Inference {
@@ -153,11 +165,12 @@ impl Inference {
     pub fn new(dataset: &Dataset, train: impl Into<Arc<[Row]>>) -> Result<Self> {
         let Dataset { task, inferencer, .. } = dataset;
         if let (Some(AnyTemplate::Multimodal(template)), false) = (&task.prompt_template, task.compat) {
-            template.check().at("infer_cfg.prompt_template").at(&dataset.name)?;
+            template.check().at(format_args!("{}.prompt_template", dataset.key_path)).at(&dataset.name)?;
         }
         let labels = || -> Result<Vec<Value>> {
-            check_labels_column(inferencer, task.output_column.as_deref())?;
-            if inferencer.kind != InferencerKind::Chat {
+            check_qa(inferencer.kind, task)?;
+            check_labels_column(inferencer, task)?;
+            if !inferencer.kind.gives_messages() {
                 task.template()?;
             }
             if !inferencer.kind.has_labels() || inferencer.labels_column.is_some() {
@@ -174,9 +187,30 @@ impl Inference {
             }
             Ok(labels)
         };
-        let labels = labels().at("infer_cfg").at(&dataset.name)?;
+        let labels = labels().at(dataset.key_path).at(&dataset.name)?;
         let shots = Shots::new(task.clone(), train);
-        Ok(Self { dataset: Arc::new(dataset.clone()), labels: labels.into(), shots })
+        Ok(Self { dataset: Arc::new(dataset.clone()), labels: labels.into(), shots, for_server: false })
+    }
+
+    /// Takes what only servers have a place for, the column `tools`, instead of refusing it.
+    ///
+    /// ```
+    /// use metatok::{Dataset, Inference, Row};
+    ///
+    /// let dataset = Dataset::parse("x.toml", br#"
+    ///     infer_cfg = { inferencer = { type = "BFCLV3FunctionCallInferencer" } }
+    /// "#)?;
+    /// let row = r#"{"question": [[{"role": "user", "content": "1+1=?"}]], "tools": [{"name": "add"}]}"#;
+    /// let row = Row::from_json(row)?;
+    /// assert!(Inference::new(&dataset, [])?.prompts(&row, Vec::new(), |_| Ok(0)).is_err());
+    /// let prompts = Inference::new(&dataset, [])?.for_server(true).prompts(&row, Vec::new(), |_| Ok(0))?;
+    /// assert_eq!(prompts[0].tools.as_deref(), Some(r#"[{"name":"add"}]"#));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    #[must_use]
+    pub fn for_server(mut self, is: bool) -> Self {
+        self.for_server = is;
+        self
     }
 
     /// The prompts of a row: one, one for each label, or one for each turn. Examples are dropped from the
@@ -216,6 +250,10 @@ impl Inference {
                 let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, excess)?;
                 let max_out_len = self.dataset.max_out_len(row)?.of_turn(0)?;
                 Ok(vec![RowPrompt { max_out_len, ..conversation.into() }])
+            }
+            InferencerKind::FunctionCalls => {
+                let max_out_len = self.dataset.max_out_len(row)?.of_turn(0)?;
+                Ok(vec![RowPrompt { max_out_len, ..first_prompt(row, self.for_server)? }])
             }
             InferencerKind::Choose => {
                 let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, excess)?;
@@ -283,7 +321,12 @@ impl Inference {
             let conversation = self.shots.prompt(&row, &mut ids, asked, &mut excess)?;
             room.take_of(conversation.text_bytes(), "the texts of all labels")?;
             let texts = texts(&row, conversation)?.into_iter();
-            prompts.extend(texts.map(|prompt| RowPrompt { label: Some(label.clone()), ..prompt }));
+            let continuation = self.dataset.task.continuation(label);
+            prompts.extend(texts.map(|prompt| RowPrompt {
+                label: Some(label.clone()),
+                scored: continuation.as_ref().map_or(prompt.scored, |text| Scored::Continuation(text.len())),
+                ..prompt
+            }));
         }
         Ok(prompts)
     }
@@ -334,14 +377,26 @@ fn list<'r>(row: &'r Row, column: &str) -> Result<&'r [Value]> {
     }
 }
 
+/// Refuses what a template of questions and answers cannot do.
+fn check_qa(kind: InferencerKind, task: &Task) -> Result<()> {
+    let Some(AnyTemplate::Qa(template)) = &task.prompt_template else { return Ok(()) };
+    if !matches!(kind, InferencerKind::Generate | InferencerKind::Score) {
+        return Err(template_error("QaTemplate is for GenInferencer, and for PPLInferencer, which scores the answer"));
+    }
+    if task.retriever.count() > 0 && template.doc_to_target.is_empty() {
+        return Err(template_error("there are examples to show and no doc_to_target that says what they answer"));
+    }
+    Ok(())
+}
+
 /// Refuses a column of labels that nothing would be scored for.
-fn check_labels_column(inferencer: &Inferencer, output_column: Option<&str>) -> Result<()> {
+fn check_labels_column(inferencer: &Inferencer, task: &Task) -> Result<()> {
     let Inferencer { kind, labels, labels_column: Some(column), .. } = inferencer else { return Ok(()) };
     let what = if !kind.has_labels() {
         "is for PPLInferencer and LLInferencer, which score a text for each label; leave it out"
     } else if labels.is_some() {
         "says which labels each row has, and labels says it of all rows; leave one out"
-    } else if output_column.is_none() {
+    } else if task.output_column.is_none() && !task.has_layouts() {
         "puts one label after the other into the output column; name that as reader_cfg.output_column"
     } else {
         return Ok(());

@@ -305,7 +305,7 @@ fn ultrachat<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
 
 const SERVERS: &str =
     "it tells a server how to lay the prompt out; name the model with --model as it should be, and leave the key out";
-const TOOLS: &str = "a template has no place for descriptions of tools; write them into the system message as the model knows them, leave the key out, or use --format messages, which passes tools on";
+pub(super) const TOOLS: &str = "a template has no place for descriptions of tools; write them into the system message as the model knows them, leave the key out, or use --format messages, which passes tools on";
 const FUNCTIONS: &str = "they are older than \"tools\", and a template has a place for neither; write them into the system message as the model knows them, or leave the key out";
 
 /// The descriptions of tools. ShareGPT has them as JSON within a string.

@@ -49,6 +49,12 @@ impl Row {
         self.columns.iter().map(|(name, value)| (name.as_str(), value))
     }
 
+    /// Whether it has the columns of another, with equal values, in whatever order.
+    pub(crate) fn equals(&self, other: &Self) -> bool {
+        let has = |(name, value): &(String, Value)| other.get(name).is_some_and(|other| other.equals(value));
+        self.columns.len() == other.columns.len() && self.columns.iter().all(has)
+    }
+
     /// The error for a column that the row does not have.
     pub(crate) fn no_column(&self, column: &str) -> Error {
         ErrorKind::Template(format!("there is no column {column:?} (columns: {})", listed(self.names()))).into()

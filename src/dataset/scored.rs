@@ -12,6 +12,10 @@ pub enum Scored {
     Whole,
     /// What stands behind so many bytes.
     After(usize),
+    /// The last bytes, so many: an answer behind its context. Its tokens are those that the prompt has beyond the tokens of the context
+    /// alone, without the white space at that one's end. See
+    /// [`PromptBuilder::context_tokens`](crate::PromptBuilder::context_tokens).
+    Continuation(usize),
     /// The last place where this stands: a continuation, wherever the template puts it.
     Last(String),
 }
@@ -26,6 +30,7 @@ impl Scored {
         match self {
             Self::Whole => Ok(None),
             Self::After(start) => Ok(Some((*start).min(text.len())..text.len())),
+            Self::Continuation(bytes) => Ok(Some(text.len().saturating_sub(*bytes)..text.len())),
             Self::Last(continuation) => match text.rfind(continuation.as_str()) {
                 Some(start) => Ok(Some(start..start + continuation.len())),
                 None => Err(ErrorKind::Template(format!(

@@ -1,8 +1,8 @@
 //! Which rows of a file are used: OpenCompass's `train_range` and `test_range`.
 
-use rand_mt::Mt;
 use serde::{Deserialize, Serialize};
 
+use crate::dataset::python_random::PythonRandom;
 use crate::error::{ErrorKind, Result};
 
 /// A range as it is written: a number, or a slice such as `"[:100]"`.
@@ -34,24 +34,9 @@ fn drawn(number: f64, len: usize) -> Vec<usize> {
         return rows;
     }
     let count = if number < 1.0 { (number * len as f64) as usize } else { number as usize };
-    // Python seeds with the integer's 32-bit digits.
-    let mut generator = Mt::new_with_key([count as u32]);
-    for i in (1..len).rev() {
-        rows.swap(i, below(&mut generator, i as u32 + 1) as usize);
-    }
+    PythonRandom::new(count as u32).shuffle(&mut rows);
     rows.truncate(count);
     rows
-}
-
-/// Python's `_randbelow`: as many of the highest bits as the bound has, drawn until they fit.
-fn below(generator: &mut Mt, bound: u32) -> u32 {
-    let bits = bound.ilog2() + 1;
-    loop {
-        let drawn = generator.next_u32() >> (32 - bits);
-        if drawn < bound {
-            return drawn;
-        }
-    }
 }
 
 fn sliced(text: &str, len: usize) -> Result<Vec<usize>> {

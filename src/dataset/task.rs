@@ -5,16 +5,14 @@ use std::sync::Arc;
 use foldhash::HashMap;
 
 use crate::conversation::{Conversation, Item};
+use crate::dataset::any_template::AnyTemplate;
 use crate::dataset::fewest_dropped::fewest_dropped;
-use crate::dataset::fields::{TemplateField, TemplateText};
 use crate::dataset::fill::Room;
 use crate::dataset::message_template::MessageTemplate;
-use crate::dataset::multimodal_template::MultimodalTemplate;
-use crate::dataset::prompt_template::PromptTemplate;
+use crate::dataset::qa_template::{Layout, QaTemplate};
 use crate::dataset::retriever::{RetrieverConfig, no_such_example};
 use crate::dataset::row::Row;
 use crate::dataset::template_error;
-use crate::dataset::turn_template::TurnTemplate;
 use crate::dataset::value::Value;
 use crate::error::{At, Result};
 
@@ -41,86 +39,6 @@ pub struct Task {
     pub max_row_bytes: usize,
 }
 
-/// A template of either kind.
-#[derive(Debug, Clone, PartialEq)]
-pub enum AnyTemplate {
-    /// Strings and dialogues.
-    Prompt(PromptTemplate),
-    /// OpenAI-style messages.
-    Messages(MessageTemplate),
-    /// Dialogues of several turns.
-    Turns(TurnTemplate),
-    /// Dialogues with images, audio and video.
-    Multimodal(MultimodalTemplate),
-}
-
-impl AnyTemplate {
-    fn ice_token(&self) -> Option<&str> {
-        match self {
-            Self::Prompt(template) => template.ice_token.as_deref(),
-            Self::Messages(template) => Some(&template.ice_token),
-            // Examples have no place in it, and are left out.
-            Self::Turns(_) | Self::Multimodal(_) => Some(""),
-        }
-    }
-
-    /// Whether its prompts are strings.
-    pub(crate) fn is_string(&self) -> bool {
-        matches!(self, Self::Prompt(template) if template.is_string())
-    }
-
-    fn labels(&self) -> Option<Vec<Value>> {
-        match self {
-            Self::Prompt(template) => template.labels().map(|labels| labels.cloned().collect()),
-            Self::Messages(_) | Self::Turns(_) | Self::Multimodal(_) => None,
-        }
-    }
-
-    /// The fields that it names.
-    pub fn fields(&self) -> Vec<TemplateField> {
-        match self {
-            Self::Prompt(template) => template.fields(),
-            Self::Messages(template) => template.fields(),
-            // Its two are its own.
-            Self::Turns(_) => Vec::new(),
-            Self::Multimodal(template) => template.fields(),
-        }
-    }
-
-    /// The texts that it is made of.
-    pub(crate) fn texts(&self) -> Vec<TemplateText> {
-        match self {
-            Self::Prompt(template) => template.texts(),
-            Self::Messages(template) => template.texts(),
-            Self::Turns(template) => template.texts(),
-            Self::Multimodal(template) => template.texts(),
-        }
-    }
-
-    /// The fields that stay as they are whatever the row has, because this kind of template does not fill them.
-    pub fn unfilled(&self) -> Vec<TemplateField> {
-        match self {
-            Self::Prompt(_) | Self::Messages(_) => Vec::new(),
-            Self::Turns(template) => template.unfilled(),
-            Self::Multimodal(template) => template.unfilled(),
-        }
-    }
-
-    /// What it is, for messages.
-    fn describe(&self) -> &'static str {
-        match self {
-            Self::Prompt(_) => "a template",
-            Self::Messages(_) => "a template of messages",
-            Self::Turns(_) => "a template of several turns",
-            Self::Multimodal(_) => "a multimodal template",
-        }
-    }
-
-    fn is_dialogue(&self) -> bool {
-        matches!(self, Self::Prompt(template) if template.is_dialogue())
-    }
-}
-
 impl Task {
     /// The in-context examples of these rows of the training set, joined as the templates want it.
     /// OpenCompass: `generate_ice`.
@@ -138,10 +56,13 @@ impl Task {
             );
             return Err(template_error(&what));
         }
+        if let Some(AnyTemplate::Qa(template)) = &self.prompt_template {
+            return self.example_turns(template, ids, train);
+        }
         let template = match &self.ice_template {
             Some(AnyTemplate::Messages(template)) => return self.example_messages(template, ids, train),
             Some(AnyTemplate::Prompt(template)) => template,
-            Some(template @ (AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_))) => {
+            Some(template @ (AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_) | AnyTemplate::Qa(_))) => {
                 let what =
                     format!("{} cannot be an ice_template; write the examples as a dialogue", template.describe());
                 return Err(template_error(&what));
@@ -194,6 +115,17 @@ impl Task {
         Ok(Conversation::Messages(messages))
     }
 
+    /// Examples as the prompt's own template lays them out.
+    fn example_turns(&self, template: &QaTemplate, ids: &[i64], train: &[Row]) -> Result<Conversation> {
+        let (mut examples, room) = (Conversation::Text(String::new()), Room::new(self.max_row_bytes));
+        for &id in ids {
+            let example = template.example(row_of(id, train)?).at(format_args!("prompt_template: example {id}"))?;
+            room.take_of(example.text_bytes(), "the examples")?;
+            examples = examples.join(example)?;
+        }
+        Ok(examples)
+    }
+
     /// A prompt to continue, the answer masked.
     ///
     /// # Errors
@@ -203,6 +135,7 @@ impl Task {
             AnyTemplate::Messages(template) => template.prompt(row, examples),
             AnyTemplate::Turns(template) => template.prompt(row),
             AnyTemplate::Multimodal(template) => template.prompt(row, self.compat),
+            AnyTemplate::Qa(template) => template.prompt(row, examples),
             AnyTemplate::Prompt(template) => {
                 let masked =
                     self.output_column.as_deref().map(|column| (column, self.gen_field_replace_token.as_str()));
@@ -229,6 +162,7 @@ impl Task {
                 Err(template_error(&format!("{} has no labels; write a dialogue for each label", template.describe())))
             }
             AnyTemplate::Prompt(template) => template.label_prompt(row, examples, label, keep_sep_token),
+            AnyTemplate::Qa(template) => template.label_prompt(row, examples, label),
         }
     }
 
@@ -273,6 +207,9 @@ impl Task {
             ))
         };
         match (&self.prompt_template, &self.ice_template) {
+            (Some(AnyTemplate::Qa(_)), Some(_)) => {
+                Err(template_error("QaTemplate writes examples itself, by doc_to_target; leave ice_template out"))
+            }
             (Some(template), Some(_)) if template.ice_token().is_none() => Err(lacks("prompt_template")),
             (Some(template), _) => Ok(template),
             (None, Some(template)) if template.ice_token().is_none() => Err(lacks("ice_template")),
@@ -281,11 +218,32 @@ impl Task {
         }
     }
 
+    /// Whether its questions can be laid out in several ways, see [`Layout`].
+    pub(crate) fn has_layouts(&self) -> bool {
+        matches!(self.prompt_template, Some(AnyTemplate::Qa(_)))
+    }
+
+    /// The template that lays out a chat of questions and answers, where there is one.
+    pub(crate) fn qa_chat(&self) -> Option<&QaTemplate> {
+        match &self.prompt_template {
+            Some(AnyTemplate::Qa(template)) if template.layout != Layout::Text => Some(template),
+            _ => None,
+        }
+    }
+
+    /// What is scored for a label, where the template says so.
+    pub(crate) fn continuation(&self, label: &Value) -> Option<String> {
+        match &self.prompt_template {
+            Some(AnyTemplate::Qa(template)) => Some(template.continuation(label)),
+            _ => None,
+        }
+    }
+
     /// What parts a context from an answer.
     pub(crate) fn sep_token(&self) -> Option<&str> {
         self.prompt_template.iter().chain(&self.ice_template).find_map(|template| match template {
             AnyTemplate::Prompt(template) => template.sep_token.as_deref(),
-            AnyTemplate::Messages(_) | AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_) => None,
+            AnyTemplate::Messages(_) | AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_) | AnyTemplate::Qa(_) => None,
         })
     }
 

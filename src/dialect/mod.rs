@@ -21,7 +21,7 @@ pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, S
 use crate::conversation::Conversation;
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::file_kind::{FileKind, head};
-use crate::render::ApiTemplate;
+use crate::render::{ApiTemplate, ChatWrapper};
 use crate::template::{MetaTemplate, Multimodal, TokenIds};
 use crate::tokenizer::{SpecialTokens, TokenId, Tokenizer};
 
@@ -54,9 +54,9 @@ pub struct Model {
     /// The template in the words of an API, where it is one for models behind an API.
     #[serde(skip)]
     pub api_template: Option<ApiTemplate>,
-    /// Whether it is one of OpenCompass's chat wrappers, which make messages of prompts for the tokenizer's chat template.
+    /// The chat wrapper that it is, which makes messages of prompts for the tokenizer's chat template.
     #[serde(skip)]
-    pub is_chat_wrapper: bool,
+    pub chat_wrapper: Option<ChatWrapper>,
     /// The id that fills batches up, where it is not the tokenizer's pad token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pad_token_id: Option<i64>,
@@ -201,18 +201,17 @@ impl Model {
         match (&self.api_template, &self.meta_template) {
             (Some(template), _) => Ok(template.clone()),
             (None, Some(template)) => ApiTemplate::of_roles(template).at(&self.name),
-            (None, None) if self.is_chat_wrapper => Ok(ApiTemplate::default()),
-            (None, None) => Ok(ApiTemplate::openai()),
+            (None, None) => Ok(self.chat_wrapper.map_or_else(ApiTemplate::openai, ChatWrapper::template)),
         }
     }
 
     /// Whether there is a template for token ids, or none is wanted.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for templates of messages, and for OpenCompass's chat wrappers.
+    /// [`ErrorKind::Usage`] for templates of messages, and for chat wrappers.
     pub(crate) fn check_gives_ids(&self) -> Result<()> {
-        if self.is_chat_wrapper && self.conversation_template.is_none() {
-            return Err(ErrorKind::Usage(self.of_chat_wrapper())).at(&self.name);
+        if let (Some(wrapper), None) = (self.chat_wrapper, &self.conversation_template) {
+            return Err(ErrorKind::Usage(self.of_chat_wrapper(wrapper))).at(&self.name);
         }
         if self.meta_template.is_none() && self.api_template.is_some() {
             let what = "this template is for models behind an API, which take messages and no token ids; build with --format messages, or give a template with a \"round\" of texts";

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::dialect::builtin::claiming;
 use crate::dialect::{Model, StopConfig, Syntax, is_misspelt, model_file, opencompass};
 use crate::error::{ErrorKind, Result};
+use crate::render::{ApiTemplate, ChatWrapper};
 use crate::tokenizer::TokenId;
 
 /// What prompts and their ends depend on. Of the other keys some are of running the model, and the rest is noted.
@@ -22,16 +23,27 @@ const READ: [&str; 8] = [
     "pad_token_id",
 ];
 #[rustfmt::skip]
-const OF_RUNNING: [&str; 33] = [
-    "abbr", "backend", "batch_padding", "batch_size", "concurrency", "engine_config", "key", "llama_config", "llama_type",
-    "max_workers", "model_config", "model_kwargs", "model_type", "num_gpus", "openai_api_base", "org", "peft_kwargs", "peft_path",
-    "pretrained_path", "proxies", "quant", "query_per_second", "retry", "rpm_verbose", "run_cfg", "stream", "stream_chunk_size",
-    "summarizer_abbr", "token", "tokenizer_only", "url", "verbose", "with_visual",
+const OF_RUNNING: [&str; 45] = [
+    "abbr", "api_key", "attr", "backend", "batch_padding", "batch_size", "concurrency", "device_kwargs", "engine_config",
+    "host_ip", "host_port", "infer_kwargs", "key", "llama_config", "llama_type", "max_workers", "model", "model_config",
+    "model_kwargs", "model_name", "model_type", "num_gpus", "openai_api_base", "org", "peft_kwargs", "peft_path",
+    "pred_postprocessor", "pretrained_path", "proxies", "quant", "query_per_second", "request_rate", "retry", "rpm_verbose",
+    "run_cfg", "stream", "stream_chunk_size", "summarizer_abbr", "token", "tokenizer_only", "trust_remote_code", "url",
+    "use_timestamp", "verbose", "with_visual",
 ];
 
 /// The classes that make messages of prompts for the tokenizer's chat template.
-const CHAT_WRAPPERS: [&str; 3] =
-    ["HuggingFacewithChatTemplate", "TurboMindModelwithChatTemplate", "VLLMwithChatTemplate"];
+const CHAT_WRAPPERS: [&str; 5] = [
+    "HuggingFacewithChatTemplate",
+    "HuggingFaceQwen2VLwithChatTemplate",
+    "TurboMindModelwithChatTemplate",
+    "VLLMOfflineVLModel",
+    "VLLMwithChatTemplate",
+];
+
+/// AISBench's classes that send messages to a server.
+const CHAT_SERVERS: [&str; 4] =
+    ["VLLMCustomAPIChat", "VLLMCustomAPIChatStream", "VLLMFunctionCallAPIChat", "VllmMultiturnAPIChatStream"];
 
 #[derive(Deserialize)]
 struct Dict {
@@ -60,13 +72,14 @@ impl Model {
     }
 
     /// What to do where one of its chat wrappers is to give token ids.
-    pub(super) fn of_chat_wrapper(&self) -> String {
-        let what = "this is OpenCompass's chat wrapper, which leaves the template to the tokenizer";
+    pub(super) fn of_chat_wrapper(&self, wrapper: ChatWrapper) -> String {
+        let (owner, name) = (wrapper.owner(), wrapper.name());
+        let what = format!("this is {owner}'s chat wrapper, which leaves the template to the tokenizer");
         let tokenizer = self.tokenizer.as_deref().unwrap_or_default();
         match claiming(tokenizer) {
-            Some(_) => format!("{what}; for token ids give -m {tokenizer} --as opencompass-chat"),
+            Some(_) => format!("{what}; for token ids give -m {tokenizer} --as {name}"),
             None => format!(
-                "{what}; for token ids name the template, such as -m qwen3 --as opencompass-chat, and the tokenizer with -t"
+                "{what}; for token ids name the template, such as -m qwen3 --as {name}, and the tokenizer with -t"
             ),
         }
     }
@@ -112,21 +125,29 @@ fn list(models: usize) -> String {
 fn model(text: &str, keys: &Map<String, Value>) -> Result<Model> {
     let unread_keys = unread(keys)?;
     let dict: Dict = model_file::from_json(text)?;
+    let class = dict.class.rsplit('.').next().unwrap_or_default();
     let template = match keys.get("meta_template") {
+        None if CHAT_SERVERS.contains(&class) => {
+            Model { api_template: Some(ApiTemplate::openai()), ..Model::default() }
+        }
         None => Model::default(),
         Some(value) => opencompass::in_dict(text, value)?,
     };
     let strings = dict.stop_words.into_iter().chain(dict.additional_stop_symbols).flatten().chain(dict.end_str);
-    let class = dict.class.rsplit('.').next().unwrap_or_default();
     let tokenizer = [dict.tokenizer_path, dict.path].into_iter().flatten().find(|name| is_tokenizer(name));
     Ok(Model {
         tokenizer,
-        is_chat_wrapper: CHAT_WRAPPERS.contains(&class),
+        chat_wrapper: CHAT_WRAPPERS.contains(&class).then(|| whose(&dict.class)),
         pad_token_id: dict.pad_token_id.map(i64::from),
         stop: StopConfig { strings: strings.filter(|string| !string.is_empty()).collect(), ..StopConfig::default() },
         unread_keys,
         ..template
     })
+}
+
+/// Whose class it is.
+fn whose(class: &str) -> ChatWrapper {
+    if class.starts_with("ais_bench.") { ChatWrapper::AisBench } else { ChatWrapper::OpenCompass }
 }
 
 /// Whether this is a folder, or looks like a repository of the hub. Models behind an API have names that are neither.

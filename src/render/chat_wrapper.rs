@@ -1,13 +1,50 @@
-//! Prompts as messages for a chat template: the rules of OpenCompass's chat wrappers (`_convert_chat_messages`).
+//! Prompts as messages for a chat template: the rules of OpenCompass's and AISBench's chat wrappers (`_convert_chat_messages`).
 
 use std::borrow::Cow;
+
+use serde::Serialize;
 
 use crate::conversation::{Conversation, Mode};
 use crate::error::Result;
 use crate::render::ApiTemplate;
 
+/// Whose chat wrappers make messages of prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum ChatWrapper {
+    /// HUMAN and SYSTEM speak as the user.
+    OpenCompass,
+    /// HUMAN speaks as the user, and SYSTEM as itself.
+    AisBench,
+}
+
+impl ChatWrapper {
+    /// The roles by which it speaks.
+    pub fn template(self) -> ApiTemplate {
+        match self {
+            Self::OpenCompass => ApiTemplate::default(),
+            Self::AisBench => ApiTemplate::openai(),
+        }
+    }
+
+    /// Whose it is.
+    pub(crate) fn owner(self) -> &'static str {
+        match self {
+            Self::OpenCompass => "OpenCompass",
+            Self::AisBench => "AISBench",
+        }
+    }
+
+    /// What `--as` calls it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::OpenCompass => "opencompass-chat",
+            Self::AisBench => "aisbench-chat",
+        }
+    }
+}
+
 impl ApiTemplate {
-    /// A conversation as OpenCompass's chat wrappers hand it to the tokenizer's chat template: a string is a message of
+    /// A conversation as chat wrappers hand it to the tokenizer's chat template: a string is a message of
     /// the user, turns of one role in a row are one message, and empty ones are left out. Messages stay as they are,
     /// unless they are turns of its `ChatInferencer`.
     ///

@@ -1,8 +1,8 @@
-//! A last message of the assistant in a prompt to continue: the model is to give it, or goes on with it.
+//! A last message of the assistant: the model is to give it, goes on with it, or is scored by it.
 
 use crate::conversation::{Conversation, Mode};
 use crate::error::{ErrorKind, Result};
-use crate::render::{Element, Renderer, Segment};
+use crate::render::{Element, Part, Renderer, Segment, say};
 
 /// Whether a conversation ends with an answer, which a prompt to continue leaves out.
 pub(crate) fn is_answer(renderer: &dyn Renderer, conversation: &Conversation) -> bool {
@@ -19,20 +19,44 @@ pub(crate) fn render_to_continue<'a>(
     conversation: &'a Conversation,
     segments: &mut Vec<Segment<'a>>,
 ) -> Result<()> {
-    let last = match conversation {
-        Conversation::Messages(messages) => messages.len().saturating_sub(1),
-        Conversation::Text(_) | Conversation::List(_) => {
-            let what = "continue_final_message is for messages: a string is continued as it is, and a prompt list ends where the model speaks";
-            return Err(ErrorKind::Template(what.into()).into());
-        }
+    let Conversation::Messages(messages) = conversation else {
+        let what = "continue_final_message is for messages: a string is continued as it is, and a prompt list ends where the model speaks";
+        return Err(ErrorKind::Template(what.into()).into());
     };
     if !is_answer(renderer, conversation) {
         let what = "the last message is not the assistant's, so there is no answer to continue; leave continue_final_message out";
         return Err(ErrorKind::Template(what.into()).into());
     }
+    let last = messages.len() - 1;
     renderer.render(conversation, Mode::Score, segments)?;
     let is_said =
         |segment: &Segment<'_>| segment.part.message == Some(last as u32) && segment.part.element != Element::RoleEnd;
     segments.truncate(segments.iter().rposition(is_said).map_or(0, |end| end + 1));
+    Ok(())
+}
+
+/// Renders messages up to where the model speaks, and then what the last one says, as if the model went on so.
+///
+/// # Errors
+/// As [`render_to_continue`].
+pub(crate) fn render_open_answer<'a>(
+    renderer: &'a dyn Renderer,
+    conversation: &'a Conversation,
+    segments: &mut Vec<Segment<'a>>,
+) -> Result<()> {
+    let answer = match conversation {
+        Conversation::Messages(messages) if is_answer(renderer, conversation) => {
+            messages.iter().enumerate().next_back()
+        }
+        _ => None,
+    };
+    let Some((last, answer)) = answer else {
+        let what = "the last message is not the assistant's, so there is no answer to score; leave open_answer out";
+        return Err(ErrorKind::Template(what.into()).into());
+    };
+    renderer.render(conversation, Mode::Generate, segments)?;
+    let part = segments.last().map(|segment| segment.part).unwrap_or_default();
+    let part = Part { element: Element::Content, message: Some(last as u32), ..part };
+    say(answer.content.said(), part, segments);
     Ok(())
 }

@@ -6,6 +6,7 @@ mod engine;
 mod jsonl;
 mod llama_cpp;
 mod messages;
+mod prompt_length;
 #[cfg(any(feature = "arrays", feature = "arrow"))]
 mod records;
 mod sglang;
@@ -28,6 +29,7 @@ pub use jsonl::Jsonl;
 pub(crate) use jsonl::write_ids;
 pub use llama_cpp::LlamaCpp;
 pub use messages::MessagesJsonl;
+pub use prompt_length::PromptLength;
 pub use sglang::Sglang;
 #[cfg(feature = "arrow")]
 pub use table::{Table, TableFormat};

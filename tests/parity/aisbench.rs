@@ -117,8 +117,8 @@ pub(crate) fn pipeline(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
     let mut excepted = None;
     for (i, row) in test.iter().enumerate() {
         let Some(expected) = expected["rows"].get(i) else { continue };
-        let ids = match ids.retrieve(i) {
-            Ok(ids) => ids.of(row),
+        let ids = match ids.retrieve(i).and_then(|ids| ids.of(row, &train)) {
+            Ok(ids) => ids,
             Err(error) => return same_error(replayer, case, expected, &error),
         };
         match pipeline.row(row, &ids, expected) {

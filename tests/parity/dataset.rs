@@ -215,7 +215,7 @@ pub(crate) fn retriever(config: Option<&Py>) -> RetrieverConfig {
 fn retrieved(job: &Py) -> metatok::Result<Value> {
     let (train, test) = (rows(job.get("train")), rows(job.get("test")));
     let mut retriever = retriever(job.get("retriever")).open(&train, &[])?;
-    let ids = test.iter().enumerate().map(|(i, row)| Ok(retriever.retrieve(i)?.of(row)));
+    let ids = test.iter().enumerate().map(|(i, row)| retriever.retrieve(i)?.of(row, &train));
     let ids = ids.collect::<metatok::Result<Vec<_>>>()?;
     Ok(json!(ids))
 }
@@ -304,7 +304,7 @@ fn prompt(
         _ => {
             let ids = task.retriever.open(train, &task.input_columns).and_then(|mut retriever| {
                 let examples = (0..=index).map(|i| retriever.retrieve(i)).next_back().expect("there is one");
-                Ok(examples?.of(row))
+                examples?.of(row, train)
             });
             match ids {
                 Ok(ids) => ids,
@@ -501,7 +501,7 @@ fn template(replayer: &Replayer, case: &Value, job: &Py, key: &str) -> Outcome {
             (Some(AnyTemplate::Messages(template)), _) => return Ok(recorded(&template.prompt(&entry, &ice)?)),
             (Some(AnyTemplate::Turns(template)), _) => return Ok(recorded(&template.prompt(&entry)?)),
             (Some(AnyTemplate::Multimodal(template)), _) => return Ok(recorded(&template.prompt(&entry, true)?)),
-            (None, _) => return Ok(Value::Null),
+            (Some(AnyTemplate::Qa(_)) | None, _) => return Ok(Value::Null),
         };
         let Some(prompt) = called(&template, text(job, "method"), &args, &ice)? else { return Ok(Value::Null) };
         Ok(recorded(&prompt))

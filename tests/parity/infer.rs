@@ -109,6 +109,9 @@ impl Replayed<'_> {
             inferencer,
             derived_columns: metatok::DerivedColumns::default(),
             repeats: metatok::Repeats::default(),
+            eval_cfg: None,
+            infer_order: None,
+            key_path: "infer_cfg",
             unread_keys: Vec::new(),
         };
         let (counted, rendered) = match self.kind {
@@ -172,7 +175,7 @@ impl Replayed<'_> {
     fn ids(&self, task: &Task, train: &[Row], test: &[Row]) -> metatok::Result<Vec<Vec<i64>>> {
         let Some(listed) = self.job.get("ice_ids") else {
             let mut retriever = task.retriever.open(train, &task.input_columns)?;
-            return test.iter().enumerate().map(|(i, row)| Ok(retriever.retrieve(i)?.of(row))).collect();
+            return test.iter().enumerate().map(|(i, row)| retriever.retrieve(i)?.of(row, train)).collect();
         };
         let Py::List(all) = listed else { return Ok(vec![Vec::new(); test.len()]) };
         let ids = |index: usize| match all.get(index) {

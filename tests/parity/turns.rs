@@ -59,7 +59,7 @@ struct Sent<'a> {
 impl Sent<'_> {
     fn row(&self, task: &Task, train: &[Row], row: &Row, index: usize) -> metatok::Result<()> {
         let mut retriever = task.retriever.open(train, &task.input_columns)?;
-        let ids = (0..=index).map(|i| retriever.retrieve(i)).next_back().expect("there is one")?.of(row);
+        let ids = (0..=index).map(|i| retriever.retrieve(i)).next_back().expect("there is one")?.of(row, train)?;
         task.template()?;
         let prompt = task.prompt(row, &task.examples(&ids, train)?)?;
         if let Some(recorded) = self.expected.get("prompt") {

@@ -35,6 +35,7 @@ Examples:
   metatok build -m llama-3 -d gsm8k.toml --train train.jsonl test.jsonl
   metatok build -m qwen3 -d mmlu/ --train dev/ -o prompts/ test/
   metatok build -m qwen3 -d mt.toml --answers answers.jsonl rows.jsonl
+  metatok build -m judge.json -d gsm8k.json --judge answers.jsonl rows.jsonl
   metatok build --model llama-3 --mode ppl -o ids.jsonl chats.jsonl
   metatok build -m qwen3 --format vllm-batch chats.jsonl > batch.jsonl
   metatok build -d mmlu.toml --format messages hf://datasets/cais/mmlu/all/x.csv

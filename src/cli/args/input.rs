@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::{RangedU64ValueParser, TypedValueParser};
 
 use crate::cli::args::{at_least_one, complete, heading, named};
-use crate::dataset::{DatasetSource, InputFormat};
+use crate::dataset::{DatasetSource, InferMode, InputFormat, Layout};
 
 /// More examples than this no context holds.
 const MANY: i64 = 1 << 20;
@@ -51,6 +51,12 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "N", requires = "dataset", value_parser = clap::value_parser!(u32).range(..=MANY), help_heading = heading::DATASET)]
     pub(crate) num_fewshot: Option<u32>,
 
+    /// How questions stand with their examples
+    ///
+    /// For dataset files with a QaTemplate. This overrides what the dataset says.
+    #[arg(long, value_name = "LAYOUT", value_parser = layout(), requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
+    pub(crate) layout: Option<Layout>,
+
     /// Names of the columns of a CSV or TSV file
     ///
     /// For files that do not name them in their first record.
@@ -68,6 +74,19 @@ pub(crate) struct InputArgs {
     /// They stand under "columns", also in what `run` and `trim` write, so that answers have their references.
     #[arg(long, value_name = "NAME,…", requires = "dataset", value_delimiter = ',', help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) keep: Vec<String>,
+
+    /// Ask the dataset's judge about a model's answers to the rows
+    ///
+    /// JSON lines of id (and repeat, turn), as the prompts have them, and text. The prompts are those of the judge that
+    /// the dataset's eval_cfg names. Given again, the judge compares models. Of several datasets it is the folder of ABBR.jsonl.
+    #[arg(long, value_name = "FILE", requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
+    pub(crate) judge: Vec<PathBuf>,
+
+    /// Take the model's thoughts out of its answers
+    ///
+    /// All up to `</think>` goes before a judge or a later turn sees them.
+    #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
+    pub(crate) strip_thoughts: bool,
 
     /// Take only the first N lines or rows of the input
     #[arg(long, value_name = "N", value_parser = at_least_one())]
@@ -146,19 +165,22 @@ pub(crate) struct AnswersArgs {
     ///
     /// For --infer-mode every: JSON lines of id and turn, as the prompts have them, with token_ids, text, or an error.
     /// Each dialogue is built up to its first turn without an answer.
-    #[arg(long, value_name = "FILE", requires = "dataset", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", requires = "dataset", conflicts_with = "judge", hide_short_help = true)]
     pub(crate) answers: Option<PathBuf>,
-
-    /// Take the model's thoughts out of its answers
-    ///
-    /// All up to `</think>` goes.
-    #[arg(long, requires = "answers", hide_short_help = true)]
-    pub(crate) strip_thoughts: bool,
 }
 
 /// No context is longer, by far.
 fn row_bytes() -> impl TypedValueParser<Value = usize> {
     RangedU64ValueParser::<usize>::new().range(1..=1 << 30)
+}
+
+/// The layouts of questions.
+fn layout() -> impl TypedValueParser<Value = Layout> {
+    named([
+        ("text", "One text, which no template touches"),
+        ("chat", "A message of the user, with the examples in it"),
+        ("turns", "A turn for each example"),
+    ])
 }
 
 /// The formats of conversations.
@@ -186,4 +208,14 @@ pub(crate) enum InferModeArg {
     EveryWithGt,
     /// The last; the turns before have the dataset's answers
     Last,
+}
+
+impl From<InferModeArg> for InferMode {
+    fn from(mode: InferModeArg) -> Self {
+        match mode {
+            InferModeArg::Every => Self::Every,
+            InferModeArg::EveryWithGt => Self::EveryWithGt,
+            InferModeArg::Last => Self::Last,
+        }
+    }
 }

@@ -12,6 +12,8 @@ mod model;
 mod models;
 mod prompt;
 mod run;
+mod score;
+mod stats;
 mod tokens;
 mod trim;
 mod view;
@@ -28,11 +30,13 @@ pub(crate) use build::{BuildArgs, Format};
 pub(crate) use check::CheckArgs;
 pub(crate) use convert::{ConvertArgs, ConvertTo};
 pub(crate) use datasets::DatasetsArgs;
-pub(crate) use input::{AnswersArgs, InferModeArg, InputArgs, ReadArgs, input_format};
+pub(crate) use input::{AnswersArgs, InputArgs, ReadArgs, input_format};
 pub(crate) use model::ModelArgs;
 pub(crate) use models::ModelsArgs;
-pub(crate) use prompt::{ContentArg, ModeArg, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs};
+pub(crate) use prompt::{ContentArg, ModeArg, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs, WrapperArg};
 pub(crate) use run::RunArgs;
+pub(crate) use score::{By, ScoreArgs, Take};
+pub(crate) use stats::StatsArgs;
 pub(crate) use tokens::{CountArgs, DecodeArgs, EncodeArgs, TextArgs, TokenizerArgs};
 pub(crate) use trim::TrimArgs;
 pub(crate) use view::ViewArgs;
@@ -75,6 +79,10 @@ pub(crate) enum Command {
     ///
     /// Builds, generates and trims in one go. metatok must be built with the feature `candle`.
     Run(RunArgs),
+    /// Count how many answers are right
+    Score(ScoreArgs),
+    /// Say how long prompts are, and how many exceed a context
+    Stats(StatsArgs),
     /// Turn plain text into token ids
     Encode(EncodeArgs),
     /// Turn token ids into text

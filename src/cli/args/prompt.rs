@@ -34,14 +34,14 @@ pub(crate) struct TemplateArgs {
     #[arg(long, value_enum, value_name = "gen|ppl", hide_possible_values = true)]
     pub(crate) mode: Option<ModeArg>,
 
-    /// Make messages of prompts first, as OpenCompass's chat wrappers do
+    /// Make messages of prompts first, as chat wrappers do
     ///
     /// opencompass-chat: a string is a message of the user, HUMAN and SYSTEM speak as the user, BOT as the assistant.
-    /// The model's template then takes these messages.
+    /// aisbench-chat: SYSTEM speaks as itself. The model's template then takes these messages.
     #[arg(
         long = "as",
         value_enum,
-        value_name = "opencompass-chat",
+        value_name = "opencompass-chat|aisbench-chat",
         hide_possible_values = true,
         hide_short_help = true
     )]
@@ -116,6 +116,8 @@ pub(crate) enum ModeArg {
 pub(crate) enum WrapperArg {
     /// HuggingFacewithChatTemplate, VLLMwithChatTemplate and TurboMindModelwithChatTemplate
     OpencompassChat,
+    /// HuggingFacewithChatTemplate as AISBench has it
+    AisbenchChat,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

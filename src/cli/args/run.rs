@@ -86,12 +86,6 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
-    /// Take the model's thoughts out of its answers
-    ///
-    /// All up to `</think>` goes before an answer stands in later turns.
-    #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
-    pub(crate) strip_thoughts: bool,
-
     /// What to drop where a prompt is too long
     ///
     /// That is for --max-seq-len or for the model's context; see `build`.

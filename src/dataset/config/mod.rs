@@ -2,6 +2,7 @@
 
 mod class_name;
 mod inferencer;
+mod judge;
 mod retriever;
 mod several;
 mod template;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::dataset::any_template::AnyTemplate;
 use crate::dataset::config::inferencer::InferencerFile;
 use crate::dataset::config::retriever::RetrieverFile;
 pub use crate::dataset::config::several::DatasetSource;
@@ -18,10 +20,11 @@ use crate::dataset::config::template::TemplateFile;
 use crate::dataset::derived_columns::DerivedColumns;
 use crate::dataset::fill::{MAX_ROW_BYTES, Substitution};
 use crate::dataset::inferencer::{Inferencer, InferencerKind};
+use crate::dataset::qa_template::Layout;
 use crate::dataset::repeats::Repeats;
 use crate::dataset::retriever::RetrieverKind;
 use crate::dataset::split::SplitRange;
-use crate::dataset::task::{AnyTemplate, Task};
+use crate::dataset::task::Task;
 use crate::dataset::value::Value;
 use crate::dialect::{is_misspelt, parse_file};
 use crate::error::{At, ErrorKind, Result};
@@ -60,6 +63,12 @@ pub struct Dataset {
     pub repeats: Repeats,
     /// What is done with the prompts.
     pub inferencer: Inferencer,
+    /// How answers are evaluated, as it is written: of it [`Self::judge`] reads who judges them.
+    pub eval_cfg: Option<Value>,
+    /// In which order a judge that compares models sees their answers, as it is written.
+    pub infer_order: Option<String>,
+    /// The key path of the templates: `infer_cfg`, or where the file describes a judge.
+    pub key_path: &'static str,
     /// The keys of the file that say nothing about prompts, but for those that all of OpenCompass's datasets have.
     pub unread_keys: Vec<String>,
 }
@@ -74,7 +83,12 @@ struct File {
     #[serde(default)]
     reader_cfg: Reader,
     infer_cfg: Infer,
+    eval_cfg: Option<Value>,
+    infer_order: Option<Value>,
 }
+
+/// Where prompts are described.
+const INFER_CFG: &str = "infer_cfg";
 
 /// The keys that are read, and those of OpenCompass's configurations that say nothing about prompts.
 const READ: [&str; 5] = ["abbr", "reader_cfg", "infer_cfg", "n", "num_repeats"];
@@ -174,12 +188,16 @@ impl Dataset {
         if !self.unread_keys.is_empty() {
             let keys = self.unread_keys.join(", ");
             notes.push(format!(
-                "{}: {keys}: not read here; the rows must be as OpenCompass's loader makes them",
+                "{}: {keys}: not read here; the rows must be as the dataset's own loader makes them",
                 self.name
             ));
         }
         if self.inferencer.kind == InferencerKind::Chat && !self.inferencer.infer_mode_is_said {
             let what = "the last turn is asked for, as in OpenCompass, because infer_mode is not said; AISBench asks for every turn (infer_mode = \"every\")";
+            notes.push(format!("{}: {}.inferencer: {what}", self.name, self.key_path));
+        }
+        if self.inferencer.kind == InferencerKind::FunctionCalls {
+            let what = "only the first prompt of each row is built; the others stand on what its functions give, and metatok calls none";
             notes.push(format!("{}: infer_cfg.inferencer: {what}", self.name));
         }
         notes
@@ -195,8 +213,8 @@ impl Dataset {
                 AnyTemplate::Prompt(template) => template.substitution = Substitution::SinglePass,
                 AnyTemplate::Messages(template) => template.substitution = Substitution::SinglePass,
                 AnyTemplate::Turns(template) => template.substitution = Substitution::SinglePass,
-                // It is so already.
-                AnyTemplate::Multimodal(_) => {}
+                // They are so already.
+                AnyTemplate::Multimodal(_) | AnyTemplate::Qa(_) => {}
             }
         }
         dataset
@@ -211,12 +229,26 @@ impl Dataset {
                 AnyTemplate::Messages(template) => template.max_row_bytes = bytes,
                 AnyTemplate::Turns(template) => template.max_row_bytes = bytes,
                 AnyTemplate::Multimodal(template) => template.max_row_bytes = bytes,
+                AnyTemplate::Qa(template) => template.max_row_bytes = bytes,
             }
         }
     }
 
+    /// Lays its questions and answers out so.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where its template is of another kind.
+    pub fn set_layout(&mut self, layout: Layout) -> Result<()> {
+        let Some(AnyTemplate::Qa(template)) = &mut self.task.prompt_template else {
+            let what = "only a prompt_template of type = \"QaTemplate\" has layouts; leave it out";
+            return Err(ErrorKind::Template(what.into()).into());
+        };
+        template.layout = layout;
+        Ok(())
+    }
+
     fn read(file: File) -> Result<Self> {
-        let File { abbr, class, n, num_repeats, reader_cfg: reader, infer_cfg: infer } = file;
+        let File { abbr, class, n, num_repeats, reader_cfg: reader, infer_cfg: infer, eval_cfg, infer_order } = file;
         let class = class.as_ref().and_then(Value::as_text).map(class_name::bare).unwrap_or_default();
         let template = |file: Option<TemplateFile>, name: &str| {
             file.map(TemplateFile::read).transpose().at(format_args!("infer_cfg.{name}"))
@@ -241,6 +273,9 @@ impl Dataset {
             derived_columns: derived_columns.at("reader_cfg.columns")?.unwrap_or_default(),
             repeats: Repeats::read(n.as_ref(), num_repeats.as_ref(), class)?,
             inferencer,
+            eval_cfg,
+            infer_order: infer_order.as_ref().and_then(Value::as_text).map(str::to_owned),
+            key_path: INFER_CFG,
             unread_keys: Vec::new(),
         })
     }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::dataset::config::class_name;
-use crate::dataset::retriever::{RetrieverConfig, RetrieverKind};
+use crate::dataset::retriever::{MOST_EXAMPLES, RetrieverConfig, RetrieverKind, too_many};
 use crate::error::{ErrorKind, Result};
 
 /// A retriever as it is written.
@@ -18,6 +18,7 @@ pub(super) struct RetrieverFile {
     fix_id_list: Option<Vec<i64>>,
     ice_num: Option<usize>,
     seed: Option<u32>,
+    leave_out_row: Option<bool>,
     neighbours: Option<PathBuf>,
     k: Option<usize>,
     ice_separator: Option<String>,
@@ -61,6 +62,10 @@ enum Class {
     Fixed,
     #[serde(rename = "RandomRetriever", alias = "random")]
     Random,
+    #[serde(rename = "ContextSampler", alias = "context-sampler")]
+    Sampled,
+    #[serde(rename = "FirstNSampler", alias = "first-n")]
+    FirstN,
     #[serde(rename = "BM25Retriever", alias = "bm25")]
     Bm25,
     #[serde(rename = "TopkRetriever", alias = "top-k")]
@@ -71,18 +76,30 @@ enum Class {
     SlidingWindow,
 }
 
-/// OpenCompass's own.
+/// OpenCompass's own, and lm-evaluation-harness's.
 const DEFAULT_SEED: u32 = 43;
+const DEFAULT_FEWSHOT_SEED: u32 = 1234;
 
 impl RetrieverFile {
     pub(super) fn read(self) -> Result<RetrieverConfig> {
         let Self { class, fix_id_list, ice_num, seed, neighbours, k, ice_separator, ice_eos_token, .. } = self;
         let ice_num = ice_num.unwrap_or(1);
+        if self.leave_out_row.is_some() && !matches!(class, Class::Sampled) {
+            let what = "leave_out_row is for type = \"ContextSampler\", and says nothing here; leave it out";
+            return Err(ErrorKind::Template(what.into()).into());
+        }
         let missing = |key: &str| ErrorKind::Template(format!("the key `{key}` is missing"));
         let kind = match class {
             Class::Zero => RetrieverKind::Zero,
             Class::Fixed => RetrieverKind::Fixed { fix_id_list: fix_id_list.ok_or_else(|| missing("fix_id_list"))? },
             Class::Random => RetrieverKind::Random { ice_num, seed: seed.unwrap_or(DEFAULT_SEED) },
+            Class::Sampled => RetrieverKind::Sampled {
+                ice_num,
+                seed: seed.unwrap_or(DEFAULT_FEWSHOT_SEED),
+                leave_out_row: self.leave_out_row.unwrap_or_default(),
+            },
+            Class::FirstN if ice_num > MOST_EXAMPLES => return Err(too_many("ice_num", ice_num).into()),
+            Class::FirstN => RetrieverKind::Fixed { fix_id_list: (0..ice_num as i64).collect() },
             Class::Bm25 => RetrieverKind::Bm25 { ice_num },
             Class::TopK => RetrieverKind::TopK { ice_num, neighbours },
             Class::SlidingWindow => RetrieverKind::SlidingWindow { k: k.ok_or_else(|| missing("k"))? },

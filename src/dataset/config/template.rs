@@ -2,12 +2,13 @@
 
 use serde::Deserialize;
 
+use crate::dataset::any_template::AnyTemplate;
 use crate::dataset::config::class_name;
 use crate::dataset::fill::Substitution;
 use crate::dataset::message_template::MessageTemplate;
 use crate::dataset::multimodal_template::MultimodalTemplate;
 use crate::dataset::prompt_template::PromptTemplate;
-use crate::dataset::task::AnyTemplate;
+use crate::dataset::qa_template;
 use crate::dataset::turn_template::TurnTemplate;
 use crate::dataset::value::Value;
 use crate::error::{ErrorKind, Result};
@@ -37,18 +38,19 @@ pub(super) struct TemplateFile {
 
 /// Which of the references' templates it is, where its keys do not tell.
 #[derive(Default, Clone, Copy, PartialEq, Deserialize)]
-#[allow(clippy::enum_variant_names, reason = "these are the references' names")]
+#[allow(clippy::enum_variant_names, reason = "four of these are the references' names")]
 enum TemplateKind {
     #[default]
     PromptTemplate,
     RawPromptTemplate,
     MultiTurnPromptTemplate,
     MMPromptTemplate,
+    QaTemplate,
 }
 
 impl TemplateFile {
     pub(super) fn read(self) -> Result<AnyTemplate> {
-        use TemplateKind::{MMPromptTemplate, MultiTurnPromptTemplate};
+        use TemplateKind::{MMPromptTemplate, MultiTurnPromptTemplate, QaTemplate};
         for (key, is_given, kind, of) in [
             ("question_column", self.question_column.is_some(), MultiTurnPromptTemplate, "MultiTurnPromptTemplate"),
             ("answer_column", self.answer_column.is_some(), MultiTurnPromptTemplate, "MultiTurnPromptTemplate"),
@@ -75,6 +77,9 @@ impl TemplateFile {
                 read.all_columns = self.all_columns.unwrap_or_default();
                 read.keep_urls = self.keep_urls.unwrap_or_default();
                 Ok(AnyTemplate::Multimodal(read))
+            }
+            (Some(template), None) if self.kind == QaTemplate => {
+                Ok(AnyTemplate::Qa(qa_template::QaTemplate::new(&template)?))
             }
             (Some(template), None) => {
                 let mut read = PromptTemplate::new(&template, self.ice_token.as_deref(), self.sep_token.as_deref())?;

@@ -3,6 +3,7 @@
 //! A retriever is a file here and an arm in [`RetrieverConfig::open`].
 
 mod bm25;
+mod context_sampler;
 mod random;
 mod sliding_window;
 mod top_k;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use crate::dataset::row::Row;
 use crate::error::{At, Error, ErrorKind, Result, counted};
 use bm25::Bm25;
+use context_sampler::ContextSampler;
 use random::Random;
 use sliding_window::SlidingWindow;
 use top_k::TopK;
@@ -32,6 +34,13 @@ pub trait Retriever: Send {
 pub enum Examples {
     /// Those with these numbers. A negative one counts from the end.
     Ids(Vec<i64>),
+    /// The first of those with these numbers that are not the row itself.
+    Others {
+        /// Their numbers, more than are wanted.
+        ids: Vec<i64>,
+        /// How many are wanted.
+        count: usize,
+    },
     /// Those that this finds for the row itself, which takes time and so is left to whoever has the row.
     ByRow(Arc<FindExamples>),
 }
@@ -40,6 +49,7 @@ impl fmt::Debug for Examples {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ids(ids) => f.debug_tuple("Ids").field(ids).finish(),
+            Self::Others { ids, count } => f.debug_struct("Others").field("ids", ids).field("count", count).finish(),
             Self::ByRow(_) => f.write_str("ByRow(..)"),
         }
     }
@@ -49,13 +59,31 @@ impl fmt::Debug for Examples {
 pub type FindExamples = dyn Fn(&Row) -> Vec<i64> + Send + Sync;
 
 impl Examples {
-    /// The examples' numbers for the row that they were retrieved for.
-    pub fn of(self, row: &Row) -> Vec<i64> {
+    /// The examples' numbers, in the training set, for the row that they were retrieved for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where the row stands among them so often that too few others are left.
+    pub fn of(self, row: &Row, train: &[Row]) -> Result<Vec<i64>> {
         match self {
-            Self::Ids(ids) => ids,
-            Self::ByRow(find) => find(row),
+            Self::Ids(ids) => Ok(ids),
+            Self::Others { ids, count } => others(ids, count, row, train),
+            Self::ByRow(find) => Ok(find(row)),
         }
     }
+}
+
+/// The first `count` of the examples that are not the row itself.
+fn others(mut ids: Vec<i64>, count: usize, row: &Row, train: &[Row]) -> Result<Vec<i64>> {
+    ids.retain(|&id| !usize::try_from(id).is_ok_and(|id| train.get(id).is_some_and(|example| example.equals(row))));
+    if ids.len() < count {
+        let what = format!(
+            "the training set has this row more than once, and of the examples that were drawn {} are left, not {count}; let each row stand there once",
+            ids.len()
+        );
+        return Err(ErrorKind::Template(what).into());
+    }
+    ids.truncate(count);
+    Ok(ids)
 }
 
 impl Default for Examples {
@@ -98,6 +126,15 @@ pub enum RetrieverKind {
         /// numpy's seed.
         seed: u32,
     },
+    /// Drawn anew for each row, the same for the same seed as Python's `random.sample` draws: lm-evaluation-harness's way.
+    Sampled {
+        /// How many.
+        ice_num: usize,
+        /// Python's seed.
+        seed: u32,
+        /// Whether one more is drawn, so that the row itself can be left out.
+        leave_out_row: bool,
+    },
     /// Those whose words are most like the row's, by the input columns.
     Bm25 {
         /// How many.
@@ -118,7 +155,7 @@ pub enum RetrieverKind {
 }
 
 /// No context holds more examples.
-const MOST_EXAMPLES: usize = 1 << 20;
+pub(crate) const MOST_EXAMPLES: usize = 1 << 20;
 
 impl Default for RetrieverConfig {
     fn default() -> Self {
@@ -145,6 +182,9 @@ impl RetrieverConfig {
                 Box::new(Always(Examples::ByRow(Arc::new(move |_| ids.clone()))))
             }
             RetrieverKind::Random { ice_num, seed } => Box::new(Random::new(*seed, train, *ice_num)?),
+            RetrieverKind::Sampled { ice_num, seed, leave_out_row } => {
+                Box::new(ContextSampler::new(*seed, train, *ice_num, *leave_out_row)?)
+            }
             RetrieverKind::Bm25 { .. } if input_columns.is_empty() => {
                 return Err(
                     ErrorKind::Template("reader_cfg.input_columns says which columns are compared".into()).into()
@@ -162,8 +202,7 @@ impl RetrieverConfig {
                 Box::new(TopK::open(neighbours, *ice_num)?)
             }
             RetrieverKind::SlidingWindow { k } if *k > MOST_EXAMPLES => {
-                let what = format!("k is {k}, and no context holds more than {MOST_EXAMPLES} examples");
-                return Err(ErrorKind::Template(what).into());
+                return Err(too_many("k", *k).into());
             }
             RetrieverKind::SlidingWindow { k } => Box::new(SlidingWindow { k: *k, train }),
         })
@@ -175,6 +214,7 @@ impl RetrieverConfig {
             RetrieverKind::Zero => 0,
             RetrieverKind::Fixed { fix_id_list } => fix_id_list.len(),
             RetrieverKind::Random { ice_num, .. }
+            | RetrieverKind::Sampled { ice_num, .. }
             | RetrieverKind::Bm25 { ice_num }
             | RetrieverKind::TopK { ice_num, .. } => *ice_num,
             RetrieverKind::SlidingWindow { k } => *k,
@@ -207,6 +247,7 @@ impl RetrieverConfig {
                 return Err(ErrorKind::Template(what).into());
             }
             RetrieverKind::Random { ice_num, .. }
+            | RetrieverKind::Sampled { ice_num, .. }
             | RetrieverKind::Bm25 { ice_num }
             | RetrieverKind::TopK { ice_num, .. }
             | RetrieverKind::SlidingWindow { k: ice_num } => *ice_num = count,
@@ -257,6 +298,11 @@ impl Retriever for Always {
     fn retrieve(&mut self, _: usize) -> Result<Examples> {
         Ok(self.0.clone())
     }
+}
+
+/// What to say of more examples than anybody wants.
+pub(crate) fn too_many(key: &str, count: usize) -> ErrorKind {
+    ErrorKind::Template(format!("{key} is {count}, and no context holds more than {MOST_EXAMPLES} examples"))
 }
 
 pub(crate) fn no_such_example(id: i64, train: usize) -> Error {

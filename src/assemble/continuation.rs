@@ -1,0 +1,50 @@
+//! The end of a prompt that is scored, apart from its context.
+
+use crate::assemble::Assembler;
+use crate::compile::Atom;
+use crate::dataset::is_space;
+use crate::error::{ErrorKind, Result};
+use crate::render::Segment;
+
+impl Assembler {
+    /// Takes the last bytes of a prompt away, and the white space that then stands at its end: tokens begin with the space before a
+    /// word.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where these bytes are not what somebody says.
+    pub(crate) fn cut_continuation(&self, segments: &mut Vec<Segment<'_>>, mut bytes: usize) -> Result<()> {
+        while bytes > 0 {
+            let said = match segments.last_mut() {
+                Some(Segment { atom: Atom::Text(text), part }) if part.is_content() => text,
+                _ => return Err(not_at_the_end()),
+            };
+            let kept = said.len().saturating_sub(bytes);
+            bytes -= said.len() - kept;
+            *said = said.get(..kept).ok_or_else(not_at_the_end)?;
+            if kept == 0 {
+                segments.pop();
+            }
+        }
+        while let Some(last) = segments.last_mut() {
+            match &mut last.atom {
+                Atom::Text(text) => *text = text.trim_end_matches(is_space),
+                Atom::Token(id) if self.is_space(*id) => last.atom = Atom::Text(""),
+                Atom::Token(_) => break,
+            }
+            if last.atom != Atom::Text("") {
+                break;
+            }
+            segments.pop();
+        }
+        Ok(())
+    }
+
+    fn is_space(&self, id: crate::tokenizer::TokenId) -> bool {
+        self.tokenizer.id_to_token(id).is_some_and(|token| token.chars().all(is_space))
+    }
+}
+
+fn not_at_the_end() -> crate::Error {
+    let what = "the answer that is scored does not stand at the end of the prompt: something else makes messages of it; lay it out with --layout chat";
+    ErrorKind::Template(what.into()).into()
+}

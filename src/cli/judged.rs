@@ -1,0 +1,279 @@
+//! Models' answers from files, which a judge is asked about: each finds its row.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use sha2::{Digest, Sha256};
+
+use crate::cli::answers::{Answer, Asker, each_answer, twice};
+use crate::cli::args::InputArgs;
+use crate::cli::output::count;
+use crate::dataset::{Dataset, Judge, Prediction, PredictionColumns, Row, RowKey};
+use crate::error::{At, ErrorKind, Result};
+use crate::fingerprint::hex;
+use crate::turns::without_thoughts;
+
+/// What models answered to the rows. All is kept in memory.
+pub(crate) struct Judged {
+    columns: PredictionColumns,
+    /// What people should know of the judge.
+    pub(crate) notes: Vec<String>,
+    models: Vec<Model>,
+    strict: bool,
+    tally: Mutex<Tally>,
+}
+
+/// The answers of a model.
+struct Model {
+    /// Its file.
+    name: String,
+    digest: String,
+    rows: HashMap<Asker, Said>,
+    /// The first answer's id.
+    first: Option<String>,
+    /// How many turns the longest dialogue has.
+    turns: usize,
+}
+
+/// What a model answered to a row, by turn; where an answer has none, it is the only one.
+#[derive(Default)]
+struct Said {
+    line: usize,
+    by_turn: BTreeMap<Option<usize>, Option<String>>,
+}
+
+/// Why there is nothing to judge.
+enum Lack {
+    Answer,
+    /// The model failed, and says so.
+    Failed,
+}
+
+/// What became of the rows.
+#[derive(Default)]
+struct Tally {
+    judged: u64,
+    /// The first row that is not, by its id.
+    first: Option<(usize, String)>,
+    models: Vec<TallyOfModel>,
+}
+
+#[derive(Default)]
+struct TallyOfModel {
+    unanswered: u64,
+    failed: u64,
+    found: HashSet<usize>,
+}
+
+impl Judged {
+    /// Reads a file of each model, and puts the judge in the dataset's place; nothing where no judge is asked.
+    pub(crate) fn open(args: &InputArgs, dataset: &mut Dataset, longest: usize) -> Result<Option<Self>> {
+        let InputArgs { judge: files, strip_thoughts, strict, .. } = args;
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let Judge { dataset: of_judge, columns, notes } = dataset.judge()?;
+        columns.check_models(files.len()).at("--judge").at(&dataset.name)?;
+        *dataset = of_judge;
+        let read = |path: &PathBuf| Model::read(path, *strip_thoughts, longest);
+        let models = files.iter().map(read).collect::<Result<Vec<_>>>()?;
+        let tally = Tally { models: models.iter().map(|_| TallyOfModel::default()).collect(), ..Tally::default() };
+        Ok(Some(Self { columns, notes, models, strict: *strict, tally: Mutex::new(tally) }))
+    }
+
+    /// What the files say, in few bytes.
+    pub(crate) fn digest(&self) -> String {
+        self.models.iter().map(|model| model.digest.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Adds the answers to a row. Says whether there are any to judge.
+    ///
+    /// # Errors
+    /// As [`PredictionColumns::add`]; for a row without an answer where that is refused.
+    pub(crate) fn add(&self, row: &mut Row, key: &RowKey, number: usize) -> Result<bool> {
+        let Some(predictions) = self.predictions(row, key, number)? else { return Ok(false) };
+        self.columns.add(row, &predictions)?;
+        self.tally().judged += 1;
+        Ok(true)
+    }
+
+    /// What each model answered to a row, if all did.
+    fn predictions(&self, row: &Row, key: &RowKey, number: usize) -> Result<Option<Vec<Prediction>>> {
+        let turns = self.columns.turns(row)?;
+        let mut tally = self.tally();
+        let said = self.models.iter().zip(&mut tally.models);
+        let said = said.map(|(model, tally)| model.prediction(key, turns, &mut tally.found).at(&model.name));
+        // Of all, so that each answer that is there is found.
+        let said = said.collect::<Result<Vec<_>>>()?;
+        let mut predictions = Vec::with_capacity(said.len());
+        for (i, (model, said)) in self.models.iter().zip(said).enumerate() {
+            match said {
+                Ok(prediction) => predictions.push(prediction),
+                Err(lack) if self.strict => {
+                    let what = format!("{} to id {}", lack.text(), key.id);
+                    return Err(ErrorKind::Template(what)).at(&model.name);
+                }
+                Err(lack) => {
+                    tally.leave_out(i, &lack, number, &key.id);
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(predictions))
+    }
+
+    /// What to say at the end of rows and answers that did not find each other.
+    ///
+    /// # Errors
+    /// Where no row has an answer.
+    pub(crate) fn check(&self) -> Result<Vec<String>> {
+        let tally = self.tally();
+        let left_out: u64 = tally.models.iter().map(|model| model.unanswered + model.failed).sum();
+        let rows = tally.judged + left_out;
+        let mut notes = Vec::new();
+        for (model, of_model) in self.models.iter().zip(&tally.models) {
+            let TallyOfModel { unanswered, failed, found } = of_model;
+            if tally.judged == 0 && unanswered + failed > 0 {
+                return Err(model.nothing_found(rows, *failed, tally.first.as_ref()));
+            }
+            for (lacking, lack) in [(*unanswered, Lack::Answer), (*failed, Lack::Failed)] {
+                if lacking > 0 {
+                    let of = format!("{lacking} of {}", count(rows, "row"));
+                    let what = "such rows give no prompt (--strict refuses them)";
+                    notes.push(format!("{}: {} to {of}; {what}", model.name, lack.text()));
+                }
+            }
+            notes.extend(model.unused(found));
+        }
+        Ok(notes)
+    }
+
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Model {
+    fn read(path: &Path, strip_thoughts: bool, longest: usize) -> Result<Self> {
+        let mut hash = Sha256::new();
+        let mut model = Self {
+            name: path.display().to_string(),
+            digest: String::new(),
+            rows: HashMap::new(),
+            first: None,
+            turns: 0,
+        };
+        each_answer(path, longest, |asker, answer, line| {
+            hash.update(line.len().to_le_bytes());
+            hash.update(line);
+            model.first.get_or_insert_with(|| asker.0.clone());
+            let line = model.rows.len();
+            let said = model.rows.entry(asker.clone()).or_insert_with(|| Said { line, ..Said::default() });
+            said.insert(answer, strip_thoughts, &asker)?;
+            model.turns = model.turns.max(said.by_turn.len());
+            Ok(())
+        })?;
+        model.digest = hex(hash);
+        Ok(model)
+    }
+
+    /// What the model answered to a row, of which the judge sees so many turns.
+    fn prediction(
+        &self,
+        key: &RowKey,
+        turns: Option<usize>,
+        found: &mut HashSet<usize>,
+    ) -> Result<std::result::Result<Prediction, Lack>> {
+        let Some(said) = self.rows.get(&(key.id.clone(), key.repeat)) else { return Ok(Err(Lack::Answer)) };
+        found.insert(said.line);
+        let there = said.by_turn.len();
+        if there > turns.unwrap_or(1) {
+            let what = match turns {
+                Some(turns) => format!("there are answers to {there} turns of id {}, and the row has {turns}", key.id),
+                None => format!(
+                    "there are answers to {there} turns of id {}, and the judge sees one, as the dataset asks for one; of a chat, --infer-mode every asks for each",
+                    key.id
+                ),
+            };
+            return Err(ErrorKind::Template(what).into());
+        }
+        let Some(mut texts) = said.by_turn.values().cloned().collect::<Option<Vec<String>>>() else {
+            return Ok(Err(Lack::Failed));
+        };
+        Ok(match turns {
+            Some(turns) if there < turns => Err(Lack::Answer),
+            Some(_) => {
+                let mut texts: Vec<Option<String>> = texts.into_iter().map(Some).collect();
+                texts.resize(self.turns, None);
+                Ok(Prediction::Turns(texts))
+            }
+            None => texts.pop().map(Prediction::Text).ok_or(Lack::Answer),
+        })
+    }
+
+    /// The error where none of the rows has an answer.
+    fn nothing_found(&self, rows: u64, failed: u64, first: Option<&(usize, String)>) -> crate::Error {
+        let id = |id: Option<&String>| id.map_or("none", String::as_str).to_owned();
+        let rows = count(rows, "row");
+        let what = match failed {
+            0 => format!(
+                "there is no answer to any of {rows}; the first answer's id is {}, the first row's {}: an answer has the id (and repeat) of the prompt that it answers",
+                id(self.first.as_ref()),
+                id(first.map(|(_, id)| id))
+            ),
+            failed => format!("there is no answer to any of {rows}, and an error in place of one to {failed}"),
+        };
+        crate::Error::from(ErrorKind::Template(what)).at(&self.name)
+    }
+
+    /// What to say of answers to other rows.
+    fn unused(&self, found: &HashSet<usize>) -> Option<String> {
+        let unused = self.rows.iter().filter(|(_, said)| !found.contains(&said.line));
+        let ((id, _), _) = unused.clone().min_by_key(|(_, said)| said.line)?;
+        let number = unused.count() as u64;
+        let are = if number == 1 { "is" } else { "are" };
+        Some(format!("{}: {} {are} to no row that was asked, first id {id}", self.name, count(number, "answer")))
+    }
+}
+
+impl Said {
+    fn insert(&mut self, answer: Answer, strip_thoughts: bool, (id, _): &Asker) -> Result<()> {
+        let Answer { turn, token_ids, text, .. } = answer;
+        if text.is_none() && token_ids.is_some() {
+            let what = "a judge reads text, and this answer has token ids alone; `metatok trim` writes their text too";
+            return Err(ErrorKind::Parse(what.into()).into());
+        }
+        let text = text.map(|text| if strip_thoughts { without_thoughts(&text).to_owned() } else { text });
+        let is_there = self.by_turn.contains_key(&turn);
+        match turn {
+            Some(turn) if is_there => Err(twice(&format!("turn {turn} of id {id}"))),
+            None if is_there => Err(twice(&format!("id {id}"))),
+            turn => {
+                self.by_turn.insert(turn, text);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Lack {
+    fn text(&self) -> &'static str {
+        match self {
+            Self::Answer => "there is no answer",
+            Self::Failed => "there is an error in place of an answer",
+        }
+    }
+}
+
+impl Tally {
+    fn leave_out(&mut self, model: usize, lack: &Lack, number: usize, id: &str) {
+        match lack {
+            Lack::Answer => self.models[model].unanswered += 1,
+            Lack::Failed => self.models[model].failed += 1,
+        }
+        if self.first.as_ref().is_none_or(|(first, _)| number < *first) {
+            self.first = Some((number, id.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! An answer beside its reference, as a line that `metatok run` or `metatok trim` wrote.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+
+use crate::error::{At, ErrorKind, Result, counted};
+use crate::wording;
+
+/// An answer with the columns that were kept of its row.
+///
+/// ```
+/// use metatok::ScoredAnswer;
+///
+/// let answer = ScoredAnswer::read(r#"{"id": 0, "columns": {"names": ["Mars", "the red planet"]}, "text": "Mars"}"#)?;
+/// assert_eq!(answer.text(), Some("Mars"));
+/// assert_eq!(answer.references("names")?, ["Mars", "the red planet"]);
+/// let error = answer.references("name").expect_err("it is not there");
+/// assert_eq!(error.to_string(), r#"columns: there is no "name", only "names"; keep it with `--keep name`"#);
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct ScoredAnswer {
+    turn: Option<usize>,
+    columns: Option<Map<String, Value>>,
+    text: Option<String>,
+    error: Option<IgnoredAny>,
+}
+
+impl ScoredAnswer {
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] for a line that is no JSON object, and one with neither a text nor an error.
+    pub fn read(line: &str) -> Result<Self> {
+        let answer: Self = serde_json::from_str(line).map_err(|error| wording::in_line(&error))?;
+        if answer.text.is_none() && answer.error.is_none() {
+            let what = "there is no \"text\"; an answer is a line that `metatok run` or `metatok trim` wrote";
+            return Err(ErrorKind::Parse(what.into()).into());
+        }
+        Ok(answer)
+    }
+
+    /// What the model said; none where an error stands in place of it.
+    pub fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
+    /// The right answers, by the column that has them: a text or number, or a list of several that are all right. Of an answer
+    /// to a turn, the list has one item for each turn.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] where there is no such column, or nothing in it that an answer could be.
+    pub fn references(&self, column: &str) -> Result<Vec<String>> {
+        let value = self.columns.as_ref().and_then(|columns| columns.get(column)).ok_or_else(|| self.no_column(column));
+        let value = value.at("columns")?;
+        match (self.turn, value) {
+            (Some(turn), Value::Array(turns)) => match turns.get(turn) {
+                Some(Value::Array(names)) => texts(names),
+                Some(name) => texts(std::slice::from_ref(name)),
+                None => {
+                    let what = format!(
+                        "the list has {}, one for each turn from 0, and this is the answer to turn {turn}",
+                        counted(turns.len(), "item")
+                    );
+                    Err(ErrorKind::Parse(what).into())
+                }
+            },
+            (_, Value::Array(names)) => texts(names),
+            (_, name) => texts(std::slice::from_ref(name)),
+        }
+        .at(column)
+        .at("columns")
+    }
+
+    fn no_column(&self, column: &str) -> ErrorKind {
+        let names: Vec<String> =
+            self.columns.iter().flat_map(|columns| columns.keys()).map(|name| format!("{name:?}")).collect();
+        let there = if names.is_empty() { "nor any other".to_owned() } else { format!("only {}", names.join(", ")) };
+        ErrorKind::Parse(format!("there is no {column:?}, {there}; keep it with `--keep {column}`"))
+    }
+}
+
+fn texts(names: &[Value]) -> Result<Vec<String>> {
+    let text = |name: &Value| match name {
+        Value::String(text) => Ok(text.clone()),
+        Value::Number(number) => Ok(number.to_string()),
+        other => Err(ErrorKind::Parse(format!("a right answer is a text or a number, not {other}")).into()),
+    };
+    if names.is_empty() {
+        return Err(ErrorKind::Parse("an empty list has no right answer in it".into()).into());
+    }
+    names.iter().map(text).collect()
+}

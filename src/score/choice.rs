@@ -1,0 +1,144 @@
+//! Which of several labels an answer settles on. Nothing is guessed: where two are left, it is none.
+
+/// What stands before the label that is meant, in small letters.
+const ANNOUNCED: [&str; 8] = ["answer", "option", "choice", "答案", "选项", "選項", "选", "故选"];
+
+/// What may stand between such a word and the label.
+const BETWEEN: [&str; 12] =
+    ["is", "are", "be", "should", "would", "will", "the", "option", "choice", "correct", "是", "为"];
+
+/// The label, by the first of these that tells: one behind `answer` and the like, the last of them; one alone at the
+/// begin; one in brackets or bold; the only one there is.
+pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
+    let text = text.trim();
+    let found = standing_alone(text, labels);
+    let announced = found.iter().rev().find(|found| is_announced(&text[..found.at]));
+    let leading = || found.first().filter(|found| leads(text, found));
+    let marked = || only(found.iter().filter(|found| is_marked(text, found)));
+    let sole = || only(found.iter().filter(|found| !is_article(text, found)));
+    let label = announced.or_else(leading).or_else(marked).or_else(sole)?;
+    Some(label.label)
+}
+
+/// A label in a text.
+struct Found<'l> {
+    at: usize,
+    label: &'l str,
+}
+
+impl Found<'_> {
+    fn end(&self) -> usize {
+        self.at + self.label.len()
+    }
+}
+
+/// All labels that are no part of a word. Chinese is written without spaces, so its characters end words.
+fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
+    let is_part = |c: char| c.is_alphanumeric() && (c.is_ascii() || !is_cjk(c)) || c == '_' || c == '\'' || c == '’';
+    let mut found: Vec<Found<'l>> = Vec::new();
+    for label in labels.iter().filter(|label| !label.is_empty()) {
+        for (at, _) in text.match_indices(label.as_str()) {
+            let (before, after) = (&text[..at], &text[at + label.len()..]);
+            if !before.ends_with(is_part) && !after.starts_with(is_part) {
+                found.push(Found { at, label });
+            }
+        }
+    }
+    found.sort_by_key(|found| (found.at, std::cmp::Reverse(found.label.len())));
+    // Of labels that hold one another the longest.
+    found.dedup_by(|next, kept| next.at < kept.end());
+    found
+}
+
+fn is_cjk(c: char) -> bool {
+    matches!(c, '\u{3000}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ff00}'..='\u{ffef}')
+}
+
+/// Whether a word such as `answer` leads to what stands behind.
+fn is_announced(before: &str) -> bool {
+    let mut before = before.to_lowercase();
+    loop {
+        before.truncate(before.trim_end_matches(|c: char| !c.is_alphanumeric()).len());
+        if ANNOUNCED.iter().any(|word| before.ends_with(word)) {
+            return true;
+        }
+        let Some(shorter) = BETWEEN.iter().find_map(|word| {
+            let shorter = before.strip_suffix(word)?;
+            (!word.is_ascii() || !shorter.ends_with(char::is_alphanumeric)).then_some(shorter.len())
+        }) else {
+            return false;
+        };
+        before.truncate(shorter);
+    }
+}
+
+/// Whether the answer begins with it, and what follows is not the rest of a sentence.
+fn leads(text: &str, found: &Found<'_>) -> bool {
+    let is_begin = !text[..found.at].contains(char::is_alphanumeric);
+    let rest = text[found.end()..].trim_start_matches(' ');
+    let ends = |c: char| !c.is_alphanumeric();
+    is_begin && (rest.is_empty() || rest.starts_with(ends))
+}
+
+/// Whether it stands in brackets, bold, or a box.
+fn is_marked(text: &str, found: &Found<'_>) -> bool {
+    let (before, after) = (&text[..found.at], &text[found.end()..]);
+    [("(", ")"), ("[", "]"), ("{", "}"), ("（", "）"), ("【", "】"), ("**", "*"), ("**", "."), ("**", ":")]
+        .iter()
+        .any(|(open, close)| before.ends_with(open) && after.starts_with(close))
+}
+
+/// Whether it is the English word: `A whale`, and not `A is right`.
+fn is_article(text: &str, found: &Found<'_>) -> bool {
+    let next = text[found.end()..].strip_prefix(' ').unwrap_or_default();
+    let word: &str = next.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    found.label == "A"
+        && word.starts_with(char::is_lowercase)
+        && !["and", "as", "because", "is", "or", "since"].contains(&word)
+}
+
+/// The label of all of them, if it is one.
+fn only<'f, 'l: 'f>(mut found: impl Iterator<Item = &'f Found<'l>>) -> Option<&'f Found<'l>> {
+    let first = found.next()?;
+    found.all(|other| other.label == first.label).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::settled;
+
+    #[test]
+    fn answers_settle_on_one_label_or_none() {
+        for (text, label) in [
+            ("B", Some("B")),
+            (" (B) ", Some("B")),
+            ("B. Saturn", Some("B")),
+            ("**B**", Some("B")),
+            ("B) Saturn, not A) Mars", Some("B")),
+            ("The answer is B.", Some("B")),
+            ("The correct answer is: **(C)**", Some("C")),
+            ("A whale is no fish. Answer: D", Some("D")),
+            ("A whale is no fish.", None),
+            ("A whale is a fish, so B", Some("B")),
+            ("A is right", Some("A")),
+            ("Both A and B look right, but I take (C)", Some("C")),
+            ("A or B", None),
+            ("answer is A. No, wait, the answer is B", Some("B")),
+            ("Option C is right because A is not", Some("C")),
+            ("答案是C", Some("C")),
+            ("所以选B。", Some("B")),
+            ("因此正确答案为：D，不是A", Some("D")),
+            (r"\boxed{A}", Some("A")),
+            ("I can't say", None),
+            ("CABBAGE", None),
+            ("b", None),
+            ("", None),
+        ] {
+            let labels = ["A", "B", "C", "D"].map(String::from);
+            assert_eq!(settled(text, &labels), label, "{text}");
+        }
+        let words = ["no", "not sure", "yes"].map(String::from);
+        assert_eq!(settled("not sure", &words), Some("not sure"));
+        assert_eq!(settled("I know: yes", &words), Some("yes"));
+    }
+}

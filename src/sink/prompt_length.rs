@@ -1,0 +1,79 @@
+//! How long a prompt is that was written as a JSON line, in any of the forms.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use crate::error::{At, ErrorKind, Result};
+use crate::wording;
+
+/// How long a written prompt is.
+///
+/// ```
+/// use metatok::PromptLength;
+///
+/// let length = PromptLength::read(r#"{"request_id": "0", "prompt": [1051, 375, 263], "max_tokens": 512}"#)?;
+/// assert_eq!(length, PromptLength { tokens: 3, max_out_len: Some(512) });
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromptLength {
+    /// Its tokens.
+    pub tokens: u64,
+    /// The tokens that its answer may have, where the line says so.
+    pub max_out_len: Option<u64>,
+}
+
+/// The keys of all forms. Others are left alone.
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow)]
+    input_ids: Option<&'a RawValue>,
+    #[serde(borrow)]
+    prompt: Option<&'a RawValue>,
+    #[serde(borrow)]
+    messages: Option<&'a RawValue>,
+    #[serde(borrow)]
+    body: Option<Box<Line<'a>>>,
+    max_out_len: Option<u64>,
+    max_tokens: Option<u64>,
+    n_predict: Option<u64>,
+    sampling_params: Option<Sampling>,
+}
+
+#[derive(Deserialize)]
+struct Sampling {
+    max_new_tokens: Option<u64>,
+}
+
+impl PromptLength {
+    /// Reads it from a line as `metatok build` writes them with `--format ids`, `vllm`, `vllm-batch`, `sglang` or `llama-cpp`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] for a line that is no JSON object, and one without token ids.
+    pub fn read(line: &str) -> Result<Self> {
+        let mut line: Line<'_> = serde_json::from_str(line).map_err(|error| wording::in_line(&error))?;
+        if let Some(body) = line.body {
+            line = *body;
+        }
+        let (key, ids) = match (line.input_ids, line.prompt) {
+            (Some(ids), _) => ("input_ids", ids),
+            (None, Some(ids)) => ("prompt", ids),
+            (None, None) => return Err(ErrorKind::Parse(no_ids(line.messages.is_some()).into()).into()),
+        };
+        let ids: Vec<IgnoredAny> = serde_json::from_str(ids.get())
+            .map_err(|_| ErrorKind::Parse("this is no list of token ids; build with --format ids".into()))
+            .at(key)?;
+        let of_sglang = line.sampling_params.and_then(|params| params.max_new_tokens);
+        let max_out_len = line.max_out_len.or(line.max_tokens).or(line.n_predict).or(of_sglang);
+        Ok(Self { tokens: ids.len() as u64, max_out_len })
+    }
+}
+
+fn no_ids(has_messages: bool) -> &'static str {
+    if has_messages {
+        "messages have no tokens until a server's template makes some; build with --format ids"
+    } else {
+        "there is neither \"input_ids\" nor \"prompt\", as `metatok build` writes them"
+    }
+}
