@@ -20,6 +20,7 @@ mod no_such_column;
 mod refused;
 mod reserved_reachable;
 mod role_never_rendered;
+mod role_outside_round;
 mod roles_only;
 mod seen;
 mod space_before_generation;
@@ -100,7 +101,7 @@ pub struct Finding {
 }
 
 /// Every lint, in the order in which their findings are listed.
-pub static LINTS: [Lint; 30] = [
+pub static LINTS: [Lint; 31] = [
     id_outside_vocabulary::LINT,
     token_of_several_ids::LINT,
     refused::LINT,
@@ -117,6 +118,7 @@ pub static LINTS: [Lint; 30] = [
     roles_only::LINT,
     role_never_rendered::LINT,
     missing_fallback::LINT,
+    role_outside_round::LINT,
     space_before_generation::LINT,
     strips_content::LINT,
     ids_disagree::LINT,

@@ -1,7 +1,7 @@
 //! Everything else with which nothing can be built.
 
 use crate::check::{Findings, Level, Lint, Subject, id_outside_vocabulary, subject, token_of_several_ids};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 pub(super) const LINT: Lint = Lint {
     code: "refused",
@@ -22,7 +22,9 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         }
     }
     let seen = &subject.seen;
-    for (place, error) in seen.refused.named.iter().filter(|(_, error)| !subject::is_missing_role(error)) {
+    // Roles have lints of their own.
+    let others = |(_, error): &&(String, Error)| !subject::is_missing_role(error) && !subject::is_outside_round(error);
+    for (place, error) in seen.refused.named.iter().filter(others) {
         findings.add(place, error.to_string(), help);
     }
     let rest = seen.refused.rest();
