@@ -71,9 +71,12 @@ pub use render::{
     Segment, Turn,
 };
 pub use score::{Compare, Pattern, Score, ScoredAnswer, Scorer, Tally, Which};
+pub use sink::{
+    Accepts, Built, FormOptions, Jsonl, Key, LlamaCpp, Lmdeploy, MessagesJsonl, OUTPUT_FORMS, OutputForm, PromptLength,
+    Sglang, Sink, Vllm,
+};
 #[cfg(feature = "arrays")]
 pub use sink::{ArrayFormat, Arrays};
-pub use sink::{Built, Jsonl, Key, LlamaCpp, MessagesJsonl, PromptLength, Sglang, Sink, Vllm};
 #[cfg(feature = "arrow")]
 pub use sink::{Table, TableFormat};
 pub use stop::{

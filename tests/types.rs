@@ -16,7 +16,7 @@ macro_rules! all {
 fn types_are_shared_or_sent_and_printed() {
     #[rustfmt::skip]
     all!(is_shared:
-        ChatWrapper, Compare, Judge, Layout, LengthSummary, Lengths, Pattern, Prediction, PredictionColumns, PromptLength,
+        Accepts, FormOptions, Lmdeploy, OutputForm, ChatWrapper, Compare, Judge, Layout, LengthSummary, Lengths, Pattern, Prediction, PredictionColumns, PromptLength,
         QaTemplate, Score, ScoredAnswer, Scorer, Tally, Which,
         AddedToken, Affix, AffixItem, AnyTemplate, ApiPrompt, ApiRoles, ApiTemplate, Asked<'static>, Atom, Batch,
         BatchPlan, BatchSize, Budget, BuilderOptions, Built<'static>, ChatMessage, CompiledTemplate, Completion,
@@ -60,6 +60,7 @@ fn all_public_types_are_in_the_list() {
         "IGNORED",
         "LINTS",
         "Number",
+        "OUTPUT_FORMS",
         "OnToken",
         "Renderer",
         "Result",

@@ -6,11 +6,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-#[cfg(feature = "arrays")]
-use crate::batch::Padding;
 use crate::builder::{BuilderOptions, PromptBuilder};
 use crate::cli::answers::Answers;
-use crate::cli::args::{BuildArgs, Format, OnError};
+use crate::cli::args::{BuildArgs, OnError};
 use crate::cli::batches::{Batch, batches};
 use crate::cli::flags;
 use crate::cli::form::{self, Form, Messages, Writer, Written};
@@ -28,14 +26,9 @@ use crate::conversation::Mode;
 use crate::dataset::{Dataset, Examples, Inference, Line, MissingColumns, PickedRow, RecordReader, RowPrompt};
 use crate::dialect::Model;
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "arrays")]
 use crate::fingerprint::Fingerprint;
 use crate::render::ApiTemplate;
-#[cfg(feature = "arrays")]
-use crate::sink::{ArrayFormat, Arrays};
-use crate::sink::{Jsonl, Key, LlamaCpp, MessagesJsonl, Sglang, Sink, Vllm};
-#[cfg(feature = "arrow")]
-use crate::sink::{Table, TableFormat};
+use crate::sink::{FormOptions, Key, MessagesJsonl};
 use crate::tokenizer::{TokenId, Tokenizer};
 use crate::truncate::Budget;
 
@@ -236,7 +229,7 @@ fn answers(path: &Path, strip_thoughts: bool, rows: Option<&Rows>, longest: usiz
 /// What prompts are written as, and what makes them.
 fn form(args: &BuildArgs, loaded: &Loaded, rows: Option<&Rows>, has_input: bool) -> Result<Form> {
     let mut options = setup::options(&args.prompts, rows);
-    if args.format == Format::Messages {
+    if !args.format.has_ids() {
         // Without a model, roles are as OpenAI has them.
         let model = args.model.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
         let stop = model.stop.strings.iter().chain(&options.stop_strings).cloned().collect();
@@ -278,23 +271,7 @@ fn form(args: &BuildArgs, loaded: &Loaded, rows: Option<&Rows>, has_input: bool)
         let remarks = setup::remarks(&model, &builder, rows, &options);
         remarks.iter().filter(|remark| loaded.is_new(remark)).for_each(|remark| say!("{remark}"));
     }
-    let served = args.served_model_name.as_deref();
-    let sink: Box<dyn Sink> = match args.format {
-        Format::Vllm => Box::new(Vllm::new(&builder, served)),
-        Format::VllmBatch => Box::new(Vllm::batch(&builder, served)),
-        Format::Sglang => Box::new(Sglang::new(&builder)),
-        Format::LlamaCpp => Box::new(LlamaCpp::new(&builder)),
-        #[cfg(feature = "arrays")]
-        Format::Npz | Format::Npy | Format::Safetensors => {
-            Box::new(arrays(args, &builder, fingerprint(builder.tokenizer())?)?)
-        }
-        #[cfg(feature = "arrow")]
-        Format::Arrow | Format::Parquet => {
-            let format = if args.format == Format::Arrow { TableFormat::Arrow } else { TableFormat::Parquet };
-            Box::new(Table::new(&builder, format, fingerprint(builder.tokenizer())?))
-        }
-        Format::Ids | Format::Messages => Box::new(Jsonl::new(&builder, args.attention_mask)),
-    };
+    let sink = args.format.open(&builder, form_options(args, || fingerprint(builder.tokenizer()))?)?;
     if sink.is_whole() && args.output.is_none() && io::stdout().is_terminal() {
         let what = "this form is no text for a terminal; name a file with --output";
         return Err(ErrorKind::Usage(what.into()).into());
@@ -311,21 +288,20 @@ fn form(args: &BuildArgs, loaded: &Loaded, rows: Option<&Rows>, has_input: bool)
     Ok(Form::Ids(Box::new(ids)))
 }
 
-/// A file of arrays.
-#[cfg(feature = "arrays")]
-fn arrays(args: &BuildArgs, builder: &PromptBuilder, fingerprint: Fingerprint) -> Result<Arrays> {
-    let format = match args.format {
-        Format::Npz => ArrayFormat::Npz,
-        Format::Npy => ArrayFormat::Npy,
-        _ => ArrayFormat::Safetensors,
-    };
-    let usual = builder.padding()?;
-    let padding = Padding {
-        padding_side: args.padding_side.unwrap_or(usual.padding_side),
-        pad_to_multiple_of: args.pad_to_multiple_of.unwrap_or(usual.pad_to_multiple_of),
-        ..usual
-    };
-    Ok(Arrays::new(builder, format, padding, fingerprint))
+/// What a form is told.
+fn form_options(args: &BuildArgs, fingerprint: impl FnOnce() -> Result<Fingerprint>) -> Result<FormOptions> {
+    #[cfg(feature = "arrays")]
+    let (padding_side, pad_to_multiple_of) = (args.padding_side, args.pad_to_multiple_of);
+    #[cfg(not(feature = "arrays"))]
+    let (padding_side, pad_to_multiple_of) = (None, None);
+    Ok(FormOptions {
+        attention_mask: args.attention_mask,
+        served_model_name: args.served_model_name.clone(),
+        padding_side,
+        pad_to_multiple_of,
+        // Lines have one each, where it is asked for.
+        fingerprint: if args.format.accepts.columns { None } else { Some(fingerprint()?) },
+    })
 }
 
 /// How long prompts may be. Where nothing says what goes, rows lose examples and may still be too long, as in

@@ -1,6 +1,6 @@
 //! Options that say nothing where they are given: refused, with the reason.
 
-use crate::cli::args::{BuildArgs, CheckArgs, Format, InputArgs, OnError, RunArgs, TemplateArgs, ViewArgs};
+use crate::cli::args::{BuildArgs, CheckArgs, InputArgs, OnError, RunArgs, TemplateArgs, ViewArgs};
 use crate::cli::rows::Rows;
 use crate::cli::run::sampling;
 use crate::cli::setup;
@@ -18,7 +18,8 @@ fn refuse<const N: usize>(flags: [(&str, bool); N], why: &str) -> Result<()> {
 /// What `build` does not take together.
 pub(crate) fn check_build(args: &BuildArgs) -> Result<()> {
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
-    if args.format != Format::Ids {
+    let accepts = args.format.accepts;
+    if !accepts.details {
         let ids = [
             ("--text", args.text),
             ("--spans", args.spans),
@@ -28,26 +29,26 @@ pub(crate) fn check_build(args: &BuildArgs) -> Result<()> {
         refuse(ids, "goes with --format ids: no other form has a place for it")?;
     }
     #[cfg(feature = "arrays")]
-    if !matches!(args.format, Format::Npz | Format::Npy | Format::Safetensors) {
+    if !accepts.padding {
         let arrays = [
             ("--padding-side", args.padding_side.is_some()),
             ("--pad-to-multiple-of", args.pad_to_multiple_of.is_some()),
         ];
         refuse(arrays, "is for arrays, --format npz, npy and safetensors: nothing else is padded")?;
     }
-    if args.format.is_whole() {
+    if !accepts.columns {
         let why = "writes columns beside each prompt, and arrays and tables have no place for them; build with --format ids, or join by id";
         refuse([("--keep", !args.input.keep.is_empty())], why)?;
     }
     let served = [("--served-model-name", args.served_model_name.is_some())];
-    if !matches!(args.format, Format::Vllm | Format::VllmBatch) {
+    if !accepts.served_model_name {
         refuse(served, "goes with --format vllm and vllm-batch: other engines have one model")?;
     }
     if args.on_error == OnError::Stop {
         let rejects = [("--rejects", args.rejects.is_some())];
         refuse(rejects, "is for rejected rows, and the first one stops the run; add --on-error reject")?;
     }
-    if args.format == Format::Messages { check_messages(args) } else { Ok(()) }
+    if args.format.has_ids() { Ok(()) } else { check_messages(args) }
 }
 
 fn check_messages(args: &BuildArgs) -> Result<()> {

@@ -140,7 +140,7 @@ impl<'s> One<'s> {
             all.input.train.as_deref().filter(|_| needs_train).map(|path| self.beside(path)).transpose()?;
         let neighbours = all.input.neighbours.as_deref().filter(|_| self.reads_neighbours && needs_train);
         args.input.neighbours = neighbours.map(|path| self.beside(path)).transpose()?;
-        args.output = Some(output.join(format!("{}.{}", self.abbr, all.format.ending())));
+        args.output = Some(output.join(format!("{}.{}", self.abbr, all.format.ending)));
         Ok(args)
     }
 

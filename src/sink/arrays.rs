@@ -14,9 +14,46 @@ use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result, counted};
 use crate::fingerprint::Fingerprint;
 use crate::sink::engine::check;
-use crate::sink::records::{self, METADATA, Origin, not_ours};
+use crate::sink::form::{Accepts, FormOptions, OutputForm};
+use crate::sink::records::{self, FILE, METADATA, Origin, not_ours};
 use crate::sink::{Built, Key, Sink};
 use crate::tokenizer::TokenId;
+
+pub(super) const NPZ_FORM: OutputForm = OutputForm {
+    name: "npz",
+    about: "One file of NumPy arrays: input_ids and attention_mask, padded",
+    ending: "npz",
+    accepts: ACCEPTS,
+    open: Some(|builder, options| open(ArrayFormat::Npz, builder, options)),
+};
+
+pub(super) const NPY_FORM: OutputForm = OutputForm {
+    name: "npy",
+    about: "The same arrays one after the other in a plain NumPy file",
+    ending: "npy",
+    accepts: ACCEPTS,
+    open: Some(|builder, options| open(ArrayFormat::Npy, builder, options)),
+};
+
+pub(super) const SAFETENSORS_FORM: OutputForm = OutputForm {
+    name: "safetensors",
+    about: "The same arrays as safetensors",
+    ending: "safetensors",
+    accepts: ACCEPTS,
+    open: Some(|builder, options| open(ArrayFormat::Safetensors, builder, options)),
+};
+
+const ACCEPTS: Accepts = Accepts { padding: true, ..FILE };
+
+fn open(format: ArrayFormat, builder: &PromptBuilder, options: FormOptions) -> Result<Box<dyn Sink>> {
+    let usual = builder.padding()?;
+    let padding = Padding {
+        padding_side: options.padding_side.unwrap_or(usual.padding_side),
+        pad_to_multiple_of: options.pad_to_multiple_of.unwrap_or(usual.pad_to_multiple_of),
+        ..usual
+    };
+    Ok(Box::new(Arrays::new(builder, format, padding, options.fingerprint)))
+}
 
 /// How an array of a `.npy` file begins.
 const NPY_MAGIC: &[u8] = b"\x93NUMPY";
@@ -55,9 +92,14 @@ struct Metadata<'a> {
 }
 
 impl Arrays {
-    /// For the prompts of a builder.
-    pub fn new(builder: &PromptBuilder, format: ArrayFormat, padding: Padding, fingerprint: Fingerprint) -> Self {
-        Self { format, padding, origin: Origin::new(builder, fingerprint) }
+    /// For the prompts of a builder, with what built them where that is known.
+    pub fn new(
+        builder: &PromptBuilder,
+        format: ArrayFormat,
+        padding: Padding,
+        fingerprint: impl Into<Option<Fingerprint>>,
+    ) -> Self {
+        Self { format, padding, origin: Origin::new(builder, fingerprint.into()) }
     }
 }
 

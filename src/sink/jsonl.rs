@@ -7,7 +7,16 @@ use crate::assemble::{MediaSpan, Span};
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
 use crate::error::Result;
+use crate::sink::form::{Accepts, OutputForm};
 use crate::sink::{Built, Key, Sink};
+
+pub(super) const FORM: OutputForm = OutputForm {
+    name: "ids",
+    about: "Token ids with all that is known of a prompt",
+    ending: "jsonl",
+    accepts: Accepts { details: true, ..Accepts::LINE },
+    open: Some(|builder, options| Ok(Box::new(Jsonl::new(builder, options.attention_mask)))),
+};
 
 /// Writes `id`, `input_ids`, `stop_token_ids`, `stop`, and what else a prompt was built with.
 #[derive(Debug)]

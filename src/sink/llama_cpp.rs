@@ -3,8 +3,17 @@
 use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::sink::engine::{Stops, check, request_id, write_sampling};
+use crate::sink::form::{Accepts, OutputForm};
 use crate::sink::jsonl::{write_ids, write_json, write_origin};
 use crate::sink::{Built, Key, Sink};
+
+pub(super) const FORM: OutputForm = OutputForm {
+    name: "llama-cpp",
+    about: "Bodies of llama.cpp's /completion",
+    ending: "jsonl",
+    accepts: Accepts::LINE,
+    open: Some(|builder, _| Ok(Box::new(LlamaCpp::new(builder)))),
+};
 
 /// Writes `prompt`, `stop` and `n_predict` for each prompt. The server stops at its model's own end tokens;
 /// `id` and `stop_token_ids` are for whoever reads the file, and it does not look at them.

@@ -5,7 +5,16 @@ use serde::{Serialize, Serializer};
 
 use crate::conversation::ChatMessage;
 use crate::sink::Key;
+use crate::sink::form::{Accepts, OutputForm};
 use crate::sink::jsonl::{write_json, write_key, write_origin};
+
+pub(super) const FORM: OutputForm = OutputForm {
+    name: "messages",
+    about: "OpenAI-style messages, for a server that has the template itself",
+    ending: "jsonl",
+    accepts: Accepts::LINE,
+    open: None,
+};
 
 /// Writes `id`, `messages` and `stop`, one object per prompt.
 #[derive(Debug)]

@@ -3,8 +3,10 @@
 #[cfg(feature = "arrays")]
 mod arrays;
 mod engine;
+mod form;
 mod jsonl;
 mod llama_cpp;
+mod lmdeploy;
 mod messages;
 mod prompt_length;
 #[cfg(any(feature = "arrays", feature = "arrow"))]
@@ -25,9 +27,11 @@ use crate::truncate::Truncated;
 use crate::turns::PrefixBreak;
 #[cfg(feature = "arrays")]
 pub use arrays::{ArrayFormat, Arrays};
+pub use form::{Accepts, FormOptions, OUTPUT_FORMS, OutputForm};
 pub use jsonl::Jsonl;
 pub(crate) use jsonl::write_ids;
 pub use llama_cpp::LlamaCpp;
+pub use lmdeploy::Lmdeploy;
 pub use messages::MessagesJsonl;
 pub use prompt_length::PromptLength;
 pub use sglang::Sglang;

@@ -6,9 +6,13 @@ use serde_json::value::RawValue;
 use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
+use crate::sink::form::Accepts;
 use crate::sink::jsonl::write_key;
 use crate::sink::{Built, Key};
 use crate::tokenizer::TokenId;
+
+/// What files that are one only when all prompts are there have a place for: no columns.
+pub(super) const FILE: Accepts = Accepts { columns: false, ..Accepts::LINE };
 
 /// The name under which a file says what stands beside its prompts.
 pub(super) const METADATA: &str = "metatok";
@@ -18,11 +22,12 @@ pub(super) const METADATA: &str = "metatok";
 pub(super) struct Origin {
     stop_token_ids: Vec<TokenId>,
     stop: Vec<String>,
-    fingerprint: Fingerprint,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<Fingerprint>,
 }
 
 impl Origin {
-    pub(super) fn new(builder: &PromptBuilder, fingerprint: Fingerprint) -> Self {
+    pub(super) fn new(builder: &PromptBuilder, fingerprint: Option<Fingerprint>) -> Self {
         let stop = builder.stop();
         Self { stop_token_ids: stop.stop_token_ids().collect(), stop: stop.strings().to_vec(), fingerprint }
     }

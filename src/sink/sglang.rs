@@ -3,8 +3,17 @@
 use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::sink::engine::{Stops, check, request_id, write_sampling};
+use crate::sink::form::{Accepts, OutputForm};
 use crate::sink::jsonl::{write_ids, write_json, write_origin};
 use crate::sink::{Built, Key, Sink};
+
+pub(super) const FORM: OutputForm = OutputForm {
+    name: "sglang",
+    about: "Bodies of SGLang's /generate",
+    ending: "jsonl",
+    accepts: Accepts::LINE,
+    open: Some(|builder, _| Ok(Box::new(Sglang::new(builder)))),
+};
 
 /// Writes `rid`, `input_ids` and `sampling_params` for each prompt.
 #[derive(Debug)]

@@ -21,9 +21,26 @@ use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::sink::engine::check;
-use crate::sink::records::{self, METADATA, Origin, not_ours};
+use crate::sink::form::OutputForm;
+use crate::sink::records::{self, FILE, METADATA, Origin, not_ours};
 use crate::sink::{Built, Key, Sink};
 use crate::tokenizer::TokenId;
+
+pub(super) const ARROW_FORM: OutputForm = OutputForm {
+    name: "arrow",
+    about: "One table, a row for each prompt, as Arrow's IPC file",
+    ending: "arrow",
+    accepts: FILE,
+    open: Some(|builder, options| Ok(Box::new(Table::new(builder, TableFormat::Arrow, options.fingerprint)))),
+};
+
+pub(super) const PARQUET_FORM: OutputForm = OutputForm {
+    name: "parquet",
+    about: "The same table as Parquet",
+    ending: "parquet",
+    accepts: FILE,
+    open: Some(|builder, options| Ok(Box::new(Table::new(builder, TableFormat::Parquet, options.fingerprint)))),
+};
 
 /// So many rows are written at once, and can be read so.
 const ROWS: usize = 4096;
@@ -66,9 +83,9 @@ struct Columns<'a> {
 }
 
 impl Table {
-    /// For the prompts of a builder.
-    pub fn new(builder: &PromptBuilder, format: TableFormat, fingerprint: Fingerprint) -> Self {
-        Self { format, origin: Origin::new(builder, fingerprint) }
+    /// For the prompts of a builder, with what built them where that is known.
+    pub fn new(builder: &PromptBuilder, format: TableFormat, fingerprint: impl Into<Option<Fingerprint>>) -> Self {
+        Self { format, origin: Origin::new(builder, fingerprint.into()) }
     }
 }
 

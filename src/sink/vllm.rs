@@ -4,8 +4,27 @@
 use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::sink::engine::{Stops, check, request_id, write_sampling};
+use crate::sink::form::{Accepts, OutputForm};
 use crate::sink::jsonl::{write_ids, write_json, write_origin};
 use crate::sink::{Built, Key, Sink};
+
+pub(super) const FORM: OutputForm = OutputForm {
+    name: "vllm",
+    about: "Bodies of vLLM's /v1/completions",
+    ending: "jsonl",
+    accepts: ACCEPTS,
+    open: Some(|builder, options| Ok(Box::new(Vllm::new(builder, options.served_model_name.as_deref())))),
+};
+
+pub(super) const BATCH_FORM: OutputForm = OutputForm {
+    name: "vllm-batch",
+    about: "The file that `vllm run-batch` reads",
+    ending: "jsonl",
+    accepts: ACCEPTS,
+    open: Some(|builder, options| Ok(Box::new(Vllm::batch(builder, options.served_model_name.as_deref())))),
+};
+
+const ACCEPTS: Accepts = Accepts { served_model_name: true, ..Accepts::LINE };
 
 /// Writes a body of `/v1/completions` for each prompt.
 #[derive(Debug)]

@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 #[cfg(feature = "arrays")]
-use clap::builder::{RangedU64ValueParser, TypedValueParser};
+use clap::builder::RangedU64ValueParser;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 #[cfg(feature = "arrays")]
 use crate::batch::PaddingSide;
 #[cfg(feature = "arrays")]
 use crate::cli::args::named;
 use crate::cli::args::{AnswersArgs, InputArgs, ModelArgs, OnError, PromptArgs, heading, output_file, truncation};
+use crate::sink::{OUTPUT_FORMS, OutputForm};
 use crate::truncate::Truncation;
 
 #[derive(Clone, clap::Args)]
@@ -48,8 +49,8 @@ pub(crate) struct BuildArgs {
     pub(crate) output: Option<PathBuf>,
 
     /// What is written for each prompt
-    #[arg(long, value_enum, default_value = "ids", value_name = "FORM")]
-    pub(crate) format: Format,
+    #[arg(long, value_parser = form(), default_value = "ids", value_name = "FORM")]
+    pub(crate) format: &'static OutputForm,
 
     /// Add the prompt's text
     #[arg(long)]
@@ -140,60 +141,10 @@ pub(crate) struct BuildArgs {
     pub(crate) quiet: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Token ids with all that is known of a prompt
-    Ids,
-    /// OpenAI-style messages, for a server that has the template itself
-    Messages,
-    /// Bodies of vLLM's /v1/completions
-    Vllm,
-    /// The file that `vllm run-batch` reads
-    VllmBatch,
-    /// Bodies of SGLang's /generate
-    Sglang,
-    /// Bodies of llama.cpp's /completion
-    LlamaCpp,
-    /// One file of NumPy arrays: input_ids and attention_mask, padded
-    #[cfg(feature = "arrays")]
-    Npz,
-    /// The same arrays one after the other in a plain NumPy file
-    #[cfg(feature = "arrays")]
-    Npy,
-    /// The same arrays as safetensors
-    #[cfg(feature = "arrays")]
-    Safetensors,
-    /// One table, a row for each prompt, as Arrow's IPC file
-    #[cfg(feature = "arrow")]
-    Arrow,
-    /// The same table as Parquet
-    #[cfg(feature = "arrow")]
-    Parquet,
-}
-
-impl Format {
-    /// Whether it is a file only when all prompts are there.
-    pub(crate) fn is_whole(self) -> bool {
-        use Format::{Ids, LlamaCpp, Messages, Sglang, Vllm, VllmBatch};
-        !matches!(self, Ids | Messages | Vllm | VllmBatch | Sglang | LlamaCpp)
-    }
-
-    /// How the names of such files end.
-    pub(crate) fn ending(self) -> &'static str {
-        match self {
-            Self::Ids | Self::Messages | Self::Vllm | Self::VllmBatch | Self::Sglang | Self::LlamaCpp => "jsonl",
-            #[cfg(feature = "arrays")]
-            Self::Npz => "npz",
-            #[cfg(feature = "arrays")]
-            Self::Npy => "npy",
-            #[cfg(feature = "arrays")]
-            Self::Safetensors => "safetensors",
-            #[cfg(feature = "arrow")]
-            Self::Arrow => "arrow",
-            #[cfg(feature = "arrow")]
-            Self::Parquet => "parquet",
-        }
-    }
+/// A form by its name.
+fn form() -> impl TypedValueParser<Value = &'static OutputForm> {
+    let names = OUTPUT_FORMS.iter().map(|form| PossibleValue::new(form.name).help(form.about));
+    PossibleValuesParser::new(names).try_map(|name| OutputForm::find(&name))
 }
 
 /// No context is longer, and arrays of such rows would only take memory.

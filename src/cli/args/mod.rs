@@ -26,7 +26,7 @@ use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, Ran
 use clap::{Arg, ArgAction, CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::BenchArgs;
-pub(crate) use build::{BuildArgs, Format};
+pub(crate) use build::BuildArgs;
 pub(crate) use check::CheckArgs;
 pub(crate) use convert::{ConvertArgs, ConvertTo};
 pub(crate) use datasets::DatasetsArgs;

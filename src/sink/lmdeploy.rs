@@ -1,0 +1,46 @@
+//! Requests for LMDeploy's server: bodies of its `/generate`.
+
+use crate::builder::PromptBuilder;
+use crate::error::Result;
+use crate::sink::engine::{Stops, check, request_id, write_sampling};
+use crate::sink::form::{Accepts, OutputForm};
+use crate::sink::jsonl::{write_ids, write_json, write_origin};
+use crate::sink::{Built, Key, Sink};
+
+pub(super) const FORM: OutputForm = OutputForm {
+    name: "lmdeploy",
+    about: "Bodies of LMDeploy's /generate",
+    ending: "jsonl",
+    accepts: Accepts::LINE,
+    open: Some(|builder, _| Ok(Box::new(Lmdeploy::new(builder)))),
+};
+
+/// Writes a body of LMDeploy's `/generate` for each prompt: `input_ids`, `max_tokens` and stops, which stand side by side there.
+/// The server answers with `output_ids`. It gives requests numbers of its own; `id` is for whoever sends them.
+#[derive(Debug)]
+pub struct Lmdeploy {
+    stops: Stops,
+}
+
+impl Lmdeploy {
+    /// For the prompts of a builder.
+    pub fn new(builder: &PromptBuilder) -> Self {
+        Self { stops: Stops::new(builder) }
+    }
+}
+
+impl Sink for Lmdeploy {
+    fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
+        check("LMDeploy", key, built)?;
+        out.extend_from_slice(b"{\"id\":");
+        write_json(&request_id(key), out);
+        out.extend_from_slice(b",\"input_ids\":");
+        write_ids(built.prompt.input_ids.iter().copied(), out);
+        write_sampling("max_tokens", key, out);
+        out.push(b',');
+        self.stops.write(out);
+        write_origin(key, out);
+        out.extend_from_slice(b"}\n");
+        Ok(())
+    }
+}
