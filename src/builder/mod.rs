@@ -1,71 +1,32 @@
 //! The facade: load once per model, build per prompt.
 
+mod join;
+mod options;
+mod reserving;
+mod session;
+mod stops;
+
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use serde::Serialize;
-
-use crate::assemble::{
-    AssembleScratch, Assembler, ContentTrust, Detail, Placeholders, Reserved, Respelled, TokenizedPrompt,
-    come_by_merges,
-};
+use crate::assemble::{Assembler, Detail, Placeholders, Respelled, TokenizedPrompt};
 use crate::batch::{Batch, Padding};
-use crate::compile::{CompiledTemplate, Compiler, not_one_token};
+use crate::compile::{CompiledTemplate, Compiler};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ConversationRenderer, Model};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::{
-    ApiTemplate, ChatWrapper, EachMessage, MetaRenderer, Plain, Renderer, Segment, is_answer, render_open_answer,
-    render_to_continue,
+    ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer, Segment, is_answer, render_open_answer, render_to_continue,
 };
-use crate::stop::{Completion, StopCriteria, StopSource, Trimmer};
+use crate::stop::{Completion, StopCriteria, Trimmer};
 use crate::template::MetaTemplate;
-use crate::tokenizer::{AddedToken, SpecialTokens, TokenId, Tokenizer};
-
-/// What a [`PromptBuilder`] may be told beside its model.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct BuilderOptions {
-    /// What is built: prompts to continue, or texts to score.
-    pub mode: Mode,
-    /// Instead of the model's own setting.
-    pub special_tokens: Option<SpecialTokens>,
-    /// Whether content may write control tokens.
-    pub content: ContentTrust,
-    /// Tokens, by their strings, that content must not produce either.
-    pub reserve: Vec<String>,
-    /// Tokens, by their strings, that content may produce although they are reserved: the template's own too.
-    pub unreserve: Vec<String>,
-    /// Stop ids of the user's own.
-    pub stop_token_ids: Vec<i64>,
-    /// Stop strings of the user's own.
-    pub stop_strings: Vec<String>,
-    /// Whether `fallback_role` counts inside rounds, see [`MetaRenderer::round_fallback`].
-    pub round_fallback: bool,
-    /// Whether messages stand as OpenCompass's `ChatInferencer` writes them, see [`EachMessage`].
-    pub each_message: bool,
-    /// Whose chat wrappers make messages of prompts first, see [`ApiTemplate::chat`].
-    pub chat_wrapper: Option<ChatWrapper>,
-    /// Whether a last message of the assistant is the beginning of the answer: in a prompt to continue nothing stands
-    /// behind it. Otherwise it is left out there, see [`TokenizedPrompt::answer_omitted`].
-    pub continue_final_message: bool,
-    /// Whether a text to score ends with what the last message says, as the model would give it: behind the prompt to continue, or
-    /// with `continue_final_message` as the rest of an answer that has begun.
-    #[serde(skip_serializing_if = "is_false")]
-    pub open_answer: bool,
-    /// Whether the parts of a message in a prompt list are lost, as AISBench loses them for models that take
-    /// text: the role then says what it says by default.
-    pub compat: bool,
-    /// Whether prompts know where each token comes from.
-    #[serde(skip)]
-    pub spans: bool,
-    /// Whether prompts know which bytes of their text each token stands for.
-    #[serde(skip)]
-    pub offsets: bool,
-    /// Whether prompts come with their text.
-    #[serde(skip)]
-    pub text: bool,
-}
+use crate::tokenizer::{TokenId, Tokenizer};
+pub use options::BuilderOptions;
+use reserving::assembler;
+use session::Buffers;
+pub use session::Session;
+use stops::add_stops;
 
 /// Builds prompts for one model: a template, a tokenizer and what was asked for. Cloning it is cheap, and clones share what
 /// they have built.
@@ -106,18 +67,6 @@ struct Shared {
     /// Warnings of content that is refused, once somebody has asked for them.
     refused: OnceLock<Vec<Error>>,
     idle: Mutex<Vec<Buffers>>,
-}
-
-/// What makes building again cheap: the segments' memory, and the assembler's buffers.
-struct Buffers {
-    segments: Vec<Segment<'static>>,
-    assemble: AssembleScratch,
-}
-
-impl fmt::Debug for Buffers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Buffers").finish_non_exhaustive()
-    }
 }
 
 /// What is wrong with a template that only names roles, and what to do.
@@ -214,40 +163,7 @@ impl PromptBuilder {
         let has_open_seams = renderer.has_open_seams() || compiler.open_seams;
         let mut used = renderer.used_tokens();
         used.extend(compiler.used);
-
-        let listed = named_tokens(&options.reserve, &tokenizer).at("--reserve")?;
-        let freed = named_tokens(&options.unreserve, &tokenizer).at("--unreserve")?;
-        let special = tokenizer.added_tokens().filter(|token| token.special).map(|token| token.id);
-        // Text that the model has no entry for gives this id by itself: nobody forged it.
-        let unknown = tokenizer.unk_token_id().filter(|id| !used.contains(id) && !listed.contains(id));
-        // Everybody writes white space, and no structure can be forged with it alone.
-        let is_white_space = |id: &TokenId| tokenizer.added_token(*id).is_some_and(AddedToken::is_white_space);
-        let structure = used.iter().copied().filter(|id| !is_white_space(id));
-        let all = Reserved::new(special.chain(structure).chain(listed.iter().copied()));
-        check_freed(&freed, &all, &listed, &tokenizer).at("--unreserve")?;
-        if options.content == ContentTrust::Trusted && !freed.is_empty() {
-            let what = "trusted content may write every token; leave it out, or build without --content trusted";
-            return Err(ErrorKind::Usage(what.into())).at("--unreserve");
-        }
-        let hidden = Reserved::new(all.iter().filter(|id| !freed.contains(id)));
-        let unreserved = match options.content {
-            ContentTrust::Trusted => None,
-            ContentTrust::Data => Some(tokenizer.finder_without(|token| hidden.contains(token.id))?),
-        };
-        let reserved = Reserved::new(hidden.iter().filter(|id| Some(*id) != unknown));
-        let special_tokens = options.special_tokens.or(model.special_tokens).unwrap_or_default();
-        let is_open = options.mode == Mode::Generate || options.open_answer;
-        let own_tokens_merge = unreserved.is_some() && come_by_merges(&reserved, &tokenizer);
-        let assembler = Assembler {
-            tokenizer,
-            own_tokens_merge,
-            unreserved,
-            reserved,
-            respelled: Mutex::default(),
-            special_tokens,
-            is_open,
-            has_open_seams,
-        };
+        let assembler = assembler(tokenizer, &used, has_open_seams, model, options)?;
         let shared = Shared {
             renderer,
             placeholders,
@@ -344,13 +260,6 @@ impl PromptBuilder {
         Ok(Padding::new(pad_token_id))
     }
 
-    /// Builds many prompts on one thread with the same buffers, which come from, and go back to, this builder and its clones.
-    pub fn session(&self) -> Session {
-        let idle = self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let buffers = idle.unwrap_or_else(|| Buffers { segments: Vec::new(), assemble: AssembleScratch::new() });
-        Session { builder: self.clone(), buffers: Some(buffers) }
-    }
-
     /// Builds one prompt with this detail, whatever was asked of the builder.
     pub(crate) fn build_with(&self, conversation: &Conversation, detail: Detail) -> Result<TokenizedPrompt> {
         let mut prompt = TokenizedPrompt::default();
@@ -395,32 +304,6 @@ impl PromptBuilder {
             _ => renderer.render(conversation, *mode, segments)?,
         }
         self.shared.placeholders.fill(segments, conversation)
-    }
-
-    /// How many tokens a text to score has before its last bytes, so many, which are scored. As in lm-evaluation-harness, these
-    /// are the tokens of the text before alone, and white space at its end is scored too.
-    ///
-    /// ```
-    /// use metatok::{Conversation, Model, PromptBuilder, Tokenizer};
-    ///
-    /// let builder = PromptBuilder::new(&Model::default(), Tokenizer::demo()?.into(), &Default::default())?;
-    /// let text = Conversation::Text("Which planet is red? Mars".into());
-    /// let prompt = builder.build(&text)?;
-    /// let scored = &prompt.input_ids[builder.context_tokens(&text, " Mars".len())?..];
-    /// assert_eq!(builder.tokenizer().decode(scored, false)?, " Mars");
-    /// # Ok::<(), metatok::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Self::build`], and [`ErrorKind::Template`] where the text ends with what nobody says.
-    pub fn context_tokens(&self, conversation: &Conversation, scored_bytes: usize) -> Result<usize> {
-        let conversation = &*self.prepared(conversation)?;
-        let mut segments = self.segments(conversation)?;
-        self.shared.assembler.cut_continuation(&mut segments, scored_bytes)?;
-        let (mut prompt, mut session) = (TokenizedPrompt::default(), self.session());
-        let buffers = session.buffers.as_mut().expect("only dropping takes the buffers");
-        self.shared.assembler.assemble(&segments, Detail::default(), &mut buffers.assemble, &mut prompt)?;
-        Ok(prompt.input_ids.len())
     }
 
     /// Whether the last message is an answer that is left out because the model is to give it.
@@ -495,134 +378,5 @@ impl fmt::Debug for PromptBuilder {
         let mut debug = f.debug_struct("PromptBuilder");
         debug.field("tokenizer", self.tokenizer()).field("mode", mode).field("roles", &self.role_names());
         debug.field("stop", stop).field("pad_token_id", pad).finish_non_exhaustive()
-    }
-}
-
-/// Builds prompts one after the other with the same buffers; from [`PromptBuilder::session`].
-#[derive(Debug)]
-pub struct Session {
-    builder: PromptBuilder,
-    buffers: Option<Buffers>,
-}
-
-impl Session {
-    /// Builds one prompt.
-    ///
-    /// # Errors
-    /// As [`PromptBuilder::build`].
-    pub fn build(&mut self, conversation: &Conversation) -> Result<TokenizedPrompt> {
-        let mut prompt = TokenizedPrompt::default();
-        self.build_into(conversation, &mut prompt)?;
-        Ok(prompt)
-    }
-
-    /// Builds one prompt in place of another, whose memory is used again.
-    ///
-    /// # Errors
-    /// As [`PromptBuilder::build`]. What `prompt` then holds is unspecified.
-    pub fn build_into(&mut self, conversation: &Conversation, prompt: &mut TokenizedPrompt) -> Result<()> {
-        self.build_with(conversation, self.builder.detail, prompt)
-    }
-
-    /// What it builds with.
-    pub fn builder(&self) -> &PromptBuilder {
-        &self.builder
-    }
-
-    fn build_with(&mut self, conversation: &Conversation, detail: Detail, prompt: &mut TokenizedPrompt) -> Result<()> {
-        let Self { builder, buffers } = self;
-        let conversation = &*builder.prepared(conversation)?;
-        let buffers = buffers.as_mut().expect("only dropping takes the buffers");
-        let mut segments = reuse(std::mem::take(&mut buffers.segments));
-        let built = builder
-            .render(conversation, &mut segments)
-            .and_then(|()| builder.shared.assembler.assemble(&segments, detail, &mut buffers.assemble, prompt));
-        buffers.segments = reuse(segments);
-        prompt.answer_omitted = builder.omits_answer(conversation);
-        built
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        let buffers = self.buffers.take();
-        self.builder.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).extend(buffers);
-    }
-}
-
-/// Empties the segments, keeping their memory for segments of another conversation: collecting into
-/// the same layout reuses the allocation.
-fn reuse<'b>(mut segments: Vec<Segment<'_>>) -> Vec<Segment<'b>> {
-    segments.clear();
-    segments.into_iter().map(|_| -> Segment<'b> { unreachable!("it was just emptied") }).collect()
-}
-
-fn is_false(is: &bool) -> bool {
-    !is
-}
-
-fn named_tokens(tokens: &[String], tokenizer: &Tokenizer) -> Result<Vec<TokenId>> {
-    tokens.iter().map(|token| tokenizer.token_to_id(token).ok_or_else(|| not_one_token(token, tokenizer))).collect()
-}
-
-/// Refuses to free what is not reserved, or what is reserved by name at the same time.
-fn check_freed(freed: &[TokenId], reserved: &Reserved, listed: &[TokenId], tokenizer: &Tokenizer) -> Result<()> {
-    for &id in freed {
-        let what = if listed.contains(&id) {
-            "is named by --reserve too; leave one of them out"
-        } else if !reserved.contains(id) {
-            "is not reserved, so content may write it anyway; leave it out"
-        } else {
-            continue;
-        };
-        return Err(ErrorKind::Usage(format!("{} (id {id}) {what}", tokenizer.quoted_token(id))).into());
-    }
-    Ok(())
-}
-
-fn add_stops(stop: &mut StopCriteria, model: &Model, tokenizer: &Tokenizer, options: &BuilderOptions) -> Result<()> {
-    for (i, &id) in model.stop.token_ids.0.iter().enumerate() {
-        let id = tokenizer.check_id(id.into()).at(format_args!("stop.token_ids[{i}]")).at(&model.name)?;
-        stop.add_id(id, StopSource::ModelFile);
-    }
-    let special = tokenizer.special_token_ids();
-    if let Some(id) = special.eos {
-        stop.add_id(id, StopSource::TokenizerConfig);
-    }
-    // Engines know these by themselves; models pad their vocabulary, so they are not checked against it.
-    for &id in &special.generation_eos {
-        stop.add_id(id, StopSource::GenerationConfig);
-    }
-    for &id in &options.stop_token_ids {
-        stop.add_id(tokenizer.check_id(id.into()).at("--stop-id")?, StopSource::User);
-    }
-    for string in model.stop.strings.iter().chain(&options.stop_strings) {
-        stop.add_string(string);
-    }
-    Ok(())
-}
-
-/// Makes a prompt the way that metatok replaces: render, join, encode the string. For measuring.
-pub(crate) struct JoinSession<'b> {
-    builder: &'b PromptBuilder,
-    scratch: crate::tokenizer::Scratch,
-    ids: Vec<TokenId>,
-}
-
-impl PromptBuilder {
-    pub(crate) fn join_session(&self) -> JoinSession<'_> {
-        JoinSession { builder: self, scratch: crate::tokenizer::Scratch::default(), ids: Vec::new() }
-    }
-}
-
-impl JoinSession<'_> {
-    /// How many tokens the joined string has.
-    pub(crate) fn encode(&mut self, conversation: &Conversation) -> Result<usize> {
-        let conversation = self.builder.prepared(conversation)?;
-        let segments = self.builder.segments(&conversation)?;
-        let text = self.builder.shared.assembler.text(&segments);
-        self.ids.clear();
-        self.builder.tokenizer().encode_into(&text, &mut self.scratch, &mut self.ids)?;
-        Ok(self.ids.len())
     }
 }

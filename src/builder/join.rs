@@ -1,0 +1,31 @@
+//! The way that metatok replaces: render, join, encode the string.
+
+use crate::builder::PromptBuilder;
+use crate::conversation::Conversation;
+use crate::error::Result;
+use crate::tokenizer::TokenId;
+
+/// Makes a prompt the way that metatok replaces: render, join, encode the string. For measuring.
+pub(crate) struct JoinSession<'b> {
+    builder: &'b PromptBuilder,
+    scratch: crate::tokenizer::Scratch,
+    ids: Vec<TokenId>,
+}
+
+impl PromptBuilder {
+    pub(crate) fn join_session(&self) -> JoinSession<'_> {
+        JoinSession { builder: self, scratch: crate::tokenizer::Scratch::default(), ids: Vec::new() }
+    }
+}
+
+impl JoinSession<'_> {
+    /// How many tokens the joined string has.
+    pub(crate) fn encode(&mut self, conversation: &Conversation) -> Result<usize> {
+        let conversation = self.builder.prepared(conversation)?;
+        let segments = self.builder.segments(&conversation)?;
+        let text = self.builder.shared.assembler.text(&segments);
+        self.ids.clear();
+        self.builder.tokenizer().encode_into(&text, &mut self.scratch, &mut self.ids)?;
+        Ok(self.ids.len())
+    }
+}

@@ -1,0 +1,73 @@
+//! Which tokens only the template may write, and what makes prompts so that nobody else does.
+
+use std::sync::{Arc, Mutex};
+
+use crate::assemble::{Assembler, ContentTrust, Reserved, come_by_merges};
+use crate::builder::BuilderOptions;
+use crate::compile::not_one_token;
+use crate::conversation::Mode;
+use crate::dialect::Model;
+use crate::error::{At, ErrorKind, Result};
+use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
+
+/// For a template that uses these tokens.
+pub(super) fn assembler(
+    tokenizer: Arc<Tokenizer>,
+    used: &[TokenId],
+    has_open_seams: bool,
+    model: &Model,
+    options: &BuilderOptions,
+) -> Result<Assembler> {
+    let listed = named_tokens(&options.reserve, &tokenizer).at("--reserve")?;
+    let freed = named_tokens(&options.unreserve, &tokenizer).at("--unreserve")?;
+    let special = tokenizer.added_tokens().filter(|token| token.special).map(|token| token.id);
+    // Text that the model has no entry for gives this id by itself: nobody forged it.
+    let unknown = tokenizer.unk_token_id().filter(|id| !used.contains(id) && !listed.contains(id));
+    // Everybody writes white space, and no structure can be forged with it alone.
+    let is_white_space = |id: &TokenId| tokenizer.added_token(*id).is_some_and(AddedToken::is_white_space);
+    let structure = used.iter().copied().filter(|id| !is_white_space(id));
+    let all = Reserved::new(special.chain(structure).chain(listed.iter().copied()));
+    check_freed(&freed, &all, &listed, &tokenizer).at("--unreserve")?;
+    if options.content == ContentTrust::Trusted && !freed.is_empty() {
+        let what = "trusted content may write every token; leave it out, or build without --content trusted";
+        return Err(ErrorKind::Usage(what.into())).at("--unreserve");
+    }
+    let hidden = Reserved::new(all.iter().filter(|id| !freed.contains(id)));
+    let unreserved = match options.content {
+        ContentTrust::Trusted => None,
+        ContentTrust::Data => Some(tokenizer.finder_without(|token| hidden.contains(token.id))?),
+    };
+    let reserved = Reserved::new(hidden.iter().filter(|id| Some(*id) != unknown));
+    let special_tokens = options.special_tokens.or(model.special_tokens).unwrap_or_default();
+    let is_open = options.mode == Mode::Generate || options.open_answer;
+    let own_tokens_merge = unreserved.is_some() && come_by_merges(&reserved, &tokenizer);
+    Ok(Assembler {
+        tokenizer,
+        own_tokens_merge,
+        unreserved,
+        reserved,
+        respelled: Mutex::default(),
+        special_tokens,
+        is_open,
+        has_open_seams,
+    })
+}
+
+fn named_tokens(tokens: &[String], tokenizer: &Tokenizer) -> Result<Vec<TokenId>> {
+    tokens.iter().map(|token| tokenizer.token_to_id(token).ok_or_else(|| not_one_token(token, tokenizer))).collect()
+}
+
+/// Refuses to free what is not reserved, or what is reserved by name at the same time.
+fn check_freed(freed: &[TokenId], reserved: &Reserved, listed: &[TokenId], tokenizer: &Tokenizer) -> Result<()> {
+    for &id in freed {
+        let what = if listed.contains(&id) {
+            "is named by --reserve too; leave one of them out"
+        } else if !reserved.contains(id) {
+            "is not reserved, so content may write it anyway; leave it out"
+        } else {
+            continue;
+        };
+        return Err(ErrorKind::Usage(format!("{} (id {id}) {what}", tokenizer.quoted_token(id))).into());
+    }
+    Ok(())
+}
