@@ -3,15 +3,13 @@
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::cli::args::{By, ScoreArgs, Take};
+use crate::cli::by_dataset::{ALL, by_dataset};
 use crate::cli::figures::Table;
-use crate::cli::input_names::{ALL, abbr};
 use crate::cli::output::{self, Output};
 use crate::cli::outputs::Outputs;
-use crate::cli::setup;
 use crate::cli::source::Source;
 use crate::error::{At, ErrorKind, Result};
 use crate::score::{Compare, Pattern, Score, ScoredAnswer, Scorer, Tally, Which};
@@ -32,13 +30,6 @@ struct Worth {
     correct: bool,
 }
 
-/// The same keys in the input.
-#[derive(Deserialize)]
-struct Before {
-    found: Option<IgnoredAny>,
-    correct: Option<IgnoredAny>,
-}
-
 pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
     let source = Source::find(&args.inputs)?;
     if !source.is_some() {
@@ -53,23 +44,15 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
         }
         None => None,
     };
-    let mut datasets = Vec::new();
-    for input in source.open(None)? {
-        let (name, mut tally) = (input.name.clone(), Tally::default());
-        setup::each_line(vec![input], args.read.max_line_bytes, |place, line| {
-            let line = line.at(place)?;
-            let score = score(&scorer, line, &args.reference).at(place)?;
-            tally.add(score.as_ref());
-            match &mut details {
-                Some(details) => details.stream(&detailed(line, score).at(place)?),
-                None => Ok(ControlFlow::Continue(())),
-            }
-        })?;
-        if tally.answers == 0 {
-            return Err(ErrorKind::Parse("there is no answer in it".into())).at(name);
+    let datasets = by_dataset(source, args.read.max_line_bytes, "answer", |tally: &mut Tally, line| {
+        let answer = ScoredAnswer::read(line)?;
+        let score = score(&scorer, &answer, &args.reference)?;
+        tally.add(score.as_ref());
+        match &mut details {
+            Some(details) => details.stream(&detailed(line, &answer, score)?),
+            None => Ok(ControlFlow::Continue(())),
         }
-        datasets.push((abbr(&name), tally));
-    }
+    })?;
     if let Some(details) = details {
         details.finish()?;
     }
@@ -112,8 +95,7 @@ fn scorer(args: &ScoreArgs) -> Result<Scorer> {
 }
 
 /// What an answer is worth; none where it failed.
-fn score(scorer: &Scorer, line: &str, column: &str) -> Result<Option<Score>> {
-    let answer = ScoredAnswer::read(line)?;
+fn score(scorer: &Scorer, answer: &ScoredAnswer, column: &str) -> Result<Option<Score>> {
     let Some(text) = answer.text() else { return Ok(None) };
     let references = answer.references(column)?;
     scorer.check(&references).at(column).at("columns")?;
@@ -121,9 +103,8 @@ fn score(scorer: &Scorer, line: &str, column: &str) -> Result<Option<Score>> {
 }
 
 /// The line with what it is worth, its own keys as they are.
-fn detailed(line: &str, score: Option<Score>) -> Result<Vec<u8>> {
-    let Before { found, correct } = setup::from_json(line)?;
-    if found.or(correct).is_some() {
+fn detailed(line: &str, answer: &ScoredAnswer, score: Option<Score>) -> Result<Vec<u8>> {
+    if answer.was_scored() {
         let what = "it has \"found\" or \"correct\" already, which --output writes; score what `run` or `trim` wrote";
         return Err(ErrorKind::Parse(what.into()).into());
     }

@@ -63,7 +63,6 @@ pub trait Engine {
         trimmer: &Trimmer,
         watch: &mut dyn FnMut(usize, Progress<'_>) -> Result<()>,
     ) -> Result<Vec<Completion>> {
-        let mut ids: Vec<Vec<TokenId>> = vec![Vec::new(); requests.len()];
         let mut streams: Vec<_> = requests.iter().map(|_| Some(trimmer.stream())).collect();
         let mut completions: Vec<Option<Completion>> = vec![None; requests.len()];
         let mut text = String::new();
@@ -73,9 +72,8 @@ pub trait Engine {
             let mut is_last = true;
             if let Some(id) = id {
                 watch(request, Progress::Token)?;
-                ids[request].push(id);
                 let has_stopped = stream.push(id, &mut text).at(format_args!("request {request}"))?.is_some();
-                is_last = has_stopped || ids[request].len() == requests[request].max_new_tokens;
+                is_last = has_stopped || stream.tokens_read() == requests[request].max_new_tokens;
             }
             if !is_last {
                 streams[request] = Some(stream);
@@ -88,7 +86,7 @@ pub trait Engine {
             if !text.is_empty() {
                 watch(request, Progress::Text(&text))?;
             }
-            let completion = completions[request].insert(trimmer.complete(&ids[request])?);
+            let completion = completions[request].insert(stream.complete()?);
             watch(request, Progress::End(completion))?;
             Ok(ControlFlow::Break(()))
         };

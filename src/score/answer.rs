@@ -25,6 +25,8 @@ pub struct ScoredAnswer {
     columns: Option<Map<String, Value>>,
     text: Option<String>,
     error: Option<IgnoredAny>,
+    found: Option<IgnoredAny>,
+    correct: Option<IgnoredAny>,
 }
 
 impl ScoredAnswer {
@@ -44,6 +46,11 @@ impl ScoredAnswer {
     /// What the model said; none where an error stands in place of it.
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()
+    }
+
+    /// Whether the line has the keys already that scoring adds, `found` and `correct`.
+    pub fn was_scored(&self) -> bool {
+        self.found.or(self.correct).is_some()
     }
 
     /// The right answers, by the column that has them: a text or number, or a list of several that are all right. Of an answer

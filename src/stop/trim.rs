@@ -334,6 +334,11 @@ impl TokenStream {
         self.ids.len()
     }
 
+    /// What was read, trimmed.
+    pub(crate) fn complete(&self) -> Result<Completion> {
+        self.trimmer.complete(&self.ids)
+    }
+
     /// Who asks for the stop id at which it ended.
     pub fn stop_sources(&self) -> &[StopSource] {
         self.finished.map_or(&[], |reason| self.trimmer.sources(reason))
