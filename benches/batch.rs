@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use metatok::{Batch, Number, Padding};
+use metatok::batch::{Batch, Dtype, Padding};
 
 fn prompts() -> Vec<Vec<u32>> {
     let mut state = 1_u32;
@@ -31,7 +31,7 @@ fn by_hand(prompts: &[Vec<u32>]) -> (Vec<Vec<i64>>, Vec<Vec<i64>>) {
     prompts.iter().map(row).unzip()
 }
 
-fn padded<N: Number>(prompts: &[Vec<u32>]) -> usize {
+fn padded<N: Dtype>(prompts: &[Vec<u32>]) -> usize {
     let batch: Batch<N> = Batch::new(prompts, Padding::new(0)).expect("they fit");
     let mask = batch.attention_mask();
     black_box((&batch, &mask));

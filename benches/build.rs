@@ -15,9 +15,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use metatok::compile::CompiledTemplate;
+use metatok::conversation::{Item, Marker, Message, Section};
+use metatok::dataset::{Asked, FewShotPrompter, Value};
+use metatok::tokenizer::TokenizerFiles;
 use metatok::{
-    Asked, BuilderOptions, CompiledTemplate, Conversation, Dataset, Item, Marker, Message, Model, PromptBuilder, Row,
-    Section, Shots, SpecialTokens, TokenizedPrompt, Tokenizer, TokenizerFiles, Value,
+    AddSpecialTokens, BuilderOptions, Conversation, Dataset, Model, PromptBuilder, Row, TokenizedPrompt, Tokenizer,
 };
 use tokenizers::pipeline::{EncodeOptions, PipelineToken, PipelineTokenizer};
 
@@ -107,7 +110,7 @@ fn multi_turn(seed: u64) -> Workload {
 }
 
 fn builder(tokenizer: Arc<Tokenizer>, text: bool) -> PromptBuilder {
-    let options = BuilderOptions { text, special_tokens: Some(SpecialTokens::Never), ..BuilderOptions::default() };
+    let options = BuilderOptions { text, special_tokens: Some(AddSpecialTokens::Never), ..BuilderOptions::default() };
     PromptBuilder::new(&model(), tokenizer, &options).expect("the template fits")
 }
 
@@ -243,7 +246,7 @@ fn rows(criterion: &mut Criterion) {
         let question = text(row, "question");
         format!("{examples}<|im_start|>user\nQuestion: {question}<|im_end|>\n<|im_start|>assistant\n")
     };
-    let mut shots = Shots::new(dataset.task, train);
+    let mut shots = FewShotPrompter::new(dataset.task, train);
     let mut prompt =
         |row: &Row| shots.prompt(row, &mut (0..5).collect(), Asked::Answer, |_| Ok(0)).expect("it fits the template");
     let encode = |text: &str, ids: &mut Vec<PipelineToken>| {

@@ -7,7 +7,8 @@ use std::hint::black_box;
 use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use metatok::{FinishReason, StopCriteria, StopSource, TokenId, Tokenizer, Trimmer};
+use metatok::stop::{FinishReason, StopCriteria, StopSource};
+use metatok::{TokenId, Tokenizer, Trimmer};
 
 /// An answer of so many tokens that nothing stops.
 const TOKENS: usize = 100_000;

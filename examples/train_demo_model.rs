@@ -13,7 +13,10 @@ use candle_core::{D, DType, Device, Tensor, Var};
 use candle_nn::ops::{log_softmax, rms_norm_slow, softmax};
 use candle_nn::rotary_emb::rope_slow;
 use candle_nn::{AdamW, Optimizer, ParamsAdamW};
-use metatok::{Batch, ChatMessage, Conversation, IGNORED, Padding, PaddingSide, PromptBuilder, Record, TokenId};
+use metatok::batch::{Batch, Padding, PaddingSide};
+use metatok::builder::IGNORE_INDEX;
+use metatok::dataset::Record;
+use metatok::{ChatMessage, Conversation, PromptBuilder, TokenId};
 use rand_mt::Mt64;
 
 const HIDDEN: usize = 64;
@@ -72,7 +75,7 @@ fn examples(folder: &Path, builder: &PromptBuilder) -> Result<Vec<Example>> {
     let mut examples = Vec::new();
     let mut add = |conversation: &Conversation, answer: &str, stop: &str| -> Result<()> {
         let mut input_ids = builder.build(conversation)?.input_ids;
-        let mut labels = vec![IGNORED; input_ids.len()];
+        let mut labels = vec![IGNORE_INDEX; input_ids.len()];
         let stop = builder.tokenizer().token_to_id(stop).ok_or("the tokenizer has the stop")?;
         let answer = [builder.tokenizer().encode(answer)?, vec![stop]].concat();
         labels.extend(answer.iter().map(|&id| i64::from(id)));

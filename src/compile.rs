@@ -60,8 +60,8 @@ pub(crate) struct CompiledRole {
     /// Where the role stands in the round; none for a reserved role.
     pub(crate) position: Option<usize>,
     /// The role in whose next turn this one speaks, if it has no turn of its own.
-    pub(crate) within: Option<usize>,
-    pub(crate) always: bool,
+    pub(crate) merge_into: Option<usize>,
+    pub(crate) default_prompt: bool,
     /// Why the role cannot speak with this tokenizer.
     unusable: Option<String>,
 }
@@ -110,7 +110,7 @@ impl CompiledTemplate {
                 let what = format!("{why}; conversations in which role {:?} speaks are refused", role.role);
                 Error::from(ErrorKind::Usage(what))
             }));
-            compiled.within = roles.iter().position(|other| role.within.as_ref() == Some(&other.name));
+            compiled.merge_into = roles.iter().position(|other| role.merge_into.as_ref() == Some(&other.name));
             roles.push(compiled);
         }
         let mut compiled = Self {
@@ -228,7 +228,7 @@ impl<'a> Compiler<'a> {
     /// A role that need not speak. Where it takes a token that the tokenizer lacks, only it cannot be used.
     fn reserved_role(&mut self, role: &RoleTemplate, place: &str) -> Result<CompiledRole> {
         let error = match self.role(role, place, None) {
-            Err(error) if !role.always => error,
+            Err(error) if !role.default_prompt => error,
             compiled => return compiled,
         };
         let is_missing = matches!(
@@ -256,8 +256,8 @@ impl<'a> Compiler<'a> {
                 .map(|affix| self.affix(affix, &format!("{place}.generation_prompt")))
                 .transpose()?,
             position,
-            within: None,
-            always: role.always,
+            merge_into: None,
+            default_prompt: role.default_prompt,
             unusable: None,
         })
     }

@@ -123,23 +123,23 @@ pub enum ErrorKind {
         "{0:?} is for reserved roles, and this role has its turn in every round; move it to reserved_roles, or leave the key out"
     )]
     ReservedOnly(&'static str),
-    /// A `within` that names no role of the round.
-    #[error("within: the round has no role {role:?}; its roles are {}", quoted(.known))]
-    UnknownWithin {
+    /// A `merge_into` that names no role of the round.
+    #[error("merge_into: the round has no role {role:?}; its roles are {}", quoted(.known))]
+    UnknownMergeInto {
         /// The name as written.
         role: String,
         /// The roles of the round.
         known: Vec<String>,
     },
-    /// A message that speaks within a turn that never comes.
+    /// A message that is merged into a turn that never comes.
     #[error(
-        "role {role:?} speaks within the next turn of {within:?}, and no such turn comes; let a message of {within:?} follow"
+        "role {role:?} is merged into the next turn of {merge_into:?}, and no such turn comes; let a message of {merge_into:?} follow"
     )]
-    NoTurnWithin {
+    NoTurnToMergeInto {
         /// The message's role.
         role: String,
-        /// The role within whose turn it speaks.
-        within: String,
+        /// The role whose turn it is merged into.
+        merge_into: String,
     },
     /// A message whose role, and fallback role, the template does not have.
     #[error("{}", unknown_role(.role, .fallback.as_deref(), .known))]

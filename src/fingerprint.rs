@@ -60,7 +60,7 @@ impl Fingerprint {
     /// Of what [`PromptBuilder::new`](crate::PromptBuilder::new) builds of the same. A renderer of one's own has no part in it.
     pub fn new(model: &Model, tokenizer: &Tokenizer, options: &BuilderOptions) -> Self {
         let template = model.conversation_template.clone();
-        let template = template.map(|template| crate::ConversationTemplate { about: None, ..template });
+        let template = template.map(|template| crate::dialect::ConversationTemplate { about: None, ..template });
         let model = Model {
             about: None,
             tokenizer: None,

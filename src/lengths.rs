@@ -3,7 +3,7 @@
 /// The lengths of prompts, in tokens. Each takes 16 bytes until they are summed up.
 ///
 /// ```
-/// let mut lengths = metatok::Lengths::default();
+/// let mut lengths = metatok::lengths::Lengths::default();
 /// (1..=100).for_each(|tokens| lengths.add(tokens, 20));
 /// let summary = lengths.summary().expect("there are some");
 /// assert_eq!((summary.min, summary.p50, summary.p95, summary.max), (1, 50, 95, 100));

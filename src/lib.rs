@@ -4,28 +4,28 @@ mod error;
 mod panics;
 mod wording;
 mod file_kind;
-mod tokenizer;
-mod conversation;
-mod template;
-mod stop;
-mod compile;
-mod render;
-mod dialect;
-mod dataset;
+pub mod tokenizer;
+pub mod conversation;
+pub mod template;
+pub mod stop;
+pub mod compile;
+pub mod render;
+pub mod dialect;
+pub mod dataset;
 mod run_cache;
 mod assemble;
-mod batch;
-mod engine;
-mod builder;
-mod truncate;
-mod fingerprint;
-mod turns;
-mod check;
-mod view;
-mod sink;
+pub mod batch;
+pub mod engine;
+pub mod builder;
+pub mod truncate;
+pub mod fingerprint;
+pub mod turns;
+pub mod check;
+pub mod view;
+pub mod sink;
 mod run;
-mod lengths;
-mod score;
+pub mod lengths;
+pub mod score;
 #[doc(hidden)]
 pub mod cli;
 #[cfg(fuzzing)]
@@ -40,50 +40,19 @@ mod turns_page {}
 #[doc = include_str!("../docs/run.md")]
 mod run_page {}
 
-pub use assemble::{ContentTrust, IGNORED, MediaSpan, Span, TokenizedPrompt};
-pub use batch::{Batch, BatchPlan, BatchSize, Number, Pack, Padding, PaddingSide, Place};
-pub use builder::{BuilderOptions, PromptBuilder, Session};
-pub use check::{Checker, Finding, LINTS, Level, Lint};
-pub use compile::{Atom, CompiledTemplate};
-pub use conversation::{
-    ChatMessage, Content, ContentPart, Conversation, Item, Marker, Media, MediaKind, Message, Mode, Prompt, Section,
-    TextPart,
-};
-pub use dataset::{
-    AnyTemplate, Asked, Dataset, DatasetSource, DerivedColumns, Examples, FindExamples, Fragment, FragmentKind,
-    InferMode, Inference, Inferencer, InferencerKind, InputFormat, Judge, KeptColumns, Layout, MaxOutLen,
-    MessageTemplate, MissingColumns, MultimodalTemplate, PickedRow, Prediction, PredictionColumns, PromptTemplate,
-    QaTemplate, Record, RecordReader, Repeats, Retriever, RetrieverConfig, RetrieverKind, Row, RowKey, RowPrompt,
-    SamplingParams, Scored, Shots, SplitRange, Substitution, Task, TemplateField, TurnPlan, TurnTemplate, Value,
-    arrow_rows,
-};
-pub use dialect::{
-    ConversationRenderer, ConversationTemplate, Example, Model, SeparatorStyle, StopConfig, StopStrings, System,
-};
-#[cfg(feature = "candle")]
-pub use engine::{CandleDevice, CandleEngine};
-pub use engine::{Engine, OnToken, Progress, Request, Sampler, Sampling};
+pub use builder::{BuilderOptions, ContentTrust, PromptBuilder, Session, TokenizedPrompt};
+pub use check::Checker;
+pub use conversation::{ChatMessage, Conversation, Mode};
+pub use dataset::{Dataset, Row};
+pub use dialect::Model;
 pub use error::{Error, ErrorKind, Result};
-pub use fingerprint::{Difference, Fingerprint};
-pub use lengths::{LengthSummary, Lengths};
-pub use render::{
-    ApiPrompt, ApiRoles, ApiTemplate, ChatWrapper, EachMessage, Element, MetaRenderer, Opening, Part, Plain, Renderer,
-    Segment, Turn,
-};
-pub use score::{Compare, Pattern, Score, ScoredAnswer, Scorer, Tally, Which};
-pub use sink::{
-    Accepts, Built, FormOptions, Jsonl, Key, LlamaCpp, Lmdeploy, MessagesJsonl, OUTPUT_FORMS, OutputForm, PromptLength,
-    Sglang, Sink, Vllm,
-};
-#[cfg(feature = "arrays")]
-pub use sink::{ArrayFormat, Arrays};
-#[cfg(feature = "arrow")]
-pub use sink::{Table, TableFormat};
-pub use stop::{
-    Completion, End, FinishReason, StopCriteria, StopId, StopMatcher, StopSource, StopStream, TokenStream, Trimmer,
-};
-pub use template::{Affix, AffixItem, MetaTemplate, Multimodal, Placeholder, RoleTemplate, RoundItem, TokenIds};
-pub use tokenizer::{AddedToken, SpecialTokenIds, SpecialTokens, TokenId, Tokenizer, TokenizerFiles};
-pub use truncate::{Budget, CutTokens, Fitted, Truncated, Truncation};
-pub use turns::{PrefixBreak, TurnPrompt, Turns};
-pub use view::{Named, TerminalOptions, View, ViewMedia, ViewRow, ViewStop, ViewToken, ViewTurn};
+pub use fingerprint::Fingerprint;
+pub use stop::{Completion, Trimmer};
+pub use template::MetaTemplate;
+pub use tokenizer::{AddSpecialTokens, TokenId, Tokenizer};
+pub use truncate::ContextBudget;
+pub use turns::Turns;
+pub use view::View;
+
+/// The arrays of [`batch`], as its signatures have them.
+pub use ndarray;

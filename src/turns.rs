@@ -16,7 +16,8 @@ use crate::tokenizer::TokenId;
 /// that the engine has in its cache; [`TurnPrompt::prefix_tokens`] says how many.
 ///
 /// ```
-/// use metatok::{Conversation, InferMode, PromptBuilder, TurnPlan};
+/// use metatok::dataset::{InferMode, TurnPlan};
+/// use metatok::{Conversation, PromptBuilder};
 ///
 /// let dialogue: Conversation = serde_json::from_str(r#"[
 ///     {"role": "user", "content": "1+1=?"}, {"role": "assistant", "content": ""},

@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use metatok::{Batch, Conversation, PromptBuilder};
+use metatok::batch::Batch;
+use metatok::{Conversation, PromptBuilder};
 use ndarray_npy::ReadNpyExt;
 use serde_json::{Value, json};
 

@@ -7,9 +7,11 @@ mod common;
 use std::sync::Arc;
 
 use common::added;
+use metatok::template::{Affix, AffixItem, RoleTemplate, RoundItem};
+use metatok::tokenizer::TokenizerFiles;
 use metatok::{
-    Affix, AffixItem, BuilderOptions, ChatMessage, Conversation, ErrorKind, MetaTemplate, Mode, Model, PromptBuilder,
-    RoleTemplate, RoundItem, SpecialTokens, TokenId, TokenizedPrompt, Tokenizer, TokenizerFiles,
+    AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, ErrorKind, MetaTemplate, Mode, Model, PromptBuilder,
+    TokenId, TokenizedPrompt, Tokenizer,
 };
 use serde_json::Value;
 
@@ -176,7 +178,7 @@ impl Target {
         let options = BuilderOptions {
             reserve: reserve.into_iter().collect(),
             mode: *draw.one(&[Mode::Generate, Mode::Score]),
-            special_tokens: Some(SpecialTokens::Never),
+            special_tokens: Some(AddSpecialTokens::Never),
             text: true,
             ..BuilderOptions::default()
         };

@@ -81,7 +81,7 @@ fn ordinary_text_is_never_refused() {
 /// How many texts were built, and how many compared: those without a string that is a reserved token's.
 fn try_all(name: &str, subject: &Subject, paragraphs: &[String]) -> (usize, usize) {
     let model = Model::load(name).unwrap_or_else(|error| panic!("{error}"));
-    let special_tokens = Some(metatok::SpecialTokens::Never);
+    let special_tokens = Some(metatok::AddSpecialTokens::Never);
     let options = BuilderOptions { text: true, special_tokens, ..BuilderOptions::default() };
     let builder =
         PromptBuilder::new(&model, Arc::clone(&subject.fast), &options).unwrap_or_else(|error| panic!("{error}"));

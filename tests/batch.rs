@@ -4,10 +4,9 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use metatok::{
-    Batch, BatchPlan, BatchSize, BuilderOptions, ChatMessage, Conversation, IGNORED, Model, Pack, Padding, PaddingSide,
-    PromptBuilder, Tokenizer,
-};
+use metatok::batch::{Batch, BatchPlan, BatchSize, Pack, Padding, PaddingSide};
+use metatok::builder::IGNORE_INDEX;
+use metatok::{BuilderOptions, ChatMessage, Conversation, Model, PromptBuilder, Tokenizer};
 use proptest::prelude::*;
 
 /// The id of the padding, which prompts have too: only places tell them apart.
@@ -88,7 +87,7 @@ proptest! {
             let before = if left { width - prompt.len() } else { 0 };
             for column in 0..width {
                 let place = column.checked_sub(before).filter(|&place| place < prompt.len());
-                let expected = place.map_or((PAD, 0, 0, IGNORED), |place| (prompt[place], 1, place as u32, labels[row][place]));
+                let expected = place.map_or((PAD, 0, 0, IGNORE_INDEX), |place| (prompt[place], 1, place as u32, labels[row][place]));
                 let at = [row, column];
                 prop_assert_eq!((batch.input_ids[at], mask[at], positions[at], labels_of[at]), expected);
             }

@@ -14,9 +14,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use case_files::{assert_matches, without_times};
+use metatok::dataset::{RowPrompter, TurnPlan};
 use metatok::{
-    BuilderOptions, ContentTrust, Conversation, Dataset, Inference, Mode, Model, PromptBuilder, Row, SpecialTokens,
-    Tokenizer, TurnPlan,
+    AddSpecialTokens, BuilderOptions, ContentTrust, Conversation, Dataset, Mode, Model, PromptBuilder, Row, Tokenizer,
 };
 use serde::Deserialize;
 
@@ -91,7 +91,7 @@ fn build(case: &PromptCase, mode: Mode, tokenizer: &Arc<Tokenizer>) -> metatok::
         round_fallback: case.round_fallback,
         continue_final_message: case.continue_final_message,
         open_answer: case.open_answer,
-        special_tokens: Some(SpecialTokens::Never),
+        special_tokens: Some(AddSpecialTokens::Never),
         text: true,
         ..BuilderOptions::default()
     };
@@ -156,7 +156,7 @@ fn conversations(case: &RowCase) -> metatok::Result<(Mode, Vec<Conversation>)> {
     let rows = |text: &str| text.lines().map(Row::from_json).collect::<metatok::Result<Vec<_>>>();
     let train = rows(&case.train)?;
     let mut retriever = dataset.task.retriever.open(&train, &dataset.task.input_columns)?;
-    let mut inference = Inference::new(&dataset, &train[..])?;
+    let mut inference = RowPrompter::new(&dataset, &train[..])?;
     let mut all = Vec::new();
     for (i, row) in rows(&case.rows)?.iter().enumerate() {
         let examples = retriever.retrieve(i)?.of(row, &train)?;

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use metatok::{
-    BuilderOptions, Checker, ContentTrust, Dataset, Finding, Inference, InferencerKind, LINTS, Level, Model, Record,
-    RetrieverKind, Row, Tokenizer, TokenizerFiles,
-};
+use metatok::check::{Finding, LINTS, Level};
+use metatok::dataset::{InferencerKind, Record, RetrieverKind, RowPrompter};
+use metatok::tokenizer::TokenizerFiles;
+use metatok::{BuilderOptions, Checker, ContentTrust, Dataset, Model, Row, Tokenizer};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -221,7 +221,7 @@ fn see_rows(dataset: &Dataset, rows: &str, checker: &mut Checker) {
     let rows = rows.lines().map(|line| dataset.row(line).unwrap_or_else(|error| panic!("{error}")));
     let rows: Vec<Row> = rows.collect();
     let single_pass = dataset.single_pass();
-    let inference = |dataset| Inference::new(dataset, &rows[..]).unwrap_or_else(|error| panic!("{error}"));
+    let inference = |dataset| RowPrompter::new(dataset, &rows[..]).unwrap_or_else(|error| panic!("{error}"));
     let (mut inference, mut other) = (inference(dataset), inference(&single_pass));
     let task = &dataset.task;
     let all = task.ice_template.is_some() && matches!(task.retriever.kind, RetrieverKind::Zero);

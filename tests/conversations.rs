@@ -7,9 +7,9 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use metatok::dialect::ConversationTemplate;
 use metatok::{
-    BuilderOptions, ChatMessage, Conversation, ConversationTemplate, Mode, Model, PromptBuilder, SpecialTokens,
-    TokenizedPrompt, Tokenizer,
+    AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, Mode, Model, PromptBuilder, TokenizedPrompt, Tokenizer,
 };
 use serde::Deserialize;
 
@@ -39,7 +39,7 @@ fn model(template: ConversationTemplate) -> Model {
 
 fn builder(model: &Model, tokenizer: &Arc<Tokenizer>, mode: Mode) -> metatok::Result<PromptBuilder> {
     let options =
-        BuilderOptions { mode, text: true, special_tokens: Some(SpecialTokens::Never), ..BuilderOptions::default() };
+        BuilderOptions { mode, text: true, special_tokens: Some(AddSpecialTokens::Never), ..BuilderOptions::default() };
     PromptBuilder::new(model, Arc::clone(tokenizer), &options)
 }
 

@@ -6,10 +6,11 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use metatok::{
-    Batch, CandleDevice, CandleEngine, Conversation, Engine, FinishReason, Pack, Padding, PaddingSide, Progress,
-    PromptBuilder, Record, Request, Sampling, TokenId,
-};
+use metatok::batch::{Batch, Pack, Padding, PaddingSide};
+use metatok::dataset::Record;
+use metatok::engine::{CandleDevice, CandleEngine, Engine, GenerationEvent, Request, Sampling};
+use metatok::stop::FinishReason;
+use metatok::{Conversation, PromptBuilder, TokenId};
 use ndarray::{Array2, ArrayView1, Axis};
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -166,11 +167,11 @@ fn every_answer_of_the_demo_ends_by_its_eos() {
     let requests: Vec<_> = prompts.iter().map(|prompt| request(prompt.as_slice())).collect();
     let mut streamed = vec![String::new(); prompts.len()];
     let mut ended = Vec::new();
-    let mut watch = |i: usize, progress: Progress<'_>| {
+    let mut watch = |i: usize, progress: GenerationEvent<'_>| {
         match progress {
-            Progress::Token => {}
-            Progress::Text(text) => streamed[i] += text,
-            Progress::End(_) => ended.push(i),
+            GenerationEvent::Token => {}
+            GenerationEvent::Text(text) => streamed[i] += text,
+            GenerationEvent::End(_) => ended.push(i),
         }
         Ok(())
     };

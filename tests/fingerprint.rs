@@ -1,6 +1,7 @@
 //! Fingerprints: the same for the same, and another for whatever changes ids or stops.
 
-use metatok::{BuilderOptions, ContentTrust, Fingerprint, Mode, Model, SpecialTokens, Tokenizer, TokenizerFiles};
+use metatok::tokenizer::TokenizerFiles;
+use metatok::{AddSpecialTokens, BuilderOptions, ContentTrust, Fingerprint, Mode, Model, Tokenizer};
 
 const MODEL: &str = r#"
     [meta_template]
@@ -63,7 +64,7 @@ fn what_decides_ids_is_in_it() {
     let options = || BuilderOptions::default();
     for (options, expected) in [
         (BuilderOptions { mode: Mode::Score, ..options() }, "mode"),
-        (BuilderOptions { special_tokens: Some(SpecialTokens::Never), ..options() }, "special_tokens"),
+        (BuilderOptions { special_tokens: Some(AddSpecialTokens::Never), ..options() }, "special_tokens"),
         (BuilderOptions { content: ContentTrust::Trusted, ..options() }, "content"),
         (BuilderOptions { reserve: vec!["A".into()], ..options() }, "reserve"),
         (BuilderOptions { stop_token_ids: vec![1], ..options() }, "stop_token_ids"),

@@ -6,10 +6,13 @@ mod common;
 use std::sync::Arc;
 
 use common::{ORDINARY, SUBJECTS, Subject};
+use metatok::conversation::{ContentPart, Item, Marker, Media, MediaKind, Message, Section};
+use metatok::dataset::{Fragment, FragmentKind, RowPrompter};
+use metatok::template::{Affix, AffixItem, Multimodal, RoleTemplate, RoundItem};
+use metatok::tokenizer::AddedToken;
 use metatok::{
-    AddedToken, Affix, AffixItem, BuilderOptions, ChatMessage, ContentPart, ContentTrust, Conversation, Dataset,
-    ErrorKind, Fragment, FragmentKind, Inference, Item, Marker, Media, MediaKind, Message, MetaTemplate, Mode, Model,
-    Multimodal, PromptBuilder, RoleTemplate, RoundItem, Row, Section, SpecialTokens, TokenizedPrompt, Tokenizer,
+    AddSpecialTokens, BuilderOptions, ChatMessage, ContentTrust, Conversation, Dataset, ErrorKind, MetaTemplate, Mode,
+    Model, PromptBuilder, Row, TokenizedPrompt, Tokenizer,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -117,12 +120,12 @@ const FORGED: &[&str] = &[
 enum Piece {
     Text(String),
     /// One of the tokenizer's added tokens, counted round, written as its string, its id or `{ token }`.
-    Control(usize, Spelling),
+    Control(usize, TokenBytes),
     Ordinary,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Spelling {
+enum TokenBytes {
     Text,
     Id,
     Named,
@@ -156,7 +159,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn affix() -> impl Strategy<Value = Vec<Piece>> {
-    let spelling = prop_oneof![Just(Spelling::Text), Just(Spelling::Id), Just(Spelling::Named)];
+    let spelling = prop_oneof![Just(TokenBytes::Text), Just(TokenBytes::Id), Just(TokenBytes::Named)];
     let piece = prop_oneof![
         4 => text().prop_map(Piece::Text),
         1 => prop::sample::select(FORGED).prop_filter("see `controls`", |text| *text != "<unk>").prop_map(|text| Piece::Text(text.to_owned())),
@@ -191,9 +194,9 @@ impl Trial {
             Piece::Control(index, spelling) => {
                 let token = added[index % added.len()];
                 match spelling {
-                    Spelling::Text => AffixItem::Text(token.content.clone()),
-                    Spelling::Id => AffixItem::Id(token.id.into()),
-                    Spelling::Named => AffixItem::Token(token.content.clone()),
+                    TokenBytes::Text => AffixItem::Text(token.content.clone()),
+                    TokenBytes::Id => AffixItem::Id(token.id.into()),
+                    TokenBytes::Named => AffixItem::Token(token.content.clone()),
                 }
             }
         };
@@ -244,7 +247,7 @@ impl Trial {
         let options = BuilderOptions {
             mode: self.mode,
             content,
-            special_tokens: Some(SpecialTokens::Never),
+            special_tokens: Some(AddSpecialTokens::Never),
             spans,
             offsets: spans,
             ..BuilderOptions::default()
@@ -510,7 +513,7 @@ fn content_parts() {
             let (model, conversation, joined) = shown(subject, &parts);
             let images = parts.iter().filter(|part| part.is_none()).count();
             let build = |content| {
-                let special_tokens = Some(SpecialTokens::Never);
+                let special_tokens = Some(AddSpecialTokens::Never);
                 let options = BuilderOptions { content, special_tokens, spans: true, ..BuilderOptions::default() };
                 let builder = PromptBuilder::new(&model, Arc::clone(&subject.fast), &options)?;
                 let prompt = builder.build(&conversation)?;
@@ -527,7 +530,8 @@ fn content_parts() {
             // As many as there are images: none is the text's.
             prop_assert_eq!(reserved, images, "{:?} {:?}", joined, prompt);
             prop_assert_eq!(prompt.media.len(), images, "{:?} {:?}", joined, prompt);
-            let spans = prompt.spans.iter().flatten().filter(|span| span.part.element == metatok::Element::Media);
+            let spans =
+                prompt.spans.iter().flatten().filter(|span| span.part.element == metatok::render::Element::Media);
             let spans: Vec<_> = spans.map(|span| (span.start, span.end)).collect();
             prop_assert_eq!(spans, prompt.media.iter().map(|media| (media.start, media.end)).collect::<Vec<_>>());
             let places = conversation.media().map(|(message, part, _)| (message, part));
@@ -571,7 +575,7 @@ fn the_first_request_of_functions_is_that_of_the_first_turn() {
     let dataset = Dataset::parse("d.json", dataset.as_bytes()).expect("it is a dataset");
     let prompts = |row: serde_json::Value| {
         let row = Row::from_json(&row.to_string())?;
-        Inference::new(&dataset, [])?.for_server(true).prompts(&row, Vec::new(), |_| Ok(0))
+        RowPrompter::new(&dataset, [])?.for_server(true).prompts(&row, Vec::new(), |_| Ok(0))
     };
     let turns = prop::collection::vec(prop::collection::vec(text(), 1..4), 1..4);
     let mut runner = TestRunner::new(Config { cases: 500, failure_persistence: None, ..Config::default() });

@@ -1,7 +1,8 @@
 //! A judge's prompts are those of a plain dataset whose rows have the judge's columns written out.
 #![allow(clippy::panic, reason = "a test says what is wrong and stops")]
 
-use metatok::{Conversation, Dataset, Inference, Prediction, Row, Value};
+use metatok::dataset::{Prediction, RowPrompter, Value};
+use metatok::{Conversation, Dataset, Row};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -76,7 +77,7 @@ fn counts(text: &str) -> [(&'static str, usize); 2] {
 }
 
 fn prompt(dataset: &Dataset, row: &Row) -> Conversation {
-    let mut inference = Inference::new(dataset, []).unwrap_or_else(|error| panic!("{error}"));
+    let mut inference = RowPrompter::new(dataset, []).unwrap_or_else(|error| panic!("{error}"));
     let prompts = inference.prompts(row, Vec::new(), |_| Ok(0)).unwrap_or_else(|error| panic!("{error}"));
     prompts.into_iter().next().unwrap_or_else(|| panic!("a row gives a prompt")).conversation
 }

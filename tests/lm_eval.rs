@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use metatok::dataset::{AnyTemplate, Layout, QaTemplate, RowPrompt, RowPrompter, ScoredText};
 use metatok::{
-    AnyTemplate, BuilderOptions, ChatMessage, ContentTrust, Conversation, Dataset, Inference, Layout, Mode, Model,
-    PromptBuilder, QaTemplate, Row, RowPrompt, Scored, Tokenizer,
+    BuilderOptions, ChatMessage, ContentTrust, Conversation, Dataset, Mode, Model, PromptBuilder, Row, Tokenizer,
 };
 use package::{Asked, Encoded, Made, Rows, encoded, lines};
 use serde_json::json;
@@ -51,7 +51,7 @@ fn prompts(dataset: &Dataset, rows: &Rows) -> metatok::Result<Vec<Vec<RowPrompt>
         |rows: &[package::Json]| rows.iter().map(|row| dataset.row(row.get())).collect::<metatok::Result<Vec<Row>>>();
     let (train, rows) = (read(&rows.train)?, read(&rows.rows)?);
     let mut retriever = dataset.task.retriever.open(&train, &[])?;
-    let mut inference = Inference::new(dataset, &train[..])?;
+    let mut inference = RowPrompter::new(dataset, &train[..])?;
     let prompts = |(i, row): (usize, &Row)| inference.prompts(row, retriever.retrieve(i)?.of(row, &train)?, |_| Ok(0));
     rows.iter().enumerate().map(prompts).collect()
 }
@@ -79,7 +79,9 @@ fn conversation(made: &Made) -> Conversation {
 /// What the task says about answers is what the dataset file says.
 fn check_answers(dataset: &Dataset, made: &Made, prompt: &RowPrompt) {
     match &made.2 {
-        serde_json::Value::String(continuation) => assert_eq!(prompt.scored, Scored::Continuation(continuation.len())),
+        serde_json::Value::String(continuation) => {
+            assert_eq!(prompt.scored, ScoredText::Continuation(continuation.len()))
+        }
         kwargs => {
             assert_eq!(kwargs["until"], json!(dataset.inferencer.stopping_criteria));
             assert_eq!(kwargs["temperature"], json!(dataset.inferencer.sampling_params.temperature));
@@ -152,7 +154,7 @@ fn scored_tokens_are_those_of_its_models() {
             let builder = builder(&model, &tokenizer, &mut dataset);
             let prompts = prompts(&dataset, &lines.rows[&asked.source]).expect("they are built above");
             for prompt in prompts.into_iter().take(4).flatten() {
-                let Scored::Continuation(bytes) = prompt.scored else { panic!("{:?}", prompt.scored) };
+                let ScoredText::Continuation(bytes) = prompt.scored else { panic!("{:?}", prompt.scored) };
                 let tokens = builder.build(&prompt.conversation).unwrap_or_else(|error| panic!("{error}"));
                 let context = builder.context_tokens(&prompt.conversation, bytes).expect("it ends so");
                 let text = tokens.text.as_deref().expect("it was asked for");

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use common::REAL;
-use metatok::{
-    Affix, AffixItem, BuilderOptions, MediaKind, Mode, Model, PromptBuilder, SpecialTokens, TokenId, Tokenizer,
-    TokenizerFiles,
-};
+use metatok::conversation::MediaKind;
+use metatok::template::{Affix, AffixItem};
+use metatok::tokenizer::TokenizerFiles;
+use metatok::{AddSpecialTokens, BuilderOptions, Mode, Model, PromptBuilder, TokenId, Tokenizer};
 use serde_json::json;
 
 /// The control tokens that templates give by id alone.
@@ -72,7 +72,7 @@ fn check(model: &Model, tokenizer: &Arc<Tokenizer>) -> (Vec<TokenId>, Vec<TokenI
     let name = &model.name;
     let example = model.example.as_ref().unwrap_or_else(|| panic!("{name} has no example"));
     let build = |mode, expected: &String| {
-        let special_tokens = Some(SpecialTokens::Never);
+        let special_tokens = Some(AddSpecialTokens::Never);
         let options = BuilderOptions { mode, text: true, special_tokens, ..BuilderOptions::default() };
         let builder = PromptBuilder::new(model, Arc::clone(tokenizer), &options);
         let builder = builder.unwrap_or_else(|error| panic!("{error}"));

@@ -19,7 +19,9 @@ mod package;
 #[path = "packages/templates.rs"]
 mod templates;
 
-use metatok::{ApiTemplate, ChatWrapper, Conversation, Item, Model, Section};
+use metatok::conversation::{Item, Section};
+use metatok::render::{ApiTemplate, ChatWrapper};
+use metatok::{Conversation, Model};
 use serde_json::Value;
 use serde_json::value::RawValue;
 

@@ -64,7 +64,8 @@ fn without_an_engine_nothing_runs() {
 
 #[cfg(feature = "candle")]
 mod with_an_engine {
-    use metatok::{Engine, PromptBuilder, Request, Sampling, TokenId};
+    use metatok::engine::{Engine, Request, Sampling};
+    use metatok::{PromptBuilder, TokenId};
     use serde_json::Value;
 
     use super::*;
@@ -291,7 +292,7 @@ mod with_an_engine {
         let prompts = lines(&built.stdout);
         assert_eq!(prompts.len(), answers.len());
         let (builder, engine) =
-            (PromptBuilder::demo().expect("the demo"), metatok::CandleEngine::demo().expect("its weights"));
+            (PromptBuilder::demo().expect("the demo"), metatok::engine::CandleEngine::demo().expect("its weights"));
         let trimmer = builder.trimmer().expect("a trimmer");
         for (prompt, answer) in prompts.iter().zip(&answers) {
             let ids = |value: &Value| -> Vec<TokenId> { serde_json::from_value(value.clone()).expect("ids") };

@@ -5,10 +5,9 @@
 mod common;
 
 use common::{added, demo_json, files};
-use metatok::{
-    BuilderOptions, ChatMessage, Conversation, Mode, Model, PromptBuilder, SpecialTokens, StopSource, Tokenizer,
-    TokenizerFiles,
-};
+use metatok::stop::StopSource;
+use metatok::tokenizer::TokenizerFiles;
+use metatok::{AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, Mode, Model, PromptBuilder, Tokenizer};
 use serde_json::{Value, json};
 
 fn load(files: &TokenizerFiles) -> Tokenizer {
@@ -77,7 +76,7 @@ fn special_tokens_are_added_as_asked() {
     assert_eq!(tokenizer.special_tokens_around(), (&[1050][..], &[1052][..]));
     let chat = json!([{ "role": "HUMAN" }, { "role": "BOT", "begin": [1051], "generate": true }]);
     let human = json!([{ "role": "HUMAN" }]);
-    let (auto, always, never) = (SpecialTokens::Auto, SpecialTokens::Always, SpecialTokens::Never);
+    let (auto, always, never) = (AddSpecialTokens::Auto, AddSpecialTokens::Always, AddSpecialTokens::Never);
     for (template, mode, when, expected, omitted, omitted_end) in [
         (json!({ "round": human }), Mode::Score, auto, vec![1050, 64, 1052], vec![], vec![]),
         (json!({ "begin": [1050], "round": human }), Mode::Score, auto, vec![1050, 64, 1052], vec![1050], vec![]),

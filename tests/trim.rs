@@ -4,7 +4,8 @@
 mod common;
 
 use common::{SUBJECTS, Subject};
-use metatok::{Completion, FinishReason, StopCriteria, StopSource, TokenId, Trimmer};
+use metatok::stop::{FinishReason, StopCriteria, StopSource};
+use metatok::{Completion, TokenId, Trimmer};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

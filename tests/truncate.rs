@@ -5,9 +5,12 @@ mod common;
 
 use std::sync::Arc;
 
+use metatok::conversation::{ContentPart, Media, MediaKind};
+use metatok::render::Element;
+use metatok::truncate::{Fitted, Truncation};
 use metatok::{
-    Budget, BuilderOptions, ChatMessage, ContentPart, Conversation, Element, ErrorKind, Fitted, Media, MediaKind,
-    Model, PromptBuilder, TokenId, TokenizedPrompt, Tokenizer, Truncation,
+    BuilderOptions, ChatMessage, ContextBudget, Conversation, ErrorKind, Model, PromptBuilder, TokenId,
+    TokenizedPrompt, Tokenizer,
 };
 use proptest::prelude::*;
 
@@ -77,7 +80,7 @@ proptest! {
         let conversation = chat(&texts, image);
         let whole = builder.build(&conversation).map_err(|error| TestCaseError::fail(error.to_string()))?;
         let (said, protected) = apart(&whole);
-        let budget = Budget { max_seq_len: limit + 5, max_out_len: 5, truncation };
+        let budget = ContextBudget { max_seq_len: limit + 5, max_out_len: 5, truncation };
         match builder.build_within(&conversation, &budget) {
             Err(error) => {
                 prop_assert!(matches!(error.kind(), ErrorKind::TooLong { .. }), "{error}");
@@ -113,7 +116,7 @@ proptest! {
         let builder = builder();
         let conversation = chat(&texts, false);
         let Conversation::Messages(messages) = &conversation else { panic!("it is messages") };
-        let budget = Budget { max_seq_len: limit, max_out_len: 0, truncation: Truncation::OldestTurns };
+        let budget = ContextBudget { max_seq_len: limit, max_out_len: 0, truncation: Truncation::OldestTurns };
         let system_and_question = |kept: &[ChatMessage]| {
             kept[0] == messages[0] && kept[1..].first().is_none_or(|first| first.role == "user")
         };
@@ -154,7 +157,7 @@ proptest! {
             gone.sort_unstable();
             (len(&without(&conversation, &gone)).expect("it builds") <= limit).then_some(gone)
         });
-        let budget = Budget { max_seq_len: limit, max_out_len: 0, truncation };
+        let budget = ContextBudget { max_seq_len: limit, max_out_len: 0, truncation };
         let fitted = builder.build_within(&conversation, &budget);
         prop_assert_eq!(fitted.ok().and_then(|fitted| fitted.truncated).map(|truncated| truncated.messages), expected);
     }
@@ -192,7 +195,7 @@ fn without(conversation: &Conversation, gone: &[usize]) -> Conversation {
 fn thousands_of_turns_go_within_seconds() {
     let texts: Vec<String> = (0..16_001).map(|i| format!("What is {i} and 1?")).collect();
     let started = std::time::Instant::now();
-    let budget = Budget { max_seq_len: 200, max_out_len: 0, truncation: Truncation::OldestTurns };
+    let budget = ContextBudget { max_seq_len: 200, max_out_len: 0, truncation: Truncation::OldestTurns };
     let fitted = builder().build_within(&dialogue(&texts), &budget).expect("the last turns fit");
     assert!((150..=200).contains(&fitted.prompt.input_ids.len()));
     // A prompt built for every turn that goes takes minutes.
@@ -212,10 +215,10 @@ fn examples_go_from_either_end() {
     let builder = builder();
     let whole = builder.build(&list).expect("it builds").input_ids.len();
     for (truncation, gone) in [(Truncation::LastExamples, [4, 5, 6, 7]), (Truncation::FirstExamples, [0, 1, 2, 3])] {
-        let budget = Budget { max_seq_len: whole - 1, max_out_len: 0, truncation };
+        let budget = ContextBudget { max_seq_len: whole - 1, max_out_len: 0, truncation };
         let truncated = builder.build_within(&list, &budget).expect("it fits").truncated.expect("something went");
         assert_eq!(truncated.messages, gone);
-        let budget = Budget { max_seq_len: 5, ..budget };
+        let budget = ContextBudget { max_seq_len: 5, ..budget };
         let error = builder.build_within(&list, &budget).expect_err("it cannot fit");
         assert_eq!(
             error.to_string(),

@@ -6,10 +6,10 @@ mod common;
 use std::sync::Arc;
 
 use common::REAL;
-use metatok::{
-    BuilderOptions, ChatMessage, Conversation, ConversationTemplate, InferMode, Model, PrefixBreak, PromptBuilder,
-    SpecialTokens, TokenId, Tokenizer, TurnPlan,
-};
+use metatok::dataset::{InferMode, TurnPlan};
+use metatok::dialect::ConversationTemplate;
+use metatok::turns::PrefixBreak;
+use metatok::{AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, Model, PromptBuilder, TokenId, Tokenizer};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -40,7 +40,7 @@ fn law(law: impl Fn(&Model, &PromptBuilder, &[Turn]) -> Result<(), TestCaseError
         };
         let model = Model::load(name).expect("it is built in");
         let tokenizer = Arc::new(Tokenizer::load(&folder.to_string_lossy()).expect("it loads"));
-        let options = BuilderOptions { special_tokens: Some(SpecialTokens::Auto), ..BuilderOptions::default() };
+        let options = BuilderOptions { special_tokens: Some(AddSpecialTokens::Auto), ..BuilderOptions::default() };
         let builder = PromptBuilder::new(&model, tokenizer, &options).expect("they fit");
         let config = Config { cases: 100, failure_persistence: None, ..Config::default() };
         let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
@@ -68,7 +68,12 @@ fn answer(builder: &PromptBuilder, ids: &[Index], stops: bool) -> Vec<TokenId> {
 
 /// The token with which the template ends the model's turn, if it is one that ends output.
 fn closing(builder: &PromptBuilder) -> Option<TokenId> {
-    builder.stop().ids().iter().find(|stop| stop.sources.contains(&metatok::StopSource::RoleEnd)).map(|stop| stop.id)
+    builder
+        .stop()
+        .ids()
+        .iter()
+        .find(|stop| stop.sources.contains(&metatok::stop::StopSource::RoleEnd))
+        .map(|stop| stop.id)
 }
 
 #[test]

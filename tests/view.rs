@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use metatok::{
-    BuilderOptions, ChatMessage, ContentPart, Conversation, Media, MediaKind, Model, PromptBuilder, TerminalOptions,
-    Tokenizer, View,
-};
+use metatok::conversation::{ContentPart, Media, MediaKind};
+use metatok::view::TerminalOptions;
+use metatok::{BuilderOptions, ChatMessage, Conversation, Model, PromptBuilder, Tokenizer, View};
 use proptest::prelude::*;
 
 /// Texts that are hard to show.

@@ -2,10 +2,9 @@
 
 use std::sync::{Arc, LazyLock};
 
-use metatok::{
-    Budget, BuilderOptions, Conversation, Dataset, Inference, Mode, Model, PromptBuilder, Row, TokenizedPrompt,
-    Tokenizer, Truncation, TurnPlan,
-};
+use metatok::dataset::{RowPrompter, TurnPlan};
+use metatok::truncate::Truncation;
+use metatok::{BuilderOptions, ContextBudget, Conversation, Dataset, Mode, Model, PromptBuilder, Row, TokenizedPrompt, Tokenizer};
 
 /// The demo's tokenizer.
 pub static DEMO: LazyLock<Arc<Tokenizer>> = LazyLock::new(|| Tokenizer::demo().expect("the demo loads").into());
@@ -62,7 +61,7 @@ fn check(builder: &PromptBuilder, prompt: &TokenizedPrompt) {
 fn fit(builder: &PromptBuilder, conversation: &Conversation, max_seq_len: usize) {
     use Truncation::{FirstExamples, LastExamples, Left, Middle, OldestTurns, Right};
     for truncation in [Left, Right, Middle, FirstExamples, LastExamples, OldestTurns] {
-        let budget = Budget { max_seq_len, max_out_len: 0, truncation };
+        let budget = ContextBudget { max_seq_len, max_out_len: 0, truncation };
         if let Ok(fitted) = builder.build_within(conversation, &budget) {
             assert!(fitted.prompt.input_ids.len() <= max_seq_len, "{truncation:?} fits");
         }
@@ -77,7 +76,7 @@ pub fn rows(lines: &str) -> Vec<Row> {
 /// The prompts of a dataset's rows.
 pub fn prompts(dataset: &Dataset, train: &[Row], rows: &[Row], answers: &str) -> metatok::Result<Vec<Conversation>> {
     let mut retriever = dataset.task.retriever.open(train, &dataset.task.input_columns)?;
-    let mut inference = Inference::new(dataset, train)?;
+    let mut inference = RowPrompter::new(dataset, train)?;
     let mut all = Vec::new();
     for (i, row) in rows.iter().enumerate() {
         let examples = retriever.retrieve(i)?.of(row, train)?;

@@ -5,7 +5,8 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use metatok::{FinishReason, Mode, StopCriteria, StopSource, Trimmer};
+use metatok::stop::{FinishReason, StopCriteria, StopSource};
+use metatok::{Mode, Trimmer};
 use metatok_fuzz::DEMO;
 
 static TRIMMER: LazyLock<Trimmer> = LazyLock::new(|| metatok_fuzz::demo(Mode::Generate).trimmer().expect("it trims"));

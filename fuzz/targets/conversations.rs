@@ -5,7 +5,8 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use metatok::{InputFormat, Mode, PromptBuilder, RecordReader, Row};
+use metatok::dataset::{InputFormat, RecordReader};
+use metatok::{Mode, PromptBuilder, Row};
 
 const FORMATS: [&str; 10] = [
     "auto",

@@ -4,7 +4,8 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use metatok::{Dataset, Mode, PromptBuilder, RetrieverKind};
+use metatok::dataset::RetrieverKind;
+use metatok::{Dataset, Mode, PromptBuilder};
 
 static BUILDERS: LazyLock<[PromptBuilder; 2]> = LazyLock::new(|| [Mode::Generate, Mode::Score].map(metatok_fuzz::demo));
 

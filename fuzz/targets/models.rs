@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use metatok::{BuilderOptions, Checker, Mode, Model, PromptBuilder, Record};
+use metatok::dataset::Record;
+use metatok::{BuilderOptions, Checker, Mode, Model, PromptBuilder};
 use metatok_fuzz::DEMO;
 
 fuzz_target!(|input: &[u8]| {

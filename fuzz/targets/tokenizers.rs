@@ -4,10 +4,9 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use metatok::{
-    Affix, AffixItem, ChatMessage, Conversation, MetaTemplate, Mode, Model, PromptBuilder, RoleTemplate, RoundItem,
-    Tokenizer, TokenizerFiles,
-};
+use metatok::template::{Affix, AffixItem, RoleTemplate, RoundItem};
+use metatok::tokenizer::TokenizerFiles;
+use metatok::{ChatMessage, Conversation, MetaTemplate, Mode, Model, PromptBuilder, Tokenizer};
 
 fuzz_target!(|input: &[u8]| {
     let Some([json, config, text]) = metatok_fuzz::parts(input) else { return };

@@ -21,12 +21,12 @@ use crate::compile::Atom;
 use crate::error::{ErrorKind, Result};
 use crate::render::{Element, Part, Segment};
 use crate::run_cache::RunCache;
-use crate::tokenizer::{Finder, Neighbour, Run, Scratch, SpecialTokens, TokenId, Tokenizer, strip};
+use crate::tokenizer::{AddSpecialTokens, AddedTokenMatcher, Neighbour, Run, Scratch, TokenId, Tokenizer, strip};
 use own_tokens::OwnTokens;
 pub(crate) use own_tokens::come_by_merges;
 use owners::{Owners, texts};
 pub(crate) use placeholders::Placeholders;
-pub use prompt::{IGNORED, MediaSpan, Span, TokenizedPrompt};
+pub use prompt::{IGNORE_INDEX, MediaSpan, Span, TokenizedPrompt};
 pub(crate) use reserved::Reserved;
 
 /// Whether content is data, or may write control tokens like the template.
@@ -59,13 +59,13 @@ pub(crate) type Respelled = Option<Arc<[TokenId]>>;
 pub(crate) struct Assembler {
     pub(crate) tokenizer: Arc<Tokenizer>,
     /// Finds the added tokens that text may give; none where text may give all.
-    pub(crate) unreserved: Option<Finder>,
+    pub(crate) unreserved: Option<AddedTokenMatcher>,
     pub(crate) reserved: Reserved,
     /// What is known so far of how reserved tokens are written in others.
     pub(crate) respelled: Mutex<BTreeMap<TokenId, Respelled>>,
     /// Whether content beside the template's text could merge a reserved token away, see [`come_by_merges`].
     pub(crate) own_tokens_merge: bool,
-    pub(crate) special_tokens: SpecialTokens,
+    pub(crate) special_tokens: AddSpecialTokens,
     /// Whether prompts are to be continued, so that nothing may stand behind them.
     pub(crate) is_open: bool,
     /// Whether template texts side by side must be cut again.
@@ -142,7 +142,7 @@ impl Assembler {
     }
 
     /// Finds the added tokens that text may give.
-    fn finder(&self) -> &Finder {
+    fn finder(&self) -> &AddedTokenMatcher {
         self.unreserved.as_ref().unwrap_or(self.tokenizer.finder())
     }
 }
@@ -314,9 +314,9 @@ impl Assembly<'_> {
         let (prefix, suffix) = self.this.tokenizer.special_tokens_around();
         let (mut omitted, mut omitted_end) = (Vec::new(), Vec::new());
         let (before, after) = match self.this.special_tokens {
-            SpecialTokens::Never => (0..0, 0..0),
-            SpecialTokens::Always => (0..prefix.len(), 0..suffix.len()),
-            SpecialTokens::Auto => {
+            AddSpecialTokens::Never => (0..0, 0..0),
+            AddSpecialTokens::Always => (0..prefix.len(), 0..suffix.len()),
+            AddSpecialTokens::Auto => {
                 let begun =
                     (0..prefix.len()).find(|&from| self.ids.starts_with(&prefix[from..])).unwrap_or(prefix.len());
                 omitted.extend_from_slice(&prefix[begun..]);

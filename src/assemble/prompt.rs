@@ -43,7 +43,7 @@ pub struct MediaSpan {
 }
 
 /// What stands in labels for a token that is not scored: the index that loss functions leave out.
-pub const IGNORED: i64 = -100;
+pub const IGNORE_INDEX: i64 = -100;
 
 /// Tokens in a row that have one origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,19 +62,20 @@ impl TokenizedPrompt {
         vec![1; self.input_ids.len()]
     }
 
-    /// The ids of the tokens that are scored, and [`IGNORED`] in the place of all others: the labels of a
+    /// The ids of the tokens that are scored, and [`IGNORE_INDEX`] in the place of all others: the labels of a
     /// causal model, which shifts them itself. `scored` are bytes of the text, a token belongs to its last
     /// byte, and what the tokenizer adds is context; with none, everything is scored. None if bytes are
     /// given and offsets were not asked for.
     ///
     /// ```
-    /// use metatok::{BuilderOptions, Conversation, Model, PromptBuilder, Scored, Tokenizer};
+    /// use metatok::dataset::ScoredText;
+    /// use metatok::{BuilderOptions, Conversation, Model, PromptBuilder, Tokenizer};
     ///
     /// let options = BuilderOptions { offsets: true, ..BuilderOptions::default() };
     /// let builder = PromptBuilder::new(&Model::default(), Tokenizer::demo()?.into(), &options)?;
     /// let text = "Which planet is red? Mars";
     /// let prompt = builder.build(&Conversation::Text(text.into()))?;
-    /// let labels = prompt.labels(Scored::Last(" Mars".into()).bytes(text)?).expect("offsets were asked for");
+    /// let labels = prompt.labels(ScoredText::Last(" Mars".into()).bytes(text)?).expect("offsets were asked for");
     /// let scored: Vec<u32> = labels.iter().filter_map(|&label| label.try_into().ok()).collect();
     /// assert_eq!(builder.tokenizer().decode(&scored, false)?, " Mars");
     /// assert_eq!(labels.len(), prompt.input_ids.len());
@@ -84,7 +85,7 @@ impl TokenizedPrompt {
         let Some(scored) = scored else { return Some(self.input_ids.iter().map(|&id| id.into()).collect()) };
         let label = |(&id, token): (&TokenId, &Range<usize>)| {
             let is_scored = token.start < token.end && scored.contains(&(token.end - 1));
-            if is_scored { id.into() } else { IGNORED }
+            if is_scored { id.into() } else { IGNORE_INDEX }
         };
         Some(self.input_ids.iter().zip(self.offsets.as_ref()?).map(label).collect())
     }
@@ -99,7 +100,7 @@ impl TokenizedPrompt {
             let what = "nothing is scored: with the answer the text has no more tokens than without it, for one stands over the seam; put a space or a line end between";
             return Err(ErrorKind::Template(what.into()).into());
         }
-        let label = |(place, &id): (usize, &TokenId)| if place < context_tokens { IGNORED } else { id.into() };
+        let label = |(place, &id): (usize, &TokenId)| if place < context_tokens { IGNORE_INDEX } else { id.into() };
         Ok(self.input_ids.iter().enumerate().map(label).collect())
     }
 

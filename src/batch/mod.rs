@@ -12,10 +12,10 @@ use std::str::FromStr;
 use ndarray::{Array2, ArrayView1, Axis, Slice};
 use serde::{Deserialize, Serialize};
 
-use crate::assemble::{IGNORED, TokenizedPrompt};
+use crate::assemble::{IGNORE_INDEX, TokenizedPrompt};
 use crate::error::{Error, ErrorKind, Result, counted};
 use crate::tokenizer::TokenId;
-pub use pack::{Pack, Place};
+pub use pack::{Pack, PackPosition};
 pub use plan::{BatchPlan, BatchSize};
 
 /// On which side of a prompt its padding stands.
@@ -60,7 +60,7 @@ impl Padding {
 }
 
 /// The numbers of which arrays are made: `i64`, which most frameworks take, or `u32`.
-pub trait Number: Copy + Default + Send + Sync + sealed::Sealed + 'static {
+pub trait Dtype: Copy + Default + Send + Sync + sealed::Sealed + 'static {
     /// The number of an id, or of a position.
     fn of(number: u32) -> Self;
 }
@@ -71,13 +71,13 @@ mod sealed {
     impl Sealed for u32 {}
 }
 
-impl Number for i64 {
+impl Dtype for i64 {
     fn of(number: u32) -> Self {
         number.into()
     }
 }
 
-impl Number for u32 {
+impl Dtype for u32 {
     fn of(number: u32) -> Self {
         number
     }
@@ -86,7 +86,7 @@ impl Number for u32 {
 /// Prompts as the rows of an array, one behind the other in the order in which they were given.
 ///
 /// ```
-/// use metatok::{Batch, Padding};
+/// use metatok::batch::{Batch, Padding};
 ///
 /// let batch: Batch<i64> = Batch::new(&[vec![5, 6, 7], vec![8]], Padding::new(0))?;
 /// assert_eq!(batch.input_ids, ndarray::arr2(&[[5, 6, 7], [0, 0, 8]]));
@@ -103,7 +103,7 @@ pub struct Batch<N = i64> {
     padding_side: PaddingSide,
 }
 
-impl<N: Number> Batch<N> {
+impl<N: Dtype> Batch<N> {
     /// The prompts side by side. Without any there is no row.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ impl<N: Number> Batch<N> {
         })
     }
 
-    /// The labels of the prompts, as [`TokenizedPrompt::labels`] has them, and [`IGNORED`] for padding.
+    /// The labels of the prompts, as [`TokenizedPrompt::labels`] has them, and [`IGNORE_INDEX`] for padding.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if they are not as many as the prompts, or as the tokens of one.
@@ -163,7 +163,7 @@ impl<N: Number> Batch<N> {
             return Err(ErrorKind::Usage(what).into());
         }
         let mut labels = labels.iter();
-        Ok(self.filled(IGNORED, |prompt| {
+        Ok(self.filled(IGNORE_INDEX, |prompt| {
             if let Some(labels) = labels.next() {
                 prompt.copy_from_slice(labels.as_ref());
             }

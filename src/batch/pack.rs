@@ -2,14 +2,14 @@
 
 use ndarray::{Array2, ArrayView1};
 
-use crate::batch::{Number, of_rows, room_for, view};
+use crate::batch::{Dtype, of_rows, room_for, view};
 use crate::error::{ErrorKind, Result, counted};
 use crate::tokenizer::TokenId;
 
 /// Prompts one behind the other in rows of one length, padded on the right.
 ///
 /// ```
-/// use metatok::Pack;
+/// use metatok::batch::Pack;
 ///
 /// let pack: Pack<i64> = Pack::new(&[vec![5, 6, 7], vec![8], vec![9, 9]], 4, 0)?;
 /// assert_eq!(pack.input_ids, ndarray::arr2(&[[5, 6, 7, 8], [9, 9, 0, 0]]));
@@ -28,12 +28,12 @@ pub struct Pack<N = i64> {
     /// over sequences of different lengths takes them.
     pub cu_seqlens: Vec<Vec<u32>>,
     /// Where each prompt stands, in the order in which they were given.
-    pub places: Vec<Place>,
+    pub places: Vec<PackPosition>,
 }
 
 /// Where a prompt stands in a [`Pack`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct PackPosition {
     /// The row.
     pub row: usize,
     /// The column of its first token.
@@ -42,7 +42,7 @@ pub struct Place {
     pub len: usize,
 }
 
-impl<N: Number> Pack<N> {
+impl<N: Dtype> Pack<N> {
     /// Each prompt goes, the longest first, into the first row that has room for it.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl<N: Number> Pack<N> {
         let mut order: Vec<usize> = (0..prompts.len()).collect();
         order.sort_by_key(|&prompt| std::cmp::Reverse(lengths[prompt]));
         let mut cu_seqlens: Vec<Vec<u32>> = Vec::new();
-        let mut places = vec![Place { row: 0, start: 0, len: 0 }; prompts.len()];
+        let mut places = vec![PackPosition { row: 0, start: 0, len: 0 }; prompts.len()];
         for prompt in order {
             let len = lengths[prompt];
             let end_of = |ends: &Vec<u32>| ends.last().map_or(0, |&end| end as usize);
@@ -72,14 +72,14 @@ impl<N: Number> Pack<N> {
             });
             let start = end_of(&cu_seqlens[row]);
             cu_seqlens[row].push((start + len) as u32);
-            places[prompt] = Place { row, start, len };
+            places[prompt] = PackPosition { row, start, len };
         }
         let rows = cu_seqlens.len();
         let mut ids = room_for(rows, row_len)?;
         ids.resize(rows * row_len, N::of(pad_token_id));
         let mut positions = room_for(rows, row_len)?;
         positions.resize(rows * row_len, N::default());
-        for (prompt, &Place { row, start, len }) in prompts.iter().zip(&places) {
+        for (prompt, &PackPosition { row, start, len }) in prompts.iter().zip(&places) {
             let at = row * row_len + start..row * row_len + start + len;
             let filled = ids[at.clone()].iter_mut().zip(&mut positions[at]).zip(prompt.as_ref()).zip(0..);
             for (((id, position), &token), number) in filled {
@@ -99,7 +99,7 @@ impl<N: Number> Pack<N> {
     /// # Panics
     /// If there is no such prompt, as indexing an array does.
     pub fn prompt(&self, prompt: usize) -> ArrayView1<'_, N> {
-        let Place { row, start, len } = self.places[prompt];
+        let PackPosition { row, start, len } = self.places[prompt];
         view(&self.input_ids, row, start..start + len)
     }
 }

@@ -17,7 +17,7 @@ pub enum BatchSize {
 ///
 /// ```
 /// use std::num::NonZeroUsize;
-/// use metatok::{BatchPlan, BatchSize};
+/// use metatok::batch::{BatchPlan, BatchSize};
 ///
 /// let size = BatchSize::Tokens(NonZeroUsize::new(8).expect("it is not zero"));
 /// let plan = BatchPlan::by_length(&[4, 1, 7, 2], size)?;

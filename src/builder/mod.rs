@@ -10,7 +10,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::assemble::{Assembler, Detail, Placeholders, Respelled, TokenizedPrompt};
+use crate::assemble::{Assembler, Detail, Placeholders, Respelled};
+pub use crate::assemble::{ContentTrust, IGNORE_INDEX, MediaSpan, Span, TokenizedPrompt};
 use crate::batch::{Batch, Padding};
 use crate::compile::{CompiledTemplate, Compiler};
 use crate::conversation::{Conversation, Mode};
@@ -111,7 +112,9 @@ impl PromptBuilder {
     /// As [`Self::new`], with a format of one's own in the place of the model's template.
     ///
     /// ```
-    /// use metatok::{Atom, BuilderOptions, Conversation, Mode, Model, Part, PromptBuilder, Renderer, Segment, Tokenizer};
+    /// use metatok::compile::Atom;
+    /// use metatok::render::{Part, Renderer, Segment};
+    /// use metatok::{BuilderOptions, Conversation, Mode, Model, PromptBuilder, Tokenizer};
     ///
     /// /// Puts a question mark behind every string.
     /// struct Question;
@@ -349,7 +352,7 @@ impl PromptBuilder {
         &self.shared.assembler.tokenizer
     }
 
-    /// The names that [`crate::Part::role`] refers to.
+    /// The names that [`crate::render::Part::role`] refers to.
     pub fn role_names(&self) -> Vec<&str> {
         self.shared.renderer.role_names()
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::assemble::ContentTrust;
 use crate::conversation::Mode;
 use crate::render::ChatWrapper;
-use crate::tokenizer::SpecialTokens;
+use crate::tokenizer::AddSpecialTokens;
 
 /// What a [`PromptBuilder`](crate::PromptBuilder) may be told beside its model.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -13,7 +13,7 @@ pub struct BuilderOptions {
     /// What is built: prompts to continue, or texts to score.
     pub mode: Mode,
     /// Instead of the model's own setting.
-    pub special_tokens: Option<SpecialTokens>,
+    pub special_tokens: Option<AddSpecialTokens>,
     /// Whether content may write control tokens.
     pub content: ContentTrust,
     /// Tokens, by their strings, that content must not produce either.
@@ -24,11 +24,11 @@ pub struct BuilderOptions {
     pub stop_token_ids: Vec<i64>,
     /// Stop strings of the user's own.
     pub stop_strings: Vec<String>,
-    /// Whether `fallback_role` counts inside rounds, see [`MetaRenderer::round_fallback`](crate::MetaRenderer::round_fallback).
+    /// Whether `fallback_role` counts inside rounds, see [`MetaRenderer::round_fallback`](crate::render::MetaRenderer::round_fallback).
     pub round_fallback: bool,
-    /// Whether messages stand as OpenCompass's `ChatInferencer` writes them, see [`EachMessage`](crate::EachMessage).
+    /// Whether messages stand as OpenCompass's `ChatInferencer` writes them, see [`EachMessage`](crate::render::EachMessage).
     pub each_message: bool,
-    /// Whose chat wrappers make messages of prompts first, see [`ApiTemplate::chat`](crate::ApiTemplate::chat).
+    /// Whose chat wrappers make messages of prompts first, see [`ApiTemplate::chat`](crate::render::ApiTemplate::chat).
     pub chat_wrapper: Option<ChatWrapper>,
     /// Whether a last message of the assistant is the beginning of the answer: in a prompt to continue nothing stands
     /// behind it. Otherwise it is left out there, see [`TokenizedPrompt::answer_omitted`](crate::TokenizedPrompt::answer_omitted).

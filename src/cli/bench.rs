@@ -30,7 +30,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     // Only so are the two the same work: a joined string has no content apart from its template.
     let trusted = crate::builder::BuilderOptions {
         content: crate::assemble::ContentTrust::Trusted,
-        special_tokens: Some(crate::tokenizer::SpecialTokens::Never),
+        special_tokens: Some(crate::tokenizer::AddSpecialTokens::Never),
         text: true,
         ..options.clone()
     };

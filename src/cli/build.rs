@@ -23,14 +23,14 @@ use crate::cli::say::say;
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, pipeline, progress, setup, several};
 use crate::conversation::Mode;
-use crate::dataset::{Dataset, Examples, Inference, Line, MissingColumns, PickedRow, RecordReader, RowPrompt};
+use crate::dataset::{Dataset, Examples, Line, MissingColumns, PickedRow, RecordReader, RowPrompt, RowPrompter};
 use crate::dialect::Model;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::render::ApiTemplate;
-use crate::sink::{FormOptions, Key, MessagesJsonl};
+use crate::sink::{FormOptions, MessagesJsonl, PromptKey};
 use crate::tokenizer::{TokenId, Tokenizer};
-use crate::truncate::Budget;
+use crate::truncate::ContextBudget;
 
 /// What became of a batch.
 #[derive(Default)]
@@ -306,13 +306,13 @@ fn form_options(args: &BuildArgs, fingerprint: impl FnOnce() -> Result<Fingerpri
 
 /// How long prompts may be. Where nothing says what goes, rows lose examples and may still be too long, as in
 /// OpenCompass, and conversations are refused.
-fn budget(args: &BuildArgs) -> Option<Budget> {
+fn budget(args: &BuildArgs) -> Option<ContextBudget> {
     let max_seq_len = args.input.max_seq_len?;
     if args.truncate.is_none() && args.input.dataset.is_some() {
         return None;
     }
     let (max_out_len, truncation) = (args.input.max_out_len.unwrap_or_default(), args.truncate.unwrap_or_default());
-    Some(Budget { max_seq_len, max_out_len, truncation })
+    Some(ContextBudget { max_seq_len, max_out_len, truncation })
 }
 
 /// A rate is worth saying only of so many prompts that loading the tokenizer does not decide it.
@@ -363,7 +363,7 @@ fn omitted(form: &Form, before: &Written, now: &Written) -> Vec<String> {
 /// Builds a batch.
 struct Work<'a> {
     /// How lines become prompts, if they are rows.
-    rows: Option<(&'a Rows, &'a mut Inference)>,
+    rows: Option<(&'a Rows, &'a mut RowPrompter)>,
     answers: Option<&'a Answers>,
     writer: Writer<'a>,
     reader: RecordReader,
@@ -414,7 +414,7 @@ impl Work<'_> {
         }
         self.built.notes = notes;
         let mut digits = itoa::Buffer::new();
-        let key = Key::of(id.unwrap_or_else(|| digits.format(number)));
+        let key = PromptKey::of(id.unwrap_or_else(|| digits.format(number)));
         self.write(key, &record.into_prompt(self.mode)?)?;
         self.built.ids.extend(own);
         Ok(())
@@ -447,14 +447,14 @@ impl Work<'_> {
                 rows.prompts(&row, examples.of(&row, rows.train())?, inference, |prompt| writer.tokens(prompt))?
             {
                 self.built.notes.see(&prompt.conversation, &place);
-                self.write(Key::from(&key), &prompt)?;
+                self.write(PromptKey::from(&key), &prompt)?;
             }
         }
         self.built.ids.extend(Id::of_row(&key, line));
         Ok(())
     }
 
-    fn write(&mut self, key: Key<'_>, prompt: &RowPrompt) -> Result<()> {
+    fn write(&mut self, key: PromptKey<'_>, prompt: &RowPrompt) -> Result<()> {
         let written = self.writer.write(key, prompt, &mut self.built.out)?;
         self.built.written.add(written);
         Ok(())

@@ -4,12 +4,12 @@ use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::{PromptBuilder, Session};
 use crate::cli::answers::{Answer, Answers};
 use crate::conversation::{ChatMessage, Conversation, Mode};
-use crate::dataset::{MaxOutLen, RowKey, RowPrompt, SamplingParams, Scored, TurnPlan};
+use crate::dataset::{MaxOutLen, RowKey, RowPrompt, SamplingParams, ScoredText, TurnPlan};
 use crate::error::{At, ErrorKind, Result};
 use crate::render::{ApiTemplate, empty_chat};
-use crate::sink::{Built, Key, MessagesJsonl, Sink};
+use crate::sink::{BuiltPrompt, MessagesJsonl, PromptKey, Sink};
 use crate::tokenizer::TokenId;
-use crate::truncate::{Budget, Fitted};
+use crate::truncate::{ContextBudget, Fitted};
 use crate::turns::{TurnPrompt, without_thoughts};
 
 /// What is written, and what makes it. Shared by all threads.
@@ -26,7 +26,7 @@ pub(crate) struct Ids {
     /// How answers are drawn.
     pub(crate) sampling_params: SamplingParams,
     /// How long prompts may be, and what goes where they are longer.
-    pub(crate) budget: Option<Budget>,
+    pub(crate) budget: Option<ContextBudget>,
     pub(crate) text: bool,
     pub(crate) labels: bool,
     pub(crate) check_files: bool,
@@ -117,11 +117,11 @@ impl Writer<'_> {
     }
 
     /// Appends a prompt.
-    pub(crate) fn write(&mut self, key: Key<'_>, prompt: &RowPrompt, out: &mut Vec<u8>) -> Result<Written> {
+    pub(crate) fn write(&mut self, key: PromptKey<'_>, prompt: &RowPrompt, out: &mut Vec<u8>) -> Result<Written> {
         let RowPrompt { label, is_normalizing, turn, max_out_len, scored, choices, tools, conversation } = prompt;
         let (turn, max_out_len) = (*turn, *max_out_len);
         let (label, is_normalizing) = (label.as_ref(), *is_normalizing);
-        let key = Key { label, is_normalizing, turn, max_out_len, ..key };
+        let key = PromptKey { label, is_normalizing, turn, max_out_len, ..key };
         match self {
             Self::Ids(ids, session) => {
                 let conversation = &*ids.builder.prepared(conversation)?;
@@ -132,14 +132,14 @@ impl Writer<'_> {
                 };
                 let Fitted { mut prompt, truncated, conversation: left } = fitted;
                 let conversation = left.as_ref().unwrap_or(conversation);
-                let needs_bytes = !matches!(scored, Scored::Whole | Scored::Continuation(_));
+                let needs_bytes = !matches!(scored, ScoredText::Whole | ScoredText::Continuation(_));
                 if ids.labels && needs_bytes && prompt.offsets.is_none() {
                     let detail = Detail { offsets: true, text: true, ..ids.builder.detail() };
                     prompt = ids.builder.build_with(conversation, detail)?;
                 }
                 let labels = match (ids.labels, scored) {
                     (false, _) => None,
-                    (true, Scored::Continuation(bytes)) => {
+                    (true, ScoredText::Continuation(bytes)) => {
                         Some(prompt.labels_behind(ids.builder.context_tokens(conversation, *bytes)?)?)
                     }
                     (true, _) => prompt.labels(scored.bytes(prompt.text.as_deref().unwrap_or_default())?),
@@ -150,10 +150,10 @@ impl Writer<'_> {
                 let choice_ids = choices.iter().map(|choice| one_token(choice, &ids.builder));
                 let choice_ids = choice_ids.collect::<Result<Vec<_>>>().at("column \"choices\"")?;
                 let (labels, truncated) = (labels.as_deref(), truncated.as_ref());
-                let built = Built { labels, choice_ids: &choice_ids, truncated, ..Built::from(&prompt) };
+                let built = BuiltPrompt { labels, choice_ids: &choice_ids, truncated, ..BuiltPrompt::from(&prompt) };
                 let (max_out_len, fingerprint) = (max_out_len.or(ids.max_out_len), ids.fingerprint.as_deref());
-                let key = Key { max_out_len, fingerprint, sampling_params: ids.sampling_params, ..key };
-                ids.sink.write(&key, &Built { conversation: Some(conversation), ..built }, out)?;
+                let key = PromptKey { max_out_len, fingerprint, sampling_params: ids.sampling_params, ..key };
+                ids.sink.write(&key, &BuiltPrompt { conversation: Some(conversation), ..built }, out)?;
                 Ok(Written { truncated: u64::from(truncated.is_some()), ..Written::of(prompt) })
             }
             Self::Messages(messages) => messages.write(&key, conversation, tools.as_deref(), out),
@@ -170,7 +170,7 @@ impl Writer<'_> {
         answers: &Answers,
         out: &mut Vec<u8>,
     ) -> Result<Written> {
-        let key = Key::from(row);
+        let key = PromptKey::from(row);
         let mut written = Written::default();
         match self {
             Self::Ids(ids, _) => {
@@ -180,12 +180,12 @@ impl Writer<'_> {
                     check_media(&conversation, ids.check_files)?;
                     let max_out_len = turns.plan().max_out_len(max_out_len)?.or(ids.max_out_len);
                     let (fingerprint, sampling_params) = (ids.fingerprint.as_deref(), ids.sampling_params);
-                    let key = Key { turn: Some(turn), max_out_len, sampling_params, fingerprint, ..key };
-                    let built = Built {
+                    let key = PromptKey { turn: Some(turn), max_out_len, sampling_params, fingerprint, ..key };
+                    let built = BuiltPrompt {
                         conversation: Some(&conversation),
                         prefix_tokens: (turn > 0).then_some(prefix_tokens),
                         prefix_break: prefix_break.as_ref(),
-                        ..Built::from(&prompt)
+                        ..BuiltPrompt::from(&prompt)
                     };
                     ids.sink.write(&key, &built, out)?;
                     written.add(Written::of(prompt));
@@ -200,7 +200,7 @@ impl Writer<'_> {
             }
             Self::Messages(messages) => {
                 while let (Some(conversation), Some(turn)) = (plan.prompt(), plan.turn()) {
-                    let key = Key { turn: Some(turn), max_out_len: plan.max_out_len(max_out_len)?, ..key };
+                    let key = PromptKey { turn: Some(turn), max_out_len: plan.max_out_len(max_out_len)?, ..key };
                     written.add(messages.write(&key, &conversation, None, out)?);
                     match answers.get(row, turn) {
                         Some(Answer { text: Some(text), .. }) if answers.strip_thoughts => {
@@ -227,7 +227,7 @@ impl Writer<'_> {
 impl Messages {
     fn write(
         &self,
-        key: &Key<'_>,
+        key: &PromptKey<'_>,
         conversation: &Conversation,
         tools: Option<&str>,
         out: &mut Vec<u8>,
@@ -286,7 +286,7 @@ impl Messages {
     }
 }
 
-/// Checks every image, audio and video, see [`crate::Media::check`].
+/// Checks every image, audio and video, see [`crate::conversation::Media::check`].
 fn check_media(conversation: &Conversation, files: bool) -> Result<()> {
     let mut media = conversation.media();
     media.try_for_each(|(message, _, media)| media.check(files).at(format_args!("message {message}")))

@@ -9,10 +9,10 @@ use crate::builder::PromptBuilder;
 use crate::cli::notes::Notes;
 use crate::cli::rows::Rows;
 use crate::conversation::{Conversation, Mode};
-use crate::dataset::{Examples, Inference, MaxOutLen, PickedRow, RecordReader, Row, RowKey, RowPrompt};
+use crate::dataset::{Examples, MaxOutLen, PickedRow, RecordReader, Row, RowKey, RowPrompt, RowPrompter};
 use crate::error::{ErrorKind, Result};
 use crate::stop::{Completion, FinishReason};
-use crate::truncate::Budget;
+use crate::truncate::ContextBudget;
 use crate::turns::Turns;
 
 /// How many tokens an answer may have where nobody says.
@@ -93,7 +93,7 @@ impl Job {
         (number, pick): (u64, PickedRow),
         place: String,
         examples: Examples,
-        (rows, inference, notes): (&Rows, &mut Inference, &mut Notes),
+        (rows, inference, notes): (&Rows, &mut RowPrompter, &mut Notes),
         builder: &PromptBuilder,
         strip_thoughts: bool,
     ) -> Result<Self> {
@@ -111,7 +111,7 @@ impl Job {
     }
 
     /// The next prompt; nothing when all were answered. An answer may have so many tokens where its row does not say.
-    pub(crate) fn next(&mut self, builder: &PromptBuilder, budget: Budget, usual: usize) -> Result<Option<Ask>> {
+    pub(crate) fn next(&mut self, builder: &PromptBuilder, budget: ContextBudget, usual: usize) -> Result<Option<Ask>> {
         let limit = |said: Option<u64>| said.map_or(usual, |said| usize::try_from(said).unwrap_or(usize::MAX));
         let ask = match &mut self.prompts {
             Prompts::Known(prompts) => {

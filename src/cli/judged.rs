@@ -21,7 +21,7 @@ pub(crate) struct Judged {
     pub(crate) notes: Vec<String>,
     models: Vec<Model>,
     strict: bool,
-    tally: Mutex<Tally>,
+    tally: Mutex<AnswerCounts>,
 }
 
 /// The answers of a model.
@@ -52,7 +52,7 @@ enum Lack {
 
 /// What became of the rows.
 #[derive(Default)]
-struct Tally {
+struct AnswerCounts {
     judged: u64,
     /// The first row that is not, by its id.
     first: Option<(usize, String)>,
@@ -78,7 +78,10 @@ impl Judged {
         *dataset = of_judge;
         let read = |path: &PathBuf| Model::read(path, *strip_thoughts, longest);
         let models = files.iter().map(read).collect::<Result<Vec<_>>>()?;
-        let tally = Tally { models: models.iter().map(|_| TallyOfModel::default()).collect(), ..Tally::default() };
+        let tally = AnswerCounts {
+            models: models.iter().map(|_| TallyOfModel::default()).collect(),
+            ..AnswerCounts::default()
+        };
         Ok(Some(Self { columns, notes, models, strict: *strict, tally: Mutex::new(tally) }))
     }
 
@@ -149,7 +152,7 @@ impl Judged {
         Ok(notes)
     }
 
-    fn tally(&self) -> MutexGuard<'_, Tally> {
+    fn tally(&self) -> MutexGuard<'_, AnswerCounts> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -266,7 +269,7 @@ impl Lack {
     }
 }
 
-impl Tally {
+impl AnswerCounts {
     fn leave_out(&mut self, model: usize, lack: &Lack, number: usize, id: &str) {
         match lack {
             Lack::Answer => self.models[model].unanswered += 1,

@@ -15,8 +15,8 @@ use crate::cli::setup::{self, Input, digest_of_file};
 use crate::cli::source::Source;
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{
-    AnyTemplate, Dataset, Holds, Inference, Inferencer, InferencerKind, KeptColumns, MissingColumns, PickedRow,
-    Retriever, Row, RowPrompt, TemplateField, TurnPlan, arrow_rows, json_lines,
+    AnyTemplate, Dataset, Holds, Inferencer, InferencerKind, KeptColumns, MissingColumns, PickedRow, Retriever, Row,
+    RowPrompt, RowPrompter, TemplateField, TurnPlan, arrow_rows, json_lines,
 };
 use crate::dialect::Model;
 use crate::error::{At, ErrorKind, Result};
@@ -29,7 +29,7 @@ pub(crate) struct Rows {
     /// What the dataset file says, in few bytes.
     digest: String,
     train: Arc<[Row]>,
-    inference: Inference,
+    inference: RowPrompter,
     /// What these rows are, in few bytes.
     train_digest: String,
     /// Whether somebody says which rows examples come from.
@@ -101,7 +101,7 @@ impl Rows {
         }
         // What is wrong with the templates is said before anything is read.
         let train: Arc<[Row]> = train.into();
-        let inference = Inference::new(&dataset, Arc::clone(&train))?;
+        let inference = RowPrompter::new(&dataset, Arc::clone(&train))?;
         Ok(Some(Self {
             fields: dataset.needed_fields(),
             kept: KeptColumns { id: args.id_column.clone(), keep: args.keep.clone() },
@@ -132,7 +132,8 @@ impl Rows {
     /// The same, with what columns bring in never searched for fields.
     pub(crate) fn single_pass(&self) -> Self {
         let dataset = self.dataset.single_pass();
-        let inference = Inference::new(&dataset, Arc::clone(&self.train)).expect("it was made so for these templates");
+        let inference =
+            RowPrompter::new(&dataset, Arc::clone(&self.train)).expect("it was made so for these templates");
         Self { dataset, inference, ..self.clone() }
     }
 
@@ -240,7 +241,7 @@ impl Rows {
     }
 
     /// What makes prompts of rows; one per thread.
-    pub(crate) fn inference(&self) -> Inference {
+    pub(crate) fn inference(&self) -> RowPrompter {
         self.inference.clone()
     }
 
@@ -249,7 +250,7 @@ impl Rows {
         &self,
         row: &Row,
         examples: Vec<i64>,
-        inference: &mut Inference,
+        inference: &mut RowPrompter,
         tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<Vec<RowPrompt>> {
         self.check(row)?;
@@ -261,7 +262,7 @@ impl Rows {
         &self,
         row: &Row,
         examples: Vec<i64>,
-        inference: &mut Inference,
+        inference: &mut RowPrompter,
         tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<TurnPlan> {
         self.check(row)?;

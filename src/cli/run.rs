@@ -27,10 +27,10 @@ use crate::cli::trimmed::Trimmed;
 use crate::cli::{REJECTED, flags, progress, resume, setup};
 use crate::conversation::Mode;
 use crate::dataset::{MissingColumns, PickedRow, RecordReader, Row, RowKey};
-use crate::engine::{Engine, Progress, Request, Sampling};
+use crate::engine::{Engine, GenerationEvent, Request, Sampling};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::stop::{Completion, Trimmer};
-use crate::truncate::Budget;
+use crate::truncate::ContextBudget;
 
 /// The lines that are answered side by side, each a job or why there is none.
 type Window = Vec<std::result::Result<Job, Refused>>;
@@ -61,7 +61,7 @@ struct Run<'b> {
     engine: Box<dyn Engine>,
     trimmer: Trimmer,
     sampling: Sampling,
-    budget: Budget,
+    budget: ContextBudget,
     /// How many tokens an answer may have, where its row does not say.
     max_out_len: usize,
     answers: Answers,
@@ -137,7 +137,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     // Where nobody says how long the context is, an answer takes what is left of the model's.
     let is_said = args.input.max_seq_len.is_some() || args.input.max_out_len.is_some();
     let room = if is_said { max_out_len } else { 0 };
-    let budget = Budget { max_seq_len, max_out_len: room, truncation: args.truncate };
+    let budget = ContextBudget { max_seq_len, max_out_len: room, truncation: args.truncate };
     let trimmer = builder.trimmer()?;
     let (started, tally) = (Instant::now(), Tally::default());
     let mut run = Run {
@@ -315,10 +315,10 @@ impl<'b> Run<'b> {
                 sampling: Sampling { stream: jobs[*i].number, ..self.sampling },
             })
             .collect();
-        let mut watch = |request: usize, step: Progress<'_>| -> Result<()> {
+        let mut watch = |request: usize, step: GenerationEvent<'_>| -> Result<()> {
             let (i, ask) = &asks[request];
             match step {
-                Progress::Token => {
+                GenerationEvent::Token => {
                     tally.tokens += 1;
                     progress.set_message(format!(
                         "{}, {}",
@@ -326,9 +326,9 @@ impl<'b> Run<'b> {
                         rate(tally.tokens, started)
                     ));
                 }
-                Progress::Text(text) if args.stream => say::piece(text),
-                Progress::Text(_) => {}
-                Progress::End(completion) => {
+                GenerationEvent::Text(text) if args.stream => say::piece(text),
+                GenerationEvent::Text(_) => {}
+                GenerationEvent::End(completion) => {
                     if args.stream {
                         say::piece("\n");
                     }

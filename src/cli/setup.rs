@@ -26,7 +26,7 @@ use crate::dialect::{ConversationTemplate, Model, demo_conversations};
 use crate::error::{At, ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, hex};
 use crate::render::ChatWrapper;
-use crate::tokenizer::{SpecialTokens, Tokenizer, dataset_file};
+use crate::tokenizer::{AddSpecialTokens, Tokenizer, dataset_file};
 use crate::truncate::Truncation;
 use crate::wording;
 
@@ -94,11 +94,11 @@ pub(crate) fn check_room(max_seq_len: Option<usize>, max_out_len: Option<usize>)
     }
 }
 
-pub(crate) fn special_tokens(when: SpecialTokensArg) -> SpecialTokens {
+pub(crate) fn special_tokens(when: SpecialTokensArg) -> AddSpecialTokens {
     match when {
-        SpecialTokensArg::Auto => SpecialTokens::Auto,
-        SpecialTokensArg::Always => SpecialTokens::Always,
-        SpecialTokensArg::Never => SpecialTokens::Never,
+        SpecialTokensArg::Auto => AddSpecialTokens::Auto,
+        SpecialTokensArg::Always => AddSpecialTokens::Always,
+        SpecialTokensArg::Never => AddSpecialTokens::Never,
     }
 }
 

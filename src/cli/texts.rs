@@ -8,7 +8,7 @@ use crate::cli::setup;
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::Model;
 use crate::error::{ErrorKind, Result};
-use crate::tokenizer::{SpecialTokens, TokenId, Tokenizer};
+use crate::tokenizer::{AddSpecialTokens, TokenId, Tokenizer};
 
 /// Encodes texts.
 pub(crate) struct Texts {
@@ -28,7 +28,7 @@ impl Texts {
             ..BuilderOptions::default()
         };
         let builder = PromptBuilder::new(&Model::default(), load(tokenizer)?, &options)?;
-        Ok(Self { builder, adds_special_tokens: special_tokens != SpecialTokens::Never })
+        Ok(Self { builder, adds_special_tokens: special_tokens != AddSpecialTokens::Never })
     }
 
     /// The ids of a text.

@@ -16,7 +16,7 @@ use crate::cli::source::Source;
 use crate::cli::trimmed::{Problem, Stop, Trimmed};
 use crate::cli::{REJECTED, setup};
 use crate::error::{At, ErrorKind, Result};
-use crate::stop::{End, FinishReason, StopCriteria, StopMatcher, Trimmer};
+use crate::stop::{CompletionEnd, FinishReason, StopCriteria, StopMatcher, Trimmer};
 use crate::tokenizer::{TokenId, Tokenizer};
 
 /// A line of what an engine gave. Other keys are left alone.
@@ -211,7 +211,12 @@ impl<'b> Trim<'b> {
     }
 
     /// What the engine said, beside what should have been.
-    fn problems(&self, given: &Given<'_>, ids: Option<(&[TokenId], End)>, stop: Option<&Stop>) -> Vec<Problem> {
+    fn problems(
+        &self,
+        given: &Given<'_>,
+        ids: Option<(&[TokenId], CompletionEnd)>,
+        stop: Option<&Stop>,
+    ) -> Vec<Problem> {
         // The stop string lies over several tokens if more than one is read behind those that stay.
         let is_split = ids.is_some_and(|(_, end)| end.tokens + 1 < end.read);
         let (ids, read) = ids.map_or((&[][..], 0), |(ids, end)| (ids, end.read));

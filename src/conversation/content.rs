@@ -14,7 +14,7 @@ pub(crate) type Others = serde_json::Map<String, serde_json::Value>;
 /// What a message says.
 ///
 /// ```
-/// use metatok::{Content, ContentPart, Media, MediaKind};
+/// use metatok::conversation::{Content, ContentPart, Media, MediaKind};
 ///
 /// let content: Content = serde_json::from_str(
 ///     r#"[{"type": "image_url", "image_url": {"url": "file:///a.png"}}, {"type": "text", "text": "What is it?"}]"#,

@@ -86,7 +86,7 @@ impl Media {
     /// The source, short enough for a message: what opens it, and how long it is.
     ///
     /// ```
-    /// use metatok::{Media, MediaKind};
+    /// use metatok::conversation::{Media, MediaKind};
     ///
     /// assert_eq!(Media::new(MediaKind::Image, "file:///a.png").short_source(), "file:///a.png");
     /// let data = Media::new(MediaKind::Image, format!("data:image/png;base64,{}", "A".repeat(4000)));
@@ -124,7 +124,7 @@ impl Media {
     /// there.
     ///
     /// ```
-    /// use metatok::{Media, MediaKind};
+    /// use metatok::conversation::{Media, MediaKind};
     ///
     /// assert!(Media::new(MediaKind::Audio, "data:audio/wav;base64,UklGRg==").check(false).is_ok());
     /// let error = Media::new(MediaKind::Image, "data:image/png;base64,iVBO/x.png").check(false).unwrap_err();

@@ -55,7 +55,8 @@ impl fmt::Display for Mode {
 /// A prompt before it is rendered.
 ///
 /// ```
-/// use metatok::{Conversation, Message};
+/// use metatok::conversation::Message;
+/// use metatok::Conversation;
 /// let conversation: Conversation = serde_json::from_str(r#"[{"role": "user", "content": "Hi!"}]"#)?;
 /// assert_eq!(conversation, Conversation::Messages(vec![metatok::ChatMessage::new("user", "Hi!")]));
 /// # Ok::<(), serde_json::Error>(())
@@ -76,7 +77,8 @@ impl Conversation {
     /// string is one more item, and nothing adds nothing.
     ///
     /// ```
-    /// use metatok::{Conversation, Item};
+    /// use metatok::conversation::Item;
+    /// use metatok::Conversation;
     ///
     /// let list = Conversation::List(vec![Item::Text("a".into())]);
     /// let joined = list.join(Conversation::Text("b".into()))?;

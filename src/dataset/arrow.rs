@@ -13,7 +13,8 @@ use crate::dataset::value::Value;
 /// the same keys. `subdivision` and `idx` are added, as both references do.
 ///
 /// ```
-/// use metatok::{Row, arrow_rows};
+/// use metatok::dataset::arrow_rows;
+/// use metatok::Row;
 ///
 /// let rows = [r#"{"a": 1, "b": "x"}"#, r#"{"a": 0.5, "c": 2}"#].map(|json| Row::from_json(json).unwrap());
 /// let rows = arrow_rows(rows.to_vec(), "demo_test");

@@ -50,7 +50,8 @@ impl FragmentKind {
 /// A piece of a multimodal content, before a template has turned it into a part.
 ///
 /// ```
-/// use metatok::{Fragment, FragmentKind, MediaKind};
+/// use metatok::conversation::MediaKind;
+/// use metatok::dataset::{Fragment, FragmentKind};
 ///
 /// let content = "<AIS_IMAGE_START>a.png<AIS_CONTENT_TAG><AIS_TEXT_START>What is it?<AIS_CONTENT_TAG>";
 /// let fragments = Fragment::split(content)?;

@@ -39,7 +39,8 @@ impl TemplateField {
 /// Counts, row by row, in how many the columns are missing that a template names.
 ///
 /// ```
-/// use metatok::{Dataset, MissingColumns, Row};
+/// use metatok::dataset::MissingColumns;
+/// use metatok::{Dataset, Row};
 ///
 /// let file = br#"infer_cfg = { prompt_template = { template = "{question} {hint}" } }"#;
 /// let mut missing = MissingColumns::new(Dataset::parse("d.toml", file)?.needed_fields());

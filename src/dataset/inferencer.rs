@@ -13,8 +13,8 @@ use crate::dataset::function_calls::first_prompt;
 use crate::dataset::max_out_len::MaxOutLen;
 use crate::dataset::row::Row;
 use crate::dataset::sampling_params::SamplingParams;
-use crate::dataset::scored::Scored;
-use crate::dataset::task::{Asked, Shots, Task};
+use crate::dataset::scored::ScoredText;
+use crate::dataset::task::{Asked, FewShotPrompter, Task};
 use crate::dataset::template_error;
 use crate::dataset::turn_plan::{InferMode, TurnPlan};
 use crate::dataset::value::Value;
@@ -124,7 +124,7 @@ pub struct RowPrompt {
     /// How many tokens the answer may have, where the row says so.
     pub max_out_len: Option<u64>,
     /// What is scored, of a text to score.
-    pub scored: Scored,
+    pub scored: ScoredText,
     /// What is chosen from.
     pub choices: Vec<String>,
     /// The descriptions of tools that stand beside the conversation, as JSON: only servers have a place for them.
@@ -140,7 +140,7 @@ impl From<Conversation> for RowPrompt {
             is_normalizing: false,
             turn: None,
             max_out_len: None,
-            scored: Scored::Whole,
+            scored: ScoredText::Whole,
             choices: Vec::new(),
             tools: None,
             conversation,
@@ -150,14 +150,14 @@ impl From<Conversation> for RowPrompt {
 
 /// Makes the prompts of rows, as a dataset's inferencer does. One per thread; a clone shares the rows of examples.
 #[derive(Debug, Clone)]
-pub struct Inference {
+pub struct RowPrompter {
     dataset: Arc<Dataset>,
     labels: Arc<[Value]>,
-    shots: Shots,
+    shots: FewShotPrompter,
     for_server: bool,
 }
 
-impl Inference {
+impl RowPrompter {
     /// For a dataset and the rows that its examples come from.
     ///
     /// # Errors
@@ -188,22 +188,23 @@ impl Inference {
             Ok(labels)
         };
         let labels = labels().at(dataset.key_path).at(&dataset.name)?;
-        let shots = Shots::new(task.clone(), train);
+        let shots = FewShotPrompter::new(task.clone(), train);
         Ok(Self { dataset: Arc::new(dataset.clone()), labels: labels.into(), shots, for_server: false })
     }
 
     /// Takes what only servers have a place for, the column `tools`, instead of refusing it.
     ///
     /// ```
-    /// use metatok::{Dataset, Inference, Row};
+    /// use metatok::dataset::RowPrompter;
+    /// use metatok::{Dataset, Row};
     ///
     /// let dataset = Dataset::parse("x.toml", br#"
     ///     infer_cfg = { inferencer = { type = "BFCLV3FunctionCallInferencer" } }
     /// "#)?;
     /// let row = r#"{"question": [[{"role": "user", "content": "1+1=?"}]], "tools": [{"name": "add"}]}"#;
     /// let row = Row::from_json(row)?;
-    /// assert!(Inference::new(&dataset, [])?.prompts(&row, Vec::new(), |_| Ok(0)).is_err());
-    /// let prompts = Inference::new(&dataset, [])?.for_server(true).prompts(&row, Vec::new(), |_| Ok(0))?;
+    /// assert!(RowPrompter::new(&dataset, [])?.prompts(&row, Vec::new(), |_| Ok(0)).is_err());
+    /// let prompts = RowPrompter::new(&dataset, [])?.for_server(true).prompts(&row, Vec::new(), |_| Ok(0))?;
     /// assert_eq!(prompts[0].tools.as_deref(), Some(r#"[{"name":"add"}]"#));
     /// # Ok::<(), metatok::Error>(())
     /// ```
@@ -214,10 +215,11 @@ impl Inference {
     }
 
     /// The prompts of a row: one, one for each label, or one for each turn. Examples are dropped from the
-    /// end of `ids` until a prompt has no `excess` of tokens, see [`Shots::prompt`].
+    /// end of `ids` until a prompt has no `excess` of tokens, see [`FewShotPrompter::prompt`].
     ///
     /// ```
-    /// use metatok::{Dataset, Inference, Row};
+    /// use metatok::dataset::RowPrompter;
+    /// use metatok::{Dataset, Row};
     ///
     /// let dataset = Dataset::parse("x.toml", br#"
     ///     [infer_cfg]
@@ -225,7 +227,7 @@ impl Inference {
     ///     inferencer = { type = "PPLInferencer" }
     /// "#)?;
     /// let row = Row::from_json(r#"{"q": "Is Mars red?"}"#)?;
-    /// let prompts = Inference::new(&dataset, [])?.prompts(&row, Vec::new(), |_| Ok(0))?;
+    /// let prompts = RowPrompter::new(&dataset, [])?.prompts(&row, Vec::new(), |_| Ok(0))?;
     /// assert_eq!(prompts.len(), 2);
     /// assert_eq!(prompts[1].conversation, metatok::Conversation::Text("Is Mars red? No".into()));
     /// # Ok::<(), metatok::Error>(())
@@ -261,7 +263,7 @@ impl Inference {
             }
             InferencerKind::Continuation => self.each_label(row, ids, excess, |row, conversation| {
                 let continuation = row.get("cont").ok_or_else(|| row.no_column("cont"))?.text().into_owned();
-                Ok(vec![RowPrompt { scored: Scored::Last(continuation), ..conversation.into() }])
+                Ok(vec![RowPrompt { scored: ScoredText::Last(continuation), ..conversation.into() }])
             }),
             InferencerKind::Score => match normalizing_str {
                 None => self.each_label(row, ids, &mut excess, |_, conversation| Ok(vec![conversation.into()])),
@@ -324,7 +326,7 @@ impl Inference {
             let continuation = self.dataset.task.continuation(label);
             prompts.extend(texts.map(|prompt| RowPrompt {
                 label: Some(label.clone()),
-                scored: continuation.as_ref().map_or(prompt.scored, |text| Scored::Continuation(text.len())),
+                scored: continuation.as_ref().map_or(prompt.scored, |text| ScoredText::Continuation(text.len())),
                 ..prompt
             }));
         }
@@ -340,7 +342,7 @@ fn normalized(conversation: Conversation, separator: &str, normalizing: &str) ->
     let at = text.find(separator).ok_or_else(|| template_error(&format!("the text has no sep_token {separator:?}")))?;
     let (context, answer) = (&text[..at], text[at..].replace(separator, ""));
     let scored = |context: &str| RowPrompt {
-        scored: Scored::After(context.len()),
+        scored: ScoredText::After(context.len()),
         ..Conversation::Text(format!("{context}{answer}")).into()
     };
     Ok(vec![scored(context), RowPrompt { is_normalizing: true, ..scored(normalizing) }])

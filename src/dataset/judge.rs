@@ -2,7 +2,7 @@
 
 use crate::conversation::ChatMessage;
 use crate::dataset::config::Dataset;
-use crate::dataset::inferencer::Inference;
+use crate::dataset::inferencer::RowPrompter;
 use crate::dataset::row::Row;
 use crate::dataset::template_error;
 use crate::dataset::value::Value;
@@ -62,10 +62,10 @@ impl PredictionColumns {
     /// it sees one answer, which is that to the row or to the last turn.
     ///
     /// # Errors
-    /// As [`Inference::plan`].
+    /// As [`RowPrompter::plan`].
     pub fn turns(&self, row: &Row) -> Result<Option<usize>> {
         let Some(dataset) = &self.dialogues else { return Ok(None) };
-        let mut plan = Inference::new(dataset, [])?.plan(row, Vec::new(), |_| Ok(0))?;
+        let mut plan = RowPrompter::new(dataset, [])?.plan(row, Vec::new(), |_| Ok(0))?;
         let mut turns = 0;
         while plan.turn().is_some() {
             plan.answer("");

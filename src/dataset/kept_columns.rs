@@ -14,7 +14,8 @@ const ID: &str = "id";
 /// Which columns go with prompts.
 ///
 /// ```
-/// use metatok::{KeptColumns, PickedRow, Row};
+/// use metatok::dataset::{KeptColumns, PickedRow};
+/// use metatok::Row;
 ///
 /// let kept = KeptColumns { id: None, keep: vec!["answer".into()] };
 /// let row = Row::from_json(r#"{"id": "mars-1", "question": "Which planet is red?", "answer": "Mars"}"#)?;

@@ -15,7 +15,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// `{question}` instead of Jinja. What a column brings in is never searched for fields.
 ///
 /// ```
-/// use metatok::{Conversation, Layout, QaTemplate, Row, Value};
+/// use metatok::dataset::{Layout, QaTemplate, Value};
+/// use metatok::{Conversation, Row};
 ///
 /// let template = r#"{"doc_to_text": "Q: {question}\nA:", "doc_to_target": "{answer}"}"#;
 /// let mut template = QaTemplate::new(&Value::from_json(template)?)?;

@@ -4,7 +4,7 @@ use crate::conversation::{Conversation, Mode};
 use crate::dataset::input_format::InputFormat;
 use crate::dataset::keys::Keys;
 use crate::dataset::nesting::check_nesting;
-use crate::dataset::{RowPrompt, Scored};
+use crate::dataset::{RowPrompt, ScoredText};
 use crate::error::{ErrorKind, Result};
 
 /// A conversation, and what its record says beside it.
@@ -24,7 +24,8 @@ pub struct Record<'a> {
 /// Reads records.
 ///
 /// ```
-/// use metatok::{Conversation, InputFormat, RecordReader};
+/// use metatok::dataset::{InputFormat, RecordReader};
+/// use metatok::Conversation;
 ///
 /// let reader = RecordReader::new(InputFormat::Auto);
 /// let record = reader.parse(r#"{"conversations": [{"from": "human", "value": "Hi!"}]}"#)?;
@@ -100,10 +101,10 @@ impl<'a> Record<'a> {
         let Self { conversation, completion, tools, .. } = self;
         let (conversation, scored) = match (conversation, completion) {
             (Conversation::Text(text), Some(completion)) if mode == Mode::Score => {
-                let scored = Scored::After(text.len());
+                let scored = ScoredText::After(text.len());
                 (Conversation::Text(text + &completion), scored)
             }
-            (conversation, _) => (conversation, Scored::Whole),
+            (conversation, _) => (conversation, ScoredText::Whole),
         };
         if conversation.is_empty() {
             return Err(ErrorKind::EmptyConversation.into());

@@ -95,7 +95,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`crate::SplitRange::rows`], with the place.
+    /// As [`crate::dataset::SplitRange::rows`], with the place.
     pub fn picked_rows(&self, rows: usize) -> Result<Box<dyn Iterator<Item = PickedRow> + Send>> {
         let (repeats, all) = (self.repeats, rows.saturating_mul(self.repeats.times()));
         Ok(match &self.test_range {

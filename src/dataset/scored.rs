@@ -6,7 +6,7 @@ use crate::error::{ErrorKind, Result};
 
 /// The part of a text to score whose likelihood counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Scored {
+pub enum ScoredText {
     /// All of it.
     #[default]
     Whole,
@@ -20,7 +20,7 @@ pub enum Scored {
     Last(String),
 }
 
-impl Scored {
+impl ScoredText {
     /// The bytes of a prompt's text that are scored; none if all are. For
     /// [`TokenizedPrompt::labels`](crate::TokenizedPrompt::labels).
     ///

@@ -269,7 +269,7 @@ pub enum Asked<'v> {
 
 /// Makes prompts with as many examples as fit. Examples that come again are not put together again.
 #[derive(Debug, Clone)]
-pub struct Shots {
+pub struct FewShotPrompter {
     task: Arc<Task>,
     train: Arc<[Row]>,
     joined: HashMap<Vec<i64>, Conversation>,
@@ -278,7 +278,7 @@ pub struct Shots {
 /// So many lists of examples are kept: retrievers that choose anew for each row never repeat one.
 const KEPT: usize = 64;
 
-impl Shots {
+impl FewShotPrompter {
     /// For a task and the rows that its examples come from.
     pub fn new(task: impl Into<Arc<Task>>, train: impl Into<Arc<[Row]>>) -> Self {
         Self { task: task.into(), train: train.into(), joined: HashMap::default() }

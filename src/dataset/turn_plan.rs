@@ -63,7 +63,8 @@ impl fmt::Display for InferMode {
 /// Asks for the turns of the model in a dialogue.
 ///
 /// ```
-/// use metatok::{ChatMessage, Conversation, InferMode, TurnPlan};
+/// use metatok::dataset::{InferMode, TurnPlan};
+/// use metatok::{ChatMessage, Conversation};
 ///
 /// let chat = [("user", "1+1=?"), ("assistant", "2"), ("user", "and 1 more?"), ("assistant", "3")];
 /// let chat = chat.map(|(role, content)| ChatMessage::new(role, content)).to_vec();

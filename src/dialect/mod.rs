@@ -16,14 +16,14 @@ use serde::{Deserialize, Serialize};
 
 use builtin::near;
 pub(crate) use builtin::{demo_conversations, is_misspelt, near_among};
-pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, StopStrings, System};
+pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, StopStrings, SystemPrompt};
 
 use crate::conversation::Conversation;
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::file_kind::{FileKind, head};
 use crate::render::{ApiTemplate, ChatWrapper};
 use crate::template::{MetaTemplate, Multimodal, TokenIds};
-use crate::tokenizer::{SpecialTokens, TokenId, Tokenizer};
+use crate::tokenizer::{AddSpecialTokens, TokenId, Tokenizer};
 
 /// A model's side of every prompt: its template, its tokenizer's name, and where its output ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub struct Model {
     pub hub: Vec<String>,
     /// Whether what the tokenizer adds by itself is added; `auto` if nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub special_tokens: Option<SpecialTokens>,
+    pub special_tokens: Option<AddSpecialTokens>,
     /// The template. Without one, messages stand one below the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta_template: Option<MetaTemplate>,
@@ -66,7 +66,7 @@ pub struct Model {
     /// Where output ends, beside what the template and the tokenizer say.
     #[serde(default, skip_serializing_if = "StopConfig::is_empty")]
     pub stop: StopConfig,
-    /// Codes of lints whose findings are known and meant to be so, see [`crate::Lint`].
+    /// Codes of lints whose findings are known and meant to be so, see [`crate::check::Lint`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
     /// The keys of an OpenCompass model dict that may say something about prompts or answers and are not read.

@@ -29,7 +29,7 @@ pub type OnToken<'f> = dyn FnMut(usize, TokenId) -> Result<ControlFlow<()>> + 'f
 
 /// What becomes of a request, while it is answered.
 #[derive(Debug, Clone, Copy)]
-pub enum Progress<'p> {
+pub enum GenerationEvent<'p> {
     /// It has a further token.
     Token,
     /// Text of the answer that can be no part of a stop.
@@ -61,7 +61,7 @@ pub trait Engine {
         &self,
         requests: &[Request<'_>],
         trimmer: &Trimmer,
-        watch: &mut dyn FnMut(usize, Progress<'_>) -> Result<()>,
+        watch: &mut dyn FnMut(usize, GenerationEvent<'_>) -> Result<()>,
     ) -> Result<Vec<Completion>> {
         let mut streams: Vec<_> = requests.iter().map(|_| Some(trimmer.stream())).collect();
         let mut completions: Vec<Option<Completion>> = vec![None; requests.len()];
@@ -71,23 +71,23 @@ pub trait Engine {
             text.clear();
             let mut is_last = true;
             if let Some(id) = id {
-                watch(request, Progress::Token)?;
+                watch(request, GenerationEvent::Token)?;
                 let has_stopped = stream.push(id, &mut text).at(format_args!("request {request}"))?.is_some();
                 is_last = has_stopped || stream.tokens_read() == requests[request].max_new_tokens;
             }
             if !is_last {
                 streams[request] = Some(stream);
                 if !text.is_empty() {
-                    watch(request, Progress::Text(&text))?;
+                    watch(request, GenerationEvent::Text(&text))?;
                 }
                 return Ok(ControlFlow::Continue(()));
             }
             stream.finish(&mut text);
             if !text.is_empty() {
-                watch(request, Progress::Text(&text))?;
+                watch(request, GenerationEvent::Text(&text))?;
             }
             let completion = completions[request].insert(stream.complete()?);
-            watch(request, Progress::End(completion))?;
+            watch(request, GenerationEvent::End(completion))?;
             Ok(ControlFlow::Break(()))
         };
         self.generate(requests, &mut |request, id| step(request, Some(id)))?;

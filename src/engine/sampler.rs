@@ -45,7 +45,7 @@ impl Sampling {
 /// Chooses the tokens of one answer.
 ///
 /// ```
-/// use metatok::{Sampler, Sampling};
+/// use metatok::engine::{Sampler, Sampling};
 ///
 /// let mut greedy = Sampler::new(Sampling::default())?;
 /// assert_eq!(greedy.sample(&[0.1, 2.0, 2.0, -1.0])?, 1);

@@ -7,7 +7,7 @@ use crate::conversation::{
     ChatMessage, Content, ContentPart, ContentRef, Conversation, Item, Message, Mode, Prompt, Section, opencompass_role,
 };
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::render::api_prompt::{ApiPrompt, Turn};
+use crate::render::api_prompt::{ApiPrompt, ApiTurn};
 use crate::render::each_message::empty_chat;
 use crate::render::sections::{Flow, close};
 use crate::template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem};
@@ -15,7 +15,8 @@ use crate::template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem};
 /// How a model behind an API wants its dialogue.
 ///
 /// ```
-/// use metatok::{ApiTemplate, Conversation, Mode};
+/// use metatok::render::ApiTemplate;
+/// use metatok::{Conversation, Mode};
 ///
 /// let template: ApiTemplate = serde_json::from_str(r#"{"round": [
 ///     {"role": "HUMAN", "api_role": "HUMAN"}, {"role": "BOT", "api_role": "BOT", "generate": true}
@@ -81,7 +82,7 @@ pub enum Opening {
     /// pass for a turn.
     Text(Affix),
     /// A turn, which is never merged with others.
-    Turn(Turn),
+    ApiTurn(ApiTurn),
 }
 
 /// What speaks before all others.
@@ -193,7 +194,7 @@ impl ApiTemplate {
                 Some(role) => named_by(role)?,
                 None => message.role.as_str(),
             };
-            Ok(Turn { role: name.to_owned(), prompt: message.content.clone() })
+            Ok(ApiTurn { role: name.to_owned(), prompt: message.content.clone() })
         };
         Ok(ApiPrompt::Turns(messages.iter().map(turn).collect::<Result<_>>()?))
     }
@@ -235,9 +236,9 @@ struct Said<'a> {
 }
 
 impl ApiRoles {
-    fn turns(&self, items: &[Item], mode: Mode) -> Result<Vec<Turn>> {
+    fn turns(&self, items: &[Item], mode: Mode) -> Result<Vec<ApiTurn>> {
         let opening = match &self.begin {
-            Some(Opening::Turn(turn)) => vec![turn.clone()],
+            Some(Opening::ApiTurn(turn)) => vec![turn.clone()],
             Some(Opening::Text(text)) if !text.is_empty() => {
                 let what = "a text has no place in the turns of an API; write {role, prompt}, or leave it out";
                 return Err(Error::from(ErrorKind::Template(what.into())).at("meta_template.begin"));
@@ -368,8 +369,8 @@ fn generates(role: &RoleTemplate, message: Option<&Message>) -> bool {
 
 /// The turns so far.
 struct Turns {
-    opening: Vec<Turn>,
-    spoken: Vec<Turn>,
+    opening: Vec<ApiTurn>,
+    spoken: Vec<ApiTurn>,
     needs_prompts: bool,
     compat: bool,
 }
@@ -404,7 +405,7 @@ impl Turns {
         };
         match self.spoken.last_mut().filter(|last| last.role == api_role) {
             Some(last) => last.prompt.append("\n", prompt),
-            None => self.spoken.push(Turn { role: api_role.to_owned(), prompt }),
+            None => self.spoken.push(ApiTurn { role: api_role.to_owned(), prompt }),
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, Result};
 
 /// A turn of the dialogue as an API takes it: HUMAN, BOT or SYSTEM, and what is said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct ApiTurn {
     /// The API's name for the role.
     pub role: String,
     /// What is said, with the role's `begin` and `end` around it where it is a text.
@@ -21,7 +21,7 @@ pub enum ApiPrompt {
     /// A string, which no template touches.
     Text(String),
     /// Turns, of which no two in a row have the same role.
-    Turns(Vec<Turn>),
+    Turns(Vec<ApiTurn>),
     /// Messages that were OpenAI-style already.
     Messages(Vec<ChatMessage>),
 }
@@ -67,7 +67,7 @@ impl ApiPrompt {
     }
 
     /// As [`Self::messages`], with the roles that a template names itself as they are.
-    pub(super) fn own_messages(&self, merge: bool, keep_empty: impl Fn(&Turn) -> bool) -> Vec<ChatMessage> {
+    pub(super) fn own_messages(&self, merge: bool, keep_empty: impl Fn(&ApiTurn) -> bool) -> Vec<ChatMessage> {
         let named = |role| openai_role(role).unwrap_or(if role == "TOOL" { "tool" } else { role });
         self.named(merge, keep_empty, |role| Ok::<_, std::convert::Infallible>(named(role)))
             .unwrap_or_else(|never| match never {})
@@ -76,7 +76,7 @@ impl ApiPrompt {
     fn named<'a, E>(
         &'a self,
         merge: bool,
-        keep_empty: impl Fn(&Turn) -> bool,
+        keep_empty: impl Fn(&ApiTurn) -> bool,
         name: impl Fn(&'a str) -> std::result::Result<&'a str, E>,
     ) -> std::result::Result<Vec<ChatMessage>, E> {
         let turns = match self {

@@ -49,7 +49,8 @@ impl ApiTemplate {
     /// unless they are turns of its `ChatInferencer`.
     ///
     /// ```
-    /// use metatok::{ApiTemplate, ChatMessage, Conversation, Mode};
+    /// use metatok::render::ApiTemplate;
+    /// use metatok::{ChatMessage, Conversation, Mode};
     ///
     /// let list = r#"[{"section": "begin", "pos": "begin"}, {"role": "SYSTEM", "prompt": "Be brief."},
     ///     {"section": "begin", "pos": "end"}, {"section": "round", "pos": "begin"}, {"role": "HUMAN", "prompt": "Hi!"},
@@ -62,7 +63,7 @@ impl ApiTemplate {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::prompt`] and [`crate::ApiPrompt::messages`].
+    /// As [`Self::prompt`] and [`crate::render::ApiPrompt::messages`].
     pub fn chat<'c>(
         &self,
         conversation: &'c Conversation,

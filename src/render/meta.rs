@@ -80,7 +80,7 @@ impl MetaRenderer {
 }
 
 /// A message that knows its role in the template.
-struct Turn<'a> {
+struct ApiTurn<'a> {
     role: usize,
     position: usize,
     message: Spoken<'a>,
@@ -180,7 +180,7 @@ impl<'a> Writer<'a, '_> {
         let template = &self.renderer.template;
         self.atoms(&template.begin, Part { element: Element::Begin, ..Part::default() });
         for (index, role) in template.roles.iter().enumerate() {
-            if role.always && !speaks(self, index) {
+            if role.default_prompt && !speaks(self, index) {
                 let part = Part { section: Some(Section::Begin), role: Some(index as u32), ..Part::default() };
                 self.speak(index, None, part)?;
             }
@@ -192,7 +192,7 @@ impl<'a> Writer<'a, '_> {
     pub(super) fn speak(&mut self, role: usize, spoken: Option<Spoken<'a>>, part: Part) -> Result<()> {
         let template = &self.renderer.template.roles[role];
         template.check_usable()?;
-        if template.within.is_some() {
+        if template.merge_into.is_some() {
             self.waiting.push(Waiting { role, spoken, part });
         } else {
             self.role(role, spoken, part, false);
@@ -207,16 +207,16 @@ impl<'a> Writer<'a, '_> {
             return Ok(());
         };
         let role = &roles[waiting.role];
-        let within = role.within.map(|within| roles[within].name.clone()).unwrap_or_default();
+        let merge_into = role.merge_into.map(|target| roles[target].name.clone()).unwrap_or_default();
         let Some(messages) = messages else {
-            let error = Error::from(ErrorKind::NoTurnWithin { role: role.name.clone(), within });
+            let error = Error::from(ErrorKind::NoTurnToMergeInto { role: role.name.clone(), merge_into });
             return Err(error.at(format_args!("item {}", spoken.index)));
         };
         // Messages name roles in their own way.
         let role = messages[spoken.index as usize].role.to_string();
-        let is_user = roles[waiting.role].within == self.renderer.chat_role("user");
-        let within = if is_user { "user".to_owned() } else { within };
-        Err(Error::from(ErrorKind::NoTurnWithin { role, within }).at(format_args!("message {}", spoken.index)))
+        let is_user = roles[waiting.role].merge_into == self.renderer.chat_role("user");
+        let merge_into = if is_user { "user".to_owned() } else { merge_into };
+        Err(Error::from(ErrorKind::NoTurnToMergeInto { role, merge_into }).at(format_args!("message {}", spoken.index)))
     }
 
     /// The role by which an OpenAI-style message speaks, and whether only for want of another.
@@ -245,7 +245,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// A message of a round or example with its place in the template's round.
-    fn turn(&self, message: &'a Message, index: usize) -> Result<Turn<'a>> {
+    fn turn(&self, message: &'a Message, index: usize) -> Result<ApiTurn<'a>> {
         let template = &self.renderer.template;
         let position = |role: usize| template.roles[role].position.map(|position| (role, position));
         let own = template.role(&message.role).and_then(position);
@@ -253,12 +253,12 @@ impl<'a> Writer<'a, '_> {
         let found = own.or_else(|| fallback.and_then(|role| template.role(role)).and_then(position));
         let (role, position) =
             found.ok_or_else(|| self.outside_round(&message.role, message.fallback_role.is_some()))?;
-        Ok(Turn { role, position, message: spoken(message, index)? })
+        Ok(ApiTurn { role, position, message: spoken(message, index)? })
     }
 
     /// Writes a dialogue round by round. A new round begins with every message whose role does not
     /// come later in the round than the one before. Only the last round of a dialogue can be cut.
-    fn rounds(&mut self, turns: &[Turn<'a>], section: Section, example: Option<u32>) -> Flow {
+    fn rounds(&mut self, turns: &[ApiTurn<'a>], section: Section, example: Option<u32>) -> Flow {
         let mut start = 0;
         loop {
             let mut end = start + 1;
@@ -275,7 +275,7 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    fn round(&mut self, turns: &[Turn<'a>], section: Section, example: Option<u32>, cut: bool) -> Flow {
+    fn round(&mut self, turns: &[ApiTurn<'a>], section: Section, example: Option<u32>, cut: bool) -> Flow {
         let part = Part { section: Some(section), example, ..Part::default() };
         for item in &self.renderer.template.round {
             match item {
@@ -306,7 +306,7 @@ impl<'a> Writer<'a, '_> {
         let begin = role.generation_prompt.as_deref().filter(|_| is_answer).unwrap_or(&role.begin);
         self.replaceable(own_begin, begin, Part { element: Element::RoleBegin, ..part });
         if !self.waiting.is_empty() {
-            self.others_within(index);
+            self.others_merged_into(index);
         }
         match prompt {
             Some(said) => say(said, Part { element: Element::Content, ..part }, self.segments),
@@ -317,10 +317,10 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// Those who waited for a turn of this role speak in it.
-    fn others_within(&mut self, role: usize) {
+    fn others_merged_into(&mut self, role: usize) {
         let roles = &self.renderer.template.roles;
         for Waiting { role, spoken, part } in
-            self.waiting.extract_if(.., |waiting| roles[waiting.role].within == Some(role)).collect::<Vec<_>>()
+            self.waiting.extract_if(.., |waiting| roles[waiting.role].merge_into == Some(role)).collect::<Vec<_>>()
         {
             self.role(role, spoken, part, false);
         }

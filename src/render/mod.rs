@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
 pub use api::{ApiRoles, ApiTemplate, Opening};
-pub use api_prompt::{ApiPrompt, Turn};
+pub use api_prompt::{ApiPrompt, ApiTurn};
 pub use chat_wrapper::ChatWrapper;
 pub use each_message::EachMessage;
 pub(crate) use each_message::empty_chat;

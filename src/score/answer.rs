@@ -10,7 +10,7 @@ use crate::wording;
 /// An answer with the columns that were kept of its row.
 ///
 /// ```
-/// use metatok::ScoredAnswer;
+/// use metatok::score::ScoredAnswer;
 ///
 /// let answer = ScoredAnswer::read(r#"{"id": 0, "columns": {"names": ["Mars", "the red planet"]}, "text": "Mars"}"#)?;
 /// assert_eq!(answer.text(), Some("Mars"));

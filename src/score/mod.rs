@@ -33,7 +33,7 @@ pub enum Compare {
 /// What is looked at in answers and references, and how both are compared.
 ///
 /// ```
-/// use metatok::{Compare, Scorer};
+/// use metatok::score::{Compare, Scorer};
 ///
 /// let scorer = Scorer::new(Compare::Number);
 /// let score = scorer.score("She makes 9 * 2 = $18.00 a day.", &["16 - 3 - 4 = 9\n#### 18"]);

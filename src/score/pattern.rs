@@ -39,7 +39,7 @@ impl Pattern {
     /// What it finds.
     ///
     /// ```
-    /// use metatok::{Pattern, Which};
+    /// use metatok::score::{Pattern, Which};
     ///
     /// let number = r"(\d+) dollars|#### (\d+)";
     /// let text = "5 dollars and 6 dollars\n#### 11";

@@ -16,7 +16,7 @@ use crate::fingerprint::Fingerprint;
 use crate::sink::engine::check;
 use crate::sink::form::{Accepts, FormOptions, OutputForm};
 use crate::sink::records::{self, FILE, METADATA, Origin, not_ours};
-use crate::sink::{Built, Key, Sink};
+use crate::sink::{BuiltPrompt, PromptKey, Sink};
 use crate::tokenizer::TokenId;
 
 pub(super) const NPZ_FORM: OutputForm = OutputForm {
@@ -104,7 +104,7 @@ impl Arrays {
 }
 
 impl Sink for Arrays {
-    fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
         check("an array", key, built)?;
         records::write(key, built, out)
     }

@@ -3,7 +3,7 @@
 use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
 use crate::sink::jsonl::{write_ids, write_json};
-use crate::sink::{Built, Key};
+use crate::sink::{BuiltPrompt, PromptKey};
 
 /// The stops of a model as JSON, which are the same for every request.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Stops {
 }
 
 /// The prompt's id as a string, with the numbers of the repeat and the turn, as engines take it.
-pub(super) fn request_id(key: &Key<'_>) -> String {
+pub(super) fn request_id(key: &PromptKey<'_>) -> String {
     let mut id: String = serde_json::from_str(key.id).unwrap_or_else(|_| key.id.to_owned());
     for (name, number) in [("repeat", key.repeat), ("turn", key.turn)] {
         id.extend(number.map(|number| format!("-{name}-{number}")));
@@ -39,7 +39,7 @@ pub(super) fn request_id(key: &Key<'_>) -> String {
 }
 
 /// `,"max_tokens":5,"temperature":0.7`, the limit in the engine's word for it.
-pub(super) fn write_sampling(name: &str, key: &Key<'_>, out: &mut Vec<u8>) {
+pub(super) fn write_sampling(name: &str, key: &PromptKey<'_>, out: &mut Vec<u8>) {
     if let Some(limit) = key.max_out_len {
         out.extend_from_slice(format!(",\"{name}\":{limit}").as_bytes());
     }
@@ -49,7 +49,7 @@ pub(super) fn write_sampling(name: &str, key: &Key<'_>, out: &mut Vec<u8>) {
 }
 
 /// Refuses what is no prompt to continue by any tokens, and images beside token ids.
-pub(super) fn check(engine: &str, key: &Key<'_>, built: &Built<'_>) -> Result<()> {
+pub(super) fn check(engine: &str, key: &PromptKey<'_>, built: &BuiltPrompt<'_>) -> Result<()> {
     let what = if key.label.is_some() || key.is_normalizing || built.labels.is_some() {
         "a text to score"
     } else if !built.choice_ids.is_empty() {

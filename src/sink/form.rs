@@ -23,7 +23,7 @@ pub struct OutputForm {
     pub ending: &'static str,
     /// What it has a place for.
     pub accepts: Accepts,
-    /// None of a form without token ids: messages, which [`MessagesJsonl`](crate::MessagesJsonl) writes.
+    /// None of a form without token ids: messages, which [`MessagesJsonl`](crate::sink::MessagesJsonl) writes.
     pub(super) open: Option<Open>,
 }
 
@@ -88,13 +88,14 @@ impl OutputForm {
     /// The form of this name.
     ///
     /// ```
-    /// use metatok::{FormOptions, Key, OutputForm, PromptBuilder};
+    /// use metatok::sink::{FormOptions, OutputForm, PromptKey};
+    /// use metatok::PromptBuilder;
     ///
     /// let builder = PromptBuilder::demo()?;
     /// let sink = OutputForm::find("lmdeploy")?.open(&builder, FormOptions::default())?;
     /// let prompt = builder.build(&metatok::Conversation::Text("Once".into()))?;
     /// let mut line = Vec::new();
-    /// sink.write(&Key::of("0"), &(&prompt).into(), &mut line)?;
+    /// sink.write(&PromptKey::of("0"), &(&prompt).into(), &mut line)?;
     /// assert!(line.starts_with(br#"{"id":"0","input_ids":["#));
     /// # Ok::<(), metatok::Error>(())
     /// ```

@@ -8,7 +8,7 @@ use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
 use crate::error::Result;
 use crate::sink::form::{Accepts, OutputForm};
-use crate::sink::{Built, Key, Sink};
+use crate::sink::{BuiltPrompt, PromptKey, Sink};
 
 pub(super) const FORM: OutputForm = OutputForm {
     name: "ids",
@@ -69,8 +69,8 @@ impl Jsonl {
 }
 
 impl Sink for Jsonl {
-    fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let Built { prompt, labels, choice_ids, conversation, prefix_tokens, prefix_break, truncated } = built;
+    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let BuiltPrompt { prompt, labels, choice_ids, conversation, prefix_tokens, prefix_break, truncated } = built;
         write_key(key, out);
         out.extend_from_slice(b",\"input_ids\":");
         write_ids(prompt.input_ids.iter().copied(), out);
@@ -146,7 +146,7 @@ fn write_media(media: &[MediaSpan], conversation: &Conversation, out: &mut Vec<u
 }
 
 /// Opens an object with what tells prompts apart.
-pub(super) fn write_key(key: &Key<'_>, out: &mut Vec<u8>) {
+pub(super) fn write_key(key: &PromptKey<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"id\":");
     out.extend_from_slice(key.id.as_bytes());
     if let Some(label) = key.label {
@@ -169,7 +169,7 @@ pub(super) fn write_key(key: &Key<'_>, out: &mut Vec<u8>) {
 }
 
 /// `,"columns":{…},"fingerprint":{…}`, those that are asked for.
-pub(super) fn write_origin(key: &Key<'_>, out: &mut Vec<u8>) {
+pub(super) fn write_origin(key: &PromptKey<'_>, out: &mut Vec<u8>) {
     for (name, json) in [(&b",\"columns\":"[..], key.columns), (b",\"fingerprint\":", key.fingerprint)] {
         if let Some(json) = json {
             out.extend_from_slice(name);

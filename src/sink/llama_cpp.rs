@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::sink::engine::{Stops, check, request_id, write_sampling};
 use crate::sink::form::{Accepts, OutputForm};
 use crate::sink::jsonl::{write_ids, write_json, write_origin};
-use crate::sink::{Built, Key, Sink};
+use crate::sink::{BuiltPrompt, PromptKey, Sink};
 
 pub(super) const FORM: OutputForm = OutputForm {
     name: "llama-cpp",
@@ -30,7 +30,7 @@ impl LlamaCpp {
 }
 
 impl Sink for LlamaCpp {
-    fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
         check("llama.cpp", key, built)?;
         out.extend_from_slice(b"{\"id\":");
         write_json(&request_id(key), out);

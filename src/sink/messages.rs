@@ -4,7 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::conversation::ChatMessage;
-use crate::sink::Key;
+use crate::sink::PromptKey;
 use crate::sink::form::{Accepts, OutputForm};
 use crate::sink::jsonl::{write_json, write_key, write_origin};
 
@@ -29,12 +29,18 @@ impl MessagesJsonl {
     }
 
     /// Appends one prompt.
-    pub fn write(&self, key: &Key<'_>, messages: &[ChatMessage], out: &mut Vec<u8>) {
+    pub fn write(&self, key: &PromptKey<'_>, messages: &[ChatMessage], out: &mut Vec<u8>) {
         self.write_with_tools(key, messages, None, out);
     }
 
     /// Appends one prompt, with the descriptions of tools as JSON.
-    pub fn write_with_tools(&self, key: &Key<'_>, messages: &[ChatMessage], tools: Option<&str>, out: &mut Vec<u8>) {
+    pub fn write_with_tools(
+        &self,
+        key: &PromptKey<'_>,
+        messages: &[ChatMessage],
+        tools: Option<&str>,
+        out: &mut Vec<u8>,
+    ) {
         write_key(key, out);
         out.extend_from_slice(b",\"messages\":");
         write_json(&messages.iter().map(ForServer).collect::<Vec<_>>(), out);

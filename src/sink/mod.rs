@@ -65,7 +65,7 @@ pub trait Sink: Send + Sync {
     ///
     /// # Errors
     /// Says what of the prompt the form has no place for. What was appended is then unspecified.
-    fn write(&self, key: &Key<'_>, prompt: &Built<'_>, out: &mut Vec<u8>) -> Result<()>;
+    fn write(&self, key: &PromptKey<'_>, prompt: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()>;
 
     /// Whether what is appended is no file before [`Self::finish`] makes one of all of it.
     fn is_whole(&self) -> bool {
@@ -83,7 +83,7 @@ pub trait Sink: Send + Sync {
 
 /// Which prompt it is, and how long its answer may be.
 #[derive(Debug, Clone, Copy)]
-pub struct Key<'p> {
+pub struct PromptKey<'p> {
     /// The id, as JSON.
     pub id: &'p str,
     /// The label of a text to score.
@@ -104,7 +104,7 @@ pub struct Key<'p> {
     pub fingerprint: Option<&'p str>,
 }
 
-impl<'p> Key<'p> {
+impl<'p> PromptKey<'p> {
     /// A prompt of which nothing is known but its id, which is JSON.
     pub fn of(id: &'p str) -> Self {
         Self {
@@ -121,7 +121,7 @@ impl<'p> Key<'p> {
     }
 }
 
-impl<'p> From<&'p RowKey> for Key<'p> {
+impl<'p> From<&'p RowKey> for PromptKey<'p> {
     fn from(RowKey { id, repeat, columns, .. }: &'p RowKey) -> Self {
         Self { repeat: *repeat, columns: columns.as_deref(), ..Self::of(id) }
     }
@@ -129,7 +129,7 @@ impl<'p> From<&'p RowKey> for Key<'p> {
 
 /// A prompt, and what was made for it.
 #[derive(Debug, Clone, Copy)]
-pub struct Built<'p> {
+pub struct BuiltPrompt<'p> {
     /// The prompt.
     pub prompt: &'p TokenizedPrompt,
     /// The ids that are scored, see [`TokenizedPrompt::labels`].
@@ -146,7 +146,7 @@ pub struct Built<'p> {
     pub truncated: Option<&'p Truncated>,
 }
 
-impl<'p> From<&'p TokenizedPrompt> for Built<'p> {
+impl<'p> From<&'p TokenizedPrompt> for BuiltPrompt<'p> {
     fn from(prompt: &'p TokenizedPrompt) -> Self {
         Self {
             prompt,

@@ -10,7 +10,7 @@ use crate::wording;
 /// How long a written prompt is.
 ///
 /// ```
-/// use metatok::PromptLength;
+/// use metatok::sink::PromptLength;
 ///
 /// let length = PromptLength::read(r#"{"request_id": "0", "prompt": [1051, 375, 263], "max_tokens": 512}"#)?;
 /// assert_eq!(length, PromptLength { tokens: 3, max_out_len: Some(512) });

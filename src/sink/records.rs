@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::sink::form::Accepts;
 use crate::sink::jsonl::write_key;
-use crate::sink::{Built, Key};
+use crate::sink::{BuiltPrompt, PromptKey};
 use crate::tokenizer::TokenId;
 
 /// What files that are one only when all prompts are there have a place for: no columns.
@@ -39,7 +39,7 @@ pub(super) fn not_ours() -> ErrorKind {
 }
 
 /// Appends a record: two lengths, the key, the ids.
-pub(super) fn write(key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn write(key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     out.extend_from_slice(&[0; 8]);
     write_key(key, out);

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::sink::engine::{Stops, check, request_id, write_sampling};
 use crate::sink::form::{Accepts, OutputForm};
 use crate::sink::jsonl::{write_ids, write_json, write_origin};
-use crate::sink::{Built, Key, Sink};
+use crate::sink::{BuiltPrompt, PromptKey, Sink};
 
 pub(super) const FORM: OutputForm = OutputForm {
     name: "sglang",
@@ -29,7 +29,7 @@ impl Sglang {
 }
 
 impl Sink for Sglang {
-    fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
         check("SGLang", key, built)?;
         out.extend_from_slice(b"{\"rid\":");
         write_json(&request_id(key), out);

@@ -23,7 +23,7 @@ use crate::fingerprint::Fingerprint;
 use crate::sink::engine::check;
 use crate::sink::form::OutputForm;
 use crate::sink::records::{self, FILE, METADATA, Origin, not_ours};
-use crate::sink::{Built, Key, Sink};
+use crate::sink::{BuiltPrompt, PromptKey, Sink};
 use crate::tokenizer::TokenId;
 
 pub(super) const ARROW_FORM: OutputForm = OutputForm {
@@ -103,7 +103,7 @@ fn schema(metadata: String) -> SchemaRef {
 }
 
 impl Sink for Table {
-    fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
         check("a table", key, built)?;
         records::write(key, built, out)
     }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::sink::engine::{Stops, check, request_id, write_sampling};
 use crate::sink::form::{Accepts, OutputForm};
 use crate::sink::jsonl::{write_ids, write_json, write_origin};
-use crate::sink::{Built, Key, Sink};
+use crate::sink::{BuiltPrompt, PromptKey, Sink};
 
 pub(super) const FORM: OutputForm = OutputForm {
     name: "vllm",
@@ -47,7 +47,7 @@ impl Vllm {
 }
 
 impl Sink for Vllm {
-    fn write(&self, key: &Key<'_>, built: &Built<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
         check("vLLM", key, built)?;
         let id = request_id(key);
         if self.is_batch {

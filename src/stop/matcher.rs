@@ -28,7 +28,7 @@ pub enum FinishReason {
 /// Stop ids and stop strings, made ready to be found. Cloning it is cheap.
 ///
 /// ```
-/// use metatok::{FinishReason, StopCriteria};
+/// use metatok::stop::{FinishReason, StopCriteria};
 ///
 /// let mut criteria = StopCriteria::default();
 /// criteria.add_string("\nUser");

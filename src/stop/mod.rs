@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::tokenizer::TokenId;
 pub use matcher::{FinishReason, StopMatcher, StopStream};
-pub use trim::{Completion, End, TokenStream, Trimmer};
+pub use trim::{Completion, CompletionEnd, TokenStream, Trimmer};
 
 /// Where generation stops: the union of what the template, the tokenizer's files and the user say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

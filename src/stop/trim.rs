@@ -15,7 +15,8 @@ use crate::tokenizer::{ByteTable, TokenId, Tokenizer};
 /// Trims completions of one model. Cloning it is cheap.
 ///
 /// ```
-/// use metatok::{FinishReason, PromptBuilder};
+/// use metatok::stop::FinishReason;
+/// use metatok::PromptBuilder;
 ///
 /// let builder = PromptBuilder::demo()?;
 /// let trimmer = builder.trimmer()?;
@@ -57,7 +58,7 @@ pub struct Completion {
 
 /// Where a completion ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct End {
+pub struct CompletionEnd {
     /// How many tokens are kept.
     pub tokens: usize,
     /// How many bytes of their text, and of the token behind them, are kept.
@@ -125,8 +126,8 @@ impl Trimmer {
     }
 
     /// [`Self::complete`], for ids whose end is known.
-    pub(crate) fn complete_at(&self, ids: &[TokenId], end: End) -> Result<Completion> {
-        let End { tokens, bytes, read, finish_reason } = end;
+    pub(crate) fn complete_at(&self, ids: &[TokenId], end: CompletionEnd) -> Result<Completion> {
+        let CompletionEnd { tokens, bytes, read, finish_reason } = end;
         let mut text = Vec::with_capacity(bytes);
         for &id in &ids[..read] {
             text.extend_from_slice(if self.matcher.stops_at(id) {
@@ -149,7 +150,7 @@ impl Trimmer {
     ///
     /// # Errors
     /// As [`Self::complete`].
-    pub fn end(&self, ids: &[TokenId]) -> Result<End> {
+    pub fn end(&self, ids: &[TokenId]) -> Result<CompletionEnd> {
         let mut state = self.matcher.start();
         let mut total = 0;
         for (i, &id) in ids.iter().enumerate() {
@@ -157,7 +158,7 @@ impl Trimmer {
                 let kept = i + usize::from(self.include_stop);
                 let stop = if self.include_stop { self.stop_bytes(id).len() } else { 0 };
                 let finish_reason = FinishReason::StopToken(id);
-                return Ok(End { tokens: kept, bytes: total + stop, read: i + 1, finish_reason });
+                return Ok(CompletionEnd { tokens: kept, bytes: total + stop, read: i + 1, finish_reason });
             }
             let bytes = self.table.require(id)?;
             if let Some(before) = state {
@@ -173,7 +174,7 @@ impl Trimmer {
         for &id in &ids[kept..] {
             total -= self.table.require(id)?.len();
         }
-        Ok(End { tokens: kept, bytes: total, read: ids.len(), finish_reason: FinishReason::Length })
+        Ok(CompletionEnd { tokens: kept, bytes: total, read: ids.len(), finish_reason: FinishReason::Length })
     }
 
     /// What a stop id says where it stays. One that the tokenizer does not have says nothing: generation_config.json may
@@ -189,10 +190,10 @@ impl Trimmer {
     }
 
     /// A stop string ends at this byte, in the last of the tokens, which begins at `last`.
-    fn end_at_string(&self, read: &[TokenId], last: usize, end: usize, string: usize) -> Result<End> {
+    fn end_at_string(&self, read: &[TokenId], last: usize, end: usize, string: usize) -> Result<CompletionEnd> {
         let finish_reason = FinishReason::StopString(string);
         if self.include_stop {
-            return Ok(End { tokens: read.len(), bytes: end, read: read.len(), finish_reason });
+            return Ok(CompletionEnd { tokens: read.len(), bytes: end, read: read.len(), finish_reason });
         }
         let bytes = end - self.matcher.string_len(string);
         let (mut tokens, mut start) = (read.len() - 1, last);
@@ -200,7 +201,7 @@ impl Trimmer {
             tokens -= 1;
             start -= self.table.require(read[tokens])?.len();
         }
-        Ok(End { tokens, bytes, read: read.len(), finish_reason })
+        Ok(CompletionEnd { tokens, bytes, read: read.len(), finish_reason })
     }
 
     /// Watches a stream.
@@ -236,7 +237,8 @@ impl Trimmer {
 ///
 /// ```
 /// use std::collections::HashMap;
-/// use metatok::{FinishReason, PromptBuilder, StopSource, TokenStream};
+/// use metatok::stop::{FinishReason, StopSource, TokenStream};
+/// use metatok::PromptBuilder;
 ///
 /// let trimmer = PromptBuilder::demo()?.trimmer()?;
 /// let mut streams: HashMap<&str, TokenStream> = HashMap::from([("a", trimmer.stream()), ("b", trimmer.stream())]);

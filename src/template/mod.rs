@@ -93,14 +93,14 @@ pub struct RoleTemplate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation_prompt: Option<Affix>,
     /// For a reserved role: it has no turn of its own; what it says stands in the next turn of this
-    /// role of the round, right behind that turn's `begin`. So Llama 2 and Gemma take a system message
+    /// role of the round, right after that turn's `begin`. So Llama 2 and Gemma take a system message
     /// into the first question. Not in OpenCompass.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within: Option<String>,
+    #[serde(default, alias = "within", skip_serializing_if = "Option::is_none")]
+    pub merge_into: Option<String>,
     /// For a reserved role: it opens every conversation in which it says nothing itself, with its
     /// `prompt`. So Qwen2.5 and Vicuna have a system message of their own. Not in OpenCompass.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub always: bool,
+    #[serde(default, alias = "always", skip_serializing_if = "std::ops::Not::not")]
+    pub default_prompt: bool,
 }
 
 /// What stands before or after something: a string, or a list of strings, token ids and
@@ -165,7 +165,7 @@ impl MetaTemplate {
     }
 
     /// Checks what does not need a tokenizer: that no two roles have one name, and that only reserved
-    /// roles speak `within` a role of the round, or `always`.
+    /// roles have `merge_into` or `default_prompt`.
     ///
     /// # Errors
     /// [`ErrorKind::DuplicateRole`] with both places; [`ErrorKind::Usage`] for the latter.
@@ -185,15 +185,15 @@ impl MetaTemplate {
     fn check_reserved_only(&self, role: &RoleTemplate) -> Result<()> {
         let in_round = || self.round.iter().filter_map(RoundItem::role).map(|role| role.role.clone());
         if in_round().any(|name| name == role.role) {
-            return match (&role.within, role.always) {
+            return match (&role.merge_into, role.default_prompt) {
                 (None, false) => Ok(()),
-                (Some(_), _) => Err(ErrorKind::ReservedOnly("within").into()),
-                (None, true) => Err(ErrorKind::ReservedOnly("always").into()),
+                (Some(_), _) => Err(ErrorKind::ReservedOnly("merge_into").into()),
+                (None, true) => Err(ErrorKind::ReservedOnly("default_prompt").into()),
             };
         }
-        match &role.within {
-            Some(within) if !in_round().any(|name| name == *within) => {
-                Err(ErrorKind::UnknownWithin { role: within.clone(), known: in_round().collect() }.into())
+        match &role.merge_into {
+            Some(target) if !in_round().any(|name| name == *target) => {
+                Err(ErrorKind::UnknownMergeInto { role: target.clone(), known: in_round().collect() }.into())
             }
             _ => Ok(()),
         }

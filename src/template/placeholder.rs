@@ -12,7 +12,7 @@ use crate::template::Affix;
 /// The placeholders of a model, one for each kind that it takes.
 ///
 /// ```
-/// let multimodal: metatok::Multimodal = toml::from_str(r#"
+/// let multimodal: metatok::template::Multimodal = toml::from_str(r#"
 ///     image = ["<|vision_start|>", 151655, "<|vision_end|>"]
 ///     audio = { begin = "<|audio_bos|>", placeholder = "<|AUDIO|>", repeat = 25, end = "<|audio_eos|>" }
 /// "#)?;

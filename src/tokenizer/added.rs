@@ -45,7 +45,7 @@ impl AddedToken {
 }
 
 /// Finds a set of added tokens in text: leftmost first, longest first, never overlapping.
-pub(crate) struct Finder {
+pub(crate) struct AddedTokenMatcher {
     raw: Option<Automaton>,
     normalized: Option<Automaton>,
 }
@@ -62,7 +62,7 @@ struct Automaton {
     tokens: Vec<AddedToken>,
 }
 
-impl Finder {
+impl AddedTokenMatcher {
     /// `normalize` gives the form in which a token flagged `normalized` is looked for.
     pub(crate) fn new<'a>(
         tokens: impl Iterator<Item = &'a AddedToken>,
@@ -154,7 +154,7 @@ mod tests {
 
     #[track_caller]
     fn check(tokens: &[AddedToken], text: &str, expected: &[(TokenId, &str)]) {
-        let finder = Finder::new(tokens.iter(), |form| Ok(form.to_owned())).expect("the finder builds");
+        let finder = AddedTokenMatcher::new(tokens.iter(), |form| Ok(form.to_owned())).expect("the finder builds");
         let found: Vec<_> = finder.find(Form::Raw, text).map(|(id, range)| (id, &text[range])).collect();
         assert_eq!(found, expected, "{text:?}");
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::tokenizer::{TokenId, Tokenizer};
 
 /// How a vocabulary spells bytes: the steps of its decoder that look at one token at a time.
-pub(crate) struct Spelling(Vec<Step>);
+pub(crate) struct TokenBytes(Vec<Step>);
 
 enum Step {
     /// Each character stands for a byte.
@@ -21,7 +21,7 @@ enum Step {
     Suffix(String),
 }
 
-impl Spelling {
+impl TokenBytes {
     /// Reads the decoder of a `tokenizer.json`.
     pub(crate) fn of(json: &Value) -> Self {
         let mut steps = Vec::new();
@@ -130,7 +130,8 @@ mod tests {
 
     #[test]
     fn spellings() {
-        let bytes = |decoder: Value, token: &str| Spelling::of(&serde_json::json!({ "decoder": decoder })).bytes(token);
+        let bytes =
+            |decoder: Value, token: &str| TokenBytes::of(&serde_json::json!({ "decoder": decoder })).bytes(token);
         let sentence_piece = serde_json::json!({"type": "Sequence", "decoders": [
             {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
             {"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0},

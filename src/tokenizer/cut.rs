@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::tokenizer::added::{Finder, Form};
+use crate::tokenizer::added::{AddedTokenMatcher, Form};
 use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
 
 /// A piece of a text that was cut at its added tokens: one of them, or text between them.
@@ -43,7 +43,7 @@ impl Tokenizer {
     fn cut_normalized(&self, text: &str, part: Range<usize>, cuts: &mut Vec<Cut>) -> Result<()> {
         let text = &text[part.clone()];
         let mut start = 0;
-        let mut cut = |finder: &Finder| {
+        let mut cut = |finder: &AddedTokenMatcher| {
             for (id, found) in finder.find(Form::Normalized, text) {
                 if start < found.start {
                     cuts.push(Cut { token: None, bytes: part.start + start..part.start + found.start });
@@ -60,7 +60,9 @@ impl Tokenizer {
         } else {
             // Positions in the normalized text are not positions here, so tokens are looked for as
             // they are written.
-            cut(&Finder::new(self.added.values().filter(|token| token.normalized), |form| Ok(form.to_owned()))?);
+            cut(&AddedTokenMatcher::new(self.added.values().filter(|token| token.normalized), |form| {
+                Ok(form.to_owned())
+            })?);
         }
         Ok(())
     }

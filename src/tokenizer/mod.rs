@@ -35,9 +35,9 @@ use serde_json::{Value, json};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::panics::caught;
 pub use added::AddedToken;
-pub(crate) use added::Finder;
+pub(crate) use added::AddedTokenMatcher;
 pub(crate) use byte_table::ByteTable;
-use bytes::Spelling;
+use bytes::TokenBytes;
 use classic::Classic;
 pub(crate) use cut::Cut;
 use definition::Definition;
@@ -56,7 +56,7 @@ pub type TokenId = u32;
 /// `add_special_tokens`) are added to a prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum SpecialTokens {
+pub enum AddSpecialTokens {
     /// As the tokenizer does, but what the prompt already begins or ends with is not doubled.
     #[default]
     Auto,
@@ -66,7 +66,7 @@ pub enum SpecialTokens {
     Never,
 }
 
-impl std::str::FromStr for SpecialTokens {
+impl std::str::FromStr for AddSpecialTokens {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
@@ -107,7 +107,7 @@ pub(crate) trait Backend: Send + Sync {
 pub(crate) struct Reader<'a> {
     added: &'a BTreeMap<TokenId, AddedToken>,
     neighbours_matter: bool,
-    finder: &'a Finder,
+    finder: &'a AddedTokenMatcher,
 }
 
 /// Buffers of a library that make encoding again cheap. One per thread, for one tokenizer.
@@ -144,9 +144,9 @@ pub struct Tokenizer {
     unk_token_id: Option<TokenId>,
     special: SpecialTokenIds,
     conflicts: Vec<String>,
-    spelling: Spelling,
+    spelling: TokenBytes,
     special_tokens: (Vec<TokenId>, Vec<TokenId>),
-    finder: Finder,
+    finder: AddedTokenMatcher,
     neighbours_matter: bool,
     backend: Box<dyn Backend>,
     /// Why the fast library is not used, if it is not.
@@ -189,7 +189,7 @@ impl Tokenizer {
     fn build(files: &TokenizerFiles, prefer_fast: bool) -> Result<Self> {
         let Definition { json, added, vocab_size, unk_token_id, special, conflicts } = Definition::read(files)?;
         let text = json.to_string().into_boxed_str();
-        let spelling = Spelling::of(&json);
+        let spelling = TokenBytes::of(&json);
         let fast = match prefer_fast {
             true => caught(|| Fast::new(json)).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten(),
             false => Err(ErrorKind::Usage("not asked for".into()).into()),
@@ -204,7 +204,7 @@ impl Tokenizer {
         };
         let place = files.place("tokenizer.json");
         let loaded = || -> Result<_> {
-            let finder = Finder::new(added.values(), |form| backend.normalize(form))?;
+            let finder = AddedTokenMatcher::new(added.values(), |form| backend.normalize(form))?;
             Ok((finder, backend.special_tokens()?))
         };
         let loaded = caught(loaded).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten();
@@ -335,12 +335,12 @@ impl Tokenizer {
     }
 
     /// Finds every added token but those that `hidden` names.
-    pub(crate) fn finder_without(&self, hidden: impl Fn(&AddedToken) -> bool) -> Result<Finder> {
-        Finder::new(self.added.values().filter(|token| !hidden(token)), |form| self.normalize(form))
+    pub(crate) fn finder_without(&self, hidden: impl Fn(&AddedToken) -> bool) -> Result<AddedTokenMatcher> {
+        AddedTokenMatcher::new(self.added.values().filter(|token| !hidden(token)), |form| self.normalize(form))
     }
 
     /// Finds every added token.
-    pub(crate) fn finder(&self) -> &Finder {
+    pub(crate) fn finder(&self) -> &AddedTokenMatcher {
         &self.finder
     }
 
@@ -354,14 +354,14 @@ impl Tokenizer {
         self.neighbours_matter
     }
 
-    fn reader<'a>(&'a self, finder: &'a Finder) -> Reader<'a> {
+    fn reader<'a>(&'a self, finder: &'a AddedTokenMatcher) -> Reader<'a> {
         Reader { added: &self.added, neighbours_matter: self.neighbours_matter, finder }
     }
 
     /// Appends the ids of a run, in which only the tokens of `finder` are found.
     pub(crate) fn encode_run(
         &self,
-        finder: &Finder,
+        finder: &AddedTokenMatcher,
         run: Run<'_>,
         scratch: &mut Scratch,
         ids: &mut Vec<TokenId>,

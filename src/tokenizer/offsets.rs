@@ -10,12 +10,17 @@ use crate::error::{At, ErrorKind, Result};
 use crate::panics::caught;
 use crate::tokenizer::align::align;
 use crate::tokenizer::classic::Classic;
-use crate::tokenizer::{ByteTable, Finder, Neighbour, Run, TokenId, Tokenizer, strip};
+use crate::tokenizer::{AddedTokenMatcher, ByteTable, Neighbour, Run, TokenId, Tokenizer, strip};
 
 impl Tokenizer {
     /// The bytes of the run that each of its `ids` comes from: whole characters, so that tokens which share
     /// a character all have its bytes.
-    pub(crate) fn offsets(&self, finder: &Finder, run: Run<'_>, ids: &[TokenId]) -> Result<Vec<Range<usize>>> {
+    pub(crate) fn offsets(
+        &self,
+        finder: &AddedTokenMatcher,
+        run: Run<'_>,
+        ids: &[TokenId],
+    ) -> Result<Vec<Range<usize>>> {
         if let Some(classic) = self.backend.as_classic() {
             return self.offsets_by(classic, finder, run, ids);
         }
@@ -28,7 +33,7 @@ impl Tokenizer {
     fn offsets_by(
         &self,
         classic: &Classic,
-        finder: &Finder,
+        finder: &AddedTokenMatcher,
         run: Run<'_>,
         ids: &[TokenId],
     ) -> Result<Vec<Range<usize>>> {

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::tokenizer::added::{Finder, Form};
+use crate::tokenizer::added::{AddedTokenMatcher, Form};
 use crate::tokenizer::{AddedToken, Reader, TokenId};
 
 /// A run of text and what stands on either side of it.
@@ -110,7 +110,7 @@ pub(crate) fn strip(text: &str, before: Option<&AddedToken>, after: Option<&Adde
     bytes
 }
 
-fn encode_chunk<S: Steps>(steps: &S, finder: &Finder, chunk: &Chunk<'_>, out: &mut S::Output) -> Result<()> {
+fn encode_chunk<S: Steps>(steps: &S, finder: &AddedTokenMatcher, chunk: &Chunk<'_>, out: &mut S::Output) -> Result<()> {
     if chunk.left.is_empty() && chunk.text.is_empty() && chunk.right.is_empty() {
         return Ok(());
     }

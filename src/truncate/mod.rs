@@ -62,7 +62,7 @@ impl FromStr for Truncation {
 
 /// How long a prompt may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
+pub struct ContextBudget {
     /// The model's context, in tokens.
     pub max_seq_len: usize,
     /// How many of them are the answer's.
@@ -106,7 +106,7 @@ pub struct CutTokens {
     pub tokens: usize,
 }
 
-impl Budget {
+impl ContextBudget {
     /// The same for an answer that may have so many tokens, where that is said.
     #[must_use]
     pub fn of_answer(self, max_out_len: Option<u64>) -> Self {
@@ -134,11 +134,12 @@ impl PromptBuilder {
     /// Builds a prompt that leaves room for its answer, and says what had to go.
     ///
     /// ```
-    /// use metatok::{Budget, ChatMessage, Conversation, PromptBuilder, Truncation};
+    /// use metatok::truncate::Truncation;
+    /// use metatok::{ChatMessage, ContextBudget, Conversation, PromptBuilder};
     ///
     /// let turns = [("user", "1+1=?"), ("assistant", "2"), ("user", "And 1 more?")];
     /// let turns = turns.map(|(role, content)| ChatMessage::new(role, content)).to_vec();
-    /// let budget = Budget { max_seq_len: 24, max_out_len: 4, truncation: Truncation::OldestTurns };
+    /// let budget = ContextBudget { max_seq_len: 24, max_out_len: 4, truncation: Truncation::OldestTurns };
     /// let fitted = PromptBuilder::demo()?.build_within(&Conversation::Messages(turns), &budget)?;
     /// assert!(fitted.prompt.input_ids.len() <= 20);
     /// assert_eq!(fitted.truncated.map(|truncated| truncated.messages), Some(vec![0, 1]));
@@ -147,7 +148,7 @@ impl PromptBuilder {
     ///
     /// # Errors
     /// As [`Self::build`], and [`ErrorKind::TooLong`] where nothing more can go.
-    pub fn build_within(&self, conversation: &Conversation, budget: &Budget) -> Result<Fitted> {
+    pub fn build_within(&self, conversation: &Conversation, budget: &ContextBudget) -> Result<Fitted> {
         let prompt = self.build(conversation)?;
         let (from, limit) = (prompt.input_ids.len(), budget.limit());
         if from <= limit {
@@ -179,7 +180,7 @@ impl PromptBuilder {
     }
 
     /// The prompt of the longest conversation that fits when whole units go.
-    fn build_dropping(&self, conversation: &Conversation, budget: &Budget, from: usize) -> Result<Fitted> {
+    fn build_dropping(&self, conversation: &Conversation, budget: &ContextBudget, from: usize) -> Result<Fitted> {
         let units = units(conversation, budget.truncation);
         let mut last = None;
         let dropped = fewest_dropped(units.len(), |count| {

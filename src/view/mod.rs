@@ -53,12 +53,12 @@ pub struct View {
     /// The stop strings.
     pub stop_strings: Vec<String>,
     /// The special tokens that the tokenizer itself added.
-    pub special_tokens_added: Vec<Named>,
+    pub special_tokens_added: Vec<NamedToken>,
     /// Those that it would have added, had the prompt not had them.
-    pub special_tokens_omitted: Vec<Named>,
+    pub special_tokens_omitted: Vec<NamedToken>,
     /// Those that it would have added behind the prompt, were it not to be continued.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub special_tokens_omitted_end: Vec<Named>,
+    pub special_tokens_omitted_end: Vec<NamedToken>,
     /// Whether the conversation's last message is an answer, which is left out for the model to give.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub answer_omitted: bool,
@@ -136,7 +136,7 @@ pub struct ViewRow {
 pub struct ViewMedia {
     /// What it is.
     pub kind: MediaKind,
-    /// Where it is, shortened: see [`crate::Media::short_source`].
+    /// Where it is, shortened: see [`crate::conversation::Media::short_source`].
     pub source: String,
 }
 
@@ -145,14 +145,14 @@ pub struct ViewMedia {
 pub struct ViewStop {
     /// The id with its string; the string is empty for an id that only the engine knows.
     #[serde(flatten)]
-    pub named: Named,
+    pub named: NamedToken,
     /// Who asks for it.
     pub sources: Vec<StopSource>,
 }
 
 /// An id and its string.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Named {
+pub struct NamedToken {
     /// The id.
     pub id: TokenId,
     /// As the vocabulary spells it.
@@ -169,7 +169,7 @@ impl View {
         let prompt = builder.build_with(conversation, Detail::ALL)?;
         let roles = builder.role_names();
         let tokenizer = builder.tokenizer();
-        let named = |id| Named { id, token: tokenizer.id_to_token(id).unwrap_or_default() };
+        let named = |id| NamedToken { id, token: tokenizer.id_to_token(id).unwrap_or_default() };
         let TokenizedPrompt { input_ids, spans, offsets, text, omitted, omitted_end, answer_omitted, .. } = prompt;
         let spans = spans.unwrap_or_default();
         let tokens = input_ids.iter().zip(offsets.unwrap_or_default()).map(|(&id, range)| ViewToken {
@@ -201,7 +201,7 @@ impl View {
 
     /// What became of the special tokens that the tokenizer adds by itself, as a sentence.
     fn special_tokens(&self) -> String {
-        let list = |named: &[Named]| {
+        let list = |named: &[NamedToken]| {
             named.iter().map(|named| format!("{} ({})", named.token, named.id)).collect::<Vec<_>>().join(" ")
         };
         let added = match &self.special_tokens_added[..] {

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use metatok::{TokenId, Tokenizer, TokenizerFiles};
+use metatok::tokenizer::TokenizerFiles;
+use metatok::{TokenId, Tokenizer};
 use serde_json::{Value, json};
 use tokenizers_classic as classic;
 
@@ -48,7 +49,7 @@ impl Subject {
         let mut reference = classic::Tokenizer::from_bytes(&files.tokenizer_json).expect("the reference loads");
         let ordinary =
             (0..).find(|&id| fast.id_to_token(id).is_some_and(|token| token.ends_with("the"))).expect("there is one");
-        let added = |token: &metatok::AddedToken| {
+        let added = |token: &metatok::tokenizer::AddedToken| {
             classic::AddedToken::from(token.content.clone(), token.special)
                 .normalized(token.normalized)
                 .lstrip(token.lstrip)

@@ -1,6 +1,7 @@
 //! The prompts of a dataset dict's rows, dialogues with the answers that the package's side gave.
 
-use metatok::{Dataset, Inference, InferencerKind, Result, Row, RowPrompt};
+use metatok::dataset::{InferencerKind, RowPrompt, RowPrompter};
+use metatok::{Dataset, Result, Row};
 
 use crate::package::{DatasetLine, Json};
 
@@ -16,7 +17,7 @@ impl Built {
         let dataset = Dataset::parse("dataset.json", line.dataset.get().as_bytes())?;
         let rows = |rows: &[Json]| rows.iter().map(|row| Row::from_json(row.get())).collect::<Result<Vec<Row>>>();
         let (train, rows) = (rows(&line.train)?, rows(&line.rows)?);
-        let mut inference = Inference::new(&dataset, &train[..])?.for_server(true);
+        let mut inference = RowPrompter::new(&dataset, &train[..])?.for_server(true);
         let kind = dataset.inferencer.kind;
         let prompts = rows.iter().zip(&line.ids).map(|(row, ids)| match kind.has_turns() {
             false => inference.prompts(row, ids.clone(), |_| Ok(0)),
@@ -27,7 +28,7 @@ impl Built {
 }
 
 /// The prompts of all turns, each behind the answers to those before.
-fn turns(inference: &mut Inference, row: &Row, ids: Vec<i64>, answers: &[String]) -> Result<Vec<RowPrompt>> {
+fn turns(inference: &mut RowPrompter, row: &Row, ids: Vec<i64>, answers: &[String]) -> Result<Vec<RowPrompt>> {
     let mut plan = inference.plan(row, ids, |_| Ok(0))?;
     let (mut prompts, mut answers) = (Vec::new(), answers.iter().cycle());
     while let Some(prompt) = plan.prompt() {

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use metatok::{Dataset, Inference, Prediction, Result, Row, RowPrompt};
+use metatok::dataset::{Prediction, RowPrompt, RowPrompter};
+use metatok::{Dataset, Result, Row};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -96,7 +97,7 @@ impl<'k> Judges<'k> {
 /// The limit of the judge's answers, and its prompt of each row.
 fn build(line: &JudgeLine) -> Result<(Option<u64>, Vec<RowPrompt>)> {
     let judge = Dataset::parse("dataset.json", line.dataset.get().as_bytes())?.judge()?;
-    let mut inference = Inference::new(&judge.dataset, [])?;
+    let mut inference = RowPrompter::new(&judge.dataset, [])?;
     let mut prompts = Vec::new();
     for (i, row) in line.rows.iter().enumerate() {
         let mut row = Row::from_json(row.get())?;

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use metatok::{
-    ApiTemplate, Atom, ChatMessage, CompiledTemplate, Conversation, EachMessage, MetaRenderer, MetaTemplate, Mode,
-    Plain, Renderer, Result, Tokenizer,
-};
+use metatok::compile::{Atom, CompiledTemplate};
+use metatok::render::{ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer};
+use metatok::{ChatMessage, Conversation, MetaTemplate, Mode, Result, Tokenizer};
 use serde_json::Value;
 
 /// How prompts are compared: a name of the Python side, and what gives the same here.

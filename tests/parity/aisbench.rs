@@ -1,6 +1,8 @@
 //! AISBench's pipelines of string and dialogue templates, its templates and its parsers.
 
-use metatok::{ApiTemplate, Conversation, Row, Task, Value as Py, arrow_rows};
+use metatok::dataset::{Task, Value as Py, arrow_rows};
+use metatok::render::ApiTemplate;
+use metatok::{Conversation, Row};
 use serde_json::{Value, json};
 
 use crate::dataset::{any_template, called, inserted, matches, none, plain, row, rows, task};
@@ -279,7 +281,7 @@ fn without_extra(recorded: &Value) -> Value {
 fn format(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
     let text = py.get("template").expect("it has one");
     let filled = any_template(Some(&Py::Dict(vec![(Py::from("template"), text.clone())]))).and_then(|template| {
-        let Some(metatok::AnyTemplate::Prompt(template)) = template else { return Ok(Value::Null) };
+        let Some(metatok::dataset::AnyTemplate::Prompt(template)) = template else { return Ok(Value::Null) };
         Ok(json!(template.prompt(&row(py.get("entry").expect("it has one")), None, &none())?))
     });
     if same(&filled, case["expect"].get("out").unwrap_or(&case["expect"])) {
@@ -314,7 +316,9 @@ fn template(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
 
 /// One method of a string or dialogue template.
 fn called_by_method(case: &Value, py: &Py, config: &Py) -> metatok::Result<Value> {
-    let Some(metatok::AnyTemplate::Prompt(template)) = any_template(Some(config))? else { return Ok(Value::Null) };
+    let Some(metatok::dataset::AnyTemplate::Prompt(template)) = any_template(Some(config))? else {
+        return Ok(Value::Null);
+    };
     let args = py.get("args").map_or(Py::Null, plain);
     let ice = case["args"].get("ice_field_replace_token").or(case["args"].get("ice"));
     let ice = match ice.map(|ice| ice.get("$plist").map_or(ice.clone(), |list| json!({ "$pl": list }))) {

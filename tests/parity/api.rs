@@ -1,6 +1,7 @@
 //! Prompts for models behind an API.
 
-use metatok::{ApiPrompt, ApiTemplate, Conversation, ErrorKind, Mode, Turn};
+use metatok::render::{ApiPrompt, ApiTemplate, ApiTurn};
+use metatok::{Conversation, ErrorKind, Mode};
 use serde_json::{Value, json};
 
 use crate::dataset::matches;
@@ -64,7 +65,7 @@ pub(crate) fn convert(replayer: &Replayer, case: &Value) -> Outcome {
                 Conversation::Text(text) => ApiPrompt::Text(text),
                 Conversation::Messages(messages) => ApiPrompt::Messages(messages),
                 Conversation::List(_) => {
-                    let turns: Vec<Turn> = serde_json::from_value(input["$pl"].clone())
+                    let turns: Vec<ApiTurn> = serde_json::from_value(input["$pl"].clone())
                         .map_err(|error| ErrorKind::Parse(error.to_string()))?;
                     ApiPrompt::Turns(turns)
                 }

@@ -1,6 +1,8 @@
 //! OpenCompass's `ChatInferencer`: parsers of its own, which know no rounds.
 
-use metatok::{ApiTemplate, BuilderOptions, ChatMessage, Conversation, PromptBuilder, SpecialTokens, Value as Py};
+use metatok::dataset::Value as Py;
+use metatok::render::ApiTemplate;
+use metatok::{AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, PromptBuilder};
 use serde_json::{Value, json};
 
 use crate::dataset::{matches, task};
@@ -39,7 +41,7 @@ pub(crate) fn text(replayer: &Replayer, meta: &Value, chat: &[ChatMessage]) -> m
     let options = BuilderOptions {
         text: true,
         each_message: true,
-        special_tokens: Some(SpecialTokens::Never),
+        special_tokens: Some(AddSpecialTokens::Never),
         ..BuilderOptions::default()
     };
     let builder = PromptBuilder::new(&model(&crate::without_eos(meta))?, replayer.demo.clone(), &options)?;

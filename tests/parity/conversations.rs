@@ -1,9 +1,8 @@
 //! UltraFeedback's and FastChat's conversations: prompts, and where output ends.
 
-use metatok::{
-    BuilderOptions, ChatMessage, Content, ContentPart, Conversation, ConversationRenderer, ConversationTemplate,
-    ErrorKind, Media, MediaKind, Mode, Model, PromptBuilder, SpecialTokens, System,
-};
+use metatok::conversation::{Content, ContentPart, Media, MediaKind};
+use metatok::dialect::{ConversationRenderer, ConversationTemplate, SystemPrompt};
+use metatok::{AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, ErrorKind, Mode, Model, PromptBuilder};
 use serde_json::{Value, json};
 
 use crate::{Outcome, Replayer};
@@ -56,7 +55,7 @@ fn written(replayer: &Replayer, template: &ConversationTemplate, messages: &[Cha
     let options = BuilderOptions {
         mode: Mode::Score,
         text: true,
-        special_tokens: Some(SpecialTokens::Never),
+        special_tokens: Some(AddSpecialTokens::Never),
         ..BuilderOptions::default()
     };
     let builder = PromptBuilder::with_renderer(Box::new(renderer), &Model::default(), replayer.demo.clone(), &options)?;
@@ -81,7 +80,7 @@ fn written(replayer: &Replayer, template: &ConversationTemplate, messages: &[Cha
 
 /// The system text as a message of the conversation's.
 fn with_system(template: &ConversationTemplate, messages: &[ChatMessage]) -> Vec<ChatMessage> {
-    let (System::Whole { system } | System::Template { system_message: system, .. }) = &template.system;
+    let (SystemPrompt::Whole { system } | SystemPrompt::Template { system_message: system, .. }) = &template.system;
     [&[ChatMessage::new("system", system.as_str())], messages].concat()
 }
 
@@ -155,7 +154,7 @@ fn open_turn(
 ) -> metatok::Result<String> {
     let model = Model { conversation_template: Some(template.clone()), ..Model::default() };
     let options =
-        BuilderOptions { text: true, special_tokens: Some(SpecialTokens::Never), ..BuilderOptions::default() };
+        BuilderOptions { text: true, special_tokens: Some(AddSpecialTokens::Never), ..BuilderOptions::default() };
     let builder = PromptBuilder::new(&model, replayer.demo.clone(), &options)?;
     let prompt = builder.build(&Conversation::Messages(messages.to_vec()))?;
     Ok(prompt.text.expect("the text was asked for"))

@@ -1,9 +1,11 @@
 //! OpenCompass's dataset side: templates, retrievers, ranges.
 
-use metatok::{
-    AnyTemplate, Conversation, ErrorKind, Item, Message, MessageTemplate, MultimodalTemplate, Prompt, PromptTemplate,
-    RetrieverConfig, RetrieverKind, Row, SplitRange, Task, TurnTemplate, Value as Py,
+use metatok::conversation::{Item, Message, Prompt};
+use metatok::dataset::{
+    AnyTemplate, MessageTemplate, MultimodalTemplate, PromptTemplate, RetrieverConfig, RetrieverKind, SplitRange, Task,
+    TurnTemplate, Value as Py,
 };
+use metatok::{Conversation, ErrorKind, Row};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

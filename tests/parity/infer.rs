@@ -1,9 +1,8 @@
 //! Whole inferencers: what the model would get, examples dropped until it fits.
 
-use metatok::{
-    ApiPrompt, Conversation, Dataset, ErrorKind, Inference, Inferencer, InferencerKind, Row, RowPrompt, Scored, Task,
-    TurnPlan, Value as Py,
-};
+use metatok::dataset::{Inferencer, InferencerKind, RowPrompt, RowPrompter, ScoredText, Task, TurnPlan, Value as Py};
+use metatok::render::ApiPrompt;
+use metatok::{Conversation, Dataset, ErrorKind, Row};
 use serde_json::{Value, json};
 
 use crate::chat;
@@ -107,8 +106,8 @@ impl Replayed<'_> {
             test_range: None,
             train_range: None,
             inferencer,
-            derived_columns: metatok::DerivedColumns::default(),
-            repeats: metatok::Repeats::default(),
+            derived_columns: metatok::dataset::DerivedColumns::default(),
+            repeats: metatok::dataset::Repeats::default(),
             eval_cfg: None,
             infer_order: None,
             key_path: "infer_cfg",
@@ -120,7 +119,7 @@ impl Replayed<'_> {
             _ => ("gen", "gen"),
         };
         let longest = self.case["job"]["max_seq_len"].as_u64().map(|longest| longest as usize);
-        let mut inference = Inference::new(&dataset, &train[..])?;
+        let mut inference = RowPrompter::new(&dataset, &train[..])?;
         let mut all = Vec::new();
         for (row, ids) in test.iter().zip(ids) {
             let excess = |prompt: &Conversation| match longest {
@@ -164,7 +163,7 @@ impl Replayed<'_> {
 
     /// How long the context is, where only what follows is scored.
     fn mask_length(&self, prompt: &Input) -> Option<Value> {
-        let (Scored::After(bytes), Conversation::Text(text)) = (&prompt.prompt.scored, &prompt.prompt.conversation)
+        let (ScoredText::After(bytes), Conversation::Text(text)) = (&prompt.prompt.scored, &prompt.prompt.conversation)
         else {
             return None;
         };

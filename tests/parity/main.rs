@@ -24,7 +24,7 @@ mod wrapper;
 
 use flate2::read::MultiGzDecoder;
 use metatok::{
-    BuilderOptions, Conversation, ErrorKind, MetaTemplate, Mode, Model, PromptBuilder, SpecialTokens, Tokenizer,
+    AddSpecialTokens, BuilderOptions, Conversation, ErrorKind, MetaTemplate, Mode, Model, PromptBuilder, Tokenizer,
 };
 use rules::Rule;
 use serde::Deserialize;
@@ -167,7 +167,8 @@ impl Replayer {
             Some("convert") => api::convert(self, case),
             Some("chatparse") => chat::parse(self, case),
             Some("tokenlen") => {
-                let found = metatok::ApiPrompt::Text(job["s"].as_str().unwrap_or_default().into()).estimated_tokens();
+                let found =
+                    metatok::render::ApiPrompt::Text(job["s"].as_str().unwrap_or_default().into()).estimated_tokens();
                 match case["expect"]["value"] == found {
                     true => Outcome::Passed,
                     false => Outcome::Failed(format!("{found}, recorded {}", case["expect"]["value"])),
@@ -190,7 +191,7 @@ impl Replayer {
             let model = model(&case["meta_template"])?;
             let options = BuilderOptions {
                 mode: case["mode"].as_str().unwrap_or("gen").parse()?,
-                special_tokens: Some(case["special_tokens"].as_str().unwrap_or("never").parse::<SpecialTokens>()?),
+                special_tokens: Some(case["special_tokens"].as_str().unwrap_or("never").parse::<AddSpecialTokens>()?),
                 text: true,
                 ..BuilderOptions::default()
             };
@@ -288,7 +289,7 @@ impl Replayer {
         let options = BuilderOptions {
             mode: mode.parse::<Mode>()?,
             text: true,
-            special_tokens: Some(SpecialTokens::Never),
+            special_tokens: Some(AddSpecialTokens::Never),
             compat: true,
             ..BuilderOptions::default()
         };

@@ -2,7 +2,8 @@
 //!
 //! What metatok gives is held against a plain search first, so that no rule can hide anything else.
 
-use metatok::{ConversationTemplate, FinishReason, StopCriteria, StopSource};
+use metatok::dialect::ConversationTemplate;
+use metatok::stop::{FinishReason, StopCriteria, StopSource};
 use serde_json::{Value, json};
 
 use crate::infer::is_python_space;

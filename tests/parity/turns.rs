@@ -1,6 +1,7 @@
 //! AISBench's pipelines of several turns: what is sent for each, the scripted answers put back.
 
-use metatok::{Conversation, InferMode, Row, Task, TurnPlan, Value as Py, arrow_rows};
+use metatok::dataset::{InferMode, Task, TurnPlan, Value as Py, arrow_rows};
+use metatok::{Conversation, Row};
 use serde_json::{Value, json};
 
 use crate::aisbench::{self, Parser, job};

@@ -3,7 +3,8 @@
 //! Compared are the ids. Which of them a length limit leaves, and where padding goes, is the wrapper's
 //! business and undone here.
 
-use metatok::{ApiPrompt, BuilderOptions, ContentTrust, Conversation, Model, PromptBuilder, SpecialTokens, TokenId};
+use metatok::render::ApiPrompt;
+use metatok::{AddSpecialTokens, BuilderOptions, ContentTrust, Conversation, Model, PromptBuilder, TokenId};
 use serde_json::{Value, json};
 
 use crate::{Outcome, Replayer, api};
@@ -30,8 +31,8 @@ pub(crate) fn replay(replayer: &mut Replayer, case: &Value) -> Outcome {
     };
     let wrapper = Wrapper {
         job,
-        always: builder(SpecialTokens::Always),
-        never: builder(SpecialTokens::Never),
+        always: builder(AddSpecialTokens::Always),
+        never: builder(AddSpecialTokens::Never),
         chat_template: replayer.chat_template(name),
         name: wrapper,
     };

@@ -55,7 +55,8 @@ impl Dataset {
     /// The judge that `eval_cfg` names: its prompts, and the columns that rows need for them.
     ///
     /// ```
-    /// use metatok::{Conversation, Dataset, Prediction, Row};
+    /// use metatok::dataset::Prediction;
+    /// use metatok::{Conversation, Dataset, Row};
     ///
     /// let dataset = Dataset::parse("x.toml", br#"
     ///     [reader_cfg]

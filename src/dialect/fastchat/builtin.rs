@@ -7,7 +7,7 @@ use serde::Deserialize as _;
 
 use crate::dialect::builtin::near_among;
 use crate::dialect::fastchat::style::SeparatorStyle;
-use crate::dialect::fastchat::template::{ConversationTemplate, System};
+use crate::dialect::fastchat::template::{ConversationTemplate, SystemPrompt};
 use crate::dialect::parse_file;
 use crate::error::{At, Error, ErrorKind, Result};
 
@@ -84,8 +84,8 @@ impl ConversationTemplate {
     /// Whether both write the same, though one has its system text whole and the other from a template.
     fn writes_as(&self, other: &Self) -> bool {
         let whole = |template: &Self| match &template.system {
-            System::Whole { system } => Some(system.clone()),
-            System::Template { system_template, system_message } => {
+            SystemPrompt::Whole { system } => Some(system.clone()),
+            SystemPrompt::Template { system_template, system_message } => {
                 (system_template == "{system_message}").then(|| system_message.clone())
             }
         };

@@ -12,7 +12,7 @@ impl ConversationTemplate {
     /// user and model alternate and say something, with a system message of its own or without one.
     ///
     /// ```
-    /// use metatok::ConversationTemplate;
+    /// use metatok::dialect::ConversationTemplate;
     ///
     /// let model = ConversationTemplate::load("vicuna_v1.1")?.to_meta_template()?;
     /// let template = model.meta_template.expect("it has one");
@@ -71,7 +71,7 @@ impl ConversationTemplate {
             }
             Some(at) => {
                 let (before, after) = (text(&system[..at])?, text(&system[at + 1..])?);
-                let always = match layout.system {
+                let default_prompt = match layout.system {
                     When::IfText => !(before.is_empty() && after.is_empty() && message.is_empty()),
                     When::IfMessage => !message.is_empty(),
                     When::Always | When::Never => true,
@@ -82,7 +82,7 @@ impl ConversationTemplate {
                     begin: affix(before),
                     prompt: message.to_owned(),
                     end: affix(after + &of(&layout.after_system)?),
-                    always,
+                    default_prompt,
                     ..RoleTemplate::default()
                 });
             }

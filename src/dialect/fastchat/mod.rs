@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::render::Renderer as _;
 pub use render::ConversationRenderer;
 pub use style::SeparatorStyle;
-pub use template::{ConversationTemplate, StopStrings, System};
+pub use template::{ConversationTemplate, StopStrings, SystemPrompt};
 
 /// Reads files that have a `sep_style`.
 pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{self, Deserializer, IntoDeserializer as _};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::dialect::fastchat::template::{ConversationTemplate, System};
+use crate::dialect::fastchat::template::{ConversationTemplate, SystemPrompt};
 
 /// A separator style, by its name: the numbers differ between the two systems, which share the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -175,7 +175,7 @@ impl Layout<String> {
             image: None,
         };
         let image = Some("$$<image>$$".to_owned());
-        let is_ultrafeedback = matches!(template.system, System::Whole { .. });
+        let is_ultrafeedback = matches!(template.system, SystemPrompt::Whole { .. });
         match template.sep_style {
             Style::AddColonSingle => Self { after_system: sep(), image, ..plain },
             Style::AddColonTwo => Self { after_system: sep(), end: [sep(), sep2()], image, ..plain },

@@ -10,7 +10,8 @@ use crate::template::TokenIds;
 /// A conversation template: an immutable value, whatever conversations are written with it.
 ///
 /// ```
-/// use metatok::{ChatMessage, ConversationTemplate};
+/// use metatok::dialect::ConversationTemplate;
+/// use metatok::ChatMessage;
 ///
 /// let vicuna = ConversationTemplate::load("vicuna")?;
 /// let prompt = vicuna.get_prompt(&[ChatMessage::new("user", "Hi!"), ChatMessage::new("assistant", "")])?;
@@ -26,7 +27,7 @@ pub struct ConversationTemplate {
     pub about: Option<String>,
     /// The system text.
     #[serde(flatten)]
-    pub system: System,
+    pub system: SystemPrompt,
     /// The labels of the user and the model; more are of no consequence.
     pub roles: Vec<String>,
     /// Messages that every conversation begins with, by their labels; null is an open turn.
@@ -57,7 +58,7 @@ pub struct ConversationTemplate {
 /// The system text of a template.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum System {
+pub enum SystemPrompt {
     /// UltraFeedback's: one text, which a system message replaces whole.
     Whole {
         /// The text.
@@ -72,7 +73,7 @@ pub enum System {
     },
 }
 
-impl System {
+impl SystemPrompt {
     /// The parts around and in place of the system message, and the message itself.
     pub(super) fn parts(&self) -> Result<(Vec<SystemPiece<String>>, &str)> {
         match self {
@@ -155,8 +156,8 @@ impl TryFrom<File> for ConversationTemplate {
     fn try_from(file: File) -> Result<Self> {
         let error = |what: &str| Error::from(ErrorKind::Template(what.to_owned()));
         let system = match (file.system, file.system_template, file.system_message) {
-            (Some(system), None, None) => System::Whole { system },
-            (None, template, message) => System::Template {
+            (Some(system), None, None) => SystemPrompt::Whole { system },
+            (None, template, message) => SystemPrompt::Template {
                 system_template: template.unwrap_or_else(|| "{system_message}".to_owned()),
                 system_message: message.unwrap_or_default(),
             },
@@ -164,7 +165,7 @@ impl TryFrom<File> for ConversationTemplate {
                 return Err(error("write either \"system\", or \"system_template\" and \"system_message\""));
             }
         };
-        if let System::Template { system_template, .. } = &system {
+        if let SystemPrompt::Template { system_template, .. } = &system {
             pieces(system_template)?;
         }
         if file.roles.len() < 2 {
@@ -249,8 +250,8 @@ impl ConversationTemplate {
     #[must_use]
     pub fn with_principle(self, principle: &str) -> Self {
         match &self.system {
-            System::Whole { .. } => self.with_system_appended(&format!(" {principle}")),
-            System::Template { .. } => self.with_system(principle),
+            SystemPrompt::Whole { .. } => self.with_system_appended(&format!(" {principle}")),
+            SystemPrompt::Template { .. } => self.with_system(principle),
         }
     }
 

@@ -41,7 +41,8 @@ pub enum CandleDevice {
 /// others, up to the rounding of `f32`.
 ///
 /// ```
-/// use metatok::{CandleEngine, ChatMessage, Conversation, Engine, PromptBuilder, Request, Sampling};
+/// use metatok::engine::{CandleEngine, Engine, Request, Sampling};
+/// use metatok::{ChatMessage, Conversation, PromptBuilder};
 ///
 /// let (builder, engine) = (PromptBuilder::demo()?, CandleEngine::demo()?);
 /// let question = ChatMessage::new("user", "What is the capital of France?");

@@ -3,7 +3,7 @@
 use candle_core::{Device, Result, Tensor};
 use ndarray::{Array2, ArrayView1, Axis, Slice, Zip};
 
-use crate::batch::{Batch, Pack, Place};
+use crate::batch::{Batch, Pack, PackPosition};
 use crate::tokenizer::TokenId;
 
 /// Prompts as rows of one width.
@@ -22,7 +22,7 @@ impl Rows {
 
     pub(super) fn of_pack(pack: &Pack<u32>) -> Self {
         let mut numbers = Array2::zeros(pack.input_ids.dim());
-        for (&Place { row, start, len }, number) in pack.places.iter().zip(1..) {
+        for (&PackPosition { row, start, len }, number) in pack.places.iter().zip(1..) {
             numbers.row_mut(row).slice_axis_mut(Axis(0), Slice::from(start..start + len)).fill(number);
         }
         Self::new(&pack.input_ids, pack.position_ids.clone(), numbers)
