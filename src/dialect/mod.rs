@@ -1,7 +1,7 @@
 //! Models as files: the dialects in which a template can be written, and the built-in ones.
 //!
 //! A dialect is a function that recognizes its files and reads them; a new one is a file here and a
-//! line in [`DIALECTS`].
+//! line in `DIALECTS`.
 
 mod builtin;
 mod fastchat;
