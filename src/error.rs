@@ -267,8 +267,8 @@ fn quoted(names: &[String]) -> String {
 }
 
 /// `1 token`, `2 tokens`.
-pub(crate) fn counted(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+pub(crate) fn counted<N: Copy + Display + PartialEq + From<u8>>(number: N, what: &str) -> String {
+    format!("{number} {what}{}", if number == N::from(1) { "" } else { "s" })
 }
 
 /// Adds the place to the error of a result.

@@ -5,10 +5,10 @@ use std::io::{Seek, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::cli::journal::Answers;
 use crate::dataset::{Holds, Records, rows_of};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::run::RunAnswers;
 
 /// The records of a file of this name.
 ///
@@ -35,28 +35,34 @@ fn file(bytes: &[u8]) -> Result<File> {
     Ok(file)
 }
 
-/// Writes answers into a file as a run does, two rows side by side, and stops after so many; all make the file complete.
+/// Writes answers into a journal as a run does, two rows side by side, and stops after so many; all are then given in order.
 ///
 /// # Errors
 /// What the journal says.
-pub fn run(output: &Path, answers: &[&str], stop_after: usize, resume: bool) -> Result<()> {
+pub fn run(journal: &Path, answers: &[&str], stop_after: usize, resume: bool) -> Result<Option<String>> {
     let fingerprint = Fingerprint {
         metatok: String::new(),
         template: String::new(),
         tokenizer: String::new(),
         options: Default::default(),
     };
-    let Some(mut journal) = Answers::open(Some(output), resume, || Ok(fingerprint))? else { return Ok(()) };
-    let done = usize::try_from(journal.rows()).unwrap_or(usize::MAX).min(answers.len());
+    let mut kept = RunAnswers::journaled(journal, resume, &fingerprint)?;
+    let done = usize::try_from(kept.rows()).unwrap_or(usize::MAX).min(answers.len());
     for row in done..stop_after {
-        journal.add((row as u64, 0), answers[row])?;
+        kept.add((row as u64, 0), answers[row].to_owned())?;
         let is_last = row % 2 == 1 || row + 1 == answers.len();
-        if is_last && journal.done(row as u64 + 1)? == ControlFlow::Break(()) {
-            return Ok(());
+        if is_last {
+            let _ = kept.done(row as u64 + 1, |_| Ok(ControlFlow::Continue(())))?;
         }
     }
-    if stop_after == answers.len() {
-        journal.finish()?;
+    if stop_after < answers.len() {
+        return Ok(None);
     }
-    Ok(())
+    let mut all = String::new();
+    kept.each(|json| {
+        all.extend([json, "\n"]);
+        Ok(())
+    })?;
+    kept.remove()?;
+    Ok(Some(all))
 }

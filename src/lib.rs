@@ -23,7 +23,13 @@ pub mod turns;
 pub mod check;
 pub mod view;
 pub mod sink;
-mod run;
+mod pipeline;
+pub mod input;
+pub mod answers;
+pub mod rows;
+pub mod build;
+pub mod trim;
+pub mod run;
 pub mod lengths;
 pub mod score;
 #[doc(hidden)]

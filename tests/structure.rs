@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// In the order of the data's flow.
-const MODULES: [&str; 29] = [
+const MODULES: [&str; 35] = [
     "error",
     "panics",
     "wording",
@@ -28,6 +28,12 @@ const MODULES: [&str; 29] = [
     "check",
     "view",
     "sink",
+    "pipeline",
+    "input",
+    "answers",
+    "rows",
+    "build",
+    "trim",
     "run",
     "lengths",
     "score",

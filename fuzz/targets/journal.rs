@@ -20,21 +20,22 @@ static FOLDER: LazyLock<TempDir> = LazyLock::new(|| tempfile::tempdir().expect("
 
 fuzz_target!(|input: &[u8]| {
     let Some((&answered, damage)) = input.split_first() else { return };
-    let (output, journal) = (FOLDER.path().join("out"), FOLDER.path().join("out.partial"));
-    for path in [&output, &journal] {
-        let _ = std::fs::remove_file(path);
-    }
-    metatok::fuzzing::run(&output, &ANSWERS, answered as usize % (ANSWERS.len() + 1), false).expect("it is written");
-    if !output.exists() {
-        let mut bytes = std::fs::read(&journal).expect("it was written");
-        damage.chunks_exact(3).take(4).for_each(|damage| befall(&mut bytes, damage));
-        std::fs::write(&journal, bytes).expect("it can be written");
-        if metatok::fuzzing::run(&output, &ANSWERS, ANSWERS.len(), true).is_err() {
-            return;
+    let journal = FOLDER.path().join("journal");
+    let _ = std::fs::remove_file(&journal);
+    let stop_after = answered as usize % (ANSWERS.len() + 1);
+    let all = match metatok::fuzzing::run(&journal, &ANSWERS, stop_after, false).expect("it is written") {
+        Some(all) => all,
+        None => {
+            let mut bytes = std::fs::read(&journal).expect("it was written");
+            damage.chunks_exact(3).take(4).for_each(|damage| befall(&mut bytes, damage));
+            std::fs::write(&journal, bytes).expect("it can be written");
+            let resumed = metatok::fuzzing::run(&journal, &ANSWERS, ANSWERS.len(), true);
+            let Ok(Some(all)) = resumed else { return };
+            all
         }
-    }
+    };
     let expected: String = ANSWERS.iter().flat_map(|answer| [answer, "\n"]).collect();
-    assert_eq!(std::fs::read_to_string(&output).expect("it is complete"), expected);
+    assert_eq!(all, expected);
 });
 
 /// Flips, cuts, blanks, repeats, moves.

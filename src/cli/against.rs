@@ -8,12 +8,11 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::cli::args::CheckArgs;
-use crate::cli::rows::Rows;
 use crate::cli::say::say;
-use crate::cli::setup::Input;
 use crate::cli::{REJECTED, output, setup};
 use crate::error::{At, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
+use crate::input::{Input, each_line, from_json};
 use crate::sink::metadata;
 
 /// Of a line, what is compared.
@@ -35,14 +34,14 @@ struct Same {
 
 pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     let longest = args.input.read.max_line_bytes;
-    let rows = Rows::open(&args.input, longest)?;
-    let options = setup::options(&args.prompts, rows.as_ref());
+    let dataset = setup::dataset(&args.input)?;
+    let options = setup::options(&args.prompts, dataset.as_ref());
     let (model, tokenizer) = setup::load(&args.model, true)?;
-    let here = setup::fingerprint(&args.input, rows.as_ref(), args.truncate, &model, &tokenizer, &options)?;
+    let here = setup::fingerprint(&args.input, dataset.as_ref(), args.truncate, &model, &tokenizer, &options)?;
     let mut found: Vec<Same> = Vec::new();
     let inputs = inputs(path)?;
-    setup::each_line(inputs, longest, |place, line| {
-        let line: Line = setup::from_json(line?).at(place)?;
+    each_line(inputs, longest, |place, line| {
+        let line: Line = from_json(line?).at(place)?;
         let prompts = line.prompts.map(|prompts| prompts.len() as u64).or(line.rows).unwrap_or(1);
         let missing = || ErrorKind::Usage("it has no fingerprint to compare; `build --fingerprint` writes one".into());
         let fingerprint = line.fingerprint.ok_or_else(missing).at(place)?;
@@ -77,7 +76,8 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
 /// The lines of a file; of one of arrays or a table, what it says beside them is the line.
 fn inputs(path: &Path) -> Result<Vec<Input>> {
     let name = path.display().to_string();
-    let Some(metadata) = metadata(path).at(&name)? else { return setup::file(path) };
-    let reader = Box::new(std::io::Cursor::new(metadata.into_bytes()));
-    Ok(vec![Input { name, unit: "prompt", reader, bytes: None }])
+    Ok(vec![match metadata(path).at(&name)? {
+        Some(metadata) => Input::record(name, "prompt", metadata),
+        None => Input::open(path, None)?,
+    }])
 }

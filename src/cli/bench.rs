@@ -5,13 +5,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::builder::PromptBuilder;
+use crate::builder::{BuilderOptions, ContentTrust, PromptBuilder};
 use crate::cli::args::BenchArgs;
 use crate::cli::outputs::Outputs;
 use crate::cli::source::Source;
 use crate::cli::{output, setup};
 use crate::conversation::{Conversation, Mode};
 use crate::error::{Error, ErrorKind, Result};
+use crate::input::each_conversation;
+use crate::tokenizer::AddSpecialTokens;
 
 /// What one way of making prompts took.
 struct Measured {
@@ -28,14 +30,14 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     let options = setup::template_options(&args.template);
     let conversations = read(args, source, options.mode)?;
     // Only so are the two the same work: a joined string has no content apart from its template.
-    let trusted = crate::builder::BuilderOptions {
-        content: crate::assemble::ContentTrust::Trusted,
-        special_tokens: Some(crate::tokenizer::AddSpecialTokens::Never),
+    let trusted = BuilderOptions {
+        content: ContentTrust::Trusted,
+        special_tokens: Some(AddSpecialTokens::Never),
         text: true,
         ..options.clone()
     };
     let reference = PromptBuilder::new(&model, Arc::clone(&tokenizer), &trusted)?;
-    let options = crate::builder::BuilderOptions { special_tokens: trusted.special_tokens, ..options };
+    let options = BuilderOptions { special_tokens: trusted.special_tokens, ..options };
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
 
     let texts = joined(&reference, &conversations)?;
@@ -101,9 +103,9 @@ fn row(name: &str, measured: &Measured) -> String {
 fn read(args: &BenchArgs, source: Source, mode: Mode) -> Result<Vec<Conversation>> {
     let mut conversations = Vec::new();
     let inputs = source.open_or_demo(None)?;
-    let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
-    setup::each_conversation(inputs, args.input_format, args.read.max_line_bytes, mode, |_, prompt| {
-        conversations.push(prompt?.conversation);
+    let names: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
+    each_conversation(inputs, args.input_format, args.read.max_line_bytes, mode, |_, conversation| {
+        conversations.push(conversation?);
         Ok(if conversations.len() < args.limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
     if conversations.is_empty() {

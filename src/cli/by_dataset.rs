@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::cli::setup;
 use crate::cli::source::Source;
 use crate::error::{At, ErrorKind, Result};
+use crate::input::each_line;
 
 /// All files together.
 pub(crate) const ALL: &str = "all";
@@ -20,8 +20,8 @@ pub(crate) fn by_dataset<T: Default>(
 ) -> Result<Vec<(String, T)>> {
     let mut datasets = Vec::new();
     for input in source.open(None)? {
-        let (name, mut found, mut is_empty) = (input.name.clone(), T::default(), true);
-        setup::each_line(vec![input], longest, |place, line| {
+        let (name, mut found, mut is_empty) = (input.name().to_owned(), T::default(), true);
+        each_line(vec![input], longest, |place, line| {
             is_empty = false;
             line.and_then(|line| visit(&mut found, line)).at(place)
         })?;

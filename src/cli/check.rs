@@ -10,13 +10,12 @@ use serde::Serialize;
 use crate::check::{self, Checker, Finding, LINTS, Level};
 use crate::cli::args::CheckArgs;
 use crate::cli::outputs::Outputs;
-use crate::cli::rows::Rows;
 use crate::cli::say::{escaped_line, say};
-use crate::cli::setup::Input;
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, against, flags, output, setup};
-use crate::dataset::Holds;
 use crate::error::{At, ErrorKind, Result};
+use crate::input::{Holds, Input, each_conversation, each_record};
+use crate::rows::PreparedDataset;
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -72,9 +71,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
 fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     let longest = args.input.read.max_line_bytes;
     let source = Source::find(&args.input.inputs)?;
-    let rows = Rows::open(&args.input, longest)?;
-    Outputs::to("", None).check_inputs(&args.input, &source, rows.as_ref())?;
-    let options = setup::options(&args.prompts, rows.as_ref());
+    let dataset = setup::dataset(&args.input)?;
+    Outputs::to("", None).check_inputs(&args.input, &source, dataset.as_ref())?;
+    let options = setup::options(&args.prompts, dataset.as_ref());
     flags::check_template(&args.prompts.template, options.mode)?;
     let (mut model, tokenizer) = setup::load(&args.model, source.is_some())?;
     if model.conversation_template.is_some() {
@@ -85,21 +84,21 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     let mut checker = Checker::new(&model, tokenizer, &options);
     if source.is_some() {
         let mut inputs = source.open(args.input.columns.as_deref())?;
-        if let Some(rows) = rows.as_ref().filter(|_| args.input.arrow_compat) {
-            inputs = rows.through_arrow(inputs, longest)?;
+        if let Some(dataset) = &dataset {
+            inputs = dataset.through_arrow(inputs)?;
         }
-        let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
-        let nothing = if rows.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
+        let names: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
+        let nothing = if dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
         let (mut limit, mut is_empty) = (setup::limit(args.input.limit), true);
         let mut is_last = || {
             is_empty = false;
             limit()
         };
-        match rows {
-            Some(rows) => see_rows(&rows, inputs, longest, &mut checker, &mut is_last)?,
+        match dataset {
+            Some(dataset) => see_rows(&dataset, inputs, longest, &mut checker, &mut is_last)?,
             None => {
-                setup::each_conversation(inputs, args.input.input_format, longest, options.mode, |place, prompt| {
-                    checker.see(&prompt?.conversation, place);
+                each_conversation(inputs, args.input.input_format, longest, options.mode, |place, conversation| {
+                    checker.see(&conversation?, place);
                     Ok(is_last())
                 })?
             }
@@ -113,26 +112,24 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
 
 /// Looks at the prompts of all rows, filled in both ways.
 fn see_rows(
-    rows: &Rows,
+    dataset: &PreparedDataset,
     inputs: Vec<Input>,
     longest: usize,
     checker: &mut Checker,
     mut is_last: impl FnMut() -> ControlFlow<()>,
 ) -> Result<()> {
-    let single_pass = rows.single_pass();
-    let (mut inference, mut other) = (rows.inference(), single_pass.inference());
-    let mut retriever = rows.retriever()?;
-    checker.see_dataset(&rows.dataset, rows.train());
+    let single_pass = dataset.single_pass();
+    let (mut prompter, mut other) = (dataset.prompter(), single_pass.prompter());
+    let mut retriever = dataset.retriever()?;
+    checker.see_dataset(dataset.dataset(), dataset.train());
     let mut index = 0..;
-    setup::each_record(inputs, Holds::Rows, longest, |place, line| {
-        let row = line.and_then(|line| rows.dataset.row(line)).at(place)?;
-        let examples = retriever
-            .retrieve(index.next().unwrap_or_default())
-            .and_then(|examples| examples.of(&row, rows.train()))
-            .at(place)?;
+    each_record(inputs, Holds::Rows, longest, |place, line| {
+        let row = line.and_then(|line| dataset.dataset().row(line)).at(place)?;
+        let examples = retriever.retrieve(index.next().unwrap_or_default());
+        let examples = examples.and_then(|examples| examples.of(&row, dataset.train())).at(place)?;
         // Of any length: how many examples fit is no question here.
-        let prompts = rows.prompts(&row, examples.clone(), &mut inference, |_| Ok(0));
-        checker.see_row(&row, prompts, single_pass.prompts(&row, examples, &mut other, |_| Ok(0)), place);
+        let prompts = dataset.prompts(&row, examples.clone().into(), &mut prompter, |_| Ok(0));
+        checker.see_row(&row, prompts, single_pass.prompts(&row, examples.into(), &mut other, |_| Ok(0)), place);
         Ok(is_last())
     })
 }

@@ -1,15 +1,13 @@
 //! `metatok decode`: token ids in, text out.
 
-use std::io::{self, BufReader};
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use crate::cli::args::DecodeArgs;
 use crate::cli::output::Output;
-use crate::cli::setup::{self, Input};
-use crate::cli::source::BUFFER;
 use crate::cli::texts;
 use crate::error::{At, Error, ErrorKind, Result};
+use crate::input::{Input, each_line};
 use crate::tokenizer::{TokenId, Tokenizer};
 
 pub(crate) fn run(args: &DecodeArgs) -> Result<ExitCode> {
@@ -27,9 +25,9 @@ pub(crate) fn run(args: &DecodeArgs) -> Result<ExitCode> {
 
 /// Reads a list for each line of standard input; one that opens a bracket goes on until that is closed.
 fn each_list(args: &DecodeArgs, mut visit: impl FnMut(&str, &str) -> Result<ControlFlow<()>>) -> Result<()> {
-    let stdin = vec![Input::stdin(BufReader::with_capacity(BUFFER, io::stdin()))];
+    let stdin = vec![Input::stdin()];
     let (mut open, mut opened_at) = (String::new(), String::new());
-    setup::each_line(stdin, args.read.max_line_bytes, |place, line| {
+    each_line(stdin, args.read.max_line_bytes, |place, line| {
         if open.is_empty() {
             place.clone_into(&mut opened_at);
         }

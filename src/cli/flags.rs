@@ -1,11 +1,11 @@
 //! Options that say nothing where they are given: refused, with the reason.
 
 use crate::cli::args::{BuildArgs, CheckArgs, InputArgs, OnError, RunArgs, TemplateArgs, ViewArgs};
-use crate::cli::rows::Rows;
 use crate::cli::run::sampling;
 use crate::cli::setup;
 use crate::conversation::Mode;
 use crate::error::{ErrorKind, Result};
+use crate::rows::PreparedDataset;
 
 /// Refuses the first that is given, saying why it says nothing.
 fn refuse<const N: usize>(flags: [(&str, bool); N], why: &str) -> Result<()> {
@@ -94,13 +94,13 @@ pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
 }
 
 /// What `run` does not take together.
-pub(crate) fn check_run(args: &RunArgs, rows: Option<&Rows>) -> Result<()> {
+pub(crate) fn check_run(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
     refuse(
-        [("--top-p", args.top_p.is_some_and(|top_p| top_p < 1.0) && sampling(args, rows).temperature == 0.0)],
+        [("--top-p", args.top_p.is_some_and(|top_p| top_p < 1.0) && sampling(args, dataset).temperature == 0.0)],
         "chooses what may be drawn, and without --temperature nothing is",
     )?;
-    check_thoughts(&args.input, rows.is_some_and(Rows::goes_on_from_answers))
+    check_thoughts(&args.input, dataset.is_some_and(PreparedDataset::goes_on_from_answers))
 }
 
 /// Refuses to take thoughts out where no answer of a model stands in a prompt.
@@ -113,14 +113,14 @@ pub(crate) fn check_thoughts(args: &InputArgs, has_answers: bool) -> Result<()> 
 }
 
 /// What `view` does not take together.
-pub(crate) fn check_view(args: &ViewArgs, rows: Option<&Rows>) -> Result<()> {
+pub(crate) fn check_view(args: &ViewArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
     no_limit_for_conversations(args)?;
     refuse([("--keep", !args.input.keep.is_empty())], NOTHING_WRITTEN)?;
     check_thoughts(&args.input, args.answers.answers.is_some())?;
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
     let room = [("--max-out-len", args.input.max_out_len.is_some() && args.input.max_seq_len.is_none())];
     refuse(room, "leaves room within --max-seq-len, and without that is not seen here; leave it out")?;
-    let has_turns = rows.is_some_and(|rows| rows.dataset.inferencer.kind.has_turns());
+    let has_turns = dataset.is_some_and(|dataset| dataset.dataset().inferencer.kind.has_turns());
     refuse(
         [("--turn", args.turn.is_some() && !has_turns)],
         "says which turn, and the dataset does not ask turn by turn",
@@ -129,7 +129,8 @@ pub(crate) fn check_view(args: &ViewArgs, rows: Option<&Rows>) -> Result<()> {
         [("--label", args.label.is_some() && has_turns)],
         "says which label, and the dataset asks turn by turn; take --turn",
     )?;
-    let answers = [("--answers", args.answers.answers.is_some() && !rows.is_some_and(Rows::goes_on_from_answers))];
+    let answers =
+        [("--answers", args.answers.answers.is_some() && !dataset.is_some_and(PreparedDataset::goes_on_from_answers))];
     refuse(answers, ANSWERS)
 }
 

@@ -2,9 +2,7 @@
 #![allow(clippy::print_stderr, reason = "the command line is where printing belongs")]
 
 mod against;
-mod answers;
 mod args;
-mod batches;
 mod bench;
 mod build;
 mod by_dataset;
@@ -17,22 +15,14 @@ mod count;
 mod decode;
 mod encode;
 mod figures;
-mod form;
-mod ids;
-mod job;
-pub(crate) mod journal;
-mod judged;
 mod loaded;
 mod models;
-mod notes;
 mod output;
 mod outputs;
 mod partial;
-mod pipeline;
 mod progress;
 mod rejects;
 mod resume;
-mod rows;
 mod run;
 mod say;
 mod score;
@@ -42,7 +32,6 @@ mod source;
 mod stats;
 mod texts;
 mod trim;
-mod trimmed;
 mod view;
 
 use std::ffi::OsString;

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use same_file::Handle;
 
 use crate::cli::args::{InputArgs, ModelArgs};
-use crate::cli::rows::Rows;
 use crate::cli::setup;
 use crate::cli::source::Source;
 use crate::error::{ErrorKind, Result};
+use crate::rows::PreparedDataset;
 
 /// Where a command writes.
 pub(crate) struct Outputs(Vec<To>);
@@ -44,10 +44,15 @@ impl Outputs {
     }
 
     /// Looks whether what prompts are made of is one of them.
-    pub(crate) fn check_inputs(&self, args: &InputArgs, source: &Source, rows: Option<&Rows>) -> Result<()> {
+    pub(crate) fn check_inputs(
+        &self,
+        args: &InputArgs,
+        source: &Source,
+        dataset: Option<&PreparedDataset>,
+    ) -> Result<()> {
         self.check_source(&args.inputs, source)?;
         args.judge.iter().try_for_each(|path| self.check("--judge", Some(path)))?;
-        let neighbours = rows.and_then(|rows| rows.dataset.task.retriever.neighbours());
+        let neighbours = dataset.and_then(|dataset| dataset.dataset().task.retriever.neighbours());
         for (what, path) in
             [("--dataset", args.dataset.as_deref()), ("--train", args.train.as_deref()), ("the neighbours", neighbours)]
         {

@@ -2,41 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::build::Rejected;
 use crate::cli::args::BuildArgs;
-use crate::cli::batches::Batch;
 use crate::cli::output::{Output, count};
 use crate::cli::say::say;
-use crate::dataset::Line;
-use crate::error::{At, Error, Result};
+use crate::error::{At, Result};
 
 /// How many errors are shown where rows are rejected; the rejects file has them all.
 const SHOWN_ERRORS: u64 = 10;
-
-/// A line that gives no prompt.
-pub(crate) struct Rejected {
-    pub(crate) error: Error,
-    /// What the rejects file says of it.
-    pub(crate) json: Vec<u8>,
-}
-
-/// A line of the rejects file: where the row stands, why it gave no prompt, and the row itself, as
-/// text or, where it is none, as bytes. A row that was too long to keep is found by its offset.
-pub(crate) fn reject(batch: &Batch, line: &Line, bytes: &[u8], error: &Error) -> Vec<u8> {
-    let mut object = serde_json::json!({
-        "file": &*batch.input, line.unit: line.number, "error": error.to_string(),
-    });
-    if line.unit != "row" {
-        object["offset"] = line.offset.into();
-        object["length"] = line.length.into();
-    }
-    if !line.is_too_long {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => object["text"] = text.into(),
-            Err(_) => object["bytes"] = bytes.into(),
-        }
-    }
-    format!("{object}\n").into_bytes()
-}
 
 pub(crate) fn rejects_path(args: &BuildArgs) -> PathBuf {
     match (&args.rejects, &args.output) {

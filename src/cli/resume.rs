@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use crate::cli::args::RunArgs;
-use crate::cli::job::MAX_OUT_LEN;
-use crate::cli::setup;
 use crate::cli::source::Source;
 use crate::engine::Sampling;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
+use crate::input::digest_of_input;
+use crate::run::DEFAULT_MAX_OUT_LEN;
 
 /// Refuses input that can be read only once.
 pub(crate) fn check_is_there(source: &Source) -> Result<()> {
@@ -27,13 +27,8 @@ pub(crate) fn check_is_there(source: &Source) -> Result<()> {
 
 /// What is read, by name and what is in it.
 fn digests_of(source: &Source) -> Result<Vec<String>> {
-    let digest_of = |path: &PathBuf| {
-        let (name, local) = (path.display(), setup::local(path).at(path.display())?);
-        let digest = if local.is_file() { setup::digest_of_file(&local)? } else { "stream".into() };
-        Ok(format!("{name} {digest}"))
-    };
     match source {
-        Source::Files(paths) => paths.iter().map(digest_of).collect(),
+        Source::Files(paths) => paths.iter().map(|path| digest_of_input(path)).collect(),
         Source::Piped(_) => Ok(vec!["stream".into()]),
         Source::Nothing => Ok(vec!["demo".into()]),
     }
@@ -54,7 +49,7 @@ pub(crate) fn fingerprint(
         .with("temperature", sampling.temperature)
         .with("top_p", sampling.top_p)
         .with("seed", args.seed)
-        .with("max_out_len", args.input.max_out_len.unwrap_or(MAX_OUT_LEN))
+        .with("max_out_len", args.input.max_out_len.unwrap_or(DEFAULT_MAX_OUT_LEN))
         .with("strip_thoughts", args.input.strip_thoughts)
         .with("stream", args.stream);
     if let Some(limit) = args.input.limit {
@@ -82,7 +77,7 @@ pub(crate) fn fingerprint(
 #[cfg(feature = "candle")]
 fn digests_of_weights(weights: &str) -> Result<Vec<String>> {
     let files = crate::engine::CandleEngine::files(weights)?;
-    files.iter().map(|path| setup::digest_of_file(path)).collect()
+    files.iter().map(|path| crate::input::digest_of_file(path)).collect()
 }
 
 #[cfg(not(feature = "candle"))]

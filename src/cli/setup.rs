@@ -1,44 +1,34 @@
 //! From arguments to a builder and readers.
 
-use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use clap::ValueEnum;
-use serde::Deserialize;
-use sha2::{Digest, Sha256};
-
-use crate::assemble::ContentTrust;
-use crate::builder::{BuilderOptions, PromptBuilder};
+use crate::builder::{BuilderOptions, ContentTrust, PromptBuilder};
 use crate::cli::args::{
     ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs, WrapperArg,
 };
-use crate::cli::rows::Rows;
-use crate::cli::source::{BUFFER, Source};
+use crate::cli::source::Source;
 use crate::conversation::Mode;
-use crate::dataset::{
-    Holds, InputFormat, RecordReader, Records, RowPrompt, check_nesting, decompressed, is_compressed, rows_of,
-};
-use crate::dialect::{ConversationTemplate, Model, demo_conversations};
-use crate::error::{At, ErrorKind, Result};
-use crate::fingerprint::{Fingerprint, hex};
+use crate::dataset::InputFormat;
+use crate::dialect::{ConversationTemplate, Model};
+use crate::error::{ErrorKind, Result};
+use crate::fingerprint::Fingerprint;
+use crate::input::Holds;
 use crate::render::ChatWrapper;
-use crate::tokenizer::{AddSpecialTokens, Tokenizer, dataset_file};
+use crate::rows::PreparedDataset;
+use crate::tokenizer::{AddSpecialTokens, Tokenizer};
 use crate::truncate::Truncation;
-use crate::wording;
 
 /// What a command builds with, before its own options.
-pub(crate) fn options(args: &PromptArgs, rows: Option<&Rows>) -> BuilderOptions {
+pub(crate) fn options(args: &PromptArgs, dataset: Option<&PreparedDataset>) -> BuilderOptions {
     let mut options =
         BuilderOptions { special_tokens: args.special_tokens.map(special_tokens), ..template_options(&args.template) };
     let StopArgs { stop_id, stop } = &args.stop;
     options.stop_token_ids.clone_from(stop_id);
     options.stop_strings.clone_from(stop);
-    if let Some(rows) = rows {
-        rows.set(&mut options, args);
+    if let Some(dataset) = dataset {
+        dataset.set(&mut options, args.template.mode.map(mode));
     }
     options
 }
@@ -66,10 +56,10 @@ pub(crate) fn notes(model: &Model) -> impl Iterator<Item = String> {
 pub(crate) fn remarks(
     model: &Model,
     builder: &PromptBuilder,
-    rows: Option<&Rows>,
+    dataset: Option<&PreparedDataset>,
     options: &BuilderOptions,
 ) -> Vec<String> {
-    let strings = rows.and_then(|rows| rows.warn_of_strings(model, options));
+    let strings = dataset.and_then(|dataset| dataset.warn_of_strings(model, options));
     let warnings = builder.warnings().map(ToString::to_string).chain(strings);
     notes(model).chain(warnings.map(|warning| format!("warning: {warning}"))).collect()
 }
@@ -170,34 +160,25 @@ pub(crate) fn of_tokenizer<T>(
     }
 }
 
-/// What the ids of prompts depend on, their rows apart.
+/// What the ids of prompts depend on.
 pub(crate) fn fingerprint(
     args: &InputArgs,
-    rows: Option<&Rows>,
+    dataset: Option<&PreparedDataset>,
     truncate: Option<Truncation>,
     model: &Model,
     tokenizer: &Tokenizer,
     options: &BuilderOptions,
 ) -> Result<Fingerprint> {
     let mut fingerprint = Fingerprint::new(model, tokenizer, options);
-    if let Some(rows) = rows {
-        fingerprint = rows.fingerprint(fingerprint)?;
-    }
-    if let Some(count) = args.num_fewshot {
-        fingerprint = fingerprint.with("num_fewshot", count);
-    }
-    if let Some(layout) = args.layout {
-        fingerprint = fingerprint.with("layout", layout.name());
-    }
-    if let Some(mode) = args.infer_mode.and_then(|mode| mode.to_possible_value()) {
-        fingerprint = fingerprint.with("infer_mode", mode.get_name());
+    if let Some(dataset) = dataset {
+        fingerprint = dataset.fingerprint(fingerprint)?;
     }
     // A conversation that is too long is refused unless something may go.
-    let truncate = truncate.filter(|what| args.dataset.is_some() || *what != Truncation::Refuse);
+    let truncate = truncate.filter(|what| dataset.is_some() || *what != Truncation::Refuse);
     if let Some(truncate) = truncate {
         fingerprint = fingerprint.with("truncate", serde_json::json!(truncate));
     }
-    if let Some(max_seq_len) = args.max_seq_len.filter(|_| args.dataset.is_some() || truncate.is_some()) {
+    if let Some(max_seq_len) = args.max_seq_len.filter(|_| dataset.is_some() || truncate.is_some()) {
         fingerprint = fingerprint.with("max_seq_len", max_seq_len);
         if let Some(max_out_len) = args.max_out_len {
             fingerprint = fingerprint.with("max_out_len", max_out_len);
@@ -206,21 +187,7 @@ pub(crate) fn fingerprint(
     if args.input_format != InputFormat::Auto {
         fingerprint = fingerprint.with("input_format", args.input_format.to_string());
     }
-    if args.strip_thoughts && !args.judge.is_empty() {
-        fingerprint = fingerprint.with("strip_thoughts", true);
-    }
-    if args.arrow_compat {
-        fingerprint = fingerprint.with("arrow_compat", true);
-    }
     Ok(fingerprint)
-}
-
-/// What is in a file, in few bytes.
-pub(crate) fn digest_of_file(path: &Path) -> Result<String> {
-    let mut hash = Sha256::new();
-    let copied = File::open(path).and_then(|mut file| io::copy(&mut file, &mut hash));
-    copied.at(path.display())?;
-    Ok(hex(hash))
 }
 
 /// The model, or the conversation template in its place.
@@ -230,63 +197,9 @@ fn with_conversation(args: &ModelArgs, model: Model) -> Result<Model> {
     Ok(Model { name: name.clone(), conversation_template: Some(template), ..Model::default() })
 }
 
-/// The threads that build.
+/// The threads that measure.
 pub(crate) fn threads(threads: Option<u16>) -> usize {
     threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
-}
-
-/// An input with its name, and its length where that is known.
-pub(crate) struct Input {
-    pub(crate) name: String,
-    /// What errors count: lines, or the rows of a file that has none.
-    pub(crate) unit: &'static str,
-    pub(crate) reader: Box<dyn BufRead + Send>,
-    pub(crate) bytes: Option<u64>,
-}
-
-impl Input {
-    /// Whether its lines come when somebody writes them.
-    pub(crate) fn may_wait(&self) -> bool {
-        self.unit == "line" && self.bytes.is_none()
-    }
-
-    pub(crate) fn stdin(reader: BufReader<io::Stdin>) -> Self {
-        Self { name: "stdin".into(), unit: "line", reader: decompressed(reader), bytes: None }
-    }
-}
-
-/// The demo's conversations.
-pub(crate) fn demo_input() -> Input {
-    let text = demo_conversations();
-    let reader = Box::new(Cursor::new(text));
-    Input { name: "demo".into(), unit: "line", reader, bytes: Some(text.len() as u64) }
-}
-
-/// A file that is named.
-pub(crate) fn file(path: &Path) -> Result<Vec<Input>> {
-    Source::Files(vec![path.to_owned()]).open(None)
-}
-
-/// Reads every conversation of every input, in order, until `visit` breaks off. A record that holds none
-/// is an error, which `visit` gets with its place.
-pub(crate) fn each_conversation(
-    inputs: Vec<Input>,
-    format: InputFormat,
-    longest: usize,
-    mode: Mode,
-    mut visit: impl FnMut(&str, Result<RowPrompt>) -> Result<ControlFlow<()>>,
-) -> Result<()> {
-    let reader = RecordReader::new(format);
-    each_record(inputs, Holds::Conversations, longest, |place, line| {
-        let prompt = line.and_then(|line| reader.parse(line)).and_then(|record| record.into_prompt(mode));
-        visit(place, prompt.at(place))
-    })
-}
-
-/// A line of JSON.
-pub(crate) fn from_json<'l, T: Deserialize<'l>>(line: &'l str) -> Result<T> {
-    check_nesting(line)?;
-    Ok(serde_json::from_str(line).map_err(|error| wording::in_line(&error))?)
 }
 
 /// Tells line by line whether it is the last of so many.
@@ -298,62 +211,28 @@ pub(crate) fn limit(limit: Option<usize>) -> impl FnMut() -> ControlFlow<()> {
     }
 }
 
-/// Reads every line of every input, in order, until `visit` breaks off.
-pub(crate) fn each_line(
-    inputs: Vec<Input>,
-    longest: usize,
-    visit: impl FnMut(&str, Result<&str>) -> Result<ControlFlow<()>>,
-) -> Result<()> {
-    each_record(inputs, Holds::Lines, longest, visit)
+/// The dataset that the arguments name, or nothing if the input is conversations.
+pub(crate) fn dataset(args: &InputArgs) -> Result<Option<PreparedDataset>> {
+    let Some(path) = &args.dataset else { return Ok(None) };
+    let options = args.dataset_options();
+    let dataset = match &args.source {
+        Some(source) => PreparedDataset::from_source(source, &options),
+        None => PreparedDataset::open(path, &options),
+    };
+    dataset.map(Some)
 }
 
-/// Reads every record of every input, in order, until `visit` breaks off.
-pub(crate) fn each_record(
-    inputs: Vec<Input>,
-    holds: Holds,
-    longest: usize,
-    mut visit: impl FnMut(&str, Result<&str>) -> Result<ControlFlow<()>>,
-) -> Result<()> {
-    for input in inputs {
-        let mut records = Records::new(input.reader, input.unit, longest, holds);
-        let mut bytes = Vec::new();
-        while let Some(line) = records.next_into(&mut bytes).at(&input.name)? {
-            let place = format!("{}: {line}", input.name);
-            if visit(&place, line.text(&bytes, longest))?.is_break() {
-                return Ok(());
-            }
-            bytes.clear();
-        }
+/// The same, of input that must be named.
+pub(crate) fn dataset_of(args: &InputArgs, source: &Source) -> Result<Option<PreparedDataset>> {
+    let dataset = dataset(args)?;
+    if dataset.is_some() && !source.is_some() {
+        let what = "--dataset needs rows: name a file, or - for standard input";
+        return Err(ErrorKind::Usage(what.into()).into());
     }
-    Ok(())
+    Ok(dataset)
 }
 
-/// What the input's files hold.
-pub(crate) fn holds(has_rows: bool) -> Holds {
-    if has_rows { Holds::Rows } else { Holds::Conversations }
-}
-
-/// A file, of the hub as it is in the cache.
-pub(crate) fn local(path: &Path) -> Result<Cow<'_, Path>> {
-    match path.to_str().filter(|name| name.starts_with("hf://")) {
-        Some(url) => dataset_file(url).map(Cow::Owned),
-        None => Ok(Cow::Borrowed(path)),
-    }
-}
-
-pub(crate) fn open(path: &Path, columns: Option<&[String]>) -> Result<Input> {
-    if path == Path::new("-") {
-        return Ok(Input::stdin(BufReader::with_capacity(BUFFER, io::stdin())));
-    }
-    let name = path.display().to_string();
-    let local = local(path)?;
-    let file = File::open(&local)?;
-    let metadata = file.metadata()?;
-    if metadata.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
-    }
-    let (reader, has_no_lines) = rows_of(&local, file, columns)?;
-    let unit = if has_no_lines { "row" } else { "line" };
-    let bytes = (metadata.is_file() && !has_no_lines && !is_compressed(&local)).then_some(metadata.len());
-    Ok(Input { name, unit, reader, bytes })
+/// What the inputs hold.
+pub(crate) fn holds(dataset: Option<&PreparedDataset>) -> Holds {
+    if dataset.is_some() { Holds::Rows } else { Holds::Conversations }
 }

@@ -5,11 +5,11 @@ use std::io::{self, BufRead, BufReader, IsTerminal, Stdin};
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{InputArgs, ModelArgs};
-use crate::cli::setup::{Input, demo_input, open};
 use crate::error::{At, ErrorKind, Result};
+use crate::input::Input;
 
 /// Large enough to take a whole pipe at once.
-pub(crate) const BUFFER: usize = 1 << 18;
+const BUFFER: usize = 1 << 18;
 
 /// Where input comes from.
 pub(crate) enum Source {
@@ -77,15 +77,15 @@ impl Source {
             return Err(ErrorKind::Usage(what.into()).into());
         }
         match self {
-            Self::Files(paths) => paths.iter().map(|path| open(path, columns).at(path.display())).collect(),
-            Self::Piped(stdin) => Ok(vec![Input::stdin(stdin)]),
+            Self::Files(paths) => paths.iter().map(|path| Input::open(path, columns)).collect(),
+            Self::Piped(stdin) => Ok(vec![Input::new("stdin", stdin)]),
             Self::Nothing => Ok(Vec::new()),
         }
     }
 
     /// Opens every input; of nothing, the demo's conversations.
     pub(crate) fn open_or_demo(self, columns: Option<&[String]>) -> Result<Vec<Input>> {
-        Ok(if self.is_some() { self.open(columns)? } else { vec![demo_input()] })
+        Ok(if self.is_some() { self.open(columns)? } else { vec![Input::demo()] })
     }
 }
 

@@ -7,42 +7,43 @@ use std::process::ExitCode;
 
 use anstream::ColorChoice;
 
+use crate::answers::ModelAnswers;
 use crate::builder::PromptBuilder;
-use crate::cli::answers::Answers;
 use crate::cli::args::ViewArgs;
 use crate::cli::build::answers_omitted;
 use crate::cli::output::{self, Output};
 use crate::cli::outputs::Outputs;
-use crate::cli::rows::Rows;
 use crate::cli::say::{escaped_line, say};
 use crate::cli::source::Source;
 use crate::cli::{flags, setup};
 use crate::conversation::Conversation;
 use crate::dataset::{Examples, PickedRow, RecordReader, Row, RowPrompt};
 use crate::error::{At, Error, ErrorKind, Result};
+use crate::input::{Input, each_record};
+use crate::rows::PreparedDataset;
 use crate::turns::TurnPrompt;
 use crate::view::{TerminalOptions, View, ViewTurn};
 
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let source = Source::find(&args.input.inputs)?;
     let has_input = source.is_some();
-    let rows = Rows::open_for_input(&args.input, &source, args.input.read.max_line_bytes)?;
-    flags::check_view(args, rows.as_ref())?;
+    let dataset = setup::dataset_of(&args.input, &source)?;
+    flags::check_view(args, dataset.as_ref())?;
     let outputs = Outputs::to("--html", args.html.as_deref().filter(|path| *path != Path::new("-")));
-    outputs.check_inputs(&args.input, &source, rows.as_ref())?;
+    outputs.check_inputs(&args.input, &source, dataset.as_ref())?;
     outputs.check("--answers", args.answers.answers.as_deref())?;
     outputs.check_model(&args.model, source.is_some())?;
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
-    let options = setup::options(&args.prompts, rows.as_ref());
+    let options = setup::options(&args.prompts, dataset.as_ref());
     flags::check_template(&args.prompts.template, options.mode)?;
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
-    let (place, line) = nth(args, source, rows.as_ref())?;
-    let shown = match &rows {
+    let (place, line) = nth(args, source, dataset.as_ref())?;
+    let shown = match &dataset {
         None => RecordReader::new(args.input.input_format)
             .parse(&line)
-            .and_then(|record| Ok((record.into_prompt(options.mode)?.conversation, None))),
-        Some(rows) if rows.dataset.inferencer.kind.has_turns() => turn_of_row(rows, &line, args, &builder),
-        Some(rows) => of_row(rows, &line, args, &builder).map(|conversation| (conversation, None)),
+            .and_then(|record| Ok((record.into_conversation(options.mode)?.0, None))),
+        Some(dataset) if dataset.dataset().inferencer.kind.has_turns() => turn_of_row(dataset, &line, args, &builder),
+        Some(dataset) => of_row(dataset, &line, args, &builder).map(|conversation| (conversation, None)),
     };
     let (conversation, turn) = shown.at(&place)?;
     let conversation = builder.prepared(&conversation).at(&place)?;
@@ -89,16 +90,15 @@ fn escape_names(view: &mut View) {
 }
 
 /// The line that is asked for, and where it stands.
-fn nth(args: &ViewArgs, source: Source, rows: Option<&Rows>) -> Result<(String, String)> {
+fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Result<(String, String)> {
     let longest = args.input.read.max_line_bytes;
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
-    let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
-    if let Some(rows) = rows.filter(|_| args.input.arrow_compat) {
-        inputs = rows.through_arrow(inputs, longest)?;
+    let names: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
+    if let Some(dataset) = dataset {
+        inputs = dataset.through_arrow(inputs)?;
     }
     let (mut count, mut found, mut is_last) = (0, None, setup::limit(args.input.limit));
-    let holds = setup::holds(args.input.dataset.is_some());
-    setup::each_record(inputs, holds, longest, |place, line| {
+    each_record(inputs, setup::holds(dataset), longest, |place, line| {
         count += 1;
         if count <= args.prompt {
             return Ok(is_last());
@@ -122,8 +122,8 @@ fn nth(args: &ViewArgs, source: Source, rows: Option<&Rows>) -> Result<(String, 
 }
 
 /// The examples of the row that is asked for: some retrievers depend on the rows before.
-fn examples(rows: &Rows, args: &ViewArgs) -> Result<Examples> {
-    let mut retriever = rows.retriever()?;
+fn examples(dataset: &PreparedDataset, args: &ViewArgs) -> Result<Examples> {
+    let mut retriever = dataset.retriever()?;
     let mut examples = Examples::default();
     for index in 0..=args.prompt {
         examples = retriever.retrieve(index)?;
@@ -132,13 +132,13 @@ fn examples(rows: &Rows, args: &ViewArgs) -> Result<Examples> {
 }
 
 /// The row, and what is to be said of it.
-fn row(rows: &Rows, line: &str, number: usize) -> Result<Row> {
-    let pick = PickedRow { row: number, repeat: (rows.dataset.repeats.times() > 1).then_some(0) };
-    let Some(row) = rows.row(line, pick)? else {
+fn row(dataset: &PreparedDataset, line: &str, number: usize) -> Result<Row> {
+    let pick = PickedRow { row: number, repeat: (dataset.dataset().repeats.times() > 1).then_some(0) };
+    let Some(row) = dataset.row(line, pick)? else {
         let what = "--judge has no answer to this row, or an error in its place; take another with --prompt";
         return Err(ErrorKind::Usage(what.into()).into());
     };
-    if let Some(warning) = rows.warning(&row) {
+    if let Some(warning) = dataset.warning(&row) {
         say!("warning: {warning}");
     }
     Ok(row)
@@ -146,18 +146,18 @@ fn row(rows: &Rows, line: &str, number: usize) -> Result<Row> {
 
 /// The prompt of the turn that is asked for.
 fn turn_of_row(
-    rows: &Rows,
+    dataset: &PreparedDataset,
     line: &str,
     args: &ViewArgs,
     builder: &PromptBuilder,
 ) -> Result<(Conversation, Option<ViewTurn>)> {
     let (answers, strip_thoughts) = (args.answers.answers.as_deref(), args.input.strip_thoughts);
-    let answers = answers.map(|path| Answers::read(path, strip_thoughts, args.input.read.max_line_bytes));
-    let answers = answers.transpose()?;
-    let row = row(rows, line, args.prompt)?;
+    let read = |path| ModelAnswers::read(Input::open(path, None)?, strip_thoughts, args.input.read.max_line_bytes);
+    let answers = answers.map(read).transpose()?;
+    let row = row(dataset, line, args.prompt)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
-    let plan = rows.plan(&row, examples(rows, args)?.of(&row, rows.train())?, &mut rows.inference(), tokens)?;
-    let key = rows.kept.key(&row, PickedRow { row: args.prompt, repeat: None })?;
+    let plan = dataset.plan(&row, examples(dataset, args)?, &mut dataset.prompter(), tokens)?;
+    let key = dataset.kept_columns().key(&row, PickedRow { row: args.prompt, repeat: None })?;
     let needs_answers = plan.needs_answers();
     let mut turns = builder.turns(plan).strip_thoughts(strip_thoughts);
     let mut last = 0;
@@ -168,25 +168,25 @@ fn turn_of_row(
             return Ok((conversation, Some(turn)));
         }
         last = turn;
-        match answers.as_ref().and_then(|answers| answers.get(&key, turn)) {
-            Some(answer) => answer.give(&mut turns)?,
-            None if needs_answers => {
+        match &answers {
+            Some(answers) if answers.answer(&key, &mut turns)? => {}
+            _ if needs_answers => {
                 let what = format!(
                     "--turn: a later turn than {turn} needs the model's answer to that; give it with --answers"
                 );
                 return Err(ErrorKind::Usage(what).into());
             }
-            None => turns.answer_text(""),
+            _ => turns.answer_text(""),
         }
     }
     Err(ErrorKind::Usage(format!("--turn: there is no such turn that is asked for; the last is {last}")).into())
 }
 
 /// The prompt of a row, of the label that is asked for.
-fn of_row(rows: &Rows, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<Conversation> {
-    let row = row(rows, line, args.prompt)?;
+fn of_row(dataset: &PreparedDataset, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<Conversation> {
+    let row = row(dataset, line, args.prompt)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
-    let prompts = rows.prompts(&row, examples(rows, args)?.of(&row, rows.train())?, &mut rows.inference(), tokens)?;
+    let prompts = dataset.prompts(&row, examples(dataset, args)?, &mut dataset.prompter(), tokens)?;
     let labels: Vec<String> = prompts.iter().filter_map(|prompt| Some(prompt.label.as_ref()?.repr())).collect();
     let is_wanted = |prompt: &RowPrompt| match (&args.label, &prompt.label) {
         (None, _) => true,

@@ -1,10 +1,10 @@
 //! What a record of conversations holds, in any of the forms that are in use.
 
 use crate::conversation::{Conversation, Mode};
+use crate::dataset::ScoredText;
 use crate::dataset::input_format::InputFormat;
 use crate::dataset::keys::Keys;
 use crate::dataset::nesting::check_nesting;
-use crate::dataset::{RowPrompt, ScoredText};
 use crate::error::{ErrorKind, Result};
 
 /// A conversation, and what its record says beside it.
@@ -93,13 +93,12 @@ impl<'a> Record<'a> {
         Self { id: None, conversation, completion: None, tools: None }
     }
 
-    /// The prompt: to continue, without its completion; to score, with it, which is what is scored.
+    /// The conversation of a prompt: to continue, without its completion; to score, with it, and which part of it is scored.
     ///
     /// # Errors
     /// [`ErrorKind::EmptyConversation`] if nothing is left.
-    pub fn into_prompt(self, mode: Mode) -> Result<RowPrompt> {
-        let Self { conversation, completion, tools, .. } = self;
-        let (conversation, scored) = match (conversation, completion) {
+    pub fn into_conversation(self, mode: Mode) -> Result<(Conversation, ScoredText)> {
+        let (conversation, scored) = match (self.conversation, self.completion) {
             (Conversation::Text(text), Some(completion)) if mode == Mode::Score => {
                 let scored = ScoredText::After(text.len());
                 (Conversation::Text(text + &completion), scored)
@@ -109,7 +108,7 @@ impl<'a> Record<'a> {
         if conversation.is_empty() {
             return Err(ErrorKind::EmptyConversation.into());
         }
-        Ok(RowPrompt { scored, tools, ..conversation.into() })
+        Ok((conversation, scored))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Result};
 
 /// What a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub enum Holds {
     /// Conversations, of which a list may be one.
     Conversations,
     /// Rows, which are objects.

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::fingerprint::hex;
 
 /// The lines so far.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Chain(Sha256);
 
 impl Chain {

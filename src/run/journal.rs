@@ -35,6 +35,7 @@ enum Entry<'a> {
 }
 
 /// Answers that are kept, and how far they go.
+#[derive(Debug)]
 pub(crate) struct Journal {
     file: File,
     path: PathBuf,

@@ -1,6 +1,16 @@
-//! Runs that may be cut off: what is answered is kept, and nothing else passes for it.
+//! Prompts are built, answered by an engine in this process, and trimmed; a run that was cut off is resumed.
+//!
+//! [`Runner`] does it; `metatok run` is its front.
 
+mod answers;
 mod chain;
+mod job;
 mod journal;
+mod runner;
 
+pub use answers::{RunAnswers, journal_path};
 pub(crate) use journal::{Journal, Place};
+pub use runner::{RunEvent, RunOutcome, RunTotals, Runner};
+
+/// How many tokens an answer may have where nobody says.
+pub const DEFAULT_MAX_OUT_LEN: usize = 512;

@@ -55,7 +55,7 @@ impl View {
     /// The rows of one speaker's turn, with a heading.
     fn section(&self, rows: &[ViewRow], out: &mut String) {
         let [first, ..] = rows else { return };
-        let tokens = rows.iter().map(|row| row.tokens.len()).sum();
+        let tokens: usize = rows.iter().map(|row| row.tokens.len()).sum();
         let _ = writeln!(
             out,
             "<section>\n<h2><b>{}</b> <span>{}</span> <span class=\"n\">{}</span></h2>",

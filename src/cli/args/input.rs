@@ -7,6 +7,7 @@ use clap::builder::{RangedU64ValueParser, TypedValueParser};
 
 use crate::cli::args::{at_least_one, complete, heading, named};
 use crate::dataset::{DatasetSource, InferMode, InputFormat, Layout};
+use crate::rows::DatasetOptions;
 
 /// More examples than this no context holds.
 const MANY: i64 = 1 << 20;
@@ -146,6 +147,32 @@ pub(crate) struct InputArgs {
 
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+}
+
+impl InputArgs {
+    /// What the dataset is told beside its file.
+    pub(crate) fn dataset_options(&self) -> DatasetOptions {
+        let Self { max_seq_len, max_out_len, strip_thoughts, compat, arrow_compat, strict, max_row_bytes, .. } = *self;
+        DatasetOptions {
+            train: self.train.clone(),
+            neighbours: self.neighbours.clone(),
+            num_fewshot: self.num_fewshot,
+            layout: self.layout,
+            infer_mode: self.infer_mode.map(InferMode::from),
+            columns: self.columns.clone(),
+            id_column: self.id_column.clone(),
+            keep: self.keep.clone(),
+            judge: self.judge.clone(),
+            strip_thoughts,
+            max_seq_len,
+            max_out_len,
+            compat,
+            arrow_compat,
+            strict,
+            max_row_bytes,
+            max_line_bytes: self.read.max_line_bytes,
+        }
+    }
 }
 
 /// How files are read.

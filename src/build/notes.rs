@@ -1,9 +1,8 @@
-//! What is said once a run, however often it happens: each thing with its first place and how often.
+//! What is noticed in the input and said once, however often it happens: each thing with its first place and how often.
 
-use crate::cli::output::count;
-use crate::cli::say::say;
 use crate::conversation::Conversation;
 use crate::dataset::{Record, Row};
+use crate::error::counted;
 
 /// So many different things are told apart, whatever the input holds.
 const KEPT: usize = 24;
@@ -15,20 +14,21 @@ const LISTED: usize = 10;
 const LONGEST_NAME: usize = 60;
 
 /// What was noticed, in the order of the input.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Notes {
     noticed: Vec<Noticed>,
     /// Keys beyond those that are kept.
     has_more: bool,
 }
 
+#[derive(Debug)]
 struct Noticed {
     what: What,
     first: String,
     count: u64,
 }
 
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
     /// A key of messages that nobody knows.
     Key(String),
@@ -80,34 +80,36 @@ impl Notes {
         }
     }
 
-    /// Says it.
-    pub(crate) fn print(&self) {
+    /// What to say of it.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
         let keys: Vec<String> = self.noticed.iter().filter_map(Noticed::key).collect();
         if !keys.is_empty() {
             let more = if self.has_more || keys.len() > LISTED { ", and more" } else { "" };
             let listed = keys[..keys.len().min(LISTED)].join(", ");
-            say!("note: keys of messages that nothing here knows are left out: {listed}{more}");
+            lines.push(format!("keys of messages that nothing here knows are left out: {listed}{more}"));
         }
-        for Noticed { what, first, count: times } in &self.noticed {
+        for Noticed { what, first, count } in &self.noticed {
             match what {
                 What::Key(_) => {}
-                What::Completion => say!(
-                    "note: {} left out, for prompts to continue end before them; --mode ppl scores them (first at {first})",
-                    count(*times, "completion")
-                ),
-                What::Column(column) => say!(
-                    "note: {} the column {column:?} twice, of which the last counts, as in Python (first at {first})",
-                    if *times == 1 { "1 row has".to_owned() } else { format!("{times} rows have") }
-                ),
+                What::Completion => lines.push(format!(
+                    "{} left out, for prompts to continue end before them; --mode ppl scores them (first at {first})",
+                    counted(*count, "completion")
+                )),
+                What::Column(column) => lines.push(format!(
+                    "{} the column {column:?} twice, of which the last counts, as in Python (first at {first})",
+                    if *count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") }
+                )),
             }
         }
+        lines
     }
 }
 
 impl Noticed {
     fn key(&self) -> Option<String> {
         let What::Key(key) = &self.what else { return None };
-        Some(format!("{key:?} ({}, first at {})", count(self.count, "message"), self.first))
+        Some(format!("{key:?} ({}, first at {})", counted(self.count, "message"), self.first))
     }
 }
 

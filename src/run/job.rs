@@ -5,18 +5,15 @@ use std::vec;
 use serde_json::value::RawValue;
 
 use crate::assemble::TokenizedPrompt;
-use crate::builder::PromptBuilder;
-use crate::cli::notes::Notes;
-use crate::cli::rows::Rows;
+use crate::build::InputRemarks;
+use crate::builder::{PromptBuilder, Session};
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{Examples, MaxOutLen, PickedRow, RecordReader, Row, RowKey, RowPrompt, RowPrompter};
 use crate::error::{ErrorKind, Result};
+use crate::rows::PreparedDataset;
 use crate::stop::{Completion, FinishReason};
 use crate::truncate::ContextBudget;
 use crate::turns::Turns;
-
-/// How many tokens an answer may have where nobody says.
-pub(crate) const MAX_OUT_LEN: usize = 512;
 
 /// A line, by its number among all.
 pub(crate) struct Job {
@@ -49,6 +46,7 @@ impl From<RowKey> for JobKey {
 }
 
 enum Prompts {
+    Conversation(Option<Conversation>),
     Known(vec::IntoIter<RowPrompt>),
     /// Each has the answers to those before.
     Turns(Box<Turns>, MaxOutLen),
@@ -68,15 +66,16 @@ impl Job {
         number: u64,
         place: String,
         reader: RecordReader,
-        notes: &mut Notes,
+        remarks: &mut InputRemarks,
     ) -> Result<Self> {
         let record = reader.parse(text)?;
-        notes.see(&record.conversation, || place.clone());
-        notes.see_completion(&record, || place.clone());
+        remarks.notes.see(&record.conversation, || place.clone());
+        remarks.notes.see_completion(&record, || place.clone());
         let has_id = record.id.is_some();
         let id = record.id.map_or_else(|| Ok(number_id(number)), |id| RawValue::from_string(id.to_owned()));
         let id = id.map_err(|error| ErrorKind::Parse(error.to_string()))?;
-        let prompts = Prompts::Known(vec![record.into_prompt(Mode::Generate)?].into_iter());
+        let (conversation, _) = record.into_conversation(Mode::Generate)?;
+        let prompts = Prompts::Conversation(Some(conversation));
         let key = JobKey { id, has_id, repeat: None, columns: None };
         Ok(Self { number, place, key, asked: 0, prompts })
     }
@@ -93,20 +92,19 @@ impl Job {
         (number, pick): (u64, PickedRow),
         place: String,
         examples: Examples,
-        (rows, inference, notes): (&Rows, &mut RowPrompter, &mut Notes),
-        builder: &PromptBuilder,
+        (dataset, prompter): (&PreparedDataset, &mut RowPrompter),
+        session: &mut Session,
         strip_thoughts: bool,
     ) -> Result<Self> {
-        notes.see_row(row, || place.clone());
-        let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
-        let prompts = if rows.goes_on_from_answers() {
-            let plan = rows.plan(row, examples.of(row, rows.train())?, inference, tokens)?;
-            let turns = builder.turns(plan).strip_thoughts(strip_thoughts);
-            Prompts::Turns(Box::new(turns), rows.dataset.max_out_len(row)?)
+        let builder = session.builder().clone();
+        let tokens = |prompt: &Conversation| Ok(session.build(prompt)?.input_ids.len());
+        let prompts = if dataset.goes_on_from_answers() {
+            let turns = builder.turns(dataset.plan(row, examples, prompter, tokens)?).strip_thoughts(strip_thoughts);
+            Prompts::Turns(Box::new(turns), dataset.dataset().max_out_len(row)?)
         } else {
-            Prompts::Known(rows.prompts(row, examples.of(row, rows.train())?, inference, tokens)?.into_iter())
+            Prompts::Known(dataset.prompts(row, examples, prompter, tokens)?.into_iter())
         };
-        let key = rows.kept.key(row, pick)?.into();
+        let key = dataset.kept_columns().key(row, pick)?.into();
         Ok(Self { number, place, key, asked: 0, prompts })
     }
 
@@ -114,6 +112,11 @@ impl Job {
     pub(crate) fn next(&mut self, builder: &PromptBuilder, budget: ContextBudget, usual: usize) -> Result<Option<Ask>> {
         let limit = |said: Option<u64>| said.map_or(usual, |said| usize::try_from(said).unwrap_or(usize::MAX));
         let ask = match &mut self.prompts {
+            Prompts::Conversation(conversation) => {
+                let Some(conversation) = conversation.take() else { return Ok(None) };
+                let prompt = builder.build_within(&conversation, &budget)?.prompt;
+                Ask { prompt, turn: None, max_new_tokens: usual }
+            }
             Prompts::Known(prompts) => {
                 let Some(RowPrompt { turn, max_out_len, choices, conversation, .. }) = prompts.next() else {
                     return Ok(None);

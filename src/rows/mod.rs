@@ -1,97 +1,94 @@
-//! Rows of a dataset, and the file that says how they become prompts.
+//! A dataset with all that its prompts are made of: its options, the rows that its examples come from, the answers that a
+//! judge is asked about.
+//!
+//! ```
+//! use metatok::Dataset;
+//! use metatok::dataset::{Examples, PickedRow};
+//! use metatok::rows::{DatasetOptions, PreparedDataset};
+//!
+//! let file = br#"infer_cfg = { prompt_template = { template = "Q: {q}" } }"#;
+//! let dataset = PreparedDataset::new(Dataset::parse("d.toml", file)?, &DatasetOptions::default())?;
+//! let row = dataset.row(r#"{"q": "1+1=?"}"#, PickedRow { row: 0, repeat: None })?.expect("no judge leaves it out");
+//! let mut prompter = dataset.prompter();
+//! let prompts = dataset.prompts(&row, Examples::default(), &mut prompter, |_| Ok(0))?;
+//! assert_eq!(prompts[0].conversation, metatok::Conversation::Text("Q: 1+1=?".into()));
+//! # Ok::<(), metatok::Error>(())
+//! ```
 
-use std::borrow::Cow;
+mod judged;
+mod options;
+
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
 use crate::builder::BuilderOptions;
-use crate::cli::args::{InputArgs, PromptArgs};
-use crate::cli::judged::Judged;
-use crate::cli::output;
-use crate::cli::say::say;
-use crate::cli::setup::{self, Input, digest_of_file};
-use crate::cli::source::Source;
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{
-    AnyTemplate, Dataset, Holds, Inferencer, InferencerKind, KeptColumns, MissingColumns, PickedRow, Retriever, Row,
-    RowPrompt, RowPrompter, TemplateField, TurnPlan, arrow_rows, json_lines,
+    AnyTemplate, Dataset, DatasetSource, Examples, Holds, Inferencer, InferencerKind, KeptColumns, MissingColumns,
+    PickedRow, Retriever, Row, RowPrompt, RowPrompter, TemplateField, TurnPlan, arrow_rows,
 };
 use crate::dialect::Model;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result, counted};
 use crate::fingerprint::{Fingerprint, digest, hex};
+use crate::input::{Input, digest_of_file, each_record};
+use judged::Judged;
+pub use options::DatasetOptions;
 
-/// A dataset file, the rows that examples come from, and how long a prompt may be.
-#[derive(Clone)]
-pub(crate) struct Rows {
-    pub(crate) dataset: Dataset,
+/// A dataset, the rows that examples come from, and how long a prompt may be.
+#[derive(Debug, Clone)]
+pub struct PreparedDataset {
+    dataset: Dataset,
+    options: DatasetOptions,
     /// What the dataset file says, in few bytes.
     digest: String,
     train: Arc<[Row]>,
-    inference: RowPrompter,
+    prompter: RowPrompter,
     /// What these rows are, in few bytes.
     train_digest: String,
-    /// Whether somebody says which rows examples come from.
-    has_train: bool,
     fields: Vec<TemplateField>,
-    /// What of a row goes with its prompts.
-    pub(crate) kept: KeptColumns,
+    kept: KeptColumns,
     /// What models answered, where a judge is asked.
     judged: Option<Arc<Judged>>,
-    /// How long a prompt may be with its answer, and how long an answer where its row does not say.
-    max_seq_len: Option<usize>,
-    max_out_len: Option<usize>,
-    strict: bool,
-    /// Whether rows become what the references make of them.
-    is_replay: bool,
 }
 
-impl Rows {
-    /// What the arguments name, or nothing if the input is conversations.
-    pub(crate) fn open(args: &InputArgs, longest_line: usize) -> Result<Option<Self>> {
-        let Some(path) = &args.dataset else { return Ok(None) };
-        let (bytes, mut dataset) = match &args.source {
-            Some(source) => (Cow::Borrowed(source.bytes()), source.read()?),
-            None => {
-                let bytes = Dataset::read_file(path)?;
-                let dataset = Dataset::parse_at(path, &bytes)?;
-                (bytes, dataset)
-            }
+impl PreparedDataset {
+    /// A dataset file, or a built-in dataset of this name.
+    ///
+    /// # Errors
+    /// As [`Dataset::parse`]; for options that do not go with the dataset; what reading the files of the options says.
+    pub fn open(path: &Path, options: &DatasetOptions) -> Result<Self> {
+        let bytes = Dataset::read_file(path)?;
+        Self::with_digest(Dataset::parse_at(path, &bytes)?, &bytes, options)
+    }
+
+    /// One of several datasets, see [`Dataset::sources`].
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn from_source(source: &DatasetSource, options: &DatasetOptions) -> Result<Self> {
+        Self::with_digest(source.read()?, source.bytes(), options)
+    }
+
+    /// A dataset that is in memory. Its fingerprint does not tell it from others.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn new(dataset: Dataset, options: &DatasetOptions) -> Result<Self> {
+        Self::with_digest(dataset, b"", options)
+    }
+
+    fn with_digest(mut dataset: Dataset, bytes: &[u8], options: &DatasetOptions) -> Result<Self> {
+        options.apply(&mut dataset)?;
+        let judged = Judged::open(options, &mut dataset)?;
+        options.apply_to_examples(&mut dataset)?;
+        let (mut train, train_digest) = match &options.train {
+            Some(path) => read(vec![Input::open(path, options.columns.as_deref())?], options.max_line_bytes)?,
+            None => (Vec::new(), String::new()),
         };
-        dataset.task.compat = args.compat;
-        if let Some(bytes) = args.max_row_bytes {
-            dataset.set_max_row_bytes(bytes);
-        }
-        if let Some(layout) = args.layout {
-            dataset.set_layout(layout).at("--layout").at(&dataset.name)?;
-        }
-        if let Some(mode) = args.infer_mode {
-            if !dataset.inferencer.kind.has_turns() {
-                let what = "--infer-mode says which turns of a chat are asked for, and this dataset does not ask turn by turn; leave it out";
-                return Err(ErrorKind::Usage(what.into())).at(&dataset.name);
-            }
-            dataset.inferencer.infer_mode_is_said = true;
-            dataset.inferencer.infer_mode = mode.into();
-        }
-        let judged = Judged::open(args, &mut dataset, longest_line)?;
-        let has_examples = dataset.task.retriever.count() > 0 || args.num_fewshot.is_some_and(|count| count > 0);
-        if args.train.is_some() && !has_examples {
-            let what = "--train is for the rows of in-context examples, and this dataset has none; leave it out, or write a retriever";
-            return Err(ErrorKind::Usage(what.into())).at(&dataset.name);
-        }
-        if let Some(count) = args.num_fewshot {
-            dataset.task.retriever.set_count(count as usize).at("--num-fewshot").at(&dataset.name)?;
-        }
-        if let (Some(said), Mode::Generate) = (args.max_out_len, dataset.inferencer.kind.mode()) {
-            dataset.inferencer.max_out_len = Some(said as u64);
-        }
-        if let Some(neighbours) = &args.neighbours {
-            dataset.task.retriever.set_neighbours(neighbours).at("--neighbours").at(&dataset.name)?;
-        }
-        let train = args.train.iter().cloned().collect();
-        let (mut train, train_digest) = read(Source::Files(train).open(args.columns.as_deref())?, longest_line)?;
-        if args.arrow_compat {
+        if options.arrow_compat {
             train = arrow_rows(train, &format!("{}_train", dataset.abbr()));
         }
         train.iter_mut().try_for_each(|row| dataset.derive(row)).at("--train")?;
@@ -101,50 +98,46 @@ impl Rows {
         }
         // What is wrong with the templates is said before anything is read.
         let train: Arc<[Row]> = train.into();
-        let inference = RowPrompter::new(&dataset, Arc::clone(&train))?;
-        Ok(Some(Self {
+        let prompter = RowPrompter::new(&dataset, Arc::clone(&train))?;
+        Ok(Self {
             fields: dataset.needed_fields(),
-            kept: KeptColumns { id: args.id_column.clone(), keep: args.keep.clone() },
+            kept: KeptColumns { id: options.id_column.clone(), keep: options.keep.clone() },
             judged: judged.map(Arc::new),
-            digest: digest(&String::from_utf8_lossy(&bytes).into()),
+            digest: digest(&String::from_utf8_lossy(bytes).into()),
             dataset,
+            options: options.clone(),
             train,
-            inference,
+            prompter,
             train_digest,
-            has_train: args.train.is_some(),
-            max_seq_len: args.max_seq_len,
-            max_out_len: args.max_out_len,
-            strict: args.strict,
-            is_replay: args.compat || args.arrow_compat,
-        }))
+        })
     }
 
-    /// The same, of input that must be named.
-    pub(crate) fn open_for_input(args: &InputArgs, source: &Source, longest_line: usize) -> Result<Option<Self>> {
-        let rows = Self::open(args, longest_line)?;
-        if rows.is_some() && !source.is_some() {
-            let what = "--dataset needs rows: name a file, or - for standard input";
-            return Err(ErrorKind::Usage(what.into()).into());
-        }
-        Ok(rows)
+    /// The dataset, with its options applied; the judge's where one is asked.
+    pub fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    /// What of a row goes with its prompts.
+    pub fn kept_columns(&self) -> &KeptColumns {
+        &self.kept
     }
 
     /// The same, with what columns bring in never searched for fields.
-    pub(crate) fn single_pass(&self) -> Self {
+    #[must_use]
+    pub fn single_pass(&self) -> Self {
         let dataset = self.dataset.single_pass();
-        let inference =
-            RowPrompter::new(&dataset, Arc::clone(&self.train)).expect("it was made so for these templates");
-        Self { dataset, inference, ..self.clone() }
+        let prompter = RowPrompter::new(&dataset, Arc::clone(&self.train)).expect("it was made so for these templates");
+        Self { dataset, prompter, ..self.clone() }
     }
 
-    /// Says what people should know of the dataset.
-    pub(crate) fn say_notes(&self) {
+    /// What people should know of the dataset.
+    pub fn notes(&self) -> Vec<String> {
         let of_judge = self.judged.iter().flat_map(|judged| &judged.notes);
-        self.dataset.notes().iter().chain(of_judge).for_each(|note| say!("note: {note}"));
+        self.dataset.notes().iter().chain(of_judge).map(ToString::to_string).collect()
     }
 
     /// What to say of prompts that are strings where the model has a template for roles.
-    pub(crate) fn warn_of_strings(&self, model: &Model, options: &BuilderOptions) -> Option<String> {
+    pub fn warn_of_strings(&self, model: &Model, options: &BuilderOptions) -> Option<String> {
         let is_string = self.dataset.task.template().is_ok_and(AnyTemplate::is_string)
             && !self.dataset.inferencer.kind.gives_messages();
         let is_chat = model.meta_template.is_some() && options.mode == Mode::Generate && options.chat_wrapper.is_none();
@@ -157,8 +150,11 @@ impl Rows {
         })
     }
 
-    /// With what of the files decides prompts.
-    pub(crate) fn fingerprint(&self, fingerprint: Fingerprint) -> Result<Fingerprint> {
+    /// With what of the files and options decides prompts.
+    ///
+    /// # Errors
+    /// What reading the file of neighbours says.
+    pub fn fingerprint(&self, fingerprint: Fingerprint) -> Result<Fingerprint> {
         let mut fingerprint = fingerprint.with("dataset", &*self.digest);
         if let Some(neighbours) = self.dataset.task.retriever.neighbours() {
             fingerprint = fingerprint.with("neighbours", digest_of_file(neighbours)?);
@@ -166,11 +162,17 @@ impl Rows {
         if let Some(judged) = &self.judged {
             fingerprint = fingerprint.with("judge", judged.digest());
         }
-        Ok(if self.has_train { fingerprint.with("train", &*self.train_digest) } else { fingerprint })
+        if self.options.train.is_some() {
+            fingerprint = fingerprint.with("train", &*self.train_digest);
+        }
+        Ok(self.options.fingerprint(fingerprint))
     }
 
     /// A row of the input; nothing where a judge is asked and there is no answer to the row.
-    pub(crate) fn row(&self, json: &str, pick: PickedRow) -> Result<Option<Row>> {
+    ///
+    /// # Errors
+    /// As [`Dataset::row`]; where answers to judge do not fit the row.
+    pub fn row(&self, json: &str, pick: PickedRow) -> Result<Option<Row>> {
         let mut row = self.dataset.row(json)?;
         let Some(judged) = &self.judged else { return Ok(Some(row)) };
         let key = self.kept.key(&row, pick)?;
@@ -181,34 +183,34 @@ impl Rows {
     ///
     /// # Errors
     /// Where no row has an answer.
-    pub(crate) fn check_judged(&self) -> Result<Vec<String>> {
+    pub fn check_judged(&self) -> Result<Vec<String>> {
         self.judged.as_ref().map_or_else(|| Ok(Vec::new()), |judged| judged.check())
     }
 
     /// The rows that examples come from.
-    pub(crate) fn train(&self) -> &[Row] {
+    pub fn train(&self) -> &[Row] {
         &self.train
     }
 
     /// Leaves it to others how prompts become short enough.
-    pub(crate) fn keep_examples(&mut self) {
-        self.max_seq_len = None;
+    pub fn keep_examples(&mut self) {
+        self.options.max_seq_len = None;
     }
 
     /// How long an answer may be, where nobody says.
-    pub(crate) fn default_max_out_len(&mut self, max_out_len: usize) {
-        self.max_out_len.get_or_insert(max_out_len);
+    pub fn default_max_out_len(&mut self, max_out_len: usize) {
+        self.options.max_out_len.get_or_insert(max_out_len);
     }
 
     /// Whether turns are asked for with the model's own answers in those before.
-    pub(crate) fn goes_on_from_answers(&self) -> bool {
+    pub fn goes_on_from_answers(&self) -> bool {
         let Inferencer { kind, infer_mode, .. } = &self.dataset.inferencer;
         kind.has_turns() && infer_mode.takes_answers()
     }
 
-    /// What the dataset says about building.
-    pub(crate) fn set(&self, options: &mut BuilderOptions, args: &PromptArgs) {
-        options.mode = args.template.mode.map_or(self.dataset.inferencer.kind.mode(), setup::mode);
+    /// What the dataset says about building, in its own mode or another.
+    pub fn set(&self, options: &mut BuilderOptions, mode: Option<Mode>) {
+        options.mode = mode.unwrap_or(self.dataset.inferencer.kind.mode());
         options.stop_strings.extend(self.dataset.inferencer.stopping_criteria.iter().cloned());
         options.compat = self.dataset.task.compat;
         options.each_message = self.dataset.inferencer.kind == InferencerKind::Chat;
@@ -218,22 +220,30 @@ impl Rows {
         }
     }
 
-    /// The inputs' rows as the references would get them, as one input.
-    pub(crate) fn through_arrow(&self, inputs: Vec<Input>, longest_line: usize) -> Result<Vec<Input>> {
-        let name = inputs.iter().map(|input| input.name.as_str()).collect::<Vec<_>>().join(", ");
-        let (rows, _) = read(inputs, longest_line)?;
-        let rows = arrow_rows(rows, &format!("{}_test", self.dataset.abbr()));
-        Ok(vec![Input { name, unit: "row", reader: json_lines(rows), bytes: None }])
+    /// The inputs' rows as Hugging Face `datasets` would give them, as one input, where that is asked for.
+    ///
+    /// # Errors
+    /// What reading them says.
+    pub fn through_arrow(&self, inputs: Vec<Input>) -> Result<Vec<Input>> {
+        if !self.options.arrow_compat {
+            return Ok(inputs);
+        }
+        let name = inputs.iter().map(Input::name).collect::<Vec<_>>().join(", ");
+        let (rows, _) = read(inputs, self.options.max_line_bytes)?;
+        Ok(vec![Input::rows(name, arrow_rows(rows, &format!("{}_test", self.dataset.abbr())))])
     }
 
     /// Gives the examples for one row after the other.
-    pub(crate) fn retriever(&self) -> Result<Box<dyn Retriever>> {
+    ///
+    /// # Errors
+    /// Where the dataset asks for examples and nobody says of which rows.
+    pub fn retriever(&self) -> Result<Box<dyn Retriever>> {
         let Dataset { task, name, .. } = &self.dataset;
         let count = task.retriever.count();
-        if count > 0 && !self.has_train {
+        if count > 0 && self.options.train.is_none() {
             let what = format!(
                 "infer_cfg.retriever: {} for each row, and --train does not say of which rows; name their file, or take none with --num-fewshot 0",
-                output::count(count as u64, "example")
+                counted(count, "example")
             );
             return Err(ErrorKind::Usage(what)).at(name);
         }
@@ -241,37 +251,43 @@ impl Rows {
     }
 
     /// What makes prompts of rows; one per thread.
-    pub(crate) fn inference(&self) -> RowPrompter {
-        self.inference.clone()
+    pub fn prompter(&self) -> RowPrompter {
+        self.prompter.clone()
     }
 
-    /// The prompts of a row, of so many examples that they fit by what `tokens` counts.
-    pub(crate) fn prompts(
+    /// The prompts of a row, with as many of the examples as fit by what `tokens` counts.
+    ///
+    /// # Errors
+    /// As [`RowPrompter::prompts`]; for a row that lacks a column, where that is refused.
+    pub fn prompts(
         &self,
         row: &Row,
-        examples: Vec<i64>,
-        inference: &mut RowPrompter,
+        examples: Examples,
+        prompter: &mut RowPrompter,
         tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<Vec<RowPrompt>> {
         self.check(row)?;
-        inference.prompts(row, examples, self.excess(row, tokens)?)
+        prompter.prompts(row, examples.of(row, &self.train)?, self.excess(row, tokens)?)
     }
 
-    /// The turns of a row, of so many examples that they fit by what `tokens` counts.
-    pub(crate) fn plan(
+    /// The turns of a row, with as many of the examples as fit by what `tokens` counts.
+    ///
+    /// # Errors
+    /// As [`Self::prompts`].
+    pub fn plan(
         &self,
         row: &Row,
-        examples: Vec<i64>,
-        inference: &mut RowPrompter,
+        examples: Examples,
+        prompter: &mut RowPrompter,
         tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<TurnPlan> {
         self.check(row)?;
-        inference.plan(row, examples, self.excess(row, tokens)?)
+        prompter.plan(row, examples.of(row, &self.train)?, self.excess(row, tokens)?)
     }
 
     /// Refuses what would be warned of, where that is wanted.
     fn check(&self, row: &Row) -> Result<()> {
-        if !self.strict {
+        if !self.options.strict {
             return Ok(());
         }
         let not_kept = || self.kept.fields().find_map(|field| field.missing_in(row));
@@ -287,7 +303,7 @@ impl Rows {
         row: &Row,
         mut tokens: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<impl FnMut(&Conversation) -> Result<usize>> {
-        let longest = match self.max_seq_len {
+        let longest = match self.options.max_seq_len {
             Some(longest) => Some(longest.saturating_sub(self.room(row)?)),
             None => None,
         };
@@ -303,12 +319,12 @@ impl Rows {
             _ => None,
         };
         let said = said.map(|said| usize::try_from(said).unwrap_or(usize::MAX));
-        Ok(said.or(self.max_out_len).unwrap_or_default().max(kind.room()))
+        Ok(said.or(self.options.max_out_len).unwrap_or_default().max(kind.room()))
     }
 
     /// Counts the columns that rows lack; nothing where such rows are refused.
-    pub(crate) fn missing(&self) -> MissingColumns {
-        if self.strict {
+    pub fn missing(&self) -> MissingColumns {
+        if self.options.strict {
             return MissingColumns::default();
         }
         MissingColumns::new(self.fields.iter().cloned().chain(self.kept.fields()).collect())
@@ -318,12 +334,13 @@ impl Rows {
     ///
     /// # Errors
     /// Where no row has one: then the dataset file is for other rows.
-    pub(crate) fn check_missing(&self, missing: &MissingColumns) -> Result<Vec<String>> {
+    pub fn check_missing(&self, missing: &MissingColumns) -> Result<Vec<String>> {
         let name = &self.dataset.name;
         if let Some((field, message)) = missing.everywhere() {
             let way_out = match self.kept.fields().any(|kept| kept == *field) {
                 true => Some(""),
-                false => (!self.is_replay).then_some(" (--compat leaves such fields as they are)"),
+                false => (!(self.options.compat || self.options.arrow_compat))
+                    .then_some(" (--compat leaves such fields as they are)"),
             };
             if let Some(way_out) = way_out {
                 let what = format!("{message}, in no row; write the column's name as the rows have it{way_out}");
@@ -333,17 +350,14 @@ impl Rows {
         let note = |(field, lacking): (&TemplateField, u64)| {
             let TemplateField { place, column } = field;
             let lack = if lacking == 1 { "lacks" } else { "lack" };
-            format!(
-                "{name}: {place}: {lacking} of {} {lack} the column {column:?}",
-                output::count(missing.rows(), "row")
-            )
+            format!("{name}: {place}: {lacking} of {} {lack} the column {column:?}", counted(missing.rows(), "row"))
         };
         Ok(missing.somewhere().map(note).collect())
     }
 
     /// What to warn of, if a row lacks a column or loses turns; nothing if that is an error anyway.
-    pub(crate) fn warning(&self, row: &Row) -> Option<String> {
-        if self.strict {
+    pub fn warning(&self, row: &Row) -> Option<String> {
+        if self.options.strict {
             return None;
         }
         let missing = self.missing_column(row).map(|missing| format!("{missing}; such fields stay as they are"));
@@ -374,7 +388,7 @@ impl Rows {
 /// Every row of the inputs, and what they are in few bytes.
 fn read(inputs: Vec<Input>, longest: usize) -> Result<(Vec<Row>, String)> {
     let (mut rows, mut hash) = (Vec::new(), Sha256::new());
-    setup::each_record(inputs, Holds::Rows, longest, |place, line| {
+    each_record(inputs, Holds::Rows, longest, |place, line| {
         let line = line.at(place)?;
         hash.update(line.len().to_le_bytes());
         hash.update(line);

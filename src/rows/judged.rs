@@ -6,15 +6,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
 
-use crate::cli::answers::{Answer, Asker, each_answer, twice};
-use crate::cli::args::InputArgs;
-use crate::cli::output::count;
+use crate::answers::{Answer, Asker, each_answer, twice};
 use crate::dataset::{Dataset, Judge, Prediction, PredictionColumns, Row, RowKey};
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result, counted};
 use crate::fingerprint::hex;
+use crate::input::Input;
+use crate::rows::DatasetOptions;
 use crate::turns::without_thoughts;
 
 /// What models answered to the rows. All is kept in memory.
+#[derive(Debug)]
 pub(crate) struct Judged {
     columns: PredictionColumns,
     /// What people should know of the judge.
@@ -25,6 +26,7 @@ pub(crate) struct Judged {
 }
 
 /// The answers of a model.
+#[derive(Debug)]
 struct Model {
     /// Its file.
     name: String,
@@ -37,7 +39,7 @@ struct Model {
 }
 
 /// What a model answered to a row, by turn; where an answer has none, it is the only one.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Said {
     line: usize,
     by_turn: BTreeMap<Option<usize>, Option<String>>,
@@ -51,7 +53,7 @@ enum Lack {
 }
 
 /// What became of the rows.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct AnswerCounts {
     judged: u64,
     /// The first row that is not, by its id.
@@ -59,7 +61,7 @@ struct AnswerCounts {
     models: Vec<TallyOfModel>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct TallyOfModel {
     unanswered: u64,
     failed: u64,
@@ -68,15 +70,15 @@ struct TallyOfModel {
 
 impl Judged {
     /// Reads a file of each model, and puts the judge in the dataset's place; nothing where no judge is asked.
-    pub(crate) fn open(args: &InputArgs, dataset: &mut Dataset, longest: usize) -> Result<Option<Self>> {
-        let InputArgs { judge: files, strip_thoughts, strict, .. } = args;
+    pub(crate) fn open(options: &DatasetOptions, dataset: &mut Dataset) -> Result<Option<Self>> {
+        let DatasetOptions { judge: files, strip_thoughts, strict, max_line_bytes: longest, .. } = options;
         if files.is_empty() {
             return Ok(None);
         }
         let Judge { dataset: of_judge, columns, notes } = dataset.judge()?;
         columns.check_models(files.len()).at("--judge").at(&dataset.name)?;
         *dataset = of_judge;
-        let read = |path: &PathBuf| Model::read(path, *strip_thoughts, longest);
+        let read = |path: &PathBuf| Model::read(path, *strip_thoughts, *longest);
         let models = files.iter().map(read).collect::<Result<Vec<_>>>()?;
         let tally = AnswerCounts {
             models: models.iter().map(|_| TallyOfModel::default()).collect(),
@@ -142,7 +144,7 @@ impl Judged {
             }
             for (lacking, lack) in [(*unanswered, Lack::Answer), (*failed, Lack::Failed)] {
                 if lacking > 0 {
-                    let of = format!("{lacking} of {}", count(rows, "row"));
+                    let of = format!("{lacking} of {}", counted(rows, "row"));
                     let what = "such rows give no prompt (--strict refuses them)";
                     notes.push(format!("{}: {} to {of}; {what}", model.name, lack.text()));
                 }
@@ -167,7 +169,7 @@ impl Model {
             first: None,
             turns: 0,
         };
-        each_answer(path, longest, |asker, answer, line| {
+        each_answer(Input::open(path, None)?, longest, |asker, answer, line| {
             hash.update(line.len().to_le_bytes());
             hash.update(line);
             model.first.get_or_insert_with(|| asker.0.clone());
@@ -218,7 +220,7 @@ impl Model {
     /// The error where none of the rows has an answer.
     fn nothing_found(&self, rows: u64, failed: u64, first: Option<&(usize, String)>) -> crate::Error {
         let id = |id: Option<&String>| id.map_or("none", String::as_str).to_owned();
-        let rows = count(rows, "row");
+        let rows = counted(rows, "row");
         let what = match failed {
             0 => format!(
                 "there is no answer to any of {rows}; the first answer's id is {}, the first row's {}: an answer has the id (and repeat) of the prompt that it answers",
@@ -236,7 +238,7 @@ impl Model {
         let ((id, _), _) = unused.clone().min_by_key(|(_, said)| said.line)?;
         let number = unused.count() as u64;
         let are = if number == 1 { "is" } else { "are" };
-        Some(format!("{}: {} {are} to no row that was asked, first id {id}", self.name, count(number, "answer")))
+        Some(format!("{}: {} {are} to no row that was asked, first id {id}", self.name, counted(number, "answer")))
     }
 }
 

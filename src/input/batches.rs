@@ -5,10 +5,9 @@ use std::io::BufRead;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::cli::rows::Rows;
-use crate::cli::setup::{self, Input};
-use crate::dataset::{Dataset, Examples, Holds, Line, PickedRow, Records};
+use crate::dataset::{Dataset, Examples, Holds, Line, PickedRow, Records, Retriever};
 use crate::error::{Error, Result};
+use crate::input::Input;
 
 /// A batch is full with this many bytes: enough to make handing it over cheap, little enough to share
 /// small inputs among all cores.
@@ -31,20 +30,28 @@ pub(crate) struct Batch {
     pub(crate) error: Option<Error>,
 }
 
+/// Gives one batch after the other.
 pub(crate) type Batches = Box<dyn FnMut() -> Option<Batch> + Send>;
 
-/// The batches to build: the inputs' lines, or those of a dataset's range, with their examples. These
+/// The batches to build: the inputs' lines, or of a dataset's range with the examples that go before each. These
 /// are chosen here, because some retrievers depend on the order of the rows.
+///
+/// # Errors
+/// Where the dataset picks among all rows: what reading them says.
 pub(crate) fn batches(
     inputs: Vec<Input>,
     longest: usize,
-    rows: Option<&Rows>,
+    rows: Option<(&Dataset, Box<dyn Retriever>)>,
     limit: Option<usize>,
 ) -> Result<Batches> {
-    let mut retriever = rows.map(Rows::retriever).transpose()?;
-    let mut next = streamed(inputs, longest, setup::holds(rows.is_some()));
-    if let Some(Rows { dataset, .. }) = rows.filter(|rows| rows.dataset.picks_rows()) {
-        next = picked(std::iter::from_fn(next).collect(), dataset)?;
+    let holds = if rows.is_some() { Holds::Rows } else { Holds::Conversations };
+    let mut next = streamed(inputs, longest, holds);
+    let mut retriever = None;
+    if let Some((dataset, of_dataset)) = rows {
+        retriever = Some(of_dataset);
+        if dataset.picks_rows() {
+            next = picked(std::iter::from_fn(next).collect(), dataset)?;
+        }
     }
     let mut first = 0;
     let mut left = limit.unwrap_or(usize::MAX);
@@ -116,12 +123,7 @@ fn streamed(inputs: Vec<Input>, longest: usize, holds: Holds) -> Batches {
                 Some(current) => current,
                 None => {
                     let input = inputs.next()?;
-                    let may_wait = input.may_wait();
-                    current.insert((
-                        input.name.into(),
-                        may_wait,
-                        Records::new(input.reader, input.unit, longest, holds),
-                    ))
+                    current.insert((input.name().into(), input.may_wait(), input.records(longest, holds)))
                 }
             };
             let mut batch = Batch::new(input);

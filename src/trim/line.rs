@@ -1,4 +1,4 @@
-//! An answer as a line: what stays of it, and at what it ended.
+//! An answer as a line of JSON: what stays of it, and at what it ended.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -6,56 +6,74 @@ use serde_json::value::RawValue;
 use crate::stop::{Completion, FinishReason, StopSource, Trimmer};
 use crate::tokenizer::{TokenId, Tokenizer};
 
-/// What stays of an answer.
-#[derive(Serialize)]
-pub(crate) struct Trimmed<'a> {
+/// What stays of an answer, as a line of JSON. The keys that name its prompt are the input's.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+pub struct TrimmedAnswer<'a> {
+    /// The id of its prompt, as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) id: Option<&'a RawValue>,
+    pub id: Option<&'a RawValue>,
+    /// Which of the repeats of its row.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) repeat: Option<&'a RawValue>,
+    pub repeat: Option<&'a RawValue>,
+    /// Which turn of its row.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) turn: Option<&'a RawValue>,
+    pub turn: Option<&'a RawValue>,
     /// The columns of its row that are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) columns: Option<&'a RawValue>,
+    pub columns: Option<&'a RawValue>,
+    /// The ids that stay; none of an answer of text alone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) token_ids: Option<Vec<TokenId>>,
-    pub(crate) text: String,
-    pub(crate) finish_reason: &'static str,
+    pub token_ids: Option<Vec<TokenId>>,
+    /// The text that stays.
+    pub text: String,
+    /// `stop` or `length`.
+    pub finish_reason: &'static str,
+    /// At what it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) stop: Option<Stop>,
+    pub stop: Option<Stop>,
+    /// The ids from the stop on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) tail: Vec<TokenId>,
+    pub tail: Vec<TokenId>,
+    /// What stopped it and where, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) explain: Option<String>,
+    pub explain: Option<String>,
+    /// What the engine should have done otherwise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) problems: Vec<Problem>,
+    pub problems: Vec<Problem>,
 }
 
 /// At what it ended.
-#[derive(Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Stop {
+pub enum Stop {
+    /// A token id.
     Token {
+        /// The id.
         token_id: TokenId,
-        /// None of an id that the tokenizer does not have.
+        /// Its string; none of an id that the tokenizer does not have.
         #[serde(skip_serializing_if = "Option::is_none")]
         token: Option<String>,
+        /// Everything that asks for it.
         sources: Vec<StopSource>,
     },
+    /// A stop string.
     String {
+        /// The string.
         string: String,
     },
 }
 
 /// Something that the engine should have done otherwise.
-#[derive(Serialize)]
-pub(crate) struct Problem {
-    pub(crate) code: &'static str,
-    pub(crate) message: String,
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// A stable name.
+    pub code: &'static str,
+    /// What it is.
+    pub message: String,
 }
 
-impl<'a> Trimmed<'a> {
+impl TrimmedAnswer<'_> {
     pub(crate) fn new(completion: Completion, trimmer: &Trimmer, tokenizer: &Tokenizer) -> Self {
         let stop = match completion.finish_reason {
             FinishReason::Length => None,
@@ -71,7 +89,7 @@ impl<'a> Trimmed<'a> {
         Self { token_ids, tail, ..Self::of_text(completion.text, stop) }
     }
 
-    pub(crate) fn of_text(text: String, stop: Option<Stop>) -> Self {
+    pub(super) fn of_text(text: String, stop: Option<Stop>) -> Self {
         Self {
             id: None,
             repeat: None,

@@ -1,7 +1,5 @@
-//! Ids that lines of the input give themselves, and whether two give the same: whoever reads the output could not tell
-//! their prompts apart.
+//! Finds ids that come twice in the input: whoever reads the output could not tell their prompts apart.
 
-use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -9,22 +7,24 @@ use compact_str::CompactString;
 use foldhash::HashMap;
 use foldhash::fast::FixedState;
 
-use crate::cli::output::count;
 use crate::dataset::{Line, RowKey};
+use crate::error::counted;
+use crate::input::without_escapes;
 
 /// So many ids are remembered, in some 50 MB. Those behind are compared with these.
 const MOST: usize = 1_000_000;
 
 /// An id that a line gives itself.
-pub(crate) struct Id {
+#[derive(Debug)]
+pub(crate) struct OwnId {
     hash: u64,
     line: Line,
     text: CompactString,
 }
 
 /// The ids so far.
-#[derive(Default)]
-pub(crate) struct Ids {
+#[derive(Debug, Default)]
+pub(crate) struct RepeatedIds {
     /// By their hashes: the input, and the number of the line.
     seen: HashMap<u64, (usize, u64)>,
     inputs: Vec<Arc<str>>,
@@ -33,7 +33,7 @@ pub(crate) struct Ids {
     first: Option<String>,
 }
 
-impl Id {
+impl OwnId {
     /// An id as JSON.
     pub(crate) fn new(json: &str, line: &Line) -> Self {
         let json = without_escapes(json);
@@ -46,18 +46,9 @@ impl Id {
     }
 }
 
-/// One string may be written in several ways.
-pub(crate) fn without_escapes(json: &str) -> Cow<'_, str> {
-    if !json.contains('\\') {
-        return json.into();
-    }
-    let text = serde_json::from_str::<String>(json).and_then(|text| serde_json::to_string(&text));
-    text.map_or(json.into(), Cow::Owned)
-}
-
-impl Ids {
+impl RepeatedIds {
     /// Takes notice of ids of an input, in their order.
-    pub(crate) fn see(&mut self, input: &Arc<str>, ids: Vec<Id>) {
+    pub(crate) fn see(&mut self, input: &Arc<str>, ids: Vec<OwnId>) {
         if ids.is_empty() {
             return;
         }
@@ -65,7 +56,7 @@ impl Ids {
             self.inputs.push(Arc::clone(input));
         }
         let at = self.inputs.len() - 1;
-        for Id { hash, line, text } in ids {
+        for OwnId { hash, line, text } in ids {
             if let Some((before, number)) = self.seen.get(&hash) {
                 self.again += 1;
                 if self.first.is_none() {
@@ -82,7 +73,7 @@ impl Ids {
     pub(crate) fn note(&self) -> Option<String> {
         let first = self.first.as_ref()?;
         let have = if self.again == 1 { "has" } else { "have" };
-        Some(format!("{} {have} an id that came before: {first}", count(self.again, "line")))
+        Some(format!("{} {have} an id that came before: {first}", counted(self.again, "line")))
     }
 }
 
@@ -103,8 +94,8 @@ mod tests {
                 Some("2 lines have an id that came before: \"a\" in x: line 2, and before in x: line 0"),
             ),
         ] {
-            let mut seen = Ids::default();
-            let ids = (0..).zip(ids).map(|(number, id)| Id::new(id, &line(number))).collect();
+            let mut seen = RepeatedIds::default();
+            let ids = (0..).zip(ids).map(|(number, id)| OwnId::new(id, &line(number))).collect();
             seen.see(&"x".into(), ids);
             assert_eq!(seen.note().as_deref(), expected);
         }
@@ -112,9 +103,9 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut seen = Ids::default();
+        let mut seen = RepeatedIds::default();
         for number in 0..=MOST as u64 + 10 {
-            seen.see(&"x".into(), vec![Id::new(&number.to_string(), &line(number))]);
+            seen.see(&"x".into(), vec![OwnId::new(&number.to_string(), &line(number))]);
         }
         assert_eq!(seen.seen.len(), MOST);
         assert!(seen.note().is_none());

@@ -1,0 +1,146 @@
+//! A model's answers to the turns of dialogues, from a file, for the prompts of the turns after them.
+//!
+//! ```
+//! use metatok::answers::ModelAnswers;
+//! use metatok::input::Input;
+//!
+//! let lines = r#"{"id": 7, "turn": 0, "text": "Hi!"}"#;
+//! let answers = ModelAnswers::read(Input::new("answers", lines.as_bytes()), false, 1 << 20)?;
+//! assert!(answers.has("7", None, 0) && !answers.has("7", None, 1));
+//! # Ok::<(), metatok::Error>(())
+//! ```
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::dataset::{RowKey, TurnPlan};
+use crate::error::{At, ErrorKind, Result};
+use crate::input::{Input, each_line, from_json, without_escapes};
+use crate::tokenizer::TokenId;
+use crate::turns::{Turns, without_thoughts};
+
+/// The answers by row and turn. All are kept in memory.
+#[derive(Debug)]
+pub struct ModelAnswers {
+    by_turn: HashMap<(Asker, usize), Answer>,
+    strip_thoughts: bool,
+}
+
+/// Which row it answers: the row's id as JSON, and its repeat.
+pub(crate) type Asker = (String, Option<usize>);
+
+/// What a model said.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Answer {
+    id: Box<RawValue>,
+    repeat: Option<usize>,
+    pub(crate) turn: Option<usize>,
+    pub(crate) token_ids: Option<Vec<TokenId>>,
+    pub(crate) text: Option<String>,
+    /// There is none, for this reason.
+    pub(crate) error: Option<serde::de::IgnoredAny>,
+}
+
+impl Answer {
+    /// Answers the turn that was asked for.
+    fn give(&self, turns: &mut Turns) -> Result<()> {
+        let turn = turns.plan().turn().unwrap_or_default();
+        match (&self.token_ids, &self.text) {
+            (Some(ids), _) => return turns.answer_ids(ids).at(format_args!("the answer to turn {turn}")),
+            (None, Some(text)) => turns.answer_text(text),
+            (None, None) => turns.fail(),
+        }
+        Ok(())
+    }
+}
+
+/// Reads JSON lines of `id`, as the prompts have it, with `token_ids`, `text` or `error`. Each comes with its line.
+pub(crate) fn each_answer(
+    input: Input,
+    longest: usize,
+    mut visit: impl FnMut(Asker, Answer, &str) -> Result<()>,
+) -> Result<()> {
+    each_line(vec![input], longest, |place, line| {
+        let line = line.at(place)?;
+        let answer: Answer = from_json(line).at(place)?;
+        if answer.token_ids.is_none() && answer.text.is_none() && answer.error.is_none() {
+            let what = "an answer has \"token_ids\", \"text\", or \"error\"";
+            return Err(ErrorKind::Parse(what.into())).at(place);
+        }
+        let asker = (without_escapes(answer.id.get()).into_owned(), answer.repeat);
+        visit(asker, answer, line).at(place)?;
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
+impl ModelAnswers {
+    /// Reads JSON lines of `id` (and `repeat`), as prompts have them, `turn`, and `token_ids`, `text` or `error`. With
+    /// `strip_thoughts`, a model's thoughts are no part of its answers.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] with the place: a line that is no answer, a turn that is answered twice.
+    pub fn read(input: Input, strip_thoughts: bool, max_line_bytes: usize) -> Result<Self> {
+        let mut by_turn = HashMap::new();
+        each_answer(input, max_line_bytes, |asker, answer, _| {
+            let no_turn = || ErrorKind::Parse("an answer to a turn has its number, \"turn\"".into());
+            let turn = answer.turn.ok_or_else(no_turn)?;
+            let id = asker.0.clone();
+            match by_turn.insert((asker, turn), answer) {
+                Some(_) => Err(twice(&format!("turn {turn} of id {id}"))),
+                None => Ok(()),
+            }
+        })?;
+        Ok(Self { by_turn, strip_thoughts })
+    }
+
+    /// Whether there is an answer to a turn of the row with this id, as JSON.
+    pub fn has(&self, id: &str, repeat: Option<usize>, turn: usize) -> bool {
+        self.by_turn.contains_key(&((without_escapes(id).into_owned(), repeat), turn))
+    }
+
+    /// Whether a model's thoughts are no part of its answers.
+    pub fn strips_thoughts(&self) -> bool {
+        self.strip_thoughts
+    }
+
+    fn get(&self, row: &RowKey, turn: usize) -> Option<&Answer> {
+        self.by_turn.get(&((row.id.clone(), row.repeat), turn))
+    }
+
+    /// Answers the turn of a row that is asked for, if there is an answer to it.
+    ///
+    /// # Errors
+    /// As [`Turns::answer_ids`], with the turn.
+    pub fn answer(&self, row: &RowKey, turns: &mut Turns) -> Result<bool> {
+        let answer = turns.plan().turn().and_then(|turn| self.get(row, turn));
+        answer.map_or(Ok(false), |answer| answer.give(turns).map(|()| true))
+    }
+
+    /// The same for messages, which take text alone.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] for an answer of token ids alone.
+    pub fn answer_messages(&self, row: &RowKey, plan: &mut TurnPlan) -> Result<bool> {
+        let Some((turn, answer)) = plan.turn().and_then(|turn| Some((turn, self.get(row, turn)?))) else {
+            return Ok(false);
+        };
+        match answer {
+            Answer { text: Some(text), .. } if self.strip_thoughts => plan.answer(without_thoughts(text)),
+            Answer { text: Some(text), .. } => plan.answer(text),
+            Answer { error: Some(_), .. } => plan.fail(),
+            Answer { .. } => {
+                let what = "it has token ids and no text, which messages need; add its text";
+                return Err(ErrorKind::Template(what.into())).at(format_args!("the answer to turn {turn}"));
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The error for an answer that stands there already.
+pub(crate) fn twice(to: &str) -> crate::Error {
+    ErrorKind::Parse(format!("the answer to {to} is here twice")).into()
+}

@@ -1,0 +1,136 @@
+//! Builds the prompts of a batch of lines, on one thread.
+
+use std::sync::Arc;
+
+use crate::answers::ModelAnswers;
+use crate::build::notes::Notes;
+use crate::build::reject::Rejected;
+use crate::build::repeated_ids::OwnId;
+use crate::build::writer::{PromptRequest, PromptWriter, Written};
+use crate::conversation::Mode;
+use crate::dataset::{Examples, Line, MissingColumns, PickedRow, RecordReader, RowPrompter};
+use crate::error::{Error, Result};
+use crate::input::Batch;
+use crate::rows::PreparedDataset;
+use crate::sink::PromptKey;
+
+/// What became of a batch of lines.
+#[derive(Debug, Default)]
+pub struct BuiltBatch {
+    /// The prompts, as the form writes them.
+    pub out: Vec<u8>,
+    /// How many bytes of the input were read for it.
+    pub bytes: u64,
+    pub(super) written: Written,
+    pub(super) input: Option<Arc<str>>,
+    pub(super) ids: Vec<OwnId>,
+    pub(super) missing: MissingColumns,
+    /// What is to be said of the first row that is not as it should be.
+    pub(super) warning: Option<String>,
+    pub(super) notes: Notes,
+    pub(super) rejected: Vec<Rejected>,
+    pub(super) error: Option<Error>,
+}
+
+/// Builds a batch.
+pub(super) struct BatchBuilder<'a> {
+    /// How lines become prompts, if they are rows.
+    pub(super) rows: Option<(&'a PreparedDataset, &'a mut RowPrompter)>,
+    pub(super) answers: Option<&'a ModelAnswers>,
+    pub(super) writer: PromptWriter<'a>,
+    pub(super) reader: RecordReader,
+    pub(super) mode: Mode,
+    pub(super) max_line_bytes: usize,
+    pub(super) stop_at_error: bool,
+    pub(super) built: BuiltBatch,
+}
+
+impl BuiltBatch {
+    pub(super) fn new(missing: MissingColumns) -> Self {
+        Self { missing, ..Self::default() }
+    }
+}
+
+impl BatchBuilder<'_> {
+    pub(super) fn build(mut self, mut batch: Batch) -> BuiltBatch {
+        self.built.bytes = batch.bytes.len() as u64;
+        self.built.input = Some(Arc::clone(&batch.input));
+        let mut examples = std::mem::take(&mut batch.examples).into_iter();
+        for (i, (line, range)) in batch.lines.iter().enumerate() {
+            let bytes = &batch.bytes[range.clone()];
+            let place = || format!("{}: {line}", batch.input);
+            let before = (self.built.out.len(), self.built.written.clone());
+            let number = batch.first + i as u64;
+            let written = line.text(bytes, self.max_line_bytes).and_then(|text| match self.rows {
+                None => self.conversation(text, number, line, place),
+                Some(_) => self.row(text, batch.pick(i), examples.next().unwrap_or_default(), line, place),
+            });
+            if let Err(error) = written {
+                // Of a row with several prompts, all or none.
+                self.built.out.truncate(before.0);
+                self.built.written = before.1;
+                self.built.rejected.push(Rejected::new(&batch.input, line, bytes, error));
+                if self.stop_at_error {
+                    return self.built;
+                }
+            }
+        }
+        // An error of reading travels with the batch that it ends, so that all rows before it are kept.
+        self.built.error = batch.error;
+        self.built
+    }
+
+    fn conversation(&mut self, text: &str, number: u64, line: &Line, place: impl Fn() -> String) -> Result<()> {
+        let mut record = self.reader.parse(text)?;
+        let (id, tools) = (record.id, record.tools.take());
+        let notes = &mut self.built.notes;
+        notes.see(&record.conversation, &place);
+        if self.mode == Mode::Generate {
+            notes.see_completion(&record, &place);
+        }
+        let mut digits = itoa::Buffer::new();
+        let key = PromptKey::of(id.unwrap_or_else(|| digits.format(number)));
+        let (conversation, scored) = record.into_conversation(self.mode)?;
+        self.write(key, PromptRequest::new(&conversation, &scored, tools.as_deref()))?;
+        self.built.ids.extend(id.map(|id| OwnId::new(id, line)));
+        Ok(())
+    }
+
+    fn row(
+        &mut self,
+        text: &str,
+        pick: PickedRow,
+        examples: Examples,
+        line: &Line,
+        place: impl Fn() -> String,
+    ) -> Result<()> {
+        let Some((dataset, prompter)) = &mut self.rows else { return Ok(()) };
+        let Some(row) = dataset.row(text, pick)? else { return Ok(()) };
+        let key = dataset.kept_columns().key(&row, pick)?;
+        self.built.missing.see(&row);
+        self.built.notes.see_row(&row, &place);
+        if self.built.warning.is_none() {
+            self.built.warning = dataset.warning(&row).map(|warning| format!("{}: {warning}", place()));
+        }
+        let writer = &mut self.writer;
+        if let Some(answers) = self.answers {
+            let plan = dataset.plan(&row, examples, prompter, |prompt| writer.tokens(prompt))?;
+            let max_out_len = dataset.dataset().max_out_len(&row)?;
+            let written = writer.write_turns(&key, plan, &max_out_len, answers, &mut self.built.out)?;
+            self.built.written.add(written);
+        } else {
+            for prompt in dataset.prompts(&row, examples, prompter, |prompt| writer.tokens(prompt))? {
+                self.built.notes.see(&prompt.conversation, &place);
+                self.write(PromptKey::from(&key), PromptRequest::from(&prompt))?;
+            }
+        }
+        self.built.ids.extend(OwnId::of_row(&key, line));
+        Ok(())
+    }
+
+    fn write(&mut self, key: PromptKey<'_>, prompt: PromptRequest<'_>) -> Result<()> {
+        let written = self.writer.write(key, prompt, &mut self.built.out)?;
+        self.built.written.add(written);
+        Ok(())
+    }
+}

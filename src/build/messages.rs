@@ -1,0 +1,112 @@
+//! Prompts as messages, for servers that have the template.
+
+use crate::answers::ModelAnswers;
+use crate::build::Written;
+use crate::build::writer::check_media;
+use crate::builder::BuilderOptions;
+use crate::conversation::{ChatMessage, Conversation, Mode};
+use crate::dataset::{MaxOutLen, RowKey, TurnPlan};
+use crate::dialect::Model;
+use crate::error::Result;
+use crate::render::{ApiTemplate, empty_chat};
+use crate::sink::{MessagesJsonl, PromptKey};
+
+/// Prompts as messages: what makes them, and what they are written as.
+#[derive(Debug)]
+pub struct MessagesForm {
+    template: ApiTemplate,
+    each_message: bool,
+    is_chat_wrapper: bool,
+    continue_final_message: bool,
+    mode: Mode,
+    sink: MessagesJsonl,
+    check_files: bool,
+}
+
+impl MessagesForm {
+    /// By the roles of a model, or as OpenAI has them where the model is the default. `check_files` refuses images, audio and
+    /// video whose file is missing.
+    ///
+    /// # Errors
+    /// As [`Model::to_api`].
+    pub fn new(model: &Model, options: &BuilderOptions, check_files: bool) -> Result<Self> {
+        let stop = model.stop.strings.iter().chain(&options.stop_strings).cloned().collect();
+        let BuilderOptions { each_message, continue_final_message, mode, .. } = *options;
+        let is_chat_wrapper = options.chat_wrapper.or(model.chat_wrapper).is_some();
+        // A wrapper knows nothing of another model's roles.
+        let mut template = match options.chat_wrapper.filter(|_| model.chat_wrapper.is_none()) {
+            Some(wrapper) => wrapper.template(),
+            None => model.to_api()?,
+        };
+        if let ApiTemplate::Roles(roles) = &mut template {
+            roles.compat = options.compat;
+        }
+        let sink = MessagesJsonl::new(stop);
+        Ok(Self { template, each_message, is_chat_wrapper, continue_final_message, mode, sink, check_files })
+    }
+
+    /// What prompts are for.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub(super) fn estimated_tokens(&self, conversation: &Conversation) -> Result<usize> {
+        Ok(self.template.prompt(conversation, self.mode)?.estimated_tokens())
+    }
+
+    pub(super) fn write_turns(
+        &self,
+        row: &RowKey,
+        mut plan: TurnPlan,
+        max_out_len: &MaxOutLen,
+        answers: &ModelAnswers,
+        out: &mut Vec<u8>,
+    ) -> Result<Written> {
+        let mut written = Written::default();
+        while let (Some(conversation), Some(turn)) = (plan.prompt(), plan.turn()) {
+            let max_out_len = plan.max_out_len(max_out_len)?;
+            let key = PromptKey { turn: Some(turn), max_out_len, ..PromptKey::from(row) };
+            written.add(self.write(&key, &conversation, None, out)?);
+            if !answers.answer_messages(row, &mut plan)? {
+                written.waiting = u64::from(plan.needs_answers());
+                break;
+            }
+        }
+        Ok(written)
+    }
+
+    pub(super) fn write(
+        &self,
+        key: &PromptKey<'_>,
+        conversation: &Conversation,
+        tools: Option<&str>,
+        out: &mut Vec<u8>,
+    ) -> Result<Written> {
+        // A prompt list's messages become others, which lack these keys.
+        if matches!(conversation, Conversation::List(_)) {
+            conversation.check_others()?;
+        }
+        check_media(conversation, self.check_files)?;
+        let mut answers_omitted = 0;
+        let mut messages = match conversation {
+            conversation if self.is_chat_wrapper => self.chat(conversation)?,
+            // One by one they stay as they are.
+            Conversation::Messages(messages) if self.each_message && messages.is_empty() => return Err(empty_chat()),
+            Conversation::Messages(messages) if self.each_message => messages.clone(),
+            conversation => self.template.messages(conversation, self.mode)?,
+        };
+        // As in token ids, the turn that the model is to take is its own.
+        if self.mode == Mode::Generate && !self.continue_final_message {
+            answers_omitted = u64::from(messages.pop_if(|last| last.role == "assistant").is_some());
+        }
+        self.sink.write_with_tools(key, &messages, tools, out);
+        Ok(Written { prompts: 1, answers_omitted, ..Written::default() })
+    }
+
+    fn chat(&self, conversation: &Conversation) -> Result<Vec<ChatMessage>> {
+        match self.template.chat(conversation, self.mode, self.each_message)?.into_owned() {
+            Conversation::Messages(messages) => Ok(messages),
+            _ => Ok(Vec::new()),
+        }
+    }
+}

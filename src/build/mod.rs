@@ -1,0 +1,193 @@
+//! Conversations and rows in, prompts out: batches of the input are built on all cores, and come in its order.
+//!
+//! ```
+//! use metatok::PromptBuilder;
+//! use metatok::build::{Build, BuildTotals, IdsForm, PromptForm};
+//! use metatok::input::Input;
+//! use metatok::sink::Jsonl;
+//!
+//! let builder = PromptBuilder::demo()?;
+//! let sink = Box::new(Jsonl::new(&builder));
+//! let build = Build::new(PromptForm::Ids(Box::new(IdsForm::new(builder, sink))));
+//! let input = Input::new("memory", &br#"{"id": 7, "messages": [{"role": "user", "content": "Hi!"}]}"#[..]);
+//! let (mut totals, mut out) = (BuildTotals::default(), Vec::new());
+//! for batch in build.batches(vec![input], None)? {
+//!     out.extend_from_slice(&batch.out);
+//!     totals.add(batch);
+//! }
+//! assert!(out.starts_with(br#"{"id":7,"input_ids":["#));
+//! assert_eq!(totals.written.prompts, 1);
+//! # Ok::<(), metatok::Error>(())
+//! ```
+
+mod batch;
+mod messages;
+mod notes;
+mod reject;
+mod remarks;
+mod repeated_ids;
+mod totals;
+mod writer;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use crate::answers::ModelAnswers;
+use crate::builder::Session;
+use crate::conversation::Mode;
+use crate::dataset::{InputFormat, RecordReader};
+use crate::error::Result;
+use crate::input::{Input, batches};
+use crate::pipeline;
+use crate::rows::PreparedDataset;
+use crate::sink::Sink;
+use batch::BatchBuilder;
+pub use batch::BuiltBatch;
+pub use messages::MessagesForm;
+pub use reject::Rejected;
+pub use remarks::InputRemarks;
+pub(crate) use repeated_ids::OwnId;
+pub use totals::{BatchRemarks, BuildTotals};
+use writer::PromptWriter;
+pub use writer::{IdsForm, Written};
+
+/// What prompts are written as, and what makes them. Shared by all threads.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PromptForm {
+    /// Token ids.
+    Ids(Box<IdsForm>),
+    /// Messages, for a server that has the template.
+    Messages(MessagesForm),
+}
+
+impl PromptForm {
+    /// What prompts are for.
+    pub fn mode(&self) -> Mode {
+        match self {
+            Self::Ids(ids) => ids.builder.mode(),
+            Self::Messages(messages) => messages.mode(),
+        }
+    }
+
+    /// What writes token ids.
+    pub fn sink(&self) -> Option<&dyn Sink> {
+        match self {
+            Self::Ids(ids) => Some(&*ids.sink),
+            Self::Messages(_) => None,
+        }
+    }
+
+    /// Whether a server lays the prompts out, which has places that templates lack.
+    fn is_for_server(&self) -> bool {
+        matches!(self, Self::Messages(_))
+    }
+
+    /// What a thread builds with.
+    fn session(&self) -> Option<Session> {
+        match self {
+            Self::Ids(ids) => Some(ids.builder.session()),
+            Self::Messages(_) => None,
+        }
+    }
+
+    fn writer<'f>(&'f self, session: &'f mut Option<Session>) -> PromptWriter<'f> {
+        match self {
+            Self::Ids(ids) => PromptWriter::Ids(ids, session.get_or_insert_with(|| ids.builder.session())),
+            Self::Messages(messages) => PromptWriter::Messages(messages),
+        }
+    }
+}
+
+/// How inputs become prompts. Cloning it is cheap.
+#[derive(Debug, Clone)]
+pub struct Build {
+    form: Arc<PromptForm>,
+    dataset: Option<Arc<PreparedDataset>>,
+    answers: Option<Arc<ModelAnswers>>,
+    /// How conversations are written down.
+    pub input_format: InputFormat,
+    /// How long a line may be, in bytes.
+    pub max_line_bytes: usize,
+    /// Whether the first bad line ends the work; each is rejected otherwise.
+    pub stop_at_error: bool,
+    /// How many threads build: one for each core, if nobody says.
+    pub threads: Option<NonZeroUsize>,
+}
+
+impl Build {
+    /// Conversations of any format become prompts of this form.
+    pub fn new(form: PromptForm) -> Self {
+        Self {
+            form: Arc::new(form),
+            dataset: None,
+            answers: None,
+            input_format: InputFormat::Auto,
+            max_line_bytes: 64 << 20,
+            stop_at_error: true,
+            threads: None,
+        }
+    }
+
+    /// The input is rows of a dataset.
+    #[must_use]
+    pub fn with_dataset(mut self, dataset: Arc<PreparedDataset>) -> Self {
+        self.dataset = Some(dataset);
+        self
+    }
+
+    /// The turns of rows have these answers in those before.
+    #[must_use]
+    pub fn with_answers(mut self, answers: ModelAnswers) -> Self {
+        self.answers = Some(Arc::new(answers));
+        self
+    }
+
+    /// What prompts are written as.
+    pub fn form(&self) -> &PromptForm {
+        &self.form
+    }
+
+    /// Builds the inputs, up to so many lines, in batches of lines. The threads end when the batches are dropped; they are not
+    /// waited for, because one may be blocked where input comes from a terminal.
+    ///
+    /// # Errors
+    /// Where examples lack their rows. What is wrong with a line, or with reading, comes with the batch.
+    pub fn batches(
+        &self,
+        inputs: Vec<Input>,
+        limit: Option<usize>,
+    ) -> Result<impl Iterator<Item = BuiltBatch> + use<>> {
+        let rows = match &self.dataset {
+            Some(dataset) => Some((dataset.dataset(), dataset.retriever()?)),
+            None => None,
+        };
+        let batches = batches(inputs, self.max_line_bytes, rows, limit)?;
+        let build = self.clone();
+        Ok(pipeline::ordered(self.threads(), batches, move || {
+            let build = build.clone();
+            let for_server = build.form.is_for_server();
+            let mut prompter = build.dataset.as_ref().map(|dataset| dataset.prompter().for_server(for_server));
+            let mut session = build.form.session();
+            Box::new(move |batch| {
+                let rows = build.dataset.as_deref().zip(prompter.as_mut());
+                BatchBuilder {
+                    built: BuiltBatch::new(rows.as_ref().map(|(dataset, _)| dataset.missing()).unwrap_or_default()),
+                    rows,
+                    answers: build.answers.as_deref(),
+                    writer: build.form.writer(&mut session),
+                    reader: RecordReader::new(build.input_format).for_server(for_server),
+                    mode: build.form.mode(),
+                    max_line_bytes: build.max_line_bytes,
+                    stop_at_error: build.stop_at_error,
+                }
+                .build(batch)
+            })
+        }))
+    }
+
+    fn threads(&self) -> usize {
+        let threads = self.threads.or_else(|| std::thread::available_parallelism().ok());
+        threads.map_or(1, usize::from)
+    }
+}

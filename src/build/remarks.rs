@@ -1,0 +1,48 @@
+//! What is noticed in the input and said at the end: what is left out, what rows lack, ids that come twice.
+
+use crate::build::notes::Notes;
+use crate::build::repeated_ids::RepeatedIds;
+use crate::dataset::MissingColumns;
+use crate::error::Result;
+use crate::rows::PreparedDataset;
+
+/// What was noticed in the input.
+#[derive(Debug, Default)]
+pub struct InputRemarks {
+    pub(crate) notes: Notes,
+    pub(crate) ids: RepeatedIds,
+    pub(crate) missing: MissingColumns,
+    has_warned: bool,
+}
+
+impl InputRemarks {
+    /// A warning, unless there was one before.
+    pub(crate) fn first_warning(&mut self, warning: impl FnOnce() -> Option<String>) -> Option<String> {
+        if self.has_warned {
+            return None;
+        }
+        let warning = warning();
+        self.has_warned = warning.is_some();
+        warning
+    }
+
+    /// Keys and columns that are left out.
+    pub fn notes(&self) -> Vec<String> {
+        self.notes.lines()
+    }
+
+    /// What is to be said of the rows, when all are there: answers to judge that found no row, columns that some rows lack, ids
+    /// that come twice.
+    ///
+    /// # Errors
+    /// Where no row has a column of the template, or an answer: then the dataset or the answers are for other rows.
+    pub fn check(&self, dataset: Option<&PreparedDataset>) -> Result<Vec<String>> {
+        let mut notes = Vec::new();
+        if let Some(dataset) = dataset {
+            notes.extend(dataset.check_judged()?);
+            notes.extend(dataset.check_missing(&self.missing)?);
+        }
+        notes.extend(self.ids.note());
+        Ok(notes)
+    }
+}

@@ -1,0 +1,50 @@
+//! What all batches come to, and what is to be said of them.
+
+use crate::build::InputRemarks;
+use crate::build::batch::BuiltBatch;
+use crate::build::reject::Rejected;
+use crate::build::writer::Written;
+use crate::error::Error;
+use crate::tokenizer::TokenId;
+
+/// What the batches came to, added in their order.
+#[derive(Debug, Default)]
+pub struct BuildTotals {
+    /// How much was written.
+    pub written: Written,
+    /// What was noticed in the input.
+    pub remarks: InputRemarks,
+}
+
+/// What is to be said of a batch, and was not said of one before.
+#[derive(Debug, Default)]
+pub struct BatchRemarks {
+    /// Special tokens that the tokenizer would have added before a prompt, and that the prompt had already.
+    pub omitted: Vec<TokenId>,
+    /// Those that it would have put after a prompt to continue.
+    pub omitted_end: Vec<TokenId>,
+    /// A row that is not as it should be: the first one.
+    pub warning: Option<String>,
+    /// The lines that gave no prompt.
+    pub rejected: Vec<Rejected>,
+    /// Reading failed after these lines.
+    pub error: Option<Error>,
+}
+
+impl BuildTotals {
+    /// Adds the next batch.
+    pub fn add(&mut self, batch: BuiltBatch) -> BatchRemarks {
+        let BuiltBatch { written, input, ids, missing, warning, notes, rejected, error, .. } = batch;
+        let new = |before: &[TokenId], now: &[TokenId]| if before.is_empty() { now.to_vec() } else { Vec::new() };
+        let omitted = new(&self.written.omitted, &written.omitted);
+        let omitted_end = new(&self.written.omitted_end, &written.omitted_end);
+        self.written.add(written);
+        self.remarks.notes.append(notes);
+        self.remarks.missing.add(missing);
+        if let Some(input) = &input {
+            self.remarks.ids.see(input, ids);
+        }
+        let warning = self.remarks.first_warning(|| warning);
+        BatchRemarks { omitted, omitted_end, warning, rejected, error }
+    }
+}

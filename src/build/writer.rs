@@ -1,0 +1,297 @@
+//! Writes prompts one after the other, as token ids or as messages.
+
+use std::fmt;
+
+use crate::answers::ModelAnswers;
+use crate::assemble::{Detail, TokenizedPrompt};
+use crate::build::messages::MessagesForm;
+use crate::builder::{PromptBuilder, Session};
+use crate::conversation::Conversation;
+use crate::dataset::{MaxOutLen, RowKey, RowPrompt, SamplingParams, ScoredText, TurnPlan, Value};
+use crate::error::{At, ErrorKind, Result};
+use crate::sink::{BuiltPrompt, PromptKey, Sink};
+use crate::tokenizer::TokenId;
+use crate::truncate::{ContextBudget, Fitted};
+use crate::turns::TurnPrompt;
+
+/// Prompts as token ids: what builds them, and what they are written as.
+pub struct IdsForm {
+    /// What builds prompts.
+    pub builder: PromptBuilder,
+    /// What writes them.
+    pub sink: Box<dyn Sink>,
+    /// How many tokens an answer may have where its row does not say.
+    pub max_out_len: Option<u64>,
+    /// How answers are drawn.
+    pub sampling_params: SamplingParams,
+    /// How long prompts may be, and what goes where they are longer.
+    pub budget: Option<ContextBudget>,
+    /// Whether the text of a prompt is written too.
+    pub text: bool,
+    /// Whether the labels of a text to score are written too.
+    pub labels: bool,
+    /// Whether prompts with an image, audio or video are refused whose file is missing.
+    pub check_files: bool,
+    /// What built the prompts, to be written beside each.
+    pub fingerprint: Option<String>,
+}
+
+impl IdsForm {
+    /// Prompts of any length, with nothing beside their ids.
+    pub fn new(builder: PromptBuilder, sink: Box<dyn Sink>) -> Self {
+        Self {
+            builder,
+            sink,
+            max_out_len: None,
+            sampling_params: SamplingParams::default(),
+            budget: None,
+            text: false,
+            labels: false,
+            check_files: false,
+            fingerprint: None,
+        }
+    }
+}
+
+impl fmt::Debug for IdsForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IdsForm").field("builder", &self.builder).field("budget", &self.budget).finish_non_exhaustive()
+    }
+}
+
+/// A prompt to write, and what is asked of it.
+#[derive(Clone, Copy)]
+pub(crate) struct PromptRequest<'p> {
+    label: Option<&'p Value>,
+    is_normalizing: bool,
+    turn: Option<usize>,
+    max_out_len: Option<u64>,
+    scored: &'p ScoredText,
+    choices: &'p [String],
+    tools: Option<&'p str>,
+    conversation: &'p Conversation,
+}
+
+/// Writes prompts one after the other, on one thread.
+pub(crate) enum PromptWriter<'f> {
+    Ids(&'f IdsForm, &'f mut Session),
+    Messages(&'f MessagesForm),
+}
+
+/// How much was written.
+#[derive(Debug, Clone, Default)]
+pub struct Written {
+    /// How many prompts.
+    pub prompts: u64,
+    /// How many tokens they have together; none of messages.
+    pub tokens: u64,
+    /// How many dialogues wait for an answer.
+    pub waiting: u64,
+    /// Of how many prompts something had to go.
+    pub truncated: u64,
+    /// How many conversations end with an answer, which was left out.
+    pub answers_omitted: u64,
+    /// The special tokens that the prompt had already.
+    pub omitted: Vec<TokenId>,
+    /// Those that the tokenizer would have put after a prompt to continue.
+    pub omitted_end: Vec<TokenId>,
+}
+
+impl<'p> PromptRequest<'p> {
+    /// A conversation, of which so much is scored.
+    pub(crate) fn new(conversation: &'p Conversation, scored: &'p ScoredText, tools: Option<&'p str>) -> Self {
+        let (label, turn, max_out_len, choices) = (None, None, None, &[][..]);
+        Self { label, is_normalizing: false, turn, max_out_len, scored, choices, tools, conversation }
+    }
+}
+
+impl<'p> From<&'p RowPrompt> for PromptRequest<'p> {
+    fn from(prompt: &'p RowPrompt) -> Self {
+        let RowPrompt { label, is_normalizing, turn, max_out_len, scored, choices, tools, conversation } = prompt;
+        Self {
+            label: label.as_ref(),
+            is_normalizing: *is_normalizing,
+            turn: *turn,
+            max_out_len: *max_out_len,
+            scored,
+            choices,
+            tools: tools.as_deref(),
+            conversation,
+        }
+    }
+}
+
+impl PromptWriter<'_> {
+    /// How many tokens a prompt has; as messages, an estimate.
+    pub(crate) fn tokens(&mut self, conversation: &Conversation) -> Result<usize> {
+        match self {
+            Self::Ids(_, session) => Ok(session.build(conversation)?.input_ids.len()),
+            Self::Messages(messages) => messages.estimated_tokens(conversation),
+        }
+    }
+
+    /// Appends a prompt.
+    pub(crate) fn write(
+        &mut self,
+        key: PromptKey<'_>,
+        prompt: PromptRequest<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Written> {
+        let PromptRequest { label, is_normalizing, turn, max_out_len, .. } = prompt;
+        let key = PromptKey { label, is_normalizing, turn, max_out_len, ..key };
+        match self {
+            Self::Ids(ids, session) => ids.write(key, prompt, session, out),
+            Self::Messages(messages) => messages.write(&key, prompt.conversation, prompt.tools, out),
+        }
+    }
+
+    /// Appends the prompts of a dialogue's turns, each with the model's answers in those before, up to the
+    /// first that is not answered.
+    pub(crate) fn write_turns(
+        &mut self,
+        row: &RowKey,
+        plan: TurnPlan,
+        max_out_len: &MaxOutLen,
+        answers: &ModelAnswers,
+        out: &mut Vec<u8>,
+    ) -> Result<Written> {
+        match self {
+            Self::Ids(ids, _) => ids.write_turns(row, plan, max_out_len, answers, out),
+            Self::Messages(messages) => messages.write_turns(row, plan, max_out_len, answers, out),
+        }
+    }
+}
+
+impl IdsForm {
+    fn write(
+        &self,
+        key: PromptKey<'_>,
+        request: PromptRequest<'_>,
+        session: &mut Session,
+        out: &mut Vec<u8>,
+    ) -> Result<Written> {
+        let conversation = &*self.builder.prepared(request.conversation)?;
+        check_media(conversation, self.check_files)?;
+        let (mut prompt, truncated, left) = match self.budget {
+            None => (session.build(conversation)?, None, None),
+            Some(budget) => {
+                let fitted = self.builder.build_within(conversation, &budget.of_answer(request.max_out_len))?;
+                let Fitted { prompt, truncated, conversation } = fitted;
+                (prompt, truncated, conversation)
+            }
+        };
+        let conversation = left.as_ref().unwrap_or(conversation);
+        let labels = match self.labels {
+            true => self.labels_of(&mut prompt, conversation, request.scored)?,
+            false => None,
+        };
+        if !self.text {
+            prompt.text = None;
+        }
+        let choice_ids = request.choices.iter().map(|choice| one_token(choice, &self.builder));
+        let choice_ids = choice_ids.collect::<Result<Vec<_>>>().at("column \"choices\"")?;
+        let built = BuiltPrompt {
+            labels: labels.as_deref(),
+            choice_ids: &choice_ids,
+            truncated: truncated.as_ref(),
+            conversation: Some(conversation),
+            ..BuiltPrompt::from(&prompt)
+        };
+        let max_out_len = request.max_out_len.or(self.max_out_len);
+        self.sink.write(&PromptKey { max_out_len, ..self.key(key) }, &built, out)?;
+        Ok(Written { truncated: u64::from(truncated.is_some()), ..Written::of(prompt) })
+    }
+
+    /// The ids of what is scored, and the number for the context; none where all is scored.
+    fn labels_of(
+        &self,
+        prompt: &mut TokenizedPrompt,
+        conversation: &Conversation,
+        scored: &ScoredText,
+    ) -> Result<Option<Vec<i64>>> {
+        if let ScoredText::Continuation(bytes) = scored {
+            return prompt.labels_behind(self.builder.context_tokens(conversation, *bytes)?).map(Some);
+        }
+        if *scored != ScoredText::Whole && prompt.offsets.is_none() {
+            let detail = Detail { offsets: true, text: true, ..self.builder.detail() };
+            *prompt = self.builder.build_with(conversation, detail)?;
+        }
+        Ok(prompt.labels(scored.bytes(prompt.text.as_deref().unwrap_or_default())?))
+    }
+
+    fn write_turns(
+        &self,
+        row: &RowKey,
+        plan: TurnPlan,
+        max_out_len: &MaxOutLen,
+        answers: &ModelAnswers,
+        out: &mut Vec<u8>,
+    ) -> Result<Written> {
+        let mut written = Written::default();
+        let mut turns = self.builder.turns(plan).strip_thoughts(answers.strips_thoughts());
+        while let Some(TurnPrompt { turn, conversation, prompt, prefix_tokens, prefix_break }) = turns.next_prompt()? {
+            check_media(&conversation, self.check_files)?;
+            let max_out_len = turns.plan().max_out_len(max_out_len)?.or(self.max_out_len);
+            let key = PromptKey { turn: Some(turn), max_out_len, ..self.key(PromptKey::from(row)) };
+            let built = BuiltPrompt {
+                conversation: Some(&conversation),
+                prefix_tokens: (turn > 0).then_some(prefix_tokens),
+                prefix_break: prefix_break.as_ref(),
+                ..BuiltPrompt::from(&prompt)
+            };
+            self.sink.write(&key, &built, out)?;
+            written.add(Written::of(prompt));
+            if !answers.answer(row, &mut turns)? {
+                written.waiting = u64::from(turns.plan().needs_answers());
+                break;
+            }
+        }
+        Ok(written)
+    }
+
+    /// With what all prompts share.
+    fn key<'k>(&'k self, key: PromptKey<'k>) -> PromptKey<'k> {
+        PromptKey { fingerprint: self.fingerprint.as_deref(), sampling_params: self.sampling_params, ..key }
+    }
+}
+
+impl Written {
+    fn of(prompt: TokenizedPrompt) -> Self {
+        let TokenizedPrompt { input_ids, omitted, omitted_end, answer_omitted, .. } = prompt;
+        let (tokens, answers_omitted) = (input_ids.len() as u64, u64::from(answer_omitted));
+        Self { prompts: 1, tokens, answers_omitted, omitted, omitted_end, ..Self::default() }
+    }
+
+    /// Adds what was written after it. Of what is omitted, the first is enough to be said.
+    pub fn add(&mut self, other: Self) {
+        self.prompts += other.prompts;
+        self.tokens += other.tokens;
+        self.waiting += other.waiting;
+        self.truncated += other.truncated;
+        self.answers_omitted += other.answers_omitted;
+        if self.omitted.is_empty() {
+            self.omitted = other.omitted;
+        }
+        if self.omitted_end.is_empty() {
+            self.omitted_end = other.omitted_end;
+        }
+    }
+}
+
+/// Checks every image, audio and video, see [`crate::conversation::Media::check`].
+pub(super) fn check_media(conversation: &Conversation, files: bool) -> Result<()> {
+    let mut media = conversation.media();
+    media.try_for_each(|(message, _, media)| media.check(files).at(format_args!("message {message}")))
+}
+
+/// A choice must be one token, for the model's next token is what is compared.
+fn one_token(choice: &str, builder: &PromptBuilder) -> Result<TokenId> {
+    match builder.tokenizer().encode(choice)?[..] {
+        [id] => Ok(id),
+        ref ids => Err(ErrorKind::Template(format!(
+            "the choice {choice:?} is {} tokens, and the model's next one is compared; name choices that are one token each, or score them with PPLInferencer",
+            ids.len()
+        ))
+        .into()),
+    }
+}

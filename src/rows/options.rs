@@ -1,0 +1,132 @@
+//! What a dataset is told beside its file.
+
+use std::path::PathBuf;
+
+use crate::conversation::Mode;
+use crate::dataset::{Dataset, InferMode, Layout};
+use crate::error::{At, ErrorKind, Result};
+use crate::fingerprint::Fingerprint;
+
+/// What a dataset is told beside its file. The default changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatasetOptions {
+    /// The file of the rows that in-context examples come from.
+    pub train: Option<PathBuf>,
+    /// For each row the rows of `train` that are nearest to it, for `TopkRetriever`: a file of JSON lists.
+    pub neighbours: Option<PathBuf>,
+    /// How many in-context examples a row has.
+    pub num_fewshot: Option<u32>,
+    /// How questions stand with their examples, for a `QaTemplate`.
+    pub layout: Option<Layout>,
+    /// Which turns of a chat are asked for.
+    pub infer_mode: Option<InferMode>,
+    /// The names of the columns of CSV and TSV files that do not name them.
+    pub columns: Option<Vec<String>>,
+    /// The column of the rows' ids; every row must have it then.
+    pub id_column: Option<String>,
+    /// Columns of the row to write beside each prompt.
+    pub keep: Vec<String>,
+    /// Files of answers that the dataset's judge is asked about, one for each model.
+    pub judge: Vec<PathBuf>,
+    /// Whether a model's thoughts are taken out of its answers.
+    pub strip_thoughts: bool,
+    /// The model's context, in tokens: examples are dropped from the end until a prompt fits with its answer.
+    pub max_seq_len: Option<usize>,
+    /// How many tokens an answer may have, where its row does not say.
+    pub max_out_len: Option<usize>,
+    /// Whether is dropped silently what AISBench drops.
+    pub compat: bool,
+    /// Whether rows have the types that Hugging Face `datasets` gives them.
+    pub arrow_compat: bool,
+    /// Whether rows that lack a column of the template, or an answer to judge, are refused.
+    pub strict: bool,
+    /// How long the texts of a row may be together once its columns are filled in, in bytes.
+    pub max_row_bytes: Option<usize>,
+    /// How long a line of a file may be, in bytes.
+    pub max_line_bytes: usize,
+}
+
+impl Default for DatasetOptions {
+    fn default() -> Self {
+        Self {
+            train: None,
+            neighbours: None,
+            num_fewshot: None,
+            layout: None,
+            infer_mode: None,
+            columns: None,
+            id_column: None,
+            keep: Vec::new(),
+            judge: Vec::new(),
+            strip_thoughts: false,
+            max_seq_len: None,
+            max_out_len: None,
+            compat: false,
+            arrow_compat: false,
+            strict: false,
+            max_row_bytes: None,
+            max_line_bytes: 64 << 20,
+        }
+    }
+}
+
+impl DatasetOptions {
+    /// Changes the dataset, before a judge takes its place.
+    pub(super) fn apply(&self, dataset: &mut Dataset) -> Result<()> {
+        dataset.task.compat = self.compat;
+        if let Some(bytes) = self.max_row_bytes {
+            dataset.set_max_row_bytes(bytes);
+        }
+        if let Some(layout) = self.layout {
+            dataset.set_layout(layout).at("--layout").at(&dataset.name)?;
+        }
+        if let Some(mode) = self.infer_mode {
+            if !dataset.inferencer.kind.has_turns() {
+                let what = "--infer-mode says which turns of a chat are asked for, and this dataset does not ask turn by turn; leave it out";
+                return Err(ErrorKind::Usage(what.into())).at(&dataset.name);
+            }
+            dataset.inferencer.infer_mode_is_said = true;
+            dataset.inferencer.infer_mode = mode;
+        }
+        Ok(())
+    }
+
+    /// Changes the dataset's examples, or those of its judge.
+    pub(super) fn apply_to_examples(&self, dataset: &mut Dataset) -> Result<()> {
+        let has_examples = dataset.task.retriever.count() > 0 || self.num_fewshot.is_some_and(|count| count > 0);
+        if self.train.is_some() && !has_examples {
+            let what = "--train is for the rows of in-context examples, and this dataset has none; leave it out, or write a retriever";
+            return Err(ErrorKind::Usage(what.into())).at(&dataset.name);
+        }
+        if let Some(count) = self.num_fewshot {
+            dataset.task.retriever.set_count(count as usize).at("--num-fewshot").at(&dataset.name)?;
+        }
+        if let (Some(said), Mode::Generate) = (self.max_out_len, dataset.inferencer.kind.mode()) {
+            dataset.inferencer.max_out_len = Some(said as u64);
+        }
+        if let Some(neighbours) = &self.neighbours {
+            dataset.task.retriever.set_neighbours(neighbours).at("--neighbours").at(&dataset.name)?;
+        }
+        Ok(())
+    }
+
+    /// With the options that decide prompts.
+    pub(super) fn fingerprint(&self, mut fingerprint: Fingerprint) -> Fingerprint {
+        if let Some(count) = self.num_fewshot {
+            fingerprint = fingerprint.with("num_fewshot", count);
+        }
+        if let Some(layout) = self.layout {
+            fingerprint = fingerprint.with("layout", layout.name());
+        }
+        if let Some(mode) = self.infer_mode {
+            fingerprint = fingerprint.with("infer_mode", mode.to_string());
+        }
+        if self.strip_thoughts && !self.judge.is_empty() {
+            fingerprint = fingerprint.with("strip_thoughts", true);
+        }
+        if self.arrow_compat {
+            fingerprint = fingerprint.with("arrow_compat", true);
+        }
+        fingerprint
+    }
+}

@@ -1,0 +1,146 @@
+//! The answers of a run: handed out as they come, or kept in a journal, from which a run that was cut off is resumed.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use crate::error::{At, ErrorKind, Result, counted};
+use crate::fingerprint::Fingerprint;
+use crate::input::from_json;
+use crate::run::{Journal, Place};
+
+/// The answers of a run.
+#[derive(Debug)]
+pub struct RunAnswers {
+    to: To,
+    /// How many rows have an error in place of an answer.
+    refused: u64,
+}
+
+#[derive(Debug)]
+enum To {
+    /// Those of the rows that are answered together wait until all are.
+    Stream(Vec<(Place, String)>),
+    Journal(Journal),
+}
+
+/// The journal of the answers that come into this file: it stands beside it.
+pub fn journal_path(output: &Path) -> PathBuf {
+    let mut path = output.as_os_str().to_owned();
+    path.push(".partial");
+    path.into()
+}
+
+impl RunAnswers {
+    /// Handed out as they come.
+    pub fn streamed() -> Self {
+        Self { to: To::Stream(Vec::new()), refused: 0 }
+    }
+
+    /// Kept in a journal: the one that is there, if the run is to be resumed, or a new one.
+    ///
+    /// # Errors
+    /// Where the journal is damaged, has answers and is not to be resumed, or was made with something else than what the
+    /// fingerprint says; where another run is writing it.
+    pub fn journaled(path: &Path, resume: bool, fingerprint: &Fingerprint) -> Result<Self> {
+        let (journal, refused) = open_journal(path, resume, fingerprint)?;
+        Ok(Self { to: To::Journal(journal), refused })
+    }
+
+    /// How many rows are answered already.
+    pub fn rows(&self) -> u64 {
+        match &self.to {
+            To::Stream(_) => 0,
+            To::Journal(journal) => journal.rows,
+        }
+    }
+
+    /// How many rows have an error in place of an answer.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// An answer is complete.
+    pub(crate) fn add(&mut self, place: Place, json: String) -> Result<()> {
+        self.write(place, json, false)
+    }
+
+    /// There is an error in place of an answer.
+    pub(crate) fn refuse(&mut self, place: Place, json: String) -> Result<()> {
+        self.write(place, json, true)
+    }
+
+    fn write(&mut self, place: Place, json: String, is_refused: bool) -> Result<()> {
+        let is_new = match &mut self.to {
+            To::Stream(answers) => {
+                answers.push((place, json));
+                true
+            }
+            To::Journal(journal) => journal.add(place, from_json(&json)?, is_refused)?,
+        };
+        self.refused += u64::from(is_refused && is_new);
+        Ok(())
+    }
+
+    /// So many rows are answered: what is not kept is handed out, in the order of the rows. Breaks off where `take` does.
+    pub(crate) fn done(
+        &mut self,
+        rows: u64,
+        mut take: impl FnMut(&str) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
+        match &mut self.to {
+            To::Stream(answers) => {
+                answers.sort_by_key(|(place, _)| *place);
+                for (_, json) in answers.drain(..) {
+                    if take(&json)?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+            }
+            To::Journal(journal) => journal.done(rows)?,
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Gives the answers that are kept, in the order of the rows.
+    ///
+    /// # Errors
+    /// Where the journal is not what was written to it; what `take` says.
+    pub fn each(&self, take: impl FnMut(&str) -> Result<()>) -> Result<()> {
+        match &self.to {
+            To::Stream(_) => Ok(()),
+            To::Journal(journal) => journal.each(take),
+        }
+    }
+
+    /// Removes the journal, when what it holds is elsewhere.
+    ///
+    /// # Errors
+    /// What removing the file says.
+    pub fn remove(self) -> Result<()> {
+        match self.to {
+            To::Stream(_) => Ok(()),
+            To::Journal(journal) => journal.remove(),
+        }
+    }
+}
+
+/// The journal of an output: the one that is there, if it is to be gone on with, or a new one. Gives how many rows it has
+/// an error for too.
+fn open_journal(path: &Path, resume: bool, fingerprint: &Fingerprint) -> Result<(Journal, u64)> {
+    let found = Journal::open(path)?;
+    let differences = found.differences(fingerprint);
+    let refused = found.refused;
+    let what = match found.answers {
+        // There is nothing to lose.
+        0 => return Ok((found.begin(fingerprint)?, 0)),
+        _ if resume && differences.is_empty() => return Ok((found.resume()?, refused)),
+        _ if resume => {
+            format!("the answers in it were made with {}; remove it to start again", differences.join(", "))
+        }
+        answers => format!(
+            "it has {} of a run that was cut off: --resume goes on from there; remove it to start again",
+            counted(answers, "answer")
+        ),
+    };
+    Err(ErrorKind::Usage(what)).at(path.display())
+}
