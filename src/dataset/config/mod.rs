@@ -1,31 +1,27 @@
 //! Dataset files: OpenCompass's `reader_cfg` and `infer_cfg` as TOML or JSON, alone or in a whole dataset dict.
 
-mod class_name;
+mod builtin;
+mod columns;
+
+pub(in crate::dataset) mod class_name;
 mod inferencer;
-mod judge;
 mod retriever;
 mod several;
-mod template;
+pub(in crate::dataset) mod template;
 
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::dataset::any_template::AnyTemplate;
 use crate::dataset::config::inferencer::InferencerFile;
 use crate::dataset::config::retriever::RetrieverFile;
 pub use crate::dataset::config::several::DatasetSource;
 use crate::dataset::config::template::TemplateFile;
-use crate::dataset::derived_columns::DerivedColumns;
-use crate::dataset::fill::{MAX_ROW_BYTES, Substitution};
-use crate::dataset::inferencer::{Inferencer, InferencerKind};
-use crate::dataset::qa_template::Layout;
-use crate::dataset::repeats::Repeats;
+use crate::dataset::prompter::{Inferencer, InferencerKind, Task};
 use crate::dataset::retriever::RetrieverKind;
-use crate::dataset::split::SplitRange;
-use crate::dataset::task::Task;
-use crate::dataset::value::Value;
+use crate::dataset::rows::{DerivedColumns, Repeats, SplitRange, Value};
+use crate::dataset::template::{AnyTemplate, Layout, MAX_ROW_BYTES, Substitution};
 use crate::dialect::{is_misspelt, parse_file};
 use crate::error::{At, ErrorKind, Result};
 

@@ -12,7 +12,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::dataset::row::Row;
+use crate::dataset::rows::Row;
 use crate::error::{At, Error, ErrorKind, Result, counted};
 use bm25::Bm25;
 use context_sampler::ContextSampler;

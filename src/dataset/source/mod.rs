@@ -2,6 +2,18 @@
 //!
 //! A format is a file here and a line in [`FORMATS`].
 
+mod items;
+mod lines;
+mod nesting;
+mod records;
+mod scan;
+
+pub(crate) use items::Items;
+pub(crate) use lines::{BadRow, Line, Lines, fill};
+pub(crate) use nesting::check_nesting;
+pub(crate) use records::{Holds, Records};
+pub(crate) use scan::Scan;
+
 mod compressed;
 mod csv;
 mod parquet;
@@ -10,7 +22,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::dataset::row::Row;
+use crate::dataset::rows::Row;
 use crate::error::{ErrorKind, Result};
 pub(crate) use compressed::decompressed;
 

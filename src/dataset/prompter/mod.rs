@@ -1,0 +1,20 @@
+//! From rows to prompts: a task puts templates and examples together, an inferencer says which prompts a row gives.
+
+mod chat;
+mod fewest_dropped;
+mod function_calls;
+mod inferencer;
+mod max_out_len;
+mod sampling_params;
+mod scored;
+mod task;
+mod turn_plan;
+
+pub(crate) use fewest_dropped::fewest_dropped;
+pub(crate) use function_calls::first_prompt;
+pub use inferencer::{Inferencer, InferencerKind, RowPrompt, RowPrompter};
+pub use max_out_len::MaxOutLen;
+pub use sampling_params::SamplingParams;
+pub use scored::ScoredText;
+pub use task::{Asked, FewShotPrompter, Task};
+pub use turn_plan::{InferMode, TurnPlan};
