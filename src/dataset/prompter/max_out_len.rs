@@ -1,6 +1,5 @@
 //! How long answers may be, where rows say so: their column `max_out_len`, as AISBench has it.
 
-use crate::dataset::config::Dataset;
 use crate::dataset::prompter::Task;
 use crate::dataset::rows::{Row, Value};
 use crate::error::{At, Error, ErrorKind, Result};
@@ -28,16 +27,6 @@ impl Task {
     pub fn max_out_len(&self, row: &Row) -> Result<MaxOutLen> {
         let value = row.get(COLUMN).filter(|_| self.input_columns.iter().any(|column| column == COLUMN));
         MaxOutLen::new(value).at(format_args!("column {COLUMN:?}"))
-    }
-}
-
-impl Dataset {
-    /// How long the answers of a row may be: as the row says, or else as the inferencer does.
-    ///
-    /// # Errors
-    /// As [`Task::max_out_len`].
-    pub fn max_out_len(&self, row: &Row) -> Result<MaxOutLen> {
-        Ok(self.task.max_out_len(row)?.or(self.inferencer.max_out_len))
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess};
 use serde_json::value::RawValue;
 
-use crate::dataset::records::parse_error;
+use crate::dataset::records::parse_error::parse_error;
 use crate::error::{Error, ErrorKind, Result};
 
 /// They, in no order.

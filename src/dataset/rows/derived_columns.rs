@@ -3,7 +3,6 @@
 use regex::{NoExpand, Regex};
 use serde::{Deserialize, Deserializer, de};
 
-use crate::dataset::config::Dataset;
 use crate::dataset::python::{capitalized, is_space};
 use crate::dataset::rows::{Fields, Path, Row, Value, whole_number};
 use crate::dataset::template::{Filler, Room, Substitution};
@@ -59,7 +58,7 @@ impl DerivedColumns {
     }
 
     /// Sets them in a row, one after the other. One whose path leads to nothing is not set.
-    fn set(&self, row: &mut Row, max_row_bytes: usize) -> Result<()> {
+    pub(crate) fn set(&self, row: &mut Row, max_row_bytes: usize) -> Result<()> {
         for (name, column) in &self.0 {
             if let Some(value) = column.value(row, max_row_bytes).at(format_args!("reader_cfg.columns.{name}"))? {
                 row.set(name, value);
@@ -210,39 +209,4 @@ fn letter(value: &Value) -> Result<char> {
     let number = whole_number(value).and_then(|number| u8::try_from(number).ok()).filter(|number| *number < 26);
     let no_letter = || template_error(&format!("a letter is made of a number from 0 to 25, not of {}", value.repr()));
     number.map(|number| char::from(b'A' + number)).ok_or_else(no_letter)
-}
-
-impl Dataset {
-    /// Reads a row of JSON, with the columns that the file derives.
-    ///
-    /// ```
-    /// use metatok::Dataset;
-    ///
-    /// let dataset = Dataset::parse("d.toml", br#"
-    ///     [reader_cfg.columns]
-    ///     B = "choices.text[1]"
-    ///     letter = { from = "key", index_in = "choices.label", letter = true }
-    ///     options = { from = "choices.text", each = "{letter}) {item}" }
-    ///     [infer_cfg]
-    /// "#)?;
-    /// let row = dataset.row(r#"{"choices": {"text": ["red", "blue"], "label": ["1", "2"]}, "key": "2"}"#)?;
-    /// let text = |column| row.get(column).map(|value| value.text().into_owned());
-    /// assert_eq!(text("B").as_deref(), Some("blue"));
-    /// assert_eq!(text("letter").as_deref(), Some("B"));
-    /// assert_eq!(text("options").as_deref(), Some("A) red\nB) blue"));
-    /// # Ok::<(), metatok::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Row::from_json`]; [`crate::ErrorKind::Template`] where a column cannot be made of the row.
-    pub fn row(&self, json: &str) -> Result<Row> {
-        let mut row = Row::from_json(json)?;
-        self.derive(&mut row)?;
-        Ok(row)
-    }
-
-    /// Adds the derived columns to a row.
-    pub(crate) fn derive(&self, row: &mut Row) -> Result<()> {
-        self.derived_columns.set(row, self.task.max_row_bytes)
-    }
 }

@@ -1,6 +1,5 @@
 //! How often the rows of a dataset are asked, and in which order: `n`, `num_repeats` and `test_range`.
 
-use crate::dataset::config::Dataset;
 use crate::dataset::rows::Value;
 use crate::error::{At, ErrorKind, Result};
 
@@ -55,7 +54,7 @@ impl Repeats {
     }
 
     /// The row at a place of the repeated data set.
-    fn at(&self, place: usize, rows: usize) -> PickedRow {
+    pub(crate) fn at(&self, place: usize, rows: usize) -> PickedRow {
         let of_loader = rows * self.num_repeats;
         let (copy, place) = (place / of_loader, place % of_loader);
         let (row, repeat) = match self.are_adjacent {
@@ -74,37 +73,6 @@ fn times(value: Option<&Value>) -> Result<usize> {
             let what = format!("how often rows are asked is a whole number from 1 to {MOST}, not {}", other.repr());
             Err(ErrorKind::Template(what).into())
         }
-    }
-}
-
-impl Dataset {
-    /// Whether rows are asked in another order than they stand in, not all, or more than once.
-    pub fn picks_rows(&self) -> bool {
-        self.test_range.is_some() || self.repeats.times() > 1
-    }
-
-    /// The rows that are asked, of so many. As in OpenCompass, `test_range` chooses from the repeated rows.
-    ///
-    /// ```
-    /// use metatok::Dataset;
-    ///
-    /// let file = br#"{"n": 2, "reader_cfg": {"test_range": "[1:]"}, "infer_cfg": {}}"#;
-    /// let picked: Vec<_> = Dataset::parse("x.json", file)?.picked_rows(2)?.map(|pick| (pick.row, pick.repeat)).collect();
-    /// assert_eq!(picked, [(1, Some(0)), (0, Some(1)), (1, Some(1))]);
-    /// # Ok::<(), metatok::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`crate::dataset::SplitRange::rows`], with the place.
-    pub fn picked_rows(&self, rows: usize) -> Result<Box<dyn Iterator<Item = PickedRow> + Send>> {
-        let (repeats, all) = (self.repeats, rows.saturating_mul(self.repeats.times()));
-        Ok(match &self.test_range {
-            None => Box::new((0..all).map(move |place| repeats.at(place, rows))),
-            Some(range) => {
-                let places = range.rows(all).at("reader_cfg.test_range").at(&self.name)?;
-                Box::new(places.into_iter().map(move |place| repeats.at(place, rows)))
-            }
-        })
     }
 }
 

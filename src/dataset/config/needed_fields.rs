@@ -1,4 +1,4 @@
-//! What a dataset's templates ask of its rows.
+//! The columns that a dataset's templates need, and the fields that they never fill.
 
 use crate::dataset::config::Dataset;
 use crate::dataset::prompter::InferencerKind;
