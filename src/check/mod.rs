@@ -9,9 +9,11 @@ mod double_bos;
 mod eos_not_in_end;
 mod eos_outside_vocabulary;
 mod filled_twice;
+mod finding;
 mod generating_role;
 mod id_outside_vocabulary;
 mod ids_disagree;
+mod lint;
 mod missing_column;
 mod missing_fallback;
 mod never_stops;
@@ -36,69 +38,17 @@ mod uneven_turns;
 mod unfilled_field;
 mod unknown_control_token;
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-
 use crate::builder::BuilderOptions;
 use crate::conversation::Conversation;
 use crate::dataset::{Dataset, Row, RowPrompt};
 use crate::dialect::Model;
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::tokenizer::Tokenizer;
+pub use finding::{Finding, Level};
+use lint::Findings;
+pub use lint::Lint;
 use seen::SeenDataset;
 use subject::Subject;
-
-/// Something that can be wrong, and how it is found.
-#[derive(Debug)]
-pub struct Lint {
-    /// The stable code, such as `double-bos`.
-    pub code: &'static str,
-    /// How bad it is.
-    pub level: Level,
-    /// What is wrong, in a sentence.
-    pub about: &'static str,
-    /// Why that matters, and what to do about it.
-    pub why: &'static str,
-    find: fn(&Subject, &mut Findings) -> Result<()>,
-}
-
-/// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// Good to know.
-    Note,
-    /// Probably not what was meant.
-    Warning,
-    /// Prompts cannot be built.
-    Error,
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        })
-    }
-}
-
-/// What a lint found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// The lint's code.
-    pub code: &'static str,
-    /// The lint's level, or a lower one where the finding does less harm.
-    pub level: Level,
-    /// Where: a key path of the model file, a file of the tokenizer, or a line of input.
-    pub place: String,
-    /// What is wrong there.
-    pub message: String,
-    /// A way out.
-    pub help: String,
-}
 
 /// Every lint, in the order in which their findings are listed.
 pub static LINTS: [Lint; 31] = [
@@ -134,36 +84,6 @@ pub static LINTS: [Lint; 31] = [
     special_token_left_out::LINT,
     no_pad::LINT,
 ];
-
-/// Collects what one lint finds.
-struct Findings {
-    code: &'static str,
-    level: Level,
-    found: Vec<Finding>,
-}
-
-impl Findings {
-    /// What a lint finds.
-    fn of(lint: &Lint, subject: &Subject) -> Result<Vec<Finding>> {
-        let mut findings = Self { code: lint.code, level: lint.level, found: Vec::new() };
-        (lint.find)(subject, &mut findings)?;
-        Ok(findings.found)
-    }
-
-    fn add(&mut self, place: impl fmt::Display, message: impl Into<String>, help: impl Into<String>) {
-        let finding = Finding {
-            code: self.code,
-            level: self.level,
-            place: place.to_string(),
-            message: message.into(),
-            help: help.into(),
-        };
-        // Two prompts may show the same thing.
-        if !self.found.contains(&finding) {
-            self.found.push(finding);
-        }
-    }
-}
 
 /// Lints a model with its tokenizer, and the conversations it is given.
 ///

@@ -5,11 +5,9 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer};
 use serde::{Serialize, Serializer};
 
+use crate::conversation::json_object::Others;
 use crate::conversation::media::Media;
 use crate::tokenizer::TokenId;
-
-/// A JSON object's entries beside those that mean something here: they are kept as they are.
-pub(crate) type Others = serde_json::Map<String, serde_json::Value>;
 
 /// What a message says.
 ///

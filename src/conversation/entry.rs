@@ -6,7 +6,7 @@ use compact_str::CompactString;
 use serde::de::{self, Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::conversation::content::Others;
+use crate::conversation::json_object::Others;
 use crate::conversation::others::has_calls;
 use crate::conversation::{ChatMessage, Content, ContentPart, Item, Marker, Message, Prompt, Section};
 

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize};
 
-use crate::conversation::content::Others;
+use crate::conversation::json_object::Others;
 use crate::error::{Error, ErrorKind, Result};
 
 /// An image, audio or video. metatok passes on where it is; it never opens, fetches or decodes it.

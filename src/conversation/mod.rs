@@ -5,6 +5,7 @@
 mod content;
 mod entry;
 mod json;
+mod json_object;
 mod media;
 mod others;
 

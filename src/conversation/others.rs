@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::conversation::content::Others;
+use crate::conversation::json_object::Others;
 use crate::conversation::{ChatMessage, Conversation, Item, Message};
 use crate::error::{At, ErrorKind, Result};
 

@@ -4,7 +4,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::dialect::{Model, Syntax, model_file};
+use crate::dialect::Model;
+use crate::dialect::syntax::{Syntax, from_json};
 use crate::error::{At, ErrorKind, Result};
 use crate::render::ApiTemplate;
 use crate::template::MetaTemplate;
@@ -62,8 +63,8 @@ struct Dict<T> {
 impl File<'_> {
     fn read<T: DeserializeOwned>(&self) -> Result<T> {
         match self {
-            Self::Bare(text) => model_file::from_json(text).at("meta_template"),
-            Self::Dict(text) => Ok(model_file::from_json::<Dict<T>>(text)?.meta_template),
+            Self::Bare(text) => from_json(text).at("meta_template"),
+            Self::Dict(text) => Ok(from_json::<Dict<T>>(text)?.meta_template),
         }
     }
 }

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::dialect::builtin::claiming;
-use crate::dialect::{Model, StopConfig, Syntax, is_misspelt, model_file, opencompass};
+use crate::dialect::syntax::{Syntax, from_json};
+use crate::dialect::{Model, StopConfig, is_misspelt, opencompass};
 use crate::error::{ErrorKind, Result};
 use crate::render::{ApiTemplate, ChatWrapper};
 use crate::tokenizer::TokenId;
@@ -124,7 +125,7 @@ fn list(models: usize) -> String {
 
 fn model(text: &str, keys: &Map<String, Value>) -> Result<Model> {
     let unread_keys = unread(keys)?;
-    let dict: Dict = model_file::from_json(text)?;
+    let dict: Dict = from_json(text)?;
     let class = dict.class.rsplit('.').next().unwrap_or_default();
     let template = match keys.get("meta_template") {
         None if CHAT_SERVERS.contains(&class) => {

@@ -78,7 +78,7 @@ impl Trimmer {
         Ok(Self {
             criteria: Arc::new(criteria.clone()),
             matcher: criteria.matcher()?,
-            table: Arc::new(ByteTable::new(tokenizer)),
+            table: Arc::new(tokenizer.byte_table()),
             pad_token_id: None,
             include_stop: false,
         })

@@ -1,7 +1,7 @@
 //! The bytes of every token at once, for reading what a model gives without decoding it again and again.
 
 use crate::error::Result;
-use crate::tokenizer::{TokenId, Tokenizer};
+use crate::tokenizer::TokenId;
 
 /// What each id of a vocabulary stands for in a text that special tokens are left out of. Made once; a look-up
 /// is two array accesses.
@@ -17,14 +17,16 @@ pub(crate) struct ByteTable {
 }
 
 impl ByteTable {
-    pub(crate) fn new(tokenizer: &Tokenizer) -> Self {
-        let special = tokenizer.added_tokens().filter(|token| token.special);
-        let mut special: Vec<(TokenId, Vec<u8>)> =
-            special.map(|token| (token.id, token.content.clone().into_bytes())).collect();
+    /// Of so many ids, the bytes of each, and the special tokens.
+    pub(crate) fn new(
+        ids: TokenId,
+        bytes: impl Fn(TokenId) -> Option<Vec<u8>>,
+        mut special: Vec<(TokenId, Vec<u8>)>,
+    ) -> Self {
         special.sort_unstable();
         let mut table = Self { bytes: Vec::new(), ends: Vec::new(), special, gaps: Vec::new() };
-        for id in 0..tokenizer.vocab_size() as TokenId {
-            match tokenizer.token_bytes(id) {
+        for id in 0..ids {
+            match bytes(id) {
                 Some(_) if table.special(id).is_some() => {}
                 Some(bytes) => table.bytes.extend_from_slice(&bytes),
                 None => table.gaps.push(id),

@@ -1,10 +1,8 @@
-//! What bytes a single token stands for.
+//! How a vocabulary spells bytes.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
-
-use crate::tokenizer::{TokenId, Tokenizer};
 
 /// How a vocabulary spells bytes: the steps of its decoder that look at one token at a time.
 pub(crate) struct TokenBytes(Vec<Step>);
@@ -34,11 +32,11 @@ impl TokenBytes {
         !self.0.is_empty() && !self.0.iter().any(|step| matches!(step, Step::Prefix(_) | Step::Suffix(_)))
     }
 
-    fn is_byte_level(&self) -> bool {
+    pub(crate) fn is_byte_level(&self) -> bool {
         matches!(self.0[..], [Step::ByteLevel, ..])
     }
 
-    fn bytes(&self, token: &str) -> Vec<u8> {
+    pub(crate) fn bytes(&self, token: &str) -> Vec<u8> {
         let mut text = Cow::Borrowed(token);
         for step in &self.0 {
             match step {
@@ -97,30 +95,6 @@ fn byte_of(c: char) -> Option<u8> {
         code @ 0x121..=0x142 => Some((code - 0x121 + 0x7f) as u8),
         0x143 => Some(0xad),
         _ => None,
-    }
-}
-
-impl Tokenizer {
-    /// The bytes that a token stands for within a text, which need not be whole characters: `[0x20, 0x68,
-    /// 0x69]` for `Ġhi` or `▁hi`, `[0xe4]` for `<0xE4>`, the string of an added token. Joined, the bytes of
-    /// a text's tokens are the text as the tokenizer's normalizer left it.
-    ///
-    /// ```
-    /// let tokenizer = metatok::Tokenizer::demo()?;
-    /// let ids = tokenizer.encode("Grüße 🎉")?;
-    /// let bytes: Vec<u8> = ids.iter().filter_map(|&id| tokenizer.token_bytes(id)).flatten().collect();
-    /// assert_eq!(bytes, "Grüße 🎉".as_bytes());
-    /// # Ok::<(), metatok::Error>(())
-    /// ```
-    pub fn token_bytes(&self, id: TokenId) -> Option<Vec<u8>> {
-        let entry = self.backend.id_to_token(id);
-        match self.added.get(&id) {
-            // Gemma lists its runs of white space, which come from the model, as added tokens too.
-            Some(token) if self.spelling.is_byte_level() || entry.as_ref() != Some(&token.content) => {
-                Some(token.content.clone().into_bytes())
-            }
-            _ => Some(self.spelling.bytes(&entry?)),
-        }
     }
 }
 

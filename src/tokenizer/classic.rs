@@ -11,8 +11,9 @@ use tokenizers::{
 use tokenizers_classic as tokenizers;
 
 use crate::error::{ErrorKind, Result};
-use crate::tokenizer::run::{Chunk, Run, Steps, encode_run};
-use crate::tokenizer::{Backend, Reader, Scratch, TokenId};
+use crate::tokenizer::TokenId;
+use crate::tokenizer::backend::{Backend, IdWithBytes, Scratch};
+use crate::tokenizer::run::{Chunk, Reader, Run, Steps, encode_run};
 
 pub(crate) struct Classic {
     tokenizer: tokenizers::Tokenizer,
@@ -26,11 +27,7 @@ impl Classic {
     }
 
     /// The ids of a run, each with the bytes of the run that it comes from.
-    pub(crate) fn encode_run_with_offsets(
-        &self,
-        reader: Reader<'_>,
-        run: Run<'_>,
-    ) -> Result<Vec<(TokenId, Range<usize>)>> {
+    pub(crate) fn ids_with_bytes(&self, reader: Reader<'_>, run: Run<'_>) -> Result<Vec<IdWithBytes>> {
         let mut out = Vec::new();
         encode_run(self, reader, run, &mut out)?;
         Ok(out)
@@ -43,7 +40,7 @@ impl Backend for Classic {
     }
 
     fn encode_run(&self, reader: Reader<'_>, run: Run<'_>, _: &mut Scratch, ids: &mut Vec<TokenId>) -> Result<()> {
-        let tokens = self.encode_run_with_offsets(reader, run)?;
+        let tokens = self.ids_with_bytes(reader, run)?;
         ids.extend(tokens.into_iter().map(|(id, _)| id));
         Ok(())
     }
@@ -70,8 +67,8 @@ impl Backend for Classic {
         is_byte_level.then(|| self.decode(ids.iter().filter_map(|id| self.id_to_token(*id)).collect()))
     }
 
-    fn as_classic(&self) -> Option<&Classic> {
-        Some(self)
+    fn encode_run_with_offsets(&self, reader: Reader<'_>, run: Run<'_>) -> Option<Result<Vec<IdWithBytes>>> {
+        Some(self.ids_with_bytes(reader, run))
     }
 
     fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)> {

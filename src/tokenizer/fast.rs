@@ -12,9 +12,10 @@ use tokenizers::pipeline::{
 };
 
 use crate::error::{ErrorKind, Result};
+use crate::tokenizer::TokenId;
+use crate::tokenizer::backend::{Backend, Scratch};
 use crate::tokenizer::composed::is_composed;
-use crate::tokenizer::run::{Chunk, Run, Steps, encode_run};
-use crate::tokenizer::{Backend, Reader, Scratch, TokenId};
+use crate::tokenizer::run::{Chunk, Reader, Run, Steps, encode_run};
 
 pub(crate) struct Fast {
     tokenizer: PipelineTokenizer,

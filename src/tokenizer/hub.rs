@@ -7,9 +7,9 @@ use hf_hub::{Cache, Repo, RepoType};
 
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::tokenizer::TokenizerFiles;
+use crate::tokenizer::files::FILES;
 use crate::tokenizer::hub_home::HubHome;
 use crate::tokenizer::hub_name::{split_dataset_file, split_revision};
-use crate::tokenizer::load::FILES;
 
 /// Fetches `org/name` or `org/name@revision`.
 pub(crate) fn fetch(name: &str) -> Result<TokenizerFiles> {

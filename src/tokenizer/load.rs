@@ -7,35 +7,6 @@ use crate::file_kind::{FileKind, head};
 use crate::tokenizer::hub_name::looks_like_a_repository;
 use crate::tokenizer::{Tokenizer, TokenizerFiles, not_a_tokenizer};
 
-/// The files of a tokenizer, of which only the first must exist.
-pub(crate) const FILES: [&str; 4] =
-    ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "generation_config.json"];
-
-impl TokenizerFiles {
-    /// Collects the files by `get`, which gives `None` for a file that does not exist.
-    pub(crate) fn collect(name: &str, mut get: impl FnMut(&str) -> Result<Option<Vec<u8>>>) -> Result<Self> {
-        let [tokenizer, config, map, generation] = FILES;
-        let tokenizer_json = get(tokenizer)?.ok_or_else(|| not_a_tokenizer::folder(Path::new(name)))?;
-        Ok(Self {
-            name: name.to_owned(),
-            tokenizer_json,
-            tokenizer_config: get(config)?,
-            special_tokens_map: get(map)?,
-            generation_config: get(generation)?,
-        })
-    }
-
-    /// What one of the files is called in messages: where a file is named, it or its neighbour.
-    pub(crate) fn place(&self, file: &str) -> String {
-        let name = Path::new(&self.name);
-        match file {
-            _ if !name.is_file() => format!("{}: {file}", self.name),
-            "tokenizer.json" => self.name.clone(),
-            _ => name.with_file_name(file).display().to_string(),
-        }
-    }
-}
-
 fn demo_files() -> TokenizerFiles {
     TokenizerFiles {
         name: "demo".to_owned(),

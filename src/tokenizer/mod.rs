@@ -1,7 +1,9 @@
 //! Tokenizers: Hugging Face's files in, ids out, the same from either of two libraries.
 
+mod add_special_tokens;
 mod added;
 mod align;
+mod backend;
 mod byte_table;
 mod bytes;
 mod charsmap;
@@ -12,6 +14,7 @@ mod decode;
 mod definition;
 mod display;
 mod fast;
+mod files;
 mod glyph;
 #[cfg(feature = "hub")]
 mod hub;
@@ -23,19 +26,22 @@ mod not_a_tokenizer;
 mod offsets;
 mod respell;
 mod run;
+mod token_bytes;
+mod token_id;
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::panics::caught;
+pub use add_special_tokens::AddSpecialTokens;
 pub use added::AddedToken;
 pub(crate) use added::AddedTokenMatcher;
+use backend::Backend;
+pub(crate) use backend::Scratch;
 pub(crate) use byte_table::ByteTable;
 use bytes::TokenBytes;
 use classic::Classic;
@@ -47,81 +53,9 @@ pub(crate) use glyph::{Glyph, glyphs};
 pub(crate) use load::dataset_file;
 #[cfg(feature = "candle")]
 pub(crate) use load::{model_file, optional_model_file};
+use run::Reader;
 pub(crate) use run::{Neighbour, Run, strip};
-
-/// The id of a token.
-pub type TokenId = u32;
-
-/// Whether the special tokens that a tokenizer adds around a text by itself (its post-processor,
-/// `add_special_tokens`) are added to a prompt.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AddSpecialTokens {
-    /// As the tokenizer does, but what the prompt already begins or ends with is not doubled.
-    #[default]
-    Auto,
-    /// As Hugging Face does, doubling what the template has written out.
-    Always,
-    /// Only what the template says.
-    Never,
-}
-
-impl std::str::FromStr for AddSpecialTokens {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        match name {
-            "auto" => Ok(Self::Auto),
-            "always" => Ok(Self::Always),
-            "never" => Ok(Self::Never),
-            _ => Err(ErrorKind::Usage(format!("{name:?} is none of \"auto\", \"always\", \"never\"")).into()),
-        }
-    }
-}
-
-/// A tokenizer library, reduced to what metatok asks of it.
-pub(crate) trait Backend: Send + Sync {
-    fn name(&self) -> &'static str;
-    /// Appends the ids of a run.
-    fn encode_run(&self, reader: Reader<'_>, run: Run<'_>, scratch: &mut Scratch, ids: &mut Vec<TokenId>)
-    -> Result<()>;
-    fn normalize(&self, text: &str) -> Result<String>;
-    /// The model's entry, in the spelling of its vocabulary.
-    fn id_to_token(&self, id: TokenId) -> Option<String>;
-    /// Text from tokens in the spelling of the vocabulary.
-    fn decode(&self, tokens: Vec<String>) -> Result<String>;
-    /// Text from the model's own ids, where these stand for bytes and so must not mix with added tokens.
-    fn decode_ids(&self, _ids: &[TokenId]) -> Option<Result<String>> {
-        None
-    }
-    /// Itself, if it is the library that knows offsets.
-    fn as_classic(&self) -> Option<&Classic> {
-        None
-    }
-    /// What the post-processor puts before and after a text.
-    fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)>;
-}
-
-/// The added tokens that exist, and those that are to be found in a text.
-#[derive(Clone, Copy)]
-pub(crate) struct Reader<'a> {
-    added: &'a BTreeMap<TokenId, AddedToken>,
-    neighbours_matter: bool,
-    finder: &'a AddedTokenMatcher,
-}
-
-/// Buffers of a library that make encoding again cheap. One per thread, for one tokenizer.
-#[derive(Default)]
-pub(crate) struct Scratch(Option<Box<dyn Any + Send>>);
-
-impl Scratch {
-    fn get_or_insert_with<T: Any + Send>(&mut self, new: impl FnOnce() -> T) -> &mut T {
-        if !self.0.as_deref().is_some_and(<dyn Any + Send>::is::<T>) {
-            self.0 = Some(Box::new(new()));
-        }
-        self.0.as_deref_mut().and_then(<dyn Any + Send>::downcast_mut).expect("a T was just put there")
-    }
-}
+pub use token_id::TokenId;
 
 /// A tokenizer and everything that its files say.
 ///

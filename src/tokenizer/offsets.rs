@@ -21,23 +21,18 @@ impl Tokenizer {
         run: Run<'_>,
         ids: &[TokenId],
     ) -> Result<Vec<Range<usize>>> {
-        if let Some(classic) = self.backend.as_classic() {
-            return self.offsets_by(classic, finder, run, ids);
-        }
-        match self.counted_offsets(run, ids) {
-            Some(offsets) => Ok(offsets),
-            None => self.offsets_by(self.load_classic()?, finder, run, ids),
-        }
-    }
-
-    fn offsets_by(
-        &self,
-        classic: &Classic,
-        finder: &AddedTokenMatcher,
-        run: Run<'_>,
-        ids: &[TokenId],
-    ) -> Result<Vec<Range<usize>>> {
-        let reference = self.try_library(|| classic.encode_run_with_offsets(self.reader(finder), run))?;
+        let reader = self.reader(finder);
+        let own = self.try_library(|| self.backend.encode_run_with_offsets(reader, run).transpose())?;
+        let reference = match own {
+            Some(own) => own,
+            None => match self.counted_offsets(run, ids) {
+                Some(offsets) => return Ok(offsets),
+                None => {
+                    let classic = self.load_classic()?;
+                    self.try_library(|| classic.ids_with_bytes(reader, run))?
+                }
+            },
+        };
         Ok(align(ids, &reference, run.text.len()))
     }
 
@@ -52,7 +47,7 @@ impl Tokenizer {
     fn counted_offsets(&self, run: Run<'_>, ids: &[TokenId]) -> Option<Vec<Range<usize>>> {
         let bytes = if self.neighbours_matter { self.left_of(run) } else { 0..run.text.len() };
         let text = &run.text[bytes.clone()];
-        let table = self.bytes.get_or_init(|| ByteTable::new(self));
+        let table = self.bytes.get_or_init(|| self.byte_table());
         let count = |prefix| count(table, text, bytes.start, prefix, ids);
         count("").or_else(|| count(" "))
     }

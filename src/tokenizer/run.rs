@@ -5,11 +5,20 @@
 //! normalized together with the run; some tokenizers mark the beginning of the prompt; and added
 //! tokens inside the run cut it again.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::error::Result;
 use crate::tokenizer::added::{AddedTokenMatcher, Form};
-use crate::tokenizer::{AddedToken, Reader, TokenId};
+use crate::tokenizer::{AddedToken, TokenId};
+
+/// The added tokens that exist, and those that are to be found in a text.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    pub(crate) added: &'a BTreeMap<TokenId, AddedToken>,
+    pub(crate) neighbours_matter: bool,
+    pub(crate) finder: &'a AddedTokenMatcher,
+}
 
 /// A run of text and what stands on either side of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -32,7 +32,7 @@ impl ClassName {
 }
 
 /// The name of a class without its module.
-pub(super) fn bare(class: &str) -> &str {
+pub(crate) fn bare(class: &str) -> &str {
     class.rsplit('.').next().unwrap_or_default()
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn variant<'de, D: Deserializer<'de>, T: DeserializeOwned>(
 ///
 /// # Errors
 /// [`ErrorKind::Template`] says why, and what to do instead.
-pub(super) fn check(class: &str) -> Result<()> {
+pub(crate) fn check(class: &str) -> Result<()> {
     let class = bare(class);
     let why = match class {
         "AgentInferencer" => {

@@ -5,10 +5,8 @@ use serde::de::IgnoredAny;
 
 use crate::conversation::Mode;
 use crate::dataset::config::class_name::ClassName;
-use crate::dataset::inferencer::{Inferencer, InferencerKind};
-use crate::dataset::sampling_params::SamplingParams;
-use crate::dataset::turn_plan::InferMode;
-use crate::dataset::value::Value;
+use crate::dataset::prompter::{InferMode, Inferencer, InferencerKind, SamplingParams};
+use crate::dataset::rows::Value;
 
 /// An inferencer as it is written.
 #[derive(Default, Deserialize)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::dataset::config::Dataset;
-use crate::dataset::value::Value;
+use crate::dataset::rows::Value;
 use crate::error::{At, ErrorKind, Result};
 
 /// One of several datasets, before it is read: what is wrong with it is no error of the others.

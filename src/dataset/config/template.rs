@@ -2,21 +2,17 @@
 
 use serde::Deserialize;
 
-use crate::dataset::any_template::AnyTemplate;
 use crate::dataset::config::class_name;
-use crate::dataset::fill::Substitution;
-use crate::dataset::message_template::MessageTemplate;
-use crate::dataset::multimodal_template::MultimodalTemplate;
-use crate::dataset::prompt_template::PromptTemplate;
-use crate::dataset::qa_template;
-use crate::dataset::turn_template::TurnTemplate;
-use crate::dataset::value::Value;
+use crate::dataset::rows::Value;
+use crate::dataset::template::{
+    AnyTemplate, MessageTemplate, MultimodalTemplate, PromptTemplate, Substitution, TurnTemplate,
+};
 use crate::error::{ErrorKind, Result};
 
 /// A template as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TemplateFile {
+pub(crate) struct TemplateFile {
     template: Option<Value>,
     messages: Option<Vec<Value>>,
     ice_token: Option<String>,
@@ -49,7 +45,7 @@ enum TemplateKind {
 }
 
 impl TemplateFile {
-    pub(super) fn read(self) -> Result<AnyTemplate> {
+    pub(crate) fn read(self) -> Result<AnyTemplate> {
         use TemplateKind::{MMPromptTemplate, MultiTurnPromptTemplate, QaTemplate};
         for (key, is_given, kind, of) in [
             ("question_column", self.question_column.is_some(), MultiTurnPromptTemplate, "MultiTurnPromptTemplate"),
@@ -79,7 +75,7 @@ impl TemplateFile {
                 Ok(AnyTemplate::Multimodal(read))
             }
             (Some(template), None) if self.kind == QaTemplate => {
-                Ok(AnyTemplate::Qa(qa_template::QaTemplate::new(&template)?))
+                Ok(AnyTemplate::Qa(crate::dataset::template::QaTemplate::new(&template)?))
             }
             (Some(template), None) => {
                 let mut read = PromptTemplate::new(&template, self.ice_token.as_deref(), self.sep_token.as_deref())?;

@@ -3,7 +3,7 @@
 use foldhash::{HashMap, HashMapExt};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::dataset::row::Row;
+use crate::dataset::rows::Row;
 
 const K1: f64 = 1.5;
 const B: f64 = 0.75;
@@ -79,7 +79,7 @@ fn text(row: &Row, columns: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::value::Value;
+    use crate::dataset::rows::Value;
 
     /// The orders are those of rank_bm25 0.2.2 on the same words.
     #[test]

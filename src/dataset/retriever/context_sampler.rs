@@ -1,6 +1,6 @@
 //! Examples as lm-evaluation-harness's `ContextSampler` draws them: by Python's `random.sample`, one row after the other.
 
-use crate::dataset::python_random::PythonRandom;
+use crate::dataset::python::PythonRandom;
 use crate::dataset::retriever::{Examples, MOST_EXAMPLES, Retriever};
 use crate::error::{ErrorKind, Result, counted};
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Cursor, Read};
 
-use crate::dataset::lines::fill;
+use crate::dataset::source::fill;
 
 /// How gzip's files begin.
 const GZIP: &[u8] = b"\x1f\x8b";

@@ -4,8 +4,7 @@ use std::io::{self, BufRead};
 
 use csv::{ByteRecord, ReaderBuilder};
 
-use crate::dataset::lines::BadRow;
-use crate::dataset::source::{made, write_object};
+use crate::dataset::source::{BadRow, made, write_object};
 use crate::error::{Error, ErrorKind, Result};
 
 pub(super) fn open(file: Box<dyn BufRead + Send>, columns: Option<&[String]>) -> Result<Box<dyn BufRead + Send>> {

@@ -1,6 +1,7 @@
 //! Conversation templates as meta templates, where these can say the same.
 
-use crate::dialect::fastchat::style::{Layout, Piece, SeparatorStyle, When};
+use crate::dialect::fastchat::layout::{Layout, Piece, When};
+use crate::dialect::fastchat::style::SeparatorStyle;
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPiece};
 use crate::dialect::fastchat::write::serde_name;
 use crate::dialect::{Model, StopConfig};

@@ -1,6 +1,6 @@
 //! What some styles do to contents, without copying them.
 
-use crate::dialect::fastchat::style::Filter;
+use crate::dialect::fastchat::layout::Filter;
 
 /// The parts of a content that are written, one behind the other.
 pub(super) fn pieces(text: &str, filter: Filter) -> impl Iterator<Item = &str> {

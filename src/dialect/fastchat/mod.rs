@@ -2,7 +2,9 @@
 
 mod builtin;
 mod convert;
+mod compiled;
 mod filter;
+mod layout;
 mod render;
 mod said;
 mod style;
@@ -11,7 +13,8 @@ mod write;
 
 use crate::compile::Atom;
 use crate::conversation::{ChatMessage, Conversation, Mode};
-use crate::dialect::{Model, Syntax, model_file};
+use crate::dialect::Model;
+use crate::dialect::syntax::Syntax;
 use crate::error::Result;
 use crate::render::Renderer as _;
 pub use render::ConversationRenderer;
@@ -26,10 +29,7 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
         }
         Syntax::Toml => toml::from_str::<toml::Table>(text).is_ok_and(|table| table.contains_key("sep_style")),
     };
-    let template = has_style.then(|| match syntax {
-        Syntax::Json => model_file::from_json(text),
-        Syntax::Toml => model_file::from_toml(text),
-    })?;
+    let template = has_style.then(|| syntax.read(text))?;
     Some(template.map(|template| Model { conversation_template: Some(template), ..Model::default() }))
 }
 

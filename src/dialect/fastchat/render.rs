@@ -2,17 +2,16 @@
 
 use crate::compile::{Atom, Compiler};
 use crate::conversation::{Conversation, Mode};
+use crate::dialect::fastchat::compiled::{Atoms, CompiledConversation};
 use crate::dialect::fastchat::filter;
+use crate::dialect::fastchat::layout::{First, Layout, When};
 use crate::dialect::fastchat::said::{self, Said, Words};
-use crate::dialect::fastchat::style::{First, Layout, SeparatorStyle, When};
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPiece};
 use crate::dialect::fastchat::write::{Content, Label, Turn, Writer};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::{Part, Renderer, Segment};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::{TokenId, Tokenizer};
-
-pub(super) type Atoms = Box<[Atom]>;
 
 /// A conversation template whose control tokens are ids.
 ///
@@ -21,13 +20,7 @@ pub(super) type Atoms = Box<[Atom]>;
 /// messages are written as they are.
 #[derive(Debug)]
 pub struct ConversationRenderer {
-    pub(super) style: SeparatorStyle,
-    pub(super) layout: Layout<Atoms>,
-    pub(super) system: Vec<SystemPiece<Atoms>>,
-    pub(super) system_message: Atoms,
-    /// Whether the template's own message is empty, and the text around any.
-    pub(super) is_empty: (bool, bool),
-    pub(super) roles: [Atoms; 2],
+    compiled: CompiledConversation,
     labels: [String; 2],
     preset: Vec<Preset>,
     empty_is_open: bool,
@@ -36,8 +29,6 @@ pub struct ConversationRenderer {
     stop: StopCriteria,
     used: Vec<TokenId>,
     has_open_seams: bool,
-    /// The strings of the tokens that may stand at the end of what [`Layout::finish`] trims.
-    pub(super) token_texts: Vec<(TokenId, String)>,
 }
 
 /// A message of the template's own.
@@ -57,11 +48,12 @@ impl ConversationRenderer {
     /// Names a stop id outside the vocabulary, and a system template that is no format string.
     pub fn new(template: &ConversationTemplate, tokenizer: &Tokenizer) -> Result<Self> {
         let mut compiler = Compiler::new(tokenizer);
-        let renderer = Self::compile(template, |text| compiler.text(text))?;
-        let text = |id: &TokenId| (*id, tokenizer.id_to_token(*id).unwrap_or_default());
-        let has_finish = renderer.layout.finish.is_some();
+        let mut renderer = Self::compile(template, |text| compiler.text(text))?;
+        if renderer.compiled.layout.finish.is_some() {
+            let text = |id: &TokenId| (*id, tokenizer.id_to_token(*id).unwrap_or_default());
+            renderer.compiled.token_texts = compiler.used.iter().map(text).collect();
+        }
         Ok(Self {
-            token_texts: if has_finish { compiler.used.iter().map(text).collect() } else { Vec::new() },
             stop: stop(template, tokenizer)?,
             has_open_seams: compiler.open_seams,
             used: compiler.used.into_iter().collect(),
@@ -100,13 +92,17 @@ impl ConversationRenderer {
                 content: filtered.map(|content| compiled(&content)).transpose()?,
             });
         }
-        Ok(Self {
+        let compiled = CompiledConversation {
             style: template.sep_style,
             layout,
             system,
             system_message: compiled(own)?,
             is_empty: (own.is_empty(), around_is_empty),
             roles: [compiled(&labels[0])?, compiled(&labels[1])?],
+            token_texts: Vec::new(),
+        };
+        Ok(Self {
+            compiled,
             labels,
             preset,
             empty_is_open: template.empty_is_open,
@@ -114,14 +110,13 @@ impl ConversationRenderer {
             stop: StopCriteria::default(),
             used: Vec::new(),
             has_open_seams: false,
-            token_texts: Vec::new(),
         })
     }
 
     /// Whether a system message comes into any prompt.
     fn writes_system(&self) -> bool {
-        let is_written = self.layout.system != When::Never || self.layout.first == First::AfterSystem;
-        is_written && self.system.contains(&SystemPiece::Message)
+        let is_written = self.compiled.layout.system != When::Never || self.compiled.layout.first == First::AfterSystem;
+        is_written && self.compiled.system.contains(&SystemPiece::Message)
     }
 
     /// The turn of a message.
@@ -141,7 +136,7 @@ impl ConversationRenderer {
                 }
             },
         };
-        if self.layout.image.is_none() {
+        if self.compiled.layout.image.is_none() {
             said.without_images()?;
         }
         let content = match said.words {
@@ -170,7 +165,7 @@ impl ConversationRenderer {
             let own = turns.pop_if(|turn| is_models(turn)).and_then(|turn| turn.message);
             turns.push(Turn { label: Label::Role(1), content: Content::Open, images: 0, message: own });
         }
-        let written = self.layout.window.unwrap_or(usize::MAX).min(turns.len());
+        let written = self.compiled.layout.window.unwrap_or(usize::MAX).min(turns.len());
         Ok(turns.split_off(turns.len() - written))
     }
 }
@@ -196,7 +191,7 @@ impl Renderer for ConversationRenderer {
             return Err(Error::from(ErrorKind::Template(what.into()))).at("message 0");
         }
         let turns = self.turns(said, mode)?;
-        let mut writer = Writer { renderer: self, segments, system };
+        let mut writer = Writer { template: &self.compiled, segments, system };
         writer.opening()?;
         let last = turns.len().saturating_sub(1);
         for (i, turn) in turns.into_iter().enumerate() {

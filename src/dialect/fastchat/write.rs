@@ -1,9 +1,10 @@
 //! The parts of a conversation, one behind the other, as its layout has them.
 
 use crate::compile::Atom;
+use crate::dialect::fastchat::compiled::{Atoms, CompiledConversation};
 use crate::dialect::fastchat::filter;
-use crate::dialect::fastchat::render::{Atoms, ConversationRenderer};
-use crate::dialect::fastchat::style::{First, Labels, Piece, SeparatorStyle, When};
+use crate::dialect::fastchat::layout::{First, Labels, Piece, When};
+use crate::dialect::fastchat::style::SeparatorStyle;
 use crate::dialect::fastchat::template::SystemPiece;
 use crate::error::{Error, ErrorKind, Result};
 use crate::render::{Element, Part, Segment};
@@ -38,7 +39,7 @@ pub(super) enum Content<'a> {
 
 /// Appends segments, the parts of a prompt in their order.
 pub(super) struct Writer<'a, 's> {
-    pub(super) renderer: &'a ConversationRenderer,
+    pub(super) template: &'a CompiledConversation,
     pub(super) segments: &'s mut Vec<Segment<'a>>,
     /// The system message of the conversation.
     pub(super) system: Option<&'a str>,
@@ -46,12 +47,12 @@ pub(super) struct Writer<'a, 's> {
 
 impl<'a> Writer<'a, '_> {
     pub(super) fn opening(&mut self) -> Result<()> {
-        let layout = &self.renderer.layout;
+        let layout = &self.template.layout;
         let part = Part { element: Element::Begin, ..Part::default() };
         self.atoms(&layout.opening, part);
-        let (own_is_empty, around_is_empty) = self.renderer.is_empty;
+        let (own_is_empty, around_is_empty) = self.template.is_empty;
         let message_is_empty = self.system.map_or(own_is_empty, str::is_empty);
-        let has_message = self.renderer.system.contains(&SystemPiece::Message);
+        let has_message = self.template.system.contains(&SystemPiece::Message);
         let is_written = match layout.system {
             When::Always => true,
             When::IfText => !around_is_empty || (has_message && !message_is_empty),
@@ -68,22 +69,22 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn system(&mut self) {
-        let renderer = self.renderer;
+        let template = self.template;
         let part = Part { role: Some(SYSTEM), ..Part::default() };
-        for piece in &renderer.system {
+        for piece in &template.system {
             match (piece, self.system) {
                 (SystemPiece::Text(text), _) => self.atoms(text, Part { element: Element::RoleBegin, ..part }),
                 (SystemPiece::Message, Some(text)) => self.text(text, Part { message: Some(0), ..part }),
                 (SystemPiece::Message, None) => {
-                    self.atoms(&renderer.system_message, Part { element: Element::DefaultPrompt, ..part });
+                    self.atoms(&template.system_message, Part { element: Element::DefaultPrompt, ..part });
                 }
             }
         }
     }
 
     pub(super) fn turn(&mut self, turn: Turn<'a>, index: usize, is_prompt_end: bool) -> Result<()> {
-        let renderer = self.renderer;
-        let layout = &renderer.layout;
+        let template = self.template;
+        let layout = &template.layout;
         let place = index % 2;
         let role = match turn.label {
             Label::Role(role) => Some(role as u32),
@@ -107,8 +108,8 @@ impl<'a> Writer<'a, '_> {
             self.piece(&layout.before[place], header)?;
             match (layout.label, turn.label) {
                 (Labels::None, _) => {}
-                (Labels::OfPlace, _) => self.atoms(&renderer.roles[place], header),
-                (Labels::Own, Label::Role(role)) => self.atoms(&renderer.roles[role], header),
+                (Labels::OfPlace, _) => self.atoms(&template.roles[place], header),
+                (Labels::Own, Label::Role(role)) => self.atoms(&template.roles[role], header),
                 (Labels::Own, Label::Preset(label)) => self.atoms(label, header),
                 // Not the template's: it is data.
                 (Labels::Own, Label::Literal(label)) => self.text(label, part),
@@ -153,13 +154,13 @@ impl<'a> Writer<'a, '_> {
 
     /// Trims what the style trims, and writes what then stands at the end.
     pub(super) fn finish(&mut self) -> Result<()> {
-        let renderer = self.renderer;
-        let Some(finish) = &renderer.layout.finish else { return Ok(()) };
+        let template = self.template;
+        let Some(finish) = &template.layout.finish else { return Ok(()) };
         let trimmed = |text: &'a str| text.trim_end_matches(['<', 'n', '>']);
         while let Some(Segment { atom, .. }) = self.segments.last_mut() {
             let text = match *atom {
                 Atom::Text(text) => text,
-                Atom::Token(id) => match renderer.token_texts.iter().find(|(known, _)| *known == id) {
+                Atom::Token(id) => match template.token_texts.iter().find(|(known, _)| *known == id) {
                     Some((_, text)) => text.as_str(),
                     // Of an answer that was given as ids.
                     None => break,
@@ -185,7 +186,7 @@ impl<'a> Writer<'a, '_> {
             }
             Err(missing) => Err(Error::from(ErrorKind::Template(format!(
                 "the style {:?} needs {missing} here, and the template has none",
-                serde_name(self.renderer.style)
+                serde_name(self.template.style)
             )))),
         }
     }

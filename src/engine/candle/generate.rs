@@ -2,9 +2,10 @@
 
 use candle_core::{Device, Tensor};
 
+use super::CandleEngine;
 use super::cache::Cache;
+use super::failed::failed;
 use super::rows::Rows;
-use super::{CandleEngine, failed};
 use crate::batch::{Batch, Padding};
 use crate::engine::{Engine, OnToken, Request, Sampler};
 use crate::error::{At, ErrorKind, Result};

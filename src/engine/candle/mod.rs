@@ -2,6 +2,7 @@
 
 mod cache;
 mod config;
+mod failed;
 mod generate;
 mod rows;
 mod transformer;
@@ -18,6 +19,7 @@ use crate::error::{At, Error, ErrorKind, Result, counted};
 use crate::tokenizer::TokenId;
 use cache::Cache;
 use config::Config;
+use failed::failed;
 use rows::Rows;
 use transformer::Transformer;
 use weights::Weights;
@@ -178,9 +180,4 @@ impl CandleEngine {
         }
         Ok(())
     }
-}
-
-/// What candle says.
-fn failed(error: candle_core::Error) -> Error {
-    ErrorKind::Engine(error.to_string()).into()
 }

@@ -7,6 +7,7 @@ use candle_nn::{Linear, Module};
 
 use super::cache::Cache;
 use super::config::Config;
+use super::failed::failed;
 use super::weights::Weights;
 
 /// A model's weights, and how they hang together.
@@ -96,7 +97,7 @@ impl Transformer {
             false => linear(&mut weights, "lm_head", Some(config.vocab_size), Some(hidden))?,
         };
         weights.finish()?;
-        let inv_freq = Tensor::new(config.inv_freq()?, device).map_err(super::failed)?;
+        let inv_freq = Tensor::new(config.inv_freq()?, device).map_err(failed)?;
         Ok(Self {
             embeddings,
             layers,

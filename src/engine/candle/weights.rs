@@ -7,7 +7,7 @@ use candle_core::safetensors::SliceSafetensors;
 use candle_core::{DType, Device, Tensor};
 use serde::Deserialize;
 
-use super::failed;
+use super::failed::failed;
 use crate::error::{At, ErrorKind, Result, counted};
 use crate::tokenizer::{model_file, optional_model_file};
 

@@ -1,0 +1,42 @@
+//! What a lint finds, and how bad it is.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Good to know.
+    Note,
+    /// Probably not what was meant.
+    Warning,
+    /// Prompts cannot be built.
+    Error,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// What a lint found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The lint's code.
+    pub code: &'static str,
+    /// The lint's level, or a lower one where the finding does less harm.
+    pub level: Level,
+    /// Where: a key path of the model file, a file of the tokenizer, or a line of input.
+    pub place: String,
+    /// What is wrong there.
+    pub message: String,
+    /// A way out.
+    pub help: String,
+}

@@ -1,0 +1,52 @@
+//! A lint: what can be wrong, and the function that finds it.
+
+use std::fmt;
+
+use crate::check::finding::{Finding, Level};
+use crate::check::subject::Subject;
+use crate::error::Result;
+
+/// Something that can be wrong, and how it is found.
+#[derive(Debug)]
+pub struct Lint {
+    /// The stable code, such as `double-bos`.
+    pub code: &'static str,
+    /// How bad it is.
+    pub level: Level,
+    /// What is wrong, in a sentence.
+    pub about: &'static str,
+    /// Why that matters, and what to do about it.
+    pub why: &'static str,
+    pub(crate) find: fn(&Subject, &mut Findings) -> Result<()>,
+}
+
+/// Collects what one lint finds.
+pub(crate) struct Findings {
+    code: &'static str,
+    /// How bad the next finding is.
+    pub(crate) level: Level,
+    found: Vec<Finding>,
+}
+
+impl Findings {
+    /// What a lint finds.
+    pub(crate) fn of(lint: &Lint, subject: &Subject) -> Result<Vec<Finding>> {
+        let mut findings = Self { code: lint.code, level: lint.level, found: Vec::new() };
+        (lint.find)(subject, &mut findings)?;
+        Ok(findings.found)
+    }
+
+    pub(crate) fn add(&mut self, place: impl fmt::Display, message: impl Into<String>, help: impl Into<String>) {
+        let finding = Finding {
+            code: self.code,
+            level: self.level,
+            place: place.to_string(),
+            message: message.into(),
+            help: help.into(),
+        };
+        // Two prompts may show the same thing.
+        if !self.found.contains(&finding) {
+            self.found.push(finding);
+        }
+    }
+}

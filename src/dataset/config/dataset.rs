@@ -1,0 +1,125 @@
+//! A dataset: which rows are used, and how they become prompts.
+
+use std::path::Path;
+
+use crate::dataset::prompter::{Inferencer, InferencerKind, Task};
+use crate::dataset::rows::{DerivedColumns, Repeats, SplitRange, Value};
+use crate::dataset::template::{AnyTemplate, Layout, Substitution};
+use crate::error::{ErrorKind, Result};
+
+/// A dataset: which rows are used, and how they become prompts.
+///
+/// ```
+/// use metatok::{Conversation, Dataset, Row};
+///
+/// let dataset = Dataset::parse("x.toml", br#"
+///     [reader_cfg]
+///     output_column = "answer"
+///     [infer_cfg]
+///     prompt_template = { template = "Q: {question}\nA: {answer}" }
+/// "#)?;
+/// let row = Row::from_json(r#"{"question": "1+1=?", "answer": "2"}"#)?;
+/// let prompt = dataset.task.prompt(&row, &Conversation::Text(String::new()))?;
+/// assert_eq!(prompt, Conversation::Text("Q: 1+1=?\nA: ".into()));
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dataset {
+    /// The file.
+    pub name: String,
+    /// The short name that it gives itself.
+    pub abbr: Option<String>,
+    /// How rows become prompts.
+    pub task: Task,
+    /// Which rows of the test set are used; all, if nothing is said.
+    pub test_range: Option<SplitRange>,
+    /// Which rows of the training set are used.
+    pub train_range: Option<SplitRange>,
+    /// The columns that are made of those that a row has.
+    pub derived_columns: DerivedColumns,
+    /// How often each row of the test set is asked.
+    pub repeats: Repeats,
+    /// What is done with the prompts.
+    pub inferencer: Inferencer,
+    /// How answers are evaluated, as it is written: of it [`Self::judge`] reads who judges them.
+    pub eval_cfg: Option<Value>,
+    /// In which order a judge that compares models sees their answers, as it is written.
+    pub infer_order: Option<String>,
+    /// The key path of the templates: `infer_cfg`, or where the file describes a judge.
+    pub key_path: &'static str,
+    /// The keys of the file that say nothing about prompts, but for those that all of OpenCompass's datasets have.
+    pub unread_keys: Vec<String>,
+}
+
+impl Dataset {
+    /// The short name that it gives itself, or its file's.
+    pub fn abbr(&self) -> &str {
+        let stem = || Path::new(&self.name).file_stem().and_then(|stem| stem.to_str());
+        self.abbr.as_deref().or_else(stem).unwrap_or_default()
+    }
+
+    /// What people should know: keys that are not read, and what was decided where the file does not say.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.unread_keys.is_empty() {
+            let keys = self.unread_keys.join(", ");
+            notes.push(format!(
+                "{}: {keys}: not read here; the rows must be as the dataset's own loader makes them",
+                self.name
+            ));
+        }
+        if self.inferencer.kind == InferencerKind::Chat && !self.inferencer.infer_mode_is_said {
+            let what = "the last turn is asked for, as in OpenCompass, because infer_mode is not said; AISBench asks for every turn (infer_mode = \"every\")";
+            notes.push(format!("{}: {}.inferencer: {what}", self.name, self.key_path));
+        }
+        if self.inferencer.kind == InferencerKind::FunctionCalls {
+            let what = "only the first prompt of each row is built; the others stand on what its functions give, and metatok calls none";
+            notes.push(format!("{}: infer_cfg.inferencer: {what}", self.name));
+        }
+        notes
+    }
+
+    /// The same, with templates that search their own text only for fields, see
+    /// [`Substitution::SinglePass`].
+    #[must_use]
+    pub fn single_pass(&self) -> Self {
+        let mut dataset = self.clone();
+        for template in dataset.task.ice_template.iter_mut().chain(&mut dataset.task.prompt_template) {
+            match template {
+                AnyTemplate::Prompt(template) => template.substitution = Substitution::SinglePass,
+                AnyTemplate::Messages(template) => template.substitution = Substitution::SinglePass,
+                AnyTemplate::Turns(template) => template.substitution = Substitution::SinglePass,
+                // They are so already.
+                AnyTemplate::Multimodal(_) | AnyTemplate::Qa(_) => {}
+            }
+        }
+        dataset
+    }
+
+    /// Says how many bytes the texts of a row's prompts may have once they are filled: 16 MiB where nobody says.
+    pub fn set_max_row_bytes(&mut self, bytes: usize) {
+        self.task.max_row_bytes = bytes;
+        for template in self.task.ice_template.iter_mut().chain(&mut self.task.prompt_template) {
+            match template {
+                AnyTemplate::Prompt(template) => template.max_row_bytes = bytes,
+                AnyTemplate::Messages(template) => template.max_row_bytes = bytes,
+                AnyTemplate::Turns(template) => template.max_row_bytes = bytes,
+                AnyTemplate::Multimodal(template) => template.max_row_bytes = bytes,
+                AnyTemplate::Qa(template) => template.max_row_bytes = bytes,
+            }
+        }
+    }
+
+    /// Lays its questions and answers out so.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where its template is of another kind.
+    pub fn set_layout(&mut self, layout: Layout) -> Result<()> {
+        let Some(AnyTemplate::Qa(template)) = &mut self.task.prompt_template else {
+            let what = "only a prompt_template of type = \"QaTemplate\" has layouts; leave it out";
+            return Err(ErrorKind::Template(what.into()).into());
+        };
+        template.layout = layout;
+        Ok(())
+    }
+}

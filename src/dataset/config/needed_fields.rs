@@ -1,0 +1,71 @@
+//! The columns that a dataset's templates need, and the fields that they never fill.
+
+use crate::dataset::config::Dataset;
+use crate::dataset::prompter::InferencerKind;
+use crate::dataset::template::{AnyTemplate, TemplateField, TemplateText};
+
+impl Dataset {
+    /// The fields for which a row must have a column, with their key paths. A column of the answer that is
+    /// masked need not be there: something else stands in its place.
+    pub fn needed_fields(&self) -> Vec<TemplateField> {
+        let Some((name, template)) = self.own_template() else { return Vec::new() };
+        let masked = self.task.output_column.as_deref().filter(|_| self.masks_answer(template));
+        let fields = template.fields().into_iter().filter(|field| Some(field.column.as_str()) != masked);
+        fields.filter(|field| self.takes(&field.column)).map(|field| self.located(name, field)).collect()
+    }
+
+    /// The fields of the examples for which a row of the training set must have a column.
+    pub fn example_fields(&self) -> Vec<TemplateField> {
+        if let Some(AnyTemplate::Qa(template)) = &self.task.prompt_template {
+            let fields = template.example_fields().into_iter();
+            return fields.map(|field| self.located("prompt_template", field)).collect();
+        }
+        let template = self.task.ice_template.iter();
+        template.flat_map(AnyTemplate::fields).map(|field| self.located("ice_template", field)).collect()
+    }
+
+    /// The fields that stay as they are in every prompt, whatever a row has, with their key paths.
+    pub fn unfilled_fields(&self) -> Vec<TemplateField> {
+        let Some((name, template)) = self.own_template() else { return Vec::new() };
+        let left_out = template.fields().into_iter().filter(|field| !self.takes(&field.column));
+        template.unfilled().into_iter().chain(left_out).map(|field| self.located(name, field)).collect()
+    }
+
+    /// Every text of its templates in which fields are filled, with its key path.
+    pub(crate) fn texts(&self) -> Vec<TemplateText> {
+        let templates = [("ice_template", &self.task.ice_template), ("prompt_template", &self.task.prompt_template)];
+        let texts = templates.into_iter().filter_map(|(name, template)| Some((name, template.as_ref()?.texts())));
+        let located = |(name, texts): (&'static str, Vec<TemplateText>)| {
+            texts.into_iter().map(move |text| TemplateText { place: self.path(name, &text.place), ..text })
+        };
+        texts.flat_map(located).collect()
+    }
+
+    /// The template by which prompts are made, and its key.
+    fn own_template(&self) -> Option<(&'static str, &AnyTemplate)> {
+        let own = self.task.prompt_template.as_ref().map(|template| ("prompt_template", template));
+        own.or_else(|| Some(("ice_template", self.task.ice_template.as_ref()?)))
+    }
+
+    fn masks_answer(&self, template: &AnyTemplate) -> bool {
+        use InferencerKind::{Choose, Generate, ScoreOnly, Turns};
+        matches!(template, AnyTemplate::Prompt(_))
+            && (matches!(self.inferencer.kind, Generate | Choose | ScoreOnly | Turns)
+                || self.inferencer.labels_column.is_some())
+    }
+
+    /// Whether a column reaches the template: a chat takes only those that the reader names.
+    fn takes(&self, column: &str) -> bool {
+        self.inferencer.kind != InferencerKind::Chat
+            || self.task.input_columns.iter().any(|name| name == column)
+            || self.task.output_column.as_deref() == Some(column)
+    }
+
+    fn located(&self, template: &str, field: TemplateField) -> TemplateField {
+        TemplateField { place: self.path(template, &field.place), ..field }
+    }
+
+    fn path(&self, template: &str, place: &str) -> String {
+        format!("{}.{template}.{place}", self.key_path)
+    }
+}

@@ -1,0 +1,78 @@
+//! Which rows of a dataset are asked, with which columns, and how long their answers may be.
+
+use crate::dataset::config::Dataset;
+use crate::dataset::prompter::MaxOutLen;
+use crate::dataset::rows::{PickedRow, Row};
+use crate::error::{At, Result};
+
+impl Dataset {
+    /// Whether rows are asked in another order than they stand in, not all, or more than once.
+    pub fn picks_rows(&self) -> bool {
+        self.test_range.is_some() || self.repeats.times() > 1
+    }
+
+    /// The rows that are asked, of so many. As in OpenCompass, `test_range` chooses from the repeated rows.
+    ///
+    /// ```
+    /// use metatok::Dataset;
+    ///
+    /// let file = br#"{"n": 2, "reader_cfg": {"test_range": "[1:]"}, "infer_cfg": {}}"#;
+    /// let picked: Vec<_> = Dataset::parse("x.json", file)?.picked_rows(2)?.map(|pick| (pick.row, pick.repeat)).collect();
+    /// assert_eq!(picked, [(1, Some(0)), (0, Some(1)), (1, Some(1))]);
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`crate::dataset::SplitRange::rows`], with the place.
+    pub fn picked_rows(&self, rows: usize) -> Result<Box<dyn Iterator<Item = PickedRow> + Send>> {
+        let (repeats, all) = (self.repeats, rows.saturating_mul(self.repeats.times()));
+        Ok(match &self.test_range {
+            None => Box::new((0..all).map(move |place| repeats.at(place, rows))),
+            Some(range) => {
+                let places = range.rows(all).at("reader_cfg.test_range").at(&self.name)?;
+                Box::new(places.into_iter().map(move |place| repeats.at(place, rows)))
+            }
+        })
+    }
+
+    /// Reads a row of JSON, with the columns that the file derives.
+    ///
+    /// ```
+    /// use metatok::Dataset;
+    ///
+    /// let dataset = Dataset::parse("d.toml", br#"
+    ///     [reader_cfg.columns]
+    ///     B = "choices.text[1]"
+    ///     letter = { from = "key", index_in = "choices.label", letter = true }
+    ///     options = { from = "choices.text", each = "{letter}) {item}" }
+    ///     [infer_cfg]
+    /// "#)?;
+    /// let row = dataset.row(r#"{"choices": {"text": ["red", "blue"], "label": ["1", "2"]}, "key": "2"}"#)?;
+    /// let text = |column| row.get(column).map(|value| value.text().into_owned());
+    /// assert_eq!(text("B").as_deref(), Some("blue"));
+    /// assert_eq!(text("letter").as_deref(), Some("B"));
+    /// assert_eq!(text("options").as_deref(), Some("A) red\nB) blue"));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Row::from_json`]; [`crate::ErrorKind::Template`] where a column cannot be made of the row.
+    pub fn row(&self, json: &str) -> Result<Row> {
+        let mut row = Row::from_json(json)?;
+        self.derive(&mut row)?;
+        Ok(row)
+    }
+
+    /// Adds the derived columns to a row.
+    pub(crate) fn derive(&self, row: &mut Row) -> Result<()> {
+        self.derived_columns.set(row, self.task.max_row_bytes)
+    }
+
+    /// How long the answers of a row may be: as the row says, or else as the inferencer does.
+    ///
+    /// # Errors
+    /// As [`Task::max_out_len`].
+    pub fn max_out_len(&self, row: &Row) -> Result<MaxOutLen> {
+        Ok(self.task.max_out_len(row)?.or(self.inferencer.max_out_len))
+    }
+}

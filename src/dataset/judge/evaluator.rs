@@ -1,0 +1,217 @@
+//! The judge of a dataset file: OpenCompass's evaluators that ask a model about answers.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::dataset::config::template::TemplateFile;
+use crate::dataset::config::{Dataset, class_name};
+use crate::dataset::judge::{Evaluator, Judge, PredictionColumns, REFERENCE};
+use crate::dataset::prompter::{InferMode, Inferencer, Task};
+use crate::dataset::retriever::{RetrieverConfig, RetrieverKind};
+use crate::dataset::rows::Value;
+use crate::dataset::template::AnyTemplate;
+use crate::dataset::template_error;
+use crate::error::{At, Error, Result};
+use crate::wording;
+
+const EVALUATOR: &str = "eval_cfg.evaluator";
+const WITHIN_CASCADE: &str = "eval_cfg.evaluator.llm_evaluator";
+
+/// An evaluator that asks a judge, as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EvaluatorFile {
+    prompt_template: TemplateFile,
+    judge_cfg: Option<JudgeModel>,
+    #[serde(default)]
+    pack_all_predictions: Option<bool>,
+    #[serde(default)]
+    multi_eval: Option<bool>,
+    pred_postprocessor: Option<IgnoredAny>,
+    dict_postprocessor: Option<IgnoredAny>,
+    meta_review_prompt_template: Option<IgnoredAny>,
+    #[serde(default, rename = "type")]
+    _class: IgnoredAny,
+    // The rows and the references are the dataset's own, in OpenCompass too.
+    #[serde(default, rename = "dataset_cfg")]
+    _dataset_cfg: IgnoredAny,
+    // What stands beside the judge's answers, and where.
+    #[serde(default, rename = "keep_predictions")]
+    _keep_predictions: IgnoredAny,
+    #[serde(default, rename = "output_path")]
+    _output_path: IgnoredAny,
+}
+
+/// The judge's model, of which most is said elsewhere.
+#[derive(Deserialize)]
+struct JudgeModel {
+    max_out_len: Option<u64>,
+    pred_postprocessor: Option<IgnoredAny>,
+}
+
+impl Dataset {
+    /// The judge that `eval_cfg` names: its prompts, and the columns that rows need for them.
+    ///
+    /// ```
+    /// use metatok::dataset::Prediction;
+    /// use metatok::{Conversation, Dataset, Row};
+    ///
+    /// let dataset = Dataset::parse("x.toml", br#"
+    ///     [reader_cfg]
+    ///     output_column = "answer"
+    ///     [infer_cfg]
+    ///     prompt_template = { template = "{question}" }
+    ///     [eval_cfg.evaluator]
+    ///     type = "GenericLLMEvaluator"
+    ///     prompt_template = { template = "Q: {question}\nA: {answer}\nIs this right? {prediction}" }
+    /// "#)?;
+    /// let judge = dataset.judge()?;
+    /// let mut row = judge.dataset.row(r#"{"question": "1+1=?", "answer": "2"}"#)?;
+    /// judge.columns.add(&mut row, &[Prediction::Text("two".into())])?;
+    /// let prompt = judge.dataset.task.prompt(&row, &Conversation::Text(String::new()))?;
+    /// assert_eq!(prompt, Conversation::Text("Q: 1+1=?\nA: 2\nIs this right? two".into()));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Template`] and [`crate::ErrorKind::Parse`] where the evaluator asks no judge, or none that is known.
+    pub fn judge(&self) -> Result<Judge> {
+        self.read_judge().at(&self.name)
+    }
+
+    fn read_judge(&self) -> Result<Judge> {
+        let (evaluator, key_path, keys) = self.evaluator()?;
+        let file: EvaluatorFile = from_value(keys, key_path)?;
+        if file.multi_eval == Some(true) {
+            let what = "multi_eval asks the judge several times about a row, with prompts that the row lists; write a row for each of them";
+            return Err(template_error(what)).at(key_path);
+        }
+        let notes = self.judge_notes(evaluator, &file);
+        let max_out_len = file.judge_cfg.and_then(|judge| judge.max_out_len);
+        let template = file.prompt_template.read().at(format_args!("{key_path}.prompt_template"))?;
+        let sees_turns = self.inferencer.kind.has_turns() && self.inferencer.infer_mode != InferMode::Last;
+        if sees_turns && evaluator != Evaluator::Lm {
+            let what = "this judge sees one answer, and the dataset asks for every turn of a dialogue; LMEvaluator shows each turn (--infer-mode last asks for the last alone)";
+            return Err(template_error(what)).at(key_path);
+        }
+        let columns = PredictionColumns {
+            evaluator,
+            output_column: self.task.output_column.clone(),
+            dialogues: sees_turns.then(|| Box::new(self.clone())),
+            packs_turns: file.pack_all_predictions == Some(true),
+        };
+        let mut dataset = Self {
+            key_path,
+            task: self.task_of_judge(template),
+            inferencer: Inferencer { max_out_len, ..Inferencer::default() },
+            train_range: None,
+            ..self.clone()
+        };
+        dataset.unread_keys.retain(|key| key != "infer_order");
+        dataset.set_max_row_bytes(self.task.max_row_bytes);
+        let notes = notes.into_iter().chain(dataset.masked_reference());
+        let notes = notes.map(|note| format!("{}: {note}", self.name)).collect();
+        Ok(Judge { dataset, columns, notes })
+    }
+
+    /// Which evaluator asks a judge, its key path, and what is written there.
+    fn evaluator(&self) -> Result<(Evaluator, &'static str, &Value)> {
+        let written = self.eval_cfg.as_ref().and_then(|eval_cfg| eval_cfg.get("evaluator"));
+        let known = "those that are known to ask one are GenericLLMEvaluator, LMEvaluator and CascadeEvaluator";
+        let Some(written) = written else {
+            return Err(template_error(&format!("there is no evaluator that asks a judge; {known}"))).at(EVALUATOR);
+        };
+        let class = |keys: &Value| keys.get("type").map(Value::text).map(|class| class_name::bare(&class).to_owned());
+        let other = |class: Option<String>| {
+            let class = class.unwrap_or_else(|| "an evaluator without a type".into());
+            template_error(&format!("{class} is not known to ask a judge; {known}"))
+        };
+        match class(written).as_deref() {
+            Some("GenericLLMEvaluator") => Ok((Evaluator::GenericLlm, EVALUATOR, written)),
+            Some("LMEvaluator") => Ok((Evaluator::Lm, EVALUATOR, written)),
+            Some("CascadeEvaluator") => match written.get("llm_evaluator") {
+                Some(keys) if class(keys).as_deref() == Some("GenericLLMEvaluator") => {
+                    Ok((Evaluator::Cascade, WITHIN_CASCADE, keys))
+                }
+                keys => Err(other(keys.and_then(class))).at(WITHIN_CASCADE),
+            },
+            class => Err(other(class.map(str::to_owned))).at(EVALUATOR),
+        }
+    }
+
+    /// What the judge is asked of a row. The model's own limits for a row are none of the judge.
+    fn task_of_judge(&self, template: AnyTemplate) -> Task {
+        Task {
+            input_columns: Vec::new(),
+            output_column: Some(REFERENCE.to_owned()),
+            ice_template: None,
+            prompt_template: Some(template),
+            retriever: RetrieverConfig { kind: RetrieverKind::Zero, ice_separator: None, ice_eos_token: None },
+            gen_field_replace_token: String::new(),
+            ..self.task.clone()
+        }
+    }
+
+    /// What of the evaluator is not done here.
+    fn judge_notes(&self, evaluator: Evaluator, file: &EvaluatorFile) -> Vec<String> {
+        let of_eval_cfg = |key: &str| self.eval_cfg.as_ref().is_some_and(|eval_cfg| eval_cfg.get(key).is_some());
+        let of_judge = file.judge_cfg.as_ref().is_some_and(|judge| judge.pred_postprocessor.is_some());
+        let before = listed([
+            ("eval_cfg.pred_postprocessor", of_eval_cfg("pred_postprocessor")),
+            ("eval_cfg.dataset_postprocessor", of_eval_cfg("dataset_postprocessor")),
+            ("the evaluator's pred_postprocessor", file.pred_postprocessor.is_some()),
+        ]);
+        let behind = listed([
+            ("the judge's pred_postprocessor", of_judge),
+            ("dict_postprocessor", file.dict_postprocessor.is_some()),
+            ("rule_evaluator", evaluator == Evaluator::Cascade),
+            ("meta_review_prompt_template", file.meta_review_prompt_template.is_some()),
+        ]);
+        let mut notes = Vec::new();
+        if !before.is_empty() {
+            notes.push(format!(
+                "what changes answers or references before the judge sees them is Python, and not run here: {before}; give answers and rows that it went over"
+            ));
+        }
+        if !behind.is_empty() {
+            notes.push(format!("what OpenCompass does with the judge's answers is not done here: {behind}"));
+        }
+        let parallel = self.eval_cfg.as_ref().and_then(|eval_cfg| eval_cfg.get("evaluator")?.get("parallel"));
+        if evaluator == Evaluator::Cascade && parallel == Some(&Value::Bool(false)) {
+            notes.push("parallel = false: OpenCompass asks the judge about the answers that its rule refuses; here it is asked about all that are given".into());
+        }
+        if let Some(order) = self.infer_order.as_deref() {
+            let way_out = "build again with them the other way round for the other order";
+            notes.push(format!(
+                "infer_order {order:?} is not made here: answers stand in the order in which models are given; {way_out}"
+            ));
+        }
+        notes
+    }
+
+    /// Says that the judge's template has the reference in it and no prompt will.
+    fn masked_reference(&self) -> Option<String> {
+        let template =
+            self.task.prompt_template.as_ref().filter(|template| matches!(template, AnyTemplate::Prompt(_)))?;
+        let field = template.fields().into_iter().find(|field| field.column == REFERENCE)?;
+        Some(format!(
+            "{}.prompt_template.{}: {{{REFERENCE}}} is empty, as in OpenCompass, where it is the judge's output column; the dataset's own output column has the reference",
+            self.key_path, field.place
+        ))
+    }
+}
+
+/// The keys that are there.
+fn listed<const N: usize>(keys: [(&str, bool); N]) -> String {
+    keys.iter().filter(|(_, is_there)| *is_there).map(|(key, _)| *key).collect::<Vec<_>>().join(", ")
+}
+
+/// What a value says, with the key path of what is wrong in it.
+fn from_value<T: serde::de::DeserializeOwned>(value: &Value, key_path: &str) -> Result<T> {
+    let json = serde_json::to_string(value).expect("what was read from a file is JSON");
+    let mut json = serde_json::Deserializer::from_str(&json);
+    serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let below = error.path().iter().next().map(|_| format!(".{}", wording::key_path(error.path())));
+        Error::from(wording::in_value(error.inner())).at(format_args!("{key_path}{}", below.unwrap_or_default()))
+    })
+}

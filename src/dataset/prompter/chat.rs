@@ -1,0 +1,147 @@
+//! Rows as chats: OpenCompass's `ChatInferencer`, which asks for the model's turns one by one.
+
+use crate::conversation::{ChatMessage, ContentRef, Conversation, Item, Message, openai_role};
+use crate::dataset::prompter::Task;
+use crate::dataset::rows::{Row, Value};
+use crate::dataset::template::{AnyTemplate, message};
+use crate::dataset::template_error;
+use crate::error::{At, Result};
+
+impl Task {
+    /// The chat of a row, the model's own turns filled with the answers that the row has for them. Of the
+    /// row only input and output columns count; where all of them are lists, it is one exchange after the
+    /// other, as many as the shortest has.
+    ///
+    /// ```
+    /// use metatok::{Dataset, Row};
+    ///
+    /// let dataset = Dataset::parse("x.toml", br#"
+    ///     reader_cfg = { input_columns = ["question"], output_column = "answer" }
+    ///     infer_cfg = { inferencer = { type = "ChatInferencer" } }
+    /// "#)?;
+    /// let row = Row::from_json(r#"{"question": ["1+1=?", "and 1 more?"], "answer": ["2", "3"]}"#)?;
+    /// let chat = dataset.task.chat(&row)?;
+    /// assert_eq!(chat.iter().map(|message| &*message.role).collect::<Vec<_>>(), ["user", "assistant", "user", "assistant"]);
+    /// assert_eq!(chat[2].content, "and 1 more?");
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Template`] if the columns hold neither strings, nor lists of strings, nor a chat.
+    pub fn chat(&self, row: &Row) -> Result<Vec<ChatMessage>> {
+        let is_used = |name: &str| {
+            self.input_columns.iter().any(|column| column == name) || self.output_column.as_deref() == Some(name)
+        };
+        let used: Vec<(&str, &Value)> = row.iter().filter(|(name, _)| is_used(name)).collect();
+        if used.iter().all(|(_, value)| matches!(value, Value::Text(_))) {
+            return self.exchange(&owned(used.into_iter().map(|(name, value)| (name, value.clone()))));
+        }
+        if let Some(lists) = used.iter().map(|(name, value)| Some((*name, texts(value)?))).collect::<Option<Vec<_>>>() {
+            let turns = lists.iter().map(|(_, list)| list.len()).min().unwrap_or(0);
+            let exchange = |turn: usize| {
+                let row = owned(lists.iter().map(|(name, list)| (*name, list[turn].clone())));
+                self.exchange(&row).at(format_args!("turn {turn}"))
+            };
+            return Ok((0..turns).map(exchange).collect::<Result<Vec<_>>>()?.concat());
+        }
+        let column = match &self.input_columns[..] {
+            [column] if matches!(row.get(column), Some(Value::List(_))) => column,
+            columns if columns.iter().any(|column| column == "dialogue") => "dialogue",
+            _ => {
+                return Err(template_error(
+                    "no chat can be made of this row: its input columns and its output_column must all be strings, or all lists of strings, or a single input column or one named \"dialogue\" must list {role, content} messages",
+                ));
+            }
+        };
+        let Some(Value::List(list)) = row.get(column) else {
+            return Err(template_error(&format!("column {column:?} is no list of {{role, content}} messages")));
+        };
+        list.iter().enumerate().map(|(i, value)| message(value).at(format_args!("column {column:?}[{i}]"))).collect()
+    }
+
+    /// What to say of a row whose turns stand in lists of different lengths, for the longer ones lose some.
+    pub fn uneven_turns(&self, row: &Row) -> Option<String> {
+        let columns: Vec<&str> = match &self.prompt_template {
+            Some(AnyTemplate::Turns(template)) => vec![&template.question, &template.answer],
+            _ => self.input_columns.iter().chain(&self.output_column).map(String::as_str).collect(),
+        };
+        let length = |column: &str| match row.get(column) {
+            Some(Value::List(list)) => Some((column.to_owned(), list.len())),
+            _ => None,
+        };
+        let lengths: Vec<(String, usize)> = columns.into_iter().filter_map(length).collect();
+        if lengths.iter().all(|(_, length)| *length == lengths[0].1) {
+            return None;
+        }
+        let listed: Vec<String> = lengths.iter().map(|(column, length)| format!("{column} {length}")).collect();
+        Some(format!(
+            "the lists of the turns differ in length ({}); what the longer have more is left out",
+            listed.join(", ")
+        ))
+    }
+
+    /// A question and its answer.
+    fn exchange(&self, row: &Row) -> Result<Vec<ChatMessage>> {
+        let answer = || {
+            let answer = self.output_column.as_deref().and_then(|column| row.get(column));
+            ChatMessage::new("assistant", answer.map(|answer| answer.text().into_owned()).unwrap_or_default())
+        };
+        let Some(template) = &self.prompt_template else {
+            let [column] = &self.input_columns[..] else {
+                return Err(template_error(&format!(
+                    "without a prompt_template the one input column is what the user says, and there are {}",
+                    self.input_columns.len()
+                )));
+            };
+            let question = row.get(column).ok_or_else(|| row.no_column(column))?;
+            return Ok(vec![ChatMessage::new("user", question.text()), answer()]);
+        };
+        let none = Conversation::Text(String::new());
+        // Not masked, as in the reference: the answer is the model's earlier turn.
+        let prompt = match template {
+            AnyTemplate::Prompt(template) => template.prompt(row, None, &none)?,
+            AnyTemplate::Messages(template) => template.prompt(row, &none)?,
+            AnyTemplate::Turns(template) => template.prompt(row)?,
+            AnyTemplate::Multimodal(template) => template.prompt(row, self.compat)?,
+            AnyTemplate::Qa(template) => template.prompt(row, &none)?,
+        };
+        let mut chat = prompt.to_chat();
+        if chat.last().is_none_or(|message| message.role != "assistant") {
+            chat.push(answer());
+        }
+        Ok(chat)
+    }
+}
+
+impl Conversation {
+    /// The conversation as OpenAI-style messages, as OpenCompass's `ChatInferencer` makes them: strings
+    /// are the user's, SYSTEM, HUMAN and BOT are system, user and assistant, and other roles are left out.
+    pub fn to_chat(&self) -> Vec<ChatMessage> {
+        let items = match self {
+            Self::Text(text) => return vec![ChatMessage::new("user", text.as_str())],
+            Self::Messages(messages) => return messages.clone(),
+            Self::List(items) => items,
+        };
+        let message = |item: &Item| match item {
+            Item::Text(text) if !text.is_empty() => Some(ChatMessage::new("user", text.as_str())),
+            Item::Message(Message { role, prompt, .. }) => {
+                let role = openai_role(role)?;
+                Some(ChatMessage::new(role, prompt.said().map_or_else(|| "".into(), ContentRef::to_content)))
+            }
+            Item::Text(_) | Item::Marker(_) => None,
+        };
+        items.iter().filter_map(message).collect()
+    }
+}
+
+fn owned<'r>(columns: impl Iterator<Item = (&'r str, Value)>) -> Row {
+    Row::new(columns.map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// The items of a list of strings.
+fn texts(value: &Value) -> Option<&[Value]> {
+    match value {
+        Value::List(list) if list.iter().all(|item| matches!(item, Value::Text(_))) => Some(list),
+        _ => None,
+    }
+}

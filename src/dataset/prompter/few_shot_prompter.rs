@@ -1,0 +1,90 @@
+//! Prompts with as many examples as fit.
+
+use std::sync::Arc;
+
+use foldhash::HashMap;
+
+use crate::conversation::Conversation;
+use crate::dataset::prompter::Task;
+use crate::dataset::prompter::fewest_dropped::fewest_dropped;
+use crate::dataset::rows::{Row, Value};
+use crate::error::Result;
+
+/// What a row is asked for.
+#[derive(Debug, Clone, Copy)]
+pub enum Asked<'v> {
+    /// A prompt to continue, the answer masked.
+    Answer,
+    /// A text to score for a label, see [`Task::label_prompt`].
+    Label {
+        /// The label.
+        label: &'v Value,
+        /// Whether the separator of context and answer stays in.
+        keep_sep_token: bool,
+    },
+}
+
+/// Makes prompts with as many examples as fit. Examples that come again are not put together again.
+#[derive(Debug, Clone)]
+pub struct FewShotPrompter {
+    task: Arc<Task>,
+    train: Arc<[Row]>,
+    joined: HashMap<Vec<i64>, Conversation>,
+}
+
+/// So many lists of examples are kept: retrievers that choose anew for each row never repeat one.
+const KEPT: usize = 64;
+
+impl FewShotPrompter {
+    /// For a task and the rows that its examples come from.
+    pub fn new(task: impl Into<Arc<Task>>, train: impl Into<Arc<[Row]>>) -> Self {
+        Self { task: task.into(), train: train.into(), joined: HashMap::default() }
+    }
+
+    /// The prompt of a row, or its text to score for a label. Examples are dropped from the end of `ids`
+    /// until the prompt has no `excess` of tokens, or none is left; with the same `ids` they stay dropped for the
+    /// labels that follow, as in the reference.
+    ///
+    /// # Errors
+    /// As [`Task::examples`] and [`Task::prompt`], and what `excess` says.
+    pub fn prompt(
+        &mut self,
+        row: &Row,
+        ids: &mut Vec<i64>,
+        asked: Asked<'_>,
+        mut excess: impl FnMut(&Conversation) -> Result<usize>,
+    ) -> Result<Conversation> {
+        let mut prompt = self.prompt_with(row, ids, asked)?;
+        if ids.is_empty() || excess(&prompt)? == 0 {
+            return Ok(prompt);
+        }
+        let dropped = fewest_dropped(ids.len(), |dropped| {
+            let left = &ids[..ids.len() - dropped];
+            prompt = self.prompt_with(row, left, asked)?;
+            if left.is_empty() { Ok(0) } else { excess(&prompt) }
+        })?;
+        ids.truncate(ids.len() - dropped.unwrap_or(ids.len()));
+        Ok(prompt)
+    }
+
+    /// The prompt of a row with these examples.
+    fn prompt_with(&mut self, row: &Row, ids: &[i64], asked: Asked<'_>) -> Result<Conversation> {
+        let task = Arc::clone(&self.task);
+        let examples = self.examples(ids)?;
+        match asked {
+            Asked::Label { label, keep_sep_token } => task.label_prompt(row, examples, label, keep_sep_token),
+            Asked::Answer => task.prompt(row, examples),
+        }
+    }
+
+    fn examples(&mut self, ids: &[i64]) -> Result<&Conversation> {
+        if !self.joined.contains_key(ids) {
+            let examples = self.task.examples(ids, &self.train)?;
+            if self.joined.len() == KEPT {
+                self.joined.clear();
+            }
+            self.joined.insert(ids.to_vec(), examples);
+        }
+        Ok(&self.joined[ids])
+    }
+}

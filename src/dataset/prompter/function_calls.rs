@@ -1,0 +1,59 @@
+//! Rows that ask a model to call functions: AISBench's `BFCLV3FunctionCallInferencer`.
+
+use std::borrow::Cow;
+
+use crate::conversation::Conversation;
+use crate::dataset::prompter::RowPrompt;
+use crate::dataset::records::TOOLS;
+use crate::dataset::rows::{Row, Value};
+use crate::dataset::template::message;
+use crate::dataset::template_error;
+use crate::error::{At, ErrorKind, Result};
+
+/// The messages of the first turn that the column `question` lists, and the descriptions that the column `tools` lists;
+/// either may be JSON in a text. What is said in later turns stands on what the functions gave.
+pub(crate) fn first_prompt(row: &Row, for_server: bool) -> Result<RowPrompt> {
+    let question = listed(row, "question")?.ok_or_else(|| row.no_column("question"))?;
+    let Value::List(turns) = &*question else { return Err(no_turns(&question)) };
+    let Some(Value::List(messages)) = turns.first() else { return Err(no_turns(&question)) };
+    let messages =
+        messages.iter().enumerate().map(|(i, one)| message(one).at(format_args!("column \"question\"[0][{i}]")));
+    let messages = messages.collect::<Result<Vec<_>>>()?;
+    let tools = tools(row)?;
+    if tools.is_some() && !for_server {
+        return Err(ErrorKind::WouldBeLost { key: "tools", way_out: TOOLS }.into());
+    }
+    Ok(RowPrompt { tools, ..Conversation::Messages(messages).into() })
+}
+
+fn tools(row: &Row) -> Result<Option<String>> {
+    match listed(row, "tools")? {
+        // The order of keys stays: templates write it out.
+        Some(tools) => Ok(Some(serde_json::to_string(&*tools).expect("a row's values are JSON"))),
+        None if row.get("function").is_some() => Err(template_error(
+            "the row has the column \"function\" and no \"tools\": write there what bfcl_eval's convert_to_tool makes of it, or its system prompt into the messages, and then leave \"function\" out",
+        )),
+        None => Ok(None),
+    }
+}
+
+/// A column that lists something; nothing where the row lacks it, or the list is empty.
+fn listed<'r>(row: &'r Row, column: &str) -> Result<Option<Cow<'r, Value>>> {
+    let value = match row.get(column) {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::Text(json)) => Cow::Owned(Value::from_json(json).at(format_args!("column {column:?}"))?),
+        Some(value) => Cow::Borrowed(value),
+    };
+    match &*value {
+        Value::List(items) if items.is_empty() => Ok(None),
+        Value::List(_) => Ok(Some(value)),
+        other => Err(template_error(&format!("column {column:?} is no list but {}", other.repr()))),
+    }
+}
+
+fn no_turns(question: &Value) -> crate::Error {
+    template_error(&format!(
+        "column \"question\" lists turns, each of which lists {{role, content}} messages, and this is {}",
+        question.repr()
+    ))
+}

@@ -1,0 +1,99 @@
+//! What is done with a dataset's rows: OpenCompass's inferencers, as far as they make prompts.
+
+use serde::Deserialize;
+
+use crate::conversation::Mode;
+use crate::dataset::prompter::{InferMode, SamplingParams};
+use crate::dataset::rows::Value;
+
+/// What is done with a dataset's prompts, as far as it changes them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Inferencer {
+    /// Which kind of prompts.
+    pub kind: InferencerKind,
+    /// The labels to score, instead of those of the templates.
+    pub labels: Option<Vec<Value>>,
+    /// The column that lists the labels of each row, instead. One after the other stands in the output column.
+    pub labels_column: Option<String>,
+    /// Where answers end, beside what the model says.
+    pub stopping_criteria: Vec<String>,
+    /// What stands in the place of the answer where it is masked.
+    pub gen_field_replace_token: String,
+    /// What stands in the place of the context when answers are scored by themselves, to compare.
+    pub normalizing_str: Option<String>,
+    /// Which turns of a chat are asked for.
+    pub infer_mode: InferMode,
+    /// Whether the file says so, by the key or by whose inferencer it names.
+    pub infer_mode_is_said: bool,
+    /// How many tokens an answer may have where its row does not say.
+    pub max_out_len: Option<u64>,
+    /// How answers are drawn.
+    pub sampling_params: SamplingParams,
+}
+
+impl Inferencer {
+    /// Whether part of a text to score is context, which is not scored.
+    pub fn has_context(&self) -> bool {
+        self.kind == InferencerKind::Continuation || self.normalizing_str.is_some()
+    }
+}
+
+/// The kinds of prompts that OpenCompass's inferencers make.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub enum InferencerKind {
+    /// Prompts to continue, the answer masked.
+    #[default]
+    #[serde(rename = "GenInferencer", alias = "gen", alias = "LMMGenInferencer", alias = "SCInferencer")]
+    Generate,
+    /// A text to score for each label.
+    #[serde(rename = "PPLInferencer", alias = "ppl")]
+    Score,
+    /// A text for each label, of which the row's column `cont` is scored.
+    #[serde(rename = "LLInferencer", alias = "ll")]
+    Continuation,
+    /// Texts to score without labels, the answer masked.
+    #[serde(rename = "PPLOnlyInferencer", alias = "ppl-only", alias = "InferencePPLOnlyInferencer")]
+    ScoreOnly,
+    /// Prompts to continue by one of the row's `choices`, of which the first tokens are compared.
+    #[serde(rename = "CLPInferencer", alias = "clp")]
+    Choose,
+    /// The model's turns of a chat, see [`TurnPlan`].
+    #[serde(rename = "ChatInferencer", alias = "chat")]
+    Chat,
+    /// The model's turns of a dialogue, see [`TurnPlan`]. AISBench's.
+    #[serde(rename = "MultiTurnGenInferencer", alias = "turns")]
+    Turns,
+    /// The first request of a row whose functions the model may call: `question` lists messages turn by turn, `tools` describes
+    /// the functions. AISBench's.
+    #[serde(rename = "BFCLV3FunctionCallInferencer", alias = "function-calls")]
+    FunctionCalls,
+}
+
+impl InferencerKind {
+    /// How its prompts are rendered.
+    pub fn mode(self) -> Mode {
+        match self {
+            Self::Generate | Self::Choose | Self::Chat | Self::Turns | Self::FunctionCalls => Mode::Generate,
+            Self::Score | Self::Continuation | Self::ScoreOnly => Mode::Score,
+        }
+    }
+
+    /// How many tokens must have room behind a prompt: the one that is chosen.
+    pub fn room(self) -> usize {
+        usize::from(self == Self::Choose)
+    }
+
+    /// Whether it asks turn by turn.
+    pub fn has_turns(self) -> bool {
+        matches!(self, Self::Chat | Self::Turns)
+    }
+
+    /// Whether its prompts are messages whatever the template is.
+    pub(crate) fn gives_messages(self) -> bool {
+        matches!(self, Self::Chat | Self::FunctionCalls)
+    }
+
+    pub(crate) fn has_labels(self) -> bool {
+        matches!(self, Self::Score | Self::Continuation)
+    }
+}

@@ -1,0 +1,26 @@
+//! From rows to prompts: a task puts templates and examples together, an inferencer says which prompts a row gives.
+
+mod chat;
+mod few_shot_prompter;
+mod fewest_dropped;
+mod function_calls;
+mod inferencer;
+mod max_out_len;
+mod row_prompt;
+mod row_prompter;
+mod sampling_params;
+mod scored;
+mod task;
+mod turn_plan;
+
+pub use few_shot_prompter::{Asked, FewShotPrompter};
+pub(crate) use fewest_dropped::fewest_dropped;
+pub(crate) use function_calls::first_prompt;
+pub use inferencer::{Inferencer, InferencerKind};
+pub use max_out_len::MaxOutLen;
+pub use row_prompt::RowPrompt;
+pub use row_prompter::RowPrompter;
+pub use sampling_params::SamplingParams;
+pub use scored::ScoredText;
+pub use task::Task;
+pub use turn_plan::{InferMode, TurnPlan};

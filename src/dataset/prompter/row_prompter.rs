@@ -1,0 +1,272 @@
+//! The prompts of a row: one, one for each label, or one for each turn.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::conversation::Conversation;
+use crate::dataset::config::Dataset;
+use crate::dataset::prompter::{
+    Asked, FewShotPrompter, Inferencer, InferencerKind, MaxOutLen, RowPrompt, ScoredText, Task, TurnPlan, first_prompt,
+};
+use crate::dataset::rows::{Row, Value};
+use crate::dataset::template::{AnyTemplate, Room};
+use crate::dataset::template_error;
+use crate::error::{At, ErrorKind, Result};
+
+/// Makes the prompts of rows, as a dataset's inferencer does. One per thread; a clone shares the rows of examples.
+#[derive(Debug, Clone)]
+pub struct RowPrompter {
+    dataset: Arc<Dataset>,
+    labels: Arc<[Value]>,
+    shots: FewShotPrompter,
+    for_server: bool,
+}
+
+impl RowPrompter {
+    /// For a dataset and the rows that its examples come from.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] if the templates do not fit together, and without labels to score.
+    pub fn new(dataset: &Dataset, train: impl Into<Arc<[Row]>>) -> Result<Self> {
+        let Dataset { task, inferencer, .. } = dataset;
+        if let (Some(AnyTemplate::Multimodal(template)), false) = (&task.prompt_template, task.compat) {
+            template.check().at(format_args!("{}.prompt_template", dataset.key_path)).at(&dataset.name)?;
+        }
+        let labels = || -> Result<Vec<Value>> {
+            check_qa(inferencer.kind, task)?;
+            check_labels_column(inferencer, task)?;
+            if !inferencer.kind.gives_messages() {
+                task.template()?;
+            }
+            if !inferencer.kind.has_labels() || inferencer.labels_column.is_some() {
+                return Ok(Vec::new());
+            }
+            let labels = match &inferencer.labels {
+                Some(labels) => labels.clone(),
+                // Rows are read one by one, so their answers are not all known beforehand.
+                None => task.labels(&[])?,
+            };
+            if labels.is_empty() {
+                let what = "there are no labels to score; write them as inferencer.labels, or as keys of the template";
+                return Err(ErrorKind::Template(what.into()).into());
+            }
+            Ok(labels)
+        };
+        let labels = labels().at(dataset.key_path).at(&dataset.name)?;
+        let shots = FewShotPrompter::new(task.clone(), train);
+        Ok(Self { dataset: Arc::new(dataset.clone()), labels: labels.into(), shots, for_server: false })
+    }
+
+    /// Takes what only servers have a place for, the column `tools`, instead of refusing it.
+    ///
+    /// ```
+    /// use metatok::dataset::RowPrompter;
+    /// use metatok::{Dataset, Row};
+    ///
+    /// let dataset = Dataset::parse("x.toml", br#"
+    ///     infer_cfg = { inferencer = { type = "BFCLV3FunctionCallInferencer" } }
+    /// "#)?;
+    /// let row = r#"{"question": [[{"role": "user", "content": "1+1=?"}]], "tools": [{"name": "add"}]}"#;
+    /// let row = Row::from_json(row)?;
+    /// assert!(RowPrompter::new(&dataset, [])?.prompts(&row, Vec::new(), |_| Ok(0)).is_err());
+    /// let prompts = RowPrompter::new(&dataset, [])?.for_server(true).prompts(&row, Vec::new(), |_| Ok(0))?;
+    /// assert_eq!(prompts[0].tools.as_deref(), Some(r#"[{"name":"add"}]"#));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    #[must_use]
+    pub fn for_server(mut self, is: bool) -> Self {
+        self.for_server = is;
+        self
+    }
+
+    /// The prompts of a row: one, one for each label, or one for each turn. Examples are dropped from the
+    /// end of `ids` until a prompt has no `excess` of tokens, see [`FewShotPrompter::prompt`].
+    ///
+    /// ```
+    /// use metatok::dataset::RowPrompter;
+    /// use metatok::{Dataset, Row};
+    ///
+    /// let dataset = Dataset::parse("x.toml", br#"
+    ///     [infer_cfg]
+    ///     prompt_template = { template = { yes = "{q} Yes", no = "{q} No" } }
+    ///     inferencer = { type = "PPLInferencer" }
+    /// "#)?;
+    /// let row = Row::from_json(r#"{"q": "Is Mars red?"}"#)?;
+    /// let prompts = RowPrompter::new(&dataset, [])?.prompts(&row, Vec::new(), |_| Ok(0))?;
+    /// assert_eq!(prompts.len(), 2);
+    /// assert_eq!(prompts[1].conversation, metatok::Conversation::Text("Is Mars red? No".into()));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where the row does not fit the templates or lacks a column that the
+    /// inferencer needs; for a chat of which every turn is asked for, where a prompt needs an answer.
+    pub fn prompts(
+        &mut self,
+        row: &Row,
+        mut ids: Vec<i64>,
+        mut excess: impl FnMut(&Conversation) -> Result<usize>,
+    ) -> Result<Vec<RowPrompt>> {
+        let dataset = Arc::clone(&self.dataset);
+        let Inferencer { kind, normalizing_str, .. } = &dataset.inferencer;
+        match kind {
+            InferencerKind::Chat | InferencerKind::Turns => {
+                turns(self.plan(row, ids, excess)?, &self.dataset.max_out_len(row)?, &self.room())
+            }
+            InferencerKind::Generate | InferencerKind::ScoreOnly => {
+                let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, excess)?;
+                let max_out_len = self.dataset.max_out_len(row)?.of_turn(0)?;
+                Ok(vec![RowPrompt { max_out_len, ..conversation.into() }])
+            }
+            InferencerKind::FunctionCalls => {
+                let max_out_len = self.dataset.max_out_len(row)?.of_turn(0)?;
+                Ok(vec![RowPrompt { max_out_len, ..first_prompt(row, self.for_server)? }])
+            }
+            InferencerKind::Choose => {
+                let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, excess)?;
+                Ok(vec![RowPrompt { choices: choices(row)?, ..conversation.into() }])
+            }
+            InferencerKind::Continuation => self.each_label(row, ids, excess, |row, conversation| {
+                let continuation = row.get("cont").ok_or_else(|| row.no_column("cont"))?.text().into_owned();
+                Ok(vec![RowPrompt { scored: ScoredText::Last(continuation), ..conversation.into() }])
+            }),
+            InferencerKind::Score => match normalizing_str {
+                None => self.each_label(row, ids, &mut excess, |_, conversation| Ok(vec![conversation.into()])),
+                Some(normalizing) => {
+                    let separator = dataset.task.sep_token().ok_or_else(|| {
+                        template_error("normalizing_str needs a sep_token in the template, between context and answer")
+                    })?;
+                    self.each_label(row, ids, excess, |_, conversation| {
+                        normalized(conversation, separator, normalizing)
+                    })
+                }
+            },
+        }
+    }
+
+    /// The turns of a row's dialogue, for whoever has the model's answers.
+    ///
+    /// # Errors
+    /// As [`Self::prompts`]; [`ErrorKind::Template`] where the inferencer does not ask turn by turn.
+    pub fn plan(
+        &mut self,
+        row: &Row,
+        mut ids: Vec<i64>,
+        excess: impl FnMut(&Conversation) -> Result<usize>,
+    ) -> Result<TurnPlan> {
+        let Inferencer { kind, infer_mode, .. } = self.dataset.inferencer;
+        let dialogue = match kind {
+            InferencerKind::Chat => Conversation::Messages(self.dataset.task.chat(row)?),
+            InferencerKind::Turns => self.shots.prompt(row, &mut ids, Asked::Answer, excess)?,
+            _ => return Err(template_error("only ChatInferencer and MultiTurnGenInferencer ask turn by turn")),
+        };
+        TurnPlan::new(dialogue, infer_mode)
+    }
+
+    /// For the texts of all prompts of a row.
+    fn room(&self) -> Room {
+        Room::new(self.dataset.task.max_row_bytes)
+    }
+
+    fn each_label(
+        &mut self,
+        row: &Row,
+        mut ids: Vec<i64>,
+        mut excess: impl FnMut(&Conversation) -> Result<usize>,
+        texts: impl Fn(&Row, Conversation) -> Result<Vec<RowPrompt>>,
+    ) -> Result<Vec<RowPrompt>> {
+        let (dataset, labels) = (Arc::clone(&self.dataset), Arc::clone(&self.labels));
+        let keep_sep_token = dataset.inferencer.normalizing_str.is_some();
+        let (column, output_column) = (&dataset.inferencer.labels_column, &dataset.task.output_column);
+        let (labels, room) = (column.as_deref().map_or(Ok(&labels[..]), |column| list(row, column))?, self.room());
+        let (mut prompts, mut row) = (Vec::with_capacity(labels.len()), Cow::Borrowed(row));
+        for label in labels {
+            if let (Some(_), Some(output_column)) = (column, output_column) {
+                row.to_mut().set(output_column, label.clone());
+            }
+            let asked = Asked::Label { label, keep_sep_token };
+            let conversation = self.shots.prompt(&row, &mut ids, asked, &mut excess)?;
+            room.take_of(conversation.text_bytes(), "the texts of all labels")?;
+            let texts = texts(&row, conversation)?.into_iter();
+            let continuation = self.dataset.task.continuation(label);
+            prompts.extend(texts.map(|prompt| RowPrompt {
+                label: Some(label.clone()),
+                scored: continuation.as_ref().map_or(prompt.scored, |text| ScoredText::Continuation(text.len())),
+                ..prompt
+            }));
+        }
+        Ok(prompts)
+    }
+}
+
+/// A text of which what stands behind the separator is scored, and that alone behind `normalizing`.
+fn normalized(conversation: Conversation, separator: &str, normalizing: &str) -> Result<Vec<RowPrompt>> {
+    let Conversation::Text(text) = conversation else {
+        return Err(template_error("normalizing_str needs a template that is a string, not a dialogue"));
+    };
+    let at = text.find(separator).ok_or_else(|| template_error(&format!("the text has no sep_token {separator:?}")))?;
+    let (context, answer) = (&text[..at], text[at..].replace(separator, ""));
+    let scored = |context: &str| RowPrompt {
+        scored: ScoredText::After(context.len()),
+        ..Conversation::Text(format!("{context}{answer}")).into()
+    };
+    Ok(vec![scored(context), RowPrompt { is_normalizing: true, ..scored(normalizing) }])
+}
+
+/// The prompts of the turns, none of which may depend on another's answer.
+fn turns(mut plan: TurnPlan, max_out_len: &MaxOutLen, room: &Room) -> Result<Vec<RowPrompt>> {
+    if plan.needs_answers() {
+        return Err(template_error(
+            "infer_mode \"every\" puts the model's own answers between the turns; to build without a model, take \"every_with_gt\", which puts the dataset's there, or \"last\", or give its answers with --answers",
+        ));
+    }
+    let mut prompts = Vec::new();
+    while let (Some(prompt), Some(turn)) = (plan.prompt(), plan.turn()) {
+        room.take_of(prompt.text_bytes(), "the prompts of all turns")?;
+        let max_out_len = plan.max_out_len(max_out_len)?;
+        prompts.push(RowPrompt { turn: Some(turn), max_out_len, ..prompt.into() });
+        plan.answer("");
+    }
+    Ok(prompts)
+}
+
+/// The column `choices`.
+fn choices(row: &Row) -> Result<Vec<String>> {
+    Ok(list(row, "choices")?.iter().map(|choice| choice.text().into_owned()).collect())
+}
+
+/// What a column lists.
+fn list<'r>(row: &'r Row, column: &str) -> Result<&'r [Value]> {
+    match row.get(column) {
+        None => Err(row.no_column(column)),
+        Some(Value::List(items)) if !items.is_empty() => Ok(items),
+        Some(other) => Err(template_error(&format!("column {column:?} is no list of strings but {}", other.repr()))),
+    }
+}
+
+/// Refuses what a template of questions and answers cannot do.
+fn check_qa(kind: InferencerKind, task: &Task) -> Result<()> {
+    let Some(AnyTemplate::Qa(template)) = &task.prompt_template else { return Ok(()) };
+    if !matches!(kind, InferencerKind::Generate | InferencerKind::Score) {
+        return Err(template_error("QaTemplate is for GenInferencer, and for PPLInferencer, which scores the answer"));
+    }
+    if task.retriever.count() > 0 && template.doc_to_target.is_empty() {
+        return Err(template_error("there are examples to show and no doc_to_target that says what they answer"));
+    }
+    Ok(())
+}
+
+/// Refuses a column of labels that nothing would be scored for.
+fn check_labels_column(inferencer: &Inferencer, task: &Task) -> Result<()> {
+    let Inferencer { kind, labels, labels_column: Some(column), .. } = inferencer else { return Ok(()) };
+    let what = if !kind.has_labels() {
+        "is for PPLInferencer and LLInferencer, which score a text for each label; leave it out"
+    } else if labels.is_some() {
+        "says which labels each row has, and labels says it of all rows; leave one out"
+    } else if task.output_column.is_none() && !task.has_layouts() {
+        "puts one label after the other into the output column; name that as reader_cfg.output_column"
+    } else {
+        return Ok(());
+    };
+    Err(template_error(&format!("inferencer.labels_column = {column:?} {what}")))
+}

@@ -1,0 +1,242 @@
+//! The turns of a chat that a model is asked for, one after the other.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Deserialize;
+
+use crate::conversation::{ChatMessage, Content, Conversation, Item, Message, Prompt, Section};
+use crate::dataset::prompter::MaxOutLen;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Which of the model's turns are asked for, and what stands in those before. OpenCompass and AISBench:
+/// `infer_mode`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InferMode {
+    /// All of them, with the model's own answers in those before.
+    #[default]
+    Every,
+    /// Those that are empty, with the model's own answers in those before. OpenCompass: `multiround`.
+    EveryEmpty,
+    /// All of them, with the dataset's answers in those before.
+    EveryWithGt,
+    /// The last one only, with the dataset's answers in those before.
+    Last,
+}
+
+impl InferMode {
+    /// Whether the model's own answers stand in the turns before.
+    pub fn takes_answers(self) -> bool {
+        matches!(self, Self::Every | Self::EveryEmpty)
+    }
+}
+
+impl FromStr for InferMode {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "every" => Ok(Self::Every),
+            "every_empty" => Ok(Self::EveryEmpty),
+            "every_with_gt" => Ok(Self::EveryWithGt),
+            "last" => Ok(Self::Last),
+            _ => {
+                Err(ErrorKind::Usage(format!("infer_mode {name:?} is none of every, every_empty, every_with_gt, last"))
+                    .into())
+            }
+        }
+    }
+}
+
+impl fmt::Display for InferMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Every => "every",
+            Self::EveryEmpty => "every_empty",
+            Self::EveryWithGt => "every_with_gt",
+            Self::Last => "last",
+        })
+    }
+}
+
+/// Asks for the turns of the model in a dialogue.
+///
+/// ```
+/// use metatok::dataset::{InferMode, TurnPlan};
+/// use metatok::{ChatMessage, Conversation};
+///
+/// let chat = [("user", "1+1=?"), ("assistant", "2"), ("user", "and 1 more?"), ("assistant", "3")];
+/// let chat = chat.map(|(role, content)| ChatMessage::new(role, content)).to_vec();
+/// let mut plan = TurnPlan::new(Conversation::Messages(chat), InferMode::Every)?;
+/// assert_eq!(plan.prompt(), Some(Conversation::Messages(vec![ChatMessage::new("user", "1+1=?")])));
+/// plan.answer("two");
+/// let Some(Conversation::Messages(prompt)) = plan.prompt() else { panic!("there is a second turn") };
+/// assert_eq!(prompt[1], ChatMessage::new("assistant", "two"));
+/// plan.answer("three");
+/// assert_eq!(plan.prompt(), None);
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnPlan {
+    dialogue: Dialogue,
+    mode: InferMode,
+    /// The message that the model is to give next.
+    next: Option<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Dialogue {
+    Messages(Vec<ChatMessage>),
+    /// What every prompt has before the round and behind it, with the markers, and the round.
+    List {
+        before: Vec<Item>,
+        round: Vec<Item>,
+        after: Vec<Item>,
+    },
+}
+
+impl TurnPlan {
+    /// For a dialogue in which the model's turns stand with the dataset's answers: messages of `assistant`,
+    /// or messages of BOT in the round of a prompt list.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] if the model has no turn in it.
+    pub fn new(conversation: Conversation, mode: InferMode) -> Result<Self> {
+        let mut plan = Self { dialogue: Dialogue::new(conversation)?, mode, next: None };
+        plan.next = match mode {
+            InferMode::Last => (0..plan.dialogue.len()).rev().find(|&i| plan.dialogue.is_models(i)),
+            InferMode::Every | InferMode::EveryEmpty | InferMode::EveryWithGt => plan.turn_from(0),
+        };
+        if plan.next.is_none() {
+            let what = match plan.dialogue {
+                _ if mode == InferMode::EveryEmpty && plan.turns() > 0 => {
+                    "multiround asks for those that are empty, and all have a text"
+                }
+                Dialogue::Messages(_) => "there is no message of role \"assistant\"",
+                Dialogue::List { .. } => "there is no message of role \"BOT\" in the round",
+            };
+            return Err(ErrorKind::Template(format!("the model has no turn in this dialogue: {what}")).into());
+        }
+        Ok(plan)
+    }
+
+    /// What stands before the turn that is asked for next; nothing when all were answered.
+    pub fn prompt(&self) -> Option<Conversation> {
+        self.next.map(|next| match &self.dialogue {
+            Dialogue::Messages(messages) => Conversation::Messages(messages[..next].to_vec()),
+            Dialogue::List { before, round, after } => Conversation::List([before, &round[..next], after].concat()),
+        })
+    }
+
+    /// Which of the model's turns is asked for next, from 0.
+    pub fn turn(&self) -> Option<usize> {
+        self.next.map(|next| (0..next).filter(|&i| self.dialogue.is_models(i)).count())
+    }
+
+    /// How many turns the model has in the dialogue, whether asked for or not.
+    pub fn turns(&self) -> usize {
+        (0..self.dialogue.len()).filter(|&i| self.dialogue.is_models(i)).count()
+    }
+
+    /// Takes the model's answer and goes on to the next turn. Where [`InferMode::takes_answers`] it replaces the
+    /// dataset's own, whatever the template put around that.
+    pub fn answer(&mut self, content: impl Into<Content>) {
+        let Some(turn) = self.next else { return };
+        if self.mode.takes_answers() {
+            self.dialogue.set(turn, content.into());
+        }
+        self.next = match self.mode {
+            InferMode::Last => None,
+            InferMode::Every | InferMode::EveryEmpty | InferMode::EveryWithGt => self.turn_from(turn + 1),
+        };
+    }
+
+    /// There is no answer: the model failed, and the turns behind are not asked for.
+    pub fn fail(&mut self) {
+        self.next = None;
+    }
+
+    /// Which turns are asked for.
+    pub fn mode(&self) -> InferMode {
+        self.mode
+    }
+
+    /// How long the next answer may be, by what the row says.
+    ///
+    /// # Errors
+    /// As [`MaxOutLen::of_turn`].
+    pub fn max_out_len(&self, row: &MaxOutLen) -> Result<Option<u64>> {
+        match (self.mode, self.turn()) {
+            (_, None) => Ok(None),
+            (InferMode::Last, _) => Ok(row.of_last()),
+            (InferMode::Every | InferMode::EveryEmpty | InferMode::EveryWithGt, Some(turn)) => row.of_turn(turn),
+        }
+    }
+
+    /// Whether prompts depend on the model's answers.
+    pub fn needs_answers(&self) -> bool {
+        self.mode.takes_answers() && self.next.is_some_and(|next| self.turn_from(next + 1).is_some())
+    }
+
+    fn turn_from(&self, from: usize) -> Option<usize> {
+        let is_asked = |i: &usize| {
+            self.dialogue.is_models(*i) && (self.mode != InferMode::EveryEmpty || self.dialogue.is_empty(*i))
+        };
+        (from..self.dialogue.len()).find(is_asked)
+    }
+}
+
+impl Dialogue {
+    fn new(conversation: Conversation) -> Result<Self> {
+        let mut items = match conversation {
+            Conversation::Messages(messages) => return Ok(Self::Messages(messages)),
+            Conversation::List(items) => items,
+            Conversation::Text(_) => {
+                let what = "a string has no turns; write the template as a dialogue {round = [ … ]}";
+                return Err(ErrorKind::Template(what.into()).into());
+            }
+        };
+        let is_marker = |item: &Item, opens: bool| matches!(item, Item::Marker(marker) if marker.section == Section::Round && marker.opens == opens);
+        let start = items.iter().position(|item| is_marker(item, true)).map_or(0, |at| at + 1);
+        let end = items.iter().rposition(|item| is_marker(item, false)).unwrap_or(items.len()).max(start);
+        let after = items.split_off(end);
+        let round = items.split_off(start);
+        Ok(Self::List { before: items, round, after })
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Messages(messages) => messages.len(),
+            Self::List { round, .. } => round.len(),
+        }
+    }
+
+    fn is_models(&self, index: usize) -> bool {
+        match self {
+            Self::Messages(messages) => messages[index].role == "assistant",
+            Self::List { round, .. } => matches!(&round[index], Item::Message(message) if message.role == "BOT"),
+        }
+    }
+
+    fn is_empty(&self, index: usize) -> bool {
+        match self {
+            Self::Messages(messages) => messages[index].content.is_empty(),
+            Self::List { round, .. } => match &round[index] {
+                Item::Message(Message { prompt: Prompt::Text(text), .. }) => text.is_empty(),
+                _ => true,
+            },
+        }
+    }
+
+    fn set(&mut self, index: usize, content: Content) {
+        match self {
+            Self::Messages(messages) => messages[index].content = content,
+            Self::List { round, .. } => {
+                if let Item::Message(message) = &mut round[index] {
+                    message.prompt = content.into();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! How each format of conversations is read.
+
+use crate::conversation::{ChatMessage, Conversation};
+use crate::dataset::records::input_format::detected;
+use crate::dataset::records::parse_error::refused;
+use crate::dataset::records::{InputFormat, Keys, Record};
+use crate::error::{At, Error, ErrorKind, Result};
+
+/// Reads an object of a format.
+pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, for_server: bool) -> Result<Record<'a>> {
+    let named = format;
+    let format = match named {
+        InputFormat::Auto => detected(keys)?,
+        named => named.with_its_keys(keys)?,
+    };
+    if named == InputFormat::Auto && format == InputFormat::Messages && keys.has("messages") {
+        no_other_prompt(keys)?;
+    }
+    let id = keys.id()?;
+    let tools = tools(keys, for_server)?;
+    let record = match format {
+        InputFormat::Messages | InputFormat::Auto => messages(keys),
+        InputFormat::Sharegpt => with_system(listed(keys, "conversations")?, keys),
+        InputFormat::Alpaca => alpaca(keys),
+        InputFormat::PromptCompletion => answered(keys, "completion"),
+        InputFormat::Text => Ok(Record::of(Conversation::Text(keys.text("text")?))),
+        InputFormat::OpenaiBatch => request(keys, for_server),
+        InputFormat::Ultrachat => ultrachat(keys),
+        InputFormat::Chosen => answered(keys, "chosen"),
+        InputFormat::Rejected => answered(keys, "rejected"),
+    }?;
+    Ok(Record { id, tools: tools.or(record.tools), ..record })
+}
+
+/// OpenAI-style messages or a `PromptList`.
+fn messages<'a>(keys: &Keys<'a>) -> Result<Record<'a>> {
+    let key = ["messages", "conversation", "conversations", "prompt"].into_iter().find(|key| keys.has(key));
+    let key = key.unwrap_or("messages");
+    if key != "prompt" && keys.begins(key, '"') {
+        let what = "is a string; a list of messages is expected, and a text that no template touches is \"prompt\" or \"text\"";
+        return Err(refused(&format!("{key:?} {what}")));
+    }
+    let conversation = listed(keys, key)?;
+    with_system(conversation, keys)
+}
+
+/// Refuses a prompt beside messages, unless it is what these begin with, as in data for preference training.
+fn no_other_prompt(keys: &Keys<'_>) -> Result<()> {
+    if !keys.has("prompt") || opens_with(&listed(keys, "messages")?, keys) {
+        return Ok(());
+    }
+    let what = "there is both \"messages\" and \"prompt\"; leave one out, or say --input-format messages or --input-format prompt-completion";
+    Err(refused(what))
+}
+
+fn opens_with(messages: &Conversation, keys: &Keys<'_>) -> bool {
+    let Ok(Some(prompt)) = keys.get::<Conversation>("prompt") else { return false };
+    match (messages, prompt) {
+        (Conversation::Messages(messages), Conversation::Text(prompt)) => {
+            messages.iter().find(|message| message.role == "user").is_some_and(|message| message.content == *prompt)
+        }
+        (Conversation::Messages(messages), Conversation::Messages(prompt)) => messages.starts_with(&prompt),
+        (one, other) => *one == other,
+    }
+}
+
+fn listed(keys: &Keys<'_>, key: &str) -> Result<Conversation> {
+    Ok(keys.get(key)?.unwrap_or_else(|| Conversation::Messages(Vec::new())))
+}
+
+/// Puts the system message that stands beside a conversation before it.
+fn with_system<'a>(conversation: Conversation, keys: &Keys<'_>) -> Result<Record<'a>> {
+    let Some(key) = ["system", "system_prompt"].into_iter().find(|key| !keys.is_empty(key)) else {
+        return Ok(Record::of(conversation));
+    };
+    let system = keys.text(key)?;
+    let place = |what: &str| refused(&format!("{key:?} stands beside {what}; put it in there, or leave it out"));
+    match conversation {
+        Conversation::Messages(messages) => match messages.first() {
+            Some(first) if first.role == "system" && first.content == *system => {
+                Ok(Record::of(Conversation::Messages(messages)))
+            }
+            Some(first) if first.role == "system" => Err(place("a conversation that has another system message")),
+            _ => {
+                let system = ChatMessage::new("system", system);
+                Ok(Record::of(Conversation::Messages([vec![system], messages].concat())))
+            }
+        },
+        Conversation::List(items) if items.is_empty() => Ok(Record::of(Conversation::List(items))),
+        Conversation::List(_) => Err(place("a prompt list")),
+        Conversation::Text(_) => Err(place("a text that no template touches")),
+    }
+}
+
+/// Alpaca's columns as LLaMA-Factory joins them: what is empty is no line of the question.
+fn alpaca<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
+    let mut messages = Vec::new();
+    let exchange = |question: String, answer: String, messages: &mut Vec<ChatMessage>| {
+        messages.push(ChatMessage::new("user", question));
+        if !answer.is_empty() {
+            messages.push(ChatMessage::new("assistant", answer));
+        }
+    };
+    for (question, answer) in keys.get::<Vec<(String, String)>>("history")?.unwrap_or_default() {
+        exchange(question, answer, &mut messages);
+    }
+    let lines = [keys.text("instruction")?, keys.text("input")?];
+    let lines: Vec<String> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+    let answer = keys.text("output")?;
+    if lines.is_empty() && answer.is_empty() {
+        return Err(ErrorKind::EmptyConversation.into());
+    }
+    exchange(lines.join("\n"), answer, &mut messages);
+    with_system(Conversation::Messages(messages), keys)
+}
+
+/// A prompt and its answer: two texts, or two lists of messages.
+fn answered<'a>(keys: &Keys<'_>, answer: &str) -> Result<Record<'a>> {
+    let prompt: Option<Conversation> = keys.get("prompt")?;
+    let answers: Option<Conversation> = keys.get(answer)?;
+    match (prompt, answers) {
+        (Some(Conversation::Text(prompt)), Some(Conversation::Text(answer))) => {
+            let record = with_system(Conversation::Text(prompt), keys)?;
+            Ok(Record { completion: Some(answer), ..record })
+        }
+        // The whole conversation stands in the answer, too.
+        (Some(prompt), Some(Conversation::Messages(answers))) if is_whole(&prompt, &answers) => {
+            with_system(Conversation::Messages(answers), keys)
+        }
+        (Some(Conversation::Messages(prompt)), Some(Conversation::Messages(answers))) => {
+            with_system(Conversation::Messages([prompt, answers].concat()), keys)
+        }
+        (Some(one), None) | (None, Some(one)) => with_system(one, keys),
+        _ => Err(refused(&format!("\"prompt\" and {answer:?} are two texts, or two lists of messages"))),
+    }
+}
+
+fn is_whole(prompt: &Conversation, answers: &[ChatMessage]) -> bool {
+    let first = answers.iter().find(|message| message.role != "system");
+    match prompt {
+        Conversation::Text(prompt) => {
+            first.is_some_and(|first| first.role == "user" && first.content == *prompt.as_str())
+        }
+        Conversation::Messages(prompt) => !prompt.is_empty() && answers.starts_with(prompt),
+        Conversation::List(_) => false,
+    }
+}
+
+/// A request to `/v1/chat/completions` or `/v1/completions`.
+fn request<'a>(keys: &Keys<'a>, for_server: bool) -> Result<Record<'a>> {
+    let Some(body) = keys.inner("body")? else { return Err(refused("\"body\" is no object")) };
+    let read = || {
+        for (key, way_out) in [("chat_template", SERVERS), ("chat_template_kwargs", SERVERS), ("documents", SERVERS)] {
+            if !body.is_empty(key) {
+                return Err(ErrorKind::WouldBeLost { key, way_out }.into());
+            }
+        }
+        let tools = tools(&body, for_server)?;
+        if !body.has("messages") && !body.has("prompt") {
+            let names = body.names();
+            let what = format!("the request has neither \"messages\" nor \"prompt\", but {names}");
+            return Err(refused(&what));
+        }
+        if body.has("messages") {
+            no_other_prompt(&body)?;
+        }
+        Ok(Record { tools, ..messages(&body)? })
+    };
+    read().at("body")
+}
+
+/// Turns of the user and the assistant, without their roles.
+fn ultrachat<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
+    let turns: Vec<String> = keys.get("data")?.unwrap_or_default();
+    let roles = ["user", "assistant"].into_iter().cycle();
+    let messages = roles.zip(turns).map(|(role, turn)| ChatMessage::new(role, turn)).collect();
+    with_system(Conversation::Messages(messages), keys)
+}
+
+const SERVERS: &str =
+    "it tells a server how to lay the prompt out; name the model with --model as it should be, and leave the key out";
+pub(crate) const TOOLS: &str = "a template has no place for descriptions of tools; write them into the system message as the model knows them, leave the key out, or use --format messages, which passes tools on";
+const FUNCTIONS: &str = "they are older than \"tools\", and a template has a place for neither; write them into the system message as the model knows them, or leave the key out";
+
+/// The descriptions of tools. ShareGPT has them as JSON within a string.
+fn tools(keys: &Keys<'_>, for_server: bool) -> Result<Option<String>> {
+    if !keys.is_empty("functions") {
+        return Err(ErrorKind::WouldBeLost { key: "functions", way_out: FUNCTIONS }.into());
+    }
+    match keys.raw("tools").filter(|_| !keys.is_empty("tools")) {
+        None => Ok(None),
+        Some(_) if !for_server => Err(ErrorKind::WouldBeLost { key: "tools", way_out: TOOLS }.into()),
+        Some(raw) if raw.starts_with('"') => {
+            let tools = keys.text("tools")?;
+            let parsed: serde_json::Value = serde_json::from_str(&tools)
+                .map_err(|error| Error::from(ErrorKind::Parse(format!("no JSON: {error}"))).at("tools"))?;
+            Ok(Some(parsed.to_string()))
+        }
+        // As the sink writes one line.
+        Some(_) => Ok(keys.get::<serde_json::Value>("tools")?.map(|tools| tools.to_string())),
+    }
+}

@@ -1,0 +1,135 @@
+//! The formats of conversations: their names, and the keys by which each is known.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::dataset::records::Keys;
+use crate::dataset::records::parse_error::refused;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How a record says its conversation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum InputFormat {
+    /// Whichever of the others the record's keys tell.
+    #[default]
+    Auto,
+    /// `messages` (or `conversation`, or `prompt`) lists OpenAI-style messages, or is a `PromptList`.
+    Messages,
+    /// `conversations` lists turns of `from` and `value`.
+    Sharegpt,
+    /// `instruction`, `input` and `output`, with `history` and `system`, joined as LLaMA-Factory does it.
+    Alpaca,
+    /// `prompt` and `completion`: texts that no template touches, or lists of messages.
+    PromptCompletion,
+    /// `text`, which no template touches.
+    Text,
+    /// `body` is a request to OpenAI's API, as batch files list them.
+    OpenaiBatch,
+    /// `data` lists what the user and the assistant say in turn.
+    Ultrachat,
+    /// `chosen` answers `prompt`, and `rejected` is left out.
+    Chosen,
+    /// `rejected` answers `prompt`, and `chosen` is left out.
+    Rejected,
+}
+
+/// Each with its name, the one key that it must have, and what else it reads.
+const FORMATS: [(InputFormat, &str, &[&str], &str); 10] = [
+    (InputFormat::Auto, "auto", &[], ""),
+    (InputFormat::Messages, "messages", &["messages", "conversation", "conversations", "prompt"], "\"messages\""),
+    (InputFormat::Sharegpt, "sharegpt", &["conversations"], "\"conversations\""),
+    (InputFormat::Alpaca, "alpaca", &["instruction"], "\"instruction\" (with \"input\" and \"output\")"),
+    (InputFormat::PromptCompletion, "prompt-completion", &["prompt"], "\"prompt\" (with \"completion\")"),
+    (InputFormat::Text, "text", &["text"], "\"text\""),
+    (InputFormat::OpenaiBatch, "openai-batch", &["body"], "\"body\""),
+    (InputFormat::Ultrachat, "ultrachat", &["data"], "\"data\""),
+    (InputFormat::Chosen, "chosen", &["chosen"], "\"chosen\" (with \"prompt\")"),
+    (InputFormat::Rejected, "rejected", &["rejected"], "\"rejected\" (with \"prompt\")"),
+];
+
+impl FromStr for InputFormat {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let found = FORMATS.iter().find(|(_, known, ..)| *known == name);
+        found.map(|(format, ..)| *format).ok_or_else(|| {
+            let names: Vec<&str> = FORMATS.iter().map(|(_, name, ..)| *name).collect();
+            ErrorKind::Usage(format!("{name:?} is no format of input; there are {}", names.join(", "))).into()
+        })
+    }
+}
+
+impl fmt::Display for InputFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = FORMATS.iter().find(|(format, ..)| format == self);
+        f.write_str(found.map_or("auto", |(_, name, ..)| name))
+    }
+}
+
+impl InputFormat {
+    /// Whether a record may be a list or a string by itself.
+    pub(crate) fn has_bare_values(self) -> bool {
+        matches!(self, Self::Auto | Self::Messages | Self::Sharegpt | Self::Text)
+    }
+
+    /// The same, if the record has one of its keys.
+    pub(super) fn with_its_keys(self, keys: &Keys<'_>) -> Result<Self> {
+        let Some((_, name, known, reads)) = FORMATS.iter().find(|(format, ..)| *format == self) else {
+            return Ok(self);
+        };
+        match known.iter().any(|key| keys.has(key)) {
+            true => Ok(self),
+            false => {
+                let what = format!("--input-format {name} reads {reads}; this record has {}", keys.names());
+                Err(ErrorKind::Parse(what).into())
+            }
+        }
+    }
+}
+
+/// The format that a record's keys tell.
+pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
+    let has = |all: &[&str]| all.iter().all(|key| keys.has(key));
+    Ok(if keys.begins("body", '{') && (has(&["custom_id"]) || has(&["url"]) || has(&["method"])) {
+        InputFormat::OpenaiBatch
+    } else if has(&["messages"]) {
+        InputFormat::Messages
+    } else if has(&["conversations"]) {
+        InputFormat::Sharegpt
+    } else if keys.begins("conversation", '[') {
+        InputFormat::Messages
+    } else if has(&["chosen", "rejected"]) {
+        return Err(refused(
+            "there are two answers, \"chosen\" and \"rejected\"; say which with --input-format chosen or --input-format rejected",
+        ));
+    } else if has(&["instruction"]) && (has(&["input"]) || has(&["output"])) {
+        InputFormat::Alpaca
+    } else if has(&["prompt", "completion"]) {
+        InputFormat::PromptCompletion
+    } else if has(&["prompt"]) && !keys.begins("prompt", '{') {
+        InputFormat::Messages
+    } else if keys.begins("data", '[') {
+        InputFormat::Ultrachat
+    } else if has(&["text"]) && !has(&["role"]) && !has(&["parent_id"]) {
+        InputFormat::Text
+    } else {
+        return Err(nothing_fits(keys));
+    })
+}
+
+/// Says what a record has, and what it might have.
+fn nothing_fits(keys: &Keys<'_>) -> Error {
+    let has = |all: &[&str]| all.iter().all(|key| keys.has(key));
+    let names = keys.names();
+    let why = if keys.begins("turns", '[') {
+        "\"turns\" lists questions without answers, each asked with the answer before: make them rows, with --dataset and the inferencer MultiTurnGenInferencer (docs/turns.md)".to_owned()
+    } else if has(&["role", "content"]) || has(&["from", "value"]) || has(&["section"]) {
+        "this is one message, and a record is a whole conversation: {\"messages\": [ … ]}".into()
+    } else if has(&["parent_id"]) || has(&["role", "text"]) {
+        "this is one message of a tree; list the messages of each way through it: {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}, …]}".into()
+    } else {
+        "a record has messages, conversations, instruction with output, prompt, text, or a request's body (docs/input.md); with --dataset it is a row of any columns".into()
+    };
+    refused(&format!("no conversation in it: it has {names}; {why}"))
+}

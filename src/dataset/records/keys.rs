@@ -1,0 +1,229 @@
+//! The keys of a record that mean something in one format or another, each with its value as it is written.
+
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess};
+use serde_json::value::RawValue;
+
+use crate::dataset::records::parse_error::parse_error;
+use crate::error::{Error, ErrorKind, Result};
+
+/// They, in no order.
+const KNOWN: [&str; 35] = [
+    "body",
+    "chat_template",
+    "chat_template_kwargs",
+    "chosen",
+    "completion",
+    "content",
+    "conversation",
+    "conversation_id",
+    "conversations",
+    "custom_id",
+    "data",
+    "documents",
+    "functions",
+    "history",
+    "id",
+    "input",
+    "instruction",
+    "messages",
+    "method",
+    "output",
+    "parent_id",
+    "prompt",
+    "prompt_id",
+    "rejected",
+    "response",
+    "role",
+    "section",
+    "system",
+    "system_prompt",
+    "text",
+    "tools",
+    "turns",
+    "from",
+    "url",
+    "value",
+];
+
+/// So many keys are named in an error.
+const NAMED: usize = 12;
+
+/// A record that is an object.
+pub(crate) struct Keys<'a> {
+    record: &'a str,
+    /// The object, which is the record or lies within it.
+    object: &'a str,
+    values: [Option<&'a RawValue>; KNOWN.len()],
+}
+
+impl<'a> Keys<'a> {
+    /// Reads an object's keys. Values that are null are none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] with the column, and for a known key that stands there twice.
+    pub(crate) fn parse(record: &'a str) -> Result<Self> {
+        Self::within(record, record)
+    }
+
+    fn within(record: &'a str, object: &'a str) -> Result<Self> {
+        let Values(values) = serde_json::from_str(object).map_err(|error| parse_error(record, object, &error))?;
+        Ok(Self { record, object, values })
+    }
+
+    /// The value of a known key as it is written.
+    pub(crate) fn raw(&self, key: &str) -> Option<&'a str> {
+        let index = KNOWN.iter().position(|known| *known == key)?;
+        self.values[index].map(RawValue::get)
+    }
+
+    /// Whether the object has the key, and not null.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.raw(key).is_some()
+    }
+
+    /// The value of a key, if it is there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] with the key and the column.
+    pub(crate) fn get<T: Deserialize<'a>>(&self, key: &str) -> Result<Option<T>> {
+        let Some(raw) = self.raw(key) else { return Ok(None) };
+        let failed = |error: serde_json::Error| Error::from(parse_error(self.record, raw, &error)).at(key);
+        serde_json::from_str(raw).map(Some).map_err(failed)
+    }
+
+    /// A text, empty where there is none.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub(crate) fn text(&self, key: &str) -> Result<String> {
+        Ok(self.get(key)?.unwrap_or_default())
+    }
+
+    /// Whether a value is an object, a list or a string.
+    pub(crate) fn begins(&self, key: &str, with: char) -> bool {
+        self.raw(key).is_some_and(|raw| raw.starts_with(with))
+    }
+
+    /// Whether a value says as little as none: an empty string, list or object, `false`, or such a list as a string.
+    pub(crate) fn is_empty(&self, key: &str) -> bool {
+        self.raw(key).is_none_or(|raw| {
+            let bare: String = raw.chars().filter(|c| !c.is_ascii_whitespace()).take(6).collect();
+            matches!(bare.as_str(), "\"\"" | "[]" | "{}" | "false" | "\"[]\"" | "\"{}\"")
+        })
+    }
+
+    /// The keys of an object within.
+    ///
+    /// # Errors
+    /// As [`Self::parse`], and if it is none.
+    pub(crate) fn inner(&self, key: &str) -> Result<Option<Self>> {
+        self.raw(key).map(|raw| Self::within(self.record, raw).map_err(|error| error.at(key))).transpose()
+    }
+
+    /// The first of these keys that names the record.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] for an `id` that is no string or number.
+    pub(crate) fn id(&self) -> Result<Option<&'a str>> {
+        let is_id = |id: &&str| !id.starts_with(['{', '[', 't', 'f']);
+        if let Some(id) = self.raw("id") {
+            return match is_id(&id) {
+                true => Ok(Some(id)),
+                false => Err(ErrorKind::Parse("id: expected a string or a number".into()).into()),
+            };
+        }
+        Ok(["custom_id", "conversation_id", "prompt_id"].iter().find_map(|key| self.raw(key).filter(is_id)))
+    }
+
+    /// The keys that it has, for an error: known or not, quoted.
+    pub(crate) fn names(&self) -> String {
+        let Names(names, more) = serde_json::from_str(self.object).unwrap_or_default();
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        if names.is_empty() { "no keys".into() } else { names.join(", ") + &more }
+    }
+}
+
+struct Values<'a>([Option<&'a RawValue>; KNOWN.len()]);
+
+impl<'de> Deserialize<'de> for Values<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Values<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Values<'de>, A::Error> {
+                let (mut values, mut seen) = ([None; KNOWN.len()], [false; KNOWN.len()]);
+                while let Some(Key(known)) = map.next_key()? {
+                    let Some(index) = known else {
+                        map.next_value::<IgnoredAny>()?;
+                        continue;
+                    };
+                    let value: &RawValue = map.next_value()?;
+                    if std::mem::replace(&mut seen[index], true) {
+                        let key = KNOWN[index];
+                        return Err(de::Error::custom(format_args!("{key:?} stands there twice; leave one out")));
+                    }
+                    values[index] = Some(value).filter(|value| value.get() != "null");
+                }
+                Ok(Values(values))
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+/// The place of a key among those that are known.
+struct Key(Option<usize>);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Key;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+
+            fn visit_str<E>(self, key: &str) -> std::result::Result<Key, E> {
+                Ok(Key(KNOWN.iter().position(|known| *known == key)))
+            }
+        }
+        deserializer.deserialize_identifier(Visitor)
+    }
+}
+
+/// The first keys, quoted, and how many more there are.
+#[derive(Default)]
+struct Names(Vec<String>, usize);
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Names;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Names, A::Error> {
+                let mut names = Names::default();
+                while let Some((key, _)) = map.next_entry::<String, IgnoredAny>()? {
+                    match names.0.len() {
+                        ..NAMED => names.0.push(format!("{:?}", key.chars().take(60).collect::<String>())),
+                        _ => names.1 += 1,
+                    }
+                }
+                Ok(names)
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}

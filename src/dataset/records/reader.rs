@@ -1,0 +1,75 @@
+//! Reading a record of conversations, in any of the formats that are in use.
+
+use crate::dataset::records::parse_error::parse_error;
+use crate::dataset::records::{InputFormat, Keys, Record, formats};
+use crate::dataset::source::check_nesting;
+use crate::error::{ErrorKind, Result};
+
+/// Reads records.
+///
+/// ```
+/// use metatok::dataset::{InputFormat, RecordReader};
+/// use metatok::Conversation;
+///
+/// let reader = RecordReader::new(InputFormat::Auto);
+/// let record = reader.parse(r#"{"conversations": [{"from": "human", "value": "Hi!"}]}"#)?;
+/// assert_eq!(record.conversation, serde_json::from_str(r#"[{"role": "user", "content": "Hi!"}]"#).unwrap());
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RecordReader {
+    pub(crate) format: InputFormat,
+    pub(crate) for_server: bool,
+}
+
+impl RecordReader {
+    /// Reads records of this format.
+    pub fn new(format: InputFormat) -> Self {
+        Self { format, for_server: false }
+    }
+
+    /// Takes what only servers have a place for, `tools`, instead of refusing it.
+    #[must_use]
+    pub fn for_server(mut self, is: bool) -> Self {
+        self.for_server = is;
+        self
+    }
+
+    /// Reads a record: an object in the format, a list (a `PromptList`, or messages), or a string. Keys beside
+    /// those of the format are ignored.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] with the column, or with the keys that the record has where none of them is a
+    /// conversation; [`ErrorKind::WouldBeLost`], [`ErrorKind::EmptyConversation`].
+    pub fn parse<'a>(&self, json: &'a str) -> Result<Record<'a>> {
+        check_nesting(json)?;
+        let record = match json.trim_start().as_bytes() {
+            [b'{', ..] => formats::read(self.format, &Keys::parse(json)?, self.for_server)?,
+            [b'[' | b'"', ..] if self.format.has_bare_values() => {
+                Record::of(serde_json::from_str(json).map_err(|error| parse_error(json, json, &error))?)
+            }
+            [b'[' | b'"', ..] => {
+                let what = format!("a record of --input-format {} is a JSON object", self.format);
+                return Err(ErrorKind::Parse(what).into());
+            }
+            _ => {
+                let what = "not a conversation: a line is a JSON object, list or string";
+                return Err(ErrorKind::Parse(what.into()).into());
+            }
+        };
+        if record.conversation.is_empty() && record.completion.as_ref().is_none_or(String::is_empty) {
+            return Err(ErrorKind::EmptyConversation.into());
+        }
+        Ok(record)
+    }
+}
+
+impl<'a> Record<'a> {
+    /// Reads a record of any format, see [`RecordReader`].
+    ///
+    /// # Errors
+    /// As [`RecordReader::parse`].
+    pub fn parse(json: &'a str) -> Result<Self> {
+        RecordReader::default().parse(json)
+    }
+}

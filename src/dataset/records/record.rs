@@ -1,0 +1,43 @@
+//! What a record of conversations holds.
+
+use crate::conversation::{Conversation, Mode};
+use crate::dataset::ScoredText;
+use crate::error::{ErrorKind, Result};
+
+/// A conversation, and what its record says beside it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Record<'a> {
+    /// The record's `id` as it is written: a JSON string or number.
+    pub id: Option<&'a str>,
+    /// The conversation; a text without its completion.
+    pub conversation: Conversation,
+    /// What goes on behind a text, which is no part of what a model is to continue.
+    pub completion: Option<String>,
+    /// The descriptions of tools, as JSON. Only where [`RecordReader::for_server`] takes them.
+    pub tools: Option<String>,
+}
+
+impl<'a> Record<'a> {
+    pub(crate) fn of(conversation: Conversation) -> Self {
+        Self { id: None, conversation, completion: None, tools: None }
+    }
+
+    /// The conversation of a prompt: to continue, without its completion; to score, with it, and which part of it is scored.
+    ///
+    /// # Errors
+    /// [`ErrorKind::EmptyConversation`] if nothing is left.
+    pub fn into_conversation(self, mode: Mode) -> Result<(Conversation, ScoredText)> {
+        let (conversation, scored) = match (self.conversation, self.completion) {
+            (Conversation::Text(text), Some(completion)) if mode == Mode::Score => {
+                let scored = ScoredText::After(text.len());
+                (Conversation::Text(text + &completion), scored)
+            }
+            (conversation, _) => (conversation, ScoredText::Whole),
+        };
+        if conversation.is_empty() {
+            return Err(ErrorKind::EmptyConversation.into());
+        }
+        Ok((conversation, scored))
+    }
+}

@@ -1,0 +1,97 @@
+//! What a retriever gives: the examples of a row, by their numbers in the training set.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::dataset::rows::Row;
+use crate::error::{Error, ErrorKind, Result, counted};
+
+/// Gives the examples for one row after the other.
+pub trait Retriever: Send {
+    /// The examples of row number `index` of the test set.
+    ///
+    /// # Errors
+    /// What is particular to the retriever.
+    fn retrieve(&mut self, index: usize) -> Result<Examples>;
+}
+
+/// The examples of a row.
+#[derive(Clone)]
+pub enum Examples {
+    /// Those with these numbers. A negative one counts from the end.
+    Ids(Vec<i64>),
+    /// The first of those with these numbers that are not the row itself.
+    Others {
+        /// Their numbers, more than are wanted.
+        ids: Vec<i64>,
+        /// How many are wanted.
+        count: usize,
+    },
+    /// Those that this finds for the row itself, which takes time and so is left to whoever has the row.
+    ByRow(Arc<FindExamples>),
+}
+
+impl fmt::Debug for Examples {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ids(ids) => f.debug_tuple("Ids").field(ids).finish(),
+            Self::Others { ids, count } => f.debug_struct("Others").field("ids", ids).field("count", count).finish(),
+            Self::ByRow(_) => f.write_str("ByRow(..)"),
+        }
+    }
+}
+
+/// Finds the examples of a row by what it says.
+pub type FindExamples = dyn Fn(&Row) -> Vec<i64> + Send + Sync;
+
+impl Examples {
+    /// The examples' numbers, in the training set, for the row that they were retrieved for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where the row stands among them so often that too few others are left.
+    pub fn of(self, row: &Row, train: &[Row]) -> Result<Vec<i64>> {
+        match self {
+            Self::Ids(ids) => Ok(ids),
+            Self::Others { ids, count } => others(ids, count, row, train),
+            Self::ByRow(find) => Ok(find(row)),
+        }
+    }
+}
+
+/// The first `count` of the examples that are not the row itself.
+fn others(mut ids: Vec<i64>, count: usize, row: &Row, train: &[Row]) -> Result<Vec<i64>> {
+    ids.retain(|&id| !usize::try_from(id).is_ok_and(|id| train.get(id).is_some_and(|example| example.equals(row))));
+    if ids.len() < count {
+        let what = format!(
+            "the training set has this row more than once, and of the examples that were drawn {} are left, not {count}; let each row stand there once",
+            ids.len()
+        );
+        return Err(ErrorKind::Template(what).into());
+    }
+    ids.truncate(count);
+    Ok(ids)
+}
+
+impl Default for Examples {
+    fn default() -> Self {
+        Self::Ids(Vec::new())
+    }
+}
+
+impl From<Vec<i64>> for Examples {
+    fn from(ids: Vec<i64>) -> Self {
+        Self::Ids(ids)
+    }
+}
+
+/// No context holds more examples.
+pub(crate) const MOST_EXAMPLES: usize = 1 << 20;
+
+/// What to say of more examples than anybody wants.
+pub(crate) fn too_many(key: &str, count: usize) -> ErrorKind {
+    ErrorKind::Template(format!("{key} is {count}, and no context holds more than {MOST_EXAMPLES} examples"))
+}
+
+pub(crate) fn no_such_example(id: i64, train: usize) -> Error {
+    ErrorKind::Template(format!("there is no example {id}; the training set has {}", counted(train, "row"))).into()
+}

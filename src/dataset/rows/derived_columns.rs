@@ -1,0 +1,212 @@
+//! Columns that a dataset file makes of a row's own, so that templates see plain ones: `reader_cfg.columns`.
+
+use regex::{NoExpand, Regex};
+use serde::{Deserialize, Deserializer, de};
+
+use crate::dataset::python::{capitalized, is_space};
+use crate::dataset::rows::{Fields, Path, Row, Value, whole_number};
+use crate::dataset::template::{Filler, Room, Substitution};
+use crate::dataset::template_error;
+use crate::error::{At, Result};
+
+/// Columns by their names, each made of a row with those before it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DerivedColumns(Vec<(String, DerivedColumn)>);
+
+/// How one is made.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DerivedColumn {
+    /// Where the value is found: `choices[0]`, `answer.aliases[0]`, `endings[label]`.
+    from: Option<Path>,
+    /// The value instead: a text with fields.
+    text: Option<String>,
+    /// The list of which the value's place is taken instead.
+    index_in: Option<Path>,
+    /// Whether a number becomes its letter, 0 A.
+    #[serde(default)]
+    letter: bool,
+    /// Whether the first character becomes large and all others small.
+    #[serde(default)]
+    capitalize: bool,
+    /// Whether white space goes from both ends.
+    #[serde(default)]
+    strip: bool,
+    /// What stands in the place of all that a pattern matches, for one pattern after the other.
+    #[serde(default)]
+    replace: Vec<(Pattern, String)>,
+    /// The text of each item of a list, of `{item}`, `{letter}` and `{number}`, from 1.
+    each: Option<String>,
+    /// What stands between these texts: a line end where nothing is said.
+    join: Option<String>,
+}
+
+impl DerivedColumns {
+    /// Reads a dict of names, each with a path or a dict of [`DerivedColumn`]'s keys.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Template`] with the name.
+    pub(crate) fn read(columns: &Value) -> Result<Self> {
+        let Value::Dict(columns) = columns else {
+            return Err(template_error("write a dict of columns, such as { A = \"choices[0]\" }"));
+        };
+        let read = |(name, column): &(Value, Value)| {
+            let name = name.text().into_owned();
+            Ok((name.clone(), DerivedColumn::read(column).at(name)?))
+        };
+        Ok(Self(columns.iter().map(read).collect::<Result<_>>()?))
+    }
+
+    /// Sets them in a row, one after the other. One whose path leads to nothing is not set.
+    pub(crate) fn set(&self, row: &mut Row, max_row_bytes: usize) -> Result<()> {
+        for (name, column) in &self.0 {
+            if let Some(value) = column.value(row, max_row_bytes).at(format_args!("reader_cfg.columns.{name}"))? {
+                row.set(name, value);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl DerivedColumn {
+    fn read(column: &Value) -> Result<Self> {
+        let keys = match column {
+            Value::Text(_) => Value::Dict(vec![("from".into(), column.clone())]),
+            other => other.clone(),
+        };
+        let column: Self =
+            serde_json::from_value(keys.to_json()).map_err(|error| template_error(&error.to_string()))?;
+        if column.join.is_some() && column.each.is_none() {
+            return Err(template_error("join stands between the texts of each item; write each = \"{item}\" too"));
+        }
+        if column.from.is_some() == column.text.is_some() {
+            return Err(template_error("write either from, a path to a value, or text, with fields in it"));
+        }
+        Ok(column)
+    }
+
+    fn value(&self, row: &Row, max_row_bytes: usize) -> Result<Option<Value>> {
+        let Some(mut value) = self.found(row, max_row_bytes)? else { return Ok(None) };
+        if let Some(list) = &self.index_in {
+            value = index_in(&value, list, row)?;
+        }
+        if let Some(each) = &self.each {
+            value = Value::Text(texts(each, &value)?.join(self.join.as_deref().unwrap_or("\n")));
+        }
+        if self.letter {
+            value = Value::Text(letter(&value)?.to_string());
+        }
+        if self.capitalize || self.strip || !self.replace.is_empty() {
+            value = self.changed(value, max_row_bytes)?;
+        }
+        Ok(Some(value))
+    }
+
+    fn found(&self, row: &Row, max_row_bytes: usize) -> Result<Option<Value>> {
+        if let Some(text) = &self.text {
+            let room = Room::new(max_row_bytes);
+            let filler = Filler { fields: Fields::new(row), how: Substitution::SinglePass, room: &room };
+            return Ok(Some(Value::Text(filler.fill(text.clone())?)));
+        }
+        match &self.from {
+            Some(path) => Ok(path.find(row)?.cloned()),
+            None => Ok(None),
+        }
+    }
+
+    /// The text, or each item of a list as one.
+    fn changed(&self, value: Value, max_row_bytes: usize) -> Result<Value> {
+        if let Value::List(items) = value {
+            let items = items.into_iter().map(|item| self.changed(item, max_row_bytes));
+            return Ok(Value::List(items.collect::<Result<_>>()?));
+        }
+        let mut text = value.text().into_owned();
+        if self.capitalize {
+            text = capitalized(&text);
+        }
+        if self.strip {
+            text = text.trim_matches(is_space).to_owned();
+        }
+        for (Pattern(pattern), with) in &self.replace {
+            Room::new(max_row_bytes).replaced(text.len(), pattern.find_iter(&text).count(), 0, with.len())?;
+            text = pattern.replace_all(&text, NoExpand(with)).into_owned();
+        }
+        Ok(Value::Text(text))
+    }
+}
+
+/// What is replaced in texts.
+#[derive(Debug, Clone)]
+struct Pattern(Regex);
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Regex::new(&text)
+            .map(Self)
+            .map_err(|error| de::Error::custom(format!("{text:?} is no pattern: {}", last_line(&error))))
+    }
+}
+
+/// What is wrong, without the drawing of where.
+fn last_line(error: &regex::Error) -> String {
+    let text = error.to_string();
+    text.lines().next_back().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+/// The place of a value in a list, from 0.
+fn index_in(value: &Value, list: &Path, row: &Row) -> Result<Value> {
+    let Some(Value::List(items)) = list.find(row)? else {
+        return Err(template_error(&format!("index_in: {list} is no list")));
+    };
+    match items.iter().position(|item| item.equals(value)) {
+        Some(place) => Ok(Value::Int(place.to_string())),
+        None => {
+            let items = Value::List(items.clone());
+            Err(template_error(&format!("index_in: {} is not in {list}, which has {}", value.repr(), items.repr())))
+        }
+    }
+}
+
+/// The texts of a list's items.
+fn texts(each: &str, list: &Value) -> Result<Vec<String>> {
+    let Value::List(items) = list else {
+        return Err(template_error(&format!("each is for the items of a list, and this is {}", list.repr())));
+    };
+    let text = |(place, item): (usize, &Value)| {
+        let mut text = String::new();
+        let mut rest = each;
+        while let Some(open) = rest.find('{') {
+            text.push_str(&rest[..open]);
+            rest = &rest[open..];
+            let (name, behind) = rest[1..].split_once('}').unwrap_or(("", ""));
+            match name {
+                "item" => text.push_str(&item.text()),
+                "number" => text.push_str(&(place + 1).to_string()),
+                "letter" => text.push(letter(&Value::Int(place.to_string()))?),
+                _ => {
+                    text.push('{');
+                    rest = &rest[1..];
+                    continue;
+                }
+            }
+            rest = behind;
+        }
+        text.push_str(rest);
+        Ok(text)
+    };
+    items.iter().enumerate().map(text).collect()
+}
+
+/// A for 0.
+fn letter(value: &Value) -> Result<char> {
+    let number = whole_number(value).and_then(|number| u8::try_from(number).ok()).filter(|number| *number < 26);
+    let no_letter = || template_error(&format!("a letter is made of a number from 0 to 25, not of {}", value.repr()));
+    number.map(|number| char::from(b'A' + number)).ok_or_else(no_letter)
+}

@@ -1,0 +1,105 @@
+//! What of a row goes with its prompts, so that answers find it again: its id, and the columns that are kept.
+
+use serde::Serialize;
+
+use crate::dataset::rows::{PickedRow, Row, Value};
+use crate::dataset::template::TemplateField;
+use crate::error::{At, ErrorKind, Result};
+
+/// The column of the id where nobody names one.
+const ID: &str = "id";
+
+/// Which columns go with prompts.
+///
+/// ```
+/// use metatok::dataset::{KeptColumns, PickedRow};
+/// use metatok::Row;
+///
+/// let kept = KeptColumns { id: None, keep: vec!["answer".into()] };
+/// let row = Row::from_json(r#"{"id": "mars-1", "question": "Which planet is red?", "answer": "Mars"}"#)?;
+/// let key = kept.key(&row, PickedRow { row: 7, repeat: None })?;
+/// assert_eq!(key.id, r#""mars-1""#);
+/// assert_eq!(key.columns.as_deref(), Some(r#"{"answer":"Mars"}"#));
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeptColumns {
+    /// The column of the id, which every row must have. Where none is named it is `id`, and rows without it have their
+    /// numbers.
+    pub id: Option<String>,
+    /// The columns that are written beside each prompt.
+    pub keep: Vec<String>,
+}
+
+/// What tells the prompts of a row apart from those of others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowKey {
+    /// The id, as JSON: the row's own, or its number in the file.
+    pub id: String,
+    /// Whether the row gives it itself.
+    pub has_id: bool,
+    /// Which of the row's repeats it is, see [`PickedRow::repeat`].
+    pub repeat: Option<usize>,
+    /// The columns that are kept, as a JSON object. One that the row lacks is not in it.
+    pub columns: Option<String>,
+}
+
+impl RowKey {
+    /// Of a row of which nothing but its place is known.
+    pub fn numbered(PickedRow { row, repeat }: PickedRow) -> Self {
+        Self { id: row.to_string(), has_id: false, repeat, columns: None }
+    }
+}
+
+impl KeptColumns {
+    /// What goes with the prompts of a row.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] for an id that is neither a string nor a number, and where a row lacks the column that is named.
+    pub fn key(&self, row: &Row, pick: PickedRow) -> Result<RowKey> {
+        let numbered = RowKey::numbered(pick);
+        let columns = (!self.keep.is_empty()).then(|| json(&Kept { row, columns: &self.keep }));
+        Ok(match self.id(row)? {
+            Some(id) => RowKey { id, has_id: true, columns, ..numbered },
+            None => RowKey { columns, ..numbered },
+        })
+    }
+
+    fn id(&self, row: &Row) -> Result<Option<String>> {
+        let column = self.id.as_deref().unwrap_or(ID);
+        match row.get(column) {
+            Some(id @ (Value::Text(_) | Value::Int(_))) => Ok(Some(json(id))),
+            Some(id @ Value::Float(number)) if number.is_finite() => Ok(Some(json(id))),
+            None | Some(Value::Null) if self.id.is_none() => Ok(None),
+            None => Err(row.no_column(column)).at("--id-column"),
+            Some(other) => {
+                let what = format!(
+                    "column {column:?}: an id is a string or a number, not {}; name the column of the ids with --id-column",
+                    other.repr()
+                );
+                Err(ErrorKind::Template(what).into())
+            }
+        }
+    }
+
+    /// The columns that are kept, to count the rows that lack them.
+    pub fn fields(&self) -> impl Iterator<Item = TemplateField> {
+        self.keep.iter().map(|column| TemplateField { place: "--keep".into(), column: column.clone() })
+    }
+}
+
+/// Columns of a row.
+struct Kept<'r> {
+    row: &'r Row,
+    columns: &'r [String],
+}
+
+impl Serialize for Kept<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_map(self.columns.iter().filter_map(|column| Some((column, self.row.get(column)?))))
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("values of rows are JSON")
+}

@@ -1,0 +1,144 @@
+//! Rows of a dataset: columns in their order, for that is the order in which templates are filled.
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+
+use crate::dataset::rows::{Columns, Value};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A row.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Row {
+    columns: Vec<(String, Value)>,
+    repeated: Option<String>,
+}
+
+impl Row {
+    /// A row of these columns.
+    pub fn new(columns: Vec<(String, Value)>) -> Self {
+        Self { columns, repeated: None }
+    }
+
+    /// Reads a JSON object.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] if it is none.
+    pub fn from_json(json: &str) -> Result<Self> {
+        match Value::columns(json)? {
+            Some(Columns { entries, repeated }) => Ok(Self { columns: entries, repeated }),
+            None => {
+                Err(ErrorKind::Parse("a row is a JSON object: {\"question\": \"…\", \"answer\": \"…\"}".into()).into())
+            }
+        }
+    }
+
+    /// The first column that stood there more than once when the row was read. The last value counts, as in
+    /// Python.
+    pub fn repeated(&self) -> Option<&str> {
+        self.repeated.as_deref()
+    }
+
+    /// The value of a column.
+    pub fn get(&self, column: &str) -> Option<&Value> {
+        self.columns.iter().find(|(name, _)| name == column).map(|(_, value)| value)
+    }
+
+    /// The columns with their values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.columns.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Whether it has the columns of another, with equal values, in whatever order.
+    pub(crate) fn equals(&self, other: &Self) -> bool {
+        let has = |(name, value): &(String, Value)| other.get(name).is_some_and(|other| other.equals(value));
+        self.columns.len() == other.columns.len() && self.columns.iter().all(has)
+    }
+
+    /// The error for a column that the row does not have.
+    pub(crate) fn no_column(&self, column: &str) -> Error {
+        ErrorKind::Template(format!("there is no column {column:?} (columns: {})", listed(self.names()))).into()
+    }
+
+    /// The names of the columns.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Sets a column, in its place if it is there already, else behind all others.
+    pub fn set(&mut self, column: &str, value: Value) {
+        match self.columns.iter_mut().find(|(name, _)| name == column) {
+            Some((_, old)) => *old = value,
+            None => self.columns.push((column.to_owned(), value)),
+        }
+    }
+}
+
+impl Serialize for Row {
+    /// Writes a JSON object of the columns in their order.
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+/// So many columns are named in an error.
+const NAMED: usize = 40;
+
+/// Names of columns for an error: the first of them, and how many more there are.
+pub(crate) fn listed<'n>(mut names: impl Iterator<Item = &'n str>) -> String {
+    let mut first = names.by_ref().take(NAMED).collect::<Vec<_>>().join(", ");
+    match names.count() {
+        0 => {}
+        more => first.push_str(&format!(", and {more} more")),
+    }
+    first
+}
+
+/// What a template sees of a row: one column may hold something else.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'r> {
+    row: &'r Row,
+    masked: Option<(&'r str, &'r str)>,
+}
+
+impl<'r> Fields<'r> {
+    pub(crate) fn new(row: &'r Row) -> Self {
+        Self { row, masked: None }
+    }
+
+    /// With `token` in the place of a column, behind all others if the row does not have it.
+    pub(crate) fn masked(row: &'r Row, column: &'r str, token: &'r str) -> Self {
+        Self { row, masked: Some((column, token)) }
+    }
+
+    /// How many there are, one more where a column is masked that the row does not have.
+    pub(crate) fn len(self) -> usize {
+        self.row.columns.len() + usize::from(self.masked.is_some())
+    }
+
+    /// The columns with their texts, made only where they are asked for.
+    pub(crate) fn iter(self) -> impl Iterator<Item = (&'r str, Field<'r>)> {
+        let own = self.row.columns.iter().map(move |(name, value)| match self.masked {
+            Some((column, token)) if column == name => (name.as_str(), Field::Text(token)),
+            _ => (name.as_str(), Field::Value(value)),
+        });
+        let absent = self.masked.filter(|(column, _)| self.row.get(column).is_none());
+        own.chain(absent.map(|(column, token)| (column, Field::Text(token))))
+    }
+}
+
+/// What stands in a column.
+#[derive(Clone, Copy)]
+pub(crate) enum Field<'r> {
+    Value(&'r Value),
+    Text(&'r str),
+}
+
+impl<'r> Field<'r> {
+    pub(crate) fn text(self) -> Cow<'r, str> {
+        match self {
+            Self::Value(value) => value.text(),
+            Self::Text(text) => text.into(),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Which rows of a file are used: OpenCompass's `train_range` and `test_range`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::python::PythonRandom;
+use crate::error::{ErrorKind, Result};
+
+/// A range as it is written: a number, or a slice such as `"[:100]"`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a number of rows, or a slice such as \"[:100]\"")]
+pub enum SplitRange {
+    /// So many rows, or below 1 that share of them, drawn as Python's `random.Random(n).shuffle` draws.
+    Number(f64),
+    /// A Python slice.
+    Slice(String),
+}
+
+impl SplitRange {
+    /// The rows' numbers, of `len` rows, in the order in which they are used.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] for a string that is no slice: nothing else is evaluated.
+    pub fn rows(&self, len: usize) -> Result<Vec<usize>> {
+        match self {
+            Self::Number(number) => Ok(drawn(*number, len)),
+            Self::Slice(slice) => sliced(slice, len),
+        }
+    }
+}
+
+fn drawn(number: f64, len: usize) -> Vec<usize> {
+    let mut rows: Vec<usize> = (0..len).collect();
+    if number >= len as f64 || number <= 0.0 || number.is_nan() {
+        return rows;
+    }
+    let count = if number < 1.0 { (number * len as f64) as usize } else { number as usize };
+    PythonRandom::new(count as u32).shuffle(&mut rows);
+    rows.truncate(count);
+    rows
+}
+
+fn sliced(text: &str, len: usize) -> Result<Vec<usize>> {
+    let no_slice = || ErrorKind::Template(format!("{text:?} is no slice such as \"[:100]\", \"[10:20]\" or \"[::2]\""));
+    let inner = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).ok_or_else(no_slice)?;
+    let mut bounds = Vec::new();
+    for part in inner.split(':') {
+        let part = part.trim();
+        let number = if part.is_empty() { None } else { Some(part.parse::<i64>().map_err(|_| no_slice())?) };
+        bounds.push(number);
+    }
+    let count = len as i64;
+    match bounds[..] {
+        [_, _] | [_, _, None] => Ok(stepped(bounds[0], bounds[1], 1, count)),
+        [start, end, Some(step)] if step != 0 => Ok(stepped(start, end, step, count)),
+        _ => Err(no_slice().into()),
+    }
+}
+
+fn stepped(start: Option<i64>, end: Option<i64>, step: i64, len: i64) -> Vec<usize> {
+    let clamp = |bound: i64, low: i64, high: i64| (if bound < 0 { bound + len } else { bound }).clamp(low, high);
+    let (mut at, end) = match step {
+        1.. => (start.map_or(0, |start| clamp(start, 0, len)), end.map_or(len, |end| clamp(end, 0, len))),
+        _ => (start.map_or(len - 1, |start| clamp(start, -1, len - 1)), end.map_or(-1, |end| clamp(end, -1, len - 1))),
+    };
+    let mut rows = Vec::new();
+    while (step > 0 && at < end) || (step < 0 && at > end) {
+        rows.push(at as usize);
+        at = at.saturating_add(step);
+    }
+    rows
+}

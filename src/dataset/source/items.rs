@@ -1,0 +1,141 @@
+//! JSON values one behind the other, or in lists, as they come: no more than one is in memory.
+
+use std::io::BufRead;
+
+use crate::dataset::source::{Line, Scan, fill};
+use crate::error::{At, ErrorKind, Result};
+
+/// Reads values of bytes, whatever lines they are on.
+pub(crate) struct Items<R> {
+    reader: R,
+    longest: usize,
+    are_listed: bool,
+    place: Place,
+    number: u64,
+    offset: u64,
+    may_wait: bool,
+}
+
+/// What may come next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Start,
+    Outside,
+    /// Behind a list's bracket.
+    Opened,
+    /// Behind a list's item.
+    Behind,
+    /// Behind a list's comma.
+    Comma,
+}
+
+impl<R: BufRead> Items<R> {
+    /// Values one behind the other.
+    pub(crate) fn values(reader: R, longest: usize) -> Self {
+        Self { reader, longest, are_listed: false, place: Place::Start, number: 0, offset: 0, may_wait: false }
+    }
+
+    /// The items of a list, or of several.
+    pub(crate) fn of_lists(reader: R, longest: usize) -> Self {
+        Self { are_listed: true, ..Self::values(reader, longest) }
+    }
+
+    /// Whether the next item may still have to come: no bracket that could close it was read already.
+    pub(crate) fn may_wait(&self) -> bool {
+        self.may_wait
+    }
+
+    /// Appends the bytes of the next item.
+    ///
+    /// # Errors
+    /// What reading says, and where the list is broken, with the number of the item.
+    pub(crate) fn next_into(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
+        let number = self.number + 1;
+        self.next(bytes).at(format_args!("item {number}"))
+    }
+
+    fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
+        let broken = |what: &str| Err(ErrorKind::Parse(what.to_owned()).into());
+        loop {
+            let byte = self.peek()?;
+            if self.place == Place::Start && byte == Some(0xef) {
+                self.skip_byte_order_mark()?;
+                continue;
+            }
+            match (byte, self.place) {
+                (None, Place::Start | Place::Outside) => return Ok(None),
+                (None, _) => return broken("the file ends within the list"),
+                (Some(byte), _) if byte.is_ascii_whitespace() => self.take(1),
+                (Some(_), Place::Start | Place::Outside) if !self.are_listed => break,
+                (Some(b'['), Place::Start | Place::Outside) => self.go(Place::Opened),
+                (Some(_), Place::Start | Place::Outside) => {
+                    return broken("something other than a list follows a list of records");
+                }
+                (Some(b']'), Place::Opened | Place::Behind) => self.go(Place::Outside),
+                (Some(b','), Place::Behind) => self.go(Place::Comma),
+                (Some(_), Place::Behind) => return broken("a comma is missing before it"),
+                (Some(b',' | b']'), _) => return broken("there is nothing between a comma and the next"),
+                (Some(_), Place::Opened | Place::Comma) => break,
+            }
+        }
+        self.value(bytes).map(Some)
+    }
+
+    /// Reads a value. One that is too long is read to its end, but not kept.
+    fn value(&mut self, bytes: &mut Vec<u8>) -> Result<Line> {
+        let (start, offset) = (bytes.len(), self.offset);
+        let (mut scan, mut is_too_long) = (Scan::default(), false);
+        loop {
+            let longest = self.longest;
+            let available = fill(&mut self.reader)?;
+            if available.is_empty() {
+                return Err(ErrorKind::Parse("the file ends within it".into()).into());
+            }
+            let end = scan.end(available);
+            let taken = end.unwrap_or(available.len());
+            self.may_wait = memchr::memchr2(b']', b'}', &available[taken..]).is_none();
+            if bytes.len() - start + taken > longest {
+                is_too_long = true;
+                bytes.truncate(start);
+            } else if !is_too_long {
+                bytes.extend_from_slice(&available[..taken]);
+            }
+            self.take(taken);
+            if end.is_some() {
+                break;
+            }
+        }
+        let length = self.offset - offset;
+        if length == 0 {
+            return Err(ErrorKind::Parse("a bracket closes what was never opened".into()).into());
+        }
+        self.number += 1;
+        self.place = if self.are_listed { Place::Behind } else { Place::Outside };
+        Ok(Line { unit: "item", number: self.number, offset, length, is_too_long, wrong: None })
+    }
+
+    fn peek(&mut self) -> Result<Option<u8>> {
+        Ok(fill(&mut self.reader)?.first().copied())
+    }
+
+    fn go(&mut self, place: Place) {
+        self.place = place;
+        self.take(1);
+    }
+
+    fn take(&mut self, bytes: usize) {
+        self.reader.consume(bytes);
+        self.offset += bytes as u64;
+    }
+
+    fn skip_byte_order_mark(&mut self) -> Result<()> {
+        self.place = Place::Outside;
+        for byte in *b"\xef\xbb\xbf" {
+            if self.peek()? != Some(byte) {
+                return Err(ErrorKind::NotUtf8(0).into());
+            }
+            self.take(1);
+        }
+        Ok(())
+    }
+}

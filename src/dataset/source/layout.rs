@@ -1,0 +1,167 @@
+//! What a file is by what it begins with: lines, values over several lines, or lists of records.
+
+use std::io::BufRead;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+
+use crate::dataset::source::{Scan, fill};
+use crate::error::Result;
+
+/// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// Conversations, of which a list may be one.
+    Conversations,
+    /// Rows, which are objects.
+    Rows,
+    /// Lines and nothing else.
+    Lines,
+}
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    Lines,
+    /// Values one behind the other, over several lines each.
+    Values,
+    /// The items of lists.
+    Items,
+    /// A list over several lines that begins with a string.
+    Strings,
+}
+
+/// What a file is by what it begins with, which is read into `head`: of a line no more than its first value.
+pub(super) fn layout<R: BufRead>(reader: &mut R, head: &mut Vec<u8>, holds: Holds, longest: usize) -> Result<Layout> {
+    let mut ahead = Ahead { reader, head, longest };
+    let Some(start) = ahead.skip_space(0)? else { return Ok(Layout::Lines) };
+    match ahead.head[start] {
+        b'{' => Ok(if ahead.is_one_line(start)? { Layout::Lines } else { Layout::Values }),
+        b'[' => {
+            let Some(first) = ahead.skip_space(start + 1)? else { return Ok(Layout::Lines) };
+            let mut scan = Scan::default();
+            let Some(end) = ahead.end(first, &mut scan, false)? else { return Ok(Layout::Lines) };
+            let first = &ahead.head[first..end];
+            let is_record = match (holds, first.first()) {
+                (Holds::Conversations, Some(b'{')) => !is_part(first),
+                (Holds::Conversations, Some(b'[')) | (_, Some(b'{')) => true,
+                _ => false,
+            };
+            let is_string = first.first() == Some(&b'"');
+            if is_record {
+                Ok(Layout::Items)
+            } else if ahead.is_one_line(start)? {
+                Ok(Layout::Lines)
+            } else if is_string {
+                Ok(Layout::Strings)
+            } else {
+                Ok(Layout::Values)
+            }
+        }
+        _ => Ok(Layout::Lines),
+    }
+}
+
+/// Reads ahead.
+struct Ahead<'a, R> {
+    reader: &'a mut R,
+    head: &'a mut Vec<u8>,
+    longest: usize,
+}
+
+impl<R: BufRead> Ahead<'_, R> {
+    /// Whether there is more.
+    fn more(&mut self) -> Result<bool> {
+        if self.head.len() > self.longest {
+            return Ok(false);
+        }
+        let available = fill(self.reader)?;
+        let read = available.len();
+        self.head.extend_from_slice(available);
+        self.reader.consume(read);
+        Ok(read > 0)
+    }
+
+    /// The place of the next byte that is no white space, a byte order mark at the beginning left out.
+    fn skip_space(&mut self, mut at: usize) -> Result<Option<usize>> {
+        loop {
+            if at == 0 && self.head.starts_with(b"\xef") {
+                while self.head.len() < 3 && self.more()? {}
+                at = if self.head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+            }
+            match self.head[at.min(self.head.len())..].iter().position(|byte| !byte.is_ascii_whitespace()) {
+                Some(found) => return Ok(Some(at + found)),
+                None => {
+                    at = at.max(self.head.len());
+                    if !self.more()? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Behind which byte the value ends that begins at `start`; nothing if it does not end, or, where it must be
+    /// on one line, not on that.
+    fn end(&mut self, start: usize, scan: &mut Scan, on_one_line: bool) -> Result<Option<usize>> {
+        let mut at = start;
+        loop {
+            let rest = &self.head[at..];
+            let line = memchr::memchr(b'\n', rest).filter(|_| on_one_line);
+            if let Some(end) = scan.end(&rest[..line.unwrap_or(rest.len())]) {
+                return Ok(Some(at + end));
+            }
+            at = self.head.len();
+            if line.is_some() || !self.more()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Whether the value that begins at `start` is meant to be on one line: it is, or its line is broken off. A
+    /// line is broken off within a string, and where the next one is a value by itself.
+    fn is_one_line(&mut self, start: usize) -> Result<bool> {
+        let mut scan = Scan::default();
+        if self.end(start, &mut scan, true)?.is_some() || scan.is_in_text() {
+            return Ok(true);
+        }
+        let Some(line) = memchr::memchr(b'\n', &self.head[start..]) else { return Ok(true) };
+        let Some(next) = self.skip_space(start + line + 1)? else { return Ok(true) };
+        if !matches!(self.head[next], b'{' | b'[') {
+            return Ok(false);
+        }
+        let Some(end) = self.end(next, &mut Scan::default(), true)? else { return Ok(false) };
+        while !self.head[end..].contains(&b'\n') && self.more()? {}
+        let rest = self.head[end..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+        Ok(rest.iter().all(u8::is_ascii_whitespace))
+    }
+}
+
+/// Whether an object is a part of a conversation, and no conversation itself.
+fn is_part(object: &[u8]) -> bool {
+    serde_json::from_slice(object).is_ok_and(|Part(is_part)| is_part)
+}
+
+struct Part(bool);
+
+impl<'de> Deserialize<'de> for Part {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Keys;
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Part;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Part, A::Error> {
+                let (mut is_part, mut is_whole) = (false, false);
+                while let Some((key, _)) = map.next_entry::<String, IgnoredAny>()? {
+                    is_part |= matches!(key.as_str(), "role" | "section" | "from");
+                    is_whole |= matches!(key.as_str(), "messages" | "conversations" | "conversation");
+                }
+                Ok(Part(is_part && !is_whole))
+            }
+        }
+        deserializer.deserialize_map(Keys)
+    }
+}

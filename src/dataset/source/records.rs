@@ -1,0 +1,169 @@
+//! The records of a file: its lines, the items of the one list that it is, or values over many lines.
+
+use std::io::{self, BufRead, Cursor, Read};
+
+use crate::dataset::source::layout::{Holds, Layout, layout};
+use crate::dataset::source::{Items, Line, Lines};
+use crate::error::{ErrorKind, Result};
+
+/// What is read ahead to see what a file is, and then the rest.
+type Whole<R> = io::Chain<Cursor<Vec<u8>>, R>;
+
+/// Reads a file's records one by one.
+///
+/// A file is lines of JSON, unless it begins with a value that goes on behind the end of its line. It is then a
+/// row of values, or, where that value is a list of records, the items of that list. A list on one line is its
+/// items too where these can only be records: a list of messages, strings and markers is a conversation.
+pub(crate) struct Records<R> {
+    state: State<R>,
+    unit: &'static str,
+    longest: usize,
+    holds: Holds,
+}
+
+enum State<R> {
+    Unread(Option<R>),
+    Lines(Lines<Whole<R>>),
+    Items(Items<Whole<R>>),
+}
+
+impl<R: BufRead> Records<R> {
+    /// Reads records of at most `longest` bytes; `unit` is what a line is called.
+    pub(crate) fn new(reader: R, unit: &'static str, longest: usize, holds: Holds) -> Self {
+        Self { state: State::Unread(Some(reader)), unit, longest, holds }
+    }
+
+    /// Appends the bytes of the next record.
+    ///
+    /// # Errors
+    /// What reading says, with the number of the record, and where a list is broken off.
+    pub(crate) fn next_into(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
+        loop {
+            match &mut self.state {
+                State::Lines(lines) => return lines.next_into(bytes),
+                State::Items(items) => return items.next_into(bytes),
+                State::Unread(reader) => {
+                    let Some(reader) = reader.take() else { return Ok(None) };
+                    self.state = self.begin(reader)?;
+                }
+            }
+        }
+    }
+
+    /// Whether a further record is here already, whole, so that it comes without waiting.
+    pub(crate) fn has_next(&self) -> bool {
+        match &self.state {
+            State::Unread(_) => false,
+            State::Lines(lines) => lines.has_next(),
+            State::Items(items) => !items.may_wait(),
+        }
+    }
+
+    fn begin(&self, mut reader: R) -> Result<State<R>> {
+        let mut head = Vec::new();
+        let layout = match self.holds {
+            Holds::Lines => Layout::Lines,
+            // They are made as lines, one by one.
+            _ if self.unit == "row" => Layout::Lines,
+            holds => layout(&mut reader, &mut head, holds, self.longest)?,
+        };
+        let whole = Cursor::new(head).chain(reader);
+        Ok(match layout {
+            Layout::Lines => State::Lines(Lines::new(whole, self.unit, self.longest)),
+            Layout::Values => State::Items(Items::values(whole, self.longest)),
+            Layout::Items => State::Items(Items::of_lists(whole, self.longest)),
+            Layout::Strings => {
+                let what = "a list that begins with a string may be many prompts or one prompt list; write each prompt on a line of its own, or the list on one line";
+                return Err(ErrorKind::Parse(what.into()).into());
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(holds: Holds, input: &str, expected: &[&str]) {
+        for capacity in [1, 3, 1 << 10] {
+            let reader = io::BufReader::with_capacity(capacity, input.as_bytes());
+            let mut records = Records::new(reader, "line", 1 << 10, holds);
+            let (mut found, mut bytes) = (Vec::new(), Vec::new());
+            loop {
+                bytes.clear();
+                match records.next_into(&mut bytes) {
+                    Ok(Some(line)) => found.push(format!("{line}: {}", String::from_utf8_lossy(&bytes))),
+                    Ok(None) => break,
+                    Err(error) => {
+                        found.push(error.to_string());
+                        break;
+                    }
+                }
+            }
+            assert_eq!(found, expected, "{capacity} bytes at a time");
+        }
+    }
+
+    #[test]
+    fn lines() {
+        use Holds::{Conversations, Rows};
+        check(Conversations, "", &[]);
+        check(Conversations, " \n\n", &[]);
+        check(Conversations, "{\"a\": 1}\n{\"a\": 2}", &["line 1: {\"a\": 1}", "line 2: {\"a\": 2}"]);
+        check(
+            Conversations,
+            "[{\"role\": 1}]\n[{\"role\": 2}]\n",
+            &["line 1: [{\"role\": 1}]", "line 2: [{\"role\": 2}]"],
+        );
+        check(Conversations, "[]\n[]\n", &["line 1: []", "line 2: []"]);
+        check(Conversations, "\u{feff}[\"a\"]", &["line 1: [\"a\"]"]);
+        check(Rows, "[1, 2]\n{}", &["line 1: [1, 2]", "line 2: {}"]);
+        // What is broken off is no reason to take all that follows for one value.
+        check(Conversations, "{\"a\": \"b\n{\"a\": 1}", &["line 1: {\"a\": \"b", "line 2: {\"a\": 1}"]);
+        check(Conversations, "{\"a\": [\n{\"a\": 1}\n", &["line 1: {\"a\": [", "line 2: {\"a\": 1}"]);
+        check(Conversations, "[{\"role\":\n[1]\n", &["line 1: [{\"role\":", "line 2: [1]"]);
+    }
+
+    #[test]
+    fn values_over_lines() {
+        use Holds::{Conversations, Rows};
+        check(Conversations, "{\n \"a\": 1\n}\n", &["item 1: {\n \"a\": 1\n}"]);
+        check(Rows, "\u{feff}{\n}\n{ \"a\":\n 1}", &["item 1: {\n}", "item 2: { \"a\":\n 1}"]);
+        check(Conversations, "[\n{\"role\": 1},\n{\"role\": 2}\n]", &["item 1: [\n{\"role\": 1},\n{\"role\": 2}\n]"]);
+        check(Conversations, "[{\"role\": 1},\n {\"role\": 2}]", &["item 1: [{\"role\": 1},\n {\"role\": 2}]"]);
+        let unclear = "a list that begins with a string may be many prompts or one prompt list; write each prompt on a line of its own, or the list on one line";
+        check(Conversations, "[\n\"a\",\n\"b\"]", &[unclear]);
+        check(Conversations, "{\n\"a\": 1\n", &["item 1: the file ends within it"]);
+    }
+
+    #[test]
+    fn items_of_a_list() {
+        use Holds::{Conversations, Rows};
+        check(Conversations, "[{\"a\": 1}, {\"a\": 2}]", &["item 1: {\"a\": 1}", "item 2: {\"a\": 2}"]);
+        check(Conversations, "[\n {\"a\": 1},\n {\"a\":\n 2}\n]\n", &["item 1: {\"a\": 1}", "item 2: {\"a\":\n 2}"]);
+        check(
+            Conversations,
+            "[[{\"role\": 1}], [{\"role\": 2}]]",
+            &["item 1: [{\"role\": 1}]", "item 2: [{\"role\": 2}]"],
+        );
+        check(Rows, "[{\"role\": 1}]", &["item 1: {\"role\": 1}"]);
+        check(Rows, "[{\"a\": 1}]\n[{\"a\": 2}]", &["item 1: {\"a\": 1}", "item 2: {\"a\": 2}"]);
+        check(Conversations, "[{\"a\": 1}, 2]", &["item 1: {\"a\": 1}", "item 2: 2"]);
+        check(Rows, "[{\"a\": 1} {\"a\": 2}]", &["item 1: {\"a\": 1}", "item 2: a comma is missing before it"]);
+        check(Rows, "[{\"a\": 1},]", &["item 1: {\"a\": 1}", "item 2: there is nothing between a comma and the next"]);
+        check(Rows, "[{\"a\": 1}", &["item 1: {\"a\": 1}", "item 2: the file ends within the list"]);
+        check(Rows, "[{\"a\": 1}, {\"a\":", &["item 1: {\"a\": 1}", "item 2: the file ends within it"]);
+        check(
+            Rows,
+            "[{\"a\": 1}]\n{}",
+            &["item 1: {\"a\": 1}", "item 2: something other than a list follows a list of records"],
+        );
+    }
+
+    #[test]
+    fn what_is_too_long_is_not_kept() {
+        let long = format!("[{{\"a\": 1}}, {{\"a\": \"{}\"}}, {{\"a\": 2}}]", "x".repeat(5_000));
+        check(Holds::Rows, &long, &["item 1: {\"a\": 1}", "item 2: ", "item 3: {\"a\": 2}"]);
+    }
+}

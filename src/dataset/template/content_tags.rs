@@ -1,0 +1,161 @@
+//! Texts and media in one string, told apart by tags: the column `content` of AISBench's multimodal rows.
+
+use crate::conversation::MediaKind;
+use crate::dataset::rows::Value;
+use crate::error::{At, Error, ErrorKind, Result};
+
+/// Ends every fragment.
+const END: &str = "<AIS_CONTENT_TAG>";
+
+/// What a fragment is. The order is that in which AISBench looks for the tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FragmentKind {
+    /// Text.
+    Text,
+    /// Where an image, audio or video is.
+    Media(MediaKind),
+}
+
+impl FragmentKind {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::Text, Self::Media(MediaKind::Image), Self::Media(MediaKind::Video), Self::Media(MediaKind::Audio)];
+
+    /// `text`, `image`, `video` or `audio`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Media(kind) => kind.name(),
+        }
+    }
+
+    /// With its article, for messages.
+    pub(crate) fn indefinite(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Media(kind) => kind.indefinite(),
+        }
+    }
+
+    fn tag(self) -> &'static str {
+        match self {
+            Self::Text => "<AIS_TEXT_START>",
+            Self::Media(MediaKind::Image) => "<AIS_IMAGE_START>",
+            Self::Media(MediaKind::Video) => "<AIS_VIDEO_START>",
+            Self::Media(MediaKind::Audio) => "<AIS_AUDIO_START>",
+        }
+    }
+}
+
+/// A piece of a multimodal content, before a template has turned it into a part.
+///
+/// ```
+/// use metatok::conversation::MediaKind;
+/// use metatok::dataset::{Fragment, FragmentKind};
+///
+/// let content = "<AIS_IMAGE_START>a.png<AIS_CONTENT_TAG><AIS_TEXT_START>What is it?<AIS_CONTENT_TAG>";
+/// let fragments = Fragment::split(content)?;
+/// assert_eq!(fragments[0], Fragment { kind: FragmentKind::Media(MediaKind::Image), payload: "a.png".into() });
+/// assert_eq!(fragments[1].payload, "What is it?");
+/// assert_eq!(Fragment::join(&fragments)?, content);
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fragment {
+    /// What it is.
+    pub kind: FragmentKind,
+    /// The text, or where the medium is.
+    pub payload: String,
+}
+
+impl Fragment {
+    /// The fragments of a tagged string, in their order. White space between them says nothing. There is no
+    /// way to write a tag into a payload: in one of its own kind the opening tag is left out, as in AISBench.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] for text outside the tags, which AISBench loses.
+    pub fn split(content: &str) -> Result<Vec<Self>> {
+        let mut fragments = Vec::new();
+        for piece in content.split(END) {
+            match Self::of(piece) {
+                Some(fragment) => fragments.push(fragment),
+                None if piece.trim().is_empty() => {}
+                None => {
+                    let what = format!(
+                        "the text {:?} stands outside the tags and would be lost; write <AIS_TEXT_START> before it and {END} after it (--compat drops it, as AISBench does)",
+                        shortened(piece)
+                    );
+                    return Err(ErrorKind::Template(what).into());
+                }
+            }
+        }
+        Ok(fragments)
+    }
+
+    /// As [`Self::split`], without what stands outside the tags: AISBench's way.
+    pub fn split_lossy(content: &str) -> Vec<Self> {
+        content.split(END).filter_map(Self::of).collect()
+    }
+
+    /// The tagged string of fragments, which [`Self::split`] takes apart again.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] if a payload has the end tag, or its own opening tag, in it.
+    pub fn join(fragments: &[Self]) -> Result<String> {
+        let mut joined = String::new();
+        for (i, Self { kind, payload }) in fragments.iter().enumerate() {
+            if let Some(tag) = [END, kind.tag()].into_iter().find(|tag| payload.contains(tag)) {
+                let what = format!("the {} holds the tag {tag}, which would cut it", kind.name());
+                return Err(Error::from(ErrorKind::Template(what)).at(format_args!("fragment {i}")));
+            }
+            joined.extend([kind.tag(), payload, END]);
+        }
+        Ok(joined)
+    }
+
+    /// What a column holds: a tagged string, or a list whose items are strings, or say what they are:
+    /// `{"image": "a.png"}`.
+    pub(crate) fn of_column(value: &Value, lossy: bool) -> Result<Vec<Self>> {
+        match value {
+            Value::Text(content) if lossy => Ok(Self::split_lossy(content)),
+            Value::Text(content) => Self::split(content),
+            Value::List(items) => {
+                items.iter().enumerate().map(|(i, item)| Self::of_item(item).at(format_args!("[{i}]"))).collect()
+            }
+            other => {
+                let what = format!(
+                    "a string with tags, or a list of fragments, is expected, not {}",
+                    shortened(&other.repr())
+                );
+                Err(ErrorKind::Template(what).into())
+            }
+        }
+    }
+
+    fn of(piece: &str) -> Option<Self> {
+        let kind = FragmentKind::ALL.into_iter().find(|kind| piece.starts_with(kind.tag()))?;
+        Some(Self { kind, payload: piece.replace(kind.tag(), "") })
+    }
+
+    fn of_item(item: &Value) -> Result<Self> {
+        if let Value::Text(text) = item {
+            return Ok(Self { kind: FragmentKind::Text, payload: text.clone() });
+        }
+        let of = |kind: FragmentKind| Some(Self { kind, payload: item.get(kind.name())?.as_text()?.to_owned() });
+        FragmentKind::ALL.into_iter().find_map(of).ok_or_else(|| {
+            let what = format!(
+                "a fragment is a string, or {{\"text\": \"…\"}} with text, image, video or audio, not {}",
+                shortened(&item.repr())
+            );
+            ErrorKind::Template(what).into()
+        })
+    }
+}
+
+/// The beginning of a text that may be long.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(64) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,146 @@
+//! The texts of a template and the fields that they name, to find those that a row does not have.
+
+use crate::conversation::{Item, Message, Prompt};
+use crate::dataset::rows::{Row, listed};
+
+/// A field of a template, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemplateField {
+    /// The key path below the template.
+    pub place: String,
+    /// The column that it names.
+    pub column: String,
+}
+
+/// A text of a template in which fields are filled, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TemplateText {
+    /// The key path below the template.
+    pub(crate) place: String,
+    pub(crate) text: String,
+}
+
+impl TemplateText {
+    pub(crate) fn new(place: impl Into<String>, text: &str) -> Self {
+        Self { place: place.into(), text: text.to_owned() }
+    }
+}
+
+impl TemplateField {
+    /// What to say if a row does not have the column; nothing if it does.
+    pub fn missing_in(&self, row: &Row) -> Option<String> {
+        if row.get(&self.column).is_some() {
+            return None;
+        }
+        Some(format!("{}: {{{}}} has no column (columns: {})", self.place, self.column, listed(row.names())))
+    }
+}
+
+/// Counts, row by row, in how many the columns are missing that a template names.
+///
+/// ```
+/// use metatok::dataset::MissingColumns;
+/// use metatok::{Dataset, Row};
+///
+/// let file = br#"infer_cfg = { prompt_template = { template = "{question} {hint}" } }"#;
+/// let mut missing = MissingColumns::new(Dataset::parse("d.toml", file)?.needed_fields());
+/// missing.see(&Row::from_json(r#"{"question": "1+1=?", "hint": "2"}"#)?);
+/// missing.see(&Row::from_json(r#"{"question": "2+2=?"}"#)?);
+/// assert!(missing.everywhere().is_none());
+/// let (field, rows) = missing.somewhere().next().expect("one lacks it");
+/// assert_eq!((field.column.as_str(), rows), ("hint", 1));
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MissingColumns {
+    fields: Vec<TemplateField>,
+    /// How many rows lack each.
+    lacking: Vec<u64>,
+    rows: u64,
+    /// What the first row has instead.
+    known: String,
+}
+
+impl MissingColumns {
+    /// For the fields that rows must fill, see [`crate::Dataset::needed_fields`].
+    pub fn new(fields: Vec<TemplateField>) -> Self {
+        Self { lacking: vec![0; fields.len()], fields, rows: 0, known: String::new() }
+    }
+
+    /// Takes notice of a row.
+    pub fn see(&mut self, row: &Row) {
+        if self.rows == 0 {
+            self.known = listed(row.names());
+        }
+        self.rows += 1;
+        for (field, lacking) in self.fields.iter().zip(&mut self.lacking) {
+            *lacking += u64::from(row.get(&field.column).is_none());
+        }
+    }
+
+    /// Adds what was counted of the rows behind.
+    pub fn add(&mut self, other: Self) {
+        if self.rows == 0 {
+            *self = other;
+            return;
+        }
+        self.rows += other.rows;
+        self.lacking.iter_mut().zip(other.lacking).for_each(|(lacking, more)| *lacking += more);
+    }
+
+    /// How many rows there were.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The first field whose column no row has, and what to say of it.
+    pub fn everywhere(&self) -> Option<(&TemplateField, String)> {
+        let (field, _) = self.lacking().find(|(_, rows)| *rows == self.rows)?;
+        let message = format!("{}: {{{}}} has no column (columns: {})", field.place, field.column, self.known);
+        Some((field, message))
+    }
+
+    /// The fields whose columns some rows lack, and how many do.
+    pub fn somewhere(&self) -> impl Iterator<Item = (&TemplateField, u64)> {
+        self.lacking().filter(|(_, rows)| *rows < self.rows)
+    }
+
+    fn lacking(&self) -> impl Iterator<Item = (&TemplateField, u64)> {
+        self.fields.iter().zip(self.lacking.iter().copied()).filter(|(_, rows)| *rows > 0)
+    }
+}
+
+/// The fields of a text: names in braces. Other braces are text.
+pub(crate) fn of_text(text: &str, place: &str, fields: &mut Vec<TemplateField>) {
+    for (at, _) in text.match_indices('{') {
+        let Some(end) = text[at..].find('}') else { break };
+        let name = &text[at + 1..at + end];
+        let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let field = TemplateField { place: place.to_owned(), column: name.to_owned() };
+        if is_name && !fields.contains(&field) {
+            fields.push(field);
+        }
+    }
+}
+
+/// The fields of texts.
+pub(crate) fn of_texts<'t>(texts: impl IntoIterator<Item = &'t TemplateText>) -> Vec<TemplateField> {
+    let mut fields = Vec::new();
+    for TemplateText { place, text } in texts {
+        of_text(text, place, &mut fields);
+    }
+    fields
+}
+
+/// The texts of the items of a dialogue.
+pub(crate) fn texts_of_items(items: &[Item], place: &str) -> Vec<TemplateText> {
+    let text = |(i, item): (usize, &Item)| match item {
+        Item::Text(text) => Some(TemplateText::new(format!("{place}[{i}]"), text)),
+        Item::Message(Message { prompt: Prompt::Text(prompt), .. }) => {
+            Some(TemplateText::new(format!("{place}[{i}].prompt"), prompt))
+        }
+        _ => None,
+    };
+    items.iter().enumerate().filter_map(text).collect()
+}

@@ -1,0 +1,145 @@
+//! Templates of OpenAI-style messages: OpenCompass's `RawPromptTemplate`.
+
+use crate::conversation::{ChatMessage, Content, Conversation};
+use crate::dataset::rows::{Fields, Row, Value};
+use crate::dataset::template::{Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields};
+use crate::dataset::template_error;
+use crate::error::{At, Result};
+
+/// Messages with fields. The answer is never masked in them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessageTemplate {
+    items: Vec<Entry>,
+    /// Whether fields are filled.
+    pub format_variables: bool,
+    /// The string that stands where the examples' messages go.
+    pub ice_token: String,
+    /// How fields are filled.
+    pub substitution: Substitution,
+    /// How many bytes the texts of a prompt may have once they are filled.
+    pub max_row_bytes: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Entry {
+    Message(ChatMessage),
+    /// The messages that a column lists.
+    Expand(String),
+    Text(String),
+}
+
+impl MessageTemplate {
+    /// A template of messages, strings, and `{expand_column: name}`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`](crate::ErrorKind::Template) for anything else, and for a role that is not system, user or assistant.
+    pub fn new(messages: &[Value]) -> Result<Self> {
+        let entry = |(i, value): (usize, &Value)| entry(value).at(format_args!("messages[{i}]"));
+        Ok(Self {
+            items: messages.iter().enumerate().map(entry).collect::<Result<_>>()?,
+            format_variables: true,
+            ice_token: "</E>".into(),
+            substitution: Substitution::default(),
+            max_row_bytes: MAX_ROW_BYTES,
+        })
+    }
+
+    /// The texts in which fields are filled.
+    pub(crate) fn texts(&self) -> Vec<TemplateText> {
+        let mut texts = Vec::new();
+        for (i, item) in self.items.iter().enumerate() {
+            if let Entry::Message(message) = item
+                && self.format_variables
+            {
+                let text = |text| TemplateText::new(format!("messages[{i}].content"), text);
+                texts.extend(message.content.texts().map(text));
+            }
+        }
+        texts
+    }
+
+    /// The fields that it names.
+    pub fn fields(&self) -> Vec<TemplateField> {
+        fields::of_texts(&self.texts())
+    }
+
+    /// The messages for a row; of `examples` only messages count.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`](crate::ErrorKind::Template) if a column to expand lists what is no message, and
+    /// [`ErrorKind::RowTooLong`](crate::ErrorKind::RowTooLong).
+    pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
+        let room = Room::new(self.max_row_bytes);
+        let filler = Filler { fields: Fields::new(row), how: self.substitution, room: &room };
+        let mut messages = Vec::new();
+        for item in &self.items {
+            match item {
+                Entry::Text(text) if *text == self.ice_token => {
+                    if let Conversation::Messages(examples) = examples {
+                        messages.extend(examples.iter().cloned());
+                    }
+                }
+                // A string that is no token is left out, as in the reference.
+                Entry::Text(_) => {}
+                Entry::Expand(column) => {
+                    if let Some(Value::List(list)) = row.get(column) {
+                        for (i, value) in list.iter().enumerate() {
+                            messages.push(message(value).at(format_args!("column {column:?}[{i}]"))?);
+                        }
+                    }
+                }
+                Entry::Message(message) => {
+                    let content = match self.format_variables {
+                        true => message.content.clone().map_texts(|text| filler.fill(text))?,
+                        false => message.content.clone(),
+                    };
+                    messages.push(ChatMessage { content, ..message.clone() });
+                }
+            }
+        }
+        Ok(Conversation::Messages(messages))
+    }
+}
+
+fn entry(value: &Value) -> Result<Entry> {
+    if let Value::Text(text) = value {
+        return Ok(Entry::Text(text.clone()));
+    }
+    if let Some(Value::Text(column)) = value.get("expand_column") {
+        return Ok(Entry::Expand(column.clone()));
+    }
+    let message = message(value)?;
+    match message.role.as_str() {
+        "system" | "user" | "assistant" => Ok(Entry::Message(message)),
+        role => Err(template_error(&format!("role {role:?} is none of system, user, assistant"))),
+    }
+}
+
+/// A message that a column lists. Content that is null says nothing.
+pub(crate) fn message(value: &Value) -> Result<ChatMessage> {
+    let content = match value.get("content") {
+        Some(Value::Null) => Some("".into()),
+        Some(Value::Text(text)) => Some(text.as_str().into()),
+        Some(parts @ Value::List(_)) => {
+            let content: Content =
+                serde_json::from_value(parts.to_json()).map_err(|error| crate::wording::in_file(&error))?;
+            Some(content)
+        }
+        _ => None,
+    };
+    match (value.get("role").and_then(Value::as_text), content) {
+        (Some(role), Some(content)) => Ok(ChatMessage { others: others(value), ..ChatMessage::new(role, content) }),
+        _ => Err(template_error(&format!(
+            "a message is {{\"role\": \"user\", \"content\": \"…\"}}, not {}",
+            value.repr()
+        ))),
+    }
+}
+
+/// The entries beside role and content.
+fn others(value: &Value) -> serde_json::Map<String, serde_json::Value> {
+    let Value::Dict(entries) = value else { return serde_json::Map::new() };
+    let entries = entries.iter().map(|(key, value)| (key.text(), value));
+    let others = entries.filter(|(key, _)| !matches!(&**key, "role" | "content"));
+    others.map(|(key, value)| (key.into_owned(), value.to_json())).collect()
+}

@@ -1,0 +1,118 @@
+//! What OpenCompass's `PromptList` can do: be filled, and have a token replaced.
+
+use crate::conversation::{Conversation, Item, Message, Prompt, map_texts};
+use crate::dataset::template::{Filler, Room};
+use crate::error::{ErrorKind, Result};
+
+/// Fills the strings and the prompts of the messages; what else a message has stays as it is.
+///
+/// # Errors
+/// As [`Filler::fill`].
+pub(crate) fn fill_items(items: Vec<Item>, filler: &Filler<'_>) -> Result<Vec<Item>> {
+    let item = |item| {
+        Ok(match item {
+            Item::Text(text) => Item::Text(filler.fill(text)?),
+            Item::Message(mut message) => {
+                message.prompt = match message.prompt {
+                    Prompt::Text(prompt) => Prompt::Text(filler.fill(prompt)?),
+                    Prompt::Parts(parts) => Prompt::Parts(map_texts(parts, |text| filler.fill(text))?),
+                    nothing @ (Prompt::Absent | Prompt::Null) => nothing,
+                };
+                Item::Message(message)
+            }
+            marker @ Item::Marker(_) => marker,
+        })
+    };
+    items.into_iter().map(item).collect()
+}
+
+/// Replaces a token in every string and prompt. A list can only stand in the place of a string: its
+/// items then come between the string's pieces.
+///
+/// # Errors
+/// [`ErrorKind::Template`] if the token stands in a prompt and a list is to be put there.
+pub(crate) fn replace(items: Vec<Item>, token: &str, with: &Conversation) -> Result<Vec<Item>> {
+    insert(items, token, with, |text| Ok(text.to_owned()))
+}
+
+/// As [`replace`], with what stands around the token turned into something else first.
+pub(crate) fn insert(
+    items: Vec<Item>,
+    token: &str,
+    with: &Conversation,
+    around: impl Fn(&str) -> Result<String>,
+) -> Result<Vec<Item>> {
+    let mut inserted = Vec::with_capacity(items.len());
+    for item in items {
+        match (item, with) {
+            (Item::Text(text), Conversation::Text(with)) => {
+                inserted.push(Item::Text(insert_text(&text, token, with, &around)?));
+            }
+            (Item::Text(text), Conversation::List(list)) => {
+                for (i, piece) in text.split(token).enumerate() {
+                    if i > 0 {
+                        inserted.extend(list.iter().cloned());
+                    }
+                    if !piece.is_empty() {
+                        inserted.push(Item::Text(around(piece)?));
+                    }
+                }
+            }
+            // A quirk of the reference: the string is gone, whether it has the token or not.
+            (Item::Text(_), Conversation::Messages(_)) => {}
+            (Item::Message(Message { prompt: Prompt::Text(prompt), role, .. }), with)
+                if prompt.contains(token) && !matches!(with, Conversation::Text(_)) =>
+            {
+                return Err(ErrorKind::Template(format!(
+                    "{token:?} stands in the prompt of role {role:?}, where examples with roles of their own cannot be put; make it an item by itself"
+                ))
+                .into());
+            }
+            (Item::Message(message), with) => {
+                let prompt = match (message.prompt, with) {
+                    (Prompt::Text(prompt), Conversation::Text(with)) => {
+                        Prompt::Text(insert_text(&prompt, token, with, &around)?)
+                    }
+                    (Prompt::Text(prompt), _) => Prompt::Text(around(&prompt)?),
+                    (prompt, _) => prompt,
+                };
+                inserted.push(Item::Message(Message { prompt, ..message }));
+            }
+            (marker @ Item::Marker(_), _) => inserted.push(marker),
+        }
+    }
+    Ok(inserted)
+}
+
+/// A text with `with` in the place of every token.
+pub(crate) fn insert_text(
+    text: &str,
+    token: &str,
+    with: &str,
+    around: impl Fn(&str) -> Result<String>,
+) -> Result<String> {
+    Ok(text.split(token).map(around).collect::<Result<Vec<_>>>()?.join(with))
+}
+
+/// Whether there is room for the strings and prompts with every token replaced.
+///
+/// # Errors
+/// [`ErrorKind::RowTooLong`].
+pub(crate) fn has_room(prompt: &Conversation, token: &str, with: &str, room: &Room) -> Result<()> {
+    let replaced = |text: &str| room.replaced(text.len(), text.matches(token).count(), token.len(), with.len());
+    let lens: Result<Vec<usize>> = match prompt {
+        Conversation::Text(text) => Ok(vec![replaced(text)?]),
+        Conversation::List(items) => items.iter().filter_map(text_of).map(replaced).collect(),
+        Conversation::Messages(_) => Ok(Vec::new()),
+    };
+    let len = lens?.into_iter().fold(0, usize::saturating_add);
+    room.pass(len)?;
+    room.replaced(len, 0, 0, 0).map(|_| ())
+}
+
+fn text_of(item: &Item) -> Option<&str> {
+    match item {
+        Item::Text(text) | Item::Message(Message { prompt: Prompt::Text(text), .. }) => Some(text),
+        Item::Message(_) | Item::Marker(_) => None,
+    }
+}

@@ -1,0 +1,372 @@
+//! Dataset templates: how a row becomes a prompt. The format is OpenCompass's `PromptTemplate`.
+
+use crate::conversation::Conversation;
+use crate::dataset::rows::{Fields, Row, Value, listed};
+use crate::dataset::template::{
+    Dialogue, Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields, fill_items, has_room,
+    insert, insert_text, replace,
+};
+use crate::dataset::template_error;
+use crate::error::{At, Error, ErrorKind, Result};
+
+/// How a row becomes a prompt, or an in-context example.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PromptTemplate {
+    template: Template,
+    /// What stands where the in-context examples go.
+    pub ice_token: Option<String>,
+    /// What parts a context from an answer; left out of prompts.
+    pub sep_token: Option<String>,
+    column_token_map: Vec<(String, String)>,
+    /// How fields are filled.
+    pub substitution: Substitution,
+    /// How many bytes the texts of a prompt may have once they are filled.
+    pub max_row_bytes: usize,
+    /// Whether a label is also found by its text, as in files, whose keys are strings.
+    pub labels_by_text: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Template {
+    Text(String),
+    Dialogue(Dialogue),
+    /// A template for each label. OpenCompass calls it "origin".
+    Labels(Vec<(Value, LabelTemplate)>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum LabelTemplate {
+    Text(String),
+    Dialogue(Dialogue),
+    /// A list passes for a template until it is used.
+    List,
+}
+
+/// A template that was chosen for a row.
+enum Chosen<'t> {
+    Text(&'t str),
+    Dialogue(&'t Dialogue),
+}
+
+impl PromptTemplate {
+    /// A template: a string, a dialogue (a dict with no keys but begin, round and end), or a dict from
+    /// labels to either.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] names what is none of these, and a string that does not have the
+    /// `ice_token`.
+    pub fn new(template: &Value, ice_token: Option<&str>, sep_token: Option<&str>) -> Result<Self> {
+        if ice_token == Some("") {
+            return Err(ErrorKind::Template(
+                "an empty ice_token would put the examples between all characters; write a token such as \"</E>\", or leave it out".into(),
+            )
+            .into());
+        }
+        let template = Template::new(template)?;
+        if let Some(token) = ice_token {
+            template.must_hold(token)?;
+        }
+        Ok(Self {
+            template,
+            ice_token: ice_token.map(str::to_owned),
+            sep_token: sep_token.map(str::to_owned),
+            column_token_map: Vec::new(),
+            substitution: Substitution::default(),
+            max_row_bytes: MAX_ROW_BYTES,
+            labels_by_text: false,
+        })
+    }
+
+    /// With the tokens that name fields, July 2023's way: braces then mean nothing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] for a token that stands for two columns, or for the examples too.
+    pub fn with_column_token_map(mut self, map: Vec<(String, String)>) -> Result<Self> {
+        for (i, (column, token)) in map.iter().enumerate() {
+            let other = map[..i].iter().find(|(_, known)| known == token).map(|(other, _)| other.as_str());
+            if let Some(other) = other.or((self.ice_token.as_ref() == Some(token)).then_some("the examples")) {
+                let what = format!("column_token_map: {token:?} stands for {column:?} and for {other:?}");
+                return Err(template_error(&what));
+            }
+        }
+        self.column_token_map = map;
+        Ok(self)
+    }
+
+    /// Whether it is one dialogue, whose examples stand side by side without separators.
+    pub fn is_dialogue(&self) -> bool {
+        matches!(self.template, Template::Dialogue(_))
+    }
+
+    /// Whether it is one string for all.
+    pub(crate) fn is_string(&self) -> bool {
+        matches!(self.template, Template::Text(_))
+    }
+
+    /// The texts in which fields are filled; none where tokens name the fields.
+    pub(crate) fn texts(&self) -> Vec<TemplateText> {
+        if !self.column_token_map.is_empty() {
+            return Vec::new();
+        }
+        match &self.template {
+            Template::Text(text) => vec![TemplateText::new("template", text)],
+            Template::Dialogue(dialogue) => dialogue.texts("template"),
+            Template::Labels(labels) => {
+                let of_label = |(label, template): &(Value, LabelTemplate)| {
+                    let place = format!("template.{}", label.text());
+                    match template {
+                        LabelTemplate::Text(text) => vec![TemplateText::new(place, text)],
+                        LabelTemplate::Dialogue(dialogue) => dialogue.texts(&place),
+                        LabelTemplate::List => Vec::new(),
+                    }
+                };
+                labels.iter().flat_map(of_label).collect()
+            }
+        }
+    }
+
+    /// The fields that it names.
+    pub fn fields(&self) -> Vec<TemplateField> {
+        let mut found = fields::of_texts(&self.texts());
+        // A token is no field, though it may look like one.
+        let tokens = [&self.ice_token, &self.sep_token];
+        found.retain(|field| !tokens.into_iter().flatten().any(|token| *token == format!("{{{}}}", field.column)));
+        found
+    }
+
+    /// The labels, if it has a template for each.
+    pub fn labels(&self) -> Option<impl Iterator<Item = &Value>> {
+        match &self.template {
+            Template::Labels(labels) => Some(labels.iter().map(|(label, _)| label)),
+            _ => None,
+        }
+    }
+
+    /// An in-context example of a row, whose answer is not masked. OpenCompass: `generate_ice_item`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] for a label that has no template, and a dialogue without a round.
+    pub fn example(&self, row: &Row, label: &Value) -> Result<Conversation> {
+        let example = encode(self.of_label(label)?, true)?;
+        // The reference means to leave out sep_token too, and forgets the result.
+        self.fill_around(example, &Conversation::Text(String::new()), Fields::new(row), None)
+    }
+
+    /// A prompt to continue: `masked` is the column of the answer with what stands there instead.
+    /// OpenCompass: `generate_item`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where the examples cannot be put in.
+    pub fn prompt(&self, row: &Row, masked: Option<(&str, &str)>, examples: &Conversation) -> Result<Conversation> {
+        let chosen = match &self.template {
+            Template::Labels(labels) => {
+                let (_, template) = labels.first().ok_or_else(|| template_error("it has no label"))?;
+                template.choose()?
+            }
+            Template::Text(text) => Chosen::Text(text),
+            Template::Dialogue(dialogue) => Chosen::Dialogue(dialogue),
+        };
+        let fields = masked.map_or(Fields::new(row), |(column, token)| Fields::masked(row, column, token));
+        let sep_token = self.sep_token.as_deref();
+        if self.is_single_pass() {
+            return self.fill_around(encode(chosen, false)?, examples, fields, sep_token);
+        }
+        // Of the examples too, which are in it already.
+        let prompt = self.inserted(encode(chosen, false)?, examples)?;
+        self.fill(self.without(prompt, sep_token)?, fields)
+    }
+
+    /// A text to score for a label; the answer is not masked. `keep_sep_token` leaves the separator in.
+    /// OpenCompass: `generate_label_prompt_item`.
+    ///
+    /// # Errors
+    /// As [`Self::example`] and [`Self::prompt`].
+    pub fn label_prompt(
+        &self,
+        row: &Row,
+        examples: &Conversation,
+        label: &Value,
+        keep_sep_token: bool,
+    ) -> Result<Conversation> {
+        let prompt = encode(self.of_label(label)?, false)?;
+        let sep_token = self.sep_token.as_deref().filter(|_| !keep_sep_token);
+        self.fill_around(prompt, examples, Fields::new(row), sep_token)
+    }
+
+    fn is_single_pass(&self) -> bool {
+        self.substitution == Substitution::SinglePass && self.column_token_map.is_empty()
+    }
+
+    /// The template's own text without `sep_token` and filled, with the examples in their place. Filled
+    /// one after the other, the examples are searched for fields too.
+    fn fill_around(
+        &self,
+        prompt: Conversation,
+        examples: &Conversation,
+        fields: Fields<'_>,
+        sep_token: Option<&str>,
+    ) -> Result<Conversation> {
+        let prompt = self.without(prompt, sep_token)?;
+        if !self.is_single_pass() {
+            return self.fill(self.inserted(prompt, examples)?, fields);
+        }
+        let Some(token) = &self.ice_token else { return self.fill(prompt, fields) };
+        let room = Room::new(self.max_row_bytes);
+        let filler = Filler { fields, how: self.substitution, room: &room };
+        let own = |text: &str| filler.fill(text.to_owned());
+        Ok(match (prompt, examples) {
+            (Conversation::Text(text), Conversation::Text(with)) => {
+                Conversation::Text(insert_text(&text, token, with, own)?)
+            }
+            (Conversation::Text(_), _) => return Err(not_alike()),
+            (Conversation::List(items), with) => Conversation::List(insert(items, token, with, own)?),
+            (messages, _) => messages,
+        })
+    }
+
+    fn inserted(&self, prompt: Conversation, examples: &Conversation) -> Result<Conversation> {
+        match &self.ice_token {
+            Some(token) => self.replace(prompt, token, examples),
+            None => Ok(prompt),
+        }
+    }
+
+    fn without(&self, prompt: Conversation, token: Option<&str>) -> Result<Conversation> {
+        match token {
+            Some(token) => self.replace(prompt, token, &Conversation::Text(String::new())),
+            None => Ok(prompt),
+        }
+    }
+
+    fn of_label(&self, label: &Value) -> Result<Chosen<'_>> {
+        let labels = match &self.template {
+            Template::Text(text) => return Ok(Chosen::Text(text)),
+            Template::Dialogue(dialogue) => return Ok(Chosen::Dialogue(dialogue)),
+            Template::Labels(labels) => labels,
+        };
+        let by_text = || labels.iter().find(|(known, _)| self.labels_by_text && known.text() == label.text());
+        let found = labels.iter().find(|(known, _)| known.equals(label)).or_else(by_text);
+        let (_, template) = found.ok_or_else(|| {
+            let known: Vec<String> = labels.iter().map(|(known, _)| known.repr()).collect();
+            template_error(&format!("no template for the label {}; there are {}", label.repr(), known.join(", ")))
+        })?;
+        template.choose().at(label.repr())
+    }
+
+    fn replace(&self, prompt: Conversation, token: &str, with: &Conversation) -> Result<Conversation> {
+        if token.is_empty() {
+            return Ok(prompt);
+        }
+        Ok(match (prompt, with) {
+            (Conversation::Text(text), Conversation::Text(with)) => Conversation::Text(text.replace(token, with)),
+            (Conversation::Text(_), _) => return Err(not_alike()),
+            (Conversation::List(items), with) => Conversation::List(replace(items, token, with)?),
+            (messages, _) => messages,
+        })
+    }
+
+    fn fill(&self, prompt: Conversation, fields: Fields<'_>) -> Result<Conversation> {
+        if !self.column_token_map.is_empty() {
+            return self.fill_tokens(prompt, fields);
+        }
+        let room = Room::new(self.max_row_bytes);
+        let filler = Filler { fields, how: self.substitution, room: &room };
+        Ok(match prompt {
+            Conversation::Text(text) => Conversation::Text(filler.fill(text)?),
+            Conversation::List(items) => Conversation::List(fill_items(items, &filler)?),
+            messages => messages,
+        })
+    }
+
+    /// OpenICL's way: each column's token is replaced, in the order of the map.
+    fn fill_tokens(&self, mut prompt: Conversation, fields: Fields<'_>) -> Result<Conversation> {
+        let room = Room::new(self.max_row_bytes);
+        for (column, token) in &self.column_token_map {
+            let (_, field) = fields.iter().find(|(name, _)| name == column).ok_or_else(|| {
+                template_error(&format!(
+                    "column_token_map: there is no column {column:?} (columns: {})",
+                    listed(fields.iter().map(|(name, _)| name))
+                ))
+            })?;
+            let text = field.text();
+            if !token.is_empty() {
+                has_room(&prompt, token, &text, &room)?;
+            }
+            prompt = self.replace(prompt, token, &Conversation::Text(text.into_owned()))?;
+        }
+        Ok(prompt)
+    }
+}
+
+impl Template {
+    fn new(template: &Value) -> Result<Self> {
+        match template {
+            Value::Text(text) => Ok(Self::Text(text.clone())),
+            Value::Dict(entries) => {
+                if Dialogue::is_one(entries) {
+                    return Ok(Self::Dialogue(Dialogue::new(template)?));
+                }
+                let label = |(label, template): &(Value, Value)| {
+                    let template = match template {
+                        Value::Text(text) => LabelTemplate::Text(text.clone()),
+                        Value::Dict(_) => LabelTemplate::Dialogue(Dialogue::new(template).at(label.text())?),
+                        Value::List(_) => LabelTemplate::List,
+                        other => {
+                            let what = format!("a template is a string or a dialogue, not {}", other.repr());
+                            return Err(template_error(&what).at(label.text()));
+                        }
+                    };
+                    Ok((label.clone(), template))
+                };
+                Ok(Self::Labels(entries.iter().map(label).collect::<Result<_>>()?))
+            }
+            other => Err(template_error(&format!(
+                "a template is a string, a dialogue {{begin, round, end}} or a dict from labels to them, not {}",
+                other.repr()
+            ))),
+        }
+    }
+
+    /// Strings of their own, and of labels, must hold the token; dialogues may hold it anywhere.
+    fn must_hold(&self, token: &str) -> Result<()> {
+        let lacks = |text: &str, place: &dyn std::fmt::Display| -> Result<()> {
+            if text.contains(token) {
+                return Ok(());
+            }
+            Err(template_error(&format!("the ice_token {token:?} is not in the template {text:?}")).at(place))
+        };
+        match self {
+            Self::Text(text) => lacks(text, &"template"),
+            Self::Dialogue(_) => Ok(()),
+            Self::Labels(labels) => labels.iter().try_for_each(|(label, template)| match template {
+                LabelTemplate::Text(text) => lacks(text, &label.text()),
+                _ => Ok(()),
+            }),
+        }
+    }
+}
+
+impl LabelTemplate {
+    fn choose(&self) -> Result<Chosen<'_>> {
+        match self {
+            Self::Text(text) => Ok(Chosen::Text(text)),
+            Self::Dialogue(dialogue) => Ok(Chosen::Dialogue(dialogue)),
+            Self::List => Err(template_error("a list is no template; write {round = [ … ]}")),
+        }
+    }
+}
+
+/// The prompt before anything is filled in; of an example only the round.
+fn encode(chosen: Chosen<'_>, is_example: bool) -> Result<Conversation> {
+    Ok(match chosen {
+        Chosen::Text(text) => Conversation::Text(text.to_owned()),
+        Chosen::Dialogue(dialogue) if is_example => Conversation::List(dialogue.example()?),
+        Chosen::Dialogue(dialogue) => Conversation::List(dialogue.items()?),
+    })
+}
+
+fn not_alike() -> Error {
+    template_error(
+        "the prompt is a string and the examples have roles of their own; make both strings or both dialogues",
+    )
+}

@@ -1,0 +1,295 @@
+//! A question and its answer as text, as one message or as turns of a chat: lm-evaluation-harness's way to lay out prompts.
+
+use serde::Deserialize;
+
+use crate::conversation::{ChatMessage, Conversation};
+use crate::dataset::python::is_space;
+use crate::dataset::rows::{Fields, Row, Value};
+use crate::dataset::template::{Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields};
+use crate::dataset::template_error;
+use crate::error::{Error, ErrorKind, Result};
+
+/// What a row asks and answers, and what stands between. Its keys are those of lm-evaluation-harness's tasks, with fields such as
+/// `{question}` instead of Jinja. What a column brings in is never searched for fields.
+///
+/// ```
+/// use metatok::dataset::{Layout, QaTemplate, Value};
+/// use metatok::{Conversation, Row};
+///
+/// let template = r#"{"doc_to_text": "Q: {question}\nA:", "doc_to_target": "{answer}"}"#;
+/// let mut template = QaTemplate::new(&Value::from_json(template)?)?;
+/// let row = |json: &str| Row::from_json(json);
+/// let example = template.example(&row(r#"{"question": "1+1=?", "answer": "2"}"#)?)?;
+/// let text = template.prompt(&row(r#"{"question": "2+2=?"}"#)?, &example)?;
+/// assert_eq!(text, Conversation::Text("Q: 1+1=?\nA: 2\n\nQ: 2+2=?\nA:".into()));
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QaTemplate {
+    /// The question.
+    pub doc_to_text: String,
+    /// The answer, in examples.
+    #[serde(default)]
+    pub doc_to_target: String,
+    /// What stands before everything; in a chat it is the system message.
+    #[serde(default)]
+    pub description: String,
+    /// What each answer begins with; the model goes on from there.
+    #[serde(default)]
+    pub gen_prefix: String,
+    /// What stands between a question and its answer, in a text.
+    #[serde(default = "space")]
+    pub target_delimiter: String,
+    /// What stands behind an example, in a text.
+    #[serde(default = "empty_line")]
+    pub fewshot_delimiter: String,
+    /// How all of it is laid out.
+    #[serde(default)]
+    pub layout: Layout,
+    /// How many bytes the texts of a prompt may have once they are filled.
+    #[serde(skip, default = "max_row_bytes")]
+    pub max_row_bytes: usize,
+}
+
+/// How a question stands with its examples. In a chat, [`BuilderOptions::continue_final_message`] must be set where there is a
+/// `gen_prefix`, and [`BuilderOptions::open_answer`] where answers are scored.
+///
+/// [`BuilderOptions::continue_final_message`]: crate::BuilderOptions::continue_final_message
+/// [`BuilderOptions::open_answer`]: crate::BuilderOptions::open_answer
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// A string, which no meta template touches.
+    #[default]
+    Text,
+    /// A chat in which one message of the user has the examples and the question: `--apply_chat_template` with
+    /// `--fewshot_as_multiturn False`.
+    Chat,
+    /// A chat in which each example is a turn: `--apply_chat_template`.
+    Turns,
+}
+
+impl Layout {
+    /// Its name in files.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Chat => "chat",
+            Self::Turns => "turns",
+        }
+    }
+}
+
+impl std::str::FromStr for Layout {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let layout = [Self::Text, Self::Chat, Self::Turns].into_iter().find(|layout| layout.name() == name);
+        let none = || ErrorKind::Usage(format!("layout {name:?} is none of \"text\", \"chat\", \"turns\""));
+        Ok(layout.ok_or_else(none)?)
+    }
+}
+
+impl QaTemplate {
+    /// Reads a dict of its keys.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] for what is none, and keys that are unknown.
+    pub fn new(template: &Value) -> Result<Self> {
+        serde_json::from_value(template.to_json()).map_err(|error| template_error(&error.to_string()))
+    }
+
+    /// The texts in which fields are filled.
+    pub(crate) fn texts(&self) -> [TemplateText; 4] {
+        [
+            TemplateText::new("template.description", &self.description),
+            TemplateText::new("template.doc_to_text", &self.doc_to_text),
+            TemplateText::new("template.gen_prefix", &self.gen_prefix),
+            TemplateText::new("template.doc_to_target", &self.doc_to_target),
+        ]
+    }
+
+    /// The fields of a row that is asked.
+    pub fn fields(&self) -> Vec<TemplateField> {
+        fields::of_texts(&self.texts()[..3])
+    }
+
+    /// The fields of a row that is an example.
+    pub(crate) fn example_fields(&self) -> Vec<TemplateField> {
+        fields::of_texts(&self.texts()[1..])
+    }
+
+    /// An example of a row, to stand before a prompt: messages with [`Layout::Turns`], else text.
+    ///
+    /// # Errors
+    /// [`ErrorKind::RowTooLong`].
+    pub fn example(&self, row: &Row) -> Result<Conversation> {
+        let room = Room::new(self.max_row_bytes);
+        let said = self.turn(&self.filler(row, &room), true)?;
+        Ok(match self.layout {
+            Layout::Turns => Conversation::Messages(said.into_iter().map(Said::into_message).collect()),
+            Layout::Text | Layout::Chat => Conversation::Text(text(&said)),
+        })
+    }
+
+    /// A prompt to continue, behind [examples](Self::example).
+    ///
+    /// # Errors
+    /// [`ErrorKind::RowTooLong`], and [`ErrorKind::Template`] for examples of another layout.
+    pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
+        let room = Room::new(self.max_row_bytes);
+        let filler = self.filler(row, &room);
+        let description = filler.fill(self.description.clone())?;
+        let mut turn = self.turn(&filler, false)?;
+        let mut messages = Vec::new();
+        match (self.layout, examples) {
+            (Layout::Text, Conversation::Text(examples)) => {
+                return Ok(Conversation::Text(description + examples + &text(&turn)));
+            }
+            (Layout::Chat, Conversation::Text(examples)) => turn[0].content.insert_str(0, examples),
+            (Layout::Turns, Conversation::Messages(examples)) => messages.extend(examples.iter().cloned()),
+            (Layout::Turns, examples) if examples.is_empty() => {}
+            _ => return Err(template_error("the examples are laid out in another way than the prompt")),
+        }
+        if !description.is_empty() {
+            messages.insert(0, ChatMessage::new("system", description));
+        }
+        messages.extend(turn.into_iter().map(Said::into_message));
+        Ok(Conversation::Messages(messages))
+    }
+
+    /// A text to score: a prompt, and then a [continuation](Self::continuation).
+    ///
+    /// # Errors
+    /// As [`Self::prompt`].
+    pub fn label_prompt(&self, row: &Row, examples: &Conversation, label: &Value) -> Result<Conversation> {
+        let mut prompt = self.prompt(row, examples)?;
+        let continuation = self.continuation(label);
+        match &mut prompt {
+            Conversation::Text(text) => text.push_str(&continuation),
+            Conversation::Messages(messages) => match messages.last_mut() {
+                Some(last) if last.role == "assistant" => {
+                    let begun = last.content.texts().collect::<String>();
+                    last.content = (begun + &continuation).into();
+                }
+                _ => messages.push(ChatMessage::new("assistant", continuation)),
+            },
+            Conversation::List(_) => {}
+        }
+        Ok(prompt)
+    }
+
+    /// What is scored for a label: it, behind the delimiter where there is one.
+    pub fn continuation(&self, label: &Value) -> String {
+        let begins_answer =
+            self.layout != Layout::Text && (self.gen_prefix.is_empty() || self.gen_prefix.ends_with(is_space));
+        let delimiter = if begins_answer { "" } else { &self.target_delimiter };
+        format!("{delimiter}{}", label.text())
+    }
+
+    fn filler<'r>(&self, row: &'r Row, room: &'r Room) -> Filler<'r> {
+        Filler { fields: Fields::new(row), how: Substitution::SinglePass, room }
+    }
+
+    /// A question, and its answer as far as it is given: `build_qa_turn`.
+    fn turn(&self, filler: &Filler<'_>, is_example: bool) -> Result<Vec<Said<'_>>> {
+        let question = filler.fill(self.doc_to_text.clone())?;
+        let answer = if is_example { filler.fill(self.doc_to_target.clone())? } else { String::new() };
+        let prefix = filler.fill(self.gen_prefix.clone())?;
+        let has_delimiter = match prefix.is_empty() {
+            true => !answer.is_empty(),
+            false => !question.is_empty() && touch(&question, &prefix),
+        };
+        let delimiter = if has_delimiter { self.target_delimiter.as_str() } else { "" };
+        let mut said = vec![Said { role: "user", content: question, delimiter }];
+        if !answer.is_empty() {
+            let delimiter = self.fewshot_delimiter.as_str();
+            said.push(Said { role: "assistant", content: begun(prefix, &answer), delimiter });
+        } else if !prefix.is_empty() {
+            said.push(Said { role: "assistant", content: prefix, delimiter: "" });
+        }
+        Ok(said)
+    }
+}
+
+/// What somebody says, and what stands behind it in a text.
+struct Said<'t> {
+    role: &'static str,
+    content: String,
+    delimiter: &'t str,
+}
+
+impl Said<'_> {
+    fn into_message(self) -> ChatMessage {
+        ChatMessage::new(self.role, self.content)
+    }
+}
+
+fn text(said: &[Said<'_>]) -> String {
+    said.iter().flat_map(|said| [said.content.as_str(), said.delimiter]).collect()
+}
+
+/// Whether no white space is between two texts.
+fn touch(one: &str, other: &str) -> bool {
+    !one.ends_with(is_space) && !other.starts_with(is_space)
+}
+
+/// An answer behind what it begins with.
+fn begun(prefix: String, answer: &str) -> String {
+    let space = if !prefix.is_empty() && touch(&prefix, answer) { " " } else { "" };
+    prefix + space + answer
+}
+
+fn space() -> String {
+    " ".into()
+}
+
+fn empty_line() -> String {
+    "\n\n".into()
+}
+
+fn max_row_bytes() -> usize {
+    MAX_ROW_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn row(question: &str, answer: &str) -> Row {
+        Row::new(vec![("q".to_owned(), question.into()), ("a".to_owned(), answer.into())])
+    }
+
+    /// What a prompt says in a layout: each message, or the one text.
+    fn said(template: &QaTemplate, layout: Layout, example: &Row, asked: &Row) -> Vec<String> {
+        let template = QaTemplate { layout, ..template.clone() };
+        let prompt = template.example(example).and_then(|example| template.prompt(asked, &example));
+        match prompt.unwrap_or_else(|error| panic!("{error}")) {
+            Conversation::Text(text) => vec![text],
+            Conversation::Messages(messages) => {
+                messages.iter().map(|message| message.content.texts().collect()).collect()
+            }
+            Conversation::List(items) => panic!("{items:?}"),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn layouts_say_the_same(question in "[a{}q \n]{0,8}", answer in "[a{}q \n]{1,8}", begins: bool) {
+            let prefix = if begins { "So" } else { "" };
+            let template = format!(r#"{{"description": "D", "doc_to_text": "{{q}}:", "doc_to_target": "{{a}}", "gen_prefix": "{prefix}"}}"#);
+            let template = Value::from_json(&template).and_then(|template| QaTemplate::new(&template));
+            let template = template.unwrap_or_else(|error| panic!("{error}"));
+            let said = |layout| said(&template, layout, &row(&question, &answer), &row(&question, ""));
+            let (text, chat, turns) = (said(Layout::Text).concat(), said(Layout::Chat), said(Layout::Turns));
+            let delimiter = if begins { " " } else { "" };
+            prop_assert_eq!(&text, &chat.join("|").replacen("D|", "D", 1).replace("|So", &format!("{delimiter}So")));
+            let examples = format!("{} {}\n\n", turns[1], turns[2]);
+            prop_assert_eq!(&chat[1], &(examples + &turns[3]));
+            prop_assert_eq!(chat.len() + 2, turns.len());
+        }
+    }
+}

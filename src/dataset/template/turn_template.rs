@@ -1,0 +1,93 @@
+//! Templates of several turns, whose questions and answers are lists: AISBench's `MultiTurnPromptTemplate`.
+
+use crate::conversation::Conversation;
+use crate::dataset::rows::{Fields, Row, Value};
+use crate::dataset::template::{
+    Dialogue, Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields, fill_items,
+};
+use crate::dataset::template_error;
+use crate::error::{At, Result};
+
+/// A dialogue of which the round is written once for each question. Only `{question}` and `{answer}` are
+/// fields, and only in the round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnTemplate {
+    dialogue: Dialogue,
+    /// The column of the questions.
+    pub question: String,
+    /// The column of the answers. A row that lacks it has none.
+    pub answer: String,
+    /// How fields are filled: an answer's field in a question is filled too, one after the other.
+    pub substitution: Substitution,
+    /// How many bytes the texts of a prompt may have once they are filled.
+    pub max_row_bytes: usize,
+}
+
+impl TurnTemplate {
+    /// A dialogue: begin, round, end.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Template`] for anything else, and without a round.
+    pub fn new(template: &Value) -> Result<Self> {
+        if !matches!(template, Value::Dict(entries) if Dialogue::is_one(entries)) {
+            return Err(template_error("a template of several turns is a dialogue: write {round = [ … ]}"));
+        }
+        let dialogue = Dialogue::new(template)?;
+        dialogue.required_round()?;
+        Ok(Self {
+            dialogue,
+            question: "question".into(),
+            answer: "answer".into(),
+            substitution: Substitution::default(),
+            max_row_bytes: MAX_ROW_BYTES,
+        })
+    }
+
+    /// The texts of the dialogue.
+    pub(crate) fn texts(&self) -> Vec<TemplateText> {
+        self.dialogue.texts("template")
+    }
+
+    /// The fields that stay as they are, though they look like columns: all but its own two, and these
+    /// outside the round.
+    pub fn unfilled(&self) -> Vec<TemplateField> {
+        let is_own = |field: &TemplateField| {
+            field.place.starts_with("template.round[") && ["question", "answer"].contains(&field.column.as_str())
+        };
+        let mut found = fields::of_texts(&self.texts());
+        found.retain(|field| !is_own(field));
+        found
+    }
+
+    /// The dialogue of a row, answers and all; as many turns as the shorter list has.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Template`] without questions, and [`crate::ErrorKind::RowTooLong`].
+    pub fn prompt(&self, row: &Row) -> Result<Conversation> {
+        let questions = turns(row.get(&self.question).ok_or_else(|| row.no_column(&self.question))?);
+        let questions = questions.at(format_args!("column {:?}", self.question))?;
+        let answers = match row.get(&self.answer) {
+            Some(answers) => turns(answers).at(format_args!("column {:?}", self.answer))?,
+            None => vec![Value::from(""); questions.len()],
+        };
+        let pattern = self.dialogue.required_round()?;
+        let (mut round, room) = (Vec::new(), Room::new(self.max_row_bytes));
+        for (question, answer) in questions.into_iter().zip(answers) {
+            let row = Row::new(vec![("question".to_owned(), question), ("answer".to_owned(), answer)]);
+            let filler = Filler { fields: Fields::new(&row), how: self.substitution, room: &room };
+            round.extend(fill_items(pattern.to_vec(), &filler)?);
+        }
+        Ok(Conversation::List(self.dialogue.with_round(&round)))
+    }
+}
+
+/// The items of a list; a string is one of them.
+fn turns(value: &Value) -> Result<Vec<Value>> {
+    match value {
+        Value::List(items) => Ok(items.clone()),
+        Value::Text(_) => Ok(vec![value.clone()]),
+        other => {
+            Err(template_error(&format!("a list of strings is expected, one for each turn, not {}", other.repr())))
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The texts of a conversation template, cut at their control tokens.
+
+use crate::compile::Atom;
+use crate::dialect::fastchat::layout::Layout;
+use crate::dialect::fastchat::style::SeparatorStyle;
+use crate::dialect::fastchat::template::SystemPiece;
+use crate::tokenizer::TokenId;
+
+pub(super) type Atoms = Box<[Atom]>;
+
+/// What a conversation template writes around messages.
+#[derive(Debug)]
+pub(super) struct CompiledConversation {
+    pub(super) style: SeparatorStyle,
+    pub(super) layout: Layout<Atoms>,
+    pub(super) system: Vec<SystemPiece<Atoms>>,
+    pub(super) system_message: Atoms,
+    /// Whether the template's own message is empty, and the text around any.
+    pub(super) is_empty: (bool, bool),
+    pub(super) roles: [Atoms; 2],
+    /// The strings of the tokens that may stand at the end of what [`Layout::finish`] trims.
+    pub(super) token_texts: Vec<(TokenId, String)>,
+}

@@ -1,0 +1,254 @@
+//! How each separator style lays out a conversation, as data.
+
+use crate::dialect::fastchat::style::SeparatorStyle;
+use crate::dialect::fastchat::template::{ConversationTemplate, SystemPrompt};
+
+/// A text of the template, or the separator that the template would need for it and does not have.
+pub(super) type Piece<P> = Result<P, &'static str>;
+
+/// How a conversation is laid out. Of two texts the first is for messages at even places of the list, the
+/// second for odd ones.
+#[derive(Debug)]
+pub(super) struct Layout<P> {
+    /// Before everything.
+    pub(super) opening: P,
+    pub(super) system: When,
+    pub(super) after_system: Piece<P>,
+    /// What stands for the system where there is no message for it.
+    pub(super) without_system: P,
+    /// Before the label.
+    pub(super) before: [Piece<P>; 2],
+    /// The number of the first round, where rounds are numbered before the label.
+    pub(super) first_round: Option<usize>,
+    pub(super) label: Labels,
+    /// Between label and content.
+    pub(super) colon: [Piece<P>; 2],
+    /// Behind the content.
+    pub(super) end: [Piece<P>; 2],
+    /// Behind the label where there is no content.
+    pub(super) open: [Piece<P>; 2],
+    pub(super) first: First<P>,
+    pub(super) filter: Filter,
+    /// How many of the last messages are written.
+    pub(super) window: Option<usize>,
+    /// What stands at the very end, where the text before loses its last `<`, `n` and `>` first.
+    pub(super) finish: Option<Piece<P>>,
+    /// What stands for an image.
+    pub(super) image: Option<P>,
+}
+
+/// When the system text is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    Always,
+    /// If there is any text.
+    IfText,
+    /// If there is a message, whatever the text around it.
+    IfMessage,
+    Never,
+}
+
+/// Which label a message has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Labels {
+    /// Its own.
+    Own,
+    /// That of its place.
+    OfPlace,
+    None,
+}
+
+/// How a first message that says something differs from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum First<P> {
+    Ordinary,
+    /// The system text and the content, and nothing else.
+    AfterSystem,
+    /// The content and this.
+    Bare(P),
+}
+
+/// What is done to contents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filter {
+    None,
+    /// Every two line ends become one.
+    HalveLineEnds,
+    /// White space around is left out.
+    Strip,
+}
+
+impl Layout<String> {
+    /// The layout of a template.
+    pub(super) fn new(template: &ConversationTemplate) -> Self {
+        use SeparatorStyle as Style;
+
+        let text = |text: &str| Ok(text.to_owned());
+        let sep = || template.sep.clone().ok_or("sep");
+        let sep2 = || template.sep2.clone().ok_or("sep2");
+        let sep_and = |more: &str| Ok(sep()? + more);
+        let both = |piece: &dyn Fn() -> Piece<String>| [piece(), piece()];
+        let colon = |colon: &str| [text(colon), text(colon)];
+        let plain = Self {
+            opening: String::new(),
+            system: When::Always,
+            after_system: text(""),
+            without_system: String::new(),
+            before: colon(""),
+            first_round: None,
+            label: Labels::Own,
+            colon: colon(": "),
+            end: both(&sep),
+            open: colon(":"),
+            first: First::Ordinary,
+            filter: Filter::None,
+            window: None,
+            finish: None,
+            image: None,
+        };
+        let image = Some("$$<image>$$".to_owned());
+        let is_ultrafeedback = matches!(template.system, SystemPrompt::Whole { .. });
+        match template.sep_style {
+            Style::AddColonSingle => Self { after_system: sep(), image, ..plain },
+            Style::AddColonTwo => Self { after_system: sep(), end: [sep(), sep2()], image, ..plain },
+            Style::AddColonSpaceSingle => Self { after_system: sep(), open: colon(": "), ..plain },
+            Style::AddNewLineSingle => {
+                Self { system: When::IfText, after_system: sep(), colon: colon("\n"), open: colon("\n"), ..plain }
+            }
+            Style::NoColonSingle => Self { colon: colon(""), open: colon(""), ..plain },
+            Style::NoColonTwo => Self { colon: colon(""), end: [sep(), sep2()], open: colon(""), ..plain },
+            Style::Rwkv => Self { end: colon("\n\n"), filter: Filter::HalveLineEnds, ..plain },
+            Style::Llama2 if is_ultrafeedback => Self {
+                system: When::Never,
+                colon: colon(" "),
+                end: [sep(), sep2()],
+                open: colon(""),
+                first: First::AfterSystem,
+                ..plain
+            },
+            Style::Llama2 => Self {
+                system: When::IfMessage,
+                without_system: "[INST] ".to_owned(),
+                label: Labels::OfPlace,
+                colon: colon(" "),
+                end: [sep(), sep2()],
+                open: colon(""),
+                first: First::Bare(" ".to_owned()),
+                ..plain
+            },
+            Style::Llama3 => Self {
+                opening: "<|begin_of_text|>".to_owned(),
+                system: When::IfMessage,
+                before: colon("<|start_header_id|>"),
+                colon: colon("<|end_header_id|>\n\n"),
+                end: colon("<|eot_id|>"),
+                open: colon("<|end_header_id|>\n\n"),
+                filter: Filter::Strip,
+                ..plain
+            },
+            Style::Chatglm => Self {
+                system: When::IfText,
+                after_system: sep(),
+                before: [sep().map(|sep| "]".to_owned() + &sep), text("")],
+                // Only the name tells.
+                first_round: Some(usize::from(template.name == "chatglm2")),
+                colon: colon("："),
+                open: colon("："),
+                ..plain
+            },
+            Style::Chatglm3 => {
+                Self { system: When::IfMessage, colon: colon("\n"), end: colon(""), open: colon(""), ..plain }
+            }
+            Style::Chatml => Self {
+                system: When::IfText,
+                after_system: sep_and("\n"),
+                colon: colon("\n"),
+                end: both(&|| sep_and("\n")),
+                open: colon("\n"),
+                image,
+                ..plain
+            },
+            Style::Chatintern => Self {
+                before: [text("<s>"), text("")],
+                colon: colon(":"),
+                end: [sep_and("\n"), sep2().map(|sep2| sep2 + "\n")],
+                ..plain
+            },
+            Style::Dolly => Self {
+                colon: colon(":\n"),
+                end: [sep(), sep2().map(|sep2| sep2 + "\n\n")],
+                open: colon(":\n"),
+                ..plain
+            },
+            Style::Phoenix => Self { colon: colon(": <s>"), end: colon("</s>"), open: colon(": <s>"), ..plain },
+            Style::Robin => Self { after_system: sep(), colon: colon(":\n"), open: colon(":\n"), ..plain },
+            Style::FalconChat => Self { system: When::IfMessage, after_system: sep(), ..plain },
+            Style::Metamath => {
+                let odd = || sep2().map(|sep2| ": ".to_owned() + &sep2);
+                Self {
+                    system: When::IfText,
+                    after_system: sep(),
+                    colon: [text(":\n"), odd()],
+                    end: [sep(), text("")],
+                    open: [text(":\n"), odd()],
+                    ..plain
+                }
+            }
+            Style::DeepseekChat => Self { end: [sep(), sep2()], ..plain },
+            Style::Yuan2 => Self {
+                system: When::IfMessage,
+                after_system: sep2(),
+                label: Labels::None,
+                colon: colon(""),
+                end: colon("<n>"),
+                open: colon(""),
+                finish: Some(sep()),
+                ..plain
+            },
+            Style::Gemma => Self {
+                opening: "<bos>".to_owned(),
+                system: When::Never,
+                before: colon("<start_of_turn>"),
+                colon: colon("\n"),
+                open: colon("\n"),
+                ..plain
+            },
+            Style::Cllm => Self { after_system: sep(), end: [sep(), sep2()], window: Some(2), image, ..plain },
+            Style::Default => Self { after_system: text("\n"), end: colon("\n"), ..plain },
+        }
+    }
+
+    /// The same with every text turned into something else.
+    pub(super) fn try_map<P, E>(self, mut map: impl FnMut(String) -> Result<P, E>) -> Result<Layout<P>, E> {
+        let mut piece = |piece: Piece<String>| match piece {
+            Ok(text) => map(text).map(Ok),
+            Err(missing) => Ok(Err(missing)),
+        };
+        let after_system = piece(self.after_system)?;
+        let finish = self.finish.map(&mut piece).transpose()?;
+        let mut pair = |[even, odd]: [Piece<String>; 2]| Ok([piece(even)?, piece(odd)?]);
+        let (before, colon) = (pair(self.before)?, pair(self.colon)?);
+        let (end, open) = (pair(self.end)?, pair(self.open)?);
+        Ok(Layout {
+            opening: map(self.opening)?,
+            system: self.system,
+            after_system,
+            without_system: map(self.without_system)?,
+            before,
+            first_round: self.first_round,
+            label: self.label,
+            colon,
+            end,
+            open,
+            first: match self.first {
+                First::Ordinary => First::Ordinary,
+                First::AfterSystem => First::AfterSystem,
+                First::Bare(end) => First::Bare(map(end)?),
+            },
+            filter: self.filter,
+            window: self.window,
+            finish,
+            image: self.image.map(map).transpose()?,
+        })
+    }
+}

@@ -1,0 +1,153 @@
+//! A model's side of every prompt: its template, its tokenizer's name, and where its output ends.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::conversation::Conversation;
+use crate::dialect::fastchat::ConversationTemplate;
+use crate::error::{At, ErrorKind, Result};
+use crate::render::{ApiTemplate, ChatWrapper};
+use crate::template::{MetaTemplate, Multimodal, TokenIds};
+use crate::tokenizer::{AddSpecialTokens, TokenId, Tokenizer};
+
+/// A model's side of every prompt: its template, its tokenizer's name, and where its output ends.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// The file, or the built-in model's name.
+    #[serde(skip)]
+    pub name: String,
+    /// What is particular about it, in a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The tokenizer as [`Tokenizer::load`] finds it; a path is relative to the model file, and `demo` is
+    /// always the embedded one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokenizer: Option<String>,
+    /// The repositories of the hub whose models take this template; one `*` in a name stands for a size or version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hub: Vec<String>,
+    /// Whether what the tokenizer adds by itself is added; `auto` if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub special_tokens: Option<AddSpecialTokens>,
+    /// The template. Without one, messages stand one below the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta_template: Option<MetaTemplate>,
+    /// The template as FastChat has them, in the place of `meta_template`.
+    #[serde(skip)]
+    pub conversation_template: Option<ConversationTemplate>,
+    /// The template in the words of an API, where it is one for models behind an API.
+    #[serde(skip)]
+    pub api_template: Option<ApiTemplate>,
+    /// The chat wrapper that it is, which makes messages of prompts for the tokenizer's chat template.
+    #[serde(skip)]
+    pub chat_wrapper: Option<ChatWrapper>,
+    /// The id that fills batches up, where it is not the tokenizer's pad token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pad_token_id: Option<i64>,
+    /// What stands for images, audio and video in token ids.
+    #[serde(default, skip_serializing_if = "Multimodal::is_empty")]
+    pub multimodal: Multimodal,
+    /// Where output ends, beside what the template and the tokenizer say.
+    #[serde(default, skip_serializing_if = "StopConfig::is_empty")]
+    pub stop: StopConfig,
+    /// Codes of lints whose findings are known and meant to be so, see [`crate::check::Lint`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<String>,
+    /// The keys of an OpenCompass model dict that may say something about prompts or answers and are not read.
+    #[serde(skip)]
+    pub unread_keys: Vec<String>,
+    /// A conversation and the prompt that it must give, for readers and for tests.
+    #[serde(default, skip_serializing)]
+    pub example: Option<Example>,
+}
+
+/// Stop ids and strings that a model file declares.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StopConfig {
+    /// An id or a list of ids.
+    #[serde(default, skip_serializing_if = "TokenIds::is_empty")]
+    pub token_ids: TokenIds,
+    /// Strings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strings: Vec<String>,
+}
+
+impl StopConfig {
+    /// Whether it declares nothing.
+    pub fn is_empty(&self) -> bool {
+        self.token_ids.is_empty() && self.strings.is_empty()
+    }
+}
+
+/// A conversation with the prompt texts that a model must make of it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Example {
+    /// The conversation.
+    pub conversation: Conversation,
+    /// The prompt to continue.
+    #[serde(rename = "gen")]
+    pub generate: String,
+    /// The text to score.
+    #[serde(rename = "ppl")]
+    pub score: String,
+    /// The ids of `gen` with the model's own tokenizer, without what that adds by itself.
+    pub gen_ids: Option<Vec<TokenId>>,
+    /// The ids of `ppl`, likewise.
+    pub ppl_ids: Option<Vec<TokenId>>,
+}
+
+impl Model {
+    /// How the model is spoken to in messages: by its template for APIs, or by the roles of its template
+    /// for token ids, whose `begin`s and `end`s a server writes by itself.
+    ///
+    /// # Errors
+    /// As [`MetaTemplate::validate`].
+    pub fn to_api(&self) -> Result<ApiTemplate> {
+        match (&self.api_template, &self.meta_template) {
+            (Some(template), _) => Ok(template.clone()),
+            (None, Some(template)) => ApiTemplate::of_roles(template).at(&self.name),
+            (None, None) => Ok(self.chat_wrapper.map_or_else(ApiTemplate::openai, ChatWrapper::template)),
+        }
+    }
+
+    /// Whether there is a template for token ids, or none is wanted.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for templates of messages, and for chat wrappers.
+    pub(crate) fn check_gives_ids(&self) -> Result<()> {
+        if let (Some(wrapper), None) = (self.chat_wrapper, &self.conversation_template) {
+            return Err(ErrorKind::Usage(self.of_chat_wrapper(wrapper))).at(&self.name);
+        }
+        if self.meta_template.is_none() && self.api_template.is_some() {
+            let what = "this template is for models behind an API, which take messages and no token ids; build with --format messages, or give a template with a \"round\" of texts";
+            return Err(ErrorKind::Usage(what.into())).at(&self.name);
+        }
+        Ok(())
+    }
+
+    /// Loads the tokenizer that the model names.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] if it names none; otherwise as [`Tokenizer::load`].
+    pub fn load_tokenizer(&self) -> Result<Tokenizer> {
+        match self.tokenizer_name()?.as_str() {
+            // Whatever folder of that name there is.
+            "demo" => Tokenizer::demo(),
+            name => Tokenizer::load(name),
+        }
+    }
+
+    /// Where the tokenizer is: beside the model file, if there is one of its name.
+    pub(crate) fn tokenizer_name(&self) -> Result<String> {
+        let tokenizer = self.tokenizer.as_deref().ok_or_else(|| {
+            ErrorKind::Usage("the model names no tokenizer; write tokenizer = \"org/name\" into it, or give one with --tokenizer".into())
+        }).at(&self.name)?;
+        let beside = Path::new(&self.name).parent().map(|parent| parent.join(tokenizer));
+        let beside = beside.filter(|path| tokenizer != "demo" && path.exists());
+        Ok(beside.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| tokenizer.to_owned()))
+    }
+}

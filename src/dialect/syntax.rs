@@ -1,0 +1,77 @@
+//! The languages that files are written in, TOML and JSON, read with the place of what is wrong.
+
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+
+use crate::error::{At, Error, ErrorKind, Result};
+use crate::wording;
+
+/// The languages that a model file may be written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Syntax {
+    Json,
+    Toml,
+}
+
+impl Syntax {
+    /// Reads a text; errors name key path and line.
+    pub(crate) fn read<T: DeserializeOwned>(self, text: &str) -> Result<T> {
+        match self {
+            Self::Toml => from_toml(text),
+            Self::Json => from_json(text),
+        }
+    }
+}
+
+/// The text of a file and the language it is written in, by its name's ending or else by its looks.
+pub(super) fn text_of<'t>(name: &str, bytes: &'t [u8]) -> Result<(&'t str, Syntax)> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if Path::new(name).extension().is_some_and(|extension| extension == "py") {
+        let what = "this is a configuration in Python; `python examples/opencompass_export.py` writes each of its models and datasets as a file that is read here";
+        return Err(Error::from(ErrorKind::Parse(what.into())).at(name));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.valid_up_to())).at(name)?;
+    let syntax = match Path::new(name).extension().and_then(|extension| extension.to_str()) {
+        Some("toml") => Syntax::Toml,
+        Some("json") => Syntax::Json,
+        _ if text.trim_start().starts_with('{') || serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() => {
+            Syntax::Json
+        }
+        _ => Syntax::Toml,
+    };
+    Ok((text, syntax))
+}
+
+/// Reads a TOML or JSON file of any kind; errors name file, key path and line.
+pub(crate) fn parse_file<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T> {
+    let (text, syntax) = text_of(name, bytes)?;
+    syntax.read(text).at(name)
+}
+
+pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut json)
+        .map_err(|error| at_path(error.path(), wording::in_file(error.inner())))?;
+    json.end().map_err(|error| wording::in_file(&error))?;
+    Ok(value)
+}
+
+fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
+    let describe = |error: &toml::de::Error| match error.span() {
+        Some(span) => format!("{} (line {})", wording::plain(error.message().trim_end()), line_of(text, span.start)),
+        None => wording::plain(error.message()),
+    };
+    let toml = toml::Deserializer::parse(text).map_err(|error| ErrorKind::Parse(describe(&error)))?;
+    serde_path_to_error::deserialize(toml)
+        .map_err(|error| at_path(error.path(), ErrorKind::Parse(describe(error.inner()))))
+}
+
+fn at_path(path: &serde_path_to_error::Path, kind: ErrorKind) -> Error {
+    let error = Error::from(kind);
+    if path.iter().next().is_none() { error } else { error.at(wording::key_path(path)) }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+}

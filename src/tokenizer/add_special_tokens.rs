@@ -1,0 +1,32 @@
+//! Whether a tokenizer adds special tokens of its own.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Whether the special tokens that a tokenizer adds around a text by itself (its post-processor,
+/// `add_special_tokens`) are added to a prompt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AddSpecialTokens {
+    /// As the tokenizer does, but what the prompt already begins or ends with is not doubled.
+    #[default]
+    Auto,
+    /// As Hugging Face does, doubling what the template has written out.
+    Always,
+    /// Only what the template says.
+    Never,
+}
+
+impl std::str::FromStr for AddSpecialTokens {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "auto" => Ok(Self::Auto),
+            "always" => Ok(Self::Always),
+            "never" => Ok(Self::Never),
+            _ => Err(ErrorKind::Usage(format!("{name:?} is none of \"auto\", \"always\", \"never\"")).into()),
+        }
+    }
+}

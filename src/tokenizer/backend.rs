@@ -1,0 +1,47 @@
+//! What metatok asks of a tokenizer library.
+
+use std::any::Any;
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::tokenizer::TokenId;
+use crate::tokenizer::run::{Reader, Run};
+
+/// An id, and the bytes of a run that it comes from.
+pub(crate) type IdWithBytes = (TokenId, Range<usize>);
+
+/// A tokenizer library, reduced to what metatok asks of it.
+pub(crate) trait Backend: Send + Sync {
+    fn name(&self) -> &'static str;
+    /// Appends the ids of a run.
+    fn encode_run(&self, reader: Reader<'_>, run: Run<'_>, scratch: &mut Scratch, ids: &mut Vec<TokenId>)
+    -> Result<()>;
+    fn normalize(&self, text: &str) -> Result<String>;
+    /// The model's entry, in the spelling of its vocabulary.
+    fn id_to_token(&self, id: TokenId) -> Option<String>;
+    /// Text from tokens in the spelling of the vocabulary.
+    fn decode(&self, tokens: Vec<String>) -> Result<String>;
+    /// Text from the model's own ids, where these stand for bytes and so must not mix with added tokens.
+    fn decode_ids(&self, _ids: &[TokenId]) -> Option<Result<String>> {
+        None
+    }
+    /// The ids of a run, each with the bytes of the run that it comes from, if the library knows them.
+    fn encode_run_with_offsets(&self, _reader: Reader<'_>, _run: Run<'_>) -> Option<Result<Vec<IdWithBytes>>> {
+        None
+    }
+    /// What the post-processor puts before and after a text.
+    fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)>;
+}
+
+/// Buffers of a library that make encoding again cheap. One per thread, for one tokenizer.
+#[derive(Default)]
+pub(crate) struct Scratch(Option<Box<dyn Any + Send>>);
+
+impl Scratch {
+    pub(crate) fn get_or_insert_with<T: Any + Send>(&mut self, new: impl FnOnce() -> T) -> &mut T {
+        if !self.0.as_deref().is_some_and(<dyn Any + Send>::is::<T>) {
+            self.0 = Some(Box::new(new()));
+        }
+        self.0.as_deref_mut().and_then(<dyn Any + Send>::downcast_mut).expect("a T was just put there")
+    }
+}

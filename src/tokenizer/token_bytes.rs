@@ -1,0 +1,34 @@
+//! What bytes a single token stands for, and those of every token at once.
+
+use crate::tokenizer::{ByteTable, TokenId, Tokenizer};
+
+impl Tokenizer {
+    /// The bytes that a token stands for within a text, which need not be whole characters: `[0x20, 0x68,
+    /// 0x69]` for `Ġhi` or `▁hi`, `[0xe4]` for `<0xE4>`, the string of an added token. Joined, the bytes of
+    /// a text's tokens are the text as the tokenizer's normalizer left it.
+    ///
+    /// ```
+    /// let tokenizer = metatok::Tokenizer::demo()?;
+    /// let ids = tokenizer.encode("Grüße 🎉")?;
+    /// let bytes: Vec<u8> = ids.iter().filter_map(|&id| tokenizer.token_bytes(id)).flatten().collect();
+    /// assert_eq!(bytes, "Grüße 🎉".as_bytes());
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    pub fn token_bytes(&self, id: TokenId) -> Option<Vec<u8>> {
+        let entry = self.backend.id_to_token(id);
+        match self.added.get(&id) {
+            // Gemma lists its runs of white space, which come from the model, as added tokens too.
+            Some(token) if self.spelling.is_byte_level() || entry.as_ref() != Some(&token.content) => {
+                Some(token.content.clone().into_bytes())
+            }
+            _ => Some(self.spelling.bytes(&entry?)),
+        }
+    }
+
+    /// The bytes of every token.
+    pub(crate) fn byte_table(&self) -> ByteTable {
+        let special = self.added_tokens().filter(|token| token.special);
+        let special = special.map(|token| (token.id, token.content.clone().into_bytes())).collect();
+        ByteTable::new(self.vocab_size() as TokenId, |id| self.token_bytes(id), special)
+    }
+}

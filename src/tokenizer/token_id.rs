@@ -1,0 +1,4 @@
+//! The id of a token.
+
+/// The id of a token.
+pub type TokenId = u32;
