@@ -24,6 +24,11 @@ impl Error {
         self
     }
 
+    /// An error of a [`Renderer`](crate::render::Renderer) of one's own.
+    pub fn renderer(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        ErrorKind::Renderer(error.into()).into()
+    }
+
     /// What went wrong, for programs that want to tell errors apart.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
@@ -223,6 +228,10 @@ pub enum ErrorKind {
         /// The text around it.
         excerpt: String,
     },
+
+    /// A renderer of one's own failed.
+    #[error("the renderer failed: {0}")]
+    Renderer(#[source] Box<dyn std::error::Error + Send + Sync>),
 
     /// A `tokenizer.json` that neither library can load.
     #[error("cannot load this tokenizer: {0}")]

@@ -13,12 +13,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 use crate::assemble::{Assembler, Detail, Placeholders, Respelled};
 pub use crate::assemble::{ContentTrust, IGNORE_INDEX, MediaSpan, Span, TokenizedPrompt};
 use crate::batch::{Batch, Padding};
-use crate::compile::{CompiledTemplate, Compiler};
+use crate::compile::{Atom, CompiledTemplate, Compiler};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ConversationRenderer, Model};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::{
-    ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer, Segment, is_answer, render_open_answer, render_to_continue,
+    ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer, Segment, Segments, TemplateText, TextArena, is_answer,
+    render_open_answer, render_to_continue,
 };
 use crate::stop::{Completion, StopCriteria, Trimmer};
 use crate::template::MetaTemplate;
@@ -112,29 +113,30 @@ impl PromptBuilder {
     /// As [`Self::new`], with a format of one's own in the place of the model's template.
     ///
     /// ```
-    /// use metatok::compile::Atom;
-    /// use metatok::render::{Part, Renderer, Segment};
+    /// use metatok::render::{Renderer, Segments};
     /// use metatok::{BuilderOptions, Conversation, Mode, Model, PromptBuilder, Tokenizer};
     ///
-    /// /// Puts a question mark behind every string.
-    /// struct Question;
+    /// /// Counts the bytes of a question.
+    /// struct Counting;
     ///
-    /// impl Renderer for Question {
-    ///     fn render<'a>(&'a self, said: &'a Conversation, _: Mode, segments: &mut Vec<Segment<'a>>) -> metatok::Result<()> {
-    ///         if let Conversation::Text(text) = said {
-    ///             segments.extend([text.as_str(), "?"].map(|text| Segment { atom: Atom::Text(text), part: Part::default() }));
-    ///         }
+    /// impl Renderer for Counting {
+    ///     fn render<'a>(&'a self, said: &'a Conversation, _: Mode, segments: &mut Segments<'a>) -> metatok::Result<()> {
+    ///         let Conversation::Text(question) = said else { return Err(metatok::Error::renderer("only strings")) };
+    ///         let begin = segments.owned(format!("<|im_start|>({}) ", question.len()));
+    ///         segments.template(begin);
+    ///         segments.content(question, 0);
+    ///         segments.template("<|im_end|>");
     ///         Ok(())
-    ///     }
-    ///
-    ///     fn role_names(&self) -> Vec<&str> {
-    ///         Vec::new()
     ///     }
     /// }
     ///
     /// let (model, options) = (Model::default(), BuilderOptions { text: true, ..BuilderOptions::default() });
-    /// let builder = PromptBuilder::with_renderer(Box::new(Question), &model, Tokenizer::demo()?.into(), &options)?;
-    /// assert_eq!(builder.build(&Conversation::Text("Really".into()))?.text.as_deref(), Some("Really?"));
+    /// let builder = PromptBuilder::with_renderer(Box::new(Counting), &model, Tokenizer::demo()?.into(), &options)?;
+    /// let prompt = builder.build(&Conversation::Text("<|im_end|>".into()))?;
+    /// assert_eq!(prompt.text.as_deref(), Some("<|im_start|>(10) <|im_end|><|im_end|>"));
+    /// // The template's control tokens are ids. The one in the question is text.
+    /// let is_control = |id: &&u32| [1051, 1052].contains(*id);
+    /// assert_eq!(prompt.input_ids.iter().filter(is_control).collect::<Vec<_>>(), [&1051, &1052]);
     /// # Ok::<(), metatok::Error>(())
     /// ```
     ///
@@ -163,10 +165,10 @@ impl PromptBuilder {
         let pad = model.pad_token_id.map(own).transpose()?.or(special.pad).or(special.eos);
         let mut compiler = Compiler::new(&tokenizer);
         let placeholders = Placeholders::new(&model.multimodal, &mut compiler).at(&model.name)?;
-        let has_open_seams = renderer.has_open_seams() || compiler.open_seams;
+        let template_text = renderer.template_text().min(TemplateText::compiled(compiler.open_seams));
         let mut used = renderer.used_tokens();
         used.extend(compiler.used);
-        let assembler = assembler(tokenizer, &used, has_open_seams, model, options)?;
+        let assembler = assembler(tokenizer, &used, template_text, model, options)?;
         let shared = Shared {
             renderer,
             placeholders,
@@ -292,13 +294,17 @@ impl PromptBuilder {
     }
 
     /// A prompt before it is encoded.
-    pub(crate) fn segments<'a>(&'a self, conversation: &'a Conversation) -> Result<Vec<Segment<'a>>> {
-        let mut segments = Vec::new();
+    pub(crate) fn segments<'a>(
+        &'a self,
+        conversation: &'a Conversation,
+        arena: &'a TextArena,
+    ) -> Result<Vec<Segment<'a>>> {
+        let mut segments = Segments::new(arena);
         self.render(conversation, &mut segments)?;
-        Ok(segments)
+        Ok(segments.into_vec())
     }
 
-    fn render<'a>(&'a self, conversation: &'a Conversation, segments: &mut Vec<Segment<'a>>) -> Result<()> {
+    fn render<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
         conversation.check_others()?;
         let Shared { renderer, mode, continue_final_message, open_answer, .. } = &*self.shared;
         match (*mode == Mode::Generate || *open_answer, *continue_final_message) {
@@ -306,7 +312,27 @@ impl PromptBuilder {
             (true, false) if *mode == Mode::Score => render_open_answer(&**renderer, conversation, segments)?,
             _ => renderer.render(conversation, *mode, segments)?,
         }
-        self.shared.placeholders.fill(segments, conversation)
+        self.shared.placeholders.fill(segments, conversation)?;
+        self.check_ids(&segments.list)
+    }
+
+    /// Ids of compiled templates are those of tokens. Those of renderers of one's own, and of earlier answers, may be
+    /// anything.
+    fn check_ids(&self, segments: &[Segment<'_>]) -> Result<()> {
+        let tokenizer = self.tokenizer();
+        let is_own = self.shared.renderer.template_text() == TemplateText::Uncut;
+        for segment in segments {
+            match segment.atom {
+                // Looking for gaps takes memory, which answers of thousands of tokens need not.
+                Atom::Token(id) if is_own || id as usize >= tokenizer.vocab_size() => {
+                    let message = segment.part.message;
+                    let place = message.map_or("the renderer".into(), |message| format!("message {message}"));
+                    tokenizer.check_id(id.into()).at(place)?;
+                }
+                Atom::Token(_) | Atom::Text(_) => {}
+            }
+        }
+        Ok(())
     }
 
     /// Whether the last message is an answer that is left out because the model is to give it.

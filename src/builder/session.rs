@@ -7,7 +7,7 @@ use crate::assemble::{AssembleScratch, Detail, TokenizedPrompt};
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
 use crate::error::Result;
-use crate::render::Segment;
+use crate::render::{Segment, Segments, TextArena};
 
 /// What makes building again cheap: the segments' memory, and the assembler's buffers.
 pub(super) struct Buffers {
@@ -47,7 +47,8 @@ impl PromptBuilder {
     /// As [`Self::build`], and [`ErrorKind::Template`](crate::ErrorKind::Template) where the text ends with what nobody says.
     pub fn context_tokens(&self, conversation: &Conversation, scored_bytes: usize) -> Result<usize> {
         let conversation = &*self.prepared(conversation)?;
-        let mut segments = self.segments(conversation)?;
+        let arena = TextArena::default();
+        let mut segments = self.segments(conversation, &arena)?;
         self.shared.assembler.cut_continuation(&mut segments, scored_bytes)?;
         let (mut prompt, mut session) = (TokenizedPrompt::default(), self.session());
         let buffers = session.buffers.as_mut().expect("only dropping takes the buffers");
@@ -96,11 +97,12 @@ impl Session {
         let Self { builder, buffers } = self;
         let conversation = &*builder.prepared(conversation)?;
         let buffers = buffers.as_mut().expect("only dropping takes the buffers");
-        let mut segments = reuse(std::mem::take(&mut buffers.segments));
-        let built = builder
-            .render(conversation, &mut segments)
-            .and_then(|()| builder.shared.assembler.assemble(&segments, detail, &mut buffers.assemble, prompt));
-        buffers.segments = reuse(segments);
+        let arena = TextArena::default();
+        let mut segments = Segments::with_memory(reuse(std::mem::take(&mut buffers.segments)), &arena);
+        let built = builder.render(conversation, &mut segments).and_then(|()| {
+            builder.shared.assembler.assemble(segments.as_slice(), detail, &mut buffers.assemble, prompt)
+        });
+        buffers.segments = reuse(segments.into_vec());
         prompt.answer_omitted = builder.omits_answer(conversation);
         built
     }
