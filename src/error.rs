@@ -184,6 +184,9 @@ pub enum ErrorKind {
         "the conversation is empty; leave it out, or let somebody speak: {{\"messages\": [{{\"role\": \"user\", \"content\": \"…\"}}]}}"
     )]
     EmptyConversation,
+    /// A prompt without a single token, which no engine takes.
+    #[error("the prompt has no token: nobody says anything in it, and the template writes nothing; leave it out")]
+    EmptyPrompt,
     /// Section markers that do not nest, or a message outside every section.
     #[error("{0}")]
     Sections(String),

@@ -306,7 +306,7 @@ impl<'b> Run<'b> {
 
     /// Answers one prompt of each of these lines.
     fn complete(&mut self, jobs: &[Job], asks: &[(usize, Ask)]) -> Result<Vec<Completion>> {
-        let Self { args, builder, engine, trimmer, answers, progress, started, tally, .. } = self;
+        let Self { args, engine, trimmer, answers, progress, started, tally, .. } = self;
         let requests: Vec<Request<'_>> = asks
             .iter()
             .map(|(i, Ask { prompt, max_new_tokens, .. })| Request {
@@ -334,7 +334,7 @@ impl<'b> Run<'b> {
                     }
                     let job = &jobs[*i];
                     let turn = ask.turn.map(|turn| number_id(turn as u64));
-                    let line = Trimmed::new(completion.clone(), trimmer, builder.tokenizer());
+                    let line = Trimmed::new(completion.clone());
                     let JobKey { id, repeat, columns, .. } = &job.key;
                     let (repeat, columns) = (repeat.as_deref(), columns.as_deref());
                     let line = Trimmed { id: Some(id), repeat, turn: turn.as_deref(), columns, ..line };

@@ -13,10 +13,10 @@ use crate::cli::output::{Output, count};
 use crate::cli::outputs::Outputs;
 use crate::cli::say::say;
 use crate::cli::source::Source;
-use crate::cli::trimmed::{Problem, Stop, Trimmed};
+use crate::cli::trimmed::{Problem, Trimmed};
 use crate::cli::{REJECTED, setup};
 use crate::error::{At, ErrorKind, Result};
-use crate::stop::{CompletionEnd, FinishReason, StopCriteria, StopMatcher, Trimmer};
+use crate::stop::{CompletionEnd, FinishReason, Stop, StopCriteria, StopMatcher, Trimmer};
 use crate::tokenizer::{TokenId, Tokenizer};
 
 /// A line of what an engine gave. Other keys are left alone.
@@ -148,7 +148,7 @@ impl<'b> Trim<'b> {
         let end = self.trimmer.end(ids).at("token_ids")?;
         let completion = self.trimmer.complete_at(ids, end).at("token_ids")?;
         let read = end.read;
-        let trimmed = Trimmed::new(completion, &self.trimmer, self.tokenizer);
+        let trimmed = Trimmed::new(completion);
         let stop = &trimmed.stop;
         let explain = self.explain.then(|| match stop {
             None => "nothing stops it".to_owned(),

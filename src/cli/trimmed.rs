@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::stop::{Completion, FinishReason, StopSource, Trimmer};
-use crate::tokenizer::{TokenId, Tokenizer};
+use crate::stop::{Completion, Stop};
+use crate::tokenizer::TokenId;
 
 /// What stays of an answer.
 #[derive(Serialize)]
@@ -32,22 +32,6 @@ pub(crate) struct Trimmed<'a> {
     pub(crate) problems: Vec<Problem>,
 }
 
-/// At what it ended.
-#[derive(Clone, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Stop {
-    Token {
-        token_id: TokenId,
-        /// None of an id that the tokenizer does not have.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        token: Option<String>,
-        sources: Vec<StopSource>,
-    },
-    String {
-        string: String,
-    },
-}
-
 /// Something that the engine should have done otherwise.
 #[derive(Serialize)]
 pub(crate) struct Problem {
@@ -56,19 +40,9 @@ pub(crate) struct Problem {
 }
 
 impl<'a> Trimmed<'a> {
-    pub(crate) fn new(completion: Completion, trimmer: &Trimmer, tokenizer: &Tokenizer) -> Self {
-        let stop = match completion.finish_reason {
-            FinishReason::Length => None,
-            FinishReason::StopString(string) => {
-                Some(Stop::String { string: trimmer.criteria().strings()[string].clone() })
-            }
-            FinishReason::StopToken(token_id) => {
-                let token = tokenizer.id_to_token(token_id);
-                Some(Stop::Token { token_id, token, sources: completion.stop_sources })
-            }
-        };
-        let (token_ids, tail) = (Some(completion.token_ids), completion.tail);
-        Self { token_ids, tail, ..Self::of_text(completion.text, stop) }
+    pub(crate) fn new(completion: Completion) -> Self {
+        let Completion { token_ids, text, stop, tail, .. } = completion;
+        Self { token_ids: Some(token_ids), tail, ..Self::of_text(text, stop) }
     }
 
     pub(crate) fn of_text(text: String, stop: Option<Stop>) -> Self {

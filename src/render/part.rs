@@ -1,27 +1,34 @@
 //! Where a piece of a prompt comes from.
 
+use serde::{Deserialize, Serialize};
+
 use crate::conversation::Section;
 
 /// Where a segment of a prompt, and each of its tokens, comes from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Part {
     /// What of the template, or content.
     pub element: Element,
     /// The section of the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section: Option<Section>,
     /// The template's role, as an index into [`Renderer::role_names`](crate::render::Renderer::role_names).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<u32>,
     /// The position of the message or string in its conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<u32>,
     /// The number of the in-context example, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<u32>,
     /// The position of the part in the message's content, where that is made of parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_part: Option<u32>,
 }
 
 /// The part of a template that a segment is, or content.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Element {
