@@ -24,6 +24,11 @@ impl Error {
         self
     }
 
+    /// An error of a [`Renderer`](crate::render::Renderer) of one's own.
+    pub fn renderer(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        ErrorKind::Renderer(error.into()).into()
+    }
+
     /// What went wrong, for programs that want to tell errors apart.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
@@ -179,6 +184,9 @@ pub enum ErrorKind {
         "the conversation is empty; leave it out, or let somebody speak: {{\"messages\": [{{\"role\": \"user\", \"content\": \"…\"}}]}}"
     )]
     EmptyConversation,
+    /// A prompt without a single token, which no engine takes.
+    #[error("the prompt has no token: nobody says anything in it, and the template writes nothing; leave it out")]
+    EmptyPrompt,
     /// Section markers that do not nest, or a message outside every section.
     #[error("{0}")]
     Sections(String),
@@ -223,6 +231,10 @@ pub enum ErrorKind {
         /// The text around it.
         excerpt: String,
     },
+
+    /// A renderer of one's own failed.
+    #[error("the renderer failed: {0}")]
+    Renderer(#[source] Box<dyn std::error::Error + Send + Sync>),
 
     /// A `tokenizer.json` that neither library can load.
     #[error("cannot load this tokenizer: {0}")]

@@ -71,7 +71,9 @@ impl Fingerprint {
             ..model.clone()
         };
         let default = json(&BuilderOptions::default());
-        let options = match json(options) {
+        // What is known of a prompt beside its ids changes none of them.
+        let options = BuilderOptions { spans: false, offsets: false, text: false, ..options.clone() };
+        let options = match json(&options) {
             Value::Object(options) => {
                 options.into_iter().filter(|(name, value)| default.get(name) != Some(value)).collect()
             }

@@ -115,6 +115,7 @@ fn as_decoding_everything_and_searching() {
                 (&completion.token_ids, &completion.text, completion.finish_reason),
                 (&token_ids, &text, finish_reason)
             );
+            let stop_sources = completion.stop_sources().to_vec();
             prop_assert_eq!([completion.token_ids, completion.tail].concat(), ids.clone());
 
             let (mut stream, mut streamed) = (trimmer.stream(), String::new());
@@ -130,7 +131,7 @@ fn as_decoding_everything_and_searching() {
             if finish_reason != FinishReason::Length {
                 prop_assert_eq!(stream.token_ids(), token_ids);
             }
-            prop_assert_eq!(stream.stop_sources(), completion.stop_sources);
+            prop_assert_eq!(stream.stop_sources(), stop_sources);
             Ok(())
         });
         if let Err(error) = outcome {

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::compile::Atom;
 use crate::error::{ErrorKind, Result};
-use crate::render::{Element, Part, Segment};
+use crate::render::{Element, Part, Segment, TemplateText};
 use crate::run_cache::RunCache;
 use crate::tokenizer::{AddSpecialTokens, AddedTokenMatcher, Neighbour, Run, Scratch, TokenId, Tokenizer, strip};
 use own_tokens::OwnTokens;
@@ -68,8 +68,8 @@ pub(crate) struct Assembler {
     pub(crate) special_tokens: AddSpecialTokens,
     /// Whether prompts are to be continued, so that nothing may stand behind them.
     pub(crate) is_open: bool,
-    /// Whether template texts side by side must be cut again.
-    pub(crate) has_open_seams: bool,
+    /// What is still to be done about control tokens in the template's text.
+    pub(crate) template_text: TemplateText,
 }
 
 /// What is wanted beside the ids.
@@ -119,8 +119,8 @@ impl Assembler {
             offsets: detail.offsets.then(Offsets::default),
             before: Neighbour::Edge,
         };
-        if self.has_open_seams && self.unreserved.is_some() {
-            assembly.segments(&seams::close(segments, &self.tokenizer)?, scratch)?;
+        if self.template_text != TemplateText::Cut && self.unreserved.is_some() {
+            assembly.segments(&seams::cut(segments, self.template_text, &self.tokenizer)?, scratch)?;
         } else {
             assembly.segments(segments, scratch)?;
         }

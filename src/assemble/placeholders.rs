@@ -3,7 +3,7 @@
 use crate::compile::{Atom, Compiler};
 use crate::conversation::{Conversation, MediaKind};
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::render::{Element, Segment};
+use crate::render::{Element, Segment, Segments};
 use crate::template::{Multimodal, Placeholder};
 
 /// More tokens than this no context holds.
@@ -56,8 +56,9 @@ impl Placeholders {
     ///
     /// # Errors
     /// Names the message with a medium of a kind for which the model has none.
-    pub(crate) fn fill<'a>(&'a self, segments: &mut Vec<Segment<'a>>, conversation: &Conversation) -> Result<()> {
+    pub(crate) fn fill<'a>(&'a self, segments: &mut Segments<'a>, conversation: &Conversation) -> Result<()> {
         let is_place = |segment: &Segment<'_>| segment.part.element == Element::Media && segment.atom == Atom::Text("");
+        let segments = &mut segments.list;
         if !segments.iter().any(is_place) {
             return Ok(());
         }

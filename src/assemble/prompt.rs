@@ -2,35 +2,44 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{ErrorKind, Result};
 use crate::render::Part;
 use crate::tokenizer::TokenId;
 
 /// A prompt as an engine takes it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenizedPrompt {
     /// The token ids.
     pub input_ids: Vec<TokenId>,
     /// Where each token comes from, if asked for: adjacent, in order, covering all of `input_ids`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spans: Option<Vec<Span>>,
     /// Which tokens stand for the images, audio and video of the conversation, in the prompt's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<MediaSpan>,
     /// The bytes of the prompt's text that each token stands for, if asked for; none for what the
     /// tokenizer adds by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offsets: Option<Vec<Range<usize>>>,
     /// The prompt as one string, without what the tokenizer adds by itself, if asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The special tokens that the tokenizer would have added but the prompt already has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted: Vec<TokenId>,
     /// The special tokens that the tokenizer would have put behind the prompt, which is to be continued.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted_end: Vec<TokenId>,
     /// Whether the conversation's last message is an answer that was left out, because the model is to give it. See
     /// [`BuilderOptions::continue_final_message`](crate::BuilderOptions::continue_final_message).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answer_omitted: bool,
 }
 
 /// The tokens that stand for an image, audio or video.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MediaSpan {
     /// The position of the message in its conversation.
     pub message: usize,
@@ -46,13 +55,14 @@ pub struct MediaSpan {
 pub const IGNORE_INDEX: i64 = -100;
 
 /// Tokens in a row that have one origin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// The first token.
     pub start: usize,
     /// One past the last token.
     pub end: usize,
     /// Where they come from. A token made of several pieces belongs to that of its last byte.
+    #[serde(flatten)]
     pub part: Part,
 }
 

@@ -1,27 +1,43 @@
-//! Control tokens that two texts of a template spell only together.
+//! Control tokens in the template's text that were not found before: all of them, or those that two texts spell only together.
+
+use std::borrow::Cow;
 
 use crate::assemble::owners::texts;
 use crate::compile::Atom;
 use crate::error::Result;
-use crate::render::{Part, Segment};
+use crate::render::{Part, Segment, TemplateText};
 use crate::tokenizer::{Cut, Tokenizer};
 
-/// Cuts the texts of the template again where they stand side by side, because together they may
-/// spell a control token that neither holds alone. Content beside them has no part in it.
-pub(crate) fn close<'a>(segments: &[Segment<'a>], tokenizer: &Tokenizer) -> Result<Vec<Segment<'a>>> {
-    let mut closed = Vec::with_capacity(segments.len());
+/// Cuts the texts of the template at control tokens: those that stand side by side as one, because together they may
+/// spell a token that neither holds alone. Content beside them has no part in it.
+pub(crate) fn cut<'a>(
+    segments: &[Segment<'a>],
+    template_text: TemplateText,
+    tokenizer: &Tokenizer,
+) -> Result<Vec<Segment<'a>>> {
+    let mut all = Vec::with_capacity(segments.len());
     let is_template_text = |segment: &Segment| matches!(segment.atom, Atom::Text(_)) && !segment.part.is_content();
+    // A text that was cut holds no token alone.
+    let fewest = if template_text == TemplateText::Uncut { 1 } else { 2 };
     for group in segments.chunk_by(|a, b| is_template_text(a) && is_template_text(b)) {
-        let texts: Vec<(&'a str, Part)> = texts(group).collect();
-        let joined: String = texts.iter().map(|(text, _)| *text).collect();
-        let cuts = if texts.len() > 1 { tokenizer.cut(&joined)? } else { Vec::new() };
-        if cuts.iter().all(|cut| cut.token.is_none()) {
-            closed.extend_from_slice(group);
-            continue;
+        let cuts = match is_template_text(&group[0]) && group.len() >= fewest {
+            true => tokenizer.cut(&joined(group))?,
+            false => Vec::new(),
+        };
+        if cuts.iter().any(|cut| cut.token.is_some()) {
+            cut_texts(&texts(group).collect::<Vec<_>>(), &cuts, &mut all);
+        } else {
+            all.extend_from_slice(group);
         }
-        cut_texts(&texts, &cuts, &mut closed);
     }
-    Ok(closed)
+    Ok(all)
+}
+
+fn joined<'a>(group: &[Segment<'a>]) -> Cow<'a, str> {
+    match *group {
+        [Segment { atom: Atom::Text(text), .. }] => text.into(),
+        _ => texts(group).map(|(text, _)| text).collect(),
+    }
 }
 
 /// Appends what texts side by side are when they are cut. A token belongs to the text of its last byte.

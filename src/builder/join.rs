@@ -3,6 +3,7 @@
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
 use crate::error::Result;
+use crate::render::TextArena;
 use crate::tokenizer::TokenId;
 
 /// Makes a prompt the way that metatok replaces: render, join, encode the string. For measuring.
@@ -22,7 +23,8 @@ impl JoinSession<'_> {
     /// How many tokens the joined string has.
     pub(crate) fn encode(&mut self, conversation: &Conversation) -> Result<usize> {
         let conversation = self.builder.prepared(conversation)?;
-        let segments = self.builder.segments(&conversation)?;
+        let arena = TextArena::default();
+        let segments = self.builder.segments(&conversation, &arena)?;
         let text = self.builder.shared.assembler.text(&segments);
         self.ids.clear();
         self.builder.tokenizer().encode_into(&text, &mut self.scratch, &mut self.ids)?;

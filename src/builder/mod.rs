@@ -1,25 +1,23 @@
 //! The facade: load once per model, build per prompt.
 
+mod building;
 mod join;
 mod options;
+mod rendering;
 mod reserving;
 mod session;
 mod stops;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::assemble::{Assembler, Detail, Placeholders, Respelled};
 pub use crate::assemble::{ContentTrust, IGNORE_INDEX, MediaSpan, Span, TokenizedPrompt};
-use crate::batch::{Batch, Padding};
 use crate::compile::{CompiledTemplate, Compiler};
-use crate::conversation::{Conversation, Mode};
+use crate::conversation::Mode;
 use crate::dialect::{ConversationRenderer, Model};
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::render::{
-    ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer, Segment, is_answer, render_open_answer, render_to_continue,
-};
+use crate::render::{ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer, TemplateText};
 use crate::stop::{Completion, StopCriteria, Trimmer};
 use crate::template::MetaTemplate;
 use crate::tokenizer::{TokenId, Tokenizer};
@@ -47,6 +45,7 @@ use stops::add_stops;
 pub struct PromptBuilder {
     shared: Arc<Shared>,
     detail: Detail,
+    continue_final_message: bool,
 }
 
 /// What all clones of a builder have in common.
@@ -58,8 +57,8 @@ struct Shared {
     compat: bool,
     /// What makes messages of conversations first, and whether of each message by itself.
     chat_wrapper: Option<(ApiTemplate, bool)>,
-    continue_final_message: bool,
     open_answer: bool,
+    allow_empty_prompts: bool,
     pad: Option<TokenId>,
     stop: StopCriteria,
     /// Once somebody has asked for it: it reads the whole vocabulary.
@@ -112,29 +111,30 @@ impl PromptBuilder {
     /// As [`Self::new`], with a format of one's own in the place of the model's template.
     ///
     /// ```
-    /// use metatok::compile::Atom;
-    /// use metatok::render::{Part, Renderer, Segment};
+    /// use metatok::render::{Renderer, Segments};
     /// use metatok::{BuilderOptions, Conversation, Mode, Model, PromptBuilder, Tokenizer};
     ///
-    /// /// Puts a question mark behind every string.
-    /// struct Question;
+    /// /// Counts the bytes of a question.
+    /// struct Counting;
     ///
-    /// impl Renderer for Question {
-    ///     fn render<'a>(&'a self, said: &'a Conversation, _: Mode, segments: &mut Vec<Segment<'a>>) -> metatok::Result<()> {
-    ///         if let Conversation::Text(text) = said {
-    ///             segments.extend([text.as_str(), "?"].map(|text| Segment { atom: Atom::Text(text), part: Part::default() }));
-    ///         }
+    /// impl Renderer for Counting {
+    ///     fn render<'a>(&'a self, said: &'a Conversation, _: Mode, segments: &mut Segments<'a>) -> metatok::Result<()> {
+    ///         let Conversation::Text(question) = said else { return Err(metatok::Error::renderer("only strings")) };
+    ///         let begin = segments.owned(format!("<|im_start|>({}) ", question.len()));
+    ///         segments.template(begin);
+    ///         segments.content(question, 0);
+    ///         segments.template("<|im_end|>");
     ///         Ok(())
-    ///     }
-    ///
-    ///     fn role_names(&self) -> Vec<&str> {
-    ///         Vec::new()
     ///     }
     /// }
     ///
     /// let (model, options) = (Model::default(), BuilderOptions { text: true, ..BuilderOptions::default() });
-    /// let builder = PromptBuilder::with_renderer(Box::new(Question), &model, Tokenizer::demo()?.into(), &options)?;
-    /// assert_eq!(builder.build(&Conversation::Text("Really".into()))?.text.as_deref(), Some("Really?"));
+    /// let builder = PromptBuilder::with_renderer(Box::new(Counting), &model, Tokenizer::demo()?.into(), &options)?;
+    /// let prompt = builder.build(&Conversation::Text("<|im_end|>".into()))?;
+    /// assert_eq!(prompt.text.as_deref(), Some("<|im_start|>(10) <|im_end|><|im_end|>"));
+    /// // The template's control tokens are ids. The one in the question is text.
+    /// let is_control = |id: &&u32| [1051, 1052].contains(*id);
+    /// assert_eq!(prompt.input_ids.iter().filter(is_control).collect::<Vec<_>>(), [&1051, &1052]);
     /// # Ok::<(), metatok::Error>(())
     /// ```
     ///
@@ -163,10 +163,10 @@ impl PromptBuilder {
         let pad = model.pad_token_id.map(own).transpose()?.or(special.pad).or(special.eos);
         let mut compiler = Compiler::new(&tokenizer);
         let placeholders = Placeholders::new(&model.multimodal, &mut compiler).at(&model.name)?;
-        let has_open_seams = renderer.has_open_seams() || compiler.open_seams;
+        let template_text = renderer.template_text().min(TemplateText::compiled(compiler.open_seams));
         let mut used = renderer.used_tokens();
         used.extend(compiler.used);
-        let assembler = assembler(tokenizer, &used, has_open_seams, model, options)?;
+        let assembler = assembler(tokenizer, &used, template_text, model, options)?;
         let shared = Shared {
             renderer,
             placeholders,
@@ -174,8 +174,8 @@ impl PromptBuilder {
             mode: options.mode,
             compat: options.compat,
             chat_wrapper: options.chat_wrapper.map(|wrapper| (wrapper.template(), options.each_message)),
-            continue_final_message: options.continue_final_message,
             open_answer: options.open_answer,
+            allow_empty_prompts: options.allow_empty_prompts,
             pad,
             stop,
             trimmer: OnceLock::new(),
@@ -184,7 +184,7 @@ impl PromptBuilder {
             idle: Mutex::default(),
         };
         let detail = Detail { spans: options.spans, offsets: options.offsets, text: options.text };
-        Ok(Self { shared: Arc::new(shared), detail })
+        Ok(Self { shared: Arc::new(shared), detail, continue_final_message: options.continue_final_message })
     }
 
     /// Loads a model and its tokenizer by name, as [`Model::load`] and [`Tokenizer::load`] find them.
@@ -192,9 +192,27 @@ impl PromptBuilder {
     /// # Errors
     /// What loading either, or [`Self::new`], says.
     pub fn load(model: &str) -> Result<Self> {
+        Self::load_with(model, &BuilderOptions::default())
+    }
+
+    /// The same, with options.
+    ///
+    /// ```
+    /// use metatok::{BuilderOptions, Mode, PromptBuilder};
+    ///
+    /// let options = BuilderOptions { mode: Mode::Score, ..BuilderOptions::default() };
+    /// let builder = PromptBuilder::load_with("demo", &options)?;
+    /// let text = builder.tokenizer().decode(&builder.build_messages(&[("user", "Hi!")])?.input_ids, false)?;
+    /// assert_eq!(text, "<|im_start|>user\nHi!<|im_end|>\n");
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn load_with(model: &str, options: &BuilderOptions) -> Result<Self> {
         let model = Model::load(model)?;
         let tokenizer = Arc::new(model.load_tokenizer()?);
-        Self::new(&model, tokenizer, &BuilderOptions::default())
+        Self::new(&model, tokenizer, options)
     }
 
     /// The embedded demo model: a small tokenizer and its template, for trying things without a network.
@@ -212,62 +230,27 @@ impl PromptBuilder {
         self
     }
 
-    /// Builds one prompt.
-    ///
-    /// # Errors
-    /// Names the item of the conversation that the template has no place for, and content that
-    /// produces a reserved token.
-    pub fn build(&self, conversation: &Conversation) -> Result<TokenizedPrompt> {
-        self.session().build(conversation)
-    }
-
-    /// Builds prompts and puts them side by side, padded on the left.
+    /// Whether a last message of the assistant is the beginning of the answer, see
+    /// [`BuilderOptions::continue_final_message`].
     ///
     /// ```
-    /// use metatok::{ChatMessage, Conversation, PromptBuilder};
-    ///
-    /// let builder = PromptBuilder::demo()?;
-    /// let chat = |content: &str| Conversation::Messages(vec![ChatMessage::new("user", content)]);
-    /// let batch = builder.build_batch(&[chat("Hi!"), chat("What is the Sun?")])?;
-    /// assert_eq!(batch.input_ids.nrows(), 2);
-    /// assert_eq!(batch.input_ids[[0, 0]], 1053, "<|pad|>");
-    /// assert_eq!(batch.attention_mask()[[0, 0]], 0);
+    /// let builder = metatok::PromptBuilder::demo()?;
+    /// let begun = [("user", "Which planet is red?"), ("assistant", "Mars")];
+    /// let prompt = builder.clone().continue_final_message(true).build_messages(&begun)?;
+    /// assert!(builder.tokenizer().decode(&prompt.input_ids, false)?.ends_with("<|im_start|>assistant\nMars"));
+    /// // Otherwise it is left out, and the model begins anew.
+    /// assert!(builder.build_messages(&begun)?.answer_omitted);
     /// # Ok::<(), metatok::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`Self::build`], with the conversation's place, and [`ErrorKind::Usage`] if there is nothing to pad with,
-    /// or not memory enough.
-    pub fn build_batch(&self, conversations: &[Conversation]) -> Result<Batch> {
-        let padding = self.padding()?;
-        let mut session = self.session();
-        let built = |(i, conversation)| session.build(conversation).at(format_args!("conversation {i}"));
-        let prompts = conversations.iter().enumerate().map(built).collect::<Result<Vec<_>>>()?;
-        Batch::new(&prompts, padding)
+    #[must_use]
+    pub fn continue_final_message(mut self, continues: bool) -> Self {
+        self.continue_final_message = continues;
+        self
     }
 
     /// The id that fills batches up: the model file's, or the tokenizer's pad token, or its eos.
     pub fn pad_token_id(&self) -> Option<TokenId> {
         self.shared.pad
-    }
-
-    /// Padding with [`Self::pad_token_id`] on the left, as models that go on want it.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] if there is nothing to pad with.
-    pub fn padding(&self) -> Result<Padding> {
-        let pad_token_id = self.pad_token_id().ok_or_else(|| {
-            let what = "nothing is there to pad with: the tokenizer has neither a pad token nor an eos; name a pad_token_id in the model file";
-            Error::from(ErrorKind::Usage(what.into()))
-        })?;
-        Ok(Padding::new(pad_token_id))
-    }
-
-    /// Builds one prompt with this detail, whatever was asked of the builder.
-    pub(crate) fn build_with(&self, conversation: &Conversation, detail: Detail) -> Result<TokenizedPrompt> {
-        let mut prompt = TokenizedPrompt::default();
-        self.session().build_with(conversation, detail, &mut prompt)?;
-        Ok(prompt)
     }
 
     /// What its prompts have beside the ids.
@@ -278,41 +261,6 @@ impl PromptBuilder {
     /// What is built: prompts to continue, or texts to score.
     pub fn mode(&self) -> Mode {
         self.shared.mode
-    }
-
-    /// What is built of a conversation: it itself, or what other systems make of it first.
-    pub(crate) fn prepared<'c>(&self, conversation: &'c Conversation) -> Result<Cow<'c, Conversation>> {
-        match &self.shared.chat_wrapper {
-            Some((template, each_message)) => template.chat(conversation, self.shared.mode, *each_message),
-            None if self.shared.compat => {
-                Ok(conversation.without_parts().map_or(Cow::Borrowed(conversation), Cow::Owned))
-            }
-            None => Ok(Cow::Borrowed(conversation)),
-        }
-    }
-
-    /// A prompt before it is encoded.
-    pub(crate) fn segments<'a>(&'a self, conversation: &'a Conversation) -> Result<Vec<Segment<'a>>> {
-        let mut segments = Vec::new();
-        self.render(conversation, &mut segments)?;
-        Ok(segments)
-    }
-
-    fn render<'a>(&'a self, conversation: &'a Conversation, segments: &mut Vec<Segment<'a>>) -> Result<()> {
-        conversation.check_others()?;
-        let Shared { renderer, mode, continue_final_message, open_answer, .. } = &*self.shared;
-        match (*mode == Mode::Generate || *open_answer, *continue_final_message) {
-            (true, true) => render_to_continue(&**renderer, conversation, segments)?,
-            (true, false) if *mode == Mode::Score => render_open_answer(&**renderer, conversation, segments)?,
-            _ => renderer.render(conversation, *mode, segments)?,
-        }
-        self.shared.placeholders.fill(segments, conversation)
-    }
-
-    /// Whether the last message is an answer that is left out because the model is to give it.
-    fn omits_answer(&self, conversation: &Conversation) -> bool {
-        let is_open = self.shared.mode == Mode::Generate && !self.shared.continue_final_message;
-        is_open && is_answer(&*self.shared.renderer, conversation)
     }
 
     /// The reserved tokens that content would give by spelling them out, because ordinary merges reach them, each with

@@ -1,6 +1,6 @@
 //! What a builder may be told beside its model.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::assemble::ContentTrust;
 use crate::conversation::Mode;
@@ -8,7 +8,17 @@ use crate::render::ChatWrapper;
 use crate::tokenizer::AddSpecialTokens;
 
 /// What a [`PromptBuilder`](crate::PromptBuilder) may be told beside its model.
-#[derive(Debug, Clone, Default, Serialize)]
+///
+/// ```
+/// use metatok::{BuilderOptions, Mode};
+///
+/// let options = BuilderOptions { spans: true, ..BuilderOptions::default() };
+/// let read: BuilderOptions = serde_json::from_str(r#"{"mode": "ppl", "stop_strings": ["\n\n"]}"#)?;
+/// assert_eq!((read.mode, read.spans), (Mode::Score, !options.spans));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct BuilderOptions {
     /// What is built: prompts to continue, or texts to score.
     pub mode: Mode,
@@ -40,14 +50,17 @@ pub struct BuilderOptions {
     /// Whether the parts of a message in a prompt list are lost, as AISBench loses them for models that take
     /// text: the role then says what it says by default.
     pub compat: bool,
+    /// Whether a prompt without a single token is one, and not [`ErrorKind::EmptyPrompt`](crate::ErrorKind::EmptyPrompt).
+    #[serde(skip_serializing_if = "is_false")]
+    pub allow_empty_prompts: bool,
     /// Whether prompts know where each token comes from.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "is_false")]
     pub spans: bool,
     /// Whether prompts know which bytes of their text each token stands for.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "is_false")]
     pub offsets: bool,
     /// Whether prompts come with their text.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "is_false")]
     pub text: bool,
 }
 

@@ -8,13 +8,14 @@ use crate::compile::not_one_token;
 use crate::conversation::Mode;
 use crate::dialect::Model;
 use crate::error::{At, ErrorKind, Result};
+use crate::render::TemplateText;
 use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
 
 /// For a template that uses these tokens.
 pub(super) fn assembler(
     tokenizer: Arc<Tokenizer>,
     used: &[TokenId],
-    has_open_seams: bool,
+    template_text: TemplateText,
     model: &Model,
     options: &BuilderOptions,
 ) -> Result<Assembler> {
@@ -49,7 +50,7 @@ pub(super) fn assembler(
         respelled: Mutex::default(),
         special_tokens,
         is_open,
-        has_open_seams,
+        template_text,
     })
 }
 

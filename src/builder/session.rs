@@ -1,13 +1,15 @@
 //! Building many prompts with the same buffers.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::PoisonError;
 
 use crate::assemble::{AssembleScratch, Detail, TokenizedPrompt};
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
-use crate::error::Result;
-use crate::render::Segment;
+use crate::error::{ErrorKind, Result};
+use crate::render::{Segment, Segments, TextArena};
+use crate::tokenizer::TokenId;
 
 /// What makes building again cheap: the segments' memory, and the assembler's buffers.
 pub(super) struct Buffers {
@@ -26,7 +28,12 @@ impl PromptBuilder {
     pub fn session(&self) -> Session {
         let idle = self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let buffers = idle.unwrap_or_else(|| Buffers { segments: Vec::new(), assemble: AssembleScratch::new() });
-        Session { builder: self.clone(), buffers: Some(buffers) }
+        Session {
+            builder: self.clone(),
+            messages: Conversation::Messages(Vec::new()),
+            prompt: TokenizedPrompt::default(),
+            buffers: Some(buffers),
+        }
     }
 
     /// How many tokens a text to score has before its last bytes, so many, which are scored. As in lm-evaluation-harness, these
@@ -47,7 +54,8 @@ impl PromptBuilder {
     /// As [`Self::build`], and [`ErrorKind::Template`](crate::ErrorKind::Template) where the text ends with what nobody says.
     pub fn context_tokens(&self, conversation: &Conversation, scored_bytes: usize) -> Result<usize> {
         let conversation = &*self.prepared(conversation)?;
-        let mut segments = self.segments(conversation)?;
+        let arena = TextArena::default();
+        let mut segments = self.segments(conversation, &arena)?;
         self.shared.assembler.cut_continuation(&mut segments, scored_bytes)?;
         let (mut prompt, mut session) = (TokenizedPrompt::default(), self.session());
         let buffers = session.buffers.as_mut().expect("only dropping takes the buffers");
@@ -60,6 +68,10 @@ impl PromptBuilder {
 #[derive(Debug)]
 pub struct Session {
     builder: PromptBuilder,
+    /// What was built of pairs before.
+    messages: Conversation,
+    /// The prompt whose ids are appended to others.
+    prompt: TokenizedPrompt,
     buffers: Option<Buffers>,
 }
 
@@ -82,6 +94,34 @@ impl Session {
         self.build_with(conversation, self.builder.detail, prompt)
     }
 
+    /// Builds one prompt of messages that are pairs of a role and a content. Their texts are copied into memory that is used
+    /// again.
+    ///
+    /// # Errors
+    /// As [`PromptBuilder::build`].
+    pub fn build_messages<R: AsRef<str>, C: AsRef<str>>(&mut self, messages: &[(R, C)]) -> Result<TokenizedPrompt> {
+        let mut conversation = std::mem::replace(&mut self.messages, Conversation::Messages(Vec::new()));
+        conversation.set_messages(messages);
+        let built = self.build(&conversation);
+        self.messages = conversation;
+        built
+    }
+
+    /// Appends the ids of a prompt to a flat buffer, and gives their places in it.
+    ///
+    /// # Errors
+    /// As [`PromptBuilder::build`]. The buffer then is as it was.
+    pub fn append(&mut self, conversation: &Conversation, ids: &mut Vec<TokenId>) -> Result<Range<usize>> {
+        let mut prompt = std::mem::take(&mut self.prompt);
+        let built = self.build_with(conversation, Detail::default(), &mut prompt);
+        let start = ids.len();
+        if built.is_ok() {
+            ids.extend_from_slice(&prompt.input_ids);
+        }
+        self.prompt = prompt;
+        built.map(|()| start..ids.len())
+    }
+
     /// What it builds with.
     pub fn builder(&self) -> &PromptBuilder {
         &self.builder
@@ -93,16 +133,19 @@ impl Session {
         detail: Detail,
         prompt: &mut TokenizedPrompt,
     ) -> Result<()> {
-        let Self { builder, buffers } = self;
+        let Self { builder, buffers, .. } = self;
         let conversation = &*builder.prepared(conversation)?;
         let buffers = buffers.as_mut().expect("only dropping takes the buffers");
-        let mut segments = reuse(std::mem::take(&mut buffers.segments));
-        let built = builder
-            .render(conversation, &mut segments)
-            .and_then(|()| builder.shared.assembler.assemble(&segments, detail, &mut buffers.assemble, prompt));
-        buffers.segments = reuse(segments);
+        let arena = TextArena::default();
+        let mut segments = Segments::with_memory(reuse(std::mem::take(&mut buffers.segments)), &arena);
+        let built = builder.render(conversation, &mut segments).and_then(|()| {
+            builder.shared.assembler.assemble(segments.as_slice(), detail, &mut buffers.assemble, prompt)
+        });
+        buffers.segments = reuse(segments.into_vec());
         prompt.answer_omitted = builder.omits_answer(conversation);
-        built
+        built?;
+        let is_refused = prompt.input_ids.is_empty() && !builder.shared.allow_empty_prompts;
+        if is_refused { Err(ErrorKind::EmptyPrompt.into()) } else { Ok(()) }
     }
 }
 

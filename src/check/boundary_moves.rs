@@ -3,7 +3,7 @@
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::compile::Atom;
 use crate::error::Result;
-use crate::render::{Element, Segment};
+use crate::render::{Element, Segment, TextArena};
 use crate::tokenizer::{TokenId, Tokenizer};
 
 pub(super) const LINT: Lint = Lint {
@@ -20,9 +20,9 @@ pub(super) const LINT: Lint = Lint {
 const ENDINGS: [&str; 7] = ["a", "1", ".", "?", ")", "\"", "。"];
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
-    let dialogue = subject.dialogue("a");
+    let (dialogue, arena) = (subject.dialogue("a"), TextArena::default());
     for builder in subject.both() {
-        for pair in builder.segments(&dialogue)?.windows(2) {
+        for pair in builder.segments(&dialogue, &arena)?.windows(2) {
             let [Segment { part: before, .. }, Segment { atom: Atom::Text(text), part }] = pair else { continue };
             if !before.is_content() || part.is_content() || part.element == Element::SpecialToken {
                 continue;

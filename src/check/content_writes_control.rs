@@ -4,6 +4,7 @@ use crate::assemble::ContentTrust;
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::compile::Atom;
 use crate::error::Result;
+use crate::render::TextArena;
 use crate::tokenizer::TokenId;
 
 pub(super) const LINT: Lint = Lint {
@@ -20,9 +21,9 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(builder) = subject.generating() else { return Ok(()) };
     let trusted = subject.options.content == ContentTrust::Trusted;
     let is_open = |id: TokenId| trusted || !builder.is_reserved(id);
-    let dialogue = subject.dialogue("a");
+    let (dialogue, arena) = (subject.dialogue("a"), TextArena::default());
     for builder in subject.both() {
-        for segment in builder.segments(&dialogue)? {
+        for segment in builder.segments(&dialogue, &arena)? {
             let Atom::Token(id) = segment.atom else { continue };
             let writes = subject.tokenizer.id_to_token(id).unwrap_or_default();
             if is_open(id) {

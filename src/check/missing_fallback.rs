@@ -3,6 +3,7 @@
 use crate::check::{Findings, Level, Lint, Subject, subject};
 use crate::conversation::{ChatMessage, Conversation};
 use crate::error::{ErrorKind, Result};
+use crate::render::TextArena;
 
 pub(super) const LINT: Lint = Lint {
     code: "missing-fallback",
@@ -19,7 +20,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     for name in ["system", "user", "assistant"] {
         // Something is said before and behind, so that only the role can be missing.
         let conversation = Conversation::Messages(vec![ChatMessage::new(name, "a")]);
-        if let Err(error) = builder.segments(&conversation)
+        if let Err(error) = builder.segments(&conversation, &TextArena::default())
             && let ErrorKind::UnknownRole { known, .. } = error.kind()
         {
             let message =

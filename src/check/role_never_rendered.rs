@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::conversation::{ChatMessage, Conversation};
 use crate::error::Result;
+use crate::render::TextArena;
 
 pub(super) const LINT: Lint = Lint {
     code: "role-never-rendered",
@@ -44,7 +45,8 @@ fn usual(subject: &Subject) -> BTreeSet<u32> {
         for conversation in
             [subject.dialogue("a"), chat(&["system", "user", "assistant"]), chat(&["user", "assistant"])]
         {
-            let segments = builder.segments(&conversation).unwrap_or_default();
+            let arena = TextArena::default();
+            let segments = builder.segments(&conversation, &arena).unwrap_or_default();
             rendered.extend(segments.iter().filter_map(|segment| segment.part.role));
         }
     }

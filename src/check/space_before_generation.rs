@@ -3,6 +3,7 @@
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::compile::Atom;
 use crate::error::Result;
+use crate::render::TextArena;
 
 pub(super) const LINT: Lint = Lint {
     code: "space-before-generation",
@@ -19,8 +20,8 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     if !subject.template.roles().any(|(_, role)| role.generate) {
         return Ok(());
     }
-    let dialogue = subject.dialogue("a");
-    let segments = builder.segments(&dialogue)?;
+    let (dialogue, arena) = (subject.dialogue("a"), TextArena::default());
+    let segments = builder.segments(&dialogue, &arena)?;
     let last = segments.iter().rev().find(|segment| segment.atom != Atom::Text(""));
     if let Some(last) = last
         && let Atom::Text(text) = last.atom

@@ -3,7 +3,7 @@
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::compile::Atom;
 use crate::error::Result;
-use crate::render::Segment;
+use crate::render::{Segment, TextArena};
 
 pub(super) const LINT: Lint = Lint {
     code: "speaker-in-text",
@@ -17,8 +17,8 @@ pub(super) const LINT: Lint = Lint {
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Ok([_, score]) = &subject.builders else { return Ok(()) };
-    let dialogue = subject.dialogue("a");
-    let segments = score.segments(&dialogue)?;
+    let (dialogue, arena) = (subject.dialogue("a"), TextArena::default());
+    let segments = score.segments(&dialogue, &arena)?;
     let said: Vec<usize> = (0..segments.len()).filter(|&i| segments[i].part.is_content()).collect();
     for turns in said.windows(2) {
         let between = &segments[turns[0] + 1..turns[1]];

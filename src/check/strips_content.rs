@@ -3,7 +3,7 @@
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::compile::Atom;
 use crate::error::Result;
-use crate::render::Segment;
+use crate::render::{Segment, TextArena};
 
 pub(super) const LINT: Lint = Lint {
     code: "strips-content",
@@ -16,9 +16,9 @@ pub(super) const LINT: Lint = Lint {
 };
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
-    let dialogue = subject.dialogue("a");
+    let (dialogue, arena) = (subject.dialogue("a"), TextArena::default());
     for builder in subject.both() {
-        let segments = builder.segments(&dialogue)?;
+        let segments = builder.segments(&dialogue, &arena)?;
         for (i, segment) in segments.iter().enumerate() {
             let Atom::Token(id) = segment.atom else { continue };
             let Some(token) = subject.tokenizer.added_token(id) else { continue };

@@ -9,7 +9,7 @@ use crate::compile::CompiledTemplate;
 use crate::conversation::{Conversation, Item, Marker, MediaKind, Message, Mode, Prompt, Section};
 use crate::dialect::Model;
 use crate::error::{Error, ErrorKind, Result};
-use crate::render::{Element, Part, Segment};
+use crate::render::{Element, Part, Segment, TextArena};
 use crate::template::{Affix, MetaTemplate, Placeholder, RoleTemplate, RoundItem};
 use crate::tokenizer::{TokenId, Tokenizer};
 
@@ -73,8 +73,10 @@ impl Subject {
             Ok(conversation) => conversation.into_owned(),
             Err(error) => return self.seen.refused.add(place, error),
         };
+        let arena = TextArena::default();
         let role_of = |segment: &Segment<'_>| segment.part.role;
-        let roles = builder.segments(&conversation).map(|all| all.iter().filter_map(role_of).collect::<Vec<_>>());
+        let roles =
+            builder.segments(&conversation, &arena).map(|all| all.iter().filter_map(role_of).collect::<Vec<_>>());
         let built = roles.and_then(|roles| builder.build(&conversation).map(|_| roles));
         match built {
             Ok(roles) => self.seen.roles.extend(roles),

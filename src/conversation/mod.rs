@@ -4,6 +4,7 @@
 
 mod content;
 mod entry;
+mod from;
 mod json;
 mod json_object;
 mod media;

@@ -63,6 +63,13 @@ pub struct Model {
     pub example: Option<Example>,
 }
 
+impl From<MetaTemplate> for Model {
+    /// A model of this template, for a tokenizer that is given apart.
+    fn from(template: MetaTemplate) -> Self {
+        Self { name: "template".into(), meta_template: Some(template), ..Self::default() }
+    }
+}
+
 /// Stop ids and strings that a model file declares.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

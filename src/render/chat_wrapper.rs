@@ -2,14 +2,15 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::conversation::{Conversation, Mode};
 use crate::error::Result;
 use crate::render::ApiTemplate;
 
 /// Whose chat wrappers make messages of prompts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum ChatWrapper {
     /// HUMAN and SYSTEM speak as the user.
     OpenCompass,

@@ -1,10 +1,10 @@
 //! Rendering messages one by one: the rules of OpenCompass's `ChatInferencer`, which brings a parser of
 //! its own. There are no rounds: every message stands as its role speaks, and the model's turn is open.
 
-use crate::compile::{Atom, CompiledItem, CompiledRole, CompiledTemplate};
+use crate::compile::{CompiledItem, CompiledRole, CompiledTemplate};
 use crate::conversation::{ChatMessage, Conversation, Mode, opencompass_role};
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::render::{Element, Part, Renderer, Segment, say};
+use crate::render::{Element, Part, Renderer, Segments, TemplateText};
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
 
@@ -42,19 +42,19 @@ impl EachMessage {
         Ok(Self { template, assistant })
     }
 
-    fn messages<'a>(&'a self, messages: &'a [ChatMessage], mode: Mode, segments: &mut Vec<Segment<'a>>) -> Result<()> {
+    fn messages<'a>(&'a self, messages: &'a [ChatMessage], mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
         for (i, message) in messages.iter().enumerate() {
             let part = Part { message: Some(i as u32), ..Part::default() };
             let Some(template) = &self.template else {
                 if i > 0 {
                     let part = Part { element: Element::Separator, ..part };
-                    segments.push(Segment { atom: Atom::Text("\n"), part });
+                    segments.text("\n", part);
                 }
-                say(message.content.said(), part, segments);
+                segments.say(message.content.said(), part);
                 continue;
             };
             let Some(role) = role_of(template, &message.role) else {
-                say(message.content.said(), part, segments);
+                segments.say(message.content.said(), part);
                 continue;
             };
             let part = Part { role: Some(role as u32), ..part };
@@ -62,24 +62,24 @@ impl EachMessage {
             let CompiledRole { begin, generation_prompt, end, .. } = &template.roles[role];
             let is_answer = message.content.said().opens_with_ids();
             let begin = generation_prompt.as_deref().filter(|_| is_answer).unwrap_or(begin);
-            push(begin, Part { element: Element::RoleBegin, ..part }, segments);
-            say(message.content.said(), part, segments);
-            push(end, Part { element: Element::RoleEnd, ..part }, segments);
+            segments.atoms(begin, Part { element: Element::RoleBegin, ..part });
+            segments.say(message.content.said(), part);
+            segments.atoms(end, Part { element: Element::RoleEnd, ..part });
         }
         if let (Some(template), Some(role), Mode::Generate) = (&self.template, self.assistant, mode) {
             let part = Part { element: Element::GenerationPrompt, role: Some(role as u32), ..Part::default() };
             let role = &template.roles[role];
-            push(role.generation_prompt.as_deref().unwrap_or(&role.begin), part, segments);
+            segments.atoms(role.generation_prompt.as_deref().unwrap_or(&role.begin), part);
         }
         Ok(())
     }
 }
 
 impl Renderer for EachMessage {
-    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Vec<Segment<'a>>) -> Result<()> {
+    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
         match conversation {
             Conversation::Text(text) => {
-                segments.push(Segment { atom: Atom::Text(text), part: Part { message: Some(0), ..Part::default() } });
+                segments.content(text, 0);
                 Ok(())
             }
             Conversation::Messages(messages) if messages.is_empty() => Err(empty_chat()),
@@ -110,8 +110,8 @@ impl Renderer for EachMessage {
         self.template.iter().flat_map(|template| template.used_tokens().iter().copied()).collect()
     }
 
-    fn has_open_seams(&self) -> bool {
-        self.template.as_ref().is_some_and(CompiledTemplate::has_open_seams)
+    fn template_text(&self) -> TemplateText {
+        TemplateText::compiled(self.template.as_ref().is_some_and(CompiledTemplate::has_open_seams))
     }
 }
 
@@ -122,8 +122,4 @@ pub(crate) fn empty_chat() -> Error {
 
 fn role_of(template: &CompiledTemplate, name: &str) -> Option<usize> {
     template.role(opencompass_role(name))
-}
-
-fn push<'a>(atoms: &'a [Atom], part: Part, segments: &mut Vec<Segment<'a>>) {
-    segments.extend(atoms.iter().map(|atom| Segment { atom: atom.borrowed(), part }));
 }

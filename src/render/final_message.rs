@@ -2,7 +2,7 @@
 
 use crate::conversation::{Conversation, Mode};
 use crate::error::{ErrorKind, Result};
-use crate::render::{Element, Part, Renderer, Segment, say};
+use crate::render::{Element, Part, Renderer, Segment, Segments};
 
 /// Whether a conversation ends with an answer, which a prompt to continue leaves out.
 pub(crate) fn is_answer(renderer: &dyn Renderer, conversation: &Conversation) -> bool {
@@ -17,7 +17,7 @@ pub(crate) fn is_answer(renderer: &dyn Renderer, conversation: &Conversation) ->
 pub(crate) fn render_to_continue<'a>(
     renderer: &'a dyn Renderer,
     conversation: &'a Conversation,
-    segments: &mut Vec<Segment<'a>>,
+    segments: &mut Segments<'a>,
 ) -> Result<()> {
     let Conversation::Messages(messages) = conversation else {
         let what = "continue_final_message is for messages: a string is continued as it is, and a prompt list ends where the model speaks";
@@ -31,7 +31,8 @@ pub(crate) fn render_to_continue<'a>(
     renderer.render(conversation, Mode::Score, segments)?;
     let is_said =
         |segment: &Segment<'_>| segment.part.message == Some(last as u32) && segment.part.element != Element::RoleEnd;
-    segments.truncate(segments.iter().rposition(is_said).map_or(0, |end| end + 1));
+    let end = segments.list.iter().rposition(is_said).map_or(0, |last| last + 1);
+    segments.list.truncate(end);
     Ok(())
 }
 
@@ -42,7 +43,7 @@ pub(crate) fn render_to_continue<'a>(
 pub(crate) fn render_open_answer<'a>(
     renderer: &'a dyn Renderer,
     conversation: &'a Conversation,
-    segments: &mut Vec<Segment<'a>>,
+    segments: &mut Segments<'a>,
 ) -> Result<()> {
     let answer = match conversation {
         Conversation::Messages(messages) if is_answer(renderer, conversation) => {
@@ -55,8 +56,8 @@ pub(crate) fn render_open_answer<'a>(
         return Err(ErrorKind::Template(what.into()).into());
     };
     renderer.render(conversation, Mode::Generate, segments)?;
-    let part = segments.last().map(|segment| segment.part).unwrap_or_default();
+    let part = segments.list.last().map(|segment| segment.part).unwrap_or_default();
     let part = Part { element: Element::Content, message: Some(last as u32), ..part };
-    say(answer.content.said(), part, segments);
+    segments.say(answer.content.said(), part);
     Ok(())
 }

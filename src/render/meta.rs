@@ -7,7 +7,7 @@ use crate::conversation::{
 };
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::sections::{Flow, close};
-use crate::render::{Element, Part, Renderer, Segment, say};
+use crate::render::{Element, Part, Renderer, Segments, TemplateText};
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
 
@@ -22,12 +22,11 @@ pub struct MetaRenderer {
 }
 
 impl Renderer for MetaRenderer {
-    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Vec<Segment<'a>>) -> Result<()> {
+    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
         let mut writer = Writer { renderer: self, mode, segments, waiting: Vec::new() };
         match conversation {
             Conversation::Text(text) => {
-                let part = Part { message: Some(0), ..Part::default() };
-                writer.segments.push(Segment { atom: Atom::Text(text), part });
+                writer.segments.content(text, 0);
                 Ok(())
             }
             Conversation::List(items) => writer.list(items).and_then(|()| writer.nobody_waits(None)),
@@ -49,8 +48,8 @@ impl Renderer for MetaRenderer {
         self.template.used_tokens().iter().copied().collect()
     }
 
-    fn has_open_seams(&self) -> bool {
-        self.template.has_open_seams()
+    fn template_text(&self) -> TemplateText {
+        TemplateText::compiled(self.template.has_open_seams())
     }
 
     fn speaks_for_model(&self, role: &str) -> bool {
@@ -99,7 +98,7 @@ pub(super) struct Spoken<'a> {
 pub(super) struct Writer<'a, 's> {
     pub(super) renderer: &'a MetaRenderer,
     pub(super) mode: Mode,
-    segments: &'s mut Vec<Segment<'a>>,
+    segments: &'s mut Segments<'a>,
     /// Who speaks within a turn that is still to come.
     waiting: Vec<Waiting<'a>>,
 }
@@ -128,7 +127,7 @@ impl<'a> Writer<'a, '_> {
                 // Also within a round, whose own text comes out only when it closes.
                 Item::Text(text) => {
                     let part = Part { section, message: Some(i as u32), ..Part::default() };
-                    self.segments.push(Segment { atom: Atom::Text(text), part });
+                    self.segments.text(text, part);
                 }
                 Item::Marker(marker) => {
                     let closed = close(marker, items, &mut open, i).at(format_args!("item {i}"))?;
@@ -309,7 +308,7 @@ impl<'a> Writer<'a, '_> {
             self.others_merged_into(index);
         }
         match prompt {
-            Some(said) => say(said, Part { element: Element::Content, ..part }, self.segments),
+            Some(said) => self.segments.say(said, Part { element: Element::Content, ..part }),
             None => self.atoms(&role.prompt, Part { element: Element::DefaultPrompt, ..part }),
         }
         self.replaceable(spoken.and_then(|spoken| spoken.end), &role.end, Part { element: Element::RoleEnd, ..part });
@@ -330,15 +329,13 @@ impl<'a> Writer<'a, '_> {
     fn replaceable(&mut self, own: Option<&'a str>, atoms: &'a [Atom], part: Part) {
         match own {
             Some("") => {}
-            Some(text) => {
-                self.segments.push(Segment { atom: Atom::Text(text), part: Part { element: Element::Content, ..part } })
-            }
+            Some(text) => self.segments.text(text, Part { element: Element::Content, ..part }),
             None => self.atoms(atoms, part),
         }
     }
 
     pub(super) fn atoms(&mut self, atoms: &'a [Atom], part: Part) {
-        self.segments.extend(atoms.iter().map(|atom| Segment { atom: atom.borrowed(), part }));
+        self.segments.atoms(atoms, part);
     }
 
     pub(super) fn unknown(&self, role: &str, fallback: Option<&str>) -> Error {

@@ -7,12 +7,14 @@ mod each_message;
 mod final_message;
 mod messages;
 mod meta;
+mod part;
 mod plain;
-mod say;
 mod sections;
+mod segments;
+mod text_arena;
 
 use crate::compile::Atom;
-use crate::conversation::{Conversation, Mode, Section};
+use crate::conversation::{Conversation, Mode};
 use crate::error::Result;
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
@@ -23,8 +25,10 @@ pub use each_message::EachMessage;
 pub(crate) use each_message::empty_chat;
 pub(crate) use final_message::{is_answer, render_open_answer, render_to_continue};
 pub use meta::MetaRenderer;
+pub use part::{Element, Part};
 pub use plain::Plain;
-pub(crate) use say::say;
+pub use segments::Segments;
+pub use text_arena::TextArena;
 
 /// A piece of a prompt that has one origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,72 +39,40 @@ pub struct Segment<'a> {
     pub part: Part,
 }
 
-/// Where a segment of a prompt, and each of its tokens, comes from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// What a renderer has done about the control tokens in its template's text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub struct Part {
-    /// What of the template, or content.
-    pub element: Element,
-    /// The section of the conversation.
-    pub section: Option<Section>,
-    /// The template's role, as an index into [`Renderer::role_names`].
-    pub role: Option<u32>,
-    /// The position of the message or string in its conversation.
-    pub message: Option<u32>,
-    /// The number of the in-context example, from 0.
-    pub example: Option<u32>,
-    /// The position of the part in the message's content, where that is made of parts.
-    pub content_part: Option<u32>,
-}
-
-/// The part of a template that a segment is, or content.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Element {
-    /// Said by a message, or a string of the conversation.
+pub enum TemplateText {
+    /// Nothing: the text is cut at them before it is encoded.
     #[default]
-    Content,
-    /// What stands for an image, audio or video of the conversation. A renderer writes an empty text with
-    /// the message's and the part's position, and the model's placeholder takes its place.
-    Media,
-    /// `begin` of the meta template.
-    Begin,
-    /// `end` of the meta template.
-    End,
-    /// `begin` of a role.
-    RoleBegin,
-    /// `end` of a role.
-    RoleEnd,
-    /// `prompt` of a role, where the conversation has nothing.
-    DefaultPrompt,
-    /// What a prompt to be continued ends with.
-    GenerationPrompt,
-    /// A string in the round.
-    RoundText,
-    /// What stands between messages where there is no meta template.
-    Separator,
-    /// Added by the tokenizer itself.
-    SpecialToken,
+    Uncut,
+    /// Each text was cut by itself; two of them side by side may spell one that neither holds alone.
+    CutApart,
+    /// All were found, whatever texts stand side by side.
+    Cut,
 }
 
-impl Part {
-    /// Whether it comes from the conversation and not from the template.
-    pub fn is_content(&self) -> bool {
-        self.element == Element::Content
+impl TemplateText {
+    /// Of a compiled template, whose texts are cut one by one.
+    pub(crate) fn compiled(has_open_seams: bool) -> Self {
+        if has_open_seams { Self::CutApart } else { Self::Cut }
     }
 }
 
-/// Turns a conversation into segments. A dialect with a format of its own implements this.
+/// Turns a conversation into segments. A format of one's own implements this, see
+/// [`PromptBuilder::with_renderer`](crate::PromptBuilder::with_renderer).
 pub trait Renderer: Send + Sync {
-    /// Appends the segments of a prompt.
+    /// Writes the segments of a prompt.
     ///
     /// # Errors
-    /// Names the item of the conversation that the template has no place for.
-    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Vec<Segment<'a>>) -> Result<()>;
+    /// Names the item of the conversation that the template has no place for. [`Error::renderer`](crate::Error::renderer) makes
+    /// an error of any other.
+    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()>;
 
     /// The names that [`Part::role`] refers to.
-    fn role_names(&self) -> Vec<&str>;
+    fn role_names(&self) -> Vec<&str> {
+        Vec::new()
+    }
 
     /// Whether the model itself speaks in OpenAI-style messages of this role. Where the last one is such, it is left out
     /// of a prompt to continue, for the model is to give it.
@@ -113,13 +85,13 @@ pub trait Renderer: Send + Sync {
         StopCriteria::default()
     }
 
-    /// The added tokens that the format writes, which content then may not.
+    /// The added tokens that the format writes, which content then may not. Those flagged special it never may.
     fn used_tokens(&self) -> Vec<TokenId> {
         Vec::new()
     }
 
-    /// Whether two of its texts side by side could spell an added token that neither holds alone.
-    fn has_open_seams(&self) -> bool {
-        true
+    /// What was done about the control tokens in the template's text.
+    fn template_text(&self) -> TemplateText {
+        TemplateText::Uncut
     }
 }

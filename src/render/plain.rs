@@ -1,27 +1,23 @@
 //! Rendering without a template, as OpenCompass does without a meta template.
 
-use crate::compile::Atom;
 use crate::conversation::{ContentRef, Conversation, Item, Message, Mode};
 use crate::error::Result;
-use crate::render::{Element, Part, Renderer, Segment, say};
+use crate::render::{Element, Part, Renderer, Segments, TemplateText};
 
 /// No template: messages and strings one below the other, as OpenCompass does without a meta template.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Plain;
 
 impl Renderer for Plain {
-    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Vec<Segment<'a>>) -> Result<()> {
+    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
         let mut separator = "";
         let mut line = |said: Option<ContentRef<'a>>, message: usize| {
             if let Some(said) = said.filter(|said| !said.is_empty()) {
                 let part = Part { message: Some(message as u32), ..Part::default() };
                 if !separator.is_empty() {
-                    segments.push(Segment {
-                        atom: Atom::Text(separator),
-                        part: Part { element: Element::Separator, ..part },
-                    });
+                    segments.text(separator, Part { element: Element::Separator, ..part });
                 }
-                say(said, part, segments);
+                segments.say(said, part);
             }
             // OpenCompass counts empty items too, so that an empty first one leaves a leading newline.
             separator = "\n";
@@ -51,11 +47,7 @@ impl Renderer for Plain {
         Ok(())
     }
 
-    fn role_names(&self) -> Vec<&str> {
-        Vec::new()
-    }
-
-    fn has_open_seams(&self) -> bool {
-        false
+    fn template_text(&self) -> TemplateText {
+        TemplateText::Cut
     }
 }

@@ -294,7 +294,7 @@ impl Run<'_> {
     /// Answers one prompt of each of these lines.
     fn complete(&mut self, jobs: &[Job], asks: &[(usize, Ask)]) -> Result<Vec<Completion>> {
         let Self { runner, trimmer, answers, totals, watch, .. } = self;
-        let Runner { builder, engine, sampling, .. } = &mut **runner;
+        let Runner { engine, sampling, .. } = &mut **runner;
         let requests: Vec<Request<'_>> = asks
             .iter()
             .map(|(i, Ask { prompt, max_new_tokens, .. })| Request {
@@ -314,7 +314,7 @@ impl Run<'_> {
                 GenerationEvent::End(completion) => {
                     let job = &jobs[*i];
                     let turn = ask.turn.map(|turn| number_id(turn as u64));
-                    let line = TrimmedAnswer::new(completion.clone(), trimmer, builder.tokenizer());
+                    let line = TrimmedAnswer::new(completion.clone());
                     let JobKey { id, repeat, columns, .. } = &job.key;
                     let (repeat, columns) = (repeat.as_deref(), columns.as_deref());
                     let line = TrimmedAnswer { id: Some(id), repeat, turn: turn.as_deref(), columns, ..line };

@@ -14,8 +14,9 @@ use crate::stop::automaton::Automaton;
 use crate::tokenizer::TokenId;
 
 /// Why output ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum FinishReason {
     /// The model gave this stop id.
     StopToken(TokenId),

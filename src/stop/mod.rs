@@ -1,30 +1,66 @@
 //! Where a model's output ends: stop ids and stop strings, each with the sources that ask for it.
 
 mod automaton;
+mod completion;
 mod matcher;
 mod trim;
 
 use std::fmt;
 
 use foldhash::{HashMap, HashSet};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::tokenizer::TokenId;
+pub use completion::{Completion, Stop};
 pub use matcher::{FinishReason, StopMatcher, StopStream};
-pub use trim::{Completion, CompletionEnd, TokenStream, Trimmer};
+pub use trim::{CompletionEnd, TokenStream, Trimmer};
 
 /// Where generation stops: the union of what the template, the tokenizer's files and the user say.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+///
+/// ```
+/// use metatok::stop::{StopCriteria, StopSource};
+///
+/// let mut criteria = StopCriteria::default();
+/// criteria.add_id(1052, StopSource::User);
+/// criteria.add_string("\n\n");
+/// let json = serde_json::to_string(&criteria)?;
+/// assert_eq!(json, r#"{"ids":[{"id":1052,"sources":["user"]}],"strings":["\n\n"]}"#);
+/// assert_eq!(serde_json::from_str::<StopCriteria>(&json)?, criteria);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StopLists")]
 pub struct StopCriteria {
     ids: Vec<StopId>,
     strings: Vec<String>,
     /// Where each id stands, and which strings there are: model files may list thousands.
+    #[serde(skip)]
     places: HashMap<TokenId, usize>,
+    #[serde(skip)]
     known: HashSet<String>,
 }
 
+/// Stops as they are written.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct StopLists {
+    ids: Vec<StopId>,
+    strings: Vec<String>,
+}
+
+impl From<StopLists> for StopCriteria {
+    fn from(StopLists { ids, strings }: StopLists) -> Self {
+        let mut criteria = Self::default();
+        for StopId { id, sources } in ids {
+            sources.into_iter().for_each(|source| criteria.add_id(id, source));
+        }
+        strings.iter().for_each(|string| criteria.add_string(string));
+        criteria
+    }
+}
+
 /// A stop id and everything that asks for it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopId {
     /// The id.
     pub id: TokenId,
@@ -33,7 +69,7 @@ pub struct StopId {
 }
 
 /// Who asks to stop at an id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StopSource {

@@ -5,12 +5,10 @@
 
 use std::sync::Arc;
 
-use aho_corasick::automaton::StateID;
-use serde::Serialize;
-
 use crate::error::Result;
-use crate::stop::{FinishReason, StopCriteria, StopMatcher, StopSource};
+use crate::stop::{Completion, FinishReason, Stop, StopCriteria, StopMatcher, StopSource};
 use crate::tokenizer::{ByteTable, TokenId, Tokenizer};
+use aho_corasick::automaton::StateID;
 
 /// Trims completions of one model. Cloning it is cheap.
 ///
@@ -39,21 +37,6 @@ pub struct Trimmer {
     table: Arc<ByteTable>,
     pad_token_id: Option<TokenId>,
     include_stop: bool,
-}
-
-/// What a model said, trimmed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Completion {
-    /// The tokens before the stop. Where a stop string begins within a token, that token is not among them.
-    pub token_ids: Vec<TokenId>,
-    /// The text before the stop, special tokens left out but for a stop that stays. What is no UTF-8 is U+FFFD.
-    pub text: String,
-    /// Why it ends.
-    pub finish_reason: FinishReason,
-    /// Who asks for the stop id at which it ends.
-    pub stop_sources: Vec<StopSource>,
-    /// The ids behind [`Self::token_ids`]: the stop, and whatever came then.
-    pub tail: Vec<TokenId>,
 }
 
 /// Where a completion ends.
@@ -141,7 +124,7 @@ impl Trimmer {
             token_ids: ids[..tokens].to_vec(),
             text: String::from_utf8_lossy(&text).into_owned(),
             finish_reason,
-            stop_sources: self.sources(finish_reason).to_vec(),
+            stop: self.stop(finish_reason),
             tail: ids[tokens..].to_vec(),
         })
     }
@@ -181,6 +164,19 @@ impl Trimmer {
     /// name ids of the model for which there is no token.
     fn stop_bytes(&self, id: TokenId) -> &[u8] {
         self.table.special(id).or_else(|| self.table.get(id)).unwrap_or_default()
+    }
+
+    /// The stop at which output ended.
+    fn stop(&self, finish_reason: FinishReason) -> Option<Stop> {
+        match finish_reason {
+            FinishReason::Length => None,
+            FinishReason::StopString(string) => Some(Stop::String { string: self.criteria.strings()[string].clone() }),
+            FinishReason::StopToken(token_id) => {
+                let token = self.table.special(token_id).or_else(|| self.table.get(token_id));
+                let token = token.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+                Some(Stop::Token { token_id, token, sources: self.sources(finish_reason).to_vec() })
+            }
+        }
     }
 
     /// Who asks for the stop at which output ended.

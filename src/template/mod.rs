@@ -1,5 +1,6 @@
 //! Meta templates: how a model wants its dialogue, as data. The format is OpenCompass's.
 
+mod build;
 mod placeholder;
 
 use std::fmt;
@@ -123,12 +124,6 @@ impl Affix {
     /// Whether it puts nothing into a prompt.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|item| matches!(item, AffixItem::Text(text) if text.is_empty()))
-    }
-}
-
-impl From<&str> for Affix {
-    fn from(text: &str) -> Self {
-        Self(vec![AffixItem::Text(text.to_owned())])
     }
 }
 

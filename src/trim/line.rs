@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::stop::{Completion, FinishReason, StopSource, Trimmer};
-use crate::tokenizer::{TokenId, Tokenizer};
+use crate::stop::{Completion, Stop};
+use crate::tokenizer::TokenId;
 
 /// What stays of an answer, as a line of JSON. The keys that name its prompt are the input's.
 #[derive(Debug, Serialize)]
@@ -43,27 +43,6 @@ pub struct TrimmedAnswer<'a> {
     pub problems: Vec<Problem>,
 }
 
-/// At what it ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum Stop {
-    /// A token id.
-    Token {
-        /// The id.
-        token_id: TokenId,
-        /// Its string; none of an id that the tokenizer does not have.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        token: Option<String>,
-        /// Everything that asks for it.
-        sources: Vec<StopSource>,
-    },
-    /// A stop string.
-    String {
-        /// The string.
-        string: String,
-    },
-}
-
 /// Something that the engine should have done otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
@@ -74,19 +53,9 @@ pub struct Problem {
 }
 
 impl TrimmedAnswer<'_> {
-    pub(crate) fn new(completion: Completion, trimmer: &Trimmer, tokenizer: &Tokenizer) -> Self {
-        let stop = match completion.finish_reason {
-            FinishReason::Length => None,
-            FinishReason::StopString(string) => {
-                Some(Stop::String { string: trimmer.criteria().strings()[string].clone() })
-            }
-            FinishReason::StopToken(token_id) => {
-                let token = tokenizer.id_to_token(token_id);
-                Some(Stop::Token { token_id, token, sources: completion.stop_sources })
-            }
-        };
-        let (token_ids, tail) = (Some(completion.token_ids), completion.tail);
-        Self { token_ids, tail, ..Self::of_text(completion.text, stop) }
+    pub(crate) fn new(completion: Completion) -> Self {
+        let Completion { token_ids, text, stop, tail, .. } = completion;
+        Self { token_ids: Some(token_ids), tail, ..Self::of_text(text, stop) }
     }
 
     pub(super) fn of_text(text: String, stop: Option<Stop>) -> Self {

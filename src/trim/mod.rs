@@ -21,9 +21,9 @@ use serde_json::value::RawValue;
 use crate::builder::PromptBuilder;
 use crate::error::{At, ErrorKind, Result, counted};
 use crate::input::from_json;
-use crate::stop::{CompletionEnd, FinishReason, StopCriteria, StopMatcher, Trimmer};
+use crate::stop::{CompletionEnd, FinishReason, Stop, StopCriteria, StopMatcher, Trimmer};
 use crate::tokenizer::{TokenId, Tokenizer};
-pub use line::{Problem, Stop, TrimmedAnswer};
+pub use line::{Problem, TrimmedAnswer};
 
 /// What is wanted of trimmed answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl AnswerTrimmer {
         let end = self.trimmer.end(ids).at("token_ids")?;
         let completion = self.trimmer.complete_at(ids, end).at("token_ids")?;
         let read = end.read;
-        let trimmed = TrimmedAnswer::new(completion, &self.trimmer, &self.tokenizer);
+        let trimmed = TrimmedAnswer::new(completion);
         let stop = &trimmed.stop;
         let explain = self.options.explain.then(|| match stop {
             None => "nothing stops it".to_owned(),

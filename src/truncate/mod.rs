@@ -6,7 +6,7 @@
 mod truncation;
 mod units;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::assemble::{Detail, MediaSpan, Span, TokenizedPrompt};
 use crate::builder::PromptBuilder;
@@ -18,13 +18,27 @@ pub use truncation::Truncation;
 use units::{units, without_items};
 
 /// How long a prompt may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+///
+/// ```
+/// use metatok::ContextBudget;
+/// use metatok::truncate::Truncation;
+///
+/// let budget = ContextBudget::new(8192, 1024).truncation(Truncation::OldestTurns);
+/// let json = r#"{"max_seq_len":8192,"max_out_len":1024,"truncation":"oldest-turns"}"#;
+/// assert_eq!(serde_json::to_string(&budget)?, json);
+/// assert_eq!(serde_json::from_str::<ContextBudget>(json)?, budget);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ContextBudget {
     /// The model's context, in tokens.
     pub max_seq_len: usize,
     /// How many of them are the answer's.
+    #[serde(default)]
     pub max_out_len: usize,
     /// What goes where that is not enough.
+    #[serde(default)]
     pub truncation: Truncation,
 }
 
@@ -40,22 +54,22 @@ pub struct Fitted {
 }
 
 /// What had to go of a prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Truncated {
     /// How many tokens it had.
     pub from: usize,
     /// How many it has.
     pub to: usize,
     /// The tokens that went, message by message.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<CutTokens>,
     /// The messages, or items of a prompt list, that went whole, by their positions.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<usize>,
 }
 
 /// Tokens of a message that went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutTokens {
     /// The position of the message.
     pub message: usize,
@@ -64,6 +78,17 @@ pub struct CutTokens {
 }
 
 impl ContextBudget {
+    /// A context of so many tokens, of which so many are the answer's. What is longer is refused.
+    pub fn new(max_seq_len: usize, max_out_len: usize) -> Self {
+        Self { max_seq_len, max_out_len, truncation: Truncation::Refuse }
+    }
+
+    /// With what goes where a prompt is too long.
+    #[must_use]
+    pub fn truncation(self, truncation: Truncation) -> Self {
+        Self { truncation, ..self }
+    }
+
     /// The same for an answer that may have so many tokens, where that is said.
     #[must_use]
     pub fn of_answer(self, max_out_len: Option<u64>) -> Self {

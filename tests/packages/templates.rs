@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use metatok::compile::{Atom, CompiledTemplate};
-use metatok::render::{ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer};
+use metatok::render::{ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer, Segments, TextArena};
 use metatok::{ChatMessage, Conversation, MetaTemplate, Mode, Result, Tokenizer};
 use serde_json::Value;
 
@@ -83,10 +83,11 @@ impl Templates {
     }
 
     pub(crate) fn text(&self, renderer: &dyn Renderer, conversation: &Conversation, mode: Mode) -> Result<String> {
-        let mut segments = Vec::new();
+        let arena = TextArena::default();
+        let mut segments = Segments::new(&arena);
         renderer.render(conversation, mode, &mut segments)?;
         let mut text = String::new();
-        for segment in segments {
+        for segment in segments.as_slice() {
             match segment.atom {
                 Atom::Text(piece) => text += piece,
                 Atom::Token(id) => text += &self.tokenizer.decode(&[id], false)?,

@@ -39,6 +39,7 @@ fn messages(chat: &Value) -> metatok::Result<Vec<ChatMessage>> {
 
 pub(crate) fn text(replayer: &Replayer, meta: &Value, chat: &[ChatMessage]) -> metatok::Result<Value> {
     let options = BuilderOptions {
+        allow_empty_prompts: true,
         text: true,
         each_message: true,
         special_tokens: Some(AddSpecialTokens::Never),

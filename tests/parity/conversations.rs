@@ -53,6 +53,7 @@ fn written(replayer: &Replayer, template: &ConversationTemplate, messages: &[Cha
     let mut renderer = ConversationRenderer::new(&template, &replayer.demo)?;
     renderer.literal_labels = true;
     let options = BuilderOptions {
+        allow_empty_prompts: true,
         mode: Mode::Score,
         text: true,
         special_tokens: Some(AddSpecialTokens::Never),
@@ -153,8 +154,12 @@ fn open_turn(
     messages: &[ChatMessage],
 ) -> metatok::Result<String> {
     let model = Model { conversation_template: Some(template.clone()), ..Model::default() };
-    let options =
-        BuilderOptions { text: true, special_tokens: Some(AddSpecialTokens::Never), ..BuilderOptions::default() };
+    let options = BuilderOptions {
+        allow_empty_prompts: true,
+        text: true,
+        special_tokens: Some(AddSpecialTokens::Never),
+        ..BuilderOptions::default()
+    };
     let builder = PromptBuilder::new(&model, replayer.demo.clone(), &options)?;
     let prompt = builder.build(&Conversation::Messages(messages.to_vec()))?;
     Ok(prompt.text.expect("the text was asked for"))

@@ -190,6 +190,7 @@ impl Replayer {
         let built = || -> metatok::Result<_> {
             let model = model(&case["meta_template"])?;
             let options = BuilderOptions {
+                allow_empty_prompts: true,
                 mode: case["mode"].as_str().unwrap_or("gen").parse()?,
                 special_tokens: Some(case["special_tokens"].as_str().unwrap_or("never").parse::<AddSpecialTokens>()?),
                 text: true,
@@ -287,6 +288,7 @@ impl Replayer {
         }
         let meta = without_eos(&job["meta"]);
         let options = BuilderOptions {
+            allow_empty_prompts: true,
             mode: mode.parse::<Mode>()?,
             text: true,
             special_tokens: Some(AddSpecialTokens::Never),

@@ -16,7 +16,7 @@ use crate::conversation::{ChatMessage, Conversation, Mode};
 use crate::dialect::Model;
 use crate::dialect::syntax::Syntax;
 use crate::error::Result;
-use crate::render::Renderer as _;
+use crate::render::{Renderer as _, Segment, Segments, TextArena};
 pub use render::ConversationRenderer;
 pub use style::SeparatorStyle;
 pub use template::{ConversationTemplate, StopStrings, SystemPrompt};
@@ -42,12 +42,13 @@ impl ConversationTemplate {
     pub fn get_prompt(&self, messages: &[ChatMessage]) -> Result<String> {
         let renderer = ConversationRenderer::of_text(self)?;
         let conversation = Conversation::Messages(messages.to_vec());
-        let mut segments = Vec::new();
+        let arena = TextArena::default();
+        let mut segments = Segments::new(&arena);
         renderer.render(&conversation, Mode::Score, &mut segments)?;
-        let text = |segment: &crate::render::Segment<'_>| match segment.atom {
+        let text = |segment: &Segment<'_>| match segment.atom {
             Atom::Text(text) => text.to_owned(),
             Atom::Token(_) => String::new(),
         };
-        Ok(segments.iter().map(text).collect())
+        Ok(segments.as_slice().iter().map(text).collect())
     }
 }

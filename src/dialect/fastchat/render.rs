@@ -9,7 +9,7 @@ use crate::dialect::fastchat::said::{self, Said, Words};
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPiece};
 use crate::dialect::fastchat::write::{Content, Label, Turn, Writer};
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::render::{Part, Renderer, Segment};
+use crate::render::{Renderer, Segments, TemplateText};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::{TokenId, Tokenizer};
 
@@ -28,7 +28,7 @@ pub struct ConversationRenderer {
     pub literal_labels: bool,
     stop: StopCriteria,
     used: Vec<TokenId>,
-    has_open_seams: bool,
+    template_text: TemplateText,
 }
 
 /// A message of the template's own.
@@ -55,7 +55,7 @@ impl ConversationRenderer {
         }
         Ok(Self {
             stop: stop(template, tokenizer)?,
-            has_open_seams: compiler.open_seams,
+            template_text: TemplateText::compiled(compiler.open_seams),
             used: compiler.used.into_iter().collect(),
             ..renderer
         })
@@ -109,7 +109,7 @@ impl ConversationRenderer {
             literal_labels: false,
             stop: StopCriteria::default(),
             used: Vec::new(),
-            has_open_seams: false,
+            template_text: TemplateText::Cut,
         })
     }
 
@@ -171,10 +171,10 @@ impl ConversationRenderer {
 }
 
 impl Renderer for ConversationRenderer {
-    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Vec<Segment<'a>>) -> Result<()> {
+    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
         let said = match conversation {
             Conversation::Text(text) => {
-                segments.push(Segment { atom: Atom::Text(text), part: Part { message: Some(0), ..Part::default() } });
+                segments.content(text, 0);
                 return Ok(());
             }
             Conversation::Messages(messages) => said::messages(messages)?,
@@ -216,8 +216,8 @@ impl Renderer for ConversationRenderer {
         self.used.clone()
     }
 
-    fn has_open_seams(&self) -> bool {
-        self.has_open_seams
+    fn template_text(&self) -> TemplateText {
+        self.template_text
     }
 }
 

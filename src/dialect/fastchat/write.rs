@@ -7,7 +7,7 @@ use crate::dialect::fastchat::layout::{First, Labels, Piece, When};
 use crate::dialect::fastchat::style::SeparatorStyle;
 use crate::dialect::fastchat::template::SystemPiece;
 use crate::error::{Error, ErrorKind, Result};
-use crate::render::{Element, Part, Segment};
+use crate::render::{Element, Part, Segment, Segments};
 use crate::tokenizer::TokenId;
 
 /// The system's place among the names of roles.
@@ -40,7 +40,7 @@ pub(super) enum Content<'a> {
 /// Appends segments, the parts of a prompt in their order.
 pub(super) struct Writer<'a, 's> {
     pub(super) template: &'a CompiledConversation,
-    pub(super) segments: &'s mut Vec<Segment<'a>>,
+    pub(super) segments: &'s mut Segments<'a>,
     /// The system message of the conversation.
     pub(super) system: Option<&'a str>,
 }
@@ -128,7 +128,7 @@ impl<'a> Writer<'a, '_> {
                 }
             }
             Content::Ids(ids) => {
-                self.segments.extend(ids.iter().map(|&id| Segment { atom: Atom::Token(id), part }));
+                self.segments.list.extend(ids.iter().map(|&id| Segment { atom: Atom::Token(id), part }));
             }
             Content::Preset(content) => self.atoms(content, Part { element: Element::DefaultPrompt, ..part }),
         }
@@ -157,7 +157,7 @@ impl<'a> Writer<'a, '_> {
         let template = self.template;
         let Some(finish) = &template.layout.finish else { return Ok(()) };
         let trimmed = |text: &'a str| text.trim_end_matches(['<', 'n', '>']);
-        while let Some(Segment { atom, .. }) = self.segments.last_mut() {
+        while let Some(Segment { atom, .. }) = self.segments.list.last_mut() {
             let text = match *atom {
                 Atom::Text(text) => text,
                 Atom::Token(id) => match template.token_texts.iter().find(|(known, _)| *known == id) {
@@ -168,7 +168,7 @@ impl<'a> Writer<'a, '_> {
             };
             match trimmed(text) {
                 kept if kept.len() == text.len() && !text.is_empty() => break,
-                "" => drop(self.segments.pop()),
+                "" => drop(self.segments.list.pop()),
                 kept => {
                     *atom = Atom::Text(kept);
                     break;
@@ -193,12 +193,12 @@ impl<'a> Writer<'a, '_> {
 
     fn text(&mut self, text: &'a str, part: Part) {
         if !text.is_empty() {
-            self.segments.push(Segment { atom: Atom::Text(text), part });
+            self.segments.text(text, part);
         }
     }
 
     fn atoms(&mut self, atoms: &'a [Atom], part: Part) {
-        self.segments.extend(atoms.iter().map(|atom| Segment { atom: atom.borrowed(), part }));
+        self.segments.atoms(atoms, part);
     }
 }
 

@@ -1,0 +1,70 @@
+//! From a conversation to the segments of its prompt: what other systems make of it first, and the rules for a last answer.
+
+use std::borrow::Cow;
+
+use crate::builder::{PromptBuilder, Shared};
+use crate::compile::Atom;
+use crate::conversation::{Conversation, Mode};
+use crate::error::{At, Result};
+use crate::render::{Segment, Segments, TemplateText, TextArena, is_answer, render_open_answer, render_to_continue};
+
+impl PromptBuilder {
+    /// What is built of a conversation: it itself, or what other systems make of it first.
+    pub(crate) fn prepared<'c>(&self, conversation: &'c Conversation) -> Result<Cow<'c, Conversation>> {
+        match &self.shared.chat_wrapper {
+            Some((template, each_message)) => template.chat(conversation, self.shared.mode, *each_message),
+            None if self.shared.compat => {
+                Ok(conversation.without_parts().map_or(Cow::Borrowed(conversation), Cow::Owned))
+            }
+            None => Ok(Cow::Borrowed(conversation)),
+        }
+    }
+
+    /// A prompt before it is encoded.
+    pub(crate) fn segments<'a>(
+        &'a self,
+        conversation: &'a Conversation,
+        arena: &'a TextArena,
+    ) -> Result<Vec<Segment<'a>>> {
+        let mut segments = Segments::new(arena);
+        self.render(conversation, &mut segments)?;
+        Ok(segments.into_vec())
+    }
+
+    pub(super) fn render<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
+        conversation.check_others()?;
+        let Shared { renderer, mode, open_answer, .. } = &*self.shared;
+        match (*mode == Mode::Generate || *open_answer, self.continue_final_message) {
+            (true, true) => render_to_continue(&**renderer, conversation, segments)?,
+            (true, false) if *mode == Mode::Score => render_open_answer(&**renderer, conversation, segments)?,
+            _ => renderer.render(conversation, *mode, segments)?,
+        }
+        self.shared.placeholders.fill(segments, conversation)?;
+        self.check_ids(&segments.list)
+    }
+
+    /// Ids of compiled templates are those of tokens. Those of renderers of one's own, and of earlier answers, may be
+    /// anything.
+    fn check_ids(&self, segments: &[Segment<'_>]) -> Result<()> {
+        let tokenizer = self.tokenizer();
+        let is_own = self.shared.renderer.template_text() == TemplateText::Uncut;
+        for segment in segments {
+            match segment.atom {
+                // Looking for gaps takes memory, which answers of thousands of tokens need not.
+                Atom::Token(id) if is_own || id as usize >= tokenizer.vocab_size() => {
+                    let message = segment.part.message;
+                    let place = message.map_or("the renderer".into(), |message| format!("message {message}"));
+                    tokenizer.check_id(id.into()).at(place)?;
+                }
+                Atom::Token(_) | Atom::Text(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the last message is an answer that is left out because the model is to give it.
+    pub(super) fn omits_answer(&self, conversation: &Conversation) -> bool {
+        let is_open = self.shared.mode == Mode::Generate && !self.continue_final_message;
+        is_open && is_answer(&*self.shared.renderer, conversation)
+    }
+}

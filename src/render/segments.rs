@@ -1,0 +1,119 @@
+//! What a renderer writes a prompt into: segments in their order, and memory for text that it makes itself.
+
+use std::fmt;
+
+use crate::compile::Atom;
+use crate::conversation::{Content, ContentPart, ContentRef, TextPart};
+use crate::render::text_arena::ArenaEnd;
+use crate::render::{Element, Part, Segment, TextArena};
+use crate::tokenizer::TokenId;
+
+/// The segments of a prompt that is being rendered.
+///
+/// Text is borrowed: from the renderer, from the conversation, or, where a renderer makes it, from the [`TextArena`].
+///
+/// ```
+/// use metatok::render::{Segments, TextArena};
+///
+/// let arena = TextArena::default();
+/// let mut segments = Segments::new(&arena);
+/// let heading = segments.owned(format!("Question {}: ", 1 + 1));
+/// segments.template(heading);
+/// segments.content("What is red?", 0);
+/// assert_eq!(segments.as_slice().len(), 2);
+/// assert!(segments.as_slice()[1].part.is_content());
+/// ```
+pub struct Segments<'a> {
+    pub(crate) list: Vec<Segment<'a>>,
+    end: ArenaEnd<'a>,
+}
+
+impl<'a> Segments<'a> {
+    /// No segments yet; texts that are made while rendering are kept in the arena.
+    pub fn new(arena: &'a TextArena) -> Self {
+        Self::with_memory(Vec::new(), arena)
+    }
+
+    /// The same in memory that was used before.
+    pub(crate) fn with_memory(list: Vec<Segment<'a>>, arena: &'a TextArena) -> Self {
+        Self { list, end: arena.end() }
+    }
+
+    /// Keeps a text that was made while rendering, so that segments can borrow it. It is no part of the prompt until it is
+    /// written as one.
+    pub fn owned(&mut self, text: impl Into<String>) -> &'a str {
+        self.end.keep(text.into())
+    }
+
+    /// Writes text of the template. Control tokens are found in it.
+    pub fn template(&mut self, text: &'a str) {
+        self.push(Atom::Text(text), Part::new(Element::RoundText));
+    }
+
+    /// Writes tokens of the template, which must be in the vocabulary.
+    pub fn ids(&mut self, ids: &[TokenId]) {
+        let part = Part::new(Element::RoundText);
+        self.list.extend(ids.iter().map(|&id| Segment { atom: Atom::Token(id), part }));
+    }
+
+    /// Writes text of the message, or string, at this position of the conversation. No control token can come of it.
+    pub fn content(&mut self, text: &'a str, message: u32) {
+        self.push(Atom::Text(text), Part::new(Element::Content).message(message));
+    }
+
+    /// Writes all that a message says: its text, the model's placeholders for its images, audio and video, and the ids of
+    /// earlier answers.
+    pub fn said(&mut self, content: &'a Content, message: u32) {
+        self.say(content.said(), Part::new(Element::Content).message(message));
+    }
+
+    /// Writes a token or text of any origin.
+    pub fn push(&mut self, atom: Atom<&'a str>, part: Part) {
+        self.list.push(Segment { atom, part });
+    }
+
+    /// What was written so far.
+    pub fn as_slice(&self) -> &[Segment<'a>] {
+        &self.list
+    }
+
+    /// What was written, in memory of its own.
+    pub fn into_vec(self) -> Vec<Segment<'a>> {
+        self.list
+    }
+
+    /// Writes text of this origin.
+    pub(crate) fn text(&mut self, text: &'a str, part: Part) {
+        self.push(Atom::Text(text), part);
+    }
+
+    /// Writes what was compiled.
+    pub(crate) fn atoms(&mut self, atoms: &'a [Atom], part: Part) {
+        self.list.extend(atoms.iter().map(|atom| Segment { atom: atom.borrowed(), part }));
+    }
+
+    /// Writes a content. An empty text stands between those of the template as any other: they spell no token together. An image, audio or video is an empty text of [`Element::Media`], in the place of
+    /// which the model's placeholder is written later.
+    pub(crate) fn say(&mut self, said: ContentRef<'a>, part: Part) {
+        let parts = match said {
+            ContentRef::Text(text) => return self.text(text, part),
+            ContentRef::Parts(parts) => parts,
+        };
+        for (i, said) in parts.iter().enumerate() {
+            let part = Part { content_part: Some(i as u32), ..part };
+            match said {
+                ContentPart::Text(TextPart { text, .. }) => self.text(text, part),
+                ContentPart::Media(_) => self.text("", Part { element: Element::Media, ..part }),
+                ContentPart::Ids(ids) => {
+                    self.list.extend(ids.iter().map(|&id| Segment { atom: Atom::Token(id), part }));
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Segments<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.list).finish()
+    }
+}

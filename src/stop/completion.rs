@@ -1,0 +1,79 @@
+//! What a model said, trimmed, and the stop at which it ended.
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::stop::{FinishReason, StopSource};
+use crate::tokenizer::TokenId;
+
+/// What a model said, trimmed. Its JSON has the keys that `metatok trim` and `metatok run` write.
+///
+/// ```
+/// let completion = metatok::PromptBuilder::demo()?.complete(&[44, 695, 1052])?;
+/// assert_eq!(
+///     serde_json::to_string(&completion)?,
+///     r#"{"token_ids":[44,695],"text":"Mars","finish_reason":"stop","stop":{"token_id":1052,"token":"<|im_end|>","#.to_owned()
+///         + r#""sources":["meta_template","role_end","tokenizer_config","generation_config"]},"tail":[1052]}"#,
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Completion {
+    /// The tokens before the stop. Where a stop string begins within a token, that token is not among them.
+    pub token_ids: Vec<TokenId>,
+    /// The text before the stop, special tokens left out but for a stop that stays. What is no UTF-8 is U+FFFD.
+    pub text: String,
+    /// Why it ends. In JSON `"stop"` or `"length"`, as engines have it.
+    #[serde(serialize_with = "as_engines_have_it")]
+    pub finish_reason: FinishReason,
+    /// The stop at which it ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
+    /// The ids behind [`Self::token_ids`]: the stop, and whatever came then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tail: Vec<TokenId>,
+}
+
+impl Completion {
+    /// Who asks for the stop id at which it ends; nobody where it ends otherwise.
+    pub fn stop_sources(&self) -> &[StopSource] {
+        match &self.stop {
+            Some(Stop::Token { sources, .. }) => sources,
+            Some(Stop::String { .. }) | None => &[],
+        }
+    }
+}
+
+/// At what output ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Stop {
+    /// At a stop id.
+    Token {
+        /// The id.
+        token_id: TokenId,
+        /// What it stands for in text; none of an id that the tokenizer does not have.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token: Option<String>,
+        /// Who asks for it.
+        sources: Vec<StopSource>,
+    },
+    /// At a stop string.
+    String {
+        /// The string.
+        string: String,
+    },
+}
+
+impl FinishReason {
+    /// `"stop"` or `"length"`, as engines have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::StopToken(_) | Self::StopString(_) => "stop",
+            Self::Length => "length",
+        }
+    }
+}
+
+fn as_engines_have_it<S: Serializer>(reason: &FinishReason, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(reason.name())
+}
