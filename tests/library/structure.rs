@@ -1,0 +1,118 @@
+//! The shape of the code: modules use only those before them, and libraries stay where they belong.
+
+use std::path::{Path, PathBuf};
+
+use crate::harness::{Tests, tests};
+use crate::root::root;
+
+pub(crate) fn tests() -> Tests {
+    tests![
+        modules_use_only_those_before_them,
+        libraries_stay_where_they_belong,
+        the_demo_tokenizer_is_what_its_program_trains
+    ]
+}
+
+/// In the order of the data's flow.
+const MODULES: [&str; 29] = [
+    "error",
+    "panics",
+    "wording",
+    "file_kind",
+    "tokenizer",
+    "conversation",
+    "template",
+    "stop",
+    "compile",
+    "render",
+    "dialect",
+    "dataset",
+    "run_cache",
+    "assemble",
+    "batch",
+    "engine",
+    "builder",
+    "truncate",
+    "fingerprint",
+    "turns",
+    "check",
+    "view",
+    "sink",
+    "run",
+    "lengths",
+    "score",
+    "cli",
+    "fuzzing",
+    "main",
+];
+
+fn sources() -> Vec<(String, PathBuf, String)> {
+    fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).expect("the sources can be listed").flatten() {
+            let path = entry.path();
+            if path.is_dir() { collect(&path, paths) } else { paths.push(path) }
+        }
+    }
+    let root = root().join("src");
+    let mut paths = Vec::new();
+    collect(&root, &mut paths);
+    paths
+        .into_iter()
+        .map(|path| {
+            let below = path.strip_prefix(&root).expect("it is below the root").to_owned();
+            let module = below
+                .iter()
+                .next()
+                .map(|name| name.to_string_lossy().trim_end_matches(".rs").to_owned())
+                .unwrap_or_default();
+            let text = std::fs::read_to_string(&path).expect("a source can be read");
+            (module, below, text)
+        })
+        .collect()
+}
+
+fn modules_use_only_those_before_them() {
+    let place = |module: &str| MODULES.iter().position(|known| *known == module);
+    for (module, path, text) in sources() {
+        if module == "lib" {
+            continue;
+        }
+        let own = place(&module).unwrap_or_else(|| panic!("{} is in no module of the list", path.display()));
+        for used in text.split("crate::").skip(1) {
+            let used: String = used.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
+            // What the crate's root re-exports has no module in its path.
+            let Some(other) = place(&used) else { continue };
+            assert!(other <= own, "{} uses {used}, which comes after {module}", path.display());
+        }
+    }
+}
+
+fn libraries_stay_where_they_belong() {
+    for (module, path, text) in sources() {
+        let uses =
+            |library: &str| text.lines().any(|line| !line.trim_start().starts_with("//") && line.contains(library));
+        if module != "tokenizer" {
+            assert!(!uses("tokenizers::") && !uses("tokenizers_classic"), "{}", path.display());
+        }
+        if path != Path::new("tokenizer/hub.rs") {
+            assert!(!uses("hf_hub::"), "{}", path.display());
+        }
+        if module != "cli" {
+            assert!(!uses("println!") && !uses("eprintln!"), "{}", path.display());
+        }
+    }
+}
+
+#[path = "../../examples/train_demo_tokenizer.rs"]
+#[allow(dead_code, reason = "it is a program too")]
+mod train_demo_tokenizer;
+
+fn the_demo_tokenizer_is_what_its_program_trains() {
+    let folder = root().join("models/demo");
+    let trained = train_demo_tokenizer::train(&train_demo_tokenizer::text(&folder).expect("the text is there"));
+    let embedded = std::fs::read_to_string(folder.join("tokenizer.json")).expect("it is there");
+    assert!(
+        trained.expect("it can be trained") == embedded,
+        "run `cargo run --release --example train_demo_tokenizer`"
+    );
+}
