@@ -12,6 +12,9 @@ use crate::accept;
 use crate::harness::Tests;
 use crate::root::root;
 
+/// What a test is called that a file of data makes: `cargo test '[case]'` runs all of them.
+pub(crate) const CASE: &str = "case";
+
 /// A case, and the file that it is in.
 pub(crate) struct CaseFile {
     pub(crate) path: PathBuf,
@@ -47,6 +50,7 @@ pub(crate) fn each<C: DeserializeOwned + 'static>(
             file.write()?;
             Ok(completion)
         })
+        .with_kind(CASE)
     };
     files(folder, "toml").into_iter().map(trial).collect()
 }

@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 use serde_json::Value;
 
 use crate::accept;
-use crate::case_files::{files, stem};
+use crate::case_files::{CASE, files, stem};
 use crate::harness::{Tests, tests};
 use crate::program::{METATOK, stderr, stdout};
 use crate::root::root;
@@ -19,6 +19,7 @@ pub(crate) fn tests() -> Tests {
             compare(&shape);
             Ok(())
         })
+        .with_kind(CASE)
     }));
     tests
 }

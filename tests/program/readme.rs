@@ -9,7 +9,7 @@ use std::sync::Arc;
 use libtest_mimic::Trial;
 use metatok::{BuilderOptions, Mode, Model, PromptBuilder};
 
-use crate::case_files::{files, stem};
+use crate::case_files::{CASE, files, stem};
 use crate::harness::Tests;
 use crate::program::METATOK;
 use crate::root::root;
@@ -22,6 +22,7 @@ pub(crate) fn tests() -> Tests {
             examples(&page);
             Ok(())
         })
+        .with_kind(CASE)
     };
     pages.map(trial).collect()
 }
