@@ -1,52 +1,90 @@
-//! Running a folder of cases, one file each, and comparing what a program says with what it should.
+//! A folder of cases, one file each: every case is a test, named after its folder and its file.
 
+use std::cell::RefCell;
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use libtest_mimic::{Completion, Failed, Trial};
+use serde::{Serialize, de::DeserializeOwned};
+use toml_edit::DocumentMut;
 
-/// The summary's seconds and rate differ each time.
-pub(crate) fn without_times(stderr: &str) -> String {
-    let mut text = String::new();
-    for line in stderr.lines() {
-        let is_time = |rest: &str| rest.split(' ').nth(1).is_some_and(|unit| unit == "s");
-        let line = match line.rsplit_once(", ") {
-            Some((counts, time)) if is_time(time) => counts.to_owned(),
-            _ => line.to_owned(),
-        };
-        text += &line;
-        text += "\n";
-    }
-    text
+use crate::accept;
+use crate::harness::Tests;
+use crate::root::root;
+
+/// What a test is called that a file of data makes: `cargo test '[case]'` runs all of them.
+pub(crate) const CASE: &str = "case";
+
+/// A case, and the file that it is in.
+pub(crate) struct CaseFile {
+    pub(crate) path: PathBuf,
+    document: RefCell<DocumentMut>,
+    text: String,
 }
 
-#[track_caller]
-pub(crate) fn assert_matches(found: &str, expected: &str) {
-    let fits = |found: &str, expected: &str| match expected.strip_suffix('*') {
-        Some(start) => found.starts_with(start),
-        None => found == expected,
-    };
-    let (found_lines, expected_lines): (Vec<_>, Vec<_>) = (found.lines().collect(), expected.lines().collect());
-    let is_equal =
-        found_lines.len() == expected_lines.len() && found_lines.iter().zip(&expected_lines).all(|(a, b)| fits(a, b));
-    assert!(is_equal, "found\n{found}\nexpected\n{expected}");
-}
-
-/// Runs every case of a folder, and names those that fail.
-pub(crate) fn each<C: for<'de> Deserialize<'de>>(folder: &str, run: impl Fn(C)) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(&folder).expect("the folder is there").flatten().map(|entry| entry.path()).collect();
+/// The files of a folder that end so, in order.
+pub(crate) fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join(folder)).expect("the folder is there").flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|found| found == ending));
     paths.sort();
-    assert!(!paths.is_empty());
-    let failed: Vec<_> = paths
-        .iter()
-        .filter(|path| {
-            let text = std::fs::read_to_string(path).expect("a case can be read");
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let case: C = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-            println!("{name}");
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(case))).is_err()
+    assert!(!paths.is_empty(), "{folder} has no case");
+    paths
+}
+
+pub(crate) fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Every case of a folder as a test.
+pub(crate) fn each<C: DeserializeOwned + 'static>(
+    folder: &str,
+    run: impl Fn(&CaseFile, &C) -> Completion + Clone + Send + 'static,
+) -> Tests {
+    let group = folder.rsplit('/').next().unwrap_or(folder);
+    let trial = |path: PathBuf| {
+        let run = run.clone();
+        Trial::ignorable_test(format!("{group}/{}", stem(&path)), move || {
+            let file = CaseFile::read(path)?;
+            let completion = run(&file, &toml::from_str(&file.text)?);
+            file.write()?;
+            Ok(completion)
         })
-        .collect();
-    assert!(failed.is_empty(), "failed: {failed:#?}");
+        .with_kind(CASE)
+    };
+    files(folder, "toml").into_iter().map(trial).collect()
+}
+
+impl CaseFile {
+    fn read(path: PathBuf) -> Result<Self, Failed> {
+        let text = std::fs::read_to_string(&path)?;
+        Ok(Self { path, document: RefCell::new(text.parse()?), text })
+    }
+
+    /// Compares a value with what stands under a key.
+    pub(crate) fn value<T: PartialEq + Debug + Serialize>(&self, keys: &[&str], found: &T, expected: &T) {
+        if found != expected {
+            self.differs(keys, found, || format!("found\n{found:#?}\nexpected\n{expected:#?}"));
+        }
+    }
+
+    /// Accepts what was found, or stops.
+    pub(crate) fn differs(&self, keys: &[&str], found: &impl Serialize, message: impl Fn() -> String) {
+        let mut document = self.document.borrow_mut();
+        // What the file does not expect today is not accepted either.
+        match accept::value_at(&mut document, keys).filter(|_| accept::is_on()) {
+            Some(value) => accept::replace(value, accept::to_value(found)),
+            None => panic!("{}: {}", keys.join("."), message()),
+        }
+    }
+
+    /// Writes what was accepted.
+    fn write(&self) -> Result<(), Failed> {
+        let text = self.document.borrow().to_string();
+        if text != self.text {
+            println!("accepted: {}", self.path.display());
+            std::fs::write(&self.path, text)?;
+        }
+        Ok(())
+    }
 }

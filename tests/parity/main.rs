@@ -2,10 +2,12 @@
 //!
 //! Reads every `*.jsonl.gz` below `$METATOK_PARITY` (default `../shared/parity`) with the tokenizers
 //! below `$METATOK_TOKENIZERS` (default `../shared/tokenizers`), through the public API only. What a
-//! case may differ in on purpose stands in `parity_exceptions.toml`, as rules on what the case holds.
+//! case may differ in on purpose stands in `parity_exceptions.toml`, as rules on what the case holds, and how many cases must
+//! be replayed in `parity_floors.toml`.
 #![allow(clippy::panic, clippy::print_stdout, reason = "a test says what is wrong and stops")]
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -15,14 +17,18 @@ mod aisbench;
 mod api;
 mod chat;
 mod conversations;
+mod counts;
 mod dataset;
+mod floors;
 mod infer;
 mod rules;
 mod stops;
 mod turns;
 mod wrapper;
 
+use counts::{Counts, Outcome};
 use flate2::read::MultiGzDecoder;
+use floors::Floors;
 use metatok::{
     AddSpecialTokens, BuilderOptions, Conversation, ErrorKind, MetaTemplate, Mode, Model, PromptBuilder, Tokenizer,
 };
@@ -32,13 +38,9 @@ use serde_json::Value;
 
 #[test]
 fn replay() {
-    let folder = folder("METATOK_PARITY", "../shared/parity");
-    if !folder.is_dir() {
-        println!("skipped: {} does not exist", folder.display());
-        return;
-    }
+    let Some(folder) = recordings() else { return };
     let mut replayer = Replayer::new();
-    let mut failed = 0;
+    let (mut replayed, mut failed) = (BTreeMap::new(), 0);
     for path in files(&folder) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().trim_end_matches(".jsonl.gz");
         let mut counts = Counts::default();
@@ -48,64 +50,32 @@ fn replay() {
             counts.add(&case, replayer.replay(&case, &line), name);
         }
         counts.print(name);
+        replayed.insert(floors::corpus(&folder, &path), counts.replayed());
         failed += counts.failed;
     }
-    assert_eq!(failed, 0, "cases differ from what is recorded");
-}
-
-/// What became of a case.
-enum Outcome {
-    Passed,
-    /// Differs, and the exception of this name says why.
-    Excepted(String),
-    Failed(String),
-    /// Its kind is not replayed, or its tokenizer is not here.
-    Skipped(String),
-}
-
-#[derive(Default)]
-struct Counts {
-    passed: usize,
-    failed: usize,
-    excepted: HashMap<String, usize>,
-    skipped: HashMap<String, usize>,
-}
-
-impl Counts {
-    fn add(&mut self, case: &Value, outcome: Outcome, name: &str) {
-        match outcome {
-            Outcome::Passed => self.passed += 1,
-            Outcome::Excepted(rule) => *self.excepted.entry(rule).or_default() += 1,
-            Outcome::Skipped(kind) => *self.skipped.entry(kind).or_default() += 1,
-            Outcome::Failed(message) => {
-                self.failed += 1;
-                if self.failed <= 5 {
-                    println!("{name}: {}: {message}", case["id"]);
-                }
-            }
-        }
+    let mut wrong = Floors::load().missed(&replayed);
+    wrong.extend(replayer.unused_rules().map(|name| format!("no case needs the rule {name:?}: remove it")));
+    if failed > 0 {
+        wrong.push(format!("{failed} cases differ from what is recorded"));
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
 
-    fn print(&self, name: &str) {
-        let list = |counts: &HashMap<String, usize>| {
-            let mut counts: Vec<String> = counts.iter().map(|(what, n)| format!("{what} {n}")).collect();
-            counts.sort();
-            counts.join(", ")
-        };
-        let excepted: usize = self.excepted.values().sum();
-        let total = self.passed + self.failed + excepted;
-        if total == 0 {
-            println!("{name} not replayed ({})", list(&self.skipped));
-            return;
-        }
-        let mut line = format!("{name} {}/{total}", self.passed + excepted);
-        for (what, counts) in [("by exception", &self.excepted), ("not replayed", &self.skipped)] {
-            if !counts.is_empty() {
-                line += &format!(" ({what}: {})", list(counts));
-            }
-        }
-        println!("{line}");
+/// The folder that METATOK_PARITY names, or the usual one if it is here.
+fn recordings() -> Option<PathBuf> {
+    let told = std::env::var_os("METATOK_PARITY");
+    let folder = folder("METATOK_PARITY", "../shared/parity");
+    let is_optional = told.is_none_or(|told| told == "none");
+    assert!(
+        folder.is_dir() || is_optional,
+        "METATOK_PARITY is {}, and there is no such folder; METATOK_PARITY=none skips the replay",
+        folder.display()
+    );
+    if !folder.is_dir() {
+        println!("skipped: there is no folder {}", folder.display());
+        return None;
     }
+    Some(folder)
 }
 
 struct Replayer {
@@ -116,6 +86,8 @@ struct Replayer {
     tokenizers: HashMap<String, Option<Arc<Tokenizer>>>,
     demo: Arc<Tokenizer>,
     rules: Vec<Rule>,
+    /// Which of them a case has needed.
+    used: RefCell<HashSet<usize>>,
 }
 
 impl Replayer {
@@ -132,6 +104,7 @@ impl Replayer {
             tokenizers: HashMap::new(),
             demo: Arc::new(Tokenizer::demo().expect("the demo loads")),
             rules: exceptions.rule,
+            used: RefCell::default(),
         }
     }
 
@@ -257,7 +230,14 @@ impl Replayer {
 
     /// The rule by which a job may give something else than what is recorded.
     fn excepted(&self, job: &Value, expected: &Value) -> Option<String> {
-        self.rules.iter().find(|rule| rule.matches(job, expected)).map(|rule| rule.name.clone())
+        let found = self.rules.iter().position(|rule| rule.matches(job, expected))?;
+        self.used.borrow_mut().insert(found);
+        Some(self.rules[found].name.clone())
+    }
+
+    fn unused_rules(&self) -> impl Iterator<Item = &str> {
+        let is_used = |i: &usize| self.used.borrow().contains(i);
+        self.rules.iter().enumerate().filter(move |(i, _)| !is_used(i)).map(|(_, rule)| rule.name.as_str())
     }
 
     /// The text that OpenCompass's parser for language models makes of a prompt.

@@ -107,8 +107,6 @@ enum PromptCondition {
     HasParts,
     /// A chat without a message.
     EmptyChat,
-    /// A message in a round, and behind it a round or examples that begin before that round ends.
-    SpeaksBeforeNestedRound,
 }
 
 impl Rule {
@@ -187,7 +185,6 @@ impl Rule {
                 job["prompt"]["$pl"].as_array().into_iter().flatten().any(|item| item.get("prompt_mm").is_some())
             }
             Some(PromptCondition::EmptyChat) => job["chat"].as_array().is_some_and(Vec::is_empty),
-            Some(PromptCondition::SpeaksBeforeNestedRound) => speaks_before_nested_round(&job["prompt"]["$pl"]),
             Some(PromptCondition::PlainListFirst) => job["fn"] == "radd" && job["b"].is_array(),
             Some(PromptCondition::EndOpenedByClosing) => {
                 let markers =
@@ -268,19 +265,4 @@ impl Rule {
             && prompt_fits
             && template_fits
     }
-}
-
-fn speaks_before_nested_round(items: &Value) -> bool {
-    let (mut open, mut speaks) = (Vec::new(), false);
-    for item in items.as_array().into_iter().flatten() {
-        let is_round = |section: &Value| section == "round" || section == "ice";
-        match (item.get("section"), item["pos"] == "begin") {
-            (Some(_), true) if speaks && open.last().is_some_and(is_round) => return true,
-            (Some(section), true) => open.push(section.clone()),
-            (Some(_), false) => drop(open.pop()),
-            (None, _) => {}
-        }
-        speaks = item.get("section").is_none() && (speaks || item.is_object());
-    }
-    false
 }

@@ -1,0 +1,66 @@
+//! What the library promises, shown without the program.
+#![allow(clippy::panic, clippy::print_stdout, reason = "a test says what is wrong and stops")]
+
+#[path = "../common/accept.rs"]
+mod accept;
+#[path = "../common/case_files.rs"]
+mod case_files;
+#[path = "../common/harness.rs"]
+mod harness;
+#[path = "../common/root.rs"]
+mod root;
+mod subjects;
+
+mod attack;
+mod availability;
+mod batch;
+mod cases;
+mod check;
+mod circles;
+mod conversations;
+mod dependencies;
+#[cfg(feature = "candle")]
+mod engine;
+mod fingerprint;
+mod invariants;
+mod judges;
+mod lm_eval;
+mod models;
+mod own_renderer;
+mod packages;
+mod structure;
+mod tokenizers;
+mod trim;
+mod truncate;
+mod turns;
+mod types;
+mod view;
+
+fn main() -> std::process::ExitCode {
+    harness::run([
+        invariants::tests(),
+        packages::tests(),
+        lm_eval::tests(),
+        attack::tests(),
+        availability::tests(),
+        batch::tests(),
+        cases::tests(),
+        check::tests(),
+        circles::tests(),
+        conversations::tests(),
+        dependencies::tests(),
+        #[cfg(feature = "candle")]
+        engine::tests(),
+        fingerprint::tests(),
+        judges::tests(),
+        models::tests(),
+        own_renderer::tests(),
+        structure::tests(),
+        tokenizers::tests(),
+        trim::tests(),
+        truncate::tests(),
+        turns::tests(),
+        types::tests(),
+        view::tests(),
+    ])
+}

@@ -1,0 +1,232 @@
+//! Prompts within a budget: they fit, what must not be cut is whole, and the report says what went.
+
+use std::sync::Arc;
+
+use metatok::conversation::{ContentPart, Media, MediaKind};
+use metatok::render::Element;
+use metatok::truncate::{Fitted, Truncation};
+use metatok::{
+    BuilderOptions, ChatMessage, ContextBudget, Conversation, ErrorKind, Model, PromptBuilder, TokenId,
+    TokenizedPrompt, Tokenizer,
+};
+use proptest::prelude::*;
+
+use crate::harness::{Tests, tests};
+
+pub(crate) fn tests() -> Tests {
+    tests![
+        ids_are_cut_where_they_may_be,
+        the_oldest_turns_go_whole,
+        as_much_goes_as_if_it_went_one_by_one,
+        thousands_of_turns_go_within_seconds,
+        examples_go_from_either_end
+    ]
+}
+
+const MODEL: &str = r#"
+    [meta_template]
+    round = [
+        { role = "HUMAN", begin = "<|im_start|>user\n", end = "<|im_end|>\n" },
+        { role = "BOT", begin = "<|im_start|>assistant\n", end = "<|im_end|>\n", generate = true },
+    ]
+    reserved_roles = [{ role = "SYSTEM", begin = "<|im_start|>system\n", end = "<|im_end|>\n" }]
+    [multimodal]
+    image = { placeholder = [1053], repeat = 3 }
+"#;
+
+/// Nothing stands between messages, so that what goes lets its neighbours merge.
+const BARE: &str = r#"
+    [meta_template]
+    round = [{ role = "HUMAN" }, { role = "BOT", generate = true }]
+"#;
+
+fn builder() -> PromptBuilder {
+    builder_of(MODEL)
+}
+
+fn builder_of(model: &str) -> PromptBuilder {
+    let model = Model::parse("m.toml", model.as_bytes()).expect("it is one");
+    let options = BuilderOptions { spans: true, ..BuilderOptions::default() };
+    PromptBuilder::new(&model, Arc::new(Tokenizer::demo().expect("it is embedded")), &options).expect("they fit")
+}
+
+/// The ids of what is said, and of everything else.
+fn apart(prompt: &TokenizedPrompt) -> (Vec<TokenId>, Vec<TokenId>) {
+    let (mut said, mut else_) = (Vec::new(), Vec::new());
+    for span in prompt.spans.iter().flatten() {
+        let ids = &prompt.input_ids[span.start..span.end];
+        if span.part.element == Element::Content { said.extend(ids) } else { else_.extend(ids) }
+    }
+    (said, else_)
+}
+
+fn chat(texts: &[String], image: bool) -> Conversation {
+    let roles = ["system"].into_iter().chain(["user", "assistant"].into_iter().cycle());
+    let mut messages: Vec<ChatMessage> =
+        roles.zip(texts).map(|(role, text)| ChatMessage::new(role, text.as_str())).collect();
+    if let (true, Some(last)) = (image, messages.last_mut()) {
+        let text = last.content.as_text().unwrap_or_default().to_owned();
+        last.content = vec![Media::new(MediaKind::Image, "a.png").into(), ContentPart::text(text)].into();
+    }
+    Conversation::Messages(messages)
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z ]{0,30}", Just("東京🙂é <|im_end|>".to_owned()), Just("What goes around the Earth?".to_owned())]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    fn ids_are_cut_where_they_may_be(
+        texts in prop::collection::vec(text(), 1..6),
+        image in any::<bool>(),
+        limit in 1_usize..80,
+        truncation in prop::sample::select(vec![Truncation::Left, Truncation::Right, Truncation::Middle]),
+    ) {
+        let builder = builder();
+        let conversation = chat(&texts, image);
+        let whole = builder.build(&conversation).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let (said, protected) = apart(&whole);
+        let budget = ContextBudget { max_seq_len: limit + 5, max_out_len: 5, truncation };
+        match builder.build_within(&conversation, &budget) {
+            Err(error) => {
+                prop_assert!(matches!(error.kind(), ErrorKind::TooLong { .. }), "{error}");
+                prop_assert!(protected.len() > limit, "{} of {} said", protected.len(), said.len());
+            }
+            Ok(Fitted { prompt, truncated, .. }) => {
+                prop_assert!(prompt.input_ids.len() <= limit);
+                prop_assert_eq!(prompt.media.len(), whole.media.len());
+                let (kept, rest) = apart(&prompt);
+                prop_assert_eq!(&rest, &protected);
+                let fits = match truncation {
+                    Truncation::Left => said.ends_with(&kept),
+                    Truncation::Right => said.starts_with(&kept),
+                    _ => (0..=kept.len()).any(|at| said.starts_with(&kept[..at]) && said.ends_with(&kept[at..])),
+                };
+                prop_assert!(fits, "{said:?} {kept:?}");
+                match truncated {
+                    None => prop_assert_eq!(prompt, whole),
+                    Some(truncated) => {
+                        prop_assert_eq!((truncated.from, truncated.to), (whole.input_ids.len(), prompt.input_ids.len()));
+                        let tokens: usize = truncated.tokens.iter().map(|cut| cut.tokens).sum();
+                        prop_assert_eq!(tokens, said.len() - kept.len());
+                        // No more than it must be, but for the rest of a character.
+                        prop_assert!(truncated.to + 6 > limit);
+                    }
+                }
+            }
+        }
+    }
+
+    fn the_oldest_turns_go_whole(texts in prop::collection::vec(text(), 2..9), limit in 1_usize..120) {
+        let builder = builder();
+        let conversation = chat(&texts, false);
+        let Conversation::Messages(messages) = &conversation else { panic!("it is messages") };
+        let budget = ContextBudget { max_seq_len: limit, max_out_len: 0, truncation: Truncation::OldestTurns };
+        let system_and_question = |kept: &[ChatMessage]| {
+            kept[0] == messages[0] && kept[1..].first().is_none_or(|first| first.role == "user")
+        };
+        if let Ok(Fitted { prompt, truncated: Some(truncated), .. }) = builder.build_within(&conversation, &budget) {
+            prop_assert!(prompt.input_ids.len() <= limit);
+            let kept: Vec<ChatMessage> = messages.iter().enumerate()
+                .filter(|(i, _)| !truncated.messages.contains(i)).map(|(_, message)| message.clone()).collect();
+            prop_assert!(system_and_question(&kept));
+            let last_question = messages.iter().rposition(|message| message.role == "user");
+            prop_assert!(last_question.is_none_or(|last| !truncated.messages.contains(&last)));
+            let built = builder.build(&Conversation::Messages(kept)).map_err(|error| TestCaseError::fail(error.to_string()))?;
+            prop_assert_eq!(built, prompt);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    fn as_much_goes_as_if_it_went_one_by_one(
+        texts in prop::collection::vec(prop_oneof!["a{1,40}", " {1,40}", "[a-z ]{0,30}", Just(String::new())], 2..90),
+        share in 0_usize..100,
+        model in prop::sample::select(vec![MODEL, BARE]),
+        truncation in prop::sample::select(vec![Truncation::OldestTurns, Truncation::FirstExamples, Truncation::LastExamples]),
+    ) {
+        let builder = builder_of(model);
+        let (conversation, units) = match truncation {
+            Truncation::OldestTurns => (dialogue(&texts), (0..(texts.len() - 1) / 2).map(|i| vec![2 * i, 2 * i + 1]).collect()),
+            _ => examples(&texts),
+        };
+        let units: Vec<Vec<usize>> =
+            if truncation == Truncation::LastExamples { units.into_iter().rev().collect() } else { units };
+        let len = |conversation: &Conversation| builder.build(conversation).map(|prompt| prompt.input_ids.len());
+        let limit = len(&conversation).expect("it builds") * share / 100;
+        let expected = (1..=units.len()).find_map(|count| {
+            let mut gone = units[..count].concat();
+            gone.sort_unstable();
+            (len(&without(&conversation, &gone)).expect("it builds") <= limit).then_some(gone)
+        });
+        let budget = ContextBudget { max_seq_len: limit, max_out_len: 0, truncation };
+        let fitted = builder.build_within(&conversation, &budget);
+        prop_assert_eq!(fitted.ok().and_then(|fitted| fitted.truncated).map(|truncated| truncated.messages), expected);
+    }
+}
+
+/// Turns of two messages.
+fn dialogue(texts: &[String]) -> Conversation {
+    let roles = ["user", "assistant"].into_iter().cycle();
+    Conversation::Messages(roles.zip(texts).map(|(role, text)| ChatMessage::new(role, text.as_str())).collect())
+}
+
+/// An example of each text, and a question; and where they stand.
+fn examples(texts: &[String]) -> (Conversation, Vec<Vec<usize>>) {
+    let example = |text: &String| serde_json::json!([{"section": "ice", "pos": "begin"}, {"role": "HUMAN", "prompt": text}, {"section": "ice", "pos": "end"}]);
+    let mut items: Vec<serde_json::Value> =
+        texts.iter().flat_map(|text| example(text).as_array().cloned().unwrap_or_default()).collect();
+    let question = serde_json::json!([{"section": "round", "pos": "begin"}, {"role": "HUMAN", "prompt": "?"}, {"section": "round", "pos": "end"}]);
+    items.extend(question.as_array().cloned().unwrap_or_default());
+    let list = serde_json::from_value(items.into()).expect("it is a prompt list");
+    (list, (0..texts.len()).map(|i| vec![3 * i, 3 * i + 1, 3 * i + 2]).collect())
+}
+
+fn without(conversation: &Conversation, gone: &[usize]) -> Conversation {
+    let is_kept = |i: &usize| !gone.contains(i);
+    match conversation {
+        Conversation::Messages(all) => {
+            Conversation::Messages((0..all.len()).filter(is_kept).map(|i| all[i].clone()).collect())
+        }
+        Conversation::List(all) => Conversation::List((0..all.len()).filter(is_kept).map(|i| all[i].clone()).collect()),
+        text @ Conversation::Text(_) => text.clone(),
+    }
+}
+
+fn thousands_of_turns_go_within_seconds() {
+    let texts: Vec<String> = (0..16_001).map(|i| format!("What is {i} and 1?")).collect();
+    let started = std::time::Instant::now();
+    let budget = ContextBudget { max_seq_len: 200, max_out_len: 0, truncation: Truncation::OldestTurns };
+    let fitted = builder().build_within(&dialogue(&texts), &budget).expect("the last turns fit");
+    assert!((150..=200).contains(&fitted.prompt.input_ids.len()));
+    // A prompt built for every turn that goes takes minutes.
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
+
+fn examples_go_from_either_end() {
+    let list: Conversation = serde_json::from_str(
+        r#"[
+            {"section": "ice", "pos": "begin"}, {"role": "HUMAN", "prompt": "one"}, {"role": "BOT", "prompt": "1"}, {"section": "ice", "pos": "end"},
+            {"section": "ice", "pos": "begin"}, {"role": "HUMAN", "prompt": "two"}, {"role": "BOT", "prompt": "2"}, {"section": "ice", "pos": "end"},
+            {"section": "round", "pos": "begin"}, {"role": "HUMAN", "prompt": "three"}, {"section": "round", "pos": "end"}
+        ]"#,
+    )
+    .expect("it is a prompt list");
+    let builder = builder();
+    let whole = builder.build(&list).expect("it builds").input_ids.len();
+    for (truncation, gone) in [(Truncation::LastExamples, [4, 5, 6, 7]), (Truncation::FirstExamples, [0, 1, 2, 3])] {
+        let budget = ContextBudget { max_seq_len: whole - 1, max_out_len: 0, truncation };
+        let truncated = builder.build_within(&list, &budget).expect("it fits").truncated.expect("something went");
+        assert_eq!(truncated.messages, gone);
+        let budget = ContextBudget { max_seq_len: 5, ..budget };
+        let error = builder.build_within(&list, &budget).expect_err("it cannot fit");
+        assert_eq!(
+            error.to_string(),
+            "the prompt has 13 tokens; 5 fit, of which 0 are for the answer: shorten it, or let more go (--truncate)"
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! Help pages, completions, and the checks of `bench`: what people see who look at the program itself.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::harness::{Tests, tests};
+use crate::program::{self, METATOK};
+
+pub(crate) fn tests() -> Tests {
+    tests![
+        short_help_fits_a_screen,
+        rare_options_are_in_the_long_help_only,
+        examples_of_help_pages_are_commands,
+        completions_know_names,
+        bench_checks_before_it_measures
+    ]
+}
+
+fn metatok(args: &[&str]) -> Command {
+    program::metatok(Path::new("."), args)
+}
+
+/// A help page as it is printed where the terminal has so many columns.
+fn help(args: &[&str], columns: &str) -> String {
+    let output = metatok(args).env("COLUMNS", columns).output().expect("the program runs");
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("help is text")
+}
+
+/// The commands that there are, from the first page.
+fn commands() -> Vec<String> {
+    let page = help(&["-h"], "100");
+    let (_, rest) = page.split_once("Commands:\n").expect("there are commands");
+    let names = rest.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let names = names.map(|line| line.split_whitespace().next().expect("a command has a name").to_owned());
+    names.filter(|name| name != "help").collect()
+}
+
+fn short_help_fits_a_screen() {
+    assert_eq!(commands().len(), 15);
+    for command in commands() {
+        for (columns, most) in [("100", 50), ("80", 56)] {
+            let page = help(&[&command, "-h"], columns);
+            assert!(page.lines().count() <= most, "{command} at {columns}: {} lines\n{page}", page.lines().count());
+            let widest = page.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= columns.parse().ok(), "{command} at {columns}\n{page}");
+        }
+    }
+}
+
+fn rare_options_are_in_the_long_help_only() {
+    let (short, long) = (help(&["build", "-h"], "100"), help(&["build", "--help"], "100"));
+    for option in ["--compat", "--arrow-compat", "--round-fallback", "--max-line-bytes", "--served-model-name"] {
+        assert!(!short.contains(option), "{option}");
+        assert!(long.contains(option), "{option}");
+    }
+    let headings: Vec<&str> = short.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).collect();
+    let expected = ["Arguments:", "Output:", "Errors:", "Model:", "Dataset:", "Length:", "Prompt:", "General:"];
+    let found: Vec<&str> = headings.into_iter().filter(|heading| expected.contains(heading)).collect();
+    assert_eq!(found, expected);
+}
+
+fn examples_of_help_pages_are_commands() {
+    let program = Path::new(METATOK).parent().expect("it is in a folder");
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let pages = commands().into_iter().map(|command| help(&[&command, "--help"], "200")).chain([help(&["-h"], "200")]);
+    let examples: Vec<String> = pages
+        .flat_map(|page| page.lines().map(str::to_owned).collect::<Vec<_>>())
+        .filter(|line| line.starts_with("  ") && line.contains("metatok ") && !line.starts_with("   "))
+        // These run for long, and take nothing that could be wrong.
+        .filter(|line| !matches!(line.split("  ").nth(1), Some("metatok bench" | "metatok run")))
+        .collect();
+    assert!(examples.len() > 40, "{examples:#?}");
+    for example in examples {
+        assert!(example.chars().count() <= 80, "{example}");
+        let command = example.trim().split("   ").next().expect("it is a command");
+        let output = Command::new("sh")
+            .args(["-c", command])
+            .env("PATH", &path)
+            // Nothing is asked of the network.
+            .env("HF_HUB_OFFLINE", "1")
+            .env("HF_HOME", folder.path())
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .expect("there is a shell");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!stderr.contains("Usage:") && !stderr.contains("unexpected argument"), "{command}: {stderr}");
+    }
+}
+
+fn completions_know_names() {
+    for (shell, expected) in [("bash", "metatok"), ("zsh", "#compdef metatok"), ("fish", "complete")] {
+        let output = metatok(&["completions", shell]).output().expect("the program runs");
+        assert!(output.status.success());
+        assert!(String::from_utf8_lossy(&output.stdout).contains(expected), "{shell}");
+    }
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    std::fs::write(folder.path().join("qwen-mine.toml"), "").expect("the file can be written");
+    for (typed, expected) in [
+        (&["build", "--model", "qwen3"][..], &["qwen3", "qwen3-no-think"][..]),
+        (&["build", "--model", "qwen-"], &["qwen-mine.toml"]),
+        (&["view", "--conversation", "vicuna"], &["vicuna_v1.1"]),
+        (&["check", "--deny", "no-p"], &["no-pad"]),
+        (&["check", "--deny", "warn"], &["warnings"]),
+        (&["check", "--allow", "double"], &["double-bos"]),
+        (&["build", "--format", "vllm"], &["vllm", "vllm-batch"]),
+        (&["enc"], &["encode"]),
+    ] {
+        let index = typed.len().to_string();
+        let output = metatok(&[&["--", "metatok"], typed].concat())
+            .env("METATOK_COMPLETE", "bash")
+            .env("_CLAP_COMPLETE_INDEX", index)
+            .env("_CLAP_COMPLETE_COMP_TYPE", "9")
+            .env("_CLAP_COMPLETE_SPACE", "false")
+            .env("_CLAP_IFS", "\n")
+            .current_dir(folder.path())
+            .output()
+            .expect("the program runs");
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        for name in expected {
+            assert!(stdout.lines().any(|line| line == *name), "{typed:?}: {stdout:?}");
+        }
+    }
+}
+
+fn bench_checks_before_it_measures() {
+    let output = metatok(&["bench", "--seconds", "0.01", "-j", "1"]).output().expect("the program runs");
+    assert!(output.status.success());
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("ids equal to the joined string's: 35 of 36"), "{stdout}");
+    assert!(stdout.contains("ratio"), "{stdout}");
+}

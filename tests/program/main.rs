@@ -1,0 +1,64 @@
+//! What the program promises, shown by running it.
+#![allow(clippy::panic, clippy::print_stdout, reason = "a test says what is wrong and stops")]
+
+#[path = "../common/accept.rs"]
+mod accept;
+#[path = "../common/case_files.rs"]
+mod case_files;
+#[path = "../common/harness.rs"]
+mod harness;
+mod lines;
+mod program;
+mod python;
+#[path = "../common/root.rs"]
+mod root;
+
+#[cfg(feature = "arrays")]
+mod arrays;
+mod cli;
+mod datasets;
+mod files;
+mod fingerprint;
+mod help;
+#[cfg(unix)]
+mod hostile;
+#[cfg(feature = "hub")]
+mod hub;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod readme;
+#[cfg(feature = "candle")]
+mod resume;
+mod run;
+#[cfg(unix)]
+mod safety;
+mod streams;
+#[cfg(feature = "arrow")]
+mod table;
+
+fn main() -> std::process::ExitCode {
+    harness::run([
+        run::tests(),
+        #[cfg(feature = "candle")]
+        resume::tests(),
+        streams::tests(),
+        #[cfg(unix)]
+        safety::tests(),
+        #[cfg(feature = "arrays")]
+        arrays::tests(),
+        cli::tests(),
+        datasets::tests(),
+        files::tests(),
+        fingerprint::tests(),
+        help::tests(),
+        #[cfg(unix)]
+        hostile::tests(),
+        #[cfg(feature = "hub")]
+        hub::tests(),
+        #[cfg(feature = "parquet")]
+        parquet::tests(),
+        readme::tests(),
+        #[cfg(feature = "arrow")]
+        table::tests(),
+    ])
+}

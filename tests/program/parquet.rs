@@ -1,0 +1,63 @@
+//! Rows from Parquet files, as pyarrow writes them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::harness::{Tests, tests};
+use crate::program::METATOK;
+use crate::root::root;
+
+pub(crate) fn tests() -> Tests {
+    tests![every_kind_of_column_in_its_order, a_file_that_is_none, a_file_at_which_the_library_panics]
+}
+
+fn build(dataset: &str, rows: &Path) -> Output {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let file = folder.path().join("d.toml");
+    std::fs::write(&file, dataset).expect("it can be written");
+    Command::new(METATOK)
+        .args(["build", "-q", "--format", "messages", "-d"])
+        .args([&file, rows])
+        .output()
+        .expect("the program runs")
+}
+
+fn every_kind_of_column_in_its_order() {
+    let dataset = r#"infer_cfg = { prompt_template = { template = "{q}|{z}|{a}|{choices}|{d}|{is}" } }"#;
+    let output = build(dataset, &root().join("tests/data/rows.parquet"));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        concat!(
+            r#"{"id":0,"messages":[{"role":"user","content":"1+1?|2|0.5|['x', 'y']|{'k': 1, 'b': 'é'}|True"}]}"#,
+            "\n",
+            r#"{"id":1,"messages":[{"role":"user","content":"Is, it?|None|1.0|[]|{'k': 2, 'b': '\"'}|False"}]}"#,
+            "\n",
+        ),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn a_file_that_is_none() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let rows = folder.path().join("rows.parquet");
+    std::fs::write(&rows, "PAR1 and no more").expect("it can be written");
+    let output = build(r#"infer_cfg = { prompt_template = { template = "{q}" } }"#, &rows);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("rows.parquet: Parquet error: "), "{stderr}");
+}
+
+fn a_file_at_which_the_library_panics() {
+    let mut bytes = std::fs::read(root().join("tests/data/rows.parquet")).expect("it is there");
+    // The place of a column, which becomes negative.
+    bytes[1391] = 1;
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let rows = folder.path().join("rows.parquet");
+    std::fs::write(&rows, bytes).expect("it can be written");
+    let output = build(r#"infer_cfg = { prompt_template = { template = "{q}" } }"#, &rows);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    let expected = "rows.parquet: row 1: the library panics: column start and length should not be negative\n";
+    assert!(stderr.starts_with("metatok: ") && stderr.ends_with(expected), "{stderr}");
+}

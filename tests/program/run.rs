@@ -1,0 +1,318 @@
+//! `metatok run`: answers that are right, in the order of the input, and the same however often a run is cut off.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rand_mt::Mt64;
+
+use crate::harness::{Tests, tests};
+use crate::program::{metatok, output, stderr};
+use crate::root::root;
+
+pub(crate) fn tests() -> Tests {
+    let mut tests = tests![
+        a_killed_build_is_built_again,
+        #[cfg(not(feature = "candle"))]
+        without_an_engine_nothing_runs,
+    ];
+    #[cfg(feature = "candle")]
+    tests.extend(with_an_engine::tests());
+    tests
+}
+
+fn read(folder: &Path, name: &str) -> Option<Vec<u8>> {
+    std::fs::read(folder.join(name)).ok()
+}
+
+/// Runs a command that writes `out` to its end once, and then kills it at fifty moments of that time. Each time
+/// `again` runs until it is complete; the file must then have the bytes of the undisturbed run. Gives how often the
+/// command was in the midst of its work.
+fn killed_fifty_times(folder: &Path, args: &[&str], again: &[&str]) -> usize {
+    let started = Instant::now();
+    assert!(output(folder, args).status.success());
+    let whole = started.elapsed();
+    let expected = read(folder, "out").expect("it is written");
+    let mut random = Mt64::new(7);
+    let mut interrupted = 0;
+    for _ in 0..50 {
+        std::fs::remove_file(folder.join("out")).expect("it was there");
+        let mut child = metatok(folder, args).stderr(Stdio::null()).spawn().expect("the program starts");
+        std::thread::sleep(Duration::from_nanos(random.next_u64() % whole.as_nanos() as u64));
+        child.kill().expect("it can be killed");
+        let was_done = child.wait().expect("it ends").success();
+        interrupted += usize::from(!was_done);
+        match read(folder, "out") {
+            Some(out) => assert!(out == expected, "what is there is whole"),
+            None => assert!(!was_done),
+        }
+        let ran = output(folder, again);
+        assert!(ran.status.success(), "{}", stderr(&ran));
+        assert!(read(folder, "out").expect("it is written") == expected, "the same bytes");
+    }
+    interrupted
+}
+
+fn a_killed_build_is_built_again() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let line = r#"{"messages": [{"role": "user", "content": "What is the capital of France?"}]}"#;
+    std::fs::write(folder.path().join("in.jsonl"), format!("{line}\n").repeat(20_000)).expect("written");
+    let build = ["build", "-m", "demo", "-q", "-o", "out", "in.jsonl"];
+    let interrupted = killed_fifty_times(folder.path(), &build, &build);
+    assert!(interrupted > 0, "no run was in the midst of its work");
+}
+
+#[cfg(not(feature = "candle"))]
+fn without_an_engine_nothing_runs() {
+    let ran = output(Path::new("."), &["run"]);
+    assert_eq!(ran.status.code(), Some(2));
+    let message = "metatok: this metatok is built without an engine; build it with --features candle\n";
+    assert_eq!(stderr(&ran), message);
+}
+
+#[cfg(feature = "candle")]
+mod with_an_engine {
+    use metatok::engine::{Engine, Request, Sampling};
+    use metatok::{PromptBuilder, TokenId};
+    use serde_json::Value;
+
+    use super::*;
+
+    pub(super) fn tests() -> Tests {
+        tests![
+            the_demo_answers_its_questions_and_stops,
+            a_judge_answers_for_the_rows_that_have_an_answer,
+            a_killed_run_is_resumed,
+            no_finished_answer_is_lost,
+            what_cannot_be_resumed,
+            wrong_arguments,
+            dialogues_go_on_from_their_own_answers
+        ]
+    }
+
+    fn lines(text: &[u8]) -> Vec<Value> {
+        let text = std::str::from_utf8(text).expect("it is UTF-8");
+        text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect()
+    }
+
+    /// The demo's questions, over and over.
+    fn write_questions(folder: &Path, times: usize) {
+        let demo = root().join("models/demo/conversations.jsonl");
+        let questions = std::fs::read_to_string(demo).expect("they are there");
+        std::fs::write(folder.join("in.jsonl"), questions.repeat(times)).expect("written");
+    }
+
+    fn the_demo_answers_its_questions_and_stops() {
+        let demo = root().join("models/demo/conversations.jsonl");
+        let questions = lines(&std::fs::read(demo).expect("they are there"));
+        let ran = output(Path::new("."), &["run"]);
+        let answers = lines(&ran.stdout);
+        assert_eq!(answers.len(), questions.len());
+        for (answer, question) in answers.iter().zip(&questions) {
+            assert_eq!(answer["id"], question["id"]);
+            if let Some(messages) = question["messages"].as_array() {
+                assert_eq!(Some(&answer["text"]), messages.last().map(|last| &last["content"]), "{question}");
+            }
+            let stop = &answer["stop"]["token_id"];
+            assert!(stop == 1052 || stop == 1050, "{answer}");
+            assert_eq!(answer["tail"], serde_json::json!([stop]));
+            assert!(!answer["token_ids"].as_array().expect("a list").contains(stop), "{answer}");
+            assert!(!answer["text"].as_str().expect("a string").contains("<|"), "{answer}");
+        }
+    }
+
+    fn a_judge_answers_for_the_rows_that_have_an_answer() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+        write(
+            "d.toml",
+            "[infer_cfg]\n[eval_cfg.evaluator]\ntype = \"GenericLLMEvaluator\"\njudge_cfg = { max_out_len = 3 }\nprompt_template = { template = { round = [{ role = \"HUMAN\", prompt = \"Is {prediction} red?\" }] } }\n",
+        );
+        write("rows.jsonl", "{\"q\": \"a\"}\n{\"q\": \"b\"}\n{\"q\": \"c\"}\n");
+        write("answers.jsonl", "{\"id\": 2, \"text\": \"Mars\"}\n{\"id\": 0, \"text\": \"Saturn\"}\n");
+        let args =
+            ["run", "-m", "demo", "-d", "d.toml", "--judge", "answers.jsonl", "--keep", "prediction", "rows.jsonl"];
+        let ran = output(folder.path(), &args);
+        assert!(ran.status.success(), "{}", stderr(&ran));
+        let asked: Vec<_> =
+            lines(&ran.stdout).iter().map(|line| (line["id"].clone(), line["columns"].clone())).collect();
+        let column = |said: &str| serde_json::json!({ "prediction": said });
+        assert_eq!(asked, [(0.into(), column("Saturn")), (2.into(), column("Mars"))]);
+        assert!(lines(&ran.stdout).iter().all(|line| line["token_ids"].as_array().is_some_and(|ids| ids.len() <= 3)));
+        assert!(stderr(&ran).contains("answers.jsonl: there is no answer to 1 of 3 rows"), "{}", stderr(&ran));
+    }
+
+    fn a_killed_run_is_resumed() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        write_questions(folder.path(), 6);
+        let run = ["run", "-m", "demo", "-q", "-o", "out", "--batch-size", "10", "in.jsonl"];
+        let again = [&run[..], &["--resume"]].concat();
+        let interrupted = killed_fifty_times(folder.path(), &run, &again);
+        assert!(interrupted > 0, "no run was in the midst of its work");
+        assert!(read(folder.path(), "out.partial").is_none(), "nothing is left beside it");
+    }
+
+    fn no_finished_answer_is_lost() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        write_questions(folder.path(), 1);
+        let run = ["run", "-m", "demo", "-q", "-o", "out", "--batch-size", "10", "--temperature", "0.8", "in.jsonl"];
+        let again = [&run[..], &["--resume"]].concat();
+        assert!(output(folder.path(), &run).status.success());
+        let expected = read(folder.path(), "out").expect("it is written");
+        let journal = |folder: &Path| String::from_utf8(read(folder, "out.partial").expect("it is there"));
+        // A journal as any kill could leave it, made of one that a bad line has stopped behind all others.
+        let mut bad = read(folder.path(), "in.jsonl").expect("it is there");
+        bad.extend_from_slice(b"\n");
+        std::fs::remove_file(folder.path().join("out")).expect("it was there");
+        std::fs::write(folder.path().join("in.jsonl"), [&bad[..], b"no conversation"].concat()).expect("written");
+        assert_eq!(output(folder.path(), &run).status.code(), Some(1));
+        let whole = journal(folder.path()).expect("it is UTF-8");
+        let header = whole.lines().next().expect("it has a first line").to_owned();
+        for cut in (header.len()..=whole.len()).step_by(whole.len() / 40) {
+            std::fs::write(folder.path().join("out.partial"), &whole.as_bytes()[..cut]).expect("written");
+            let resumed = output(folder.path(), &[&again[..], &["--on-error", "reject"]].concat());
+            assert_eq!(resumed.status.code(), Some(1), "{}", stderr(&resumed));
+            let out = read(folder.path(), "out").expect("it is written");
+            assert!(out.starts_with(&expected), "cut at byte {cut}");
+            assert_eq!(lines(&out).len(), lines(&expected).len() + 1, "the error is the last");
+            std::fs::remove_file(folder.path().join("out")).expect("it was there");
+        }
+    }
+
+    fn what_cannot_be_resumed() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let at = folder.path();
+        std::fs::write(at.join("in.jsonl"), "\"Once upon a time\"\nno conversation\n").expect("written");
+        let run = |args: &[&str]| {
+            let ran = output(at, &[&["run", "-m", "demo"], args].concat());
+            (ran.status.code(), stderr(&ran).lines().last().unwrap_or_default().to_owned())
+        };
+        let file = &["-o", "out", "--batch-size", "1", "in.jsonl"][..];
+        let with = |more: &[&'static str]| [file, more].concat();
+        let stopped = "metatok: stopped there, after 1 answer; --on-error reject goes on without such rows, with --resume from here";
+        std::fs::write(at.join("out.partial"), "my own").expect("written");
+        let foreign = "metatok: out.partial: it is here, and no journal of a run; move it away";
+        assert_eq!(run(file), (Some(2), foreign.into()));
+        std::fs::remove_file(at.join("out.partial")).expect("it was there");
+        // Where there is no answer yet there is nothing to lose.
+        assert_eq!(run(&with(&["--weights", "nowhere"])).0, Some(2));
+        assert_eq!(run(file), (Some(1), stopped.into()));
+        let cut_off = "metatok: out.partial: it has 1 answer of a run that was cut off: --resume goes on from there; remove it to start again";
+        assert_eq!(run(file), (Some(2), cut_off.into()));
+        let otherwise =
+            "metatok: out.partial: the answers in it were made with seed 0 (here 1); remove it to start again";
+        assert_eq!(run(&with(&["--resume", "--seed", "1"])), (Some(2), otherwise.into()));
+        assert_eq!(
+            run(&["--resume", "-o", "out", "-"]).1,
+            "metatok: --resume reads the input once more, and standard input is gone; give it as a file"
+        );
+        assert_eq!(
+            run(&["--resume", "-o", "/dev/null", "in.jsonl"]).1,
+            "metatok: --resume is for answers in a file; name it with --output"
+        );
+        std::fs::write(at.join("in.jsonl"), "\"Once upon a day\"\n").expect("written");
+        let (code, message) = run(&with(&["--resume"]));
+        assert_eq!(code, Some(2));
+        assert!(message.starts_with("metatok: out.partial: the answers in it were made with input ["), "{message}");
+        std::fs::remove_file(at.join("out.partial")).expect("it was there");
+        assert_eq!(run(&with(&["-q"])).0, Some(0));
+        assert_eq!(
+            run(&with(&["--resume"])),
+            (Some(0), "metatok: nothing to resume: all answers are there already".into())
+        );
+    }
+
+    fn wrong_arguments() {
+        let cases: [(&[&str], &str); 8] = [
+            (
+                &["--mode", "ppl"],
+                "`run` writes answers, and these are texts to score; leave --mode ppl out, or `build` them",
+            ),
+            (&["--temperature", "-1"], "temperature -1 is not 0 or more"),
+            (&["--top-p", "1.5"], "top_p 1.5 is not above 0 and at most 1"),
+            (&["--device", "tpu"], "--device \"tpu\" is neither cpu, nor cuda, nor cuda:N"),
+            (
+                &["--weights", "nowhere"],
+                "nowhere: there is no directory or file \"nowhere\", and a repository of the hub is named org/name",
+            ),
+            (
+                &["--max-seq-len", "8", "--max-out-len", "2"],
+                "demo: line 1: the prompt has 18 tokens; 8 fit, of which 2 are for the answer: shorten it, or let more go (--truncate)",
+            ),
+            (
+                &["--max-seq-len", "520"],
+                "demo: line 1: the prompt has 18 tokens; 520 fit, of which 512 are for the answer: shorten it, or let more go (--truncate)",
+            ),
+            (
+                &["/dev/null"],
+                "/dev/null: no conversation in it; a line is {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}",
+            ),
+        ];
+        for (args, expected) in cases {
+            let ran = output(Path::new("."), &[&["run", "-m", "demo"], args].concat());
+            let stderr = stderr(&ran);
+            assert_eq!(stderr.lines().next(), Some(&*format!("metatok: {expected}")), "{args:?}");
+            assert!(ran.stdout.is_empty());
+        }
+    }
+
+    /// Turn by turn, with the model's own answers before: what `build --answers` makes of the answers are the prompts
+    /// that were answered.
+    fn dialogues_go_on_from_their_own_answers() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let dataset = r#"
+            [reader_cfg]
+            input_columns = ["question"]
+            [infer_cfg.prompt_template]
+            type = "MultiTurnPromptTemplate"
+            template = { round = [{ role = "HUMAN", prompt = "{question}" }, { role = "BOT", prompt = "{answer}" }] }
+            [infer_cfg.inferencer]
+            type = "MultiTurnGenInferencer"
+            infer_mode = "every"
+        "#;
+        std::fs::write(folder.path().join("mt.toml"), dataset).expect("written");
+        let rows = r#"{"question": ["1+1=?", "2+2=?"], "answer": ["", ""]}
+{"question": ["What is the opposite of hot?", "And of early?", "What is half of ten?"], "answer": ["", "", ""]}
+{"question": ["Which letter comes after A?"], "answer": [""]}
+"#;
+        std::fs::write(folder.path().join("rows.jsonl"), rows).expect("written");
+        let run = output(
+            folder.path(),
+            &[
+                "run",
+                "-m",
+                "demo",
+                "-q",
+                "--max-out-len",
+                "9",
+                "--dataset",
+                "mt.toml",
+                "-o",
+                "answers.jsonl",
+                "rows.jsonl",
+            ],
+        );
+        assert!(run.status.success(), "{}", stderr(&run));
+        let answers = lines(&read(folder.path(), "answers.jsonl").expect("it is written"));
+        let places: Vec<_> = answers.iter().map(|answer| (answer["id"].as_u64(), answer["turn"].as_u64())).collect();
+        assert_eq!(places, [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0)].map(|(row, turn)| (Some(row), Some(turn))));
+        assert_eq!([&answers[0]["text"], &answers[1]["text"], &answers[3]["text"]], ["2", "4", "Late."]);
+
+        let built = output(
+            folder.path(),
+            &["build", "-m", "demo", "-q", "--dataset", "mt.toml", "--answers", "answers.jsonl", "rows.jsonl"],
+        );
+        let prompts = lines(&built.stdout);
+        assert_eq!(prompts.len(), answers.len());
+        let (builder, engine) =
+            (PromptBuilder::demo().expect("the demo"), metatok::engine::CandleEngine::demo().expect("its weights"));
+        let trimmer = builder.trimmer().expect("a trimmer");
+        for (prompt, answer) in prompts.iter().zip(&answers) {
+            let ids = |value: &Value| -> Vec<TokenId> { serde_json::from_value(value.clone()).expect("ids") };
+            let input_ids = ids(&prompt["input_ids"]);
+            let request = Request { input_ids: &input_ids, max_new_tokens: 9, sampling: Sampling::default() };
+            let completions = engine.complete(&[request], &trimmer, &mut |_, _| Ok(())).expect("an answer");
+            assert_eq!(completions[0].token_ids, ids(&answer["token_ids"]), "{prompt}");
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! Files and processes are safe: no input is written over, nothing partial stays, and what comes slowly goes out at once.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::harness::{Tests, tests};
+use crate::program::{metatok, output, stderr};
+
+pub(crate) fn tests() -> Tests {
+    tests![
+        files_are_compared_not_their_names,
+        a_line_is_answered_before_the_next_is_written,
+        a_signal_leaves_nothing_behind,
+        two_runs_do_not_share_a_journal,
+        a_full_disk_is_an_error_everywhere,
+        an_option_that_says_nothing_is_refused,
+        wrong_values,
+        the_fingerprint_knows_the_neighbours,
+        roles_and_names_are_shown_without_their_control_characters
+    ]
+}
+
+const HI: &str = "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}\n";
+
+fn files_are_compared_not_their_names() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at = folder.path();
+    fs::write(at.join("x"), HI).expect("written");
+    fs::hard_link(at.join("x"), at.join("hard")).expect("linked");
+    std::os::unix::fs::symlink("x", at.join("soft")).expect("linked");
+    let open = |name: &str| File::open(at.join(name)).expect("it is there");
+    let append = |name: &str| OpenOptions::new().append(true).open(at.join(name)).expect("it is there");
+    let mut cases = Vec::new();
+    for name in ["hard", "soft"] {
+        cases
+            .push((format!("--output {name} and the input x"), metatok(at, &["build", "-m", "demo", "-o", name, "x"])));
+    }
+    for args in [&["build", "-m", "demo", "-o", "hard"][..], &["trim", "-m", "demo", "-o", "hard", "-"]] {
+        let mut command = metatok(at, args);
+        command.stdin(open("x"));
+        cases.push(("--output hard and standard input".into(), command));
+    }
+    for args in [
+        &["build", "-m", "demo", "soft"][..],
+        &["run", "-m", "demo", "soft"],
+        &["trim", "-m", "demo", "soft"],
+        &["view", "-m", "demo", "soft"],
+        &["check", "-m", "demo", "soft"],
+        &["bench", "-m", "demo", "soft"],
+    ] {
+        let mut command = metatok(at, args);
+        command.stdout(append("x"));
+        cases.push(("standard output and the input soft".into(), command));
+    }
+    for (sides, mut command) in cases {
+        let ran = command.output().expect("the program runs");
+        let expected = format!("metatok: {sides} are the same file, which would be lost; write to another\n");
+        assert_eq!(stderr(&ran), expected, "{command:?}");
+        assert_eq!(ran.status.code(), Some(2), "{command:?}");
+        assert_eq!(fs::read_to_string(at.join("x")).expect("it is there"), HI, "{command:?}");
+    }
+    // Terminals, pipes and devices may well be both.
+    let both = ["build", "-m", "demo", "-q", "--on-error", "reject", "--rejects", "/dev/null", "-o", "/dev/null", "x"];
+    assert_eq!(output(at, &both).status.code(), Some(0));
+}
+
+fn a_line_is_answered_before_the_next_is_written() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let fifo = folder.path().join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("there is a mkfifo").success());
+    let ask = |mut child: Child, mut stdin: Box<dyn Write>| {
+        let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+        for i in 0..3 {
+            writeln!(stdin, "\"line {i}\"").expect("the program reads");
+            stdin.flush().expect("the program reads");
+            let mut line = String::new();
+            stdout.read_line(&mut line).expect("there is a line");
+            assert!(line.starts_with(&format!("{{\"id\":{i},")), "{line}");
+        }
+        drop(stdin);
+        assert!(child.wait().expect("it ends").success());
+    };
+    for args in [&["build", "-m", "demo", "-q"][..], &["build", "-m", "demo", "-q", "-j", "1", "-"]] {
+        let mut child = metatok(folder.path(), args).stdin(Stdio::piped()).spawn().expect("the program starts");
+        let stdin: ChildStdin = child.stdin.take().expect("it is piped");
+        ask(child, Box::new(stdin));
+    }
+    let child = metatok(folder.path(), &["build", "-m", "demo", "-q", "fifo"]).spawn().expect("the program starts");
+    ask(child, Box::new(OpenOptions::new().write(true).open(fifo).expect("somebody reads")));
+}
+
+fn a_signal_leaves_nothing_behind() {
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let at = folder.path();
+        fs::write(at.join("ids"), "old").expect("written");
+        let args = ["build", "-m", "demo", "-q", "-o", "ids", "--on-error", "reject", "--rejects", "bad", "-"];
+        let mut child = metatok(at, &args).stdin(Stdio::piped()).spawn().expect("the program starts");
+        let mut stdin = child.stdin.take().expect("it is piped");
+        write!(stdin, "\"good\"\nbad\n").expect("the program reads");
+        wait_for(|| partial(at).len() == 2);
+        assert_eq!(signalled(&mut child, signal).code(), Some(code));
+        assert!(partial(at).is_empty(), "{:?}", partial(at));
+        assert_eq!(fs::read_to_string(at.join("ids")).expect("the old file is there"), "old");
+        assert!(!at.join("bad").exists());
+    }
+}
+
+fn signalled(child: &mut Child, signal: &str) -> ExitStatus {
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("there is a kill");
+    assert!(sent.success());
+    child.wait().expect("it ends")
+}
+
+fn partial(folder: &Path) -> Vec<String> {
+    let files = fs::read_dir(folder).expect("the folder can be listed").flatten();
+    files.map(|file| file.file_name().to_string_lossy().into_owned()).filter(|name| name.contains("partial")).collect()
+}
+
+fn wait_for(mut so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !so() {
+        assert!(started.elapsed() < Duration::from_secs(60), "nothing happens");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(feature = "candle")]
+fn two_runs_do_not_share_a_journal() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at = folder.path();
+    let run = ["run", "-m", "demo", "-q", "--batch-size", "1", "-o", "out", "-"];
+    let mut child = metatok(at, &run).stdin(Stdio::piped()).spawn().expect("the program starts");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    stdin.write_all(HI.as_bytes()).expect("the program reads");
+    wait_for(|| fs::read_to_string(at.join("out.partial")).is_ok_and(|text| text.contains("\"rows\":1")));
+    let second = metatok(at, &["run", "-m", "demo", "-q", "-o", "out"]).output().expect("the program runs");
+    let expected =
+        "metatok: out.partial: another run is writing it; wait until that is done, or name another --output\n";
+    assert_eq!((second.status.code(), stderr(&second)), (Some(2), expected.into()));
+    // What is answered stays for --resume.
+    assert_eq!(signalled(&mut child, "-TERM").code(), None);
+    assert_eq!(partial(at), ["out.partial"]);
+    fs::remove_file(at.join("out.partial")).expect("it is there");
+    assert_eq!(output(at, &["run", "-m", "demo", "-q", "-o", "out"]).status.code(), Some(0));
+}
+
+fn a_full_disk_is_an_error_everywhere() {
+    if !Path::new("/dev/full").exists() {
+        println!("skipped: there is no /dev/full");
+        return;
+    }
+    let full = || OpenOptions::new().write(true).open("/dev/full").expect("it can be opened");
+    for args in [
+        &["build"][..],
+        &["view"],
+        &["view", "--json"],
+        &["view", "--html", "-"],
+        &["check", "--list"],
+        &["models"],
+        &["models", "qwen3"],
+        &["datasets"],
+        &["datasets", "gsm8k"],
+        &["convert", "vicuna_v1.1"],
+        &["completions", "bash"],
+        &["bench", "--seconds", "0.001", "--limit", "1", "-j", "1"],
+    ] {
+        let ran = metatok(Path::new("."), args).stdout(full()).output().expect("the program runs");
+        let expected = "metatok: standard output: No space left on device (os error 28)\n";
+        assert_eq!((ran.status.code(), stderr(&ran)), (Some(2), expected.into()), "{args:?}");
+        // Nobody is left to be told.
+        let ran = metatok(Path::new("."), args).stdout(full()).stderr(full()).status().expect("the program runs");
+        assert_eq!(ran.code(), Some(2), "{args:?}");
+    }
+}
+
+/// The options, and what is said of the one that says nothing.
+fn an_option_that_says_nothing_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at = folder.path();
+    let plain = "infer_cfg = { prompt_template = { template = \"{q}\" } }";
+    let turns = "infer_cfg = { prompt_template = { type = \"MultiTurnPromptTemplate\", template = { round = [{ role = \"HUMAN\", prompt = \"{question}\" }, { role = \"BOT\", prompt = \"{answer}\" }] } }, inferencer = { type = \"MultiTurnGenInferencer\", infer_mode = \"last\" } }";
+    for (name, text) in [
+        ("d.toml", plain),
+        ("t.toml", turns),
+        ("x", HI),
+        ("r.jsonl", "{\"q\": 1, \"question\": [\"a\"], \"answer\": [\"b\"]}"),
+    ] {
+        fs::write(at.join(name), text).expect("written");
+    }
+    let of_ids = "is for token ids, and messages have none; leave it out, or build in another form";
+    let no_limit = "cuts prompts, and what is looked at here is of any length; leave it out";
+    let padded = "is for arrays, --format npz, npy and safetensors: nothing else is padded";
+    for (args, expected) in [
+        ("build --padding-side left x", format!("--padding-side {padded}")),
+        ("build --pad-to-multiple-of 8 --format vllm x", format!("--pad-to-multiple-of {padded}")),
+        (
+            "build --rejects bad x",
+            "--rejects is for rejected rows, and the first one stops the run; add --on-error reject".into(),
+        ),
+        ("build --format messages --tokenizer demo x", format!("--tokenizer {of_ids}")),
+        ("build --format messages --special-tokens never x", format!("--special-tokens {of_ids}")),
+        ("build --format messages --content data x", format!("--content {of_ids}")),
+        ("build --format messages --reserve a x", format!("--reserve {of_ids}")),
+        ("build --format messages --unreserve a x", format!("--unreserve {of_ids}")),
+        ("build --format messages --stop-id 1 x", format!("--stop-id {of_ids}")),
+        ("build --format messages --max-seq-len 9 x", format!("--max-seq-len {of_ids}")),
+        (
+            "build --format messages --max-out-len 9 x",
+            "--max-out-len leaves room within --max-seq-len, and messages do not say it to the server; leave it out".into(),
+        ),
+        (
+            "build --mode ppl --max-out-len 9 x",
+            "--max-out-len is for answers, and texts to score have none; leave it out".into(),
+        ),
+        (
+            "build -d d.toml --infer-mode last r.jsonl",
+            "d.toml: --infer-mode says which turns of a chat are asked for, and this dataset does not ask turn by turn; leave it out".into(),
+        ),
+        (
+            "run -d d.toml --strip-thoughts r.jsonl",
+            "--strip-thoughts is for a model's own answers in prompts, and there are none: --answers and --judge give them, and `run` its own in turns behind".into(),
+        ),
+        (
+            "run --top-p 0.5 x",
+            "--top-p chooses what may be drawn, and without --temperature nothing is".into(),
+        ),
+        (
+            "run --max-seq-len 300 x",
+            "the 512 tokens that an answer may have leave no room in `--max-seq-len 300`; say how many it may have, with --max-out-len".into(),
+        ),
+        (
+            "view --max-out-len 9 x",
+            "--max-out-len leaves room within --max-seq-len, and without that is not seen here; leave it out".into(),
+        ),
+        ("view -d d.toml --turn 0 r.jsonl", "--turn says which turn, and the dataset does not ask turn by turn".into()),
+        (
+            "view -d t.toml --label A r.jsonl",
+            "--label says which label, and the dataset asks turn by turn; take --turn".into(),
+        ),
+        (
+            "view -d t.toml --answers x r.jsonl",
+            "--answers is for turns that are asked for with the model's own answers in those before: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every".into(),
+        ),
+        ("check --max-seq-len 9 x", format!("--max-seq-len {no_limit}")),
+        ("check --max-out-len 9 x", format!("--max-out-len {no_limit}")),
+    ] {
+        let mut args: Vec<&str> = args.split(' ').collect();
+        if !args.contains(&"messages") {
+            args.extend(["-m", "demo"]);
+        }
+        let ran = output(at, &args);
+        assert_eq!((ran.status.code(), stderr(&ran)), (Some(2), format!("metatok: {expected}\n")), "{args:?}");
+    }
+}
+
+/// Values that no command takes.
+fn wrong_values() {
+    let seconds = "write a number of seconds from 0.001 to 3600";
+    for (args, expected) in [
+        (&["bench", "--seconds", "nan"][..], format!("invalid value 'nan' for '--seconds <SECONDS>': {seconds}")),
+        (&["bench", "--seconds", "inf"], format!("invalid value 'inf' for '--seconds <SECONDS>': {seconds}")),
+        (&["bench", "--seconds", "-1"], format!("invalid value '-1' for '--seconds <SECONDS>': {seconds}")),
+        (&["bench", "--limit", "0"], "invalid value '0' for '--limit <N>': 0 is not in 1..18446744073709551615".into()),
+        (&["bench", "--stop", "a"], "unexpected argument '--stop' found".into()),
+        (&["bench", "--special-tokens", "never"], "unexpected argument '--special-tokens' found".into()),
+        (
+            &["build", "--stop", ""],
+            "invalid value '' for '--stop <TEXT>': an empty string would end every answer before it begins".into(),
+        ),
+        (
+            &["build", "--format", "npy", "--pad-to-multiple-of", "99999999999"],
+            "invalid value '99999999999' for '--pad-to-multiple-of <N>': 99999999999 is not in 1..=1048576".into(),
+        ),
+        (
+            &["build", "--max-seq-len", "99999999999999999999"],
+            "invalid value '99999999999999999999' for '--max-seq-len <N>': number too large to fit in target type"
+                .into(),
+        ),
+    ] {
+        let ran = output(Path::new("."), args);
+        let first = stderr(&ran).lines().next().unwrap_or_default().to_owned();
+        assert_eq!((ran.status.code(), first), (Some(2), format!("error: {expected}")), "{args:?}");
+    }
+    let most = u64::MAX.to_string();
+    for args in [
+        &["build", "-q", "--max-seq-len", &most, "--limit", &most][..],
+        &["build", "-q", "--max-out-len", &most],
+        &["build", "-q", "--max-line-bytes", &most],
+    ] {
+        assert_eq!(output(Path::new("."), args).status.code(), Some(0), "{args:?}");
+    }
+}
+
+/// What the ids depend on: also a file that the dataset file names.
+fn the_fingerprint_knows_the_neighbours() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at = folder.path();
+    let dataset = "reader_cfg = { input_columns = \"q\", output_column = \"a\" }
+[infer_cfg]
+ice_template = { template = \"{q}{a}\" }
+prompt_template = { template = \"</E>{q}\", ice_token = \"</E>\" }
+retriever = { type = \"TopkRetriever\", neighbours = \"near.jsonl\" }";
+    let rows = "{\"q\": \"1\", \"a\": \"a\"}\n{\"q\": \"2\", \"a\": \"b\"}\n";
+    for (name, text) in [("d.toml", dataset), ("rows.jsonl", rows), ("near.jsonl", "[0]\n[1]\n")] {
+        fs::write(at.join(name), text).expect("written");
+    }
+    let rows = ["-m", "demo", "-d", "d.toml", "--train", "rows.jsonl"];
+    let built = output(at, &[&["build", "-q", "--fingerprint", "-o", "ids", "rows.jsonl"], &rows[..]].concat());
+    assert_eq!(built.status.code(), Some(0), "{}", stderr(&built));
+    let against = [&["check", "--against", "ids"], &rows[..]].concat();
+    assert_eq!(output(at, &against).status.code(), Some(0));
+    fs::write(at.join("near.jsonl"), "[1]\n[0]\n").expect("written");
+    let other = output(at, &against);
+    assert_eq!(other.status.code(), Some(1));
+    assert!(stderr(&other).contains("built with neighbours \""), "{}", stderr(&other));
+}
+
+fn roles_and_names_are_shown_without_their_control_characters() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at = folder.path();
+    let model = "tokenizer = \"demo\"
+[meta_template]
+round = [{ role = \"HU\\u001b[31mMAN\", begin = \"Q: \" }, { role = \"BOT\", begin = \"A: \", generate = true }]
+reserved_roles = [{ role = \"SYS\\u202eTEM\", api_role = \"SYSTEM\" }]";
+    fs::write(at.join("m\u{1b}[2J.toml"), model).expect("written");
+    let prompt = "{\"prompt\": [{\"section\": \"round\", \"pos\": \"begin\"}, {\"role\": \"HU\\u001b[31mMAN\", \"prompt\": \"a\\u001b[2Jb\"}, {\"section\": \"round\", \"pos\": \"end\"}]}\n{\"prompt\": [{\"role\": \"HU\\u001b[31mMAN\", \"prompt\": \"\"}]}\n";
+    fs::write(at.join("x\u{1b}[31m.jsonl"), prompt).expect("written");
+    for args in
+        [&["view"][..], &["check"], &["build"], &["build", "--on-error", "reject"], &["build", "--limit", "0\u{1b}c"]]
+    {
+        let ran = output(at, &[args, &["-m", "m\u{1b}[2J.toml", "x\u{1b}[31m.jsonl"]].concat());
+        for text in [&ran.stdout, &ran.stderr] {
+            let text = String::from_utf8_lossy(text);
+            assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{args:?}: {text:?}");
+        }
+    }
+}

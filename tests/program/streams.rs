@@ -1,0 +1,230 @@
+//! What a program must do that no single command line shows: order, memory, interruptions.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::harness::{Tests, tests};
+use crate::program;
+
+pub(crate) fn tests() -> Tests {
+    tests![
+        an_empty_pipe_is_the_demo_only_where_nothing_is_named,
+        the_same_output_whatever_the_threads,
+        a_closed_pipe_ends_quietly,
+        results_come_while_input_is_still_open,
+        a_slow_pipe_gives_each_result_before_the_next_line,
+        a_killed_run_leaves_no_output,
+        a_line_of_a_hundred_megabytes_is_named_and_not_kept,
+        memory_does_not_grow_with_the_input
+    ]
+}
+
+fn metatok(args: &[&str]) -> Command {
+    program::metatok(Path::new("."), args)
+}
+
+/// Lines of very different lengths, some of them wrong.
+fn write_conversations(path: &Path, lines: usize, wrong: bool) {
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path).expect("the file can be made"));
+    for i in 0..lines {
+        let said = format!("What is {i} + {i}? ").repeat(1 + i * i % 40);
+        let line = if wrong && i % 97 == 5 {
+            format!(r#"{{"messages": [{{"role": "nobody", "content": "{said}"}}]}}"#)
+        } else {
+            format!(r#"{{"messages": [{{"role": "user", "content": "{said}"}}]}}"#)
+        };
+        writeln!(file, "{line}").expect("the file can be written");
+    }
+}
+
+/// The demo must not pass for the output of a program that failed to write any.
+fn an_empty_pipe_is_the_demo_only_where_nothing_is_named() {
+    for (args, exit) in [(&["build"][..], 0), (&["build", "-m", "demo"], 2), (&["build", "-d", "arc"], 2)] {
+        let child = metatok(args).stdin(Stdio::piped()).spawn().expect("the program starts");
+        let output = child.wait_with_output().expect("the program ends");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(exit), "{args:?}: {stderr}");
+        assert_eq!(output.stdout.is_empty(), exit != 0, "{args:?}: {stderr}");
+    }
+}
+
+fn the_same_output_whatever_the_threads() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let input = folder.path().join("in.jsonl");
+    write_conversations(&input, 5_000, true);
+    let build = |threads: &str| {
+        let rejects = folder.path().join(format!("{threads}.rejects"));
+        let (input, rejects_arg) = (input.to_string_lossy(), rejects.to_string_lossy());
+        let args = [
+            "build",
+            "-m",
+            "demo",
+            "-q",
+            "-j",
+            threads,
+            "--on-error",
+            "reject",
+            "--rejects",
+            &rejects_arg,
+            "--text",
+            &input,
+        ];
+        let output = metatok(&args).output().expect("the program runs");
+        assert_eq!(output.status.code(), Some(1));
+        (output.stdout, output.stderr, std::fs::read(&rejects).expect("there are rejects"))
+    };
+    let one = build("1");
+    assert_eq!(
+        one.0.iter().filter(|byte| **byte == b'\n').count(),
+        5_000 - 5_000usize.div_ceil(97) + usize::from(5_000 % 97 <= 5)
+    );
+    for threads in ["2", "3", "8"] {
+        let many = build(threads);
+        assert!(many.0 == one.0, "{threads} threads give other prompts");
+        assert!(many.2 == one.2, "{threads} threads give other rejects");
+        let without_path = |stderr: &[u8], threads: &str| {
+            String::from_utf8_lossy(stderr).replace(&format!("{threads}.rejects"), "rejects")
+        };
+        assert_eq!(without_path(&many.1, threads), without_path(&one.1, "1"));
+    }
+}
+
+fn a_closed_pipe_ends_quietly() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let input = folder.path().join("in.jsonl");
+    write_conversations(&input, 20_000, false);
+    let mut child = metatok(&["build", "-m", "demo", &input.to_string_lossy()]).spawn().expect("the program starts");
+    let mut first = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+    stdout.read_line(&mut first).expect("there is a line");
+    drop(stdout);
+    let output = child.wait_with_output().expect("the program ends");
+    assert!(first.starts_with("{\"id\":0,"));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+fn results_come_while_input_is_still_open() {
+    let mut child =
+        metatok(&["build", "-m", "demo", "-q", "-"]).stdin(Stdio::piped()).spawn().expect("the program starts");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    // More than a batch, and then nothing more for now.
+    for i in 0..3_000 {
+        writeln!(stdin, "\"{i} and some more text to fill a batch\"").expect("the program reads");
+    }
+    let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut line = String::new();
+    stdout.read_line(&mut line).expect("there is a line");
+    assert!(line.starts_with("{\"id\":0,"));
+    drop(stdin);
+    assert_eq!(stdout.lines().count(), 2_999);
+    child.wait().expect("the program ends");
+}
+
+fn a_slow_pipe_gives_each_result_before_the_next_line() {
+    for (opens, line, separator) in
+        [("", r#"{"prompt": "a"}"#, "\n"), ("[\n", r#"{"prompt": "a"}"#, ",\n"), ("", "{\n\"prompt\":\n\"a\"}", "\n")]
+    {
+        let mut child =
+            metatok(&["build", "-m", "demo", "-q"]).stdin(Stdio::piped()).spawn().expect("the program starts");
+        let mut stdin = child.stdin.take().expect("it is piped");
+        let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+        write!(stdin, "{opens}").expect("the program reads");
+        for i in 0..3 {
+            write!(stdin, "{line}{separator}").expect("the program reads");
+            let mut result = String::new();
+            stdout.read_line(&mut result).expect("there is a line");
+            assert!(result.starts_with(&format!("{{\"id\":{i},")), "{result}");
+        }
+        drop(stdin);
+        child.wait().expect("the program ends");
+    }
+}
+
+fn a_killed_run_leaves_no_output() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let output = folder.path().join("ids.jsonl");
+    std::fs::write(&output, "old").expect("the file can be written");
+    let mut child = metatok(&["build", "-m", "demo", "-q", "-", "-o", &output.to_string_lossy()])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    for i in 0..20_000 {
+        writeln!(stdin, "\"{i} and some more text to fill a batch\"").expect("the program reads");
+    }
+    wait_for(|| partial_bytes(folder.path()) > 0, &mut child);
+    child.kill().expect("it can be killed");
+    child.wait().expect("it ends");
+    assert_eq!(std::fs::read(&output).expect("the old file is there"), b"old");
+}
+
+/// What the output holds that is not complete yet.
+fn partial_bytes(folder: &Path) -> u64 {
+    let files = std::fs::read_dir(folder).expect("the folder can be listed").flatten();
+    let partial = files.filter(|file| file.file_name().to_string_lossy().ends_with(".partial"));
+    partial.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+fn wait_for(mut so: impl FnMut() -> bool, child: &mut Child) {
+    let started = Instant::now();
+    while !so() {
+        assert!(child.try_wait().expect("its state can be asked for").is_none(), "the program ended");
+        assert!(started.elapsed() < Duration::from_secs(60), "nothing happens");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The most memory that the process had, from the operating system.
+fn peak_bytes(child: &Child) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
+}
+
+fn a_line_of_a_hundred_megabytes_is_named_and_not_kept() {
+    let mut child = metatok(&["build", "-m", "demo", "-q", "--on-error", "reject", "--rejects", "/dev/null", "-"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    let megabyte = vec![b'a'; 1 << 20];
+    stdin.write_all(b"\"").expect("the program reads");
+    for _ in 0..100 {
+        stdin.write_all(&megabyte).expect("the program reads");
+    }
+    stdin.write_all(b"\"\n\"after\"\n").expect("the program reads");
+    // All but what the pipe holds has been read.
+    if let Some(peak) = peak_bytes(&child) {
+        assert!(peak < 200 << 20, "{peak} bytes");
+    }
+    drop(stdin);
+    let output = child.wait_with_output().expect("the program ends");
+    assert!(
+        String::from_utf8_lossy(&output.stderr)
+            .starts_with("metatok: stdin: line 1: the line is longer than 67108864 bytes")
+    );
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("{\"id\":1,"));
+    assert_eq!(output.status.code(), Some(1));
+}
+
+fn memory_does_not_grow_with_the_input() {
+    let mut child = metatok(&["build", "-m", "demo", "-q", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = std::io::BufWriter::new(child.stdin.take().expect("it is piped"));
+    for i in 0..300_000 {
+        let said = format!("{i} What goes around the Earth at night and by day? ").repeat(3);
+        writeln!(stdin, r#"{{"messages": [{{"role": "user", "content": "{said}"}}]}}"#).expect("the program reads");
+    }
+    stdin.flush().expect("the program reads");
+    if let Some(peak) = peak_bytes(&child) {
+        assert!(peak < 150 << 20, "{peak} bytes");
+    }
+    drop(stdin);
+    assert!(child.wait().expect("the program ends").success());
+}
