@@ -44,7 +44,7 @@ pub(crate) fn to_expect(found: &str, expected: &str, rest: char) -> String {
     let expected_lines: Vec<&str> = expected.lines().collect();
     let shortened = |i: usize, found: &str| {
         let same_line = expected_lines.get(i).copied();
-        let others = expected_lines.iter().copied().filter(|line| line.trim_end_matches(rest) != "");
+        let others = expected_lines.iter().copied().filter(|line| !line.trim_end_matches(rest).is_empty());
         let fitting =
             same_line.into_iter().chain(others).find(|line| line.ends_with(rest) && line_fits(found, line, rest));
         fitting.unwrap_or(found).to_owned()
