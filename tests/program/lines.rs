@@ -3,6 +3,7 @@
 use crate::case_files::CaseFile;
 
 /// Compares a text with what stands under a key of a case.
+#[track_caller]
 pub(crate) fn compare(file: &CaseFile, keys: &[&str], found: &str, expected: &str) {
     if !text_fits(found, expected) {
         let message = || format!("found\n{found}\nexpected\n{expected}");
