@@ -62,6 +62,7 @@ impl CaseFile {
     }
 
     /// Compares a value with what stands under a key.
+    #[track_caller]
     pub(crate) fn value<T: PartialEq + Debug + Serialize>(&self, keys: &[&str], found: &T, expected: &T) {
         if found != expected {
             self.differs(keys, found, || format!("found\n{found:#?}\nexpected\n{expected:#?}"));
@@ -69,6 +70,7 @@ impl CaseFile {
     }
 
     /// Accepts what was found, or stops.
+    #[track_caller]
     pub(crate) fn differs(&self, keys: &[&str], found: &impl Serialize, message: impl Fn() -> String) {
         let mut document = self.document.borrow_mut();
         // What the file does not expect today is not accepted either.

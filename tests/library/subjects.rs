@@ -82,13 +82,14 @@ impl Subject {
     }
 }
 
-/// Every subject: those made here, and the real ones where they are.
+/// Every subject: those made here, and the real ones where they are. Loading them takes long, each on a thread.
 pub(crate) static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
-    let mut subjects: Vec<Subject> = synthetic().into_iter().map(Subject::new).collect();
-    for name in ["qwen3", "llama3_1", "llama2", "internlm2"] {
-        subjects.extend(Subject::real(name));
-    }
-    subjects
+    std::thread::scope(|scope| {
+        let made = synthetic().into_iter().map(|files| scope.spawn(|| Some(Subject::new(files))));
+        let real = ["qwen3", "llama3_1", "llama2", "internlm2"].map(|name| scope.spawn(|| Subject::real(name)));
+        let loading: Vec<_> = made.chain(real).collect();
+        loading.into_iter().filter_map(|subject| subject.join().expect("the subject loads")).collect()
+    })
 });
 
 pub(crate) fn subject(name: &str) -> &'static Subject {

@@ -1,4 +1,4 @@
-"""What a package's own code makes of its own configurations, as JSON lines for tests/packages.rs.
+"""What a package's own code makes of its own configurations, as JSON lines for tests/library/packages/.
 
     python reference.py PACKAGE EXPORT.py ROOT EVERY
 

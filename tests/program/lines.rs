@@ -3,6 +3,7 @@
 use crate::case_files::CaseFile;
 
 /// Compares a text with what stands under a key of a case.
+#[track_caller]
 pub(crate) fn compare(file: &CaseFile, keys: &[&str], found: &str, expected: &str) {
     if !text_fits(found, expected) {
         let message = || format!("found\n{found}\nexpected\n{expected}");
@@ -44,7 +45,7 @@ pub(crate) fn to_expect(found: &str, expected: &str, rest: char) -> String {
     let expected_lines: Vec<&str> = expected.lines().collect();
     let shortened = |i: usize, found: &str| {
         let same_line = expected_lines.get(i).copied();
-        let others = expected_lines.iter().copied().filter(|line| line.trim_end_matches(rest) != "");
+        let others = expected_lines.iter().copied().filter(|line| !line.trim_end_matches(rest).is_empty());
         let fitting =
             same_line.into_iter().chain(others).find(|line| line.ends_with(rest) && line_fits(found, line, rest));
         fitting.unwrap_or(found).to_owned()
