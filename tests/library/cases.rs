@@ -7,9 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use libtest_mimic::Completion;
 use metatok::dataset::{RowPrompter, TurnPlan};
-use metatok::{
-    AddSpecialTokens, BuilderOptions, ContentTrust, Conversation, Dataset, Mode, Model, PromptBuilder, Row, Tokenizer,
-};
+use metatok::{AddSpecialTokens, BuilderOptions, ContentTrust, Conversation, Dataset, Mode, Model, PromptBuilder, Row, Tokenizer};
 use serde::Deserialize;
 
 use crate::case_files::{self, CaseFile};

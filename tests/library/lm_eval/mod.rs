@@ -11,9 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use metatok::dataset::{AnyTemplate, Layout, QaTemplate, RowPrompt, RowPrompter, ScoredText};
-use metatok::{
-    BuilderOptions, ChatMessage, ContentTrust, Conversation, Dataset, Mode, Model, PromptBuilder, Row, Tokenizer,
-};
+use metatok::{BuilderOptions, ChatMessage, ContentTrust, Conversation, Dataset, Mode, Model, PromptBuilder, Row, Tokenizer};
 use package::{Asked, Encoded, Made, Rows, encoded, lines};
 use serde_json::json;
 
