@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 use crate::assemble::{AssembleScratch, Detail, TokenizedPrompt};
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::render::{Segment, Segments, TextArena};
 use crate::tokenizer::TokenId;
 
@@ -133,6 +133,16 @@ impl Session {
         detail: Detail,
         prompt: &mut TokenizedPrompt,
     ) -> Result<()> {
+        self.build_any(conversation, detail, prompt)?;
+        self.builder.check_not_empty(prompt)
+    }
+
+    pub(super) fn build_any(
+        &mut self,
+        conversation: &Conversation,
+        detail: Detail,
+        prompt: &mut TokenizedPrompt,
+    ) -> Result<()> {
         let Self { builder, buffers, .. } = self;
         let conversation = &*builder.prepared(conversation)?;
         let buffers = buffers.as_mut().expect("only dropping takes the buffers");
@@ -143,9 +153,7 @@ impl Session {
         });
         buffers.segments = reuse(segments.into_vec());
         prompt.answer_omitted = builder.omits_answer(conversation);
-        built?;
-        let is_refused = prompt.input_ids.is_empty() && !builder.shared.allow_empty_prompts;
-        if is_refused { Err(ErrorKind::EmptyPrompt.into()) } else { Ok(()) }
+        built
     }
 }
 
