@@ -78,7 +78,6 @@ mod tests {
     fn many_texts_take_no_stack() {
         let arena = TextArena::default();
         let mut end = arena.end();
-        let kept = (0..1_000_000).map(|_| end.keep(String::new()));
-        assert_eq!(kept.count(), 1_000_000);
+        (0..1_000_000).for_each(|_| assert!(end.keep(String::new()).is_empty()));
     }
 }
