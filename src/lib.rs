@@ -57,7 +57,7 @@ pub use stop::{Completion, Trimmer};
 pub use template::MetaTemplate;
 pub use tokenizer::{AddSpecialTokens, TokenId, Tokenizer};
 pub use truncate::ContextBudget;
-pub use turns::Turns;
+pub use turns::Dialogue;
 pub use view::View;
 
 /// The arrays of [`batch`], as its signatures have them.

@@ -93,8 +93,8 @@ pub(crate) struct AssembleScratch {
     capacity: usize,
 }
 
-impl AssembleScratch {
-    pub(crate) fn new() -> Self {
+impl Default for AssembleScratch {
+    fn default() -> Self {
         Self { text: String::new(), tokenizer: Scratch::default(), cache: RunCache::new(), capacity: 0 }
     }
 }

@@ -49,7 +49,7 @@ impl PromptBuilder {
     ///
     /// ```
     /// let prompt = metatok::PromptBuilder::demo()?.build_messages(&[("system", "Be brief."), ("user", "Hi!")])?;
-    /// assert_eq!(prompt.input_ids[..4], [1051, 82, 88, 302]);
+    /// assert_eq!(prompt.input_ids[..4], [1051, 82, 88, 349]);
     /// # Ok::<(), metatok::Error>(())
     /// ```
     ///
@@ -88,6 +88,19 @@ impl PromptBuilder {
             Error::from(ErrorKind::Usage(what.into()))
         })?;
         Ok(Padding::new(pad_token_id))
+    }
+
+    /// Builds one prompt, which may be empty.
+    pub(crate) fn build_any(&self, conversation: &Conversation) -> Result<TokenizedPrompt> {
+        let mut prompt = TokenizedPrompt::default();
+        self.session().build_any(conversation, self.detail, &mut prompt)?;
+        Ok(prompt)
+    }
+
+    /// Refuses a prompt without a token, unless there may be such.
+    pub(crate) fn check_not_empty(&self, prompt: &TokenizedPrompt) -> Result<()> {
+        let is_refused = prompt.input_ids.is_empty() && !self.shared.allow_empty_prompts;
+        if is_refused { Err(ErrorKind::EmptyPrompt.into()) } else { Ok(()) }
     }
 
     /// Builds one prompt with this detail, whatever was asked of the builder.

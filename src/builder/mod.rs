@@ -1,5 +1,6 @@
 //! The facade: load once per model, build per prompt.
 
+mod buffers;
 mod building;
 mod join;
 mod options;
@@ -21,9 +22,9 @@ use crate::render::{ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer, Tem
 use crate::stop::{Completion, StopCriteria, Trimmer};
 use crate::template::MetaTemplate;
 use crate::tokenizer::{TokenId, Tokenizer};
+use buffers::Buffers;
 pub use options::BuilderOptions;
 use reserving::assembler;
-use session::Buffers;
 pub use session::Session;
 use stops::add_stops;
 

@@ -1,33 +1,21 @@
 //! Building many prompts with the same buffers.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::PoisonError;
 
-use crate::assemble::{AssembleScratch, Detail, TokenizedPrompt};
+use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::PromptBuilder;
+use crate::builder::buffers::Buffers;
 use crate::conversation::Conversation;
-use crate::error::{ErrorKind, Result};
-use crate::render::{Segment, Segments, TextArena};
+use crate::error::Result;
+use crate::render::{Segments, TextArena};
 use crate::tokenizer::TokenId;
-
-/// What makes building again cheap: the segments' memory, and the assembler's buffers.
-pub(super) struct Buffers {
-    segments: Vec<Segment<'static>>,
-    assemble: AssembleScratch,
-}
-
-impl fmt::Debug for Buffers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Buffers").finish_non_exhaustive()
-    }
-}
 
 impl PromptBuilder {
     /// Builds many prompts on one thread with the same buffers, which come from, and go back to, this builder and its clones.
     pub fn session(&self) -> Session {
         let idle = self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let buffers = idle.unwrap_or_else(|| Buffers { segments: Vec::new(), assemble: AssembleScratch::new() });
+        let buffers = idle.unwrap_or_default();
         Session {
             builder: self.clone(),
             messages: Conversation::Messages(Vec::new()),
@@ -133,19 +121,27 @@ impl Session {
         detail: Detail,
         prompt: &mut TokenizedPrompt,
     ) -> Result<()> {
+        self.build_any(conversation, detail, prompt)?;
+        self.builder.check_not_empty(prompt)
+    }
+
+    pub(super) fn build_any(
+        &mut self,
+        conversation: &Conversation,
+        detail: Detail,
+        prompt: &mut TokenizedPrompt,
+    ) -> Result<()> {
         let Self { builder, buffers, .. } = self;
         let conversation = &*builder.prepared(conversation)?;
         let buffers = buffers.as_mut().expect("only dropping takes the buffers");
         let arena = TextArena::default();
-        let mut segments = Segments::with_memory(reuse(std::mem::take(&mut buffers.segments)), &arena);
+        let mut segments = Segments::with_memory(Buffers::reuse(std::mem::take(&mut buffers.segments)), &arena);
         let built = builder.render(conversation, &mut segments).and_then(|()| {
             builder.shared.assembler.assemble(segments.as_slice(), detail, &mut buffers.assemble, prompt)
         });
-        buffers.segments = reuse(segments.into_vec());
+        buffers.segments = Buffers::reuse(segments.into_vec());
         prompt.answer_omitted = builder.omits_answer(conversation);
-        built?;
-        let is_refused = prompt.input_ids.is_empty() && !builder.shared.allow_empty_prompts;
-        if is_refused { Err(ErrorKind::EmptyPrompt.into()) } else { Ok(()) }
+        built
     }
 }
 
@@ -154,11 +150,4 @@ impl Drop for Session {
         let buffers = self.buffers.take();
         self.builder.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).extend(buffers);
     }
-}
-
-/// Empties the segments, keeping their memory for segments of another conversation: collecting into
-/// the same layout reuses the allocation.
-fn reuse<'b>(mut segments: Vec<Segment<'_>>) -> Vec<Segment<'b>> {
-    segments.clear();
-    segments.into_iter().map(|_| -> Segment<'b> { unreachable!("it was just emptied") }).collect()
 }

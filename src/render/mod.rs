@@ -13,7 +13,6 @@ mod sections;
 mod segments;
 mod text_arena;
 
-use crate::compile::Atom;
 use crate::conversation::{Conversation, Mode};
 use crate::error::Result;
 use crate::stop::StopCriteria;
@@ -27,17 +26,8 @@ pub(crate) use final_message::{is_answer, render_open_answer, render_to_continue
 pub use meta::MetaRenderer;
 pub use part::{Element, Part};
 pub use plain::Plain;
-pub use segments::Segments;
+pub use segments::{Segment, Segments};
 pub use text_arena::TextArena;
-
-/// A piece of a prompt that has one origin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment<'a> {
-    /// A token, or text.
-    pub atom: Atom<&'a str>,
-    /// Where it comes from.
-    pub part: Part,
-}
 
 /// What a renderer has done about the control tokens in its template's text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,12 +1,21 @@
-//! What a renderer writes a prompt into: segments in their order, and memory for text that it makes itself.
+//! What a renderer writes: the segments of a prompt in their order, with memory for text that it makes itself.
 
 use std::fmt;
 
 use crate::compile::Atom;
 use crate::conversation::{Content, ContentPart, ContentRef, TextPart};
 use crate::render::text_arena::ArenaEnd;
-use crate::render::{Element, Part, Segment, TextArena};
+use crate::render::{Element, Part, TextArena};
 use crate::tokenizer::TokenId;
+
+/// A piece of a prompt that has one origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment<'a> {
+    /// A token, or text.
+    pub atom: Atom<&'a str>,
+    /// Where it comes from.
+    pub part: Part,
+}
 
 /// The segments of a prompt that is being rendered.
 ///
@@ -92,8 +101,8 @@ impl<'a> Segments<'a> {
         self.list.extend(atoms.iter().map(|atom| Segment { atom: atom.borrowed(), part }));
     }
 
-    /// Writes a content. An empty text stands between those of the template as any other: they spell no token together. An image, audio or video is an empty text of [`Element::Media`], in the place of
-    /// which the model's placeholder is written later.
+    /// Writes a content. An empty text stands between those of the template as any other: they spell no token together. An image,
+    /// audio or video is an empty text of [`Element::Media`], in the place of which the model's placeholder is written later.
     pub(crate) fn say(&mut self, said: ContentRef<'a>, part: Part) {
         let parts = match said {
             ContentRef::Text(text) => return self.text(text, part),

@@ -138,7 +138,7 @@ pub struct BuiltPrompt<'p> {
     pub choice_ids: &'p [TokenId],
     /// What the prompt was made of, where the sources of images, audio and video stand.
     pub conversation: Option<&'p Conversation>,
-    /// How many of the prompt's first tokens the engine knows from the turn before, see [`crate::Turns`].
+    /// How many of the prompt's first tokens the engine knows from the turn before, see [`crate::turns::Turns`].
     pub prefix_tokens: Option<usize>,
     /// Why these are not all that it knows.
     pub prefix_break: Option<&'p PrefixBreak>,

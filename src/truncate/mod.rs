@@ -145,6 +145,7 @@ impl PromptBuilder {
                 let cut = cut.ok_or_else(|| too_long(from))?;
                 let tokens = per_message(&prompt, &cut);
                 let mut prompt = without(prompt, &cut);
+                self.check_not_empty(&prompt)?;
                 if self.detail().text {
                     prompt.text = Some(self.tokenizer().decode(&prompt.input_ids, false)?);
                 }
@@ -169,7 +170,7 @@ impl PromptBuilder {
             let mut gone = units[..count].concat();
             gone.sort_unstable();
             let left = without_items(conversation, &gone);
-            let prompt = self.build(&left)?;
+            let prompt = self.build_any(&left)?;
             let excess = prompt.input_ids.len().saturating_sub(budget.limit());
             last = Some((prompt, gone, left));
             Ok(excess)
@@ -177,6 +178,7 @@ impl PromptBuilder {
         let to = last.as_ref().map_or(from, |(prompt, ..)| prompt.input_ids.len());
         match last.filter(|_| dropped.is_some()) {
             Some((prompt, messages, left)) => {
+                self.check_not_empty(&prompt)?;
                 let truncated = Truncated { from, to, tokens: Vec::new(), messages };
                 Ok(Fitted { prompt, truncated: Some(truncated), conversation: Some(left) })
             }

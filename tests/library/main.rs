@@ -19,8 +19,10 @@ mod check;
 mod circles;
 mod conversations;
 mod dependencies;
+mod dialogue;
 #[cfg(feature = "candle")]
 mod engine;
+mod examples;
 mod fingerprint;
 mod invariants;
 mod judges;
@@ -49,8 +51,10 @@ fn main() -> std::process::ExitCode {
         circles::tests(),
         conversations::tests(),
         dependencies::tests(),
+        dialogue::tests(),
         #[cfg(feature = "candle")]
         engine::tests(),
+        examples::tests(),
         fingerprint::tests(),
         judges::tests(),
         models::tests(),

@@ -43,7 +43,7 @@ fn builder() -> PromptBuilder {
 
 fn builder_of(model: &str) -> PromptBuilder {
     let model = Model::parse("m.toml", model.as_bytes()).expect("it is one");
-    let options = BuilderOptions { spans: true, ..BuilderOptions::default() };
+    let options = BuilderOptions { spans: true, allow_empty_prompts: true, ..BuilderOptions::default() };
     PromptBuilder::new(&model, Arc::new(Tokenizer::demo().expect("it is embedded")), &options).expect("they fit")
 }
 

@@ -201,7 +201,7 @@ fn thoughts() {
         let model = Model::load(model).expect("it is built in");
         let builder = PromptBuilder::new(&model, Arc::new(tokenizer), &BuilderOptions::default()).expect("they fit");
         let answer = builder.tokenizer().encode("<think>\nHm.\n</think>\n\nTwo.").expect("it encodes");
-        let second = |turns: metatok::Turns| {
+        let second = |turns: metatok::turns::Turns| {
             let mut turns = turns;
             turns.next_prompt().expect("it builds");
             turns.answer_ids(&answer).expect("the ids exist");

@@ -70,7 +70,7 @@ fn types_are_shared_or_sent_and_printed() {
         StopConfig, StopCriteria, StopId, StopMatcher, StopSource, StopStream, Stop, StopStrings, Substitution, SystemPrompt,
         Task, TemplateField, TerminalOptions, TextPart, TokenIds, TokenStream, TokenizedPrompt, Tokenizer,
         TokenizerFiles, Trimmer, Truncated, Truncation, ApiTurn, TurnPlan, TurnPrompt, TurnTemplate, Value, View,
-        ViewMedia, ViewRow, ViewStop, ViewToken, ViewTurn, Vllm
+        ViewMedia, ViewRow, ViewStop, ViewToken, ViewTurn, Vllm, DialoguePrompt, DialogueState
     );
     #[cfg(feature = "arrays")]
     all!(is_shared: ArrayFormat, Arrays);
@@ -79,7 +79,7 @@ fn types_are_shared_or_sent_and_printed() {
     #[cfg(feature = "candle")]
     all!(is_shared: CandleDevice, CandleEngine);
     // One for each thread.
-    all!(is_sent: Checker, Record<'static>, Session, Turns, Input, RunEvent<'static>);
+    all!(is_sent: Checker, Dialogue, Record<'static>, Session, Turns, Input, RunEvent<'static>);
 }
 
 /// None is forgotten.

@@ -1,0 +1,48 @@
+//! A model's answer, as what it says in the dialogue: to the first stop, and without its thoughts where that is wanted.
+
+use crate::builder::PromptBuilder;
+use crate::conversation::ContentPart;
+use crate::error::Result;
+use crate::tokenizer::TokenId;
+
+/// What stands at the end of a model's thoughts.
+const END_OF_THOUGHTS: &str = "</think>";
+
+/// What a model said behind its thoughts, if it had any.
+pub(crate) fn without_thoughts(text: &str) -> &str {
+    text.rsplit_once(END_OF_THOUGHTS).map_or(text, |(_, said)| said.trim_start_matches('\n'))
+}
+
+/// What an answer of these ids says, and how many of them were read: to the first stop id, which ends it.
+///
+/// # Errors
+/// Names an id outside the vocabulary.
+pub(super) fn read(builder: &PromptBuilder, ids: &[TokenId], strip_thoughts: bool) -> Result<(ContentPart, usize)> {
+    for &id in ids {
+        builder.tokenizer().check_id(id.into())?;
+    }
+    let is_stop = |id: &TokenId| builder.stop().ids().iter().any(|stop| stop.id == *id);
+    let end = ids.iter().position(is_stop);
+    let said = &ids[..end.unwrap_or(ids.len())];
+    let said = if strip_thoughts { said_after_thoughts(builder, said)? } else { ContentPart::Ids(said.to_vec()) };
+    Ok((said, end.map_or(ids.len(), |end| end + 1)))
+}
+
+/// What ids say behind the model's thoughts: as ids where the end of thoughts is a token, else as text.
+fn said_after_thoughts(builder: &PromptBuilder, said: &[TokenId]) -> Result<ContentPart> {
+    let tokenizer = builder.tokenizer();
+    let Some(end) = tokenizer.token_to_id(END_OF_THOUGHTS) else {
+        let text = tokenizer.decode(said, false)?;
+        let behind = without_thoughts(&text);
+        let has_thoughts = behind.len() < text.len();
+        return Ok(if has_thoughts { ContentPart::text(behind) } else { ContentPart::Ids(said.to_vec()) });
+    };
+    let Some(end) = said.iter().rposition(|&id| id == end) else { return Ok(ContentPart::Ids(said.to_vec())) };
+    let is_line_end = |id: &&TokenId| {
+        let bytes = tokenizer.token_bytes(**id);
+        bytes.is_some_and(|bytes| !bytes.is_empty() && bytes.iter().all(|byte| *byte == b'\n'))
+    };
+    let behind = &said[end + 1..];
+    let line_ends = behind.iter().take_while(is_line_end).count();
+    Ok(ContentPart::Ids(behind[line_ends..].to_vec()))
+}
