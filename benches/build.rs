@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use metatok::compile::CompiledTemplate;
 use metatok::conversation::{Item, Marker, Message, Section};
-use metatok::dataset::{Asked, FewShotPrompter, Value};
+use metatok::dataset::prompter::Asked;
+use metatok::dataset::{FewShotPrompter, Value};
 use metatok::tokenizer::TokenizerFiles;
 use metatok::{
     AddSpecialTokens, BuilderOptions, Conversation, Dataset, Model, PromptBuilder, Row, TokenizedPrompt, Tokenizer,

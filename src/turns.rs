@@ -16,7 +16,7 @@ use crate::tokenizer::TokenId;
 /// that the engine has in its cache; [`TurnPrompt::prefix_tokens`] says how many.
 ///
 /// ```
-/// use metatok::dataset::{InferMode, TurnPlan};
+/// use metatok::dataset::prompter::{InferMode, TurnPlan};
 /// use metatok::{Conversation, PromptBuilder};
 ///
 /// let dialogue: Conversation = serde_json::from_str(r#"[

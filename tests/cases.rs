@@ -14,7 +14,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use case_files::{assert_matches, without_times};
-use metatok::dataset::{RowPrompter, TurnPlan};
+use metatok::dataset::RowPrompter;
+use metatok::dataset::prompter::TurnPlan;
 use metatok::{
     AddSpecialTokens, BuilderOptions, ContentTrust, Conversation, Dataset, Mode, Model, PromptBuilder, Row, Tokenizer,
 };

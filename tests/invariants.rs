@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use common::{ORDINARY, SUBJECTS, Subject};
 use metatok::conversation::{ContentPart, Item, Marker, Media, MediaKind, Message, Section};
-use metatok::dataset::{Fragment, FragmentKind, RowPrompter};
+use metatok::dataset::RowPrompter;
+use metatok::dataset::template::{Fragment, FragmentKind};
 use metatok::template::{Affix, AffixItem, Multimodal, RoleTemplate, RoundItem};
 use metatok::tokenizer::AddedToken;
 use metatok::{

@@ -1,7 +1,8 @@
 //! A judge's prompts are those of a plain dataset whose rows have the judge's columns written out.
 #![allow(clippy::panic, reason = "a test says what is wrong and stops")]
 
-use metatok::dataset::{Prediction, RowPrompter, Value};
+use metatok::dataset::judge::Prediction;
+use metatok::dataset::{RowPrompter, Value};
 use metatok::{Conversation, Dataset, Row};
 use proptest::prelude::*;
 use serde_json::json;

@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 
 use common::REAL;
-use metatok::dataset::{InferMode, TurnPlan};
+use metatok::dataset::prompter::{InferMode, TurnPlan};
 use metatok::dialect::ConversationTemplate;
 use metatok::turns::PrefixBreak;
 use metatok::{AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, Model, PromptBuilder, TokenId, Tokenizer};

@@ -8,7 +8,7 @@ use metatok::builder::*;
 use metatok::check::*;
 use metatok::compile::*;
 use metatok::conversation::*;
-use metatok::dataset::*;
+use metatok::dataset::{judge::*, prompter::*, records::*, retriever::*, rows::*, template::*, *};
 use metatok::dialect::*;
 use metatok::engine::*;
 use metatok::fingerprint::*;
@@ -38,7 +38,8 @@ fn types_are_shared_or_sent_and_printed() {
     all!(is_shared:
         Accepts, FormOptions, Lmdeploy, OutputForm, ChatWrapper, Compare, Judge, Layout, LengthSummary, Lengths, Pattern, Prediction, PredictionColumns, PromptLength,
         QaTemplate, Score, ScoredAnswer, Scorer, Tally, Which,
-        AddedToken, Affix, AffixItem, AnyTemplate, ApiPrompt, ApiRoles, ApiTemplate, Asked<'static>, Atom, Batch,
+        Box<dyn RowTemplate>, ExampleSupport, TemplateInput<'static>, TemplateText,
+        AddedToken, Affix, AffixItem, ApiPrompt, ApiRoles, ApiTemplate, Asked<'static>, Atom, Batch,
         BatchPlan, BatchSize, ContextBudget, BuilderOptions, BuiltPrompt<'static>, ChatMessage, CompiledTemplate, Completion,
         Content, ContentPart, ContentTrust, Conversation, ConversationRenderer, ConversationTemplate, CutTokens,
         Dataset, DatasetSource, DerivedColumns, Difference<'static>, EachMessage, Element, CompletionEnd, Error, ErrorKind,

@@ -15,8 +15,8 @@ use crate::cli::setup::{self, Input, digest_of_file};
 use crate::cli::source::Source;
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{
-    AnyTemplate, Dataset, Holds, Inferencer, InferencerKind, KeptColumns, MissingColumns, PickedRow, Retriever, Row,
-    RowPrompt, RowPrompter, TemplateField, TurnPlan, arrow_rows, json_lines,
+    Dataset, Holds, Inferencer, InferencerKind, KeptColumns, MissingColumns, MultimodalTemplate, PickedRow, Retriever,
+    Row, RowPrompt, RowPrompter, TemplateField, TurnPlan, arrow_rows, json_lines,
 };
 use crate::dialect::Model;
 use crate::error::{At, ErrorKind, Result};
@@ -145,7 +145,7 @@ impl Rows {
 
     /// What to say of prompts that are strings where the model has a template for roles.
     pub(crate) fn warn_of_strings(&self, model: &Model, options: &BuilderOptions) -> Option<String> {
-        let is_string = self.dataset.task.template().is_ok_and(AnyTemplate::is_string)
+        let is_string = self.dataset.task.template().is_ok_and(|template| template.is_string())
             && !self.dataset.inferencer.kind.gives_messages();
         let is_chat = model.meta_template.is_some() && options.mode == Mode::Generate && options.chat_wrapper.is_none();
         (is_string && is_chat).then(|| {
@@ -353,7 +353,8 @@ impl Rows {
 
     /// What to say of fields that a multimodal template leaves as they are.
     fn unfilled(&self) -> Option<String> {
-        let Some(AnyTemplate::Multimodal(template)) = &self.dataset.task.prompt_template else { return None };
+        let template = self.dataset.task.prompt_template.as_ref()?;
+        template.downcast_ref::<MultimodalTemplate>()?;
         let TemplateField { place, column } = template.unfilled().into_iter().next()?;
         Some(format!(
             "{}: infer_cfg.prompt_template.{place}: {{{column}}} stays as it is, as in AISBench; all_columns = true fills it",

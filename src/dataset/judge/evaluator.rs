@@ -3,13 +3,12 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::dataset::config::template::TemplateFile;
 use crate::dataset::config::{Dataset, class_name};
 use crate::dataset::judge::{Evaluator, Judge, PredictionColumns, REFERENCE};
 use crate::dataset::prompter::{InferMode, Inferencer, Task};
 use crate::dataset::retriever::{RetrieverConfig, RetrieverKind};
 use crate::dataset::rows::Value;
-use crate::dataset::template::AnyTemplate;
+use crate::dataset::template::{RowTemplate, TemplateFile};
 use crate::dataset::template_error;
 use crate::error::{At, Error, Result};
 use crate::wording;
@@ -53,7 +52,7 @@ impl Dataset {
     /// The judge that `eval_cfg` names: its prompts, and the columns that rows need for them.
     ///
     /// ```
-    /// use metatok::dataset::Prediction;
+    /// use metatok::dataset::judge::Prediction;
     /// use metatok::{Conversation, Dataset, Row};
     ///
     /// let dataset = Dataset::parse("x.toml", br#"
@@ -140,7 +139,7 @@ impl Dataset {
     }
 
     /// What the judge is asked of a row. The model's own limits for a row are none of the judge.
-    fn task_of_judge(&self, template: AnyTemplate) -> Task {
+    fn task_of_judge(&self, template: Box<dyn RowTemplate>) -> Task {
         Task {
             input_columns: Vec::new(),
             output_column: Some(REFERENCE.to_owned()),
@@ -191,8 +190,7 @@ impl Dataset {
 
     /// Says that the judge's template has the reference in it and no prompt will.
     fn masked_reference(&self) -> Option<String> {
-        let template =
-            self.task.prompt_template.as_ref().filter(|template| matches!(template, AnyTemplate::Prompt(_)))?;
+        let template = self.task.prompt_template.as_ref().filter(|template| template.masks_answer())?;
         let field = template.fields().into_iter().find(|field| field.column == REFERENCE)?;
         Some(format!(
             "{}.prompt_template.{}: {{{REFERENCE}}} is empty, as in OpenCompass, where it is the judge's output column; the dataset's own output column has the reference",

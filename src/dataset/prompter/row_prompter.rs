@@ -9,7 +9,7 @@ use crate::dataset::prompter::{
     Asked, FewShotPrompter, Inferencer, InferencerKind, MaxOutLen, RowPrompt, ScoredText, Task, TurnPlan, first_prompt,
 };
 use crate::dataset::rows::{Row, Value};
-use crate::dataset::template::{AnyTemplate, Room};
+use crate::dataset::template::Room;
 use crate::dataset::template_error;
 use crate::error::{At, ErrorKind, Result};
 
@@ -29,11 +29,13 @@ impl RowPrompter {
     /// [`ErrorKind::Template`] if the templates do not fit together, and without labels to score.
     pub fn new(dataset: &Dataset, train: impl Into<Arc<[Row]>>) -> Result<Self> {
         let Dataset { task, inferencer, .. } = dataset;
-        if let (Some(AnyTemplate::Multimodal(template)), false) = (&task.prompt_template, task.compat) {
+        if let (Some(template), false) = (&task.prompt_template, task.compat) {
             template.check().at(format_args!("{}.prompt_template", dataset.key_path)).at(&dataset.name)?;
         }
         let labels = || -> Result<Vec<Value>> {
-            check_qa(inferencer.kind, task)?;
+            if let Some(template) = &task.prompt_template {
+                template.check_use(inferencer.kind, task.retriever.count() > 0)?;
+            }
             check_labels_column(inferencer, task)?;
             if !inferencer.kind.gives_messages() {
                 task.template()?;
@@ -242,18 +244,6 @@ fn list<'r>(row: &'r Row, column: &str) -> Result<&'r [Value]> {
         Some(Value::List(items)) if !items.is_empty() => Ok(items),
         Some(other) => Err(template_error(&format!("column {column:?} is no list of strings but {}", other.repr()))),
     }
-}
-
-/// Refuses what a template of questions and answers cannot do.
-fn check_qa(kind: InferencerKind, task: &Task) -> Result<()> {
-    let Some(AnyTemplate::Qa(template)) = &task.prompt_template else { return Ok(()) };
-    if !matches!(kind, InferencerKind::Generate | InferencerKind::Score) {
-        return Err(template_error("QaTemplate is for GenInferencer, and for PPLInferencer, which scores the answer"));
-    }
-    if task.retriever.count() > 0 && template.doc_to_target.is_empty() {
-        return Err(template_error("there are examples to show and no doc_to_target that says what they answer"));
-    }
-    Ok(())
 }
 
 /// Refuses a column of labels that nothing would be scored for.

@@ -12,7 +12,7 @@ const ID: &str = "id";
 /// Which columns go with prompts.
 ///
 /// ```
-/// use metatok::dataset::{KeptColumns, PickedRow};
+/// use metatok::dataset::rows::{KeptColumns, PickedRow};
 /// use metatok::Row;
 ///
 /// let kept = KeptColumns { id: None, keep: vec!["answer".into()] };
