@@ -63,7 +63,7 @@ fn types_are_shared_or_sent_and_printed() {
     #[cfg(feature = "candle")]
     all!(is_shared: CandleDevice, CandleEngine);
     // One for each thread.
-    all!(is_sent: Checker, Record<'static>, Session, Turns);
+    all!(is_sent: Checker, DatasetPrompter, Record<'static>, Session, Turns);
 }
 
 /// None is forgotten.

@@ -1,8 +1,7 @@
 //! Datasets: rows become prompts by templates, in-context examples and labels, as OpenCompass has them in its dataset dicts.
 //!
 //! ```
-//! use metatok::dataset::RowPrompter;
-//! use metatok::dataset::retriever::Examples;
+//! use metatok::dataset::DatasetPrompter;
 //! use metatok::{Dataset, PromptBuilder, Row};
 //!
 //! let dataset = Dataset::parse("capitals.toml", br#"
@@ -15,14 +14,12 @@
 //!     retriever = { type = "FixKRetriever", fix_id_list = [0] }
 //! "#)?;
 //! let train = [Row::from_json(r#"{"country": "Italy", "capital": "Rome"}"#)?];
-//! let mut retriever = dataset.task.retriever.open(&train, &dataset.task.input_columns)?;
-//! let mut prompter = RowPrompter::new(&dataset, train.clone())?;
+//! let mut prompter = DatasetPrompter::new(&dataset, train)?;
 //!
 //! let builder = PromptBuilder::demo()?;
-//! for (i, country) in ["France", "Peru"].into_iter().enumerate() {
+//! for country in ["France", "Peru"] {
 //!     let row = dataset.row(&format!(r#"{{"country": "{country}"}}"#))?;
-//!     let examples = retriever.retrieve(i)?.of(&row, &train)?;
-//!     for prompt in prompter.prompts(&row, examples, |_| Ok(0))? {
+//!     for prompt in prompter.prompts(&row, |_| Ok(0))? {
 //!         let ids = builder.build(&prompt.conversation)?.input_ids;
 //!         assert_eq!(builder.tokenizer().decode(&ids, true)?, format!("Capitals.\nItaly: Rome\n{country}: "));
 //!     }
@@ -45,7 +42,7 @@ pub mod records;
 
 pub use config::{Dataset, DatasetSource};
 pub(crate) use judge::{Judge, Prediction, PredictionColumns};
-pub use prompter::{FewShotPrompter, Inferencer, InferencerKind, RowPrompt, RowPrompter, Task};
+pub use prompter::{DatasetPrompter, FewShotPrompter, Inferencer, InferencerKind, RowPrompt, RowPrompter, Task};
 pub(crate) use prompter::{InferMode, MaxOutLen, SamplingParams, ScoredText, TurnPlan, fewest_dropped};
 pub(crate) use python::is_space;
 pub(crate) use records::{InputFormat, Record, RecordReader};

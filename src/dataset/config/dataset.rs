@@ -1,6 +1,7 @@
 //! A dataset: which rows are used, and how they become prompts.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::dataset::prompter::{Inferencer, InferencerKind, Task};
 use crate::dataset::rows::{DerivedColumns, Repeats, SplitRange, Value};
@@ -111,5 +112,11 @@ impl Dataset {
             }
         }
         Ok(())
+    }
+}
+
+impl From<&Dataset> for Arc<Dataset> {
+    fn from(dataset: &Dataset) -> Self {
+        Self::new(dataset.clone())
     }
 }

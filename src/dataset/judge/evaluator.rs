@@ -1,5 +1,7 @@
 //! The judge of a dataset file: OpenCompass's evaluators that ask a model about answers.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -96,7 +98,7 @@ impl Dataset {
         let columns = PredictionColumns {
             evaluator,
             output_column: self.task.output_column.clone(),
-            dialogues: sees_turns.then(|| Box::new(self.clone())),
+            dialogues: sees_turns.then(|| Arc::new(self.clone())),
             packs_turns: file.pack_all_predictions == Some(true),
         };
         let mut dataset = Self {

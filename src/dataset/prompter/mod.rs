@@ -1,6 +1,7 @@
 //! From rows to prompts: a task puts templates and examples together, an inferencer says which prompts a row gives.
 
 mod chat;
+mod dataset_prompter;
 mod few_shot_prompter;
 mod fewest_dropped;
 mod function_calls;
@@ -13,6 +14,7 @@ mod scored;
 mod task;
 mod turn_plan;
 
+pub use dataset_prompter::DatasetPrompter;
 pub use few_shot_prompter::{Asked, FewShotPrompter};
 pub(crate) use fewest_dropped::fewest_dropped;
 pub(crate) use function_calls::first_prompt;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::conversation::Conversation;
 use crate::dataset::config::Dataset;
+use crate::dataset::prompter::few_shot_prompter::Shots;
 use crate::dataset::prompter::{
-    Asked, FewShotPrompter, Inferencer, InferencerKind, MaxOutLen, RowPrompt, ScoredText, Task, TurnPlan, first_prompt,
+    Asked, Inferencer, InferencerKind, MaxOutLen, RowPrompt, ScoredText, Task, TurnPlan, first_prompt,
 };
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::template::Room;
@@ -18,7 +19,7 @@ use crate::error::{At, ErrorKind, Result};
 pub struct RowPrompter {
     dataset: Arc<Dataset>,
     labels: Arc<[Value]>,
-    shots: FewShotPrompter,
+    shots: Shots,
     for_server: bool,
 }
 
@@ -27,8 +28,9 @@ impl RowPrompter {
     ///
     /// # Errors
     /// [`ErrorKind::Template`] if the templates do not fit together, and without labels to score.
-    pub fn new(dataset: &Dataset, train: impl Into<Arc<[Row]>>) -> Result<Self> {
-        let Dataset { task, inferencer, .. } = dataset;
+    pub fn new(dataset: impl Into<Arc<Dataset>>, train: impl Into<Arc<[Row]>>) -> Result<Self> {
+        let dataset = dataset.into();
+        let Dataset { task, inferencer, .. } = &*dataset;
         if let (Some(template), false) = (&task.prompt_template, task.compat) {
             template.check().at(format_args!("{}.prompt_template", dataset.key_path)).at(&dataset.name)?;
         }
@@ -55,8 +57,7 @@ impl RowPrompter {
             Ok(labels)
         };
         let labels = labels().at(dataset.key_path).at(&dataset.name)?;
-        let shots = FewShotPrompter::new(task.clone(), train);
-        Ok(Self { dataset: Arc::new(dataset.clone()), labels: labels.into(), shots, for_server: false })
+        Ok(Self { labels: labels.into(), shots: Shots::new(train.into()), for_server: false, dataset })
     }
 
     /// Takes what only servers have a place for, the column `tools`, instead of refusing it.
@@ -82,7 +83,7 @@ impl RowPrompter {
     }
 
     /// The prompts of a row: one, one for each label, or one for each turn. Examples are dropped from the
-    /// end of `ids` until a prompt has no `excess` of tokens, see [`FewShotPrompter::prompt`].
+    /// end of `ids` until a prompt has no `excess` of tokens, see [`FewShotPrompter::prompt`](crate::dataset::FewShotPrompter::prompt).
     ///
     /// ```
     /// use metatok::dataset::RowPrompter;
@@ -116,7 +117,7 @@ impl RowPrompter {
                 turns(self.plan(row, ids, excess)?, &self.dataset.max_out_len(row)?, &self.room())
             }
             InferencerKind::Generate | InferencerKind::ScoreOnly => {
-                let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, excess)?;
+                let conversation = self.shots.prompt(&dataset.task, row, &mut ids, Asked::Answer, excess)?;
                 let max_out_len = self.dataset.max_out_len(row)?.of_turn(0)?;
                 Ok(vec![RowPrompt { max_out_len, ..conversation.into() }])
             }
@@ -125,7 +126,7 @@ impl RowPrompter {
                 Ok(vec![RowPrompt { max_out_len, ..first_prompt(row, self.for_server)? }])
             }
             InferencerKind::Choose => {
-                let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, excess)?;
+                let conversation = self.shots.prompt(&dataset.task, row, &mut ids, Asked::Answer, excess)?;
                 Ok(vec![RowPrompt { choices: choices(row)?, ..conversation.into() }])
             }
             InferencerKind::Continuation => self.each_label(row, ids, excess, |row, conversation| {
@@ -156,13 +157,19 @@ impl RowPrompter {
         mut ids: Vec<i64>,
         excess: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<TurnPlan> {
-        let Inferencer { kind, infer_mode, .. } = self.dataset.inferencer;
+        let dataset = Arc::clone(&self.dataset);
+        let Inferencer { kind, infer_mode, .. } = dataset.inferencer;
         let dialogue = match kind {
             InferencerKind::Chat => Conversation::Messages(self.dataset.task.chat(row)?),
-            InferencerKind::Turns => self.shots.prompt(row, &mut ids, Asked::Answer, excess)?,
+            InferencerKind::Turns => self.shots.prompt(&dataset.task, row, &mut ids, Asked::Answer, excess)?,
             _ => return Err(template_error("only ChatInferencer and MultiTurnGenInferencer ask turn by turn")),
         };
         TurnPlan::new(dialogue, infer_mode)
+    }
+
+    /// The rows that examples come from.
+    pub(crate) fn train(&self) -> &[Row] {
+        self.shots.train()
     }
 
     /// For the texts of all prompts of a row.
@@ -187,7 +194,7 @@ impl RowPrompter {
                 row.to_mut().set(output_column, label.clone());
             }
             let asked = Asked::Label { label, keep_sep_token };
-            let conversation = self.shots.prompt(&row, &mut ids, asked, &mut excess)?;
+            let conversation = self.shots.prompt(&dataset.task, &row, &mut ids, asked, &mut excess)?;
             room.take_of(conversation.text_bytes(), "the texts of all labels")?;
             let texts = texts(&row, conversation)?.into_iter();
             let continuation = self.dataset.task.continuation(label);

@@ -64,8 +64,8 @@ impl Task {
     }
 
     fn check_place_for_examples(&self, ids: &[i64]) -> Result<()> {
-        let has_no_place = |template: &&Box<dyn RowTemplate>| template.example_support() == ExampleSupport::None;
-        match self.prompt_template.as_ref().filter(has_no_place) {
+        let has_no_place = |template: &&dyn RowTemplate| template.example_support() == ExampleSupport::None;
+        match self.prompt_template.as_deref().filter(has_no_place) {
             Some(template) if !ids.is_empty() && !self.compat => Err(template_error(&format!(
                 "{} has no place for examples; take ZeroRetriever (--compat leaves them out, as AISBench does)",
                 template.describe()

@@ -3,10 +3,12 @@
 mod arrow;
 mod derived_columns;
 mod kept_columns;
+mod python_repr;
 mod repeats;
 mod row;
 mod split;
 mod value;
+mod value_json;
 mod value_path;
 
 pub use arrow::arrow_rows;
@@ -16,6 +18,6 @@ pub use repeats::{PickedRow, Repeats};
 pub use row::Row;
 pub(crate) use row::{Fields, listed};
 pub use split::SplitRange;
-pub(crate) use value::Columns;
 pub use value::Value;
+pub(crate) use value_json::Columns;
 pub(crate) use value_path::{Path, whole_number};

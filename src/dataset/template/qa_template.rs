@@ -6,6 +6,7 @@ use crate::conversation::{ChatMessage, Conversation};
 use crate::dataset::prompter::InferencerKind;
 use crate::dataset::python::is_space;
 use crate::dataset::rows::{Fields, Row, Value};
+use crate::dataset::template::qa_turn::{Said, begun, text, touch};
 use crate::dataset::template::row_template::{ExampleSupport, RowTemplate, TemplateInput};
 use crate::dataset::template::template_kind::TemplateKind;
 use crate::dataset::template::{
@@ -246,34 +247,6 @@ impl RowTemplate for QaTemplate {
 
 pub(super) const KIND: TemplateKind =
     TemplateKind { class: "QaTemplate", keys: &[], read: |template, _| Ok(QaTemplate::new(template)?.into()) };
-
-/// What somebody says, and what stands behind it in a text.
-struct Said<'t> {
-    role: &'static str,
-    content: String,
-    delimiter: &'t str,
-}
-
-impl Said<'_> {
-    fn into_message(self) -> ChatMessage {
-        ChatMessage::new(self.role, self.content)
-    }
-}
-
-fn text(said: &[Said<'_>]) -> String {
-    said.iter().flat_map(|said| [said.content.as_str(), said.delimiter]).collect()
-}
-
-/// Whether no white space is between two texts.
-fn touch(one: &str, other: &str) -> bool {
-    !one.ends_with(is_space) && !other.starts_with(is_space)
-}
-
-/// An answer behind what it begins with.
-fn begun(prefix: String, answer: &str) -> String {
-    let space = if !prefix.is_empty() && touch(&prefix, answer) { " " } else { "" };
-    prefix + space + answer
-}
 
 fn space() -> String {
     " ".into()
