@@ -1,4 +1,4 @@
-//! The judge of a dataset file: OpenCompass's evaluators that ask a model about answers.
+//! Reading the judge of a dataset file: OpenCompass's evaluators that ask a model about answers.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A judge: a model that is asked about each row what another model's answer to it is worth.
+//! The columns that a judge's prompts need beside the row's own: models' answers and the reference.
 
 use std::sync::Arc;
 

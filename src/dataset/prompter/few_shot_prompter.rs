@@ -1,4 +1,4 @@
-//! Prompts with as many examples as fit.
+//! Prompts with as many in-context examples as fit.
 
 use std::sync::Arc;
 

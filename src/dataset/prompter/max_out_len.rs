@@ -1,4 +1,4 @@
-//! How long answers may be, where rows say so: their column `max_out_len`, as AISBench has it.
+//! The length of answers where rows give it, in their column `max_out_len`, as in AISBench.
 
 use crate::dataset::rows::{Row, Value};
 use crate::error::{At, Error, ErrorKind, Result};

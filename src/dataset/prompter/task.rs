@@ -4,7 +4,7 @@ use crate::conversation::Conversation;
 use crate::dataset::prompter::MaxOutLen;
 use crate::dataset::retriever::{RetrieverConfig, no_such_example};
 use crate::dataset::rows::{Row, Value};
-use crate::dataset::template::{ExampleSupport, Layout, QaTemplate, Room, RowTemplate, TemplateInput};
+use crate::dataset::template::{ExampleSupport, Layout, QaTemplate, Room, RowTemplate, TemplateInput, no_ice_template};
 use crate::dataset::template_error;
 use crate::error::{At, Result};
 
@@ -48,8 +48,7 @@ impl Task {
             return Err(template_error("there are examples to show and no ice_template that says how"));
         };
         if name == ICE_TEMPLATE && template.example_support() != ExampleSupport::Placed {
-            let what = format!("{} cannot be an ice_template; write the examples as a dialogue", template.describe());
-            return Err(template_error(&what));
+            return Err(no_ice_template(template.describe()));
         }
         let (mut examples, room) = (Vec::with_capacity(ids.len()), Room::new(self.max_row_bytes));
         for &id in ids {

@@ -1,5 +1,4 @@
-//! Rows as Hugging Face `datasets` hands them on: both references read rows through it, and it
-//! changes some.
+//! Rows as Hugging Face `datasets` returns them: both references read rows through it, and it changes some.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What of a row goes with its prompts, so that answers find it again: its id, and the columns that are kept.
+//! The id of a row and the columns that are written beside its prompts, so that answers can be matched to rows.
 
 use serde::Serialize;
 

@@ -1,4 +1,14 @@
 //! Rows of a dataset: their values, which of them are asked, and the columns that are derived from them or kept beside their prompts.
+//!
+//! ```
+//! use metatok::Row;
+//! use metatok::dataset::Value;
+//!
+//! let row = Row::from_json(r#"{"question": "Which are red?", "options": ["Mars", null], "points": 1.0}"#)?;
+//! assert_eq!(row.names().collect::<Vec<_>>(), ["question", "options", "points"]);
+//! assert_eq!(row.get("options").map(Value::repr).as_deref(), Some("['Mars', None]"));
+//! # Ok::<(), metatok::Error>(())
+//! ```
 
 mod arrow;
 mod derived_columns;

@@ -1,4 +1,4 @@
-//! Values of rows.
+//! The values of a row, as Python's `json` module would read them.
 
 use serde::Serialize;
 use serde::ser::{self, Serializer};

@@ -1,4 +1,4 @@
-//! Texts and media in one string, told apart by tags: the column `content` of AISBench's multimodal rows.
+//! Text and media in one string, separated by tags: the column `content` of AISBench's multimodal rows.
 
 use crate::conversation::MediaKind;
 use crate::dataset::rows::Value;

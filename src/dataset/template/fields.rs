@@ -1,4 +1,4 @@
-//! The texts of a template and the fields that they name, to find those that a row does not have.
+//! The texts of a template and the fields that they name, to find fields whose column a row lacks.
 
 use crate::conversation::{Item, Message, Prompt};
 use crate::dataset::rows::{Row, listed};

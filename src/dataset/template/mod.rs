@@ -1,4 +1,15 @@
-//! Dataset templates: how a row becomes a prompt or an in-context example. A kind of template is a file here.
+//! Dataset templates: how a row becomes a prompt or an in-context example. A kind of template is a file here and a line in `template_file`.
+//!
+//! ```
+//! use metatok::dataset::template::PromptTemplate;
+//! use metatok::{Conversation, Row};
+//!
+//! let template = PromptTemplate::new(&"Q: {question}\nA: {answer}".into(), None, None)?;
+//! let row = Row::from_json(r#"{"question": "1+1=?", "answer": "2"}"#)?;
+//! let prompt = template.prompt(&row, Some(("answer", "")), &Conversation::Text(String::new()))?;
+//! assert_eq!(prompt, Conversation::Text("Q: 1+1=?\nA: ".into()));
+//! # Ok::<(), metatok::Error>(())
+//! ```
 
 mod content_tags;
 mod dialogue;
@@ -31,6 +42,7 @@ pub use multimodal_template::MultimodalTemplate;
 pub(crate) use prompt_list::{fill_items, has_room, insert, insert_text, replace};
 pub use prompt_template::PromptTemplate;
 pub use qa_template::QaTemplate;
+pub(crate) use row_template::no_ice_template;
 pub use row_template::{BoxedTemplate, ExampleSupport, RowTemplate, TemplateInput};
 pub(crate) use template_file::TemplateFile;
 pub use turn_template::TurnTemplate;

@@ -1,4 +1,4 @@
-//! Dataset templates: how a row becomes a prompt. The format is OpenCompass's `PromptTemplate`.
+//! Templates of strings and dialogues: OpenCompass's `PromptTemplate`.
 
 use crate::conversation::Conversation;
 use crate::dataset::rows::{Fields, Row, Value, listed};

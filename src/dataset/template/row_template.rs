@@ -1,4 +1,4 @@
-//! What every dataset template can do: fill a prompt with a row, and whatever else tasks ask of it.
+//! The trait of all dataset templates: filling a prompt with a row, and what tasks ask beside that.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -87,7 +87,7 @@ pub trait RowTemplate: BoxedTemplate {
     /// # Errors
     /// [`ErrorKind::Template`](crate::ErrorKind::Template) for a template that writes none.
     fn example(&self, _row: &Row, _label: Option<&Value>) -> Result<Conversation> {
-        Err(not_of_examples(self.describe()))
+        Err(no_ice_template(self.describe()))
     }
 
     /// Examples side by side, with the retriever's separators: between texts, and after the last.
@@ -95,7 +95,7 @@ pub trait RowTemplate: BoxedTemplate {
     /// # Errors
     /// [`ErrorKind::Template`](crate::ErrorKind::Template) for examples that do not go together.
     fn join_examples(&self, _examples: Vec<Conversation>, _separators: (&str, &str)) -> Result<Conversation> {
-        Err(not_of_examples(self.describe()))
+        Err(no_ice_template(self.describe()))
     }
 
     /// What marks the place of the examples; empty where the template needs no mark.
@@ -208,7 +208,7 @@ pub enum ExampleSupport {
     Own(&'static str),
 }
 
-fn not_of_examples(describe: &str) -> crate::Error {
+pub(crate) fn no_ice_template(describe: &str) -> crate::Error {
     template_error(&format!("{describe} cannot be an ice_template; write the examples as a dialogue"))
 }
 
