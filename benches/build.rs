@@ -17,9 +17,12 @@ use std::time::{Duration, Instant};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use metatok::compile::CompiledTemplate;
 use metatok::conversation::{Item, Marker, Message, Section};
-use metatok::dataset::{Asked, FewShotPrompter, Value};
+use metatok::dataset::prompter::Asked;
+use metatok::dataset::{FewShotPrompter, Value};
 use metatok::tokenizer::TokenizerFiles;
-use metatok::{AddSpecialTokens, BuilderOptions, Conversation, Dataset, Model, PromptBuilder, Row, TokenizedPrompt, Tokenizer};
+use metatok::{
+    AddSpecialTokens, BuilderOptions, Conversation, Dataset, Model, PromptBuilder, Row, TokenizedPrompt, Tokenizer,
+};
 use tokenizers::pipeline::{EncodeOptions, PipelineToken, PipelineTokenizer};
 
 /// How many prompts a thread makes in an iteration: few enough to be in its caches, as what was just read is.

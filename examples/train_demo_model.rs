@@ -15,7 +15,7 @@ use candle_nn::rotary_emb::rope_slow;
 use candle_nn::{AdamW, Optimizer, ParamsAdamW};
 use metatok::batch::{Batch, Padding, PaddingSide};
 use metatok::builder::IGNORE_INDEX;
-use metatok::dataset::Record;
+use metatok::dataset::records::Record;
 use metatok::{ChatMessage, Conversation, PromptBuilder, TokenId};
 use rand_mt::Mt64;
 

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use metatok::dataset::{RowPrompter, TurnPlan};
+use metatok::dataset::prompter::TurnPlan;
+use metatok::dataset::RowPrompter;
 use metatok::truncate::Truncation;
 use metatok::{BuilderOptions, ContextBudget, Conversation, Dataset, Mode, Model, PromptBuilder, Row, TokenizedPrompt, Tokenizer};
 

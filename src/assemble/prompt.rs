@@ -78,7 +78,7 @@ impl TokenizedPrompt {
     /// given and offsets were not asked for.
     ///
     /// ```
-    /// use metatok::dataset::ScoredText;
+    /// use metatok::dataset::prompter::ScoredText;
     /// use metatok::{BuilderOptions, Conversation, Model, PromptBuilder, Tokenizer};
     ///
     /// let options = BuilderOptions { offsets: true, ..BuilderOptions::default() };

@@ -1,7 +1,7 @@
 //! Fields that a dataset's template leaves as they are.
 
 use crate::check::{Findings, Level, Lint, Subject};
-use crate::dataset::{AnyTemplate, InferencerKind};
+use crate::dataset::InferencerKind;
 use crate::error::Result;
 
 pub(super) const LINT: Lint = Lint {
@@ -17,15 +17,13 @@ pub(super) const LINT: Lint = Lint {
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(seen) = &subject.seen.dataset else { return Ok(()) };
     for field in seen.dataset.unfilled_fields() {
-        let help = match &seen.dataset.task.prompt_template {
-            Some(AnyTemplate::Turns(_)) => {
-                "only {question} and {answer} of the round are filled; write it out".to_owned()
-            }
-            Some(AnyTemplate::Multimodal(_)) => "write all_columns = true into the template".to_owned(),
-            _ if seen.dataset.inferencer.kind == InferencerKind::Chat => {
+        let template = seen.dataset.task.prompt_template.as_ref();
+        let help = match template.and_then(|template| template.unfilled_help()) {
+            Some(help) => help.to_owned(),
+            None if seen.dataset.inferencer.kind == InferencerKind::Chat => {
                 format!("add {:?} to reader_cfg.input_columns", field.column)
             }
-            _ => "write it out".to_owned(),
+            None => "write it out".to_owned(),
         };
         let message = format!("{{{}}} stays as it is in every prompt", field.column);
         findings.add(seen.place(&field.place), message, help);

@@ -1,31 +1,55 @@
-//! Datasets: lines of conversations, and rows that templates make conversations of.
+//! Datasets: rows become prompts by templates, in-context examples and labels, as OpenCompass has them in its dataset dicts.
+//!
+//! ```
+//! use metatok::dataset::DatasetPrompter;
+//! use metatok::{Dataset, PromptBuilder, Row};
+//!
+//! let dataset = Dataset::parse("capitals.toml", br#"
+//!     [reader_cfg]
+//!     input_columns = ["country"]
+//!     output_column = "capital"
+//!     [infer_cfg]
+//!     ice_template = { template = "{country}: {capital}" }
+//!     prompt_template = { template = "Capitals.\n</E>{country}: {capital}", ice_token = "</E>" }
+//!     retriever = { type = "FixKRetriever", fix_id_list = [0] }
+//! "#)?;
+//! let train = [Row::from_json(r#"{"country": "Italy", "capital": "Rome"}"#)?];
+//! let mut prompter = DatasetPrompter::new(&dataset, train)?;
+//!
+//! let builder = PromptBuilder::demo()?;
+//! for country in ["France", "Peru"] {
+//!     let row = dataset.row(&format!(r#"{{"country": "{country}"}}"#))?;
+//!     for prompt in prompter.prompts(&row, |_| Ok(0))? {
+//!         let ids = builder.build(&prompt.conversation)?.input_ids;
+//!         assert_eq!(builder.tokenizer().decode(&ids, true)?, format!("Capitals.\nItaly: Rome\n{country}: "));
+//!     }
+//! }
+//! # Ok::<(), metatok::Error>(())
+//! ```
+//!
+//! Lines of conversations, which need no templates, are read by [`records`].
 
 mod source;
 mod python;
 mod template_error;
-mod rows;
-mod template;
-mod retriever;
+pub mod rows;
+pub mod template;
+pub mod retriever;
+pub mod prompter;
 mod config;
-mod judge;
-mod prompter;
-mod records;
+pub mod judge;
+pub mod records;
 
 pub use config::{Dataset, DatasetSource};
-pub use judge::{Judge, Prediction, PredictionColumns};
-pub(crate) use prompter::fewest_dropped;
-pub use prompter::{Asked, FewShotPrompter, Task};
-pub use prompter::{
-    InferMode, Inferencer, InferencerKind, MaxOutLen, RowPrompt, RowPrompter, SamplingParams, ScoredText, TurnPlan,
-};
+pub(crate) use judge::{Judge, Prediction, PredictionColumns};
+pub use prompter::{DatasetPrompter, FewShotPrompter, Inferencer, InferencerKind, RowPrompt, RowPrompter, Task};
+pub(crate) use prompter::{InferMode, MaxOutLen, SamplingParams, ScoredText, TurnPlan, fewest_dropped};
 pub(crate) use python::is_space;
-pub use records::{InputFormat, Record, RecordReader};
-pub use retriever::{Examples, FindExamples, Retriever, RetrieverConfig, RetrieverKind};
-pub use rows::{DerivedColumns, KeptColumns, PickedRow, Repeats, Row, RowKey, SplitRange, Value, arrow_rows};
+pub(crate) use records::{InputFormat, Record, RecordReader};
+pub(crate) use retriever::{Examples, Retriever, RetrieverKind};
+pub(crate) use rows::{KeptColumns, PickedRow, RowKey, arrow_rows};
+pub use rows::{Row, Value};
 pub use source::Holds;
 pub(crate) use source::{Line, Records, check_nesting, decompressed, is_compressed, json_lines, rows_of};
-pub use template::{
-    AnyTemplate, Fragment, FragmentKind, Layout, MessageTemplate, MissingColumns, MultimodalTemplate, PromptTemplate,
-    QaTemplate, Substitution, TemplateField, TurnTemplate,
-};
+pub(crate) use template::{Layout, MissingColumns, MultimodalTemplate, TemplateField};
 pub(crate) use template_error::template_error;

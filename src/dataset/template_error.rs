@@ -1,4 +1,4 @@
-//! The error for what is wrong with a template, or with a row for it.
+//! The error of a template, or of a row that does not fit it.
 
 use crate::error::{Error, ErrorKind};
 

@@ -3,7 +3,8 @@
 //!
 //! ```
 //! use metatok::Dataset;
-//! use metatok::dataset::{Examples, PickedRow};
+//! use metatok::dataset::retriever::Examples;
+//! use metatok::dataset::rows::PickedRow;
 //! use metatok::rows::{DatasetOptions, PreparedDataset};
 //!
 //! let file = br#"infer_cfg = { prompt_template = { template = "Q: {q}" } }"#;
@@ -27,8 +28,8 @@ use sha2::{Digest, Sha256};
 use crate::builder::BuilderOptions;
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{
-    AnyTemplate, Dataset, DatasetSource, Examples, Holds, Inferencer, InferencerKind, KeptColumns, MissingColumns,
-    PickedRow, Retriever, Row, RowPrompt, RowPrompter, TemplateField, TurnPlan, arrow_rows,
+    Dataset, DatasetSource, Examples, Holds, Inferencer, InferencerKind, KeptColumns, MissingColumns,
+    MultimodalTemplate, PickedRow, Retriever, Row, RowPrompt, RowPrompter, TemplateField, TurnPlan, arrow_rows,
 };
 use crate::dialect::Model;
 use crate::error::{At, ErrorKind, Result, counted};
@@ -138,7 +139,7 @@ impl PreparedDataset {
 
     /// What to say of prompts that are strings where the model has a template for roles.
     pub fn warn_of_strings(&self, model: &Model, options: &BuilderOptions) -> Option<String> {
-        let is_string = self.dataset.task.template().is_ok_and(AnyTemplate::is_string)
+        let is_string = self.dataset.task.template().is_ok_and(|template| template.is_string())
             && !self.dataset.inferencer.kind.gives_messages();
         let is_chat = model.meta_template.is_some() && options.mode == Mode::Generate && options.chat_wrapper.is_none();
         (is_string && is_chat).then(|| {
@@ -367,7 +368,8 @@ impl PreparedDataset {
 
     /// What to say of fields that a multimodal template leaves as they are.
     fn unfilled(&self) -> Option<String> {
-        let Some(AnyTemplate::Multimodal(template)) = &self.dataset.task.prompt_template else { return None };
+        let template = self.dataset.task.prompt_template.as_ref()?;
+        template.downcast_ref::<MultimodalTemplate>()?;
         let TemplateField { place, column } = template.unfilled().into_iter().next()?;
         Some(format!(
             "{}: infer_cfg.prompt_template.{place}: {{{column}}} stays as it is, as in AISBench; all_columns = true fills it",

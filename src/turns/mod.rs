@@ -26,7 +26,7 @@ use seen::{Answer, Seen};
 /// that the engine has in its cache; [`TurnPrompt::prefix_tokens`] says how many.
 ///
 /// ```
-/// use metatok::dataset::{InferMode, TurnPlan};
+/// use metatok::dataset::prompter::{InferMode, TurnPlan};
 /// use metatok::{Conversation, PromptBuilder};
 ///
 /// let dialogue: Conversation = serde_json::from_str(r#"[

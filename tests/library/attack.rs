@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use metatok::template::{Affix, AffixItem, RoleTemplate, RoundItem};
 use metatok::tokenizer::TokenizerFiles;
-use metatok::{AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, ErrorKind, MetaTemplate, Mode, Model, PromptBuilder, TokenId, TokenizedPrompt, Tokenizer};
+use metatok::{
+    AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, ErrorKind, MetaTemplate, Mode, Model, PromptBuilder,
+    TokenId, TokenizedPrompt, Tokenizer,
+};
 use serde_json::Value;
 
 use crate::harness::{Tests, tests};

@@ -6,8 +6,11 @@
 use std::sync::{Arc, LazyLock};
 
 use libtest_mimic::Completion;
-use metatok::dataset::{RowPrompter, TurnPlan};
-use metatok::{AddSpecialTokens, BuilderOptions, ContentTrust, Conversation, Dataset, Mode, Model, PromptBuilder, Row, Tokenizer};
+use metatok::dataset::RowPrompter;
+use metatok::dataset::prompter::TurnPlan;
+use metatok::{
+    AddSpecialTokens, BuilderOptions, ContentTrust, Conversation, Dataset, Mode, Model, PromptBuilder, Row, Tokenizer,
+};
 use serde::Deserialize;
 
 use crate::case_files::{self, CaseFile};

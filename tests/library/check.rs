@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use libtest_mimic::Completion;
 use metatok::check::{Finding, LINTS, Level};
-use metatok::dataset::{InferencerKind, Record, RetrieverKind, RowPrompter};
+use metatok::dataset::records::Record;
+use metatok::dataset::retriever::RetrieverKind;
+use metatok::dataset::{InferencerKind, RowPrompter};
 use metatok::tokenizer::TokenizerFiles;
 use metatok::{BuilderOptions, Checker, ContentTrust, Dataset, Model, Row, Tokenizer};
 use serde::Deserialize;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use libtest_mimic::Completion;
 use metatok::dialect::ConversationTemplate;
-use metatok::{AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, Mode, Model, PromptBuilder, TokenizedPrompt, Tokenizer};
+use metatok::{
+    AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, Mode, Model, PromptBuilder, TokenizedPrompt, Tokenizer,
+};
 use serde::Deserialize;
 
 use crate::case_files::{self, CaseFile};

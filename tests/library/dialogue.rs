@@ -10,7 +10,13 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use crate::harness::{Tests, tests};
 
 pub(crate) fn tests() -> Tests {
-    tests![prompts_are_those_of_the_messages, prompts_fit, reasons, a_dialogue_that_does_not_fit_stays_as_it_was, damaged_states]
+    tests![
+        prompts_are_those_of_the_messages,
+        prompts_fit,
+        reasons,
+        a_dialogue_that_does_not_fit_stays_as_it_was,
+        damaged_states
+    ]
 }
 
 /// What the model answers.

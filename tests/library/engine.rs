@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use metatok::batch::{Batch, Pack, Padding, PaddingSide};
-use metatok::dataset::Record;
+use metatok::dataset::records::Record;
 use metatok::engine::{CandleDevice, CandleEngine, Engine, GenerationEvent, Request, Sampling};
 use metatok::stop::FinishReason;
 use metatok::{Conversation, PromptBuilder, TokenId};

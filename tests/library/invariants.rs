@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use metatok::conversation::{ContentPart, Item, Marker, Media, MediaKind, Message, Section};
-use metatok::dataset::{Fragment, FragmentKind, RowPrompter};
+use metatok::dataset::RowPrompter;
+use metatok::dataset::template::{Fragment, FragmentKind};
 use metatok::template::{Affix, AffixItem, Multimodal, RoleTemplate, RoundItem};
 use metatok::tokenizer::AddedToken;
-use metatok::{AddSpecialTokens, BuilderOptions, ChatMessage, ContentTrust, Conversation, Dataset, ErrorKind, MetaTemplate, Mode, Model, PromptBuilder, Row, TokenizedPrompt, Tokenizer};
+use metatok::{
+    AddSpecialTokens, BuilderOptions, ChatMessage, ContentTrust, Conversation, Dataset, ErrorKind, MetaTemplate, Mode,
+    Model, PromptBuilder, Row, TokenizedPrompt, Tokenizer,
+};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;

@@ -1,6 +1,7 @@
 //! A judge's prompts are those of a plain dataset whose rows have the judge's columns written out.
 
-use metatok::dataset::{Prediction, RowPrompter, Value};
+use metatok::dataset::judge::Prediction;
+use metatok::dataset::{RowPrompter, Value};
 use metatok::{Conversation, Dataset, Row};
 use proptest::prelude::*;
 use serde_json::json;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use metatok::compile::Atom;
 use metatok::render::{Element, Part, Renderer, Segments};
-use metatok::{AddSpecialTokens, BuilderOptions, Conversation, Error, ErrorKind, Mode, Model, PromptBuilder, Tokenizer};
+use metatok::{
+    AddSpecialTokens, BuilderOptions, Conversation, Error, ErrorKind, Mode, Model, PromptBuilder, Tokenizer,
+};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 

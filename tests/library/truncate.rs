@@ -5,7 +5,10 @@ use std::sync::Arc;
 use metatok::conversation::{ContentPart, Media, MediaKind};
 use metatok::render::Element;
 use metatok::truncate::{Fitted, Truncation};
-use metatok::{BuilderOptions, ChatMessage, ContextBudget, Conversation, ErrorKind, Model, PromptBuilder, TokenId, TokenizedPrompt, Tokenizer};
+use metatok::{
+    BuilderOptions, ChatMessage, ContextBudget, Conversation, ErrorKind, Model, PromptBuilder, TokenId,
+    TokenizedPrompt, Tokenizer,
+};
 use proptest::prelude::*;
 
 use crate::harness::{Tests, tests};

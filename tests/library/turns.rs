@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use metatok::dataset::{InferMode, TurnPlan};
+use metatok::dataset::prompter::{InferMode, TurnPlan};
 use metatok::dialect::ConversationTemplate;
 use metatok::turns::PrefixBreak;
 use metatok::{AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, Model, PromptBuilder, TokenId, Tokenizer};

@@ -10,7 +10,7 @@ use metatok::builder::*;
 use metatok::check::*;
 use metatok::compile::*;
 use metatok::conversation::*;
-use metatok::dataset::*;
+use metatok::dataset::{judge::*, prompter::*, records::*, retriever::*, rows::*, template::*, *};
 use metatok::dialect::*;
 use metatok::engine::*;
 use metatok::fingerprint::*;
@@ -55,7 +55,8 @@ fn types_are_shared_or_sent_and_printed() {
         Holds, DatasetOptions, PreparedDataset, RunAnswers, RunOutcome, RunTotals, AnswerTrimmer, Problem, TrimOptions, TrimmedAnswer<'static>,
         Accepts, FormOptions, Lmdeploy, OutputForm, ChatWrapper, Compare, Judge, Layout, LengthSummary, Lengths, Pattern, Prediction, PredictionColumns, PromptLength,
         QaTemplate, Score, ScoredAnswer, Scorer, Tally, Which,
-        AddedToken, Affix, AffixItem, AnyTemplate, ApiPrompt, ApiRoles, ApiTemplate, Asked<'static>, Atom, Batch,
+        Box<dyn RowTemplate>, ExampleSupport, TemplateInput<'static>, TemplateText,
+        AddedToken, Affix, AffixItem, ApiPrompt, ApiRoles, ApiTemplate, Asked<'static>, Atom, Batch,
         BatchPlan, BatchSize, ContextBudget, BuilderOptions, BuiltPrompt<'static>, ChatMessage, CompiledTemplate, Completion,
         Content, ContentPart, ContentTrust, Conversation, ConversationRenderer, ConversationTemplate, CutTokens,
         Dataset, DatasetSource, DerivedColumns, Difference<'static>, EachMessage, Element, CompletionEnd, Error, ErrorKind,
@@ -79,7 +80,7 @@ fn types_are_shared_or_sent_and_printed() {
     #[cfg(feature = "candle")]
     all!(is_shared: CandleDevice, CandleEngine);
     // One for each thread.
-    all!(is_sent: Checker, Dialogue, Record<'static>, Session, Turns, Input, RunEvent<'static>);
+    all!(is_sent: Checker, DatasetPrompter, Dialogue, Record<'static>, Session, Turns, Input, RunEvent<'static>);
 }
 
 /// None is forgotten.

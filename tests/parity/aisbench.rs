@@ -1,11 +1,13 @@
 //! AISBench's pipelines of string and dialogue templates, its templates and its parsers.
 
-use metatok::dataset::{Task, Value as Py, arrow_rows};
+use metatok::dataset::rows::arrow_rows;
+use metatok::dataset::template::PromptTemplate;
+use metatok::dataset::{Task, Value as Py};
 use metatok::render::ApiTemplate;
 use metatok::{Conversation, Row};
 use serde_json::{Value, json};
 
-use crate::dataset::{any_template, called, inserted, matches, none, plain, row, rows, task};
+use crate::dataset::{called, inserted, matches, none, plain, row, row_template, rows, task};
 use crate::{Outcome, Replayer, api, conversation, show, turns};
 
 /// Replays a case, or gives nothing if it is none of AISBench's that concern prompts.
@@ -280,8 +282,10 @@ fn without_extra(recorded: &Value) -> Value {
 /// Filling is what a string template does with a row.
 fn format(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
     let text = py.get("template").expect("it has one");
-    let filled = any_template(Some(&Py::Dict(vec![(Py::from("template"), text.clone())]))).and_then(|template| {
-        let Some(metatok::dataset::AnyTemplate::Prompt(template)) = template else { return Ok(Value::Null) };
+    let filled = row_template(Some(&Py::Dict(vec![(Py::from("template"), text.clone())]))).and_then(|template| {
+        let Some(template) = template.as_ref().and_then(|template| template.downcast_ref::<PromptTemplate>()) else {
+            return Ok(Value::Null);
+        };
         Ok(json!(template.prompt(&row(py.get("entry").expect("it has one")), None, &none())?))
     });
     if same(&filled, case["expect"].get("out").unwrap_or(&case["expect"])) {
@@ -316,7 +320,8 @@ fn template(replayer: &Replayer, case: &Value, py: &Py) -> Outcome {
 
 /// One method of a string or dialogue template.
 fn called_by_method(case: &Value, py: &Py, config: &Py) -> metatok::Result<Value> {
-    let Some(metatok::dataset::AnyTemplate::Prompt(template)) = any_template(Some(config))? else {
+    let template = row_template(Some(config))?;
+    let Some(template) = template.as_ref().and_then(|template| template.downcast_ref::<PromptTemplate>()) else {
         return Ok(Value::Null);
     };
     let args = py.get("args").map_or(Py::Null, plain);
@@ -326,7 +331,7 @@ fn called_by_method(case: &Value, py: &Py, config: &Py) -> metatok::Result<Value
         None => none(),
     };
     let method = case["method"].as_str().unwrap_or_default();
-    let Some(prompt) = called(&template, method, &args, &ice)? else { return Ok(Value::Null) };
+    let Some(prompt) = called(template, method, &args, &ice)? else { return Ok(Value::Null) };
     Ok(json!(prompt))
 }
 

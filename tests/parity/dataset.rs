@@ -1,10 +1,12 @@
 //! OpenCompass's dataset side: templates, retrievers, ranges.
 
 use metatok::conversation::{Item, Message, Prompt};
-use metatok::dataset::{
-    AnyTemplate, MessageTemplate, MultimodalTemplate, PromptTemplate, RetrieverConfig, RetrieverKind, SplitRange, Task,
-    TurnTemplate, Value as Py,
+use metatok::dataset::retriever::{RetrieverConfig, RetrieverKind};
+use metatok::dataset::rows::SplitRange;
+use metatok::dataset::template::{
+    MessageTemplate, MultimodalTemplate, PromptTemplate, RowTemplate, TemplateInput, TurnTemplate,
 };
+use metatok::dataset::{Task, Value as Py};
 use metatok::{Conversation, ErrorKind, Row};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -159,7 +161,7 @@ pub(crate) fn inserted(value: &Value) -> metatok::Result<Conversation> {
     }
 }
 
-pub(crate) fn any_template(config: Option<&Py>) -> metatok::Result<Option<AnyTemplate>> {
+pub(crate) fn row_template(config: Option<&Py>) -> metatok::Result<Option<Box<dyn RowTemplate>>> {
     let Some(config) = config.filter(|config| **config != Py::Null) else { return Ok(None) };
     let token = |key: &str| config.get(key).and_then(Py::as_text);
     for key in ["ice_token", "sep_token"] {
@@ -173,21 +175,21 @@ pub(crate) fn any_template(config: Option<&Py>) -> metatok::Result<Option<AnyTem
             template.ice_token = token.to_owned();
         }
         template.format_variables = config.get("format_variables") != Some(&Py::Bool(false));
-        return Ok(Some(AnyTemplate::Messages(template)));
+        return Ok(Some(template.into()));
     }
     let template = config.get("template").map_or(Py::Null, plain);
     if config.get("type").and_then(Py::as_text) == Some("MultiTurnPromptTemplate") {
-        return Ok(Some(AnyTemplate::Turns(TurnTemplate::new(&template)?)));
+        return Ok(Some(TurnTemplate::new(&template)?.into()));
     }
     if config.get("type").and_then(Py::as_text) == Some("MMPromptTemplate") {
-        return Ok(Some(AnyTemplate::Multimodal(MultimodalTemplate::new(&template)?)));
+        return Ok(Some(MultimodalTemplate::new(&template)?.into()));
     }
     let mut template = PromptTemplate::new(&template, token("ice_token"), token("sep_token"))?;
     if let Some(Py::Dict(map)) = config.get("column_token_map") {
         let pairs = map.iter().map(|(column, token)| (column.text().into(), token.text().into()));
         template = template.with_column_token_map(pairs.collect())?;
     }
-    Ok(Some(AnyTemplate::Prompt(template)))
+    Ok(Some(template.into()))
 }
 
 pub(crate) fn retriever(config: Option<&Py>) -> RetrieverConfig {
@@ -243,8 +245,8 @@ pub(crate) fn task(recorded: &Py, infer: &Py) -> metatok::Result<Task> {
     Ok(Task {
         input_columns: columns,
         output_column: setting(recorded.get("reader_cfg"), "output_column").filter(|column| !column.is_empty()),
-        ice_template: any_template(infer.get("ice_template"))?,
-        prompt_template: any_template(infer.get("prompt_template"))?,
+        ice_template: row_template(infer.get("ice_template"))?,
+        prompt_template: row_template(infer.get("prompt_template"))?,
         retriever: retriever(infer.get("retriever")),
         gen_field_replace_token: setting(infer.get("inferencer"), "gen_field_replace_token").unwrap_or_default(),
         // What the reference loses must be lost alike.
@@ -485,7 +487,7 @@ pub(crate) fn called(
 fn template(replayer: &Replayer, case: &Value, job: &Py, key: &str) -> Outcome {
     let expected = &case["expect"];
     let kwargs = job.get(key).expect("it has arguments");
-    let built = any_template(Some(kwargs));
+    let built = row_template(Some(kwargs));
     if let Some(error) = expected.get("build_error") {
         return one(replayer, case, built.map(|_| Value::Null), error);
     }
@@ -494,18 +496,16 @@ fn template(replayer: &Replayer, case: &Value, job: &Py, key: &str) -> Outcome {
         let entry = args.get("entry").map(row).unwrap_or_default();
         let ice = case["job"]["args"].get("ice_field_replace_token").or(case["job"]["args"].get("ice"));
         let ice = ice.map_or_else(|| Ok(none()), inserted)?;
-        let template = match (template, text(job, "method")) {
-            (_, "") => return Ok(Value::Null),
-            (Some(AnyTemplate::Prompt(template)), _) => template,
-            (Some(AnyTemplate::Messages(template)), "generate_label_prompt_item") => {
-                return Ok(recorded(&template.prompt(&entry, &none())?));
-            }
-            (Some(AnyTemplate::Messages(template)), _) => return Ok(recorded(&template.prompt(&entry, &ice)?)),
-            (Some(AnyTemplate::Turns(template)), _) => return Ok(recorded(&template.prompt(&entry)?)),
-            (Some(AnyTemplate::Multimodal(template)), _) => return Ok(recorded(&template.prompt(&entry, true)?)),
-            (Some(AnyTemplate::Qa(_)) | None, _) => return Ok(Value::Null),
+        let (Some(template), true) = (template, !text(job, "method").is_empty()) else { return Ok(Value::Null) };
+        let Some(template) = template.downcast_ref::<PromptTemplate>() else {
+            let input = TemplateInput { row: &entry, examples: &ice, masked: None, compat: true };
+            let prompt = match (text(job, "method"), template.downcast_ref::<MessageTemplate>()) {
+                ("generate_label_prompt_item", Some(template)) => template.fill_for_label(&input, &Py::Null, false)?,
+                _ => template.fill(&input)?,
+            };
+            return Ok(recorded(&prompt));
         };
-        let Some(prompt) = called(&template, text(job, "method"), &args, &ice)? else { return Ok(Value::Null) };
+        let Some(prompt) = called(template, text(job, "method"), &args, &ice)? else { return Ok(Value::Null) };
         Ok(recorded(&prompt))
     });
     match expected.get("value") {

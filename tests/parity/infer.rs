@@ -1,6 +1,7 @@
 //! Whole inferencers: what the model would get, examples dropped until it fits.
 
-use metatok::dataset::{Inferencer, InferencerKind, RowPrompt, RowPrompter, ScoredText, Task, TurnPlan, Value as Py};
+use metatok::dataset::prompter::{ScoredText, TurnPlan};
+use metatok::dataset::{Inferencer, InferencerKind, RowPrompt, RowPrompter, Task, Value as Py};
 use metatok::render::ApiPrompt;
 use metatok::{Conversation, Dataset, ErrorKind, Row};
 use serde_json::{Value, json};
@@ -106,8 +107,8 @@ impl Replayed<'_> {
             test_range: None,
             train_range: None,
             inferencer,
-            derived_columns: metatok::dataset::DerivedColumns::default(),
-            repeats: metatok::dataset::Repeats::default(),
+            derived_columns: metatok::dataset::rows::DerivedColumns::default(),
+            repeats: metatok::dataset::rows::Repeats::default(),
             eval_cfg: None,
             infer_order: None,
             key_path: "infer_cfg",

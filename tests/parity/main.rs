@@ -29,7 +29,9 @@ mod wrapper;
 use counts::{Counts, Outcome};
 use flate2::read::MultiGzDecoder;
 use floors::Floors;
-use metatok::{AddSpecialTokens, BuilderOptions, Conversation, ErrorKind, MetaTemplate, Mode, Model, PromptBuilder, Tokenizer};
+use metatok::{
+    AddSpecialTokens, BuilderOptions, Conversation, ErrorKind, MetaTemplate, Mode, Model, PromptBuilder, Tokenizer,
+};
 use rules::Rule;
 use serde::Deserialize;
 use serde_json::Value;

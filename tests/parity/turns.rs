@@ -1,6 +1,8 @@
 //! AISBench's pipelines of several turns: what is sent for each, the scripted answers put back.
 
-use metatok::dataset::{InferMode, Task, TurnPlan, Value as Py, arrow_rows};
+use metatok::dataset::prompter::{InferMode, TurnPlan};
+use metatok::dataset::rows::arrow_rows;
+use metatok::dataset::{Task, Value as Py};
 use metatok::{Conversation, Row};
 use serde_json::{Value, json};
 

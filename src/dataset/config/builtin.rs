@@ -1,4 +1,4 @@
-//! The dataset files that are built in: well-known shapes.
+//! The built-in dataset files.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Classes as configurations name them: bare, or behind their module, as OpenCompass's `Config.to_dict()` gives them.
+//! Class names in configurations, with or without their module, as OpenCompass's `Config.to_dict()` writes them.
 
 use serde::de::value::{self, StrDeserializer};
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error, IntoDeserializer};

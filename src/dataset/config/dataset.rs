@@ -1,10 +1,11 @@
 //! A dataset: which rows are used, and how they become prompts.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::dataset::prompter::{Inferencer, InferencerKind, Task};
 use crate::dataset::rows::{DerivedColumns, Repeats, SplitRange, Value};
-use crate::dataset::template::{AnyTemplate, Layout, Substitution};
+use crate::dataset::template::Layout;
 use crate::error::{ErrorKind, Result};
 
 /// A dataset: which rows are used, and how they become prompts.
@@ -80,18 +81,12 @@ impl Dataset {
     }
 
     /// The same, with templates that search their own text only for fields, see
-    /// [`Substitution::SinglePass`].
+    /// [`Substitution::SinglePass`](crate::dataset::template::Substitution::SinglePass).
     #[must_use]
     pub fn single_pass(&self) -> Self {
         let mut dataset = self.clone();
         for template in dataset.task.ice_template.iter_mut().chain(&mut dataset.task.prompt_template) {
-            match template {
-                AnyTemplate::Prompt(template) => template.substitution = Substitution::SinglePass,
-                AnyTemplate::Messages(template) => template.substitution = Substitution::SinglePass,
-                AnyTemplate::Turns(template) => template.substitution = Substitution::SinglePass,
-                // They are so already.
-                AnyTemplate::Multimodal(_) | AnyTemplate::Qa(_) => {}
-            }
+            template.set_single_pass();
         }
         dataset
     }
@@ -100,13 +95,7 @@ impl Dataset {
     pub fn set_max_row_bytes(&mut self, bytes: usize) {
         self.task.max_row_bytes = bytes;
         for template in self.task.ice_template.iter_mut().chain(&mut self.task.prompt_template) {
-            match template {
-                AnyTemplate::Prompt(template) => template.max_row_bytes = bytes,
-                AnyTemplate::Messages(template) => template.max_row_bytes = bytes,
-                AnyTemplate::Turns(template) => template.max_row_bytes = bytes,
-                AnyTemplate::Multimodal(template) => template.max_row_bytes = bytes,
-                AnyTemplate::Qa(template) => template.max_row_bytes = bytes,
-            }
+            template.set_max_row_bytes(bytes);
         }
     }
 
@@ -115,11 +104,19 @@ impl Dataset {
     /// # Errors
     /// [`ErrorKind::Template`] where its template is of another kind.
     pub fn set_layout(&mut self, layout: Layout) -> Result<()> {
-        let Some(AnyTemplate::Qa(template)) = &mut self.task.prompt_template else {
-            let what = "only a prompt_template of type = \"QaTemplate\" has layouts; leave it out";
-            return Err(ErrorKind::Template(what.into()).into());
-        };
-        template.layout = layout;
+        match self.task.prompt_template.as_mut().filter(|template| template.layout().is_some()) {
+            Some(template) => template.set_layout(layout),
+            None => {
+                let what = "only a prompt_template of type = \"QaTemplate\" has layouts; leave it out";
+                return Err(ErrorKind::Template(what.into()).into());
+            }
+        }
         Ok(())
+    }
+}
+
+impl From<&Dataset> for Arc<Dataset> {
+    fn from(dataset: &Dataset) -> Self {
+        Self::new(dataset.clone())
     }
 }

@@ -7,12 +7,11 @@ use serde::de::IgnoredAny;
 
 use crate::dataset::config::inferencer::InferencerFile;
 use crate::dataset::config::retriever::RetrieverFile;
-use crate::dataset::config::template::TemplateFile;
 use crate::dataset::config::{Dataset, class_name};
 use crate::dataset::prompter::Task;
 use crate::dataset::retriever::RetrieverKind;
 use crate::dataset::rows::{DerivedColumns, Repeats, SplitRange, Value};
-use crate::dataset::template::MAX_ROW_BYTES;
+use crate::dataset::template::{MAX_ROW_BYTES, TemplateFile};
 use crate::dialect::{is_misspelt, parse_file};
 use crate::error::{At, ErrorKind, Result};
 

@@ -9,7 +9,6 @@ mod needed_fields;
 mod retriever;
 mod rows;
 mod several;
-pub(in crate::dataset) mod template;
 
 pub use dataset::Dataset;
 pub use several::DatasetSource;

@@ -2,7 +2,7 @@
 
 use crate::dataset::config::Dataset;
 use crate::dataset::prompter::InferencerKind;
-use crate::dataset::template::{AnyTemplate, TemplateField, TemplateText};
+use crate::dataset::template::{RowTemplate, TemplateField, TemplateText};
 
 impl Dataset {
     /// The fields for which a row must have a column, with their key paths. A column of the answer that is
@@ -16,12 +16,8 @@ impl Dataset {
 
     /// The fields of the examples for which a row of the training set must have a column.
     pub fn example_fields(&self) -> Vec<TemplateField> {
-        if let Some(AnyTemplate::Qa(template)) = &self.task.prompt_template {
-            let fields = template.example_fields().into_iter();
-            return fields.map(|field| self.located("prompt_template", field)).collect();
-        }
-        let template = self.task.ice_template.iter();
-        template.flat_map(AnyTemplate::fields).map(|field| self.located("ice_template", field)).collect()
+        let Some((name, template)) = self.task.example_template() else { return Vec::new() };
+        template.example_fields().into_iter().map(|field| self.located(name, field)).collect()
     }
 
     /// The fields that stay as they are in every prompt, whatever a row has, with their key paths.
@@ -42,14 +38,14 @@ impl Dataset {
     }
 
     /// The template by which prompts are made, and its key.
-    fn own_template(&self) -> Option<(&'static str, &AnyTemplate)> {
-        let own = self.task.prompt_template.as_ref().map(|template| ("prompt_template", template));
-        own.or_else(|| Some(("ice_template", self.task.ice_template.as_ref()?)))
+    fn own_template(&self) -> Option<(&'static str, &dyn RowTemplate)> {
+        let own = self.task.prompt_template.as_deref().map(|template| ("prompt_template", template));
+        own.or_else(|| Some(("ice_template", self.task.ice_template.as_deref()?)))
     }
 
-    fn masks_answer(&self, template: &AnyTemplate) -> bool {
+    fn masks_answer(&self, template: &dyn RowTemplate) -> bool {
         use InferencerKind::{Choose, Generate, ScoreOnly, Turns};
-        matches!(template, AnyTemplate::Prompt(_))
+        template.masks_answer()
             && (matches!(self.inferencer.kind, Generate | Choose | ScoreOnly | Turns)
                 || self.inferencer.labels_column.is_some())
     }

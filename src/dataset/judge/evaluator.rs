@@ -1,15 +1,16 @@
-//! The judge of a dataset file: OpenCompass's evaluators that ask a model about answers.
+//! Reading the judge of a dataset file: OpenCompass's evaluators that ask a model about answers.
+
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::dataset::config::template::TemplateFile;
 use crate::dataset::config::{Dataset, class_name};
 use crate::dataset::judge::{Evaluator, Judge, PredictionColumns, REFERENCE};
 use crate::dataset::prompter::{InferMode, Inferencer, Task};
 use crate::dataset::retriever::{RetrieverConfig, RetrieverKind};
 use crate::dataset::rows::Value;
-use crate::dataset::template::AnyTemplate;
+use crate::dataset::template::{RowTemplate, TemplateFile};
 use crate::dataset::template_error;
 use crate::error::{At, Error, Result};
 use crate::wording;
@@ -53,7 +54,7 @@ impl Dataset {
     /// The judge that `eval_cfg` names: its prompts, and the columns that rows need for them.
     ///
     /// ```
-    /// use metatok::dataset::Prediction;
+    /// use metatok::dataset::judge::Prediction;
     /// use metatok::{Conversation, Dataset, Row};
     ///
     /// let dataset = Dataset::parse("x.toml", br#"
@@ -97,7 +98,7 @@ impl Dataset {
         let columns = PredictionColumns {
             evaluator,
             output_column: self.task.output_column.clone(),
-            dialogues: sees_turns.then(|| Box::new(self.clone())),
+            dialogues: sees_turns.then(|| Arc::new(self.clone())),
             packs_turns: file.pack_all_predictions == Some(true),
         };
         let mut dataset = Self {
@@ -140,7 +141,7 @@ impl Dataset {
     }
 
     /// What the judge is asked of a row. The model's own limits for a row are none of the judge.
-    fn task_of_judge(&self, template: AnyTemplate) -> Task {
+    fn task_of_judge(&self, template: Box<dyn RowTemplate>) -> Task {
         Task {
             input_columns: Vec::new(),
             output_column: Some(REFERENCE.to_owned()),
@@ -191,8 +192,7 @@ impl Dataset {
 
     /// Says that the judge's template has the reference in it and no prompt will.
     fn masked_reference(&self) -> Option<String> {
-        let template =
-            self.task.prompt_template.as_ref().filter(|template| matches!(template, AnyTemplate::Prompt(_)))?;
+        let template = self.task.prompt_template.as_ref().filter(|template| template.masks_answer())?;
         let field = template.fields().into_iter().find(|field| field.column == REFERENCE)?;
         Some(format!(
             "{}.prompt_template.{}: {{{REFERENCE}}} is empty, as in OpenCompass, where it is the judge's output column; the dataset's own output column has the reference",

@@ -1,4 +1,13 @@
 //! Judges: models that are asked what other models' answers are worth.
+//!
+//! ```
+//! use metatok::Dataset;
+//!
+//! let judge = Dataset::parse("d.json", br#"{"infer_cfg": {}, "eval_cfg": {"evaluator": {
+//!     "type": "GenericLLMEvaluator", "prompt_template": {"template": "Is {prediction} right?"}}}}"#)?.judge()?;
+//! assert_eq!(judge.dataset.needed_fields()[0].column, "prediction");
+//! # Ok::<(), metatok::Error>(())
+//! ```
 
 mod evaluator;
 mod prediction_columns;

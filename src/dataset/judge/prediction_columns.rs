@@ -1,4 +1,6 @@
-//! A judge: a model that is asked about each row what another model's answer to it is worth.
+//! The columns that a judge's prompts need beside the row's own: models' answers and the reference.
+
+use std::sync::Arc;
 
 use crate::conversation::ChatMessage;
 use crate::dataset::config::Dataset;
@@ -42,7 +44,7 @@ pub struct PredictionColumns {
     /// The column of the reference.
     pub(crate) output_column: Option<String>,
     /// What asks the models, if it asks turn by turn and the judge sees each turn.
-    pub(crate) dialogues: Option<Box<Dataset>>,
+    pub(crate) dialogues: Option<Arc<Dataset>>,
     /// Whether the turns of a dialogue stand in one column.
     pub(crate) packs_turns: bool,
 }
@@ -64,7 +66,7 @@ impl PredictionColumns {
     /// As [`RowPrompter::plan`].
     pub fn turns(&self, row: &Row) -> Result<Option<usize>> {
         let Some(dataset) = &self.dialogues else { return Ok(None) };
-        let mut plan = RowPrompter::new(dataset, [])?.plan(row, Vec::new(), |_| Ok(0))?;
+        let mut plan = RowPrompter::new(Arc::clone(dataset), [])?.plan(row, Vec::new(), |_| Ok(0))?;
         let mut turns = 0;
         while plan.turn().is_some() {
             plan.answer("");

@@ -3,7 +3,7 @@
 use crate::conversation::{ChatMessage, ContentRef, Conversation, Item, Message, openai_role};
 use crate::dataset::prompter::Task;
 use crate::dataset::rows::{Row, Value};
-use crate::dataset::template::{AnyTemplate, message};
+use crate::dataset::template::{TemplateInput, message};
 use crate::dataset::template_error;
 use crate::error::{At, Result};
 
@@ -61,9 +61,9 @@ impl Task {
 
     /// What to say of a row whose turns stand in lists of different lengths, for the longer ones lose some.
     pub fn uneven_turns(&self, row: &Row) -> Option<String> {
-        let columns: Vec<&str> = match &self.prompt_template {
-            Some(AnyTemplate::Turns(template)) => vec![&template.question, &template.answer],
-            _ => self.input_columns.iter().chain(&self.output_column).map(String::as_str).collect(),
+        let columns: Vec<&str> = match self.prompt_template.as_ref().and_then(|template| template.turn_columns()) {
+            Some(columns) => columns.into(),
+            None => self.input_columns.iter().chain(&self.output_column).map(String::as_str).collect(),
         };
         let length = |column: &str| match row.get(column) {
             Some(Value::List(list)) => Some((column.to_owned(), list.len())),
@@ -98,13 +98,7 @@ impl Task {
         };
         let none = Conversation::Text(String::new());
         // Not masked, as in the reference: the answer is the model's earlier turn.
-        let prompt = match template {
-            AnyTemplate::Prompt(template) => template.prompt(row, None, &none)?,
-            AnyTemplate::Messages(template) => template.prompt(row, &none)?,
-            AnyTemplate::Turns(template) => template.prompt(row)?,
-            AnyTemplate::Multimodal(template) => template.prompt(row, self.compat)?,
-            AnyTemplate::Qa(template) => template.prompt(row, &none)?,
-        };
+        let prompt = template.fill(&TemplateInput { row, examples: &none, masked: None, compat: self.compat })?;
         let mut chat = prompt.to_chat();
         if chat.last().is_none_or(|message| message.role != "assistant") {
             chat.push(answer());

@@ -1,4 +1,4 @@
-//! Prompts with as many examples as fit.
+//! Prompts with as many in-context examples as fit.
 
 use std::sync::Arc;
 
@@ -24,21 +24,17 @@ pub enum Asked<'v> {
     },
 }
 
-/// Makes prompts with as many examples as fit. Examples that come again are not put together again.
+/// Makes prompts with as many examples as fit. Examples that come again are not joined again.
 #[derive(Debug, Clone)]
 pub struct FewShotPrompter {
     task: Arc<Task>,
-    train: Arc<[Row]>,
-    joined: HashMap<Vec<i64>, Conversation>,
+    shots: Shots,
 }
-
-/// So many lists of examples are kept: retrievers that choose anew for each row never repeat one.
-const KEPT: usize = 64;
 
 impl FewShotPrompter {
     /// For a task and the rows that its examples come from.
     pub fn new(task: impl Into<Arc<Task>>, train: impl Into<Arc<[Row]>>) -> Self {
-        Self { task: task.into(), train: train.into(), joined: HashMap::default() }
+        Self { task: task.into(), shots: Shots::new(train.into()) }
     }
 
     /// The prompt of a row, or its text to score for a label. Examples are dropped from the end of `ids`
@@ -52,15 +48,47 @@ impl FewShotPrompter {
         row: &Row,
         ids: &mut Vec<i64>,
         asked: Asked<'_>,
+        excess: impl FnMut(&Conversation) -> Result<usize>,
+    ) -> Result<Conversation> {
+        self.shots.prompt(&self.task, row, ids, asked, excess)
+    }
+}
+
+/// The rows that examples come from, and the examples that were joined last.
+#[derive(Debug, Clone)]
+pub(crate) struct Shots {
+    train: Arc<[Row]>,
+    joined: HashMap<Vec<i64>, Conversation>,
+}
+
+/// So many lists of examples are kept: retrievers that choose anew for each row never repeat one.
+const KEPT: usize = 64;
+
+impl Shots {
+    pub(crate) fn new(train: Arc<[Row]>) -> Self {
+        Self { train, joined: HashMap::default() }
+    }
+
+    pub(crate) fn train(&self) -> &[Row] {
+        &self.train
+    }
+
+    /// As [`FewShotPrompter::prompt`].
+    pub(crate) fn prompt(
+        &mut self,
+        task: &Task,
+        row: &Row,
+        ids: &mut Vec<i64>,
+        asked: Asked<'_>,
         mut excess: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<Conversation> {
-        let mut prompt = self.prompt_with(row, ids, asked)?;
+        let mut prompt = self.prompt_with(task, row, ids, asked)?;
         if ids.is_empty() || excess(&prompt)? == 0 {
             return Ok(prompt);
         }
         let dropped = fewest_dropped(ids.len(), |dropped| {
             let left = &ids[..ids.len() - dropped];
-            prompt = self.prompt_with(row, left, asked)?;
+            prompt = self.prompt_with(task, row, left, asked)?;
             if left.is_empty() { Ok(0) } else { excess(&prompt) }
         })?;
         ids.truncate(ids.len() - dropped.unwrap_or(ids.len()));
@@ -68,18 +96,17 @@ impl FewShotPrompter {
     }
 
     /// The prompt of a row with these examples.
-    fn prompt_with(&mut self, row: &Row, ids: &[i64], asked: Asked<'_>) -> Result<Conversation> {
-        let task = Arc::clone(&self.task);
-        let examples = self.examples(ids)?;
+    fn prompt_with(&mut self, task: &Task, row: &Row, ids: &[i64], asked: Asked<'_>) -> Result<Conversation> {
+        let examples = self.examples(task, ids)?;
         match asked {
             Asked::Label { label, keep_sep_token } => task.label_prompt(row, examples, label, keep_sep_token),
             Asked::Answer => task.prompt(row, examples),
         }
     }
 
-    fn examples(&mut self, ids: &[i64]) -> Result<&Conversation> {
+    fn examples(&mut self, task: &Task, ids: &[i64]) -> Result<&Conversation> {
         if !self.joined.contains_key(ids) {
-            let examples = self.task.examples(ids, &self.train)?;
+            let examples = task.examples(ids, &self.train)?;
             if self.joined.len() == KEPT {
                 self.joined.clear();
             }

@@ -1,4 +1,4 @@
-//! How few things must go so that a prompt fits, found with few prompts built.
+//! Finding, with few prompts built, how little must be dropped so that a prompt fits.
 
 use crate::error::Result;
 

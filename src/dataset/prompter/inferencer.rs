@@ -1,4 +1,4 @@
-//! What is done with a dataset's rows: OpenCompass's inferencers, as far as they make prompts.
+//! OpenCompass's inferencers: which prompts they make of a dataset's rows.
 
 use serde::Deserialize;
 

@@ -1,6 +1,5 @@
-//! How long answers may be, where rows say so: their column `max_out_len`, as AISBench has it.
+//! The length of answers where rows give it, in their column `max_out_len`, as in AISBench.
 
-use crate::dataset::prompter::Task;
 use crate::dataset::rows::{Row, Value};
 use crate::error::{At, Error, ErrorKind, Result};
 
@@ -18,18 +17,6 @@ pub enum MaxOutLen {
     PerTurn(Vec<Option<u64>>),
 }
 
-impl Task {
-    /// How long the answers of a row may be. The column counts only if it is an input column; what Python
-    /// takes for false says nothing.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Template`] if it holds neither a number nor a list of them.
-    pub fn max_out_len(&self, row: &Row) -> Result<MaxOutLen> {
-        let value = row.get(COLUMN).filter(|_| self.input_columns.iter().any(|column| column == COLUMN));
-        MaxOutLen::new(value).at(format_args!("column {COLUMN:?}"))
-    }
-}
-
 impl MaxOutLen {
     /// The same, with a limit where none is said.
     #[must_use]
@@ -39,6 +26,12 @@ impl MaxOutLen {
             Self::Same(said) => Self::Same(said),
             Self::PerTurn(list) => Self::PerTurn(list.into_iter().map(|said| said.or(limit)).collect()),
         }
+    }
+
+    /// What a row says, whose column counts only if it is an input column.
+    pub(crate) fn of_row(row: &Row, input_columns: &[String]) -> Result<Self> {
+        let is_input = input_columns.iter().any(|column| column == COLUMN);
+        Self::new(row.get(COLUMN).filter(|_| is_input)).at(format_args!("column {COLUMN:?}"))
     }
 
     fn new(value: Option<&Value>) -> Result<Self> {

@@ -1,6 +1,18 @@
 //! From rows to prompts: a task puts templates and examples together, an inferencer says which prompts a row gives.
+//!
+//! ```
+//! use metatok::dataset::RowPrompter;
+//! use metatok::{Dataset, Row};
+//!
+//! let dataset = Dataset::parse("d.toml", br#"infer_cfg = { prompt_template = { template = "{q} is" } }"#)?;
+//! let row = Row::from_json(r#"{"q": "1+1"}"#)?;
+//! let prompts = RowPrompter::new(dataset, [])?.prompts(&row, Vec::new(), |_| Ok(0))?;
+//! assert_eq!(prompts[0].conversation, metatok::Conversation::Text("1+1 is".into()));
+//! # Ok::<(), metatok::Error>(())
+//! ```
 
 mod chat;
+mod dataset_prompter;
 mod few_shot_prompter;
 mod fewest_dropped;
 mod function_calls;
@@ -13,6 +25,7 @@ mod scored;
 mod task;
 mod turn_plan;
 
+pub use dataset_prompter::DatasetPrompter;
 pub use few_shot_prompter::{Asked, FewShotPrompter};
 pub(crate) use fewest_dropped::fewest_dropped;
 pub(crate) use function_calls::first_prompt;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use crate::conversation::Conversation;
 use crate::dataset::config::Dataset;
+use crate::dataset::prompter::few_shot_prompter::Shots;
 use crate::dataset::prompter::{
-    Asked, FewShotPrompter, Inferencer, InferencerKind, MaxOutLen, RowPrompt, ScoredText, Task, TurnPlan, first_prompt,
+    Asked, Inferencer, InferencerKind, MaxOutLen, RowPrompt, ScoredText, Task, TurnPlan, first_prompt,
 };
 use crate::dataset::rows::{Row, Value};
-use crate::dataset::template::{AnyTemplate, Room};
+use crate::dataset::template::Room;
 use crate::dataset::template_error;
 use crate::error::{At, ErrorKind, Result};
 
@@ -18,7 +19,7 @@ use crate::error::{At, ErrorKind, Result};
 pub struct RowPrompter {
     dataset: Arc<Dataset>,
     labels: Arc<[Value]>,
-    shots: FewShotPrompter,
+    shots: Shots,
     for_server: bool,
 }
 
@@ -27,13 +28,16 @@ impl RowPrompter {
     ///
     /// # Errors
     /// [`ErrorKind::Template`] if the templates do not fit together, and without labels to score.
-    pub fn new(dataset: &Dataset, train: impl Into<Arc<[Row]>>) -> Result<Self> {
-        let Dataset { task, inferencer, .. } = dataset;
-        if let (Some(AnyTemplate::Multimodal(template)), false) = (&task.prompt_template, task.compat) {
+    pub fn new(dataset: impl Into<Arc<Dataset>>, train: impl Into<Arc<[Row]>>) -> Result<Self> {
+        let dataset = dataset.into();
+        let Dataset { task, inferencer, .. } = &*dataset;
+        if let (Some(template), false) = (&task.prompt_template, task.compat) {
             template.check().at(format_args!("{}.prompt_template", dataset.key_path)).at(&dataset.name)?;
         }
         let labels = || -> Result<Vec<Value>> {
-            check_qa(inferencer.kind, task)?;
+            if let Some(template) = &task.prompt_template {
+                template.check_use(inferencer.kind, task.retriever.count() > 0)?;
+            }
             check_labels_column(inferencer, task)?;
             if !inferencer.kind.gives_messages() {
                 task.template()?;
@@ -53,8 +57,7 @@ impl RowPrompter {
             Ok(labels)
         };
         let labels = labels().at(dataset.key_path).at(&dataset.name)?;
-        let shots = FewShotPrompter::new(task.clone(), train);
-        Ok(Self { dataset: Arc::new(dataset.clone()), labels: labels.into(), shots, for_server: false })
+        Ok(Self { labels: labels.into(), shots: Shots::new(train.into()), for_server: false, dataset })
     }
 
     /// Takes what only servers have a place for, the column `tools`, instead of refusing it.
@@ -80,7 +83,7 @@ impl RowPrompter {
     }
 
     /// The prompts of a row: one, one for each label, or one for each turn. Examples are dropped from the
-    /// end of `ids` until a prompt has no `excess` of tokens, see [`FewShotPrompter::prompt`].
+    /// end of `ids` until a prompt has no `excess` of tokens, see [`FewShotPrompter::prompt`](crate::dataset::FewShotPrompter::prompt).
     ///
     /// ```
     /// use metatok::dataset::RowPrompter;
@@ -114,7 +117,7 @@ impl RowPrompter {
                 turns(self.plan(row, ids, excess)?, &self.dataset.max_out_len(row)?, &self.room())
             }
             InferencerKind::Generate | InferencerKind::ScoreOnly => {
-                let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, excess)?;
+                let conversation = self.shots.prompt(&dataset.task, row, &mut ids, Asked::Answer, excess)?;
                 let max_out_len = self.dataset.max_out_len(row)?.of_turn(0)?;
                 Ok(vec![RowPrompt { max_out_len, ..conversation.into() }])
             }
@@ -123,7 +126,7 @@ impl RowPrompter {
                 Ok(vec![RowPrompt { max_out_len, ..first_prompt(row, self.for_server)? }])
             }
             InferencerKind::Choose => {
-                let conversation = self.shots.prompt(row, &mut ids, Asked::Answer, excess)?;
+                let conversation = self.shots.prompt(&dataset.task, row, &mut ids, Asked::Answer, excess)?;
                 Ok(vec![RowPrompt { choices: choices(row)?, ..conversation.into() }])
             }
             InferencerKind::Continuation => self.each_label(row, ids, excess, |row, conversation| {
@@ -154,13 +157,19 @@ impl RowPrompter {
         mut ids: Vec<i64>,
         excess: impl FnMut(&Conversation) -> Result<usize>,
     ) -> Result<TurnPlan> {
-        let Inferencer { kind, infer_mode, .. } = self.dataset.inferencer;
+        let dataset = Arc::clone(&self.dataset);
+        let Inferencer { kind, infer_mode, .. } = dataset.inferencer;
         let dialogue = match kind {
             InferencerKind::Chat => Conversation::Messages(self.dataset.task.chat(row)?),
-            InferencerKind::Turns => self.shots.prompt(row, &mut ids, Asked::Answer, excess)?,
+            InferencerKind::Turns => self.shots.prompt(&dataset.task, row, &mut ids, Asked::Answer, excess)?,
             _ => return Err(template_error("only ChatInferencer and MultiTurnGenInferencer ask turn by turn")),
         };
         TurnPlan::new(dialogue, infer_mode)
+    }
+
+    /// The rows that examples come from.
+    pub(crate) fn train(&self) -> &[Row] {
+        self.shots.train()
     }
 
     /// For the texts of all prompts of a row.
@@ -185,7 +194,7 @@ impl RowPrompter {
                 row.to_mut().set(output_column, label.clone());
             }
             let asked = Asked::Label { label, keep_sep_token };
-            let conversation = self.shots.prompt(&row, &mut ids, asked, &mut excess)?;
+            let conversation = self.shots.prompt(&dataset.task, &row, &mut ids, asked, &mut excess)?;
             room.take_of(conversation.text_bytes(), "the texts of all labels")?;
             let texts = texts(&row, conversation)?.into_iter();
             let continuation = self.dataset.task.continuation(label);
@@ -242,18 +251,6 @@ fn list<'r>(row: &'r Row, column: &str) -> Result<&'r [Value]> {
         Some(Value::List(items)) if !items.is_empty() => Ok(items),
         Some(other) => Err(template_error(&format!("column {column:?} is no list of strings but {}", other.repr()))),
     }
-}
-
-/// Refuses what a template of questions and answers cannot do.
-fn check_qa(kind: InferencerKind, task: &Task) -> Result<()> {
-    let Some(AnyTemplate::Qa(template)) = &task.prompt_template else { return Ok(()) };
-    if !matches!(kind, InferencerKind::Generate | InferencerKind::Score) {
-        return Err(template_error("QaTemplate is for GenInferencer, and for PPLInferencer, which scores the answer"));
-    }
-    if task.retriever.count() > 0 && template.doc_to_target.is_empty() {
-        return Err(template_error("there are examples to show and no doc_to_target that says what they answer"));
-    }
-    Ok(())
 }
 
 /// Refuses a column of labels that nothing would be scored for.

@@ -1,4 +1,4 @@
-//! How answers are drawn, as far as a dataset says so.
+//! The sampling parameters that a dataset declares.
 
 use serde::Deserialize;
 

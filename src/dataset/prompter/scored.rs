@@ -1,4 +1,4 @@
-//! Which part of a text is scored, and which is context.
+//! The part of a text that is scored, as opposed to its context.
 
 use std::ops::Range;
 

@@ -1,11 +1,14 @@
 //! A dataset's task: its templates and examples together make prompts of rows.
 
-use crate::conversation::{Conversation, Item};
+use crate::conversation::Conversation;
+use crate::dataset::prompter::MaxOutLen;
 use crate::dataset::retriever::{RetrieverConfig, no_such_example};
 use crate::dataset::rows::{Row, Value};
-use crate::dataset::template::{AnyTemplate, Layout, MessageTemplate, QaTemplate, Room};
+use crate::dataset::template::{ExampleSupport, Layout, QaTemplate, Room, RowTemplate, TemplateInput, no_ice_template};
 use crate::dataset::template_error;
 use crate::error::{At, Result};
+
+const ICE_TEMPLATE: &str = "ice_template";
 
 /// How rows become prompts: `infer_cfg` and `reader_cfg` of OpenCompass, but for the rows themselves.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,9 +18,9 @@ pub struct Task {
     /// The column of the answer.
     pub output_column: Option<String>,
     /// How an example is written.
-    pub ice_template: Option<AnyTemplate>,
+    pub ice_template: Option<Box<dyn RowTemplate>>,
     /// How the prompt is written.
-    pub prompt_template: Option<AnyTemplate>,
+    pub prompt_template: Option<Box<dyn RowTemplate>>,
     /// Where examples come from, and what stands between them.
     pub retriever: RetrieverConfig,
     /// What stands in the place of the answer where it is masked.
@@ -37,84 +40,46 @@ impl Task {
     /// # Errors
     /// [`crate::ErrorKind::Template`] without an `ice_template`, and for an example that does not exist.
     pub fn examples(&self, ids: &[i64], train: &[Row]) -> Result<Conversation> {
-        if let Some(template @ (AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_))) = &self.prompt_template
-            && !ids.is_empty()
-            && !self.compat
-        {
-            let what = format!(
-                "{} has no place for examples; take ZeroRetriever (--compat leaves them out, as AISBench does)",
-                template.describe()
-            );
-            return Err(template_error(&what));
-        }
-        if let Some(AnyTemplate::Qa(template)) = &self.prompt_template {
-            return self.example_turns(template, ids, train);
-        }
-        let template = match &self.ice_template {
-            Some(AnyTemplate::Messages(template)) => return self.example_messages(template, ids, train),
-            Some(AnyTemplate::Prompt(template)) => template,
-            Some(template @ (AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_) | AnyTemplate::Qa(_))) => {
-                let what =
-                    format!("{} cannot be an ice_template; write the examples as a dialogue", template.describe());
-                return Err(template_error(&what));
+        self.check_place_for_examples(ids)?;
+        let Some((name, template)) = self.example_template() else {
+            if ids.is_empty() {
+                return Ok(Conversation::Text(self.retriever.separators().1.to_owned()));
             }
-            None if ids.is_empty() => return Ok(Conversation::Text(self.retriever.separators().1.to_owned())),
-            None => return Err(template_error("there are examples to show and no ice_template that says how")),
+            return Err(template_error("there are examples to show and no ice_template that says how"));
         };
-        let (separator, eos) = if template.is_dialogue() { ("", "") } else { self.retriever.separators() };
+        if name == ICE_TEMPLATE && template.example_support() != ExampleSupport::Placed {
+            return Err(no_ice_template(template.describe()));
+        }
         let (mut examples, room) = (Vec::with_capacity(ids.len()), Room::new(self.max_row_bytes));
         for &id in ids {
             let row = row_of(id, train)?;
-            let label = self.label(row).at(format_args!("example {id}"))?;
-            let example = template.example(row, label).at(format_args!("ice_template: example {id}"))?;
+            let label = template.example_needs_label().then(|| self.label(row));
+            let label = label.transpose().at(format_args!("example {id}"))?;
+            let example = template.example(row, label).at(format_args!("{name}: example {id}"))?;
             room.take_of(example.text_bytes(), "the examples")?;
             examples.push(example);
         }
-        if !matches!(examples.first(), Some(Conversation::List(_))) {
-            let texts = examples.iter().map(|example| match example {
-                Conversation::Text(text) => Ok(text.as_str()),
-                _ => Err(template_error("some examples are strings and some dialogues; make all the same")),
-            });
-            return Ok(Conversation::Text(texts.collect::<Result<Vec<_>>>()?.join(separator) + eos));
-        }
-        let mut list = Vec::new();
-        for example in examples {
-            match example {
-                Conversation::List(items) => list.extend(items),
-                Conversation::Text(text) if text.is_empty() => {}
-                Conversation::Text(text) => list.push(Item::Text(text)),
-                Conversation::Messages(_) => return Err(template_error("messages do not mix with dialogues")),
-            }
-            if !separator.is_empty() {
-                list.push(Item::Text(separator.to_owned()));
-            }
-        }
-        list.push(Item::Text(eos.to_owned()));
-        Ok(Conversation::List(list))
+        template.join_examples(examples, self.retriever.separators())
     }
 
-    fn example_messages(&self, template: &MessageTemplate, ids: &[i64], train: &[Row]) -> Result<Conversation> {
-        let (mut messages, room) = (Vec::new(), Room::new(self.max_row_bytes));
-        for &id in ids {
-            let example = template.prompt(row_of(id, train)?, &Conversation::Messages(Vec::new()));
-            let example = example.at(format_args!("ice_template: example {id}"))?;
-            room.take_of(example.text_bytes(), "the examples")?;
-            if let Conversation::Messages(example) = example {
-                messages.extend(example);
-            }
+    fn check_place_for_examples(&self, ids: &[i64]) -> Result<()> {
+        let has_no_place = |template: &&dyn RowTemplate| template.example_support() == ExampleSupport::None;
+        match self.prompt_template.as_deref().filter(has_no_place) {
+            Some(template) if !ids.is_empty() && !self.compat => Err(template_error(&format!(
+                "{} has no place for examples; take ZeroRetriever (--compat leaves them out, as AISBench does)",
+                template.describe()
+            ))),
+            _ => Ok(()),
         }
-        Ok(Conversation::Messages(messages))
     }
 
-    /// Examples as the prompt's own template lays them out.
-    fn example_turns(&self, template: &QaTemplate, ids: &[i64], train: &[Row]) -> Result<Conversation> {
-        let (mut examples, room) = (Conversation::Text(String::new()), Room::new(self.max_row_bytes));
-        for &id in ids {
-            let example = template.example(row_of(id, train)?).at(format_args!("prompt_template: example {id}"))?;
-            room.take_of(example.text_bytes(), "the examples")?;
-            examples = examples.join(example)?;
+    /// The template that examples are written by, and its key.
+    pub(crate) fn example_template(&self) -> Option<(&'static str, &dyn RowTemplate)> {
+        let writes_own = |template: &&dyn RowTemplate| matches!(template.example_support(), ExampleSupport::Own(_));
+        match self.prompt_template.as_deref().filter(writes_own) {
+            Some(own) => Some(("prompt_template", own)),
+            None => Some((ICE_TEMPLATE, self.ice_template.as_deref()?)),
         }
-        Ok(examples)
     }
 
     /// A prompt to continue, the answer masked.
@@ -122,17 +87,8 @@ impl Task {
     /// # Errors
     /// [`crate::ErrorKind::Template`] where the templates do not fit together, or the row.
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
-        match self.template()? {
-            AnyTemplate::Messages(template) => template.prompt(row, examples),
-            AnyTemplate::Turns(template) => template.prompt(row),
-            AnyTemplate::Multimodal(template) => template.prompt(row, self.compat),
-            AnyTemplate::Qa(template) => template.prompt(row, examples),
-            AnyTemplate::Prompt(template) => {
-                let masked =
-                    self.output_column.as_deref().map(|column| (column, self.gen_field_replace_token.as_str()));
-                template.prompt(row, masked, examples)
-            }
-        }
+        let masked = self.output_column.as_deref().map(|column| (column, self.gen_field_replace_token.as_str()));
+        self.template()?.fill(&TemplateInput { row, examples, masked, compat: self.compat })
     }
 
     /// A text to score for a label; nothing is masked.
@@ -146,15 +102,8 @@ impl Task {
         label: &Value,
         keep_sep_token: bool,
     ) -> Result<Conversation> {
-        match self.template()? {
-            // The reference ignores examples and label here.
-            AnyTemplate::Messages(template) => template.prompt(row, &Conversation::Text(String::new())),
-            template @ (AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_)) => {
-                Err(template_error(&format!("{} has no labels; write a dialogue for each label", template.describe())))
-            }
-            AnyTemplate::Prompt(template) => template.label_prompt(row, examples, label, keep_sep_token),
-            AnyTemplate::Qa(template) => template.label_prompt(row, examples, label),
-        }
+        let input = TemplateInput { row, examples, masked: None, compat: self.compat };
+        self.template()?.fill_for_label(&input, label, keep_sep_token)
     }
 
     /// The labels of a scoring task: those of the templates, or the answers of the test set, each once.
@@ -191,18 +140,19 @@ impl Task {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Template`] if there is none, or no place in it for the examples.
-    pub fn template(&self) -> Result<&AnyTemplate> {
+    pub fn template(&self) -> Result<&dyn RowTemplate> {
         let lacks = |name: &str| {
             template_error(&format!(
                 "{name} has no ice_token, which says where the examples go; write ice_token = \"</E>\" and put </E> into the template"
             ))
         };
-        match (&self.prompt_template, &self.ice_template) {
-            (Some(AnyTemplate::Qa(_)), Some(_)) => {
-                Err(template_error("QaTemplate writes examples itself, by doc_to_target; leave ice_template out"))
-            }
-            (Some(template), Some(_)) if template.ice_token().is_none() => Err(lacks("prompt_template")),
-            (Some(template), _) => Ok(template),
+        match (self.prompt_template.as_deref(), self.ice_template.as_deref()) {
+            (Some(template), Some(_)) => match (template.example_support(), template.ice_token()) {
+                (ExampleSupport::Own(why), _) => Err(template_error(why)),
+                (_, None) => Err(lacks("prompt_template")),
+                (_, Some(_)) => Ok(template),
+            },
+            (Some(template), None) => Ok(template),
             (None, Some(template)) if template.ice_token().is_none() => Err(lacks("ice_template")),
             (None, Some(template)) => Ok(template),
             (None, None) => Err(template_error("there is neither a prompt_template nor an ice_template")),
@@ -211,31 +161,32 @@ impl Task {
 
     /// Whether its questions can be laid out in several ways, see [`Layout`].
     pub(crate) fn has_layouts(&self) -> bool {
-        matches!(self.prompt_template, Some(AnyTemplate::Qa(_)))
+        self.prompt_template.as_ref().is_some_and(|template| template.layout().is_some())
     }
 
     /// The template that lays out a chat of questions and answers, where there is one.
     pub(crate) fn qa_chat(&self) -> Option<&QaTemplate> {
-        match &self.prompt_template {
-            Some(AnyTemplate::Qa(template)) if template.layout != Layout::Text => Some(template),
-            _ => None,
-        }
+        let template = self.prompt_template.as_ref()?.downcast_ref::<QaTemplate>();
+        template.filter(|template| template.layout != Layout::Text)
     }
 
     /// What is scored for a label, where the template says so.
     pub(crate) fn continuation(&self, label: &Value) -> Option<String> {
-        match &self.prompt_template {
-            Some(AnyTemplate::Qa(template)) => Some(template.continuation(label)),
-            _ => None,
-        }
+        self.prompt_template.as_ref()?.continuation(label)
     }
 
     /// What parts a context from an answer.
     pub(crate) fn sep_token(&self) -> Option<&str> {
-        self.prompt_template.iter().chain(&self.ice_template).find_map(|template| match template {
-            AnyTemplate::Prompt(template) => template.sep_token.as_deref(),
-            AnyTemplate::Messages(_) | AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_) | AnyTemplate::Qa(_) => None,
-        })
+        self.prompt_template.iter().chain(&self.ice_template).find_map(|template| template.sep_token())
+    }
+
+    /// How long the answers of a row may be. The column counts only if it is an input column; what Python
+    /// takes for false says nothing.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Template`] if it holds neither a number nor a list of them.
+    pub fn max_out_len(&self, row: &Row) -> Result<MaxOutLen> {
+        MaxOutLen::of_row(row, &self.input_columns)
     }
 
     fn label<'r>(&self, row: &'r Row) -> Result<&'r Value> {

@@ -63,7 +63,7 @@ impl fmt::Display for InferMode {
 /// Asks for the turns of the model in a dialogue.
 ///
 /// ```
-/// use metatok::dataset::{InferMode, TurnPlan};
+/// use metatok::dataset::prompter::{InferMode, TurnPlan};
 /// use metatok::{ChatMessage, Conversation};
 ///
 /// let chat = [("user", "1+1=?"), ("assistant", "2"), ("user", "and 1 more?"), ("assistant", "3")];

@@ -1,4 +1,4 @@
-//! The keys of a record that mean something in one format or another, each with its value as it is written.
+//! The keys of a record that some format reads, each with its value as raw JSON.
 
 use std::fmt;
 

@@ -1,4 +1,14 @@
 //! Conversations as files record them: the formats, their keys, and the reader.
+//!
+//! ```
+//! use metatok::dataset::records::{InputFormat, RecordReader};
+//!
+//! let reader = RecordReader::new(InputFormat::Alpaca);
+//! let record = reader.parse(r#"{"instruction": "Add them.", "input": "1 and 1", "output": "2"}"#)?;
+//! let expected = r#"[{"role": "user", "content": "Add them.\n1 and 1"}, {"role": "assistant", "content": "2"}]"#;
+//! assert_eq!(record.conversation, serde_json::from_str(expected).unwrap());
+//! # Ok::<(), metatok::Error>(())
+//! ```
 
 mod formats;
 mod input_format;

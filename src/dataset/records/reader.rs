@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, Result};
 /// Reads records.
 ///
 /// ```
-/// use metatok::dataset::{InputFormat, RecordReader};
+/// use metatok::dataset::records::{InputFormat, RecordReader};
 /// use metatok::Conversation;
 ///
 /// let reader = RecordReader::new(InputFormat::Auto);

@@ -1,5 +1,19 @@
 //! Choosing in-context examples: which rows of the training set go before a row.
 //!
+//! ```
+//! use metatok::Row;
+//! use metatok::dataset::retriever::{RetrieverConfig, RetrieverKind};
+//!
+//! let row = |question: &str| Row::new(vec![("question".into(), question.into())]);
+//! let train = ["1+1=?", "2+2=?", "3+3=?"].map(row);
+//! let kind = RetrieverKind::Fixed { fix_id_list: vec![2, 0] };
+//! let mut retriever = RetrieverConfig { kind, ..RetrieverConfig::default() }.open(&train, &[])?;
+//! assert_eq!(retriever.retrieve(0)?.of(&row("4+4=?"), &train)?, [2, 0]);
+//! # Ok::<(), metatok::Error>(())
+//! ```
+//!
+//! [`DatasetPrompter`](crate::dataset::DatasetPrompter) takes a retriever of one's own.
+//!
 //! A retriever is a file here and an arm in [`RetrieverConfig::open`].
 
 mod bm25;

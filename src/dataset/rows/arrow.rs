@@ -1,5 +1,4 @@
-//! Rows as Hugging Face `datasets` hands them on: both references read rows through it, and it
-//! changes some.
+//! Rows as Hugging Face `datasets` returns them: both references read rows through it, and it changes some.
 
 use std::collections::HashMap;
 
@@ -12,7 +11,7 @@ use crate::dataset::rows::{Row, Value};
 /// the same keys. `subdivision` and `idx` are added, as both references do.
 ///
 /// ```
-/// use metatok::dataset::arrow_rows;
+/// use metatok::dataset::rows::arrow_rows;
 /// use metatok::Row;
 ///
 /// let rows = [r#"{"a": 1, "b": "x"}"#, r#"{"a": 0.5, "c": 2}"#].map(|json| Row::from_json(json).unwrap());

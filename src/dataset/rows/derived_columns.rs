@@ -1,4 +1,4 @@
-//! Columns that a dataset file makes of a row's own, so that templates see plain ones: `reader_cfg.columns`.
+//! Columns that a dataset file computes from a row's own, so that templates see plain values: `reader_cfg.columns`.
 
 use regex::{NoExpand, Regex};
 use serde::{Deserialize, Deserializer, de};

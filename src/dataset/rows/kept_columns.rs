@@ -1,4 +1,4 @@
-//! What of a row goes with its prompts, so that answers find it again: its id, and the columns that are kept.
+//! The id of a row and the columns that are written beside its prompts, so that answers can be matched to rows.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ const ID: &str = "id";
 /// Which columns go with prompts.
 ///
 /// ```
-/// use metatok::dataset::{KeptColumns, PickedRow};
+/// use metatok::dataset::rows::{KeptColumns, PickedRow};
 /// use metatok::Row;
 ///
 /// let kept = KeptColumns { id: None, keep: vec!["answer".into()] };

@@ -1,12 +1,24 @@
 //! Rows of a dataset: their values, which of them are asked, and the columns that are derived from them or kept beside their prompts.
+//!
+//! ```
+//! use metatok::Row;
+//! use metatok::dataset::Value;
+//!
+//! let row = Row::from_json(r#"{"question": "Which are red?", "options": ["Mars", null], "points": 1.0}"#)?;
+//! assert_eq!(row.names().collect::<Vec<_>>(), ["question", "options", "points"]);
+//! assert_eq!(row.get("options").map(Value::repr).as_deref(), Some("['Mars', None]"));
+//! # Ok::<(), metatok::Error>(())
+//! ```
 
 mod arrow;
 mod derived_columns;
 mod kept_columns;
+mod python_repr;
 mod repeats;
 mod row;
 mod split;
 mod value;
+mod value_json;
 mod value_path;
 
 pub use arrow::arrow_rows;
@@ -16,6 +28,6 @@ pub use repeats::{PickedRow, Repeats};
 pub use row::Row;
 pub(crate) use row::{Fields, listed};
 pub use split::SplitRange;
-pub(crate) use value::Columns;
 pub use value::Value;
+pub(crate) use value_json::Columns;
 pub(crate) use value_path::{Path, whole_number};

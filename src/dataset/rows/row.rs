@@ -1,4 +1,4 @@
-//! Rows of a dataset: columns in their order, for that is the order in which templates are filled.
+//! A row of a dataset: its columns in their order, which is the order in which templates are filled.
 
 use std::borrow::Cow;
 

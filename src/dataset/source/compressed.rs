@@ -1,4 +1,4 @@
-//! Files that are compressed, found by their first bytes whatever their name.
+//! Compressed files, recognized by their first bytes whatever their name.
 
 use std::io::{self, BufRead, Cursor, Read};
 

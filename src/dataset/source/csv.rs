@@ -1,4 +1,4 @@
-//! CSV and TSV files: the first record names the columns, unless somebody else does, and every value is a string.
+//! CSV and TSV files: the first record names the columns unless the caller does, and every value is a string.
 
 use std::io::{self, BufRead};
 

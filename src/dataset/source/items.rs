@@ -1,4 +1,4 @@
-//! JSON values one behind the other, or in lists, as they come: no more than one is in memory.
+//! JSON values, one after the other or in lists, of which no more than one is in memory.
 
 use std::io::BufRead;
 

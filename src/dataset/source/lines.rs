@@ -1,4 +1,4 @@
-//! Lines of a file that may be anything: counted, bounded, and with their place in the file.
+//! The lines of a file of any content: numbered, limited in length, and with their place in the file.
 
 use std::fmt;
 use std::io::{self, BufRead};

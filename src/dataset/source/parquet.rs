@@ -1,4 +1,4 @@
-//! Parquet files, as the hub has its datasets. Behind the feature `parquet`.
+//! Parquet files, as the hub has its datasets, with the feature `parquet`.
 
 use std::fs::File;
 use std::io::BufRead;

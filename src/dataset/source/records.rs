@@ -1,4 +1,4 @@
-//! The records of a file: its lines, the items of the one list that it is, or values over many lines.
+//! The records of a file: its lines, the items of one list, or values over many lines.
 
 use std::io::{self, BufRead, Cursor, Read};
 

@@ -1,4 +1,4 @@
-//! Where JSON values end, byte by byte: brackets are counted and strings skipped, nothing else is looked at.
+//! Finding where a JSON value ends, byte by byte: brackets are counted and strings skipped.
 
 /// Where a scan stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

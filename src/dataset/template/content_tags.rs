@@ -1,4 +1,4 @@
-//! Texts and media in one string, told apart by tags: the column `content` of AISBench's multimodal rows.
+//! Text and media in one string, separated by tags: the column `content` of AISBench's multimodal rows.
 
 use crate::conversation::MediaKind;
 use crate::dataset::rows::Value;
@@ -51,7 +51,7 @@ impl FragmentKind {
 ///
 /// ```
 /// use metatok::conversation::MediaKind;
-/// use metatok::dataset::{Fragment, FragmentKind};
+/// use metatok::dataset::template::{Fragment, FragmentKind};
 ///
 /// let content = "<AIS_IMAGE_START>a.png<AIS_CONTENT_TAG><AIS_TEXT_START>What is it?<AIS_CONTENT_TAG>";
 /// let fragments = Fragment::split(content)?;

@@ -1,4 +1,4 @@
-//! Dialogues as templates have them: what stands before the rounds, in them, and behind.
+//! Dialogues in templates: what comes before the rounds, in them, and after them.
 
 use crate::conversation::{Conversation, Item, Marker, Section};
 use crate::dataset::rows::Value;

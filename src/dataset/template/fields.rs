@@ -1,4 +1,4 @@
-//! The texts of a template and the fields that they name, to find those that a row does not have.
+//! The texts of a template and the fields that they name, to find fields whose column a row lacks.
 
 use crate::conversation::{Item, Message, Prompt};
 use crate::dataset::rows::{Row, listed};
@@ -14,10 +14,11 @@ pub struct TemplateField {
 
 /// A text of a template in which fields are filled, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TemplateText {
+pub struct TemplateText {
     /// The key path below the template.
-    pub(crate) place: String,
-    pub(crate) text: String,
+    pub place: String,
+    /// The text.
+    pub text: String,
 }
 
 impl TemplateText {
@@ -39,7 +40,7 @@ impl TemplateField {
 /// Counts, row by row, in how many the columns are missing that a template names.
 ///
 /// ```
-/// use metatok::dataset::MissingColumns;
+/// use metatok::dataset::template::MissingColumns;
 /// use metatok::{Dataset, Row};
 ///
 /// let file = br#"infer_cfg = { prompt_template = { template = "{question} {hint}" } }"#;

@@ -1,4 +1,4 @@
-//! Filling `{column}` fields.
+//! Filling `{column}` fields with a row's values.
 
 use std::cell::Cell;
 

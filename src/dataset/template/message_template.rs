@@ -2,6 +2,8 @@
 
 use crate::conversation::{ChatMessage, Content, Conversation};
 use crate::dataset::rows::{Fields, Row, Value};
+use crate::dataset::template::row_template::{ExampleSupport, RowTemplate, TemplateInput};
+use crate::dataset::template::template_kind::TemplateKeys;
 use crate::dataset::template::{Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields};
 use crate::dataset::template_error;
 use crate::error::{At, Result};
@@ -44,25 +46,6 @@ impl MessageTemplate {
         })
     }
 
-    /// The texts in which fields are filled.
-    pub(crate) fn texts(&self) -> Vec<TemplateText> {
-        let mut texts = Vec::new();
-        for (i, item) in self.items.iter().enumerate() {
-            if let Entry::Message(message) = item
-                && self.format_variables
-            {
-                let text = |text| TemplateText::new(format!("messages[{i}].content"), text);
-                texts.extend(message.content.texts().map(text));
-            }
-        }
-        texts
-    }
-
-    /// The fields that it names.
-    pub fn fields(&self) -> Vec<TemplateField> {
-        fields::of_texts(&self.texts())
-    }
-
     /// The messages for a row; of `examples` only messages count.
     ///
     /// # Errors
@@ -99,6 +82,75 @@ impl MessageTemplate {
         }
         Ok(Conversation::Messages(messages))
     }
+}
+
+impl RowTemplate for MessageTemplate {
+    fn describe(&self) -> &'static str {
+        "a template of messages"
+    }
+
+    fn fill(&self, input: &TemplateInput<'_>) -> Result<Conversation> {
+        self.prompt(input.row, input.examples)
+    }
+
+    /// The reference ignores examples and label here.
+    fn fill_for_label(&self, input: &TemplateInput<'_>, _: &Value, _: bool) -> Result<Conversation> {
+        self.prompt(input.row, &Conversation::Text(String::new()))
+    }
+
+    fn example_support(&self) -> ExampleSupport {
+        ExampleSupport::Placed
+    }
+
+    fn example(&self, row: &Row, _: Option<&Value>) -> Result<Conversation> {
+        self.prompt(row, &Conversation::Messages(Vec::new()))
+    }
+
+    fn join_examples(&self, examples: Vec<Conversation>, _: (&str, &str)) -> Result<Conversation> {
+        let messages = examples.into_iter().map(|example| match example {
+            Conversation::Messages(messages) => messages,
+            Conversation::Text(_) | Conversation::List(_) => Vec::new(),
+        });
+        Ok(Conversation::Messages(messages.flatten().collect()))
+    }
+
+    fn ice_token(&self) -> Option<&str> {
+        Some(&self.ice_token)
+    }
+
+    fn fields(&self) -> Vec<TemplateField> {
+        fields::of_texts(&self.texts())
+    }
+
+    fn texts(&self) -> Vec<TemplateText> {
+        let mut texts = Vec::new();
+        for (i, item) in self.items.iter().enumerate() {
+            if let Entry::Message(message) = item
+                && self.format_variables
+            {
+                let text = |text| TemplateText::new(format!("messages[{i}].content"), text);
+                texts.extend(message.content.texts().map(text));
+            }
+        }
+        texts
+    }
+
+    fn set_single_pass(&mut self) {
+        self.substitution = Substitution::SinglePass;
+    }
+
+    fn set_max_row_bytes(&mut self, bytes: usize) {
+        self.max_row_bytes = bytes;
+    }
+}
+
+/// Reads the key `messages`, with those beside it.
+pub(super) fn read(messages: &[Value], mut keys: TemplateKeys) -> Result<Box<dyn RowTemplate>> {
+    let mut read = MessageTemplate::new(messages)?;
+    read.substitution = keys.substitution;
+    read.format_variables = keys.flag("format_variables").unwrap_or(true);
+    read.ice_token = keys.text("ice_token").unwrap_or(read.ice_token);
+    Ok(read.into())
 }
 
 fn entry(value: &Value) -> Result<Entry> {

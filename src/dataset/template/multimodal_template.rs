@@ -2,6 +2,9 @@
 
 use crate::conversation::{ContentPart, Conversation, Item, Prompt, map_texts};
 use crate::dataset::rows::{Fields, Row, Value};
+use crate::dataset::template::media_patterns::{PROMPT_MM, Patterns, field_of, without_patterns};
+use crate::dataset::template::row_template::{RowTemplate, TemplateInput};
+use crate::dataset::template::template_kind::{Key, TemplateKind};
 use crate::dataset::template::{
     Dialogue, Filler, Fragment, FragmentKind, MAX_ROW_BYTES, Room, SECTIONS, Substitution, TemplateField, TemplateText,
     fields, fill_items,
@@ -28,23 +31,11 @@ pub struct MultimodalTemplate {
     pub max_row_bytes: usize,
 }
 
-/// What a message makes of each kind of fragment.
-#[derive(Debug, Clone, PartialEq)]
-struct Patterns {
-    by_kind: Vec<(FragmentKind, std::result::Result<ContentPart, String>)>,
-    /// Keys that name no kind.
-    unknown: Vec<String>,
-    /// Whether the message has a `prompt` too, which hides the parts in AISBench.
-    has_prompt: bool,
-}
-
-const PROMPT_MM: &str = "prompt_mm";
-
 impl MultimodalTemplate {
     /// A dialogue: begin, round, end.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] for anything else. What is wrong with a pattern is said by [`Self::check`],
+    /// [`crate::ErrorKind::Template`] for anything else. What is wrong with a pattern is said by [`RowTemplate::check`],
     /// and where a row needs it.
     pub fn new(template: &Value) -> Result<Self> {
         let Value::Dict(entries) = template else { return Err(no_dialogue()) };
@@ -69,44 +60,6 @@ impl MultimodalTemplate {
         })
     }
 
-    /// What of the template would be lost or fail on some row.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Template`] names a pattern that is no content part, a key that is no kind, and a message
-    /// with both `prompt` and `prompt_mm`.
-    pub fn check(&self) -> Result<()> {
-        for patterns in self.patterns.iter().flatten() {
-            if patterns.has_prompt {
-                return Err(template_error(
-                    "a message has both prompt and prompt_mm, of which the latter would be lost; leave one out",
-                ));
-            }
-            if let Some(unknown) = patterns.unknown.first() {
-                return Err(template_error(&format!("prompt_mm.{unknown}: the keys are text, image, video and audio")));
-            }
-            for (kind, pattern) in &patterns.by_kind {
-                if let Err(what) = pattern {
-                    return Err(template_error(&format!("prompt_mm.{}: {what}", kind.name())));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The fields that are filled with columns.
-    pub fn fields(&self) -> Vec<TemplateField> {
-        let mut found = self.fields_of(|item| matches!(item, Item::Text(_)));
-        if self.all_columns {
-            found.extend(self.columns());
-        }
-        found
-    }
-
-    /// The fields that stay as they are, though they look like columns.
-    pub fn unfilled(&self) -> Vec<TemplateField> {
-        if self.all_columns { Vec::new() } else { self.columns() }
-    }
-
     /// The fields of messages, but for those that fragments fill.
     fn columns(&self) -> Vec<TemplateField> {
         let mut found = self.fields_of(|item| matches!(item, Item::Message(_)));
@@ -120,20 +73,6 @@ impl MultimodalTemplate {
             found.retain(|field| field.place != place || field.column != field_of(*kind));
         }
         found
-    }
-
-    /// The texts of the dialogue and of its patterns.
-    pub(crate) fn texts(&self) -> Vec<TemplateText> {
-        let patterns = self.patterns.iter().flatten().flat_map(|patterns| &patterns.by_kind);
-        let text = |(kind, pattern): &(FragmentKind, std::result::Result<ContentPart, String>)| {
-            let place = format!("{PROMPT_MM}.{}", kind.name());
-            match pattern {
-                Ok(ContentPart::Text(pattern)) => Some(TemplateText::new(place, &pattern.text)),
-                Ok(ContentPart::Media(pattern)) => Some(TemplateText::new(place, &pattern.source)),
-                Ok(ContentPart::Ids(_)) | Err(_) => None,
-            }
-        };
-        self.dialogue.texts("template").into_iter().chain(patterns.filter_map(text)).collect()
     }
 
     fn fields_of(&self, is_meant: impl Fn(&Item) -> bool) -> Vec<TemplateField> {
@@ -219,64 +158,80 @@ impl MultimodalTemplate {
     }
 }
 
-/// The items of a section without their patterns, which are taken down for each message.
-fn without_patterns(items: &Value, patterns: &mut Vec<Option<Patterns>>) -> Value {
-    let mut one = |item: &Value| {
-        let Value::Dict(entries) = item else { return item.clone() };
-        let is_pattern = |key: &Value| key.as_text() == Some(PROMPT_MM);
-        let own = entries.iter().find(|(key, _)| is_pattern(key)).map(|(_, value)| Patterns::new(value, item));
-        // A marker is no message.
-        if item.get("section").is_none() {
-            patterns.push(own);
-        }
-        Value::Dict(entries.iter().filter(|(key, _)| !is_pattern(key)).cloned().collect())
-    };
-    match items {
-        Value::List(list) => Value::List(list.iter().map(one).collect()),
-        single => one(single),
+impl RowTemplate for MultimodalTemplate {
+    fn describe(&self) -> &'static str {
+        "a multimodal template"
     }
-}
 
-impl Patterns {
-    fn new(value: &Value, message: &Value) -> Self {
-        let mut patterns =
-            Self { by_kind: Vec::new(), unknown: Vec::new(), has_prompt: message.get("prompt").is_some() };
-        let Value::Dict(entries) = value else { return patterns };
-        for (key, pattern) in entries {
-            let key = key.text();
-            match FragmentKind::ALL.into_iter().find(|kind| kind.name() == key) {
-                Some(kind) => patterns.by_kind.push((kind, pattern_of(kind, pattern))),
-                None => patterns.unknown.push(key.into_owned()),
+    fn fill(&self, input: &TemplateInput<'_>) -> Result<Conversation> {
+        self.prompt(input.row, input.compat)
+    }
+
+    fn fields(&self) -> Vec<TemplateField> {
+        let mut found = self.fields_of(|item| matches!(item, Item::Text(_)));
+        if self.all_columns {
+            found.extend(self.columns());
+        }
+        found
+    }
+
+    fn unfilled(&self) -> Vec<TemplateField> {
+        if self.all_columns { Vec::new() } else { self.columns() }
+    }
+
+    fn texts(&self) -> Vec<TemplateText> {
+        let patterns = self.patterns.iter().flatten().flat_map(|patterns| &patterns.by_kind);
+        let text = |(kind, pattern): &(FragmentKind, std::result::Result<ContentPart, String>)| {
+            let place = format!("{PROMPT_MM}.{}", kind.name());
+            match pattern {
+                Ok(ContentPart::Text(pattern)) => Some(TemplateText::new(place, &pattern.text)),
+                Ok(ContentPart::Media(pattern)) => Some(TemplateText::new(place, &pattern.source)),
+                Ok(ContentPart::Ids(_)) | Err(_) => None,
+            }
+        };
+        self.dialogue.texts("template").into_iter().chain(patterns.filter_map(text)).collect()
+    }
+
+    fn unfilled_help(&self) -> Option<&'static str> {
+        Some("write all_columns = true into the template")
+    }
+
+    fn set_max_row_bytes(&mut self, bytes: usize) {
+        self.max_row_bytes = bytes;
+    }
+
+    /// Names a pattern that is no content part, a key that is no kind, and a message with both `prompt` and `prompt_mm`.
+    fn check(&self) -> Result<()> {
+        for patterns in self.patterns.iter().flatten() {
+            if patterns.has_prompt {
+                return Err(template_error(
+                    "a message has both prompt and prompt_mm, of which the latter would be lost; leave one out",
+                ));
+            }
+            if let Some(unknown) = patterns.unknown.first() {
+                return Err(template_error(&format!("prompt_mm.{unknown}: the keys are text, image, video and audio")));
+            }
+            for (kind, pattern) in &patterns.by_kind {
+                if let Err(what) = pattern {
+                    return Err(template_error(&format!("prompt_mm.{}: {what}", kind.name())));
+                }
             }
         }
-        patterns
+        Ok(())
     }
 }
 
-/// A content part of this kind.
-fn pattern_of(kind: FragmentKind, pattern: &Value) -> std::result::Result<ContentPart, String> {
-    let serde_json::Value::Object(entries) = pattern.to_json() else {
-        return Err(format!("a content part {{ type = …, … }} is expected, not {}", pattern.repr()));
-    };
-    let part = ContentPart::from_json(entries)?;
-    let is = match &part {
-        ContentPart::Media(media) => FragmentKind::Media(media.kind),
-        ContentPart::Text(_) | ContentPart::Ids(_) => FragmentKind::Text,
-    };
-    if is == kind {
-        Ok(part)
-    } else {
-        Err(format!("the content part is {}, not {}", is.indefinite(), kind.indefinite()))
-    }
-}
-
-/// The field of a pattern that its fragment fills.
-fn field_of(kind: FragmentKind) -> &'static str {
-    match kind {
-        FragmentKind::Text => "question",
-        FragmentKind::Media(kind) => kind.name(),
-    }
-}
+pub(super) const KIND: TemplateKind = TemplateKind {
+    class: "MMPromptTemplate",
+    keys: &[Key::Text("content_column"), Key::Flag("all_columns"), Key::Flag("keep_urls")],
+    read: |template, mut keys| {
+        let mut read = MultimodalTemplate::new(template)?;
+        read.content = keys.text("content_column").unwrap_or(read.content);
+        read.all_columns = keys.flag("all_columns").unwrap_or_default();
+        read.keep_urls = keys.flag("keep_urls").unwrap_or_default();
+        Ok(read.into())
+    },
+};
 
 /// Whether a payload says itself where it is to be found.
 fn is_url(payload: &str) -> bool {

@@ -1,4 +1,4 @@
-//! What OpenCompass's `PromptList` can do: be filled, and have a token replaced.
+//! Operations on OpenCompass's `PromptList`: filling its fields, and replacing a token.
 
 use crate::conversation::{Conversation, Item, Message, Prompt, map_texts};
 use crate::dataset::template::{Filler, Room};

@@ -1,10 +1,10 @@
-//! Dataset templates: how a row becomes a prompt. The format is OpenCompass's `PromptTemplate`.
+//! Templates of strings and dialogues: OpenCompass's `PromptTemplate`.
 
 use crate::conversation::Conversation;
 use crate::dataset::rows::{Fields, Row, Value, listed};
+use crate::dataset::template::label_templates::{Chosen, Template, encode};
 use crate::dataset::template::{
-    Dialogue, Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields, fill_items, has_room,
-    insert, insert_text, replace,
+    Filler, MAX_ROW_BYTES, Room, Substitution, fill_items, has_room, insert, insert_text, replace,
 };
 use crate::dataset::template_error;
 use crate::error::{At, Error, ErrorKind, Result};
@@ -12,40 +12,18 @@ use crate::error::{At, Error, ErrorKind, Result};
 /// How a row becomes a prompt, or an in-context example.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptTemplate {
-    template: Template,
+    pub(super) template: Template,
     /// What stands where the in-context examples go.
     pub ice_token: Option<String>,
     /// What parts a context from an answer; left out of prompts.
     pub sep_token: Option<String>,
-    column_token_map: Vec<(String, String)>,
+    pub(super) column_token_map: Vec<(String, String)>,
     /// How fields are filled.
     pub substitution: Substitution,
     /// How many bytes the texts of a prompt may have once they are filled.
     pub max_row_bytes: usize,
     /// Whether a label is also found by its text, as in files, whose keys are strings.
     pub labels_by_text: bool,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Template {
-    Text(String),
-    Dialogue(Dialogue),
-    /// A template for each label. OpenCompass calls it "origin".
-    Labels(Vec<(Value, LabelTemplate)>),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum LabelTemplate {
-    Text(String),
-    Dialogue(Dialogue),
-    /// A list passes for a template until it is used.
-    List,
-}
-
-/// A template that was chosen for a row.
-enum Chosen<'t> {
-    Text(&'t str),
-    Dialogue(&'t Dialogue),
 }
 
 impl PromptTemplate {
@@ -96,42 +74,6 @@ impl PromptTemplate {
     /// Whether it is one dialogue, whose examples stand side by side without separators.
     pub fn is_dialogue(&self) -> bool {
         matches!(self.template, Template::Dialogue(_))
-    }
-
-    /// Whether it is one string for all.
-    pub(crate) fn is_string(&self) -> bool {
-        matches!(self.template, Template::Text(_))
-    }
-
-    /// The texts in which fields are filled; none where tokens name the fields.
-    pub(crate) fn texts(&self) -> Vec<TemplateText> {
-        if !self.column_token_map.is_empty() {
-            return Vec::new();
-        }
-        match &self.template {
-            Template::Text(text) => vec![TemplateText::new("template", text)],
-            Template::Dialogue(dialogue) => dialogue.texts("template"),
-            Template::Labels(labels) => {
-                let of_label = |(label, template): &(Value, LabelTemplate)| {
-                    let place = format!("template.{}", label.text());
-                    match template {
-                        LabelTemplate::Text(text) => vec![TemplateText::new(place, text)],
-                        LabelTemplate::Dialogue(dialogue) => dialogue.texts(&place),
-                        LabelTemplate::List => Vec::new(),
-                    }
-                };
-                labels.iter().flat_map(of_label).collect()
-            }
-        }
-    }
-
-    /// The fields that it names.
-    pub fn fields(&self) -> Vec<TemplateField> {
-        let mut found = fields::of_texts(&self.texts());
-        // A token is no field, though it may look like one.
-        let tokens = [&self.ice_token, &self.sep_token];
-        found.retain(|field| !tokens.into_iter().flatten().any(|token| *token == format!("{{{}}}", field.column)));
-        found
     }
 
     /// The labels, if it has a template for each.
@@ -296,73 +238,6 @@ impl PromptTemplate {
         }
         Ok(prompt)
     }
-}
-
-impl Template {
-    fn new(template: &Value) -> Result<Self> {
-        match template {
-            Value::Text(text) => Ok(Self::Text(text.clone())),
-            Value::Dict(entries) => {
-                if Dialogue::is_one(entries) {
-                    return Ok(Self::Dialogue(Dialogue::new(template)?));
-                }
-                let label = |(label, template): &(Value, Value)| {
-                    let template = match template {
-                        Value::Text(text) => LabelTemplate::Text(text.clone()),
-                        Value::Dict(_) => LabelTemplate::Dialogue(Dialogue::new(template).at(label.text())?),
-                        Value::List(_) => LabelTemplate::List,
-                        other => {
-                            let what = format!("a template is a string or a dialogue, not {}", other.repr());
-                            return Err(template_error(&what).at(label.text()));
-                        }
-                    };
-                    Ok((label.clone(), template))
-                };
-                Ok(Self::Labels(entries.iter().map(label).collect::<Result<_>>()?))
-            }
-            other => Err(template_error(&format!(
-                "a template is a string, a dialogue {{begin, round, end}} or a dict from labels to them, not {}",
-                other.repr()
-            ))),
-        }
-    }
-
-    /// Strings of their own, and of labels, must hold the token; dialogues may hold it anywhere.
-    fn must_hold(&self, token: &str) -> Result<()> {
-        let lacks = |text: &str, place: &dyn std::fmt::Display| -> Result<()> {
-            if text.contains(token) {
-                return Ok(());
-            }
-            Err(template_error(&format!("the ice_token {token:?} is not in the template {text:?}")).at(place))
-        };
-        match self {
-            Self::Text(text) => lacks(text, &"template"),
-            Self::Dialogue(_) => Ok(()),
-            Self::Labels(labels) => labels.iter().try_for_each(|(label, template)| match template {
-                LabelTemplate::Text(text) => lacks(text, &label.text()),
-                _ => Ok(()),
-            }),
-        }
-    }
-}
-
-impl LabelTemplate {
-    fn choose(&self) -> Result<Chosen<'_>> {
-        match self {
-            Self::Text(text) => Ok(Chosen::Text(text)),
-            Self::Dialogue(dialogue) => Ok(Chosen::Dialogue(dialogue)),
-            Self::List => Err(template_error("a list is no template; write {round = [ … ]}")),
-        }
-    }
-}
-
-/// The prompt before anything is filled in; of an example only the round.
-fn encode(chosen: Chosen<'_>, is_example: bool) -> Result<Conversation> {
-    Ok(match chosen {
-        Chosen::Text(text) => Conversation::Text(text.to_owned()),
-        Chosen::Dialogue(dialogue) if is_example => Conversation::List(dialogue.example()?),
-        Chosen::Dialogue(dialogue) => Conversation::List(dialogue.items()?),
-    })
 }
 
 fn not_alike() -> Error {

@@ -3,17 +3,24 @@
 use serde::Deserialize;
 
 use crate::conversation::{ChatMessage, Conversation};
+use crate::dataset::prompter::InferencerKind;
 use crate::dataset::python::is_space;
 use crate::dataset::rows::{Fields, Row, Value};
-use crate::dataset::template::{Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields};
+use crate::dataset::template::qa_turn::{Said, begun, text, touch};
+use crate::dataset::template::row_template::{ExampleSupport, RowTemplate, TemplateInput};
+use crate::dataset::template::template_kind::TemplateKind;
+use crate::dataset::template::{
+    Filler, Layout, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields,
+};
 use crate::dataset::template_error;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 
 /// What a row asks and answers, and what stands between. Its keys are those of lm-evaluation-harness's tasks, with fields such as
 /// `{question}` instead of Jinja. What a column brings in is never searched for fields.
 ///
 /// ```
-/// use metatok::dataset::{Layout, QaTemplate, Value};
+/// use metatok::dataset::template::{Layout, QaTemplate};
+/// use metatok::dataset::Value;
 /// use metatok::{Conversation, Row};
 ///
 /// let template = r#"{"doc_to_text": "Q: {question}\nA:", "doc_to_target": "{answer}"}"#;
@@ -52,45 +59,6 @@ pub struct QaTemplate {
     pub max_row_bytes: usize,
 }
 
-/// How a question stands with its examples. In a chat, [`BuilderOptions::continue_final_message`] must be set where there is a
-/// `gen_prefix`, and [`BuilderOptions::open_answer`] where answers are scored.
-///
-/// [`BuilderOptions::continue_final_message`]: crate::BuilderOptions::continue_final_message
-/// [`BuilderOptions::open_answer`]: crate::BuilderOptions::open_answer
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Layout {
-    /// A string, which no meta template touches.
-    #[default]
-    Text,
-    /// A chat in which one message of the user has the examples and the question: `--apply_chat_template` with
-    /// `--fewshot_as_multiturn False`.
-    Chat,
-    /// A chat in which each example is a turn: `--apply_chat_template`.
-    Turns,
-}
-
-impl Layout {
-    /// Its name in files.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Chat => "chat",
-            Self::Turns => "turns",
-        }
-    }
-}
-
-impl std::str::FromStr for Layout {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        let layout = [Self::Text, Self::Chat, Self::Turns].into_iter().find(|layout| layout.name() == name);
-        let none = || ErrorKind::Usage(format!("layout {name:?} is none of \"text\", \"chat\", \"turns\""));
-        Ok(layout.ok_or_else(none)?)
-    }
-}
-
 impl QaTemplate {
     /// Reads a dict of its keys.
     ///
@@ -100,8 +68,7 @@ impl QaTemplate {
         serde_json::from_value(template.to_json()).map_err(|error| template_error(&error.to_string()))
     }
 
-    /// The texts in which fields are filled.
-    pub(crate) fn texts(&self) -> [TemplateText; 4] {
+    fn own_texts(&self) -> [TemplateText; 4] {
         [
             TemplateText::new("template.description", &self.description),
             TemplateText::new("template.doc_to_text", &self.doc_to_text),
@@ -112,12 +79,7 @@ impl QaTemplate {
 
     /// The fields of a row that is asked.
     pub fn fields(&self) -> Vec<TemplateField> {
-        fields::of_texts(&self.texts()[..3])
-    }
-
-    /// The fields of a row that is an example.
-    pub(crate) fn example_fields(&self) -> Vec<TemplateField> {
-        fields::of_texts(&self.texts()[1..])
+        fields::of_texts(&self.own_texts()[..3])
     }
 
     /// An example of a row, to stand before a prompt: messages with [`Layout::Turns`], else text.
@@ -213,33 +175,78 @@ impl QaTemplate {
     }
 }
 
-/// What somebody says, and what stands behind it in a text.
-struct Said<'t> {
-    role: &'static str,
-    content: String,
-    delimiter: &'t str,
-}
+impl RowTemplate for QaTemplate {
+    fn describe(&self) -> &'static str {
+        "a template of questions and answers"
+    }
 
-impl Said<'_> {
-    fn into_message(self) -> ChatMessage {
-        ChatMessage::new(self.role, self.content)
+    fn fill(&self, input: &TemplateInput<'_>) -> Result<Conversation> {
+        self.prompt(input.row, input.examples)
+    }
+
+    fn fill_for_label(&self, input: &TemplateInput<'_>, label: &Value, _: bool) -> Result<Conversation> {
+        self.label_prompt(input.row, input.examples, label)
+    }
+
+    fn continuation(&self, label: &Value) -> Option<String> {
+        Some(Self::continuation(self, label))
+    }
+
+    fn example_support(&self) -> ExampleSupport {
+        ExampleSupport::Own("QaTemplate writes examples itself, by doc_to_target; leave ice_template out")
+    }
+
+    fn example(&self, row: &Row, _: Option<&Value>) -> Result<Conversation> {
+        Self::example(self, row)
+    }
+
+    fn join_examples(&self, examples: Vec<Conversation>, _: (&str, &str)) -> Result<Conversation> {
+        examples.into_iter().try_fold(Conversation::Text(String::new()), Conversation::join)
+    }
+
+    fn is_string(&self) -> bool {
+        self.layout == Layout::Text
+    }
+
+    fn fields(&self) -> Vec<TemplateField> {
+        Self::fields(self)
+    }
+
+    fn example_fields(&self) -> Vec<TemplateField> {
+        fields::of_texts(&self.own_texts()[1..])
+    }
+
+    fn texts(&self) -> Vec<TemplateText> {
+        self.own_texts().into()
+    }
+
+    fn layout(&self) -> Option<Layout> {
+        Some(self.layout)
+    }
+
+    fn set_layout(&mut self, layout: Layout) {
+        self.layout = layout;
+    }
+
+    fn set_max_row_bytes(&mut self, bytes: usize) {
+        self.max_row_bytes = bytes;
+    }
+
+    fn check_use(&self, kind: InferencerKind, has_examples: bool) -> Result<()> {
+        if !matches!(kind, InferencerKind::Generate | InferencerKind::Score) {
+            let what = "QaTemplate is for GenInferencer, and for PPLInferencer, which scores the answer";
+            return Err(template_error(what));
+        }
+        if has_examples && self.doc_to_target.is_empty() {
+            let what = "there are examples to show and no doc_to_target that says what they answer";
+            return Err(template_error(what));
+        }
+        Ok(())
     }
 }
 
-fn text(said: &[Said<'_>]) -> String {
-    said.iter().flat_map(|said| [said.content.as_str(), said.delimiter]).collect()
-}
-
-/// Whether no white space is between two texts.
-fn touch(one: &str, other: &str) -> bool {
-    !one.ends_with(is_space) && !other.starts_with(is_space)
-}
-
-/// An answer behind what it begins with.
-fn begun(prefix: String, answer: &str) -> String {
-    let space = if !prefix.is_empty() && touch(&prefix, answer) { " " } else { "" };
-    prefix + space + answer
-}
+pub(super) const KIND: TemplateKind =
+    TemplateKind { class: "QaTemplate", keys: &[], read: |template, _| Ok(QaTemplate::new(template)?.into()) };
 
 fn space() -> String {
     " ".into()

@@ -2,6 +2,8 @@
 
 use crate::conversation::Conversation;
 use crate::dataset::rows::{Fields, Row, Value};
+use crate::dataset::template::row_template::{RowTemplate, TemplateInput};
+use crate::dataset::template::template_kind::{Key, TemplateKind};
 use crate::dataset::template::{
     Dialogue, Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields, fill_items,
 };
@@ -43,22 +45,6 @@ impl TurnTemplate {
         })
     }
 
-    /// The texts of the dialogue.
-    pub(crate) fn texts(&self) -> Vec<TemplateText> {
-        self.dialogue.texts("template")
-    }
-
-    /// The fields that stay as they are, though they look like columns: all but its own two, and these
-    /// outside the round.
-    pub fn unfilled(&self) -> Vec<TemplateField> {
-        let is_own = |field: &TemplateField| {
-            field.place.starts_with("template.round[") && ["question", "answer"].contains(&field.column.as_str())
-        };
-        let mut found = fields::of_texts(&self.texts());
-        found.retain(|field| !is_own(field));
-        found
-    }
-
     /// The dialogue of a row, answers and all; as many turns as the shorter list has.
     ///
     /// # Errors
@@ -80,6 +66,58 @@ impl TurnTemplate {
         Ok(Conversation::List(self.dialogue.with_round(&round)))
     }
 }
+
+impl RowTemplate for TurnTemplate {
+    fn describe(&self) -> &'static str {
+        "a template of several turns"
+    }
+
+    fn fill(&self, input: &TemplateInput<'_>) -> Result<Conversation> {
+        self.prompt(input.row)
+    }
+
+    fn turn_columns(&self) -> Option<[&str; 2]> {
+        Some([&self.question, &self.answer])
+    }
+
+    fn texts(&self) -> Vec<TemplateText> {
+        self.dialogue.texts("template")
+    }
+
+    /// All but its own two, and these outside the round.
+    fn unfilled(&self) -> Vec<TemplateField> {
+        let is_own = |field: &TemplateField| {
+            field.place.starts_with("template.round[") && ["question", "answer"].contains(&field.column.as_str())
+        };
+        let mut found = fields::of_texts(&self.texts());
+        found.retain(|field| !is_own(field));
+        found
+    }
+
+    fn unfilled_help(&self) -> Option<&'static str> {
+        Some("only {question} and {answer} of the round are filled; write it out")
+    }
+
+    fn set_single_pass(&mut self) {
+        self.substitution = Substitution::SinglePass;
+    }
+
+    fn set_max_row_bytes(&mut self, bytes: usize) {
+        self.max_row_bytes = bytes;
+    }
+}
+
+pub(super) const KIND: TemplateKind = TemplateKind {
+    class: "MultiTurnPromptTemplate",
+    keys: &[Key::Text("question_column"), Key::Text("answer_column")],
+    read: |template, mut keys| {
+        let mut read = TurnTemplate::new(template)?;
+        read.substitution = keys.substitution;
+        read.question = keys.text("question_column").unwrap_or(read.question);
+        read.answer = keys.text("answer_column").unwrap_or(read.answer);
+        Ok(read.into())
+    },
+};
 
 /// The items of a list; a string is one of them.
 fn turns(value: &Value) -> Result<Vec<Value>> {

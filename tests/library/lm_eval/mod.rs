@@ -10,8 +10,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use metatok::dataset::{AnyTemplate, Layout, QaTemplate, RowPrompt, RowPrompter, ScoredText};
-use metatok::{BuilderOptions, ChatMessage, ContentTrust, Conversation, Dataset, Mode, Model, PromptBuilder, Row, Tokenizer};
+use metatok::dataset::prompter::ScoredText;
+use metatok::dataset::template::{Layout, QaTemplate};
+use metatok::dataset::{RowPrompt, RowPrompter};
+use metatok::{
+    BuilderOptions, ChatMessage, ContentTrust, Conversation, Dataset, Mode, Model, PromptBuilder, Row, Tokenizer,
+};
 use package::{Asked, Encoded, Made, Rows, encoded, lines};
 use serde_json::json;
 
@@ -23,10 +27,8 @@ pub(crate) fn tests() -> Tests {
 }
 
 fn qa(dataset: &mut Dataset) -> &mut QaTemplate {
-    match &mut dataset.task.prompt_template {
-        Some(AnyTemplate::Qa(template)) => template,
-        other => panic!("{other:?}"),
-    }
+    let template = dataset.task.prompt_template.as_mut().and_then(|template| template.downcast_mut());
+    template.expect("its template is of questions and answers")
 }
 
 /// The dataset file with what the task changes.

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use metatok::dataset::{Prediction, RowPrompt, RowPrompter};
+use metatok::dataset::judge::Prediction;
+use metatok::dataset::{RowPrompt, RowPrompter};
 use metatok::{Dataset, Result, Row};
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,0 +1,95 @@
+//! The prompts of one row after the other, with the examples that a retriever chooses.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::conversation::Conversation;
+use crate::dataset::config::Dataset;
+use crate::dataset::prompter::{RowPrompt, RowPrompter};
+use crate::dataset::retriever::Retriever;
+use crate::dataset::rows::Row;
+use crate::error::{At, Result};
+
+/// Makes the prompts of a dataset's rows in their order, with in-context examples. The retriever is the dataset's, or one of
+/// one's own:
+///
+/// ```
+/// use metatok::dataset::DatasetPrompter;
+/// use metatok::dataset::retriever::{Examples, Retriever};
+/// use metatok::{Conversation, Dataset, Result, Row};
+///
+/// /// Row by row, the examples that another program has found.
+/// struct Found(Vec<Vec<i64>>);
+///
+/// impl Retriever for Found {
+///     fn retrieve(&mut self, index: usize) -> Result<Examples> {
+///         Ok(self.0[index].clone().into())
+///     }
+/// }
+///
+/// let dataset = Dataset::parse("sums.toml", br#"
+///     reader_cfg = { output_column = "a" }
+///     [infer_cfg]
+///     ice_template = { template = "{q}={a} " }
+///     prompt_template = { template = "</E>{q}=", ice_token = "</E>" }
+/// "#)?;
+/// let row = |q: &str, a: &str| Row::new(vec![("q".into(), q.into()), ("a".into(), a.into())]);
+/// let train = [row("1+1", "2"), row("2+2", "4"), row("3+3", "6")];
+/// let retriever = Found(vec![vec![2], vec![0, 1]]);
+/// let mut prompter = DatasetPrompter::with_retriever(dataset, train, Box::new(retriever))?;
+///
+/// let prompts = prompter.prompts(&row("4+4", ""), |_| Ok(0))?;
+/// assert_eq!(prompts[0].conversation, Conversation::Text("3+3=6 4+4=".into()));
+/// let prompts = prompter.prompts(&row("5+5", ""), |_| Ok(0))?;
+/// assert_eq!(prompts[0].conversation, Conversation::Text("1+1=2 2+2=4 5+5=".into()));
+/// # Ok::<(), metatok::Error>(())
+/// ```
+pub struct DatasetPrompter {
+    prompter: RowPrompter,
+    retriever: Box<dyn Retriever>,
+    /// The number of the next row.
+    next: usize,
+}
+
+impl fmt::Debug for DatasetPrompter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { prompter, next, .. } = self;
+        f.debug_struct("DatasetPrompter").field("prompter", prompter).field("next", next).finish_non_exhaustive()
+    }
+}
+
+impl DatasetPrompter {
+    /// With the retriever of the dataset, which chooses from `train`.
+    ///
+    /// # Errors
+    /// As [`RowPrompter::new`] and [`RetrieverConfig::open`](crate::dataset::retriever::RetrieverConfig::open).
+    pub fn new(dataset: impl Into<Arc<Dataset>>, train: impl Into<Arc<[Row]>>) -> Result<Self> {
+        let (dataset, train) = (dataset.into(), train.into());
+        let retriever = dataset.task.retriever.open(&train, &dataset.task.input_columns);
+        let retriever = retriever.at("infer_cfg.retriever").at(&dataset.name)?;
+        Self::with_retriever(dataset, train, retriever)
+    }
+
+    /// With a retriever of one's own, whose numbers are those of `train`. The dataset's separators stand between the examples.
+    ///
+    /// # Errors
+    /// As [`RowPrompter::new`].
+    pub fn with_retriever(
+        dataset: impl Into<Arc<Dataset>>,
+        train: impl Into<Arc<[Row]>>,
+        retriever: Box<dyn Retriever>,
+    ) -> Result<Self> {
+        Ok(Self { prompter: RowPrompter::new(dataset, train)?, retriever, next: 0 })
+    }
+
+    /// The prompts of the next row, see [`RowPrompter::prompts`].
+    ///
+    /// # Errors
+    /// As [`RowPrompter::prompts`], and what the retriever says.
+    pub fn prompts(&mut self, row: &Row, excess: impl FnMut(&Conversation) -> Result<usize>) -> Result<Vec<RowPrompt>> {
+        let examples = self.retriever.retrieve(self.next)?;
+        self.next += 1;
+        let ids = examples.of(row, self.prompter.train())?;
+        self.prompter.prompts(row, ids, excess)
+    }
+}

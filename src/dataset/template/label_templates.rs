@@ -1,0 +1,96 @@
+//! The text of a prompt template: a string, a dialogue, or one of these for each label.
+
+use crate::conversation::Conversation;
+use crate::dataset::rows::Value;
+use crate::dataset::template::Dialogue;
+use crate::dataset::template_error;
+use crate::error::{At, Result};
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Template {
+    Text(String),
+    Dialogue(Dialogue),
+    /// A template for each label. OpenCompass calls it "origin".
+    Labels(Vec<(Value, LabelTemplate)>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum LabelTemplate {
+    Text(String),
+    Dialogue(Dialogue),
+    /// A list passes for a template until it is used.
+    List,
+}
+
+/// A template that was chosen for a row.
+pub(super) enum Chosen<'t> {
+    Text(&'t str),
+    Dialogue(&'t Dialogue),
+}
+
+impl Template {
+    pub(super) fn new(template: &Value) -> Result<Self> {
+        match template {
+            Value::Text(text) => Ok(Self::Text(text.clone())),
+            Value::Dict(entries) => {
+                if Dialogue::is_one(entries) {
+                    return Ok(Self::Dialogue(Dialogue::new(template)?));
+                }
+                let label = |(label, template): &(Value, Value)| {
+                    let template = match template {
+                        Value::Text(text) => LabelTemplate::Text(text.clone()),
+                        Value::Dict(_) => LabelTemplate::Dialogue(Dialogue::new(template).at(label.text())?),
+                        Value::List(_) => LabelTemplate::List,
+                        other => {
+                            let what = format!("a template is a string or a dialogue, not {}", other.repr());
+                            return Err(template_error(&what).at(label.text()));
+                        }
+                    };
+                    Ok((label.clone(), template))
+                };
+                Ok(Self::Labels(entries.iter().map(label).collect::<Result<_>>()?))
+            }
+            other => Err(template_error(&format!(
+                "a template is a string, a dialogue {{begin, round, end}} or a dict from labels to them, not {}",
+                other.repr()
+            ))),
+        }
+    }
+
+    /// Strings of their own, and of labels, must hold the token; dialogues may hold it anywhere.
+    pub(super) fn must_hold(&self, token: &str) -> Result<()> {
+        let lacks = |text: &str, place: &dyn std::fmt::Display| -> Result<()> {
+            if text.contains(token) {
+                return Ok(());
+            }
+            Err(template_error(&format!("the ice_token {token:?} is not in the template {text:?}")).at(place))
+        };
+        match self {
+            Self::Text(text) => lacks(text, &"template"),
+            Self::Dialogue(_) => Ok(()),
+            Self::Labels(labels) => labels.iter().try_for_each(|(label, template)| match template {
+                LabelTemplate::Text(text) => lacks(text, &label.text()),
+                _ => Ok(()),
+            }),
+        }
+    }
+}
+
+impl LabelTemplate {
+    pub(super) fn choose(&self) -> Result<Chosen<'_>> {
+        match self {
+            Self::Text(text) => Ok(Chosen::Text(text)),
+            Self::Dialogue(dialogue) => Ok(Chosen::Dialogue(dialogue)),
+            Self::List => Err(template_error("a list is no template; write {round = [ … ]}")),
+        }
+    }
+}
+
+/// The prompt before anything is filled in; of an example only the round.
+pub(super) fn encode(chosen: Chosen<'_>, is_example: bool) -> Result<Conversation> {
+    Ok(match chosen {
+        Chosen::Text(text) => Conversation::Text(text.to_owned()),
+        Chosen::Dialogue(dialogue) if is_example => Conversation::List(dialogue.example()?),
+        Chosen::Dialogue(dialogue) => Conversation::List(dialogue.items()?),
+    })
+}

@@ -1,0 +1,44 @@
+//! The ways to lay out questions and answers.
+
+use serde::Deserialize;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// How a question stands with its examples. In a chat, [`BuilderOptions::continue_final_message`] must be set where there is a
+/// `gen_prefix`, and [`BuilderOptions::open_answer`] where answers are scored.
+///
+/// [`BuilderOptions::continue_final_message`]: crate::BuilderOptions::continue_final_message
+/// [`BuilderOptions::open_answer`]: crate::BuilderOptions::open_answer
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// A string, which no meta template touches.
+    #[default]
+    Text,
+    /// A chat in which one message of the user has the examples and the question: `--apply_chat_template` with
+    /// `--fewshot_as_multiturn False`.
+    Chat,
+    /// A chat in which each example is a turn: `--apply_chat_template`.
+    Turns,
+}
+
+impl Layout {
+    /// Its name in files.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Chat => "chat",
+            Self::Turns => "turns",
+        }
+    }
+}
+
+impl std::str::FromStr for Layout {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let layout = [Self::Text, Self::Chat, Self::Turns].into_iter().find(|layout| layout.name() == name);
+        let none = || ErrorKind::Usage(format!("layout {name:?} is none of \"text\", \"chat\", \"turns\""));
+        Ok(layout.ok_or_else(none)?)
+    }
+}

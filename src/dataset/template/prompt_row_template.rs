@@ -1,0 +1,146 @@
+//! Prompt templates as tasks and dataset files have them: what they do with examples, and which keys they read.
+
+use crate::conversation::{Conversation, Item};
+use crate::dataset::rows::{Row, Value};
+use crate::dataset::template::fields::TemplateText;
+use crate::dataset::template::label_templates::{LabelTemplate, Template};
+use crate::dataset::template::row_template::{ExampleSupport, RowTemplate, TemplateInput};
+use crate::dataset::template::template_kind::{TemplateKeys, TemplateKind};
+use crate::dataset::template::{PromptTemplate, Substitution, TemplateField, fields};
+use crate::dataset::template_error;
+use crate::error::Result;
+
+impl RowTemplate for PromptTemplate {
+    fn describe(&self) -> &'static str {
+        "a template"
+    }
+
+    fn fill(&self, input: &TemplateInput<'_>) -> Result<Conversation> {
+        self.prompt(input.row, input.masked, input.examples)
+    }
+
+    fn fill_for_label(&self, input: &TemplateInput<'_>, label: &Value, keep_sep_token: bool) -> Result<Conversation> {
+        self.label_prompt(input.row, input.examples, label, keep_sep_token)
+    }
+
+    fn labels(&self) -> Option<Vec<Value>> {
+        Self::labels(self).map(|labels| labels.cloned().collect())
+    }
+
+    fn example_support(&self) -> ExampleSupport {
+        ExampleSupport::Placed
+    }
+
+    fn example_needs_label(&self) -> bool {
+        true
+    }
+
+    fn example(&self, row: &Row, label: Option<&Value>) -> Result<Conversation> {
+        Self::example(self, row, label.unwrap_or(&Value::Null))
+    }
+
+    fn join_examples(&self, examples: Vec<Conversation>, separators: (&str, &str)) -> Result<Conversation> {
+        joined(examples, if self.is_dialogue() { ("", "") } else { separators })
+    }
+
+    fn ice_token(&self) -> Option<&str> {
+        self.ice_token.as_deref()
+    }
+
+    fn sep_token(&self) -> Option<&str> {
+        self.sep_token.as_deref()
+    }
+
+    fn is_string(&self) -> bool {
+        matches!(self.template, Template::Text(_))
+    }
+
+    fn is_dialogue(&self) -> bool {
+        Self::is_dialogue(self)
+    }
+
+    fn masks_answer(&self) -> bool {
+        true
+    }
+
+    fn fields(&self) -> Vec<TemplateField> {
+        let mut found = fields::of_texts(&self.texts());
+        // A token is no field, though it may look like one.
+        let tokens = [&self.ice_token, &self.sep_token];
+        found.retain(|field| !tokens.into_iter().flatten().any(|token| *token == format!("{{{}}}", field.column)));
+        found
+    }
+
+    /// None where tokens name the fields.
+    fn texts(&self) -> Vec<TemplateText> {
+        if !self.column_token_map.is_empty() {
+            return Vec::new();
+        }
+        match &self.template {
+            Template::Text(text) => vec![TemplateText::new("template", text)],
+            Template::Dialogue(dialogue) => dialogue.texts("template"),
+            Template::Labels(labels) => {
+                let of_label = |(label, template): &(Value, LabelTemplate)| {
+                    let place = format!("template.{}", label.text());
+                    match template {
+                        LabelTemplate::Text(text) => vec![TemplateText::new(place, text)],
+                        LabelTemplate::Dialogue(dialogue) => dialogue.texts(&place),
+                        LabelTemplate::List => Vec::new(),
+                    }
+                };
+                labels.iter().flat_map(of_label).collect()
+            }
+        }
+    }
+
+    fn set_single_pass(&mut self) {
+        self.substitution = Substitution::SinglePass;
+    }
+
+    fn set_max_row_bytes(&mut self, bytes: usize) {
+        self.max_row_bytes = bytes;
+    }
+}
+
+/// Examples of one kind side by side: strings with the separators, dialogues with these as items of their own.
+fn joined(examples: Vec<Conversation>, (separator, eos): (&str, &str)) -> Result<Conversation> {
+    if !matches!(examples.first(), Some(Conversation::List(_))) {
+        let texts = examples.iter().map(|example| match example {
+            Conversation::Text(text) => Ok(text.as_str()),
+            _ => Err(template_error("some examples are strings and some dialogues; make all the same")),
+        });
+        return Ok(Conversation::Text(texts.collect::<Result<Vec<_>>>()?.join(separator) + eos));
+    }
+    let mut list = Vec::new();
+    for example in examples {
+        match example {
+            Conversation::List(items) => list.extend(items),
+            Conversation::Text(text) if text.is_empty() => {}
+            Conversation::Text(text) => list.push(Item::Text(text)),
+            Conversation::Messages(_) => return Err(template_error("messages do not mix with dialogues")),
+        }
+        if !separator.is_empty() {
+            list.push(Item::Text(separator.to_owned()));
+        }
+    }
+    list.push(Item::Text(eos.to_owned()));
+    Ok(Conversation::List(list))
+}
+
+pub(super) const KIND: TemplateKind = TemplateKind { class: "PromptTemplate", keys: &[], read };
+
+/// OpenCompass's name for templates of messages, of which this is one only if it has `messages`.
+pub(super) const RAW_KIND: TemplateKind = TemplateKind { class: "RawPromptTemplate", keys: &[], read };
+
+fn read(template: &Value, mut keys: TemplateKeys) -> Result<Box<dyn RowTemplate>> {
+    let (ice_token, sep_token) = (keys.text("ice_token"), keys.text("sep_token"));
+    let mut read = PromptTemplate::new(template, ice_token.as_deref(), sep_token.as_deref())?;
+    read.substitution = keys.substitution;
+    // Keys of files are strings, whatever the labels of the rows are.
+    read.labels_by_text = true;
+    if let Some(Value::Dict(map)) = keys.column_token_map {
+        let pairs = map.into_iter().map(|(column, token)| (column.text().into(), token.text().into()));
+        read = read.with_column_token_map(pairs.collect())?;
+    }
+    Ok(read.into())
+}

@@ -1,0 +1,262 @@
+//! The trait of all dataset templates: filling a prompt with a row, and what tasks ask beside that.
+
+use std::any::Any;
+use std::fmt::Debug;
+
+use crate::conversation::Conversation;
+use crate::dataset::prompter::InferencerKind;
+use crate::dataset::rows::{Row, Value};
+use crate::dataset::template::fields::{TemplateField, TemplateText};
+use crate::dataset::template::layout::Layout;
+use crate::dataset::template_error;
+use crate::error::Result;
+
+/// A dataset template: how a row becomes a prompt. A template of one's own goes where the others go:
+///
+/// ```
+/// use metatok::dataset::template::{RowTemplate, TemplateInput};
+/// use metatok::{Conversation, Dataset, Result, Row};
+///
+/// #[derive(Debug, Clone, PartialEq)]
+/// struct Shouted;
+///
+/// impl RowTemplate for Shouted {
+///     fn describe(&self) -> &'static str {
+///         "a template that shouts"
+///     }
+///
+///     fn fill(&self, input: &TemplateInput<'_>) -> Result<Conversation> {
+///         let question = input.row.get("question").map(|question| question.text().to_uppercase());
+///         Ok(Conversation::Text(question.unwrap_or_default()))
+///     }
+/// }
+///
+/// let mut dataset = Dataset::parse("d.toml", b"infer_cfg = {}")?;
+/// dataset.task.prompt_template = Some(Shouted.into());
+/// let row = Row::from_json(r#"{"question": "Is Mars red?"}"#)?;
+/// let prompt = dataset.task.prompt(&row, &Conversation::Text(String::new()))?;
+/// assert_eq!(prompt, Conversation::Text("IS MARS RED?".into()));
+/// # Ok::<(), metatok::Error>(())
+/// ```
+pub trait RowTemplate: BoxedTemplate {
+    /// What it is, with its article, for messages.
+    fn describe(&self) -> &'static str;
+
+    /// The prompt of a row.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`](crate::ErrorKind::Template) where the row does not fit.
+    fn fill(&self, input: &TemplateInput<'_>) -> Result<Conversation>;
+
+    /// The text of a row to score for a label, in which nothing is masked. `keep_sep_token` leaves the separator of context and
+    /// answer in.
+    ///
+    /// # Errors
+    /// As [`Self::fill`]; [`ErrorKind::Template`](crate::ErrorKind::Template) for a template without labels.
+    fn fill_for_label(
+        &self,
+        _input: &TemplateInput<'_>,
+        _label: &Value,
+        _keep_sep_token: bool,
+    ) -> Result<Conversation> {
+        Err(template_error(&format!("{} has no labels; write a dialogue for each label", self.describe())))
+    }
+
+    /// What is scored for a label, where the template decides that.
+    fn continuation(&self, _label: &Value) -> Option<String> {
+        None
+    }
+
+    /// The labels, if it has a template for each.
+    fn labels(&self) -> Option<Vec<Value>> {
+        None
+    }
+
+    /// What in-context examples have to do with it.
+    fn example_support(&self) -> ExampleSupport {
+        ExampleSupport::None
+    }
+
+    /// Whether an example is written for the answer of its row.
+    fn example_needs_label(&self) -> bool {
+        false
+    }
+
+    /// An in-context example of a row.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`](crate::ErrorKind::Template) for a template that writes none.
+    fn example(&self, _row: &Row, _label: Option<&Value>) -> Result<Conversation> {
+        Err(no_ice_template(self.describe()))
+    }
+
+    /// Examples side by side, with the retriever's separators: between texts, and after the last.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`](crate::ErrorKind::Template) for examples that do not go together.
+    fn join_examples(&self, _examples: Vec<Conversation>, _separators: (&str, &str)) -> Result<Conversation> {
+        Err(no_ice_template(self.describe()))
+    }
+
+    /// What marks the place of the examples; empty where the template needs no mark.
+    fn ice_token(&self) -> Option<&str> {
+        Some("")
+    }
+
+    /// What separates a context from an answer.
+    fn sep_token(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether its prompts are strings.
+    fn is_string(&self) -> bool {
+        false
+    }
+
+    /// Whether it is one dialogue for all labels, whose examples stand side by side without separators.
+    fn is_dialogue(&self) -> bool {
+        false
+    }
+
+    /// Whether it puts something else in the place of the answer's column.
+    fn masks_answer(&self) -> bool {
+        false
+    }
+
+    /// The columns of the questions and answers, where each lists those of several turns.
+    fn turn_columns(&self) -> Option<[&str; 2]> {
+        None
+    }
+
+    /// The fields that it fills.
+    fn fields(&self) -> Vec<TemplateField> {
+        Vec::new()
+    }
+
+    /// The fields that it fills in examples.
+    fn example_fields(&self) -> Vec<TemplateField> {
+        self.fields()
+    }
+
+    /// The texts in which fields are filled.
+    fn texts(&self) -> Vec<TemplateText> {
+        Vec::new()
+    }
+
+    /// The fields that stay as they are whatever the row has.
+    fn unfilled(&self) -> Vec<TemplateField> {
+        Vec::new()
+    }
+
+    /// What to do about [`Self::unfilled`] fields.
+    fn unfilled_help(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// How it lays out questions and answers, if in one of several ways.
+    fn layout(&self) -> Option<Layout> {
+        None
+    }
+
+    /// Lays questions and answers out so; does nothing where there is one way.
+    fn set_layout(&mut self, _layout: Layout) {}
+
+    /// Searches its own text only for fields from now on, and nothing that columns bring in.
+    fn set_single_pass(&mut self) {}
+
+    /// Limits the bytes that the texts of a prompt may have once they are filled.
+    fn set_max_row_bytes(&mut self, _bytes: usize) {}
+
+    /// Refuses a template of which something would be lost.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`](crate::ErrorKind::Template) names it.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Refuses what it cannot be used for: prompts of this kind, or examples.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`](crate::ErrorKind::Template) says what it is for.
+    fn check_use(&self, _kind: InferencerKind, _has_examples: bool) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// What a template makes a prompt of.
+#[derive(Debug, Clone, Copy)]
+pub struct TemplateInput<'r> {
+    /// The row.
+    pub row: &'r Row,
+    /// The in-context examples, joined.
+    pub examples: &'r Conversation,
+    /// The column of the answer, and what stands there instead.
+    pub masked: Option<(&'r str, &'r str)>,
+    /// Whether what AISBench loses silently is lost, and not an error.
+    pub compat: bool,
+}
+
+/// What in-context examples have to do with a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExampleSupport {
+    /// There is no place for them, and it writes none.
+    None,
+    /// It has a place for them, and as `ice_template` writes them.
+    Placed,
+    /// It writes its own, and wants no `ice_template`, for this reason.
+    Own(&'static str),
+}
+
+pub(crate) fn no_ice_template(describe: &str) -> crate::Error {
+    template_error(&format!("{describe} cannot be an ice_template; write the examples as a dialogue"))
+}
+
+/// What a boxed template needs of its own type. Every type that can be cloned and compared has it.
+pub trait BoxedTemplate: Any + Debug + Send + Sync {
+    /// A copy.
+    fn boxed(&self) -> Box<dyn RowTemplate>;
+
+    /// Whether the other one is of the same type, and equal.
+    fn equals(&self, other: &dyn RowTemplate) -> bool;
+}
+
+impl<T: RowTemplate + Clone + PartialEq> BoxedTemplate for T {
+    fn boxed(&self) -> Box<dyn RowTemplate> {
+        Box::new(self.clone())
+    }
+
+    fn equals(&self, other: &dyn RowTemplate) -> bool {
+        other.downcast_ref::<T>() == Some(self)
+    }
+}
+
+impl dyn RowTemplate {
+    /// The template as its own type, if it is of this one.
+    pub fn downcast_ref<T: RowTemplate>(&self) -> Option<&T> {
+        (self as &dyn Any).downcast_ref()
+    }
+
+    /// The same, to change it.
+    pub fn downcast_mut<T: RowTemplate>(&mut self) -> Option<&mut T> {
+        (self as &mut dyn Any).downcast_mut()
+    }
+}
+
+impl Clone for Box<dyn RowTemplate> {
+    fn clone(&self) -> Self {
+        (**self).boxed()
+    }
+}
+
+impl PartialEq for dyn RowTemplate {
+    fn eq(&self, other: &Self) -> bool {
+        self.equals(other)
+    }
+}
+
+impl<T: RowTemplate> From<T> for Box<dyn RowTemplate> {
+    fn from(template: T) -> Self {
+        Box::new(template)
+    }
+}
