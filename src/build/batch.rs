@@ -6,19 +6,18 @@ use crate::answers::ModelAnswers;
 use crate::build::notes::Notes;
 use crate::build::reject::Rejected;
 use crate::build::repeated_ids::OwnId;
-use crate::build::writer::{PromptRequest, PromptWriter, Written};
+use crate::build::writer::{Out, PromptRequest, PromptWriter, Written};
 use crate::conversation::Mode;
 use crate::dataset::{Examples, Line, MissingColumns, PickedRow, RecordReader, RowPrompter};
 use crate::error::{Error, Result};
 use crate::input::Batch;
 use crate::rows::PreparedDataset;
-use crate::sink::PromptKey;
+use crate::sink::{PromptKey, PromptRecord};
 
 /// What became of a batch of lines.
 #[derive(Debug, Default)]
 pub struct BuiltBatch {
-    /// The prompts, as the form writes them.
-    pub out: Vec<u8>,
+    pub(super) out: Out,
     /// How many bytes of the input were read for it.
     pub bytes: u64,
     pub(super) written: Written,
@@ -48,6 +47,16 @@ pub(super) struct BatchBuilder<'a> {
 impl BuiltBatch {
     pub(super) fn new(missing: MissingColumns) -> Self {
         Self { missing, ..Self::default() }
+    }
+
+    /// The prompts as lines.
+    pub fn lines(&self) -> &[u8] {
+        &self.out.lines
+    }
+
+    /// The prompts of a form that makes one file of all, for [`FileSink::finish`](crate::sink::FileSink::finish).
+    pub fn take_records(&mut self) -> Vec<PromptRecord> {
+        std::mem::take(&mut self.out.records)
     }
 }
 

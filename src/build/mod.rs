@@ -4,15 +4,15 @@
 //! use metatok::PromptBuilder;
 //! use metatok::build::{Build, BuildTotals, IdsForm, PromptForm};
 //! use metatok::input::Input;
-//! use metatok::sink::Jsonl;
+//! use metatok::sink::{Jsonl, Sink};
 //!
 //! let builder = PromptBuilder::demo()?;
-//! let sink = Box::new(Jsonl::new(&builder));
+//! let sink = Sink::lines(Jsonl::new(&builder, false));
 //! let build = Build::new(PromptForm::Ids(Box::new(IdsForm::new(builder, sink))));
 //! let input = Input::new("memory", &br#"{"id": 7, "messages": [{"role": "user", "content": "Hi!"}]}"#[..]);
 //! let (mut totals, mut out) = (BuildTotals::default(), Vec::new());
 //! for batch in build.batches(vec![input], None)? {
-//!     out.extend_from_slice(&batch.out);
+//!     out.extend_from_slice(batch.lines());
 //!     totals.add(batch);
 //! }
 //! assert!(out.starts_with(br#"{"id":7,"input_ids":["#));
@@ -71,9 +71,9 @@ impl PromptForm {
     }
 
     /// What writes token ids.
-    pub fn sink(&self) -> Option<&dyn Sink> {
+    pub fn sink(&self) -> Option<&Sink> {
         match self {
-            Self::Ids(ids) => Some(&*ids.sink),
+            Self::Ids(ids) => Some(&ids.sink),
             Self::Messages(_) => None,
         }
     }

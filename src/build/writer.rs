@@ -9,7 +9,7 @@ use crate::builder::{PromptBuilder, Session};
 use crate::conversation::Conversation;
 use crate::dataset::{MaxOutLen, RowKey, RowPrompt, SamplingParams, ScoredText, TurnPlan, Value};
 use crate::error::{At, ErrorKind, Result};
-use crate::sink::{BuiltPrompt, PromptKey, Sink};
+use crate::sink::{BuiltPrompt, PromptKey, PromptRecord, Sink};
 use crate::tokenizer::TokenId;
 use crate::truncate::{ContextBudget, Fitted};
 use crate::turns::TurnPrompt;
@@ -19,7 +19,7 @@ pub struct IdsForm {
     /// What builds prompts.
     pub builder: PromptBuilder,
     /// What writes them.
-    pub sink: Box<dyn Sink>,
+    pub sink: Sink,
     /// How many tokens an answer may have where its row does not say.
     pub max_out_len: Option<u64>,
     /// How answers are drawn.
@@ -38,7 +38,7 @@ pub struct IdsForm {
 
 impl IdsForm {
     /// Prompts of any length, with nothing beside their ids.
-    pub fn new(builder: PromptBuilder, sink: Box<dyn Sink>) -> Self {
+    pub fn new(builder: PromptBuilder, sink: Sink) -> Self {
         Self {
             builder,
             sink,
@@ -56,6 +56,36 @@ impl IdsForm {
 impl fmt::Debug for IdsForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("IdsForm").field("builder", &self.builder).field("budget", &self.budget).finish_non_exhaustive()
+    }
+}
+
+/// Prompts that are written: lines, or what a file is made of.
+#[derive(Debug, Default)]
+pub(crate) struct Out {
+    pub(crate) lines: Vec<u8>,
+    pub(crate) records: Vec<PromptRecord>,
+}
+
+impl Out {
+    /// How much is there.
+    pub(crate) fn len(&self) -> (usize, usize) {
+        (self.lines.len(), self.records.len())
+    }
+
+    /// Leaves out what came after.
+    pub(crate) fn truncate(&mut self, (lines, records): (usize, usize)) {
+        self.lines.truncate(lines);
+        self.records.truncate(records);
+    }
+
+    fn push(&mut self, sink: &Sink, key: &PromptKey<'_>, built: &BuiltPrompt<'_>) -> Result<()> {
+        match sink {
+            Sink::Lines(sink) => sink.write(key, built, &mut self.lines),
+            Sink::File(sink) => {
+                self.records.push(PromptRecord::new(&**sink, key, built)?);
+                Ok(())
+            }
+        }
     }
 }
 
@@ -131,17 +161,12 @@ impl PromptWriter<'_> {
     }
 
     /// Appends a prompt.
-    pub(crate) fn write(
-        &mut self,
-        key: PromptKey<'_>,
-        prompt: PromptRequest<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<Written> {
+    pub(crate) fn write(&mut self, key: PromptKey<'_>, prompt: PromptRequest<'_>, out: &mut Out) -> Result<Written> {
         let PromptRequest { label, is_normalizing, turn, max_out_len, .. } = prompt;
         let key = PromptKey { label, is_normalizing, turn, max_out_len, ..key };
         match self {
             Self::Ids(ids, session) => ids.write(key, prompt, session, out),
-            Self::Messages(messages) => messages.write(&key, prompt.conversation, prompt.tools, out),
+            Self::Messages(messages) => messages.write(&key, prompt.conversation, prompt.tools, &mut out.lines),
         }
     }
 
@@ -153,11 +178,11 @@ impl PromptWriter<'_> {
         plan: TurnPlan,
         max_out_len: &MaxOutLen,
         answers: &ModelAnswers,
-        out: &mut Vec<u8>,
+        out: &mut Out,
     ) -> Result<Written> {
         match self {
             Self::Ids(ids, _) => ids.write_turns(row, plan, max_out_len, answers, out),
-            Self::Messages(messages) => messages.write_turns(row, plan, max_out_len, answers, out),
+            Self::Messages(messages) => messages.write_turns(row, plan, max_out_len, answers, &mut out.lines),
         }
     }
 }
@@ -168,7 +193,7 @@ impl IdsForm {
         key: PromptKey<'_>,
         request: PromptRequest<'_>,
         session: &mut Session,
-        out: &mut Vec<u8>,
+        out: &mut Out,
     ) -> Result<Written> {
         let conversation = &*self.builder.prepared(request.conversation)?;
         check_media(conversation, self.check_files)?;
@@ -198,7 +223,7 @@ impl IdsForm {
             ..BuiltPrompt::from(&prompt)
         };
         let max_out_len = request.max_out_len.or(self.max_out_len);
-        self.sink.write(&PromptKey { max_out_len, ..self.key(key) }, &built, out)?;
+        out.push(&self.sink, &PromptKey { max_out_len, ..self.key(key) }, &built)?;
         Ok(Written { truncated: u64::from(truncated.is_some()), ..Written::of(prompt) })
     }
 
@@ -225,7 +250,7 @@ impl IdsForm {
         plan: TurnPlan,
         max_out_len: &MaxOutLen,
         answers: &ModelAnswers,
-        out: &mut Vec<u8>,
+        out: &mut Out,
     ) -> Result<Written> {
         let mut written = Written::default();
         let mut turns = self.builder.turns(plan).strip_thoughts(answers.strips_thoughts());
@@ -239,7 +264,7 @@ impl IdsForm {
                 prefix_break: prefix_break.as_ref(),
                 ..BuiltPrompt::from(&prompt)
             };
-            self.sink.write(&key, &built, out)?;
+            out.push(&self.sink, &key, &built)?;
             written.add(Written::of(prompt));
             if !answers.answer(row, &mut turns)? {
                 written.waiting = u64::from(turns.plan().needs_answers());

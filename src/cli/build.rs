@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::input::Input;
 use crate::rows::PreparedDataset;
-use crate::sink::FormOptions;
+use crate::sink::{FormOptions, Sink};
 use crate::tokenizer::{TokenId, Tokenizer};
 use crate::truncate::ContextBudget;
 
@@ -85,15 +85,13 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     }
     let form = build.form();
     let mut totals = BuildTotals::default();
-    // A file that is one only when all is there.
-    let mut whole = form.sink().filter(|sink| sink.is_whole()).map(|_| Vec::new());
-    for batch in build.batches(inputs, args.input.limit)? {
+    let mut records = Vec::new();
+    for mut batch in build.batches(inputs, args.input.limit)? {
         progress.inc(batch.bytes);
-        match &mut whole {
-            Some(whole) => whole.extend_from_slice(&batch.out),
-            None if output.stream(&batch.out)?.is_break() => return Ok(done(0, form, &totals.written)),
-            None => {}
+        if output.stream(batch.lines())?.is_break() {
+            return Ok(done(0, form, &totals.written));
         }
+        records.extend(batch.take_records());
         let remarks = totals.add(batch);
         progress.set_message(count(totals.written.prompts, "prompt"));
         if !args.quiet {
@@ -127,8 +125,8 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         let kind = if dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
         return Err(Error::from(kind).at(names.join(", ")));
     }
-    if let (Some(whole), Some(sink)) = (whole, form.sink()) {
-        output.write(&sink.finish(&whole)?).map_err(|error| output.failed(error))?;
+    if let Some(Sink::File(sink)) = form.sink() {
+        output.write(&sink.finish(&records)?).map_err(|error| output.failed(error))?;
     }
     output.finish()?;
     let done = done(0, form, &totals.written);
@@ -216,11 +214,12 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
         remarks.iter().filter(|remark| loaded.is_new(remark)).for_each(|remark| say!("{remark}"));
     }
     let sink = args.format.open(&builder, form_options(args, || fingerprint(builder.tokenizer()))?)?;
-    if sink.is_whole() && args.output.is_none() && io::stdout().is_terminal() {
+    let is_file = matches!(sink, Sink::File(_));
+    if is_file && args.output.is_none() && io::stdout().is_terminal() {
         let what = "this form is no text for a terminal; name a file with --output";
         return Err(ErrorKind::Usage(what.into()).into());
     }
-    let fingerprint = match args.fingerprint && !sink.is_whole() {
+    let fingerprint = match args.fingerprint && !is_file {
         true => Some(fingerprint(builder.tokenizer())?.to_json()),
         false => None,
     };

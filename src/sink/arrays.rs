@@ -7,16 +7,13 @@ use ndarray::{Array1, Array2, ArrayView1, Ix1, OwnedRepr};
 use ndarray_npy::{NpzReader, NpzWriter, ReadNpyExt, WriteNpyExt};
 use safetensors::{Dtype, SafeTensors, View};
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::batch::{Batch, Padding};
 use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result, counted};
 use crate::fingerprint::Fingerprint;
-use crate::sink::engine::check;
-use crate::sink::form::{Accepts, FormOptions, OutputForm};
-use crate::sink::records::{self, FILE, METADATA, Origin, not_ours};
-use crate::sink::{BuiltPrompt, PromptKey, Sink};
+use crate::sink::file_sink::{FILE, METADATA, Origin, not_ours};
+use crate::sink::{Accepts, FileSink, FormOptions, OutputForm, PromptRecord, Sink};
 use crate::tokenizer::TokenId;
 
 pub(super) const NPZ_FORM: OutputForm = OutputForm {
@@ -45,14 +42,14 @@ pub(super) const SAFETENSORS_FORM: OutputForm = OutputForm {
 
 const ACCEPTS: Accepts = Accepts { padding: true, ..FILE };
 
-fn open(format: ArrayFormat, builder: &PromptBuilder, options: FormOptions) -> Result<Box<dyn Sink>> {
+fn open(format: ArrayFormat, builder: &PromptBuilder, options: FormOptions) -> Result<Sink> {
     let usual = builder.padding()?;
     let padding = Padding {
         padding_side: options.padding_side.unwrap_or(usual.padding_side),
         pad_to_multiple_of: options.pad_to_multiple_of.unwrap_or(usual.pad_to_multiple_of),
         ..usual
     };
-    Ok(Box::new(Arrays::new(builder, format, padding, options.fingerprint)))
+    Ok(Sink::file(Arrays::new(builder, format, padding, options.fingerprint)))
 }
 
 /// How an array of a `.npy` file begins.
@@ -72,7 +69,7 @@ pub enum ArrayFormat {
 
 /// Writes `input_ids` and `attention_mask` (`i64`, a row for each prompt), and what prompts and stops they are.
 ///
-/// All prompts stay in memory until [`Sink::finish`].
+/// All prompts stay in memory until [`FileSink::finish`].
 #[derive(Debug)]
 pub struct Arrays {
     format: ArrayFormat,
@@ -84,7 +81,7 @@ pub struct Arrays {
 #[derive(Serialize)]
 struct Metadata<'a> {
     /// What tells the prompts apart, row by row.
-    prompts: Vec<&'a RawValue>,
+    prompts: &'a [PromptRecord],
     padding_side: crate::batch::PaddingSide,
     pad_token_id: TokenId,
     #[serde(flatten)]
@@ -103,22 +100,17 @@ impl Arrays {
     }
 }
 
-impl Sink for Arrays {
-    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        check("an array", key, built)?;
-        records::write(key, built, out)
+impl FileSink for Arrays {
+    fn unit(&self) -> &'static str {
+        "an array"
     }
 
-    fn is_whole(&self) -> bool {
-        true
-    }
-
-    fn finish(&self, written: &[u8]) -> Result<Vec<u8>> {
-        let (keys, prompts) = records::read(written);
-        self.check_memory(&prompts)?;
-        let batch: Batch<i64> = Batch::new(&prompts, self.padding)?;
+    fn finish(&self, prompts: &[PromptRecord]) -> Result<Vec<u8>> {
+        let ids: Vec<&[TokenId]> = prompts.iter().map(|prompt| &prompt.input_ids[..]).collect();
+        self.check_memory(&ids)?;
+        let batch: Batch<i64> = Batch::new(&ids, self.padding)?;
         let metadata = serde_json::to_string(&Metadata {
-            prompts: keys,
+            prompts,
             padding_side: self.padding.padding_side,
             pad_token_id: self.padding.pad_token_id,
             origin: &self.origin,
@@ -135,9 +127,9 @@ impl Sink for Arrays {
 
 impl Arrays {
     /// Looks whether there is memory for all that is there at once: both arrays, and the file with both.
-    fn check_memory(&self, prompts: &[Vec<TokenId>]) -> Result<()> {
+    fn check_memory(&self, prompts: &[&[TokenId]]) -> Result<()> {
         let multiple = self.padding.pad_to_multiple_of.get();
-        let longest = prompts.iter().map(Vec::len).max().unwrap_or(0);
+        let longest = prompts.iter().map(|ids| ids.len()).max().unwrap_or(0);
         let longest = longest.checked_next_multiple_of(multiple).unwrap_or(usize::MAX);
         let bytes = prompts.len().saturating_mul(longest).saturating_mul(4 * size_of::<i64>());
         if Vec::<u8>::new().try_reserve_exact(bytes).is_ok() {

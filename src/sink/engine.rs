@@ -2,7 +2,7 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
-use crate::sink::jsonl::{write_ids, write_json};
+use crate::sink::json::{write_ids, write_json};
 use crate::sink::{BuiltPrompt, PromptKey};
 
 /// The stops of a model as JSON, which are the same for every request.
@@ -49,7 +49,7 @@ pub(super) fn write_sampling(name: &str, key: &PromptKey<'_>, out: &mut Vec<u8>)
 }
 
 /// Refuses what is no prompt to continue by any tokens, and images beside token ids.
-pub(super) fn check(engine: &str, key: &PromptKey<'_>, built: &BuiltPrompt<'_>) -> Result<()> {
+pub(super) fn refuse_unless_plain(engine: &str, key: &PromptKey<'_>, built: &BuiltPrompt<'_>) -> Result<()> {
     let what = if key.label.is_some() || key.is_normalizing || built.labels.is_some() {
         "a text to score"
     } else if !built.choice_ids.is_empty() {

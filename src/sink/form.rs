@@ -1,16 +1,13 @@
-//! The forms in which prompts are written, by name. A new one is a file beside this one, and a line in [`OUTPUT_FORMS`].
+//! A form in which prompts are written: its name, what it takes, and how it is opened.
 
+use std::fmt;
 use std::num::NonZeroUsize;
 
 use crate::batch::PaddingSide;
 use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
-#[cfg(feature = "arrays")]
-use crate::sink::arrays;
-#[cfg(feature = "arrow")]
-use crate::sink::table;
-use crate::sink::{Sink, jsonl, llama_cpp, lmdeploy, messages, sglang, vllm};
+use crate::sink::{FileSink, LineSink};
 
 /// A form: its name, what it takes, and how it is opened.
 #[derive(Debug)]
@@ -28,7 +25,7 @@ pub struct OutputForm {
 }
 
 /// What makes a form's sink.
-type Open = fn(&PromptBuilder, FormOptions) -> Result<Box<dyn Sink>>;
+type Open = fn(&PromptBuilder, FormOptions) -> Result<Sink>;
 
 /// What a form has a place for, beside a prompt's ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,52 +60,37 @@ pub struct FormOptions {
     pub fingerprint: Option<Fingerprint>,
 }
 
-/// All forms.
-pub static OUTPUT_FORMS: &[OutputForm] = &[
-    jsonl::FORM,
-    messages::FORM,
-    vllm::FORM,
-    vllm::BATCH_FORM,
-    sglang::FORM,
-    llama_cpp::FORM,
-    lmdeploy::FORM,
-    #[cfg(feature = "arrays")]
-    arrays::NPZ_FORM,
-    #[cfg(feature = "arrays")]
-    arrays::NPY_FORM,
-    #[cfg(feature = "arrays")]
-    arrays::SAFETENSORS_FORM,
-    #[cfg(feature = "arrow")]
-    table::ARROW_FORM,
-    #[cfg(feature = "arrow")]
-    table::PARQUET_FORM,
-];
+/// What writes the prompts of a form.
+#[non_exhaustive]
+pub enum Sink {
+    /// Each prompt is a line.
+    Lines(Box<dyn LineSink>),
+    /// All prompts are one file.
+    File(Box<dyn FileSink>),
+}
 
-impl OutputForm {
-    /// The form of this name.
-    ///
-    /// ```
-    /// use metatok::sink::{FormOptions, OutputForm, PromptKey};
-    /// use metatok::PromptBuilder;
-    ///
-    /// let builder = PromptBuilder::demo()?;
-    /// let sink = OutputForm::find("lmdeploy")?.open(&builder, FormOptions::default())?;
-    /// let prompt = builder.build(&metatok::Conversation::Text("Once".into()))?;
-    /// let mut line = Vec::new();
-    /// sink.write(&PromptKey::of("0"), &(&prompt).into(), &mut line)?;
-    /// assert!(line.starts_with(br#"{"id":"0","input_ids":["#));
-    /// # Ok::<(), metatok::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] lists the forms there are.
-    pub fn find(name: &str) -> Result<&'static Self> {
-        OUTPUT_FORMS.iter().find(|form| form.name == name).ok_or_else(|| {
-            let names: Vec<&str> = OUTPUT_FORMS.iter().map(|form| form.name).collect();
-            ErrorKind::Usage(format!("there is no form {name:?}; there are {}", names.join(", "))).into()
-        })
+impl Sink {
+    /// A form of lines.
+    pub fn lines(sink: impl LineSink + 'static) -> Self {
+        Self::Lines(Box::new(sink))
     }
 
+    /// A form of files.
+    pub fn file(sink: impl FileSink + 'static) -> Self {
+        Self::File(Box::new(sink))
+    }
+}
+
+impl fmt::Debug for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lines(_) => "Lines(..)",
+            Self::File(_) => "File(..)",
+        })
+    }
+}
+
+impl OutputForm {
     /// Whether it holds token ids, and not messages.
     pub fn has_ids(&self) -> bool {
         self.open.is_some()
@@ -118,28 +100,10 @@ impl OutputForm {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for messages, which are no token ids, and where there is nothing to pad with.
-    pub fn open(&self, builder: &PromptBuilder, options: FormOptions) -> Result<Box<dyn Sink>> {
+    pub fn open(&self, builder: &PromptBuilder, options: FormOptions) -> Result<Sink> {
         match self.open {
             Some(open) => open(builder, options),
             None => Err(ErrorKind::Usage(format!("{:?} is a form without token ids", self.name)).into()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A form is found by its name alone, and has a place for columns where each prompt is a line.
-    #[test]
-    fn forms_are_what_they_say() {
-        let builder = PromptBuilder::demo().expect("it is embedded");
-        for form in OUTPUT_FORMS {
-            assert!(std::ptr::eq(OutputForm::find(form.name).expect("it is there"), form), "{}", form.name);
-            match form.open(&builder, FormOptions::default()) {
-                Ok(sink) => assert_eq!(sink.is_whole(), !form.accepts.columns, "{}", form.name),
-                Err(error) => assert!(!form.has_ids(), "{}: {error}", form.name),
-            }
         }
     }
 }

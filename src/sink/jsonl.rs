@@ -1,21 +1,18 @@
 //! JSON lines: one object per prompt.
-//!
-//! Written by hand, digit by digit: going through a generic JSON value takes longer than building
-//! the prompt.
 
 use crate::assemble::{MediaSpan, Span};
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
 use crate::error::Result;
-use crate::sink::form::{Accepts, OutputForm};
-use crate::sink::{BuiltPrompt, PromptKey, Sink};
+use crate::sink::json::{write_ids, write_json, write_key, write_number, write_origin};
+use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink};
 
 pub(super) const FORM: OutputForm = OutputForm {
     name: "ids",
     about: "Token ids with all that is known of a prompt",
     ending: "jsonl",
     accepts: Accepts { details: true, ..Accepts::LINE },
-    open: Some(|builder, options| Ok(Box::new(Jsonl::new(builder, options.attention_mask)))),
+    open: Some(|builder, options| Ok(Sink::lines(Jsonl::new(builder, options.attention_mask)))),
 };
 
 /// Writes `id`, `input_ids`, `stop_token_ids`, `stop`, and what else a prompt was built with.
@@ -68,7 +65,7 @@ impl Jsonl {
     }
 }
 
-impl Sink for Jsonl {
+impl LineSink for Jsonl {
     fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
         let BuiltPrompt { prompt, labels, choice_ids, conversation, prefix_tokens, prefix_break, truncated } = built;
         write_key(key, out);
@@ -143,57 +140,4 @@ fn write_media(media: &[MediaSpan], conversation: &Conversation, out: &mut Vec<u
         out.push(b'}');
     }
     out.push(b']');
-}
-
-/// Opens an object with what tells prompts apart.
-pub(super) fn write_key(key: &PromptKey<'_>, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"id\":");
-    out.extend_from_slice(key.id.as_bytes());
-    if let Some(label) = key.label {
-        out.extend_from_slice(b",\"label\":");
-        write_json(label, out);
-    }
-    if key.is_normalizing {
-        out.extend_from_slice(b",\"normalizing\":true");
-    }
-    for (name, number) in [(&b",\"repeat\":"[..], key.repeat), (b",\"turn\":", key.turn)] {
-        if let Some(number) = number {
-            out.extend_from_slice(name);
-            write_number(number, out);
-        }
-    }
-    if let Some(max_out_len) = key.max_out_len {
-        out.extend_from_slice(b",\"max_out_len\":");
-        out.extend_from_slice(itoa::Buffer::new().format(max_out_len).as_bytes());
-    }
-}
-
-/// `,"columns":{…},"fingerprint":{…}`, those that are asked for.
-pub(super) fn write_origin(key: &PromptKey<'_>, out: &mut Vec<u8>) {
-    for (name, json) in [(&b",\"columns\":"[..], key.columns), (b",\"fingerprint\":", key.fingerprint)] {
-        if let Some(json) = json {
-            out.extend_from_slice(name);
-            out.extend_from_slice(json.as_bytes());
-        }
-    }
-}
-
-pub(crate) fn write_ids<N: itoa::Integer>(ids: impl Iterator<Item = N>, out: &mut Vec<u8>) {
-    let mut digits = itoa::Buffer::new();
-    out.push(b'[');
-    let mut separator: &[u8] = b"";
-    for id in ids {
-        out.extend_from_slice(separator);
-        out.extend_from_slice(digits.format(id).as_bytes());
-        separator = b",";
-    }
-    out.push(b']');
-}
-
-fn write_number(number: usize, out: &mut Vec<u8>) {
-    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-}
-
-pub(super) fn write_json(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
-    serde_json::to_writer(out, value).expect("strings and names are JSON, and memory takes every byte");
 }

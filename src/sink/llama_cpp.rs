@@ -2,17 +2,16 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::Result;
-use crate::sink::engine::{Stops, check, request_id, write_sampling};
-use crate::sink::form::{Accepts, OutputForm};
-use crate::sink::jsonl::{write_ids, write_json, write_origin};
-use crate::sink::{BuiltPrompt, PromptKey, Sink};
+use crate::sink::engine::{Stops, refuse_unless_plain, request_id, write_sampling};
+use crate::sink::json::{write_ids, write_json, write_origin};
+use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink};
 
 pub(super) const FORM: OutputForm = OutputForm {
     name: "llama-cpp",
     about: "Bodies of llama.cpp's /completion",
     ending: "jsonl",
     accepts: Accepts::LINE,
-    open: Some(|builder, _| Ok(Box::new(LlamaCpp::new(builder)))),
+    open: Some(|builder, _| Ok(Sink::lines(LlamaCpp::new(builder)))),
 };
 
 /// Writes `prompt`, `stop` and `n_predict` for each prompt. The server stops at its model's own end tokens;
@@ -29,9 +28,9 @@ impl LlamaCpp {
     }
 }
 
-impl Sink for LlamaCpp {
+impl LineSink for LlamaCpp {
     fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        check("llama.cpp", key, built)?;
+        refuse_unless_plain("llama.cpp", key, built)?;
         out.extend_from_slice(b"{\"id\":");
         write_json(&request_id(key), out);
         out.extend_from_slice(b",\"prompt\":");

@@ -2,17 +2,16 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::Result;
-use crate::sink::engine::{Stops, check, request_id, write_sampling};
-use crate::sink::form::{Accepts, OutputForm};
-use crate::sink::jsonl::{write_ids, write_json, write_origin};
-use crate::sink::{BuiltPrompt, PromptKey, Sink};
+use crate::sink::engine::{Stops, refuse_unless_plain, request_id, write_sampling};
+use crate::sink::json::{write_ids, write_json, write_origin};
+use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink};
 
 pub(super) const FORM: OutputForm = OutputForm {
     name: "lmdeploy",
     about: "Bodies of LMDeploy's /generate",
     ending: "jsonl",
     accepts: Accepts::LINE,
-    open: Some(|builder, _| Ok(Box::new(Lmdeploy::new(builder)))),
+    open: Some(|builder, _| Ok(Sink::lines(Lmdeploy::new(builder)))),
 };
 
 /// Writes a body of LMDeploy's `/generate` for each prompt: `input_ids`, `max_tokens` and stops, which stand side by side there.
@@ -29,9 +28,9 @@ impl Lmdeploy {
     }
 }
 
-impl Sink for Lmdeploy {
+impl LineSink for Lmdeploy {
     fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        check("LMDeploy", key, built)?;
+        refuse_unless_plain("LMDeploy", key, built)?;
         out.extend_from_slice(b"{\"id\":");
         write_json(&request_id(key), out);
         out.extend_from_slice(b",\"input_ids\":");

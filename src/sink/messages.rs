@@ -5,8 +5,8 @@ use serde::{Serialize, Serializer};
 
 use crate::conversation::ChatMessage;
 use crate::sink::PromptKey;
-use crate::sink::form::{Accepts, OutputForm};
-use crate::sink::jsonl::{write_json, write_key, write_origin};
+use crate::sink::json::{write_json, write_key, write_origin};
+use crate::sink::{Accepts, OutputForm};
 
 pub(super) const FORM: OutputForm = OutputForm {
     name: "messages",

@@ -2,17 +2,16 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::Result;
-use crate::sink::engine::{Stops, check, request_id, write_sampling};
-use crate::sink::form::{Accepts, OutputForm};
-use crate::sink::jsonl::{write_ids, write_json, write_origin};
-use crate::sink::{BuiltPrompt, PromptKey, Sink};
+use crate::sink::engine::{Stops, refuse_unless_plain, request_id, write_sampling};
+use crate::sink::json::{write_ids, write_json, write_origin};
+use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink};
 
 pub(super) const FORM: OutputForm = OutputForm {
     name: "sglang",
     about: "Bodies of SGLang's /generate",
     ending: "jsonl",
     accepts: Accepts::LINE,
-    open: Some(|builder, _| Ok(Box::new(Sglang::new(builder)))),
+    open: Some(|builder, _| Ok(Sink::lines(Sglang::new(builder)))),
 };
 
 /// Writes `rid`, `input_ids` and `sampling_params` for each prompt.
@@ -28,9 +27,9 @@ impl Sglang {
     }
 }
 
-impl Sink for Sglang {
+impl LineSink for Sglang {
     fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        check("SGLang", key, built)?;
+        refuse_unless_plain("SGLang", key, built)?;
         out.extend_from_slice(b"{\"rid\":");
         write_json(&request_id(key), out);
         out.extend_from_slice(b",\"input_ids\":");

@@ -14,24 +14,20 @@ use parquet::basic::Compression;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::Serialize;
 
 use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
-use crate::sink::engine::check;
-use crate::sink::form::OutputForm;
-use crate::sink::records::{self, FILE, METADATA, Origin, not_ours};
-use crate::sink::{BuiltPrompt, PromptKey, Sink};
-use crate::tokenizer::TokenId;
+use crate::sink::file_sink::{FILE, METADATA, Origin, not_ours};
+use crate::sink::{FileSink, OutputForm, PromptRecord, Sink};
 
 pub(super) const ARROW_FORM: OutputForm = OutputForm {
     name: "arrow",
     about: "One table, a row for each prompt, as Arrow's IPC file",
     ending: "arrow",
     accepts: FILE,
-    open: Some(|builder, options| Ok(Box::new(Table::new(builder, TableFormat::Arrow, options.fingerprint)))),
+    open: Some(|builder, options| Ok(Sink::file(Table::new(builder, TableFormat::Arrow, options.fingerprint)))),
 };
 
 pub(super) const PARQUET_FORM: OutputForm = OutputForm {
@@ -39,7 +35,7 @@ pub(super) const PARQUET_FORM: OutputForm = OutputForm {
     about: "The same table as Parquet",
     ending: "parquet",
     accepts: FILE,
-    open: Some(|builder, options| Ok(Box::new(Table::new(builder, TableFormat::Parquet, options.fingerprint)))),
+    open: Some(|builder, options| Ok(Sink::file(Table::new(builder, TableFormat::Parquet, options.fingerprint)))),
 };
 
 /// So many rows are written at once, and can be read so.
@@ -57,7 +53,7 @@ pub enum TableFormat {
 /// Writes `id` (a string; ids that are none as JSON), `repeat`, `turn` and `max_out_len` where there is one, and `input_ids`, a list
 /// of `i64`, not padded. The metadata has the stops and the fingerprint.
 ///
-/// All prompts stay in memory until [`Sink::finish`].
+/// All prompts stay in memory until [`FileSink::finish`].
 #[derive(Debug)]
 pub struct Table {
     format: TableFormat,
@@ -70,16 +66,6 @@ struct Metadata<'a> {
     rows: usize,
     #[serde(flatten)]
     origin: &'a Origin,
-}
-
-/// What tells a prompt apart.
-#[derive(Deserialize)]
-struct Columns<'a> {
-    #[serde(borrow)]
-    id: &'a RawValue,
-    repeat: Option<i64>,
-    turn: Option<i64>,
-    max_out_len: Option<i64>,
 }
 
 impl Table {
@@ -102,23 +88,16 @@ fn schema(metadata: String) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, HashMap::from([(METADATA.to_owned(), metadata)])))
 }
 
-impl Sink for Table {
-    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        check("a table", key, built)?;
-        records::write(key, built, out)
+impl FileSink for Table {
+    fn unit(&self) -> &'static str {
+        "a table"
     }
 
-    fn is_whole(&self) -> bool {
-        true
-    }
-
-    fn finish(&self, written: &[u8]) -> Result<Vec<u8>> {
-        let (keys, prompts) = records::read(written);
-        let metadata = serde_json::to_string(&Metadata { rows: keys.len(), origin: &self.origin });
+    fn finish(&self, prompts: &[PromptRecord]) -> Result<Vec<u8>> {
+        let metadata = serde_json::to_string(&Metadata { rows: prompts.len(), origin: &self.origin });
         let metadata = metadata.expect("strings and numbers are JSON");
         let schema = schema(metadata.clone());
-        let rows: Vec<(&RawValue, Vec<TokenId>)> = keys.into_iter().zip(prompts).collect();
-        let batches = rows.chunks(ROWS).map(|rows| batch(&schema, rows));
+        let batches = prompts.chunks(ROWS).map(|prompts| batch(&schema, prompts));
         match self.format {
             TableFormat::Arrow => arrow(&schema, batches).map_err(failed),
             TableFormat::Parquet => parquet(&schema, batches, metadata),
@@ -126,19 +105,17 @@ impl Sink for Table {
     }
 }
 
-fn batch(schema: &SchemaRef, rows: &[(&RawValue, Vec<TokenId>)]) -> std::result::Result<RecordBatch, ArrowError> {
+fn batch(schema: &SchemaRef, prompts: &[PromptRecord]) -> std::result::Result<RecordBatch, ArrowError> {
     let (mut id, mut repeat) = (StringBuilder::new(), Int64Builder::new());
     let (mut turn, mut max_out_len) = (Int64Builder::new(), Int64Builder::new());
     let mut input_ids = ListBuilder::new(Int64Builder::new());
-    for (key, prompt) in rows {
-        let columns: Columns<'_> =
-            serde_json::from_str(key.get()).map_err(|error| ArrowError::JsonError(error.to_string()))?;
-        let text: Option<String> = serde_json::from_str(columns.id.get()).ok();
-        id.append_value(text.as_deref().unwrap_or(columns.id.get()));
-        repeat.append_option(columns.repeat);
-        turn.append_option(columns.turn);
-        max_out_len.append_option(columns.max_out_len);
-        input_ids.append_value(prompt.iter().map(|&id| Some(i64::from(id))));
+    for prompt in prompts {
+        let text: Option<String> = serde_json::from_str(prompt.id.get()).ok();
+        id.append_value(text.as_deref().unwrap_or(prompt.id.get()));
+        repeat.append_option(number(prompt.repeat)?);
+        turn.append_option(number(prompt.turn)?);
+        max_out_len.append_option(number(prompt.max_out_len)?);
+        input_ids.append_value(prompt.input_ids.iter().map(|&id| Some(i64::from(id))));
     }
     let columns: Vec<ArrayRef> = vec![
         Arc::new(id.finish()),
@@ -148,6 +125,11 @@ fn batch(schema: &SchemaRef, rows: &[(&RawValue, Vec<TokenId>)]) -> std::result:
         Arc::new(input_ids.finish()),
     ];
     RecordBatch::try_new(Arc::clone(schema), columns)
+}
+
+fn number<N: TryInto<i64>>(number: Option<N>) -> std::result::Result<Option<i64>, ArrowError> {
+    let too_large = |_| ArrowError::InvalidArgumentError("the number is larger than a table's".into());
+    number.map(|number| number.try_into().map_err(too_large)).transpose()
 }
 
 fn arrow(

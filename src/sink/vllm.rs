@@ -3,17 +3,16 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::Result;
-use crate::sink::engine::{Stops, check, request_id, write_sampling};
-use crate::sink::form::{Accepts, OutputForm};
-use crate::sink::jsonl::{write_ids, write_json, write_origin};
-use crate::sink::{BuiltPrompt, PromptKey, Sink};
+use crate::sink::engine::{Stops, refuse_unless_plain, request_id, write_sampling};
+use crate::sink::json::{write_ids, write_json, write_origin};
+use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink};
 
 pub(super) const FORM: OutputForm = OutputForm {
     name: "vllm",
     about: "Bodies of vLLM's /v1/completions",
     ending: "jsonl",
     accepts: ACCEPTS,
-    open: Some(|builder, options| Ok(Box::new(Vllm::new(builder, options.served_model_name.as_deref())))),
+    open: Some(|builder, options| Ok(Sink::lines(Vllm::new(builder, options.served_model_name.as_deref())))),
 };
 
 pub(super) const BATCH_FORM: OutputForm = OutputForm {
@@ -21,7 +20,7 @@ pub(super) const BATCH_FORM: OutputForm = OutputForm {
     about: "The file that `vllm run-batch` reads",
     ending: "jsonl",
     accepts: ACCEPTS,
-    open: Some(|builder, options| Ok(Box::new(Vllm::batch(builder, options.served_model_name.as_deref())))),
+    open: Some(|builder, options| Ok(Sink::lines(Vllm::batch(builder, options.served_model_name.as_deref())))),
 };
 
 const ACCEPTS: Accepts = Accepts { served_model_name: true, ..Accepts::LINE };
@@ -46,9 +45,9 @@ impl Vllm {
     }
 }
 
-impl Sink for Vllm {
+impl LineSink for Vllm {
     fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        check("vLLM", key, built)?;
+        refuse_unless_plain("vLLM", key, built)?;
         let id = request_id(key);
         if self.is_batch {
             out.extend_from_slice(b"{\"custom_id\":");

@@ -1,0 +1,58 @@
+//! The JSON that forms have in common, written by hand, digit by digit: going through a generic JSON value takes longer than
+//! building the prompt.
+
+use crate::sink::PromptKey;
+
+/// Opens an object with what tells prompts apart.
+pub(super) fn write_key(key: &PromptKey<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"id\":");
+    out.extend_from_slice(key.id.as_bytes());
+    if let Some(label) = key.label {
+        out.extend_from_slice(b",\"label\":");
+        write_json(label, out);
+    }
+    if key.is_normalizing {
+        out.extend_from_slice(b",\"normalizing\":true");
+    }
+    for (name, number) in [(&b",\"repeat\":"[..], key.repeat), (b",\"turn\":", key.turn)] {
+        if let Some(number) = number {
+            out.extend_from_slice(name);
+            write_number(number, out);
+        }
+    }
+    if let Some(max_out_len) = key.max_out_len {
+        out.extend_from_slice(b",\"max_out_len\":");
+        out.extend_from_slice(itoa::Buffer::new().format(max_out_len).as_bytes());
+    }
+}
+
+/// `,"columns":{…},"fingerprint":{…}`, those that are asked for.
+pub(super) fn write_origin(key: &PromptKey<'_>, out: &mut Vec<u8>) {
+    for (name, json) in [(&b",\"columns\":"[..], key.columns), (b",\"fingerprint\":", key.fingerprint)] {
+        if let Some(json) = json {
+            out.extend_from_slice(name);
+            out.extend_from_slice(json.as_bytes());
+        }
+    }
+}
+
+/// Appends a JSON list of ids.
+pub fn write_ids<N: itoa::Integer>(ids: impl Iterator<Item = N>, out: &mut Vec<u8>) {
+    let mut digits = itoa::Buffer::new();
+    out.push(b'[');
+    let mut separator: &[u8] = b"";
+    for id in ids {
+        out.extend_from_slice(separator);
+        out.extend_from_slice(digits.format(id).as_bytes());
+        separator = b",";
+    }
+    out.push(b']');
+}
+
+pub(super) fn write_number(number: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+pub(super) fn write_json(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
+    serde_json::to_writer(out, value).expect("strings and names are JSON, and memory takes every byte");
+}
