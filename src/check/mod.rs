@@ -44,7 +44,7 @@ use crate::builder::BuilderOptions;
 use crate::conversation::Conversation;
 use crate::dataset::{Dataset, Row, RowPrompt};
 use crate::dialect::Model;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Place, Result, WayOut};
 use crate::tokenizer::Tokenizer;
 use seen::SeenDataset;
 use subject::Subject;
@@ -93,11 +93,11 @@ pub struct Finding {
     /// The lint's level, or a lower one where the finding does less harm.
     pub level: Level,
     /// Where: a key path of the model file, a file of the tokenizer, or a line of input.
-    pub place: String,
+    pub place: Place,
     /// What is wrong there.
     pub message: String,
     /// A way out.
-    pub help: String,
+    pub help: WayOut,
 }
 
 /// Every lint, in the order in which their findings are listed.
@@ -150,11 +150,11 @@ impl Findings {
         Ok(findings.found)
     }
 
-    fn add(&mut self, place: impl fmt::Display, message: impl Into<String>, help: impl Into<String>) {
+    fn add(&mut self, place: impl Into<Place>, message: impl Into<String>, help: impl Into<WayOut>) {
         let finding = Finding {
             code: self.code,
             level: self.level,
-            place: place.to_string(),
+            place: place.into(),
             message: message.into(),
             help: help.into(),
         };
@@ -177,7 +177,7 @@ impl Findings {
 /// let tokenizer = Tokenizer::demo()?;
 /// let findings = Checker::new(&model, tokenizer, &BuilderOptions::default()).finish()?;
 /// assert_eq!(findings[0].code, "unknown-control-token");
-/// assert_eq!(findings[0].place, "meta_template.round[0].begin");
+/// assert_eq!(findings[0].place.to_string(), "meta_template.round[0].begin");
 /// # Ok::<(), metatok::Error>(())
 /// ```
 #[derive(Debug)]
@@ -228,12 +228,12 @@ impl Checker {
     /// What was found, the worst first; nothing of what the model file allows.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for a code in the model's `allow` that no lint has; [`ErrorKind::Encode`]
+    /// [`ErrorKind::UnknownName`] for a code in the model's `allow` that no lint has; [`ErrorKind::Encode`]
     /// where the tokenizer fails.
     pub fn finish(self) -> Result<Vec<Finding>> {
         let model = &self.subject.model;
         for (i, code) in model.allow.iter().enumerate() {
-            known(code).at(format_args!("allow[{i}]")).at(&model.name)?;
+            known(code).at(format_args!("allow[{i}]")).at(Place::file(&model.name))?;
         }
         let mut all = Vec::new();
         for lint in &LINTS {
@@ -248,10 +248,10 @@ impl Checker {
 /// The lint of this code.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] lists the codes there are.
+/// [`ErrorKind::UnknownName`] lists the codes there are.
 pub(crate) fn known(code: &str) -> Result<&'static Lint> {
     LINTS.iter().find(|lint| lint.code == code).ok_or_else(|| {
-        let codes: Vec<_> = LINTS.iter().map(|lint| lint.code).collect();
-        Error::from(ErrorKind::Usage(format!("there is no lint {code:?}; there are {}", codes.join(", "))))
+        let known = LINTS.iter().map(|lint| lint.code).collect();
+        ErrorKind::UnknownName { what: "lint", name: code.to_owned(), known }.into()
     })
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::cli::rows::Rows;
 use crate::cli::setup::{self, Input};
 use crate::dataset::{Dataset, Examples, Holds, Line, PickedRow, Records};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// A batch is full with this many bytes: enough to make handing it over cheap, little enough to share
 /// small inputs among all cores.
@@ -168,7 +168,7 @@ fn fill(batch: &mut Batch, lines: &mut InputLines, may_wait: bool) -> bool {
             }
             Ok(None) => return true,
             Err(error) => {
-                batch.error = Some(error.at(&batch.input));
+                batch.error = Some(error.at(Place::file(&batch.input)));
                 return true;
             }
         }

@@ -11,7 +11,7 @@ use crate::check::{self, Checker, Finding, LINTS, Level};
 use crate::cli::args::CheckArgs;
 use crate::cli::outputs::Outputs;
 use crate::cli::rows::Rows;
-use crate::cli::say::{escaped_line, say};
+use crate::cli::say::{InFlags, escaped_line, say};
 use crate::cli::setup::Input;
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, against, flags, output, setup};
@@ -23,9 +23,19 @@ const FAINT: Style = Style::new().dimmed();
 
 #[derive(Serialize)]
 struct Entry<'a> {
-    #[serde(flatten)]
-    finding: &'a Finding,
+    code: &'a str,
+    level: Level,
+    place: String,
+    message: &'a str,
+    help: String,
     denied: bool,
+}
+
+impl<'a> Entry<'a> {
+    fn new(finding: &'a Finding, denied: bool) -> Self {
+        let Finding { code, level, place, message, help } = finding;
+        Self { code, level: *level, place: place.in_flags(), message, help: help.in_flags(), denied }
+    }
 }
 
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
@@ -55,7 +65,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     };
     let mut out = Vec::new();
     if args.json {
-        let entries: Vec<_> = findings.iter().map(|finding| Entry { finding, denied: denied(finding) }).collect();
+        let entries: Vec<_> = findings.iter().map(|finding| Entry::new(finding, denied(finding))).collect();
         output::push_json(&entries, &mut out);
     } else {
         for finding in &findings {
@@ -141,7 +151,8 @@ fn write(finding: &Finding, is_denied: bool, out: &mut Vec<u8>) -> Result<()> {
     let style = colour(if is_denied { Level::Error } else { finding.level });
     let denied = if is_denied && finding.level != Level::Error { " (denied)" } else { "" };
     let Finding { code, level, place, message, help } = finding;
-    let (place, message, help) = (escaped_line(place), escaped_line(message), escaped_line(help));
+    let (place, help) = (place.in_flags(), help.in_flags());
+    let (place, message, help) = (escaped_line(&place), escaped_line(message), escaped_line(&help));
     writeln!(out, "{style}{level}[{code}]{style:#}{denied}{BOLD}: {message}{BOLD:#}")?;
     writeln!(out, "  {FAINT}at{FAINT:#}   {place}")?;
     writeln!(out, "  {FAINT}help{FAINT:#} {help}")?;

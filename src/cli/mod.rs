@@ -51,7 +51,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches;
 
 use args::{Args, Command};
-use say::{escaped_line, say};
+use say::{InFlags, escaped_line, say};
 
 /// Some rows were rejected, or one stopped the run.
 const REJECTED: u8 = 1;
@@ -79,7 +79,7 @@ pub fn main() -> ExitCode {
         Command::Completions { shell } => completions::run(shell),
     };
     outcome.unwrap_or_else(|error| {
-        say!("{error}");
+        say!("{}", error.in_flags());
         ExitCode::from(FAILED)
     })
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::BuildArgs;
 use crate::cli::batches::Batch;
 use crate::cli::output::{Output, count};
-use crate::cli::say::say;
+use crate::cli::say::{InFlags, say};
 use crate::dataset::Line;
 use crate::error::{At, Error, Result};
 
@@ -23,7 +23,7 @@ pub(crate) struct Rejected {
 /// text or, where it is none, as bytes. A row that was too long to keep is found by its offset.
 pub(crate) fn reject(batch: &Batch, line: &Line, bytes: &[u8], error: &Error) -> Vec<u8> {
     let mut object = serde_json::json!({
-        "file": &*batch.input, line.unit: line.number, "error": error.to_string(),
+        "file": &*batch.input, line.unit: line.number, "error": error.in_flags(),
     });
     if line.unit != "row" {
         object["offset"] = line.offset.into();

@@ -21,7 +21,7 @@ use crate::cli::notes::Notes;
 use crate::cli::output::count;
 use crate::cli::outputs::Outputs;
 use crate::cli::rows::Rows;
-use crate::cli::say::{self, say};
+use crate::cli::say::{self, InFlags, say};
 use crate::cli::source::Source;
 use crate::cli::trimmed::Trimmed;
 use crate::cli::{REJECTED, flags, progress, resume, setup};
@@ -353,7 +353,7 @@ impl<'b> Run<'b> {
     fn refuse(&mut self, number: u64, key: &JobKey, asked: u64, error: Error) -> Result<ControlFlow<ExitCode>> {
         if self.args.on_error == OnError::Stop {
             self.progress.finish_and_clear();
-            say!("{error}");
+            say!("{}", error.in_flags());
             let resume = if self.args.output.is_some() { ", with --resume from here" } else { "" };
             say!(
                 "stopped there, after {}; --on-error reject goes on without such rows{resume}",
@@ -361,10 +361,10 @@ impl<'b> Run<'b> {
             );
             return Ok(ControlFlow::Break(ExitCode::from(REJECTED)));
         }
-        self.progress.suspend(|| say!("{error}"));
+        self.progress.suspend(|| say!("{}", error.in_flags()));
         // Behind the answers that there are.
         let JobKey { id, repeat, columns, .. } = key;
-        let failed = Failed { id, repeat: repeat.as_deref(), columns: columns.as_deref(), error: error.to_string() };
+        let failed = Failed { id, repeat: repeat.as_deref(), columns: columns.as_deref(), error: error.in_flags() };
         self.answers.refuse((number, asked + 1), &json(&failed)?)?;
         Ok(ControlFlow::Continue(()))
     }

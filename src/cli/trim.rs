@@ -11,7 +11,7 @@ use crate::builder::PromptBuilder;
 use crate::cli::args::TrimArgs;
 use crate::cli::output::{Output, count};
 use crate::cli::outputs::Outputs;
-use crate::cli::say::say;
+use crate::cli::say::{InFlags, say};
 use crate::cli::source::Source;
 use crate::cli::trimmed::{Problem, Stop, Trimmed};
 use crate::cli::{REJECTED, setup};
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
         }
     })?;
     if let Some(error) = failed {
-        say!("{error}");
+        say!("{}", error.in_flags());
         say!("stopped there, after {}", count(lines, "good one"));
         return Ok(ExitCode::from(REJECTED));
     }

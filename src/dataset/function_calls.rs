@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use crate::conversation::Conversation;
 use crate::dataset::inferencer::RowPrompt;
-use crate::dataset::input_format::TOOLS;
+use crate::dataset::input_format::tools_would_be_lost;
 use crate::dataset::message_template::message;
 use crate::dataset::row::Row;
 use crate::dataset::template_error;
 use crate::dataset::value::Value;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, Result};
 
 /// The messages of the first turn that the column `question` lists, and the descriptions that the column `tools` lists;
 /// either may be JSON in a text. What is said in later turns stands on what the functions gave.
@@ -22,7 +22,7 @@ pub(super) fn first_prompt(row: &Row, for_server: bool) -> Result<RowPrompt> {
     let messages = messages.collect::<Result<Vec<_>>>()?;
     let tools = tools(row)?;
     if tools.is_some() && !for_server {
-        return Err(ErrorKind::WouldBeLost { key: "tools", way_out: TOOLS }.into());
+        return Err(tools_would_be_lost());
     }
     Ok(RowPrompt { tools, ..Conversation::Messages(messages).into() })
 }

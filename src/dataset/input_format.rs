@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::conversation::{ChatMessage, Conversation};
 use crate::dataset::keys::Keys;
 use crate::dataset::record::Record;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
 
 /// How a record says its conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -276,9 +276,9 @@ fn is_whole(prompt: &Conversation, answers: &[ChatMessage]) -> bool {
 fn request<'a>(keys: &Keys<'a>, for_server: bool) -> Result<Record<'a>> {
     let Some(body) = keys.inner("body")? else { return Err(refused("\"body\" is no object")) };
     let read = || {
-        for (key, way_out) in [("chat_template", SERVERS), ("chat_template_kwargs", SERVERS), ("documents", SERVERS)] {
+        for key in ["chat_template", "chat_template_kwargs", "documents"] {
             if !body.is_empty(key) {
-                return Err(ErrorKind::WouldBeLost { key, way_out }.into());
+                return Err(layout_would_be_lost(key));
             }
         }
         let tools = tools(&body, for_server)?;
@@ -303,19 +303,38 @@ fn ultrachat<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
     with_system(Conversation::Messages(messages), keys)
 }
 
-const SERVERS: &str =
-    "it tells a server how to lay the prompt out; name the model with --model as it should be, and leave the key out";
-pub(super) const TOOLS: &str = "a template has no place for descriptions of tools; write them into the system message as the model knows them, leave the key out, or use --format messages, which passes tools on";
-const FUNCTIONS: &str = "they are older than \"tools\", and a template has a place for neither; write them into the system message as the model knows them, or leave the key out";
+fn layout_would_be_lost(key: &'static str) -> Error {
+    let why = "it tells a server how to lay the prompt out";
+    ErrorKind::WouldBeLost { key, why }.with_way_out(way_out![
+        "name the model as it should be with ",
+        Setting::MODEL,
+        ", and leave the key out"
+    ])
+}
+
+pub(super) fn tools_would_be_lost() -> Error {
+    let why = "a template has no place for descriptions of tools";
+    ErrorKind::WouldBeLost { key: "tools", why }.with_way_out(way_out![
+        "write them into the system message as the model knows them, leave the key out, or use ",
+        Setting::FORMAT.set_to("messages"),
+        ", which passes tools on"
+    ])
+}
+
+fn functions_would_be_lost() -> Error {
+    let why = "they are older than \"tools\", and a template has a place for neither";
+    ErrorKind::WouldBeLost { key: "functions", why }
+        .with_way_out("write them into the system message as the model knows them, or leave the key out")
+}
 
 /// The descriptions of tools. ShareGPT has them as JSON within a string.
 fn tools(keys: &Keys<'_>, for_server: bool) -> Result<Option<String>> {
     if !keys.is_empty("functions") {
-        return Err(ErrorKind::WouldBeLost { key: "functions", way_out: FUNCTIONS }.into());
+        return Err(functions_would_be_lost());
     }
     match keys.raw("tools").filter(|_| !keys.is_empty("tools")) {
         None => Ok(None),
-        Some(_) if !for_server => Err(ErrorKind::WouldBeLost { key: "tools", way_out: TOOLS }.into()),
+        Some(_) if !for_server => Err(tools_would_be_lost()),
         Some(raw) if raw.starts_with('"') => {
             let tools = keys.text("tools")?;
             let parsed: serde_json::Value = serde_json::from_str(&tools)

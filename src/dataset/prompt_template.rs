@@ -310,11 +310,11 @@ impl Template {
                 let label = |(label, template): &(Value, Value)| {
                     let template = match template {
                         Value::Text(text) => LabelTemplate::Text(text.clone()),
-                        Value::Dict(_) => LabelTemplate::Dialogue(Dialogue::new(template).at(label.text())?),
+                        Value::Dict(_) => LabelTemplate::Dialogue(Dialogue::new(template).at(label.text().as_ref())?),
                         Value::List(_) => LabelTemplate::List,
                         other => {
                             let what = format!("a template is a string or a dialogue, not {}", other.repr());
-                            return Err(template_error(&what).at(label.text()));
+                            return Err(template_error(&what).at(label.text().as_ref()));
                         }
                     };
                     Ok((label.clone(), template))
@@ -330,7 +330,7 @@ impl Template {
 
     /// Strings of their own, and of labels, must hold the token; dialogues may hold it anywhere.
     fn must_hold(&self, token: &str) -> Result<()> {
-        let lacks = |text: &str, place: &dyn std::fmt::Display| -> Result<()> {
+        let lacks = |text: &str, place: &str| -> Result<()> {
             if text.contains(token) {
                 return Ok(());
             }

@@ -19,7 +19,7 @@ pub(crate) use builtin::{demo_conversations, is_misspelt, near_among};
 pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, StopStrings, SystemPrompt};
 
 use crate::conversation::Conversation;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 use crate::file_kind::{FileKind, head};
 use crate::render::{ApiTemplate, ChatWrapper};
 use crate::template::{MetaTemplate, Multimodal, TokenIds};
@@ -136,11 +136,11 @@ impl Model {
         let path = Path::new(name);
         if path.is_file() {
             // Before all of it is read: weights may be larger than the memory.
-            let kind = FileKind::of_bytes(&head(path).at(name)?);
+            let kind = FileKind::of_bytes(&head(path).at(Place::file(name))?);
             if let Some(error) = kind.and_then(|kind| not_a_model::file(name, kind)) {
                 return Err(error);
             }
-            let bytes = std::fs::read(path).at(name)?;
+            let bytes = std::fs::read(path).at(Place::file(name))?;
             return Self::parse(name, &bytes);
         }
         match Self::find_builtin(name) {
@@ -185,7 +185,7 @@ impl Model {
             Ok(model) => model,
             Err(error) => {
                 let other = (syntax == Syntax::Json).then(|| not_a_model::json(name, text)).flatten();
-                return Err(other.unwrap_or_else(|| error.at(name)));
+                return Err(other.unwrap_or_else(|| error.at(Place::file(name))));
             }
         };
         name.clone_into(&mut model.name);
@@ -200,7 +200,7 @@ impl Model {
     pub fn to_api(&self) -> Result<ApiTemplate> {
         match (&self.api_template, &self.meta_template) {
             (Some(template), _) => Ok(template.clone()),
-            (None, Some(template)) => ApiTemplate::of_roles(template).at(&self.name),
+            (None, Some(template)) => ApiTemplate::of_roles(template).at(Place::file(&self.name)),
             (None, None) => Ok(self.chat_wrapper.map_or_else(ApiTemplate::openai, ChatWrapper::template)),
         }
     }
@@ -211,11 +211,16 @@ impl Model {
     /// [`ErrorKind::Usage`] for templates of messages, and for chat wrappers.
     pub(crate) fn check_gives_ids(&self) -> Result<()> {
         if let (Some(wrapper), None) = (self.chat_wrapper, &self.conversation_template) {
-            return Err(ErrorKind::Usage(self.of_chat_wrapper(wrapper))).at(&self.name);
+            return Err(self.of_chat_wrapper(wrapper)).at(Place::file(&self.name));
         }
         if self.meta_template.is_none() && self.api_template.is_some() {
-            let what = "this template is for models behind an API, which take messages and no token ids; build with --format messages, or give a template with a \"round\" of texts";
-            return Err(ErrorKind::Usage(what.into())).at(&self.name);
+            let what = "this template is for models behind an API, which take messages and no token ids";
+            let error = ErrorKind::Usage(what.into()).with_way_out(way_out![
+                "build with ",
+                Setting::FORMAT.set_to("messages"),
+                ", or give a template with a \"round\" of texts"
+            ]);
+            return Err(error.at(Place::file(&self.name)));
         }
         Ok(())
     }
@@ -234,9 +239,16 @@ impl Model {
 
     /// Where the tokenizer is: beside the model file, if there is one of its name.
     pub(crate) fn tokenizer_name(&self) -> Result<String> {
-        let tokenizer = self.tokenizer.as_deref().ok_or_else(|| {
-            ErrorKind::Usage("the model names no tokenizer; write tokenizer = \"org/name\" into it, or give one with --tokenizer".into())
-        }).at(&self.name)?;
+        let tokenizer = self
+            .tokenizer
+            .as_deref()
+            .ok_or_else(|| {
+                ErrorKind::Usage("the model names no tokenizer".into()).with_way_out(way_out![
+                    "write tokenizer = \"org/name\" into it, or give one with ",
+                    Setting::TOKENIZER
+                ])
+            })
+            .at(Place::file(&self.name))?;
         let beside = Path::new(&self.name).parent().map(|parent| parent.join(tokenizer));
         let beside = beside.filter(|path| tokenizer != "demo" && path.exists());
         Ok(beside.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| tokenizer.to_owned()))
@@ -247,10 +259,13 @@ impl Model {
 fn text_of<'t>(name: &str, bytes: &'t [u8]) -> Result<(&'t str, Syntax)> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if Path::new(name).extension().is_some_and(|extension| extension == "py") {
-        let what = "this is a configuration in Python; `python examples/opencompass_export.py` writes each of its models and datasets as a file that is read here";
-        return Err(Error::from(ErrorKind::Parse(what.into())).at(name));
+        let way_out = "`python examples/opencompass_export.py` writes each of its models and datasets as a file that is read here";
+        return Err(ErrorKind::WrongFile("a configuration in Python".into())
+            .with_way_out(way_out)
+            .at(Place::file(name)));
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.valid_up_to())).at(name)?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.valid_up_to())).at(Place::file(name))?;
     let syntax = match Path::new(name).extension().and_then(|extension| extension.to_str()) {
         Some("toml") => Syntax::Toml,
         Some("json") => Syntax::Json,
@@ -269,18 +284,20 @@ pub(crate) fn parse_file<T: serde::de::DeserializeOwned>(name: &str, bytes: &[u8
         Syntax::Toml => model_file::from_toml(text),
         Syntax::Json => model_file::from_json(text),
     }
-    .at(name)
+    .at(Place::file(name))
 }
 
 /// The error for a name that is neither a file nor a built-in model, with names like it.
 fn not_found(name: &str) -> Error {
     let near = near(name);
-    let hint = match &near[..] {
+    let mut what = format!("there is no file {name:?} and no built-in model of that name");
+    let way_out = match &near[..] {
         [] if name.contains('/') => {
-            format!("nor does one claim such a repository; name one that fits, with --tokenizer {name}")
+            what += ", nor does one claim such a repository";
+            way_out!["name one that fits, with ", Setting::TOKENIZER.set_to(name.to_owned())]
         }
-        [] => "`metatok models` lists those there are".to_owned(),
-        near => format!("did you mean {}? `metatok models` lists all", near.join(" or ")),
+        [] => way_out!["`metatok models` lists those there are"],
+        near => way_out![format!("did you mean {}? `metatok models` lists all", near.join(" or "))],
     };
-    ErrorKind::NotFound(format!("there is no file {name:?} and no built-in model of that name; {hint}")).into()
+    ErrorKind::NotFound(what).with_way_out(way_out)
 }

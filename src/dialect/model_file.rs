@@ -29,7 +29,7 @@ pub(crate) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
     };
     let toml = toml::Deserializer::parse(text).map_err(|error| ErrorKind::Parse(describe(&error)))?;
     serde_path_to_error::deserialize(toml)
-        .map_err(|error| at_path(error.path(), ErrorKind::Parse(describe(error.inner()))))
+        .map_err(|error| at_path(error.path(), ErrorKind::Invalid(describe(error.inner()))))
 }
 
 fn at_path(path: &serde_path_to_error::Path, kind: ErrorKind) -> Error {

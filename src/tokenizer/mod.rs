@@ -32,7 +32,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::panics::caught;
 pub use added::AddedToken;
 pub(crate) use added::AddedTokenMatcher;
@@ -74,7 +74,10 @@ impl std::str::FromStr for AddSpecialTokens {
             "auto" => Ok(Self::Auto),
             "always" => Ok(Self::Always),
             "never" => Ok(Self::Never),
-            _ => Err(ErrorKind::Usage(format!("{name:?} is none of \"auto\", \"always\", \"never\"")).into()),
+            _ => {
+                let known = vec!["auto", "always", "never"];
+                Err(ErrorKind::UnknownName { what: "choice of special tokens", name: name.to_owned(), known }.into())
+            }
         }
     }
 }
@@ -198,7 +201,8 @@ impl Tokenizer {
             Ok(fast) => (Box::new(fast), None),
             Err(reason) => {
                 let classic = caught(|| Classic::new(&text)).flatten();
-                let classic = classic.map_err(ErrorKind::UnsupportedTokenizer).at(files.place("tokenizer.json"))?;
+                let classic =
+                    classic.map_err(ErrorKind::UnsupportedTokenizer).at(Place::file(files.place("tokenizer.json")))?;
                 (Box::new(classic), Some(reason.to_string()))
             }
         };
@@ -208,7 +212,7 @@ impl Tokenizer {
             Ok((finder, backend.special_tokens()?))
         };
         let loaded = caught(loaded).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten();
-        let (finder, special_tokens) = loaded.at(&place)?;
+        let (finder, special_tokens) = loaded.at(Place::file(&place))?;
         Ok(Self {
             name: files.name.clone(),
             place,
@@ -380,6 +384,6 @@ impl Tokenizer {
 
     /// What a library gives; where it fails or panics, the error names the file.
     fn try_library<T>(&self, library: impl FnOnce() -> Result<T>) -> Result<T> {
-        caught(library).map_err(ErrorKind::Encode).map_err(Error::from).flatten().at(&self.place)
+        caught(library).map_err(ErrorKind::Encode).map_err(Error::from).flatten().at(Place::file(&self.place))
     }
 }
