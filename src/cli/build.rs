@@ -19,7 +19,7 @@ use crate::cli::output::{Output, count};
 use crate::cli::outputs::Outputs;
 use crate::cli::rejects::{Rejected, Rejects, reject, rejects_path};
 use crate::cli::rows::Rows;
-use crate::cli::say::say;
+use crate::cli::say::{InFlags, say};
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, pipeline, progress, setup, several};
 use crate::conversation::Mode;
@@ -170,6 +170,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         return Err(Error::from(kind).at(names.join(", ")));
     }
     let lacking = of_rows.as_ref().as_ref().map(|rows| rows.check_missing(&missing)).transpose()?.unwrap_or_default();
+    let lacking: Vec<String> = lacking.iter().map(InFlags::in_flags).collect();
     if let (Some(whole), Some(sink)) = (whole, form.sink()) {
         output.write(&sink.finish(&whole)?).map_err(|error| output.failed(error))?;
     }
@@ -434,7 +435,7 @@ impl Work<'_> {
         self.built.missing.see(&row);
         self.built.notes.see_row(&row, &place);
         if self.built.warning.is_none() {
-            self.built.warning = rows.warning(&row).map(|warning| format!("{}: {warning}", place()));
+            self.built.warning = rows.warning(&row).map(|warning| format!("{}: {}", place(), warning.in_flags()));
         }
         let writer = &mut self.writer;
         if let Some(answers) = self.answers {

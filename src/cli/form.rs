@@ -210,7 +210,7 @@ impl Writer<'_> {
                         Some(Answer { error: Some(_), .. }) => plan.fail(),
                         Some(_) => {
                             let what = "it has token ids and no text, which messages need; add its text";
-                            return Err(ErrorKind::Template(what.into())).at(format_args!("the answer to turn {turn}"));
+                            return Err(ErrorKind::Row(what.into())).at(format_args!("the answer to turn {turn}"));
                         }
                         None => {
                             written.waiting = u64::from(plan.needs_answers());
@@ -296,7 +296,7 @@ fn check_media(conversation: &Conversation, files: bool) -> Result<()> {
 fn one_token(choice: &str, builder: &PromptBuilder) -> Result<TokenId> {
     match builder.tokenizer().encode(choice)?[..] {
         [id] => Ok(id),
-        ref ids => Err(ErrorKind::Template(format!(
+        ref ids => Err(ErrorKind::Row(format!(
             "the choice {choice:?} is {} tokens, and the model's next one is compared; name choices that are one token each, or score them with PPLInferencer",
             ids.len()
         ))

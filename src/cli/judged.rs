@@ -10,7 +10,7 @@ use crate::cli::answers::{Answer, Asker, each_answer, twice};
 use crate::cli::args::InputArgs;
 use crate::cli::output::count;
 use crate::dataset::{Dataset, Judge, Prediction, PredictionColumns, Row, RowKey};
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result, Warning};
 use crate::fingerprint::hex;
 use crate::turns::without_thoughts;
 
@@ -18,7 +18,7 @@ use crate::turns::without_thoughts;
 pub(crate) struct Judged {
     columns: PredictionColumns,
     /// What people should know of the judge.
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Vec<Warning>,
     models: Vec<Model>,
     strict: bool,
     tally: Mutex<AnswerCounts>,
@@ -115,7 +115,7 @@ impl Judged {
                 Ok(prediction) => predictions.push(prediction),
                 Err(lack) if self.strict => {
                     let what = format!("{} to id {}", lack.text(), key.id);
-                    return Err(ErrorKind::Template(what)).at(&model.name);
+                    return Err(ErrorKind::Row(what)).at(&model.name);
                 }
                 Err(lack) => {
                     tally.leave_out(i, &lack, number, &key.id);
@@ -199,7 +199,7 @@ impl Model {
                     key.id
                 ),
             };
-            return Err(ErrorKind::Template(what).into());
+            return Err(ErrorKind::Row(what).into());
         }
         let Some(mut texts) = said.by_turn.values().cloned().collect::<Option<Vec<String>>>() else {
             return Ok(Err(Lack::Failed));
@@ -227,7 +227,7 @@ impl Model {
             ),
             failed => format!("there is no answer to any of {rows}, and an error in place of one to {failed}"),
         };
-        crate::Error::from(ErrorKind::Template(what)).at(&self.name)
+        crate::Error::from(ErrorKind::Row(what)).at(&self.name)
     }
 
     /// What to say of answers to other rows.

@@ -10,7 +10,7 @@ use crate::builder::BuilderOptions;
 use crate::cli::args::{InputArgs, PromptArgs};
 use crate::cli::judged::Judged;
 use crate::cli::output;
-use crate::cli::say::say;
+use crate::cli::say::{InFlags, say};
 use crate::cli::setup::{self, Input, digest_of_file};
 use crate::cli::source::Source;
 use crate::conversation::{Conversation, Mode};
@@ -19,7 +19,7 @@ use crate::dataset::{
     RowPrompt, RowPrompter, TemplateField, TurnPlan, arrow_rows, json_lines,
 };
 use crate::dialect::Model;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, way_out};
 use crate::fingerprint::{Fingerprint, digest, hex};
 
 /// A dataset file, the rows that examples come from, and how long a prompt may be.
@@ -140,7 +140,7 @@ impl Rows {
     /// Says what people should know of the dataset.
     pub(crate) fn say_notes(&self) {
         let of_judge = self.judged.iter().flat_map(|judged| &judged.notes);
-        self.dataset.notes().iter().chain(of_judge).for_each(|note| say!("note: {note}"));
+        self.dataset.notes().iter().chain(of_judge).for_each(|note| say!("note: {}", note.in_flags()));
     }
 
     /// What to say of prompts that are strings where the model has a template for roles.
@@ -276,7 +276,7 @@ impl Rows {
         }
         let not_kept = || self.kept.fields().find_map(|field| field.missing_in(row));
         match self.missing_column(row).or_else(not_kept).or_else(|| self.uneven_turns(row)) {
-            Some(message) => Err(ErrorKind::Template(message).into()),
+            Some(warning) => Err(warning.into_error(ErrorKind::Row)),
             None => Ok(()),
         }
     }
@@ -318,56 +318,60 @@ impl Rows {
     ///
     /// # Errors
     /// Where no row has one: then the dataset file is for other rows.
-    pub(crate) fn check_missing(&self, missing: &MissingColumns) -> Result<Vec<String>> {
-        let name = &self.dataset.name;
-        if let Some((field, message)) = missing.everywhere() {
+    pub(crate) fn check_missing(&self, missing: &MissingColumns) -> Result<Vec<Warning>> {
+        let name = || Place::file(&self.dataset.name);
+        if let Some((field, warning)) = missing.everywhere() {
+            let way_out = way_out!["write the column's name as the rows have it"];
             let way_out = match self.kept.fields().any(|kept| kept == *field) {
-                true => Some(""),
-                false => (!self.is_replay).then_some(" (--compat leaves such fields as they are)"),
+                true => Some(way_out),
+                false => (!self.is_replay)
+                    .then(|| way_out.and(" (").and(Setting::COMPAT).and(" leaves such fields as they are)")),
             };
             if let Some(way_out) = way_out {
-                let what = format!("{message}, in no row; write the column's name as the rows have it{way_out}");
-                return Err(ErrorKind::Template(what)).at(name);
+                let error = warning.into_error(|message| ErrorKind::Dataset(message + ", in no row"));
+                return Err(error.with_way_out(way_out).at(name()));
             }
         }
         let note = |(field, lacking): (&TemplateField, u64)| {
             let TemplateField { place, column } = field;
             let lack = if lacking == 1 { "lacks" } else { "lack" };
-            format!(
-                "{name}: {place}: {lacking} of {} {lack} the column {column:?}",
-                output::count(missing.rows(), "row")
-            )
+            let what = format!("{lacking} of {} {lack} the column {column:?}", output::count(missing.rows(), "row"));
+            Warning::new("missing-column", what).at(place.clone()).at(name())
         };
         Ok(missing.somewhere().map(note).collect())
     }
 
     /// What to warn of, if a row lacks a column or loses turns; nothing if that is an error anyway.
-    pub(crate) fn warning(&self, row: &Row) -> Option<String> {
+    pub(crate) fn warning(&self, row: &Row) -> Option<Warning> {
         if self.strict {
             return None;
         }
-        let missing = self.missing_column(row).map(|missing| format!("{missing}; such fields stay as they are"));
-        let message = missing.or_else(|| self.uneven_turns(row)).map(|message| message + " (--strict refuses the row)");
-        message.or_else(|| self.unfilled())
+        let stays = || way_out!["such fields stay as they are (", Setting::STRICT, " refuses the row)"];
+        let missing = self.missing_column(row).map(|missing| missing.with_way_out(stays()));
+        let strict = || way_out![Setting::STRICT, " refuses the row"];
+        let uneven = || self.uneven_turns(row).map(|uneven| uneven.with_way_out(strict()));
+        missing.or_else(uneven).or_else(|| self.unfilled())
     }
 
     /// What to say of fields that a multimodal template leaves as they are.
-    fn unfilled(&self) -> Option<String> {
+    fn unfilled(&self) -> Option<Warning> {
         let Some(AnyTemplate::Multimodal(template)) = &self.dataset.task.prompt_template else { return None };
         let TemplateField { place, column } = template.unfilled().into_iter().next()?;
-        Some(format!(
-            "{}: infer_cfg.prompt_template.{place}: {{{column}}} stays as it is, as in AISBench; all_columns = true fills it",
-            self.dataset.name
-        ))
+        let warning = Warning::new("unfilled-field", format!("{{{column}}} stays as it is, as in AISBench"))
+            .with_way_out("all_columns = true fills it");
+        Some(warning.at(format_args!("infer_cfg.prompt_template.{place}")).at(Place::file(&self.dataset.name)))
     }
 
-    fn uneven_turns(&self, row: &Row) -> Option<String> {
-        if self.dataset.inferencer.kind.has_turns() { self.dataset.task.uneven_turns(row) } else { None }
+    fn uneven_turns(&self, row: &Row) -> Option<Warning> {
+        if !self.dataset.inferencer.kind.has_turns() {
+            return None;
+        }
+        Some(Warning::new("uneven-turns", self.dataset.task.uneven_turns(row)?))
     }
 
-    fn missing_column(&self, row: &Row) -> Option<String> {
-        let message = self.fields.iter().find_map(|field| field.missing_in(row))?;
-        Some(format!("{}: {message}", self.dataset.name))
+    fn missing_column(&self, row: &Row) -> Option<Warning> {
+        let missing = self.fields.iter().find_map(|field| field.missing_in(row))?;
+        Some(missing.at(Place::file(&self.dataset.name)))
     }
 }
 

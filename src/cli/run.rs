@@ -208,6 +208,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let code = run.finish(&notes)?;
     // The answers are there; whether they were worth asking for is said behind them.
     let lacking = rows.as_ref().map(|rows| rows.check_missing(&missing)).transpose()?.unwrap_or_default();
+    let lacking: Vec<String> = lacking.iter().map(InFlags::in_flags).collect();
     let unjudged = rows.as_ref().map(Rows::check_judged).transpose()?.unwrap_or_default();
     if !args.quiet {
         unjudged.iter().chain(&lacking).chain(&ids.note()).for_each(|note| say!("note: {note}"));
@@ -230,7 +231,7 @@ fn warn(
     }
     if let Some(warning) = rows.warning(row) {
         *has_said = true;
-        progress.suspend(|| say!("warning: {place}: {warning}"));
+        progress.suspend(|| say!("warning: {place}: {}", warning.in_flags()));
     }
 }
 

@@ -111,7 +111,7 @@ fn check_abbrs(all: &[One<'_>]) -> Result<()> {
                 before.path().display(),
                 source.path().display()
             );
-            return Err(ErrorKind::Template(what).into());
+            return Err(ErrorKind::Dataset(what).into());
         }
     }
     Ok(())
@@ -166,7 +166,7 @@ fn file_name(dataset: &Dataset) -> Result<String> {
             "the abbr {:?} names the files of the rows and the output, and is no name of a file",
             dataset.abbr()
         );
-        return Err(ErrorKind::Template(what).into());
+        return Err(ErrorKind::Dataset(what).into());
     }
     Ok(name)
 }

@@ -14,7 +14,7 @@ use crate::cli::build::answers_omitted;
 use crate::cli::output::{self, Output};
 use crate::cli::outputs::Outputs;
 use crate::cli::rows::Rows;
-use crate::cli::say::{escaped_line, say};
+use crate::cli::say::{InFlags, escaped_line, say};
 use crate::cli::source::Source;
 use crate::cli::{flags, setup};
 use crate::conversation::Conversation;
@@ -139,7 +139,7 @@ fn row(rows: &Rows, line: &str, number: usize) -> Result<Row> {
         return Err(ErrorKind::Usage(what.into()).into());
     };
     if let Some(warning) = rows.warning(&row) {
-        say!("warning: {warning}");
+        say!("warning: {}", warning.in_flags());
     }
     Ok(row)
 }

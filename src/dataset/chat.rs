@@ -4,6 +4,7 @@ use crate::conversation::{ChatMessage, ContentRef, Conversation, Item, Message, 
 use crate::dataset::any_template::AnyTemplate;
 use crate::dataset::message_template::message;
 use crate::dataset::row::Row;
+use crate::dataset::row_error;
 use crate::dataset::task::Task;
 use crate::dataset::template_error;
 use crate::dataset::value::Value;
@@ -29,7 +30,7 @@ impl Task {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] if the columns hold neither strings, nor lists of strings, nor a chat.
+    /// [`crate::ErrorKind::Dataset`] if the columns hold neither strings, nor lists of strings, nor a chat.
     pub fn chat(&self, row: &Row) -> Result<Vec<ChatMessage>> {
         let is_used = |name: &str| {
             self.input_columns.iter().any(|column| column == name) || self.output_column.as_deref() == Some(name)
@@ -56,7 +57,7 @@ impl Task {
             }
         };
         let Some(Value::List(list)) = row.get(column) else {
-            return Err(template_error(&format!("column {column:?} is no list of {{role, content}} messages")));
+            return Err(row_error(&format!("column {column:?} is no list of {{role, content}} messages")));
         };
         list.iter().enumerate().map(|(i, value)| message(value).at(format_args!("column {column:?}[{i}]"))).collect()
     }

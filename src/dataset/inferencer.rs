@@ -12,13 +12,14 @@ use crate::dataset::fill::Room;
 use crate::dataset::function_calls::first_prompt;
 use crate::dataset::max_out_len::MaxOutLen;
 use crate::dataset::row::Row;
+use crate::dataset::row_error;
 use crate::dataset::sampling_params::SamplingParams;
 use crate::dataset::scored::ScoredText;
 use crate::dataset::task::{Asked, FewShotPrompter, Task};
 use crate::dataset::template_error;
 use crate::dataset::turn_plan::{InferMode, TurnPlan};
 use crate::dataset::value::Value;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
 
 /// What is done with a dataset's prompts, as far as it changes them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -161,11 +162,11 @@ impl RowPrompter {
     /// For a dataset and the rows that its examples come from.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] if the templates do not fit together, and without labels to score.
+    /// [`ErrorKind::Dataset`] if the templates do not fit together, and without labels to score.
     pub fn new(dataset: &Dataset, train: impl Into<Arc<[Row]>>) -> Result<Self> {
         let Dataset { task, inferencer, .. } = dataset;
         if let (Some(AnyTemplate::Multimodal(template)), false) = (&task.prompt_template, task.compat) {
-            template.check().at(format_args!("{}.prompt_template", dataset.key_path)).at(&dataset.name)?;
+            template.check().at(format_args!("{}.prompt_template", dataset.key_path)).at(Place::file(&dataset.name))?;
         }
         let labels = || -> Result<Vec<Value>> {
             check_qa(inferencer.kind, task)?;
@@ -183,11 +184,11 @@ impl RowPrompter {
             };
             if labels.is_empty() {
                 let what = "there are no labels to score; write them as inferencer.labels, or as keys of the template";
-                return Err(ErrorKind::Template(what.into()).into());
+                return Err(ErrorKind::Dataset(what.into()).into());
             }
             Ok(labels)
         };
-        let labels = labels().at(dataset.key_path).at(&dataset.name)?;
+        let labels = labels().at(dataset.key_path).at(Place::file(&dataset.name))?;
         let shots = FewShotPrompter::new(task.clone(), train);
         Ok(Self { dataset: Arc::new(dataset.clone()), labels: labels.into(), shots, for_server: false })
     }
@@ -234,7 +235,7 @@ impl RowPrompter {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where the row does not fit the templates or lacks a column that the
+    /// [`ErrorKind::Dataset`] where the row does not fit the templates or lacks a column that the
     /// inferencer needs; for a chat of which every turn is asked for, where a prompt needs an answer.
     pub fn prompts(
         &mut self,
@@ -282,7 +283,7 @@ impl RowPrompter {
     /// The turns of a row's dialogue, for whoever has the model's answers.
     ///
     /// # Errors
-    /// As [`Self::prompts`]; [`ErrorKind::Template`] where the inferencer does not ask turn by turn.
+    /// As [`Self::prompts`]; [`ErrorKind::Dataset`] where the inferencer does not ask turn by turn.
     pub fn plan(
         &mut self,
         row: &Row,
@@ -339,7 +340,7 @@ fn normalized(conversation: Conversation, separator: &str, normalizing: &str) ->
     let Conversation::Text(text) = conversation else {
         return Err(template_error("normalizing_str needs a template that is a string, not a dialogue"));
     };
-    let at = text.find(separator).ok_or_else(|| template_error(&format!("the text has no sep_token {separator:?}")))?;
+    let at = text.find(separator).ok_or_else(|| row_error(&format!("the text has no sep_token {separator:?}")))?;
     let (context, answer) = (&text[..at], text[at..].replace(separator, ""));
     let scored = |context: &str| RowPrompt {
         scored: ScoredText::After(context.len()),
@@ -351,9 +352,12 @@ fn normalized(conversation: Conversation, separator: &str, normalizing: &str) ->
 /// The prompts of the turns, none of which may depend on another's answer.
 fn turns(mut plan: TurnPlan, max_out_len: &MaxOutLen, room: &Room) -> Result<Vec<RowPrompt>> {
     if plan.needs_answers() {
-        return Err(template_error(
-            "infer_mode \"every\" puts the model's own answers between the turns; to build without a model, take \"every_with_gt\", which puts the dataset's there, or \"last\", or give its answers with --answers",
-        ));
+        let way_out = way_out![
+            "to build without a model, take \"every_with_gt\", which puts the dataset's there, or \"last\", or give its answers with ",
+            Setting::ANSWERS
+        ];
+        let what = "infer_mode \"every\" puts the model's own answers between the turns";
+        return Err(template_error(what).with_way_out(way_out));
     }
     let mut prompts = Vec::new();
     while let (Some(prompt), Some(turn)) = (plan.prompt(), plan.turn()) {
@@ -375,7 +379,7 @@ fn list<'r>(row: &'r Row, column: &str) -> Result<&'r [Value]> {
     match row.get(column) {
         None => Err(row.no_column(column)),
         Some(Value::List(items)) if !items.is_empty() => Ok(items),
-        Some(other) => Err(template_error(&format!("column {column:?} is no list of strings but {}", other.repr()))),
+        Some(other) => Err(row_error(&format!("column {column:?} is no list of strings but {}", other.repr()))),
     }
 }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::conversation::{ChatMessage, Conversation};
 use crate::dataset::keys::Keys;
 use crate::dataset::record::Record;
-use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
+use crate::error::{At, Error, ErrorKind, Fault, Result, Setting, way_out};
 
 /// How a record says its conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -55,8 +55,8 @@ impl FromStr for InputFormat {
     fn from_str(name: &str) -> Result<Self> {
         let found = FORMATS.iter().find(|(_, known, ..)| *known == name);
         found.map(|(format, ..)| *format).ok_or_else(|| {
-            let names: Vec<&str> = FORMATS.iter().map(|(_, name, ..)| *name).collect();
-            ErrorKind::Usage(format!("{name:?} is no format of input; there are {}", names.join(", "))).into()
+            let known = FORMATS.iter().map(|(_, name, ..)| *name).collect();
+            ErrorKind::UnknownName { what: "format of input", name: name.to_owned(), known }.into()
         })
     }
 }
@@ -104,8 +104,8 @@ impl InputFormat {
         match known.iter().any(|key| keys.has(key)) {
             true => Ok(self),
             false => {
-                let what = format!("--input-format {name} reads {reads}; this record has {}", keys.names());
-                Err(ErrorKind::Parse(what).into())
+                let what = format!("it reads {reads}; this record has {}", keys.names());
+                Err(of_format(name, what))
             }
         }
     }
@@ -124,9 +124,12 @@ fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     } else if keys.begins("conversation", '[') {
         InputFormat::Messages
     } else if has(&["chosen", "rejected"]) {
-        return Err(refused(
-            "there are two answers, \"chosen\" and \"rejected\"; say which with --input-format chosen or --input-format rejected",
-        ));
+        return Err(refused("there are two answers, \"chosen\" and \"rejected\"").with_way_out(way_out![
+            "say which with ",
+            Setting::INPUT_FORMAT.set_to("chosen"),
+            " or ",
+            Setting::INPUT_FORMAT.set_to("rejected")
+        ]));
     } else if has(&["instruction"]) && (has(&["input"]) || has(&["output"])) {
         InputFormat::Alpaca
     } else if has(&["prompt", "completion"]) {
@@ -146,16 +149,24 @@ fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
 fn nothing_fits(keys: &Keys<'_>) -> Error {
     let has = |all: &[&str]| all.iter().all(|key| keys.has(key));
     let names = keys.names();
-    let why = if keys.begins("turns", '[') {
-        "\"turns\" lists questions without answers, each asked with the answer before: make them rows, with --dataset and the inferencer MultiTurnGenInferencer (docs/turns.md)".to_owned()
+    let way_out = if keys.begins("turns", '[') {
+        way_out![
+            "\"turns\" lists questions without answers, each asked with the answer before: make them rows, with ",
+            Setting::DATASET,
+            " and the inferencer MultiTurnGenInferencer (docs/turns.md)"
+        ]
     } else if has(&["role", "content"]) || has(&["from", "value"]) || has(&["section"]) {
         "this is one message, and a record is a whole conversation: {\"messages\": [ … ]}".into()
     } else if has(&["parent_id"]) || has(&["role", "text"]) {
         "this is one message of a tree; list the messages of each way through it: {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}, …]}".into()
     } else {
-        "a record has messages, conversations, instruction with output, prompt, text, or a request's body (docs/input.md); with --dataset it is a row of any columns".into()
+        way_out![
+            "a record has messages, conversations, instruction with output, prompt, text, or a request's body (docs/input.md); with ",
+            Setting::DATASET,
+            " it is a row of any columns"
+        ]
     };
-    refused(&format!("no conversation in it: it has {names}; {why}"))
+    refused(&format!("no conversation in it: it has {names}")).with_way_out(way_out)
 }
 
 /// OpenAI-style messages or a `PromptList`.
@@ -175,8 +186,12 @@ fn no_other_prompt(keys: &Keys<'_>) -> Result<()> {
     if !keys.has("prompt") || opens_with(&listed(keys, "messages")?, keys) {
         return Ok(());
     }
-    let what = "there is both \"messages\" and \"prompt\"; leave one out, or say --input-format messages or --input-format prompt-completion";
-    Err(refused(what))
+    Err(refused("there is both \"messages\" and \"prompt\"").with_way_out(way_out![
+        "leave one out, or say ",
+        Setting::INPUT_FORMAT.set_to("messages"),
+        " or ",
+        Setting::INPUT_FORMAT.set_to("prompt-completion")
+    ]))
 }
 
 fn opens_with(messages: &Conversation, keys: &Keys<'_>) -> bool {
@@ -346,6 +361,11 @@ fn tools(keys: &Keys<'_>, for_server: bool) -> Result<Option<String>> {
     }
 }
 
+/// What is wrong with a record of a format that was asked for. The record is wrong, not the option.
+pub(super) fn of_format(name: &str, what: String) -> Error {
+    Error::from(ErrorKind::Invalid(what)).at(Setting::INPUT_FORMAT.set_to(name.to_owned())).with_fault(Fault::Input)
+}
+
 fn refused(what: &str) -> Error {
-    ErrorKind::Parse(what.to_owned()).into()
+    ErrorKind::Invalid(what.to_owned()).into()
 }

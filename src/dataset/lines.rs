@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, BufRead};
 
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 
 /// Reads lines of bytes, skipping blank ones. LF and CRLF end a line; a leading UTF-8 byte order mark
 /// is left out.
@@ -103,7 +103,7 @@ impl<R: BufRead> Lines<R> {
         loop {
             bytes.truncate(start);
             if self.number == 0 && self.unit == "line" {
-                self.skip_byte_order_mark().at(format_args!("{} 1", self.unit))?;
+                self.skip_byte_order_mark().at(Place::Line { unit: self.unit, number: 1 })?;
             }
             self.number += 1;
             let offset = self.offset;
@@ -115,7 +115,7 @@ impl<R: BufRead> Lines<R> {
                     let length = row.bytes.len() as u64;
                     return Ok(Some(Line { length, wrong: Some(row.what), ..self.line(offset) }));
                 }
-                Err(Err(error)) => return Err(error).at(format_args!("{} {}", self.unit, self.number)),
+                Err(Err(error)) => return Err(error).at(Place::Line { unit: self.unit, number: self.number }),
             };
             if read == 0 {
                 return Ok(None);

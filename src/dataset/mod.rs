@@ -83,5 +83,9 @@ pub use value::Value;
 
 /// What is wrong with a template, or with a row for it.
 fn template_error(what: &str) -> Error {
-    ErrorKind::Template(what.to_owned()).into()
+    ErrorKind::Dataset(what.to_owned()).into()
+}
+
+fn row_error(what: &str) -> Error {
+    ErrorKind::Row(what.to_owned()).into()
 }

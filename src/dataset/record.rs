@@ -1,7 +1,7 @@
 //! What a record of conversations holds, in any of the forms that are in use.
 
 use crate::conversation::{Conversation, Mode};
-use crate::dataset::input_format::InputFormat;
+use crate::dataset::input_format::{InputFormat, of_format};
 use crate::dataset::keys::Keys;
 use crate::dataset::nesting::check_nesting;
 use crate::dataset::{RowPrompt, ScoredText};
@@ -65,12 +65,11 @@ impl RecordReader {
                 Record::of(serde_json::from_str(json).map_err(|error| parse_error(json, json, &error))?)
             }
             [b'[' | b'"', ..] => {
-                let what = format!("a record of --input-format {} is a JSON object", self.format);
-                return Err(ErrorKind::Parse(what).into());
+                return Err(of_format(&self.format.to_string(), "a record is a JSON object".into()));
             }
             _ => {
                 let what = "not a conversation: a line is a JSON object, list or string";
-                return Err(ErrorKind::Parse(what.into()).into());
+                return Err(ErrorKind::Invalid(what.into()).into());
             }
         };
         if record.conversation.is_empty() && record.completion.as_ref().is_none_or(String::is_empty) {

@@ -2,7 +2,7 @@
 
 use crate::dataset::config::Dataset;
 use crate::dataset::value::Value;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Place, Result};
 
 /// More samples of one row nobody draws.
 const MOST: usize = 1 << 16;
@@ -37,14 +37,14 @@ impl Repeats {
     /// As the keys of a dataset dict say; `class` is the bare name of the class that loads it.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for what is no number of times.
+    /// [`ErrorKind::Dataset`] for what is no number of times.
     pub(crate) fn read(n: Option<&Value>, num_repeats: Option<&Value>, class: &str) -> Result<Self> {
         // These concatenate whole data sets; OpenCompass's others list a row's repeats side by side.
         let are_adjacent = !matches!(class, "MBPPDataset" | "MBPPDatasetV2" | "SanitizedMBPPDataset" | "LCDataset");
         let read = Self { n: times(n).at("n")?, num_repeats: times(num_repeats).at("num_repeats")?, are_adjacent };
         if read.times() > MOST {
             let what = format!("n and num_repeats ask each row {} times, and {MOST} is the most", read.times());
-            return Err(ErrorKind::Template(what).into());
+            return Err(ErrorKind::Dataset(what).into());
         }
         Ok(read)
     }
@@ -72,7 +72,7 @@ fn times(value: Option<&Value>) -> Result<usize> {
         Some(Value::Int(digits)) if matches!(digits.parse(), Ok(1..=MOST)) => Ok(digits.parse().unwrap_or(1)),
         Some(other) => {
             let what = format!("how often rows are asked is a whole number from 1 to {MOST}, not {}", other.repr());
-            Err(ErrorKind::Template(what).into())
+            Err(ErrorKind::Dataset(what).into())
         }
     }
 }
@@ -101,7 +101,7 @@ impl Dataset {
         Ok(match &self.test_range {
             None => Box::new((0..all).map(move |place| repeats.at(place, rows))),
             Some(range) => {
-                let places = range.rows(all).at("reader_cfg.test_range").at(&self.name)?;
+                let places = range.rows(all).at("reader_cfg.test_range").at(Place::file(&self.name))?;
                 Box::new(places.into_iter().map(move |place| repeats.at(place, rows)))
             }
         })

@@ -19,7 +19,7 @@ pub(crate) use builtin::{demo_conversations, is_misspelt, near_among};
 pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, StopStrings, SystemPrompt};
 
 use crate::conversation::Conversation;
-use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
+use crate::error::{At, Error, ErrorKind, Fault, Place, Result, Setting, way_out};
 use crate::file_kind::{FileKind, head};
 use crate::render::{ApiTemplate, ChatWrapper};
 use crate::template::{MetaTemplate, Multimodal, TokenIds};
@@ -179,6 +179,10 @@ impl Model {
     /// # Errors
     /// Names the key path and line of what is not as it should be, and the keys there are.
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self> {
+        Self::read(name, bytes).of_file(Fault::Model)
+    }
+
+    fn read(name: &str, bytes: &[u8]) -> Result<Self> {
         let (text, syntax) = text_of(name, bytes)?;
         let model = DIALECTS.iter().find_map(|read| read(text, syntax)).expect("the last dialect reads everything");
         let mut model = match model {

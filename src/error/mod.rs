@@ -95,7 +95,7 @@ impl Error {
     }
 
     /// What is the fault of an input is the fault of the file that it was read from.
-    pub(crate) fn of_file(self, fault: Fault) -> Self {
+    fn of_file(self, fault: Fault) -> Self {
         match self.fault() {
             Fault::Input => self.with_fault(fault),
             _ => self,
@@ -251,10 +251,17 @@ pub(crate) fn counted(number: usize, what: &str) -> String {
 pub(crate) trait At<T> {
     /// [`Error::at`] on the error, if there is one.
     fn at(self, place: impl Into<Place>) -> Result<T>;
+
+    /// [`Error::of_file`] on the error, if there is one.
+    fn of_file(self, fault: Fault) -> Result<T>;
 }
 
 impl<T, E: Into<Error>> At<T> for std::result::Result<T, E> {
     fn at(self, place: impl Into<Place>) -> Result<T> {
         self.map_err(|error| error.into().at(place))
+    }
+
+    fn of_file(self, fault: Fault) -> Result<T> {
+        self.map_err(|error| error.into().of_file(fault))
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use serde::Serialize;
 
-use crate::error::{Error, Place, Setting, SettingName, WayOut, place};
+use crate::error::{Error, ErrorKind, Place, Setting, SettingName, WayOut, place};
 
 /// What is worth telling although the work can go on: what, where, and what to do about it.
 ///
@@ -57,6 +57,11 @@ impl Warning {
     pub fn with_way_out(mut self, way_out: impl Into<WayOut>) -> Self {
         self.way_out = Some(way_out.into());
         self
+    }
+
+    /// The error of what was worth a warning, for programs that are strict.
+    pub fn into_error(self, kind: impl FnOnce(String) -> ErrorKind) -> Error {
+        Error { places: self.places, way_out: self.way_out, ..kind(self.message).into() }
     }
 
     /// The stable code, in kebab case.

@@ -32,7 +32,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::error::{At, Error, ErrorKind, Fault, Place, Result};
 use crate::panics::caught;
 pub use added::AddedToken;
 pub(crate) use added::AddedTokenMatcher;
@@ -190,7 +190,8 @@ impl Tokenizer {
     }
 
     fn build(files: &TokenizerFiles, prefer_fast: bool) -> Result<Self> {
-        let Definition { json, added, vocab_size, unk_token_id, special, conflicts } = Definition::read(files)?;
+        let definition = Definition::read(files).of_file(Fault::Model)?;
+        let Definition { json, added, vocab_size, unk_token_id, special, conflicts } = definition;
         let text = json.to_string().into_boxed_str();
         let spelling = TokenBytes::of(&json);
         let fast = match prefer_fast {

@@ -27,7 +27,7 @@ use crate::dataset::split::SplitRange;
 use crate::dataset::task::Task;
 use crate::dataset::value::Value;
 use crate::dialect::{is_misspelt, parse_file};
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Fault, Place, Result, Warning};
 
 /// A dataset: which rows are used, and how they become prompts.
 ///
@@ -170,9 +170,10 @@ impl Dataset {
     /// As [`Self::load`].
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self> {
         // Apart: a struct that takes in keys it does not know loses the places of errors.
-        let keys: Value = parse_file(name, bytes)?;
-        let unread_keys = unread(&keys).at(name)?;
-        let dataset = Self::read(parse_file(name, bytes)?).at(name)?;
+        let keys: Value = parse_file(name, bytes).of_file(Fault::Dataset)?;
+        let unread_keys = unread(&keys).at(Place::file(name)).of_file(Fault::Dataset)?;
+        let file = parse_file(name, bytes).of_file(Fault::Dataset)?;
+        let dataset = Self::read(file).at(Place::file(name)).of_file(Fault::Dataset)?;
         Ok(Self { name: name.to_owned(), unread_keys, ..dataset })
     }
 
@@ -183,24 +184,23 @@ impl Dataset {
     }
 
     /// What people should know: keys that are not read, and what was decided where the file does not say.
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<Warning> {
         let mut notes = Vec::new();
         if !self.unread_keys.is_empty() {
             let keys = self.unread_keys.join(", ");
-            notes.push(format!(
-                "{}: {keys}: not read here; the rows must be as the dataset's own loader makes them",
-                self.name
-            ));
+            let note = Warning::new("unread-keys", "not read here")
+                .with_way_out("the rows must be as the dataset's own loader makes them");
+            notes.push(note.at(keys));
         }
         if self.inferencer.kind == InferencerKind::Chat && !self.inferencer.infer_mode_is_said {
             let what = "the last turn is asked for, as in OpenCompass, because infer_mode is not said; AISBench asks for every turn (infer_mode = \"every\")";
-            notes.push(format!("{}: {}.inferencer: {what}", self.name, self.key_path));
+            notes.push(Warning::new("default-infer-mode", what).at(format_args!("{}.inferencer", self.key_path)));
         }
         if self.inferencer.kind == InferencerKind::FunctionCalls {
             let what = "only the first prompt of each row is built; the others stand on what its functions give, and metatok calls none";
-            notes.push(format!("{}: infer_cfg.inferencer: {what}", self.name));
+            notes.push(Warning::new("first-prompt-only", what).at("infer_cfg.inferencer"));
         }
-        notes
+        notes.into_iter().map(|note| note.at(Place::file(&self.name))).collect()
     }
 
     /// The same, with templates that search their own text only for fields, see
@@ -237,11 +237,11 @@ impl Dataset {
     /// Lays its questions and answers out so.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where its template is of another kind.
+    /// [`ErrorKind::Dataset`] where its template is of another kind.
     pub fn set_layout(&mut self, layout: Layout) -> Result<()> {
         let Some(AnyTemplate::Qa(template)) = &mut self.task.prompt_template else {
             let what = "only a prompt_template of type = \"QaTemplate\" has layouts; leave it out";
-            return Err(ErrorKind::Template(what.into()).into());
+            return Err(ErrorKind::Dataset(what.into()).into());
         };
         template.layout = layout;
         Ok(())
@@ -289,9 +289,9 @@ fn unread(file: &Value) -> Result<Vec<String>> {
     let Value::Dict(keys) = file else {
         if matches!(file, Value::List(_)) {
             let what = "a list of datasets, which only `build` takes; write the one into a file of its own";
-            return Err(ErrorKind::Parse(what.into()).into());
+            return Err(ErrorKind::Invalid(what.into()).into());
         }
-        return Err(ErrorKind::Parse("a dataset file is a dict with reader_cfg and infer_cfg".into()).into());
+        return Err(ErrorKind::Invalid("a dataset file is a dict with reader_cfg and infer_cfg".into()).into());
     };
     for part in ["retriever", "inferencer"] {
         let class = file.get("infer_cfg").and_then(|infer| infer.get(part)?.get("type"));
@@ -308,13 +308,13 @@ fn unread(file: &Value) -> Result<Vec<String>> {
         match value {
             Value::List(list) if READ.contains(&key) && matches!(list[..], [Value::Dict(_)]) => {
                 let what = "a list of one dict, which a comma after it makes in Python; give the dict itself";
-                return Err(ErrorKind::Parse(what.into())).at(key);
+                return Err(ErrorKind::Invalid(what.into())).at(key);
             }
             _ if READ.contains(&key) || OF_EVALUATION.contains(&key) => {}
             _ => match READ.iter().find(|read| read.len() > 1 && file.get(read).is_none() && is_misspelt(key, read)) {
                 Some(near) => {
                     let what = format!("unknown key `{key}`; did you mean `{near}`?");
-                    return Err(ErrorKind::Parse(what).into());
+                    return Err(ErrorKind::Invalid(what).into());
                 }
                 None => unread.push(key.to_owned()),
             },

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::dataset::row::Row;
-use crate::error::{At, Error, ErrorKind, Result, counted};
+use crate::error::{At, Error, ErrorKind, Result, Setting, counted, way_out};
 use bm25::Bm25;
 use context_sampler::ContextSampler;
 use random::Random;
@@ -62,7 +62,7 @@ impl Examples {
     /// The examples' numbers, in the training set, for the row that they were retrieved for.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where the row stands among them so often that too few others are left.
+    /// [`ErrorKind::Dataset`] where the row stands among them so often that too few others are left.
     pub fn of(self, row: &Row, train: &[Row]) -> Result<Vec<i64>> {
         match self {
             Self::Ids(ids) => Ok(ids),
@@ -80,7 +80,7 @@ fn others(mut ids: Vec<i64>, count: usize, row: &Row, train: &[Row]) -> Result<V
             "the training set has this row more than once, and of the examples that were drawn {} are left, not {count}; let each row stand there once",
             ids.len()
         );
-        return Err(ErrorKind::Template(what).into());
+        return Err(ErrorKind::Dataset(what).into());
     }
     ids.truncate(count);
     Ok(ids)
@@ -167,7 +167,7 @@ impl RetrieverConfig {
     /// The retriever for a training set, of which `input_columns` are compared where rows are.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] names examples that do not exist.
+    /// [`ErrorKind::Dataset`] names examples that do not exist.
     pub fn open(&self, rows: &[Row], input_columns: &[String]) -> Result<Box<dyn Retriever>> {
         let train = rows.len();
         Ok(match &self.kind {
@@ -187,7 +187,7 @@ impl RetrieverConfig {
             }
             RetrieverKind::Bm25 { .. } if input_columns.is_empty() => {
                 return Err(
-                    ErrorKind::Template("reader_cfg.input_columns says which columns are compared".into()).into()
+                    ErrorKind::Dataset("reader_cfg.input_columns says which columns are compared".into()).into()
                 );
             }
             RetrieverKind::Bm25 { ice_num } => {
@@ -195,8 +195,12 @@ impl RetrieverConfig {
                 Box::new(Always(Examples::ByRow(Arc::new(move |row| index.nearest(row)))))
             }
             RetrieverKind::TopK { neighbours: None, .. } => {
-                let what = "this retriever chooses examples by another model, such as by their embeddings; give what it chooses with --neighbours FILE (or the key neighbours), a list of row numbers such as [3, 17, 4] for each row, the nearest first";
-                return Err(ErrorKind::Template(what.into()).into());
+                let what = "this retriever chooses examples by another model, such as by their embeddings";
+                return Err(ErrorKind::Dataset(what.into()).with_way_out(way_out![
+                    "give what it chooses with ",
+                    Setting::NEIGHBOURS.set_to("FILE"),
+                    " (or the key neighbours), a list of row numbers such as [3, 17, 4] for each row, the nearest first"
+                ]));
             }
             RetrieverKind::TopK { ice_num, neighbours: Some(neighbours) } => {
                 Box::new(TopK::open(neighbours, *ice_num)?)
@@ -224,14 +228,14 @@ impl RetrieverConfig {
     /// Chooses so many instead. Of a list of examples the first stay; one that counts 0, 1, 2, … goes on.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where none are chosen, and for more than are listed otherwise.
+    /// [`ErrorKind::Dataset`] where none are chosen, and for more than are listed otherwise.
     pub fn set_count(&mut self, count: usize) -> Result<()> {
         match &mut self.kind {
             RetrieverKind::Zero if count > 0 => {
                 let what = format!(
                     "{count} examples are wanted, and the dataset has none; write a retriever, such as FixKRetriever, and an ice_template"
                 );
-                return Err(ErrorKind::Template(what).into());
+                return Err(ErrorKind::Dataset(what).into());
             }
             kind if count == 0 => *kind = RetrieverKind::Zero,
             RetrieverKind::Zero => {}
@@ -244,7 +248,7 @@ impl RetrieverConfig {
             RetrieverKind::Fixed { fix_id_list } => {
                 let what =
                     format!("{count} examples are wanted, and fix_id_list names {}; list more", fix_id_list.len());
-                return Err(ErrorKind::Template(what).into());
+                return Err(ErrorKind::Dataset(what).into());
             }
             RetrieverKind::Random { ice_num, .. }
             | RetrieverKind::Sampled { ice_num, .. }
@@ -258,12 +262,12 @@ impl RetrieverConfig {
     /// Takes the neighbours that another file lists.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where examples are not chosen by neighbours.
+    /// [`ErrorKind::Dataset`] where examples are not chosen by neighbours.
     pub fn set_neighbours(&mut self, file: &Path) -> Result<()> {
         match &mut self.kind {
             RetrieverKind::TopK { neighbours, .. } => *neighbours = Some(file.to_owned()),
             _ => {
-                return Err(ErrorKind::Template(
+                return Err(ErrorKind::Dataset(
                     "only retrievers that choose by another model, as TopkRetriever, read neighbours; leave it out"
                         .into(),
                 )
@@ -302,9 +306,9 @@ impl Retriever for Always {
 
 /// What to say of more examples than anybody wants.
 pub(crate) fn too_many(key: &str, count: usize) -> ErrorKind {
-    ErrorKind::Template(format!("{key} is {count}, and no context holds more than {MOST_EXAMPLES} examples"))
+    ErrorKind::Dataset(format!("{key} is {count}, and no context holds more than {MOST_EXAMPLES} examples"))
 }
 
 pub(crate) fn no_such_example(id: i64, train: usize) -> Error {
-    ErrorKind::Template(format!("there is no example {id}; the training set has {}", counted(train, "row"))).into()
+    ErrorKind::Dataset(format!("there is no example {id}; the training set has {}", counted(train, "row"))).into()
 }

@@ -11,7 +11,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::dataset::row::Row;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Setting};
 pub(crate) use compressed::decompressed;
 
 type Reader = Box<dyn BufRead + Send>;
@@ -30,8 +30,8 @@ fn refuse_columns(columns: Option<&[String]>) -> Result<()> {
     match columns {
         None => Ok(()),
         Some(_) => {
-            let what = "--columns names the columns of CSV and TSV files, and this is none: its rows name their own";
-            Err(ErrorKind::Usage(what.into()).into())
+            let what = "names the columns of CSV and TSV files, and this is none: its rows name their own";
+            Err(Error::from(ErrorKind::Usage(what.into())).at(Setting::COLUMNS))
         }
     }
 }
