@@ -28,4 +28,4 @@ pub use template::{
     AnyTemplate, Fragment, FragmentKind, Layout, MessageTemplate, MissingColumns, MultimodalTemplate, PromptTemplate,
     QaTemplate, Substitution, TemplateField, TurnTemplate,
 };
-pub(crate) use template_error::template_error;
+pub(crate) use template_error::{row_error, template_error};

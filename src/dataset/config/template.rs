@@ -56,7 +56,7 @@ impl TemplateFile {
         ] {
             if is_given && self.kind != kind {
                 let what = format!("{key} is for type = {of:?}, and says nothing here; leave it out");
-                return Err(ErrorKind::Template(what).into());
+                return Err(ErrorKind::Dataset(what).into());
             }
         }
         match (self.template, self.messages) {
@@ -95,7 +95,7 @@ impl TemplateFile {
                 read.ice_token = self.ice_token.unwrap_or(read.ice_token);
                 Ok(AnyTemplate::Messages(read))
             }
-            _ => Err(ErrorKind::Template("write either \"template\" or \"messages\"".into()).into()),
+            _ => Err(ErrorKind::Dataset("write either \"template\" or \"messages\"".into()).into()),
         }
     }
 }

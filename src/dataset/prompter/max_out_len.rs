@@ -2,7 +2,7 @@
 
 use crate::dataset::prompter::Task;
 use crate::dataset::rows::{Row, Value};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 
 const COLUMN: &str = "max_out_len";
 
@@ -23,10 +23,10 @@ impl Task {
     /// takes for false says nothing.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] if it holds neither a number nor a list of them.
+    /// [`ErrorKind::Row`] if it holds neither a number nor a list of them.
     pub fn max_out_len(&self, row: &Row) -> Result<MaxOutLen> {
         let value = row.get(COLUMN).filter(|_| self.input_columns.iter().any(|column| column == COLUMN));
-        MaxOutLen::new(value).at(format_args!("column {COLUMN:?}"))
+        MaxOutLen::new(value).at(Place::column(COLUMN))
     }
 }
 
@@ -53,7 +53,7 @@ impl MaxOutLen {
     /// How long the answer of a turn may be; nothing where the row does not say.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] if the list ends before this turn.
+    /// [`ErrorKind::Row`] if the list ends before this turn.
     pub fn of_turn(&self, turn: usize) -> Result<Option<u64>> {
         match self {
             Self::Unsaid => Ok(None),
@@ -63,7 +63,7 @@ impl MaxOutLen {
                     "the list is for {} of the turns, and turn {turn} (the first is 0) is asked for too",
                     list.len()
                 );
-                Error::from(ErrorKind::Template(what)).at(format_args!("column {COLUMN:?}"))
+                Error::from(ErrorKind::Row(what)).at(Place::column(COLUMN))
             }),
         }
     }
@@ -102,7 +102,7 @@ fn limit(value: &Value) -> Result<Option<u64>> {
         Some(number) => Ok(Some(number)),
         None => {
             let what = format!("{} is no number of tokens", value.repr());
-            Err(ErrorKind::Template(what).into())
+            Err(ErrorKind::Row(what).into())
         }
     }
 }

@@ -4,8 +4,8 @@ use crate::conversation::{Conversation, Item};
 use crate::dataset::retriever::{RetrieverConfig, no_such_example};
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::template::{AnyTemplate, Layout, MessageTemplate, QaTemplate, Room};
-use crate::dataset::template_error;
-use crate::error::{At, Result};
+use crate::dataset::{row_error, template_error};
+use crate::error::{At, Result, Setting, way_out};
 
 /// How rows become prompts: `infer_cfg` and `reader_cfg` of OpenCompass, but for the rows themselves.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,17 +35,15 @@ impl Task {
     /// OpenCompass: `generate_ice`.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] without an `ice_template`, and for an example that does not exist.
+    /// [`crate::ErrorKind::Dataset`] without an `ice_template`, and for an example that does not exist.
     pub fn examples(&self, ids: &[i64], train: &[Row]) -> Result<Conversation> {
         if let Some(template @ (AnyTemplate::Turns(_) | AnyTemplate::Multimodal(_))) = &self.prompt_template
             && !ids.is_empty()
             && !self.compat
         {
-            let what = format!(
-                "{} has no place for examples; take ZeroRetriever (--compat leaves them out, as AISBench does)",
-                template.describe()
-            );
-            return Err(template_error(&what));
+            let what = format!("{} has no place for examples", template.describe());
+            let way_out = way_out!["take ZeroRetriever (", Setting::COMPAT, " leaves them out, as AISBench does)"];
+            return Err(template_error(&what).with_way_out(way_out));
         }
         if let Some(AnyTemplate::Qa(template)) = &self.prompt_template {
             return self.example_turns(template, ids, train);
@@ -120,7 +118,7 @@ impl Task {
     /// A prompt to continue, the answer masked.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] where the templates do not fit together, or the row.
+    /// [`crate::ErrorKind::Dataset`] where the templates do not fit together, or the row.
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
         match self.template()? {
             AnyTemplate::Messages(template) => template.prompt(row, examples),
@@ -160,7 +158,7 @@ impl Task {
     /// The labels of a scoring task: those of the templates, or the answers of the test set, each once.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] if the template is one dialogue, which has none: the reference then takes
+    /// [`crate::ErrorKind::Dataset`] if the template is one dialogue, which has none: the reference then takes
     /// the names of its sections.
     pub fn labels(&self, test: &[Row]) -> Result<Vec<Value>> {
         let ice = self.ice_template.as_ref().filter(|template| template.ice_token().is_some());
@@ -178,7 +176,7 @@ impl Task {
         let answers = test.iter().filter_map(|row| row.get(self.output_column.as_deref()?));
         for answer in answers {
             if matches!(answer, Value::List(_) | Value::Dict(_)) {
-                return Err(template_error(&format!("{} is no label: it must be a string or a number", answer.repr())));
+                return Err(row_error(&format!("{} is no label: it must be a string or a number", answer.repr())));
             }
             if !labels.iter().any(|label| label.equals(answer)) {
                 labels.push(answer.clone());
@@ -190,7 +188,7 @@ impl Task {
     /// The template that prompts are made by.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] if there is none, or no place in it for the examples.
+    /// [`crate::ErrorKind::Dataset`] if there is none, or no place in it for the examples.
     pub fn template(&self) -> Result<&AnyTemplate> {
         let lacks = |name: &str| {
             template_error(&format!(

@@ -63,10 +63,10 @@ pub enum Layout {
     /// A string, which no meta template touches.
     #[default]
     Text,
-    /// A chat in which one message of the user has the examples and the question: `--apply_chat_template` with
-    /// `--fewshot_as_multiturn False`.
+    /// A chat in which one message of the user has the examples and the question: `apply_chat_template` without
+    /// `fewshot_as_multiturn`.
     Chat,
-    /// A chat in which each example is a turn: `--apply_chat_template`.
+    /// A chat in which each example is a turn: `apply_chat_template`.
     Turns,
 }
 
@@ -86,7 +86,8 @@ impl std::str::FromStr for Layout {
 
     fn from_str(name: &str) -> Result<Self> {
         let layout = [Self::Text, Self::Chat, Self::Turns].into_iter().find(|layout| layout.name() == name);
-        let none = || ErrorKind::Usage(format!("layout {name:?} is none of \"text\", \"chat\", \"turns\""));
+        let none =
+            || ErrorKind::UnknownName { what: "layout", name: name.to_owned(), known: vec!["text", "chat", "turns"] };
         Ok(layout.ok_or_else(none)?)
     }
 }
@@ -95,7 +96,7 @@ impl QaTemplate {
     /// Reads a dict of its keys.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for what is none, and keys that are unknown.
+    /// [`ErrorKind::Dataset`] for what is none, and keys that are unknown.
     pub fn new(template: &Value) -> Result<Self> {
         serde_json::from_value(template.to_json()).map_err(|error| template_error(&error.to_string()))
     }
@@ -136,7 +137,7 @@ impl QaTemplate {
     /// A prompt to continue, behind [examples](Self::example).
     ///
     /// # Errors
-    /// [`ErrorKind::RowTooLong`], and [`ErrorKind::Template`] for examples of another layout.
+    /// [`ErrorKind::RowTooLong`], and [`ErrorKind::Dataset`] for examples of another layout.
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
         let room = Room::new(self.max_row_bytes);
         let filler = self.filler(row, &room);
