@@ -64,14 +64,15 @@ pub(crate) fn each_answer(
     mut visit: impl FnMut(Asker, Answer, &str) -> Result<()>,
 ) -> Result<()> {
     each_line(vec![input], longest, |place, line| {
-        let line = line.at(place)?;
-        let answer: Answer = from_json(line).at(place)?;
+        let placed = |error| place.of_error(error);
+        let line = line.map_err(placed)?;
+        let answer: Answer = from_json(line).map_err(placed)?;
         if answer.token_ids.is_none() && answer.text.is_none() && answer.error.is_none() {
             let what = "an answer has \"token_ids\", \"text\", or \"error\"";
-            return Err(ErrorKind::Parse(what.into())).at(place);
+            return Err(placed(ErrorKind::Invalid(what.into()).into()));
         }
         let asker = (without_escapes(answer.id.get()).into_owned(), answer.repeat);
-        visit(asker, answer, line).at(place)?;
+        visit(asker, answer, line).map_err(placed)?;
         Ok(ControlFlow::Continue(()))
     })
 }
@@ -81,11 +82,11 @@ impl ModelAnswers {
     /// `strip_thoughts`, a model's thoughts are no part of its answers.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] with the place: a line that is no answer, a turn that is answered twice.
+    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line that is no answer, a turn that is answered twice.
     pub fn read(input: Input, strip_thoughts: bool, max_line_bytes: usize) -> Result<Self> {
         let mut by_turn = HashMap::new();
         each_answer(input, max_line_bytes, |asker, answer, _| {
-            let no_turn = || ErrorKind::Parse("an answer to a turn has its number, \"turn\"".into());
+            let no_turn = || ErrorKind::Invalid("an answer to a turn has its number, \"turn\"".into());
             let turn = answer.turn.ok_or_else(no_turn)?;
             let id = asker.0.clone();
             match by_turn.insert((asker, turn), answer) {
@@ -122,7 +123,7 @@ impl ModelAnswers {
     /// The same for messages, which take text alone.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for an answer of token ids alone.
+    /// [`ErrorKind::Row`] for an answer of token ids alone.
     pub fn answer_messages(&self, row: &RowKey, plan: &mut TurnPlan) -> Result<bool> {
         let Some((turn, answer)) = plan.turn().and_then(|turn| Some((turn, self.get(row, turn)?))) else {
             return Ok(false);
@@ -133,7 +134,7 @@ impl ModelAnswers {
             Answer { error: Some(_), .. } => plan.fail(),
             Answer { .. } => {
                 let what = "it has token ids and no text, which messages need; add its text";
-                return Err(ErrorKind::Template(what.into())).at(format_args!("the answer to turn {turn}"));
+                return Err(ErrorKind::Row(what.into())).at(format_args!("the answer to turn {turn}"));
             }
         }
         Ok(true)
@@ -142,5 +143,5 @@ impl ModelAnswers {
 
 /// The error for an answer that stands there already.
 pub(crate) fn twice(to: &str) -> crate::Error {
-    ErrorKind::Parse(format!("the answer to {to} is here twice")).into()
+    ErrorKind::Invalid(format!("the answer to {to} is here twice")).into()
 }

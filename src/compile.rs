@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result, Warning};
 use crate::stop::{StopCriteria, StopSource};
 use crate::template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem};
 use crate::tokenizer::{Cut, TokenId, Tokenizer};
@@ -37,7 +37,7 @@ pub struct CompiledTemplate {
     stop: StopCriteria,
     used: BTreeSet<TokenId>,
     open_seams: bool,
-    warnings: Vec<Error>,
+    warnings: Vec<Warning>,
 }
 
 /// An entry of a compiled round, in its order.
@@ -73,7 +73,7 @@ impl CompiledRole {
             None => Ok(()),
             Some(why) => {
                 let what = format!("role {:?} cannot speak with this tokenizer: {why}", self.name);
-                Err(ErrorKind::Template(what).into())
+                Err(ErrorKind::Conversation(what).into())
             }
         }
     }
@@ -108,7 +108,7 @@ impl CompiledTemplate {
             let mut compiled = compiler.reserved_role(role, &format!("meta_template.reserved_roles[{i}]"))?;
             warnings.extend(compiled.unusable.iter().map(|why| {
                 let what = format!("{why}; conversations in which role {:?} speaks are refused", role.role);
-                Error::from(ErrorKind::Usage(what))
+                Warning::new("unusable-role", what)
             }));
             compiled.merge_into = roles.iter().position(|other| role.merge_into.as_ref() == Some(&other.name));
             roles.push(compiled);
@@ -134,12 +134,12 @@ impl CompiledTemplate {
     }
 
     /// What is worth telling the template's author, as messages with a key path.
-    pub fn warnings(&self) -> &[Error] {
+    pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
     /// Hands the warnings over to whoever knows which file they belong to.
-    pub(crate) fn take_warnings(&mut self) -> Vec<Error> {
+    pub(crate) fn take_warnings(&mut self) -> Vec<Warning> {
         std::mem::take(&mut self.warnings)
     }
 
@@ -190,12 +190,15 @@ impl CompiledTemplate {
                 let name = |id| tokenizer.quoted_token(id);
                 let written: Vec<String> = eos.iter().map(|&id| format!("{id} ({})", name(id))).collect();
                 self.warnings.push(
-                    Error::from(ErrorKind::Usage(format!(
-                        "eos_token_id is {}, but {place}.end of the generating role begins with {first} ({}); {}",
-                        written.join(", "),
-                        name(*first),
-                        if is_control { "output stops at either" } else { "output stops at the former only" }
-                    )))
+                    Warning::new(
+                        "eos-not-in-end",
+                        format!(
+                            "eos_token_id is {}, but {place}.end of the generating role begins with {first} ({}); {}",
+                            written.join(", "),
+                            name(*first),
+                            if is_control { "output stops at either" } else { "output stops at the former only" }
+                        ),
+                    )
                     .at("meta_template"),
                 );
             }
@@ -315,13 +318,8 @@ impl<'a> Compiler<'a> {
 
 /// The error that shows into which pieces a string falls that should be one token.
 pub(crate) fn not_one_token(token: &str, tokenizer: &Tokenizer) -> Error {
-    let pieces = match tokenizer.encode(token) {
-        Ok(ids) if !ids.is_empty() => {
-            let pieces: Vec<String> = ids.iter().map(|&id| tokenizer.quoted_token(id)).collect();
-            format!("{} ({})", if ids.len() == 1 { "another one" } else { "several" }, pieces.join(" "))
-        }
-        _ => "none at all".to_owned(),
-    };
+    let pieces = tokenizer.encode(token).unwrap_or_default();
+    let pieces = pieces.into_iter().map(|id| tokenizer.quoted_token(id)).collect();
     let near = tokenizer.added_like(token).map(str::to_owned);
     ErrorKind::NotOneToken { token: token.to_owned(), pieces, near }.into()
 }

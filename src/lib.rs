@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-mod error;
+pub mod error;
 mod panics;
 mod wording;
 mod file_kind;

@@ -1,23 +1,33 @@
 //! What the parsers of JSON and TOML say, in plain words: theirs name the types of this program.
 
 use serde_json::Error;
+use serde_json::error::Category;
 
 use crate::error::ErrorKind;
 
 /// The error of a text that is one line of a file: it names the column, and who calls names the line.
 pub(crate) fn in_line(error: &Error) -> ErrorKind {
     let column = if error.line() == 0 { String::new() } else { format!(" at column {}", error.column()) };
-    ErrorKind::Parse(json(error) + &column)
+    of_category(error, &column)
 }
 
 /// The error of a whole file, with the line and column in it.
 pub(crate) fn in_file(error: &Error) -> ErrorKind {
-    ErrorKind::Parse(json(error) + &position(error))
+    of_category(error, &position(error))
 }
 
 /// The error of a value that was read already, which has no place in a text.
 pub(crate) fn in_value(error: &Error) -> ErrorKind {
-    ErrorKind::Parse(json(error))
+    of_category(error, "")
+}
+
+/// What is no JSON, or JSON of something else.
+fn of_category(error: &Error, position: &str) -> ErrorKind {
+    let message = json(error) + position;
+    match error.classify() {
+        Category::Data => ErrorKind::Invalid(message),
+        Category::Io | Category::Syntax | Category::Eof => ErrorKind::Parse(message),
+    }
 }
 
 /// The place that the parser puts behind its message.

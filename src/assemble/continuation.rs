@@ -3,7 +3,7 @@
 use crate::assemble::Assembler;
 use crate::compile::Atom;
 use crate::dataset::is_space;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, Setting, way_out};
 use crate::render::Segment;
 
 impl Assembler {
@@ -45,6 +45,6 @@ impl Assembler {
 }
 
 fn not_at_the_end() -> crate::Error {
-    let what = "the answer that is scored does not stand at the end of the prompt: something else makes messages of it; lay it out with --layout chat";
-    ErrorKind::Template(what.into()).into()
+    let what = "the answer that is scored is not at the end of the prompt: something else makes messages of it";
+    ErrorKind::Conversation(what.into()).with_way_out(way_out!["lay it out with ", Setting::LAYOUT.set_to("chat")])
 }

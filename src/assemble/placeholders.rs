@@ -2,7 +2,7 @@
 
 use crate::compile::{Atom, Compiler};
 use crate::conversation::{Conversation, MediaKind};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 use crate::render::{Element, Segment, Segments};
 use crate::template::{Multimodal, Placeholder};
 
@@ -73,10 +73,11 @@ impl Placeholders {
             tokens += atoms.iter().map(most_tokens).sum::<u64>();
             if tokens > MOST_TOKENS {
                 let what = format!(
-                    "the placeholders up to this one take {tokens} tokens, and no context holds more than {MOST_TOKENS}; leave media out, or write a smaller repeat under [multimodal]"
+                    "the placeholders up to this one take {tokens} tokens, and no context holds more than {MOST_TOKENS}"
                 );
+                let way_out = "leave media out, or write a smaller repeat under [multimodal]";
                 let message = segment.part.message.unwrap_or_default();
-                return Err(Error::from(ErrorKind::Template(what)).at(format_args!("message {message}")));
+                return Err(ErrorKind::Conversation(what).with_way_out(way_out).at(Place::Message(message as usize)));
             }
             filled.extend(atoms.iter().map(|atom| Segment { atom: atom.borrowed(), ..*segment }));
         }
@@ -90,16 +91,15 @@ impl Placeholders {
         let media = conversation
             .media_at(message as usize, part as usize)
             .ok_or_else(|| ErrorKind::Template("the renderer leaves a place for a medium that is not there".into()));
-        let media = media.at(format_args!("message {message}"))?;
+        let media = media.at(Place::Message(message as usize))?;
         let kind = media.kind;
         self.by_kind[kind as usize].as_deref().ok_or_else(|| {
-            let what = format!(
-                "the model has no placeholder for {} ({}); write {} = [\"…\"] under [multimodal] in the model file, or build with --format messages",
-                kind.indefinite(),
-                media.short_source(),
-                kind.name()
-            );
-            Error::from(ErrorKind::Template(what)).at(format_args!("message {message}"))
+            let what = format!("the model has no placeholder for {} ({})", kind.indefinite(), media.short_source());
+            let way_out = way_out![
+                format!("write {} = [\"…\"] under [multimodal] in the model file, or build with ", kind.name()),
+                Setting::FORMAT.set_to("messages")
+            ];
+            ErrorKind::Conversation(what).with_way_out(way_out).at(Place::Message(message as usize))
         })
     }
 }

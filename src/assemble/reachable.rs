@@ -1,7 +1,7 @@
 //! Which reserved tokens content would give by spelling them out.
 
 use crate::assemble::Assembler;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Place, Result, Warning};
 use crate::tokenizer::{Neighbour, Run, Scratch, TokenId};
 
 impl Assembler {
@@ -24,10 +24,10 @@ impl Assembler {
     }
 
     /// A warning of each of them that no other tokens write; the error itself where a token cannot be encoded.
-    pub(crate) fn refused(&self) -> Vec<Error> {
+    pub(crate) fn refused(&self) -> Vec<Warning> {
         let reachable = match self.reachable() {
             Ok(reachable) => reachable,
-            Err(error) => return vec![error],
+            Err(error) => return vec![error.into()],
         };
         let refused = reachable.into_iter().filter(|id| self.respelled(*id).is_none());
         let warning = |id| {
@@ -35,7 +35,7 @@ impl Assembler {
             let what = format!(
                 "ordinary merges reach the reserved token {token:?} (id {id}), and no other tokens write the same text: content that spells it is refused"
             );
-            Error::from(ErrorKind::Usage(what)).at(self.tokenizer.name())
+            Warning::new("reserved-reachable", what).at(Place::file(self.tokenizer.name()))
         };
         refused.map(warning).collect()
     }

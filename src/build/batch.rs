@@ -9,8 +9,8 @@ use crate::build::repeated_ids::OwnId;
 use crate::build::writer::{Out, PromptRequest, PromptWriter, Written};
 use crate::conversation::Mode;
 use crate::dataset::{Examples, Line, MissingColumns, PickedRow, RecordReader, RowPrompter};
-use crate::error::{Error, Result};
-use crate::input::Batch;
+use crate::error::{Error, Result, Warning};
+use crate::input::{Batch, RecordPlace};
 use crate::rows::PreparedDataset;
 use crate::sink::{PromptKey, PromptRecord};
 
@@ -25,7 +25,7 @@ pub struct BuiltBatch {
     pub(super) ids: Vec<OwnId>,
     pub(super) missing: MissingColumns,
     /// What is to be said of the first row that is not as it should be.
-    pub(super) warning: Option<String>,
+    pub(super) warning: Option<Warning>,
     pub(super) notes: Notes,
     pub(super) rejected: Vec<Rejected>,
     pub(super) error: Option<Error>,
@@ -67,7 +67,7 @@ impl BatchBuilder<'_> {
         let mut examples = std::mem::take(&mut batch.examples).into_iter();
         for (i, (line, range)) in batch.lines.iter().enumerate() {
             let bytes = &batch.bytes[range.clone()];
-            let place = || format!("{}: {line}", batch.input);
+            let place = RecordPlace::new(&batch.input, line);
             let before = (self.built.out.len(), self.built.written.clone());
             let number = batch.first + i as u64;
             let written = line.text(bytes, self.max_line_bytes).and_then(|text| match self.rows {
@@ -89,13 +89,13 @@ impl BatchBuilder<'_> {
         self.built
     }
 
-    fn conversation(&mut self, text: &str, number: u64, line: &Line, place: impl Fn() -> String) -> Result<()> {
+    fn conversation(&mut self, text: &str, number: u64, line: &Line, place: RecordPlace<'_>) -> Result<()> {
         let mut record = self.reader.parse(text)?;
         let (id, tools) = (record.id, record.tools.take());
         let notes = &mut self.built.notes;
-        notes.see(&record.conversation, &place);
+        notes.see(&record.conversation, place);
         if self.mode == Mode::Generate {
-            notes.see_completion(&record, &place);
+            notes.see_completion(&record, place);
         }
         let mut digits = itoa::Buffer::new();
         let key = PromptKey::of(id.unwrap_or_else(|| digits.format(number)));
@@ -111,15 +111,15 @@ impl BatchBuilder<'_> {
         pick: PickedRow,
         examples: Examples,
         line: &Line,
-        place: impl Fn() -> String,
+        place: RecordPlace<'_>,
     ) -> Result<()> {
         let Some((dataset, prompter)) = &mut self.rows else { return Ok(()) };
         let Some(row) = dataset.row(text, pick)? else { return Ok(()) };
         let key = dataset.kept_columns().key(&row, pick)?;
         self.built.missing.see(&row);
-        self.built.notes.see_row(&row, &place);
+        self.built.notes.see_row(&row, place);
         if self.built.warning.is_none() {
-            self.built.warning = dataset.warning(&row).map(|warning| format!("{}: {warning}", place()));
+            self.built.warning = dataset.warning(&row).map(|warning| place.of_warning(warning));
         }
         let writer = &mut self.writer;
         if let Some(answers) = self.answers {
@@ -129,7 +129,7 @@ impl BatchBuilder<'_> {
             self.built.written.add(written);
         } else {
             for prompt in dataset.prompts(&row, examples, prompter, |prompt| writer.tokens(prompt))? {
-                self.built.notes.see(&prompt.conversation, &place);
+                self.built.notes.see(&prompt.conversation, place);
                 self.write(PromptKey::from(&key), PromptRequest::from(&prompt))?;
             }
         }

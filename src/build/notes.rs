@@ -2,7 +2,8 @@
 
 use crate::conversation::Conversation;
 use crate::dataset::{Record, Row};
-use crate::error::counted;
+use crate::error::{Setting, Warning, counted, way_out};
+use crate::input::RecordPlace;
 
 /// So many different things are told apart, whatever the input holds.
 const KEPT: usize = 24;
@@ -40,26 +41,31 @@ enum What {
 
 impl Notes {
     /// Notices what is left out of a conversation.
-    pub(crate) fn see(&mut self, conversation: &Conversation, place: impl Fn() -> String) {
+    pub(crate) fn see(&mut self, conversation: &Conversation, place: RecordPlace<'_>) {
         for (_, key) in conversation.unknown_keys() {
             let key = shortened(key);
-            self.add(|what| matches!(what, What::Key(known) if known == key), || What::Key(key.to_owned()), 1, &place);
+            self.add(
+                |what| matches!(what, What::Key(known) if known == key),
+                || What::Key(key.to_owned()),
+                1,
+                || place.to_string(),
+            );
         }
     }
 
     /// Notices that a record's completion is no part of its prompt.
-    pub(crate) fn see_completion(&mut self, record: &Record<'_>, place: impl Fn() -> String) {
+    pub(crate) fn see_completion(&mut self, record: &Record<'_>, place: RecordPlace<'_>) {
         if record.completion.as_ref().is_some_and(|completion| !completion.is_empty()) {
-            self.add(|what| *what == What::Completion, || What::Completion, 1, &place);
+            self.add(|what| *what == What::Completion, || What::Completion, 1, || place.to_string());
         }
     }
 
     /// Notices a column that stands twice.
-    pub(crate) fn see_row(&mut self, row: &Row, place: impl Fn() -> String) {
+    pub(crate) fn see_row(&mut self, row: &Row, place: RecordPlace<'_>) {
         if let Some(column) = row.repeated() {
             let column = shortened(column);
             let is = |what: &What| matches!(what, What::Column(known) if known == column);
-            self.add(is, || What::Column(column.to_owned()), 1, &place);
+            self.add(is, || What::Column(column.to_owned()), 1, || place.to_string());
         }
     }
 
@@ -81,28 +87,17 @@ impl Notes {
     }
 
     /// What to say of it.
-    pub(crate) fn lines(&self) -> Vec<String> {
-        let mut lines = Vec::new();
+    pub(crate) fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
         let keys: Vec<String> = self.noticed.iter().filter_map(Noticed::key).collect();
         if !keys.is_empty() {
             let more = if self.has_more || keys.len() > LISTED { ", and more" } else { "" };
             let listed = keys[..keys.len().min(LISTED)].join(", ");
-            lines.push(format!("keys of messages that nothing here knows are left out: {listed}{more}"));
+            let what = format!("keys of messages that nothing here knows are left out: {listed}{more}");
+            warnings.push(Warning::new("unknown-keys", what));
         }
-        for Noticed { what, first, count } in &self.noticed {
-            match what {
-                What::Key(_) => {}
-                What::Completion => lines.push(format!(
-                    "{} left out, for prompts to continue end before them; --mode ppl scores them (first at {first})",
-                    counted(*count, "completion")
-                )),
-                What::Column(column) => lines.push(format!(
-                    "{} the column {column:?} twice, of which the last counts, as in Python (first at {first})",
-                    if *count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") }
-                )),
-            }
-        }
-        lines
+        warnings.extend(self.noticed.iter().filter_map(Noticed::warning));
+        warnings
     }
 }
 
@@ -110,6 +105,28 @@ impl Noticed {
     fn key(&self) -> Option<String> {
         let What::Key(key) = &self.what else { return None };
         Some(format!("{key:?} ({}, first at {})", counted(self.count, "message"), self.first))
+    }
+
+    /// Keys are listed together.
+    fn warning(&self) -> Option<Warning> {
+        let Self { what, first, count } = self;
+        match what {
+            What::Key(_) => None,
+            What::Completion => {
+                let completions = counted(*count, "completion");
+                let what = format!("{completions} left out, for prompts to continue end before them");
+                let first = format!(" scores them (first at {first})");
+                let way_out = way_out![Setting::MODE.set_to("ppl"), first];
+                Some(Warning::new("completion-left-out", what).with_way_out(way_out))
+            }
+            What::Column(column) => {
+                let rows = if *count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") };
+                let what = format!(
+                    "{rows} the column {column:?} twice, of which the last counts, as in Python (first at {first})"
+                );
+                Some(Warning::new("repeated-column", what))
+            }
+        }
     }
 }
 

@@ -1,22 +1,39 @@
 //! Lines that give no prompt, with the reason.
 
+use std::sync::Arc;
+
 use crate::dataset::Line;
-use crate::error::Error;
+use crate::error::{Error, SettingName};
+use crate::input::RecordPlace;
 
 /// A line that gives no prompt.
 #[derive(Debug)]
 pub struct Rejected {
-    /// Why, with its place.
-    pub error: Error,
-    /// A line of JSON: the input's name, the line's number and bytes, why it gave no prompt, and the line itself, as text or,
-    /// where it is none, as bytes. A line that was too long to keep is found by its offset.
-    pub json: Vec<u8>,
+    input: Arc<str>,
+    line: Line,
+    bytes: Vec<u8>,
+    /// It says nothing of the place.
+    error: Error,
 }
 
 impl Rejected {
     /// `error` says nothing of the place, which is `input` and `line`.
-    pub(super) fn new(input: &str, line: &Line, bytes: &[u8], error: Error) -> Self {
-        let mut object = serde_json::json!({"file": input, line.unit: line.number, "error": error.to_string()});
+    pub(super) fn new(input: &Arc<str>, line: &Line, bytes: &[u8], error: Error) -> Self {
+        Self { input: Arc::clone(input), line: line.clone(), bytes: bytes.to_vec(), error }
+    }
+
+    /// Why it gave no prompt, with its place.
+    pub fn into_error(self) -> Error {
+        RecordPlace::new(&self.input, &self.line).of_error(self.error)
+    }
+
+    /// A line of JSON: the input's name, the line's number and bytes, why it gave no prompt, with the program's own names of
+    /// settings, and the line itself, as text or, where it is none, as bytes. A line that was too long to keep is found by its
+    /// offset.
+    pub fn json_with(&self, name: &SettingName<'_>) -> Vec<u8> {
+        let Self { input, line, bytes, error } = self;
+        let error = error.display_with(name).to_string();
+        let mut object = serde_json::json!({"file": &**input, line.unit: line.number, "error": error});
         if line.unit != "row" {
             object["offset"] = line.offset.into();
             object["length"] = line.length.into();
@@ -24,9 +41,9 @@ impl Rejected {
         if !line.is_too_long {
             match std::str::from_utf8(bytes) {
                 Ok(text) => object["text"] = text.into(),
-                Err(_) => object["bytes"] = bytes.into(),
+                Err(_) => object["bytes"] = bytes.as_slice().into(),
             }
         }
-        Self { error: error.at(format_args!("{input}: {line}")), json: format!("{object}\n").into_bytes() }
+        format!("{object}\n").into_bytes()
     }
 }

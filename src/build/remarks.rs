@@ -3,7 +3,7 @@
 use crate::build::notes::Notes;
 use crate::build::repeated_ids::RepeatedIds;
 use crate::dataset::MissingColumns;
-use crate::error::Result;
+use crate::error::{Result, Warning};
 use crate::rows::PreparedDataset;
 
 /// What was noticed in the input.
@@ -17,7 +17,7 @@ pub struct InputRemarks {
 
 impl InputRemarks {
     /// A warning, unless there was one before.
-    pub(crate) fn first_warning(&mut self, warning: impl FnOnce() -> Option<String>) -> Option<String> {
+    pub(crate) fn first_warning(&mut self, warning: impl FnOnce() -> Option<Warning>) -> Option<Warning> {
         if self.has_warned {
             return None;
         }
@@ -27,8 +27,8 @@ impl InputRemarks {
     }
 
     /// Keys and columns that are left out.
-    pub fn notes(&self) -> Vec<String> {
-        self.notes.lines()
+    pub fn notes(&self) -> Vec<Warning> {
+        self.notes.warnings()
     }
 
     /// What is to be said of the rows, when all are there: answers to judge that found no row, columns that some rows lack, ids
@@ -36,7 +36,7 @@ impl InputRemarks {
     ///
     /// # Errors
     /// Where no row has a column of the template, or an answer: then the dataset or the answers are for other rows.
-    pub fn check(&self, dataset: Option<&PreparedDataset>) -> Result<Vec<String>> {
+    pub fn check(&self, dataset: Option<&PreparedDataset>) -> Result<Vec<Warning>> {
         let mut notes = Vec::new();
         if let Some(dataset) = dataset {
             notes.extend(dataset.check_judged()?);

@@ -8,7 +8,7 @@ use foldhash::HashMap;
 use foldhash::fast::FixedState;
 
 use crate::dataset::{Line, RowKey};
-use crate::error::counted;
+use crate::error::{Warning, counted};
 use crate::input::without_escapes;
 
 /// So many ids are remembered, in some 50 MB. Those behind are compared with these.
@@ -70,10 +70,11 @@ impl RepeatedIds {
     }
 
     /// What to say at the end.
-    pub(crate) fn note(&self) -> Option<String> {
+    pub(crate) fn note(&self) -> Option<Warning> {
         let first = self.first.as_ref()?;
         let have = if self.again == 1 { "has" } else { "have" };
-        Some(format!("{} {have} an id that came before: {first}", counted(self.again, "line")))
+        let what = format!("{} {have} an id that came before: {first}", counted(self.again, "line"));
+        Some(Warning::new("repeated-id", what))
     }
 }
 
@@ -97,7 +98,7 @@ mod tests {
             let mut seen = RepeatedIds::default();
             let ids = (0..).zip(ids).map(|(number, id)| OwnId::new(id, &line(number))).collect();
             seen.see(&"x".into(), ids);
-            assert_eq!(seen.note().as_deref(), expected);
+            assert_eq!(seen.note().map(|note| note.to_string()).as_deref(), expected);
         }
     }
 

@@ -4,7 +4,7 @@ use crate::build::InputRemarks;
 use crate::build::batch::BuiltBatch;
 use crate::build::reject::Rejected;
 use crate::build::writer::Written;
-use crate::error::Error;
+use crate::error::{Error, Warning};
 use crate::tokenizer::TokenId;
 
 /// What the batches came to, added in their order.
@@ -24,7 +24,7 @@ pub struct BatchRemarks {
     /// Those that it would have put after a prompt to continue.
     pub omitted_end: Vec<TokenId>,
     /// A row that is not as it should be: the first one.
-    pub warning: Option<String>,
+    pub warning: Option<Warning>,
     /// The lines that gave no prompt.
     pub rejected: Vec<Rejected>,
     /// Reading failed after these lines.

@@ -8,7 +8,7 @@ use crate::build::messages::MessagesForm;
 use crate::builder::{PromptBuilder, Session};
 use crate::conversation::Conversation;
 use crate::dataset::{MaxOutLen, RowKey, RowPrompt, SamplingParams, ScoredText, TurnPlan, Value};
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Place, Result};
 use crate::sink::{BuiltPrompt, PromptKey, PromptRecord, Sink};
 use crate::tokenizer::TokenId;
 use crate::truncate::{ContextBudget, Fitted};
@@ -306,14 +306,14 @@ impl Written {
 /// Checks every image, audio and video, see [`crate::conversation::Media::check`].
 pub(super) fn check_media(conversation: &Conversation, files: bool) -> Result<()> {
     let mut media = conversation.media();
-    media.try_for_each(|(message, _, media)| media.check(files).at(format_args!("message {message}")))
+    media.try_for_each(|(message, _, media)| media.check(files).at(Place::Message(message)))
 }
 
 /// A choice must be one token, for the model's next token is what is compared.
 fn one_token(choice: &str, builder: &PromptBuilder) -> Result<TokenId> {
     match builder.tokenizer().encode(choice)?[..] {
         [id] => Ok(id),
-        ref ids => Err(ErrorKind::Template(format!(
+        ref ids => Err(ErrorKind::Row(format!(
             "the choice {choice:?} is {} tokens, and the model's next one is compared; name choices that are one token each, or score them with PPLInferencer",
             ids.len()
         ))

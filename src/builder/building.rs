@@ -6,7 +6,7 @@ use crate::assemble::{Detail, TokenizedPrompt};
 use crate::batch::{Batch, Padding};
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::tokenizer::TokenId;
 
 impl PromptBuilder {
@@ -39,7 +39,7 @@ impl PromptBuilder {
     pub fn build_batch(&self, conversations: &[Conversation]) -> Result<Batch> {
         let padding = self.padding()?;
         let mut session = self.session();
-        let built = |(i, conversation)| session.build(conversation).at(format_args!("conversation {i}"));
+        let built = |(i, conversation)| session.build(conversation).at(Place::Conversation(i));
         let prompts = conversations.iter().enumerate().map(built).collect::<Result<Vec<_>>>()?;
         Batch::new(&prompts, padding)
     }

@@ -17,7 +17,7 @@ pub use crate::assemble::{ContentTrust, IGNORE_INDEX, MediaSpan, Span, Tokenized
 use crate::compile::{CompiledTemplate, Compiler};
 use crate::conversation::Mode;
 use crate::dialect::{ConversationRenderer, Model};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Place, Result, Setting, Warning, WayOut, way_out};
 use crate::render::{ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer, TemplateText};
 use crate::stop::{Completion, StopCriteria, Trimmer};
 use crate::template::MetaTemplate;
@@ -64,17 +64,25 @@ struct Shared {
     stop: StopCriteria,
     /// Once somebody has asked for it: it reads the whole vocabulary.
     trimmer: OnceLock<Trimmer>,
-    template_warnings: Vec<Error>,
+    template_warnings: Vec<Warning>,
     /// Warnings of content that is refused, once somebody has asked for them.
-    refused: OnceLock<Vec<Error>>,
+    refused: OnceLock<Vec<Warning>>,
     idle: Mutex<Vec<Buffers>>,
 }
 
 /// What is wrong with a template that only names roles, and what to do.
 pub(crate) const ROLES_ONLY: &str =
     "the roles have names and no text, as for models behind an API, so that prompts are only what is said";
-pub(crate) const NAME_A_TEMPLATE: &str =
-    "name the model's own template, such as -m qwen3 --as opencompass-chat, or build with --format messages";
+pub(crate) fn name_a_template() -> WayOut {
+    way_out![
+        "name the model's own template, such as ",
+        Setting::MODEL.set_to("qwen3"),
+        " ",
+        Setting::CHAT_WRAPPER.set_to("opencompass-chat"),
+        ", or build with ",
+        Setting::FORMAT.set_to("messages")
+    ]
+}
 
 impl PromptBuilder {
     /// Brings a model and a tokenizer together.
@@ -84,27 +92,27 @@ impl PromptBuilder {
     /// reserved or stop token that does not exist.
     pub fn new(model: &Model, tokenizer: Arc<Tokenizer>, options: &BuilderOptions) -> Result<Self> {
         if let Some(template) = &model.conversation_template {
-            let renderer = ConversationRenderer::new(template, &tokenizer).at(&model.name)?;
+            let renderer = ConversationRenderer::new(template, &tokenizer).at(Place::file(&model.name))?;
             return Self::with_warnings(Box::new(renderer), model, tokenizer, options, Vec::new());
         }
         model.check_gives_ids()?;
         let mut warnings = Vec::new();
         let mut compile = |template| -> Result<CompiledTemplate> {
             let mut template = CompiledTemplate::new(template, &tokenizer)?;
-            warnings.extend(template.take_warnings().into_iter().map(|warning| warning.at(&model.name)));
+            warnings.extend(template.take_warnings().into_iter().map(|warning| warning.at(Place::file(&model.name))));
             Ok(template)
         };
         let renderer: Box<dyn Renderer> =
-            match model.meta_template.as_ref().map(&mut compile).transpose().at(&model.name)? {
+            match model.meta_template.as_ref().map(&mut compile).transpose().at(Place::file(&model.name))? {
                 template if options.each_message && options.chat_wrapper.is_none() => {
-                    Box::new(EachMessage::new(template).at(&model.name)?)
+                    Box::new(EachMessage::new(template).at(Place::file(&model.name))?)
                 }
                 None => Box::new(Plain),
                 Some(template) => Box::new(MetaRenderer { template, round_fallback: options.round_fallback }),
             };
         if model.meta_template.as_ref().is_some_and(MetaTemplate::names_roles_only) {
-            let warning = ErrorKind::Template(format!("{ROLES_ONLY}; {NAME_A_TEMPLATE}"));
-            warnings.push(Error::from(warning).at("meta_template").at(&model.name));
+            let warning = Warning::new("roles-only", ROLES_ONLY).with_way_out(name_a_template());
+            warnings.push(warning.at("meta_template").at(Place::file(&model.name)));
         }
         Self::with_warnings(renderer, model, tokenizer, options, warnings)
     }
@@ -120,7 +128,7 @@ impl PromptBuilder {
     ///
     /// impl Renderer for Counting {
     ///     fn render<'a>(&'a self, said: &'a Conversation, _: Mode, segments: &mut Segments<'a>) -> metatok::Result<()> {
-    ///         let Conversation::Text(question) = said else { return Err(metatok::Error::renderer("only strings")) };
+    ///         let Conversation::Text(question) = said else { return Err(metatok::Error::other("only strings")) };
     ///         let begin = segments.owned(format!("<|im_start|>({}) ", question.len()));
     ///         segments.template(begin);
     ///         segments.content(question, 0);
@@ -155,15 +163,15 @@ impl PromptBuilder {
         model: &Model,
         tokenizer: Arc<Tokenizer>,
         options: &BuilderOptions,
-        template_warnings: Vec<Error>,
+        template_warnings: Vec<Warning>,
     ) -> Result<Self> {
         let mut stop = renderer.stop();
         add_stops(&mut stop, model, &tokenizer, options)?;
-        let own = |id: i64| tokenizer.check_id(id.into()).at("pad_token_id").at(&model.name);
+        let own = |id: i64| tokenizer.check_id(id.into()).at("pad_token_id").at(Place::file(&model.name));
         let special = tokenizer.special_token_ids();
         let pad = model.pad_token_id.map(own).transpose()?.or(special.pad).or(special.eos);
         let mut compiler = Compiler::new(&tokenizer);
-        let placeholders = Placeholders::new(&model.multimodal, &mut compiler).at(&model.name)?;
+        let placeholders = Placeholders::new(&model.multimodal, &mut compiler).at(Place::file(&model.name))?;
         let template_text = renderer.template_text().min(TemplateText::compiled(compiler.open_seams));
         let mut used = renderer.used_tokens();
         used.extend(compiler.used);
@@ -307,7 +315,7 @@ impl PromptBuilder {
     }
 
     /// What is worth telling the author of the model file.
-    pub fn warnings(&self) -> impl Iterator<Item = &Error> {
+    pub fn warnings(&self) -> impl Iterator<Item = &Warning> {
         // Each reserved token is encoded for it, which whoever builds one prompt need not wait for.
         let refused = self.shared.refused.get_or_init(|| self.shared.assembler.refused());
         self.shared.template_warnings.iter().chain(refused)

@@ -7,7 +7,7 @@ use crate::builder::BuilderOptions;
 use crate::compile::not_one_token;
 use crate::conversation::Mode;
 use crate::dialect::Model;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result, Setting, way_out};
 use crate::render::TemplateText;
 use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
 
@@ -19,8 +19,8 @@ pub(super) fn assembler(
     model: &Model,
     options: &BuilderOptions,
 ) -> Result<Assembler> {
-    let listed = named_tokens(&options.reserve, &tokenizer).at("--reserve")?;
-    let freed = named_tokens(&options.unreserve, &tokenizer).at("--unreserve")?;
+    let listed = named_tokens(&options.reserve, &tokenizer).at(Setting::RESERVE)?;
+    let freed = named_tokens(&options.unreserve, &tokenizer).at(Setting::UNRESERVE)?;
     let special = tokenizer.added_tokens().filter(|token| token.special).map(|token| token.id);
     // Text that the model has no entry for gives this id by itself: nobody forged it.
     let unknown = tokenizer.unk_token_id().filter(|id| !used.contains(id) && !listed.contains(id));
@@ -28,10 +28,11 @@ pub(super) fn assembler(
     let is_white_space = |id: &TokenId| tokenizer.added_token(*id).is_some_and(AddedToken::is_white_space);
     let structure = used.iter().copied().filter(|id| !is_white_space(id));
     let all = Reserved::new(special.chain(structure).chain(listed.iter().copied()));
-    check_freed(&freed, &all, &listed, &tokenizer).at("--unreserve")?;
+    check_freed(&freed, &all, &listed, &tokenizer).at(Setting::UNRESERVE)?;
     if options.content == ContentTrust::Trusted && !freed.is_empty() {
-        let what = "trusted content may write every token; leave it out, or build without --content trusted";
-        return Err(ErrorKind::Usage(what.into())).at("--unreserve");
+        let way_out = way_out!["leave it out, or build without ", Setting::CONTENT.set_to("trusted")];
+        let error = ErrorKind::Usage("trusted content may write every token".into()).with_way_out(way_out);
+        return Err(error.at(Setting::UNRESERVE));
     }
     let hidden = Reserved::new(all.iter().filter(|id| !freed.contains(id)));
     let unreserved = match options.content {
@@ -61,14 +62,15 @@ fn named_tokens(tokens: &[String], tokenizer: &Tokenizer) -> Result<Vec<TokenId>
 /// Refuses to free what is not reserved, or what is reserved by name at the same time.
 fn check_freed(freed: &[TokenId], reserved: &Reserved, listed: &[TokenId], tokenizer: &Tokenizer) -> Result<()> {
     for &id in freed {
-        let what = if listed.contains(&id) {
-            "is named by --reserve too; leave one of them out"
+        let (what, way_out) = if listed.contains(&id) {
+            ("is reserved by name too", way_out!["leave it out here, or of ", Setting::RESERVE])
         } else if !reserved.contains(id) {
-            "is not reserved, so content may write it anyway; leave it out"
+            ("is not reserved, so content may write it anyway", way_out!["leave it out"])
         } else {
             continue;
         };
-        return Err(ErrorKind::Usage(format!("{} (id {id}) {what}", tokenizer.quoted_token(id))).into());
+        let what = format!("{} (id {id}) {what}", tokenizer.quoted_token(id));
+        return Err(ErrorKind::Usage(what).with_way_out(way_out));
     }
     Ok(())
 }

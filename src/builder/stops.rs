@@ -2,7 +2,7 @@
 
 use crate::builder::BuilderOptions;
 use crate::dialect::Model;
-use crate::error::{At, Result};
+use crate::error::{At, Place, Result, Setting};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::Tokenizer;
 
@@ -13,7 +13,7 @@ pub(super) fn add_stops(
     options: &BuilderOptions,
 ) -> Result<()> {
     for (i, &id) in model.stop.token_ids.0.iter().enumerate() {
-        let id = tokenizer.check_id(id.into()).at(format_args!("stop.token_ids[{i}]")).at(&model.name)?;
+        let id = tokenizer.check_id(id.into()).at(format_args!("stop.token_ids[{i}]")).at(Place::file(&model.name))?;
         stop.add_id(id, StopSource::ModelFile);
     }
     let special = tokenizer.special_token_ids();
@@ -25,7 +25,7 @@ pub(super) fn add_stops(
         stop.add_id(id, StopSource::GenerationConfig);
     }
     for &id in &options.stop_token_ids {
-        stop.add_id(tokenizer.check_id(id.into()).at("--stop-id")?, StopSource::User);
+        stop.add_id(tokenizer.check_id(id.into()).at(Setting::STOP_TOKEN_IDS)?, StopSource::User);
     }
     for string in model.stop.strings.iter().chain(&options.stop_strings) {
         stop.add_string(string);

@@ -1,8 +1,7 @@
 //! What building warns of, where no other lint says it.
 
-use crate::builder::ROLES_ONLY;
 use crate::check::{Findings, Level, Lint, Subject, eos_not_in_end, reserved_reachable, roles_only};
-use crate::error::Result;
+use crate::error::{Place, Result, Warning};
 
 pub(super) const LINT: Lint = Lint {
     code: "build-warning",
@@ -12,34 +11,28 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-/// Lints that say what building warns of, with words that its warning has.
-const SAID_BY: [(&Lint, &str); 3] = [
-    (&eos_not_in_end::LINT, "eos_token_id"),
-    (&reserved_reachable::LINT, "reserved token"),
-    (&roles_only::LINT, ROLES_ONLY),
-];
+/// Lints that say what building warns of, under the same code.
+const SAID_BY: [&Lint; 3] = [&eos_not_in_end::LINT, &reserved_reachable::LINT, &roles_only::LINT];
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(builder) = subject.builder() else { return Ok(()) };
-    let mut words = Vec::new();
-    for (lint, of_its_warning) in SAID_BY {
+    let mut said = Vec::new();
+    for lint in SAID_BY {
         if !Findings::of(lint, subject)?.is_empty() {
-            words.push(of_its_warning);
+            said.push(lint.code);
         }
     }
-    let warnings: Vec<String> = builder.warnings().map(ToString::to_string).collect();
-    for warning in unsaid(&warnings, &words) {
-        let name = &subject.model.name;
-        let message = warning.strip_prefix(&format!("{name}: ")).unwrap_or(warning);
+    for warning in unsaid(builder.warnings(), &said) {
+        let name = Place::file(&subject.model.name);
+        let message = warning.clone().within(&name).to_string();
         findings.add(name, message, "mend what the message names; `metatok build` warns of the same");
     }
     Ok(())
 }
 
-/// The warnings that have none of these words.
-fn unsaid<'w>(warnings: &'w [String], words: &[&str]) -> Vec<&'w str> {
-    let is_said = |warning: &&str| words.iter().any(|words| warning.contains(words));
-    warnings.iter().map(String::as_str).filter(|warning| !is_said(warning)).collect()
+/// The warnings that have none of these codes.
+fn unsaid<'w>(warnings: impl Iterator<Item = &'w Warning>, said: &[&str]) -> Vec<&'w Warning> {
+    warnings.filter(|warning| !said.contains(&warning.code())).collect()
 }
 
 #[cfg(test)]
@@ -48,9 +41,9 @@ mod tests {
 
     #[test]
     fn what_no_lint_says() {
-        let warnings = ["m.toml: meta_template: eos_token_id is 5", "m.toml: something else"].map(str::to_owned);
-        assert_eq!(unsaid(&warnings, &["eos_token_id"]), ["m.toml: something else"]);
+        let warnings = [Warning::new("eos-not-in-end", "eos_token_id is 5"), Warning::new("other", "something else")];
+        assert_eq!(unsaid(warnings.iter(), &["eos-not-in-end"]), [&warnings[1]]);
         // The lint that would say it found nothing.
-        assert_eq!(unsaid(&warnings, &[]), ["m.toml: meta_template: eos_token_id is 5", "m.toml: something else"]);
+        assert_eq!(unsaid(warnings.iter(), &[]), [&warnings[0], &warnings[1]]);
     }
 }

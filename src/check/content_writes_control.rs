@@ -3,7 +3,7 @@
 use crate::assemble::ContentTrust;
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::compile::Atom;
-use crate::error::Result;
+use crate::error::{Result, Setting, way_out};
 use crate::render::TextArena;
 use crate::tokenizer::TokenId;
 
@@ -28,9 +28,9 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
             let writes = subject.tokenizer.id_to_token(id).unwrap_or_default();
             if is_open(id) {
                 let help = match () {
-                    () if trusted => "build without --content trusted".to_owned(),
-                    () if subject.options.unreserve.contains(&writes) => "build without --unreserve".to_owned(),
-                    () => format!("build with --reserve {writes:?}, or use a control token"),
+                    () if trusted => way_out!["build without ", Setting::CONTENT.set_to("trusted")],
+                    () if subject.options.unreserve.contains(&writes) => way_out!["build without ", Setting::UNRESERVE],
+                    () => way_out!["build with ", Setting::RESERVE.set_to(writes), ", or use a control token"],
                 };
                 let message = format!("content can produce {}, which the template relies on", subject.name(id));
                 findings.add(subject.place(&segment.part), message, help);

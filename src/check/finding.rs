@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Place, WayOut};
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -34,9 +36,9 @@ pub struct Finding {
     /// The lint's level, or a lower one where the finding does less harm.
     pub level: Level,
     /// Where: a key path of the model file, a file of the tokenizer, or a line of input.
-    pub place: String,
+    pub place: Place,
     /// What is wrong there.
     pub message: String,
     /// A way out.
-    pub help: String,
+    pub help: WayOut,
 }

@@ -27,7 +27,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let (round, reserved) = roles.split_at(subject.roles_in_round());
     for (place, role) in reserved.iter().filter(|(_, role)| role.generate) {
         let message = format!("role {:?} generates, and is a reserved role: no prompt ends where it begins", role.role);
-        findings.add(place, message, "move it into round, or leave generate out");
+        findings.add(*place, message, "move it into round, or leave generate out");
     }
     let generating: Vec<usize> = (0..round.len()).filter(|&i| round[i].1.generate).collect();
     let Some(&first) = generating.first() else {

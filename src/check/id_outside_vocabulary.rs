@@ -1,7 +1,7 @@
 //! Ids that the tokenizer does not have.
 
 use crate::check::{Findings, Level, Lint, Subject};
-use crate::error::Result;
+use crate::error::{Place, Result, Setting};
 use crate::template::AffixItem;
 
 pub(super) const LINT: Lint = Lint {
@@ -15,7 +15,7 @@ pub(super) const LINT: Lint = Lint {
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     findings.level = subject.level_of_refusal();
-    let mut check = |id: i64, place: String| {
+    let mut check = |id: i64, place: Place| {
         if let Err(error) = subject.tokenizer.check_id(id.into()) {
             let help = "take the id from the tokenizer's files, or name the token: { token = \"…\" }";
             findings.add(place, error.to_string(), help);
@@ -24,22 +24,22 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     for (place, affix) in subject.affixes() {
         for (i, item) in affix.0.iter().enumerate() {
             if let AffixItem::Id(id) = item {
-                check(*id, format!("{place}[{i}]"));
+                check(*id, format!("{place}[{i}]").into());
             }
         }
     }
     if let Some(id) = subject.model.pad_token_id {
-        check(id, "pad_token_id".to_owned());
+        check(id, "pad_token_id".into());
     }
     for &id in &subject.options.stop_token_ids {
-        check(id, "--stop-id".to_owned());
+        check(id, Setting::STOP_TOKEN_IDS.into());
     }
     for (key, ids) in [
         ("meta_template.eos_token_id", &subject.template.eos_token_id),
         ("stop.token_ids", &subject.model.stop.token_ids),
     ] {
         for (i, &id) in ids.0.iter().enumerate() {
-            check(id, if ids.0.len() == 1 { key.to_owned() } else { format!("{key}[{i}]") });
+            check(id, if ids.0.len() == 1 { key.into() } else { format!("{key}[{i}]").into() });
         }
     }
     Ok(())

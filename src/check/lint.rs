@@ -1,10 +1,8 @@
 //! A lint: what can be wrong, and the function that finds it.
 
-use std::fmt;
-
 use crate::check::finding::{Finding, Level};
 use crate::check::subject::Subject;
-use crate::error::Result;
+use crate::error::{Place, Result, WayOut};
 
 /// Something that can be wrong, and how it is found.
 #[derive(Debug)]
@@ -36,11 +34,11 @@ impl Findings {
         Ok(findings.found)
     }
 
-    pub(crate) fn add(&mut self, place: impl fmt::Display, message: impl Into<String>, help: impl Into<String>) {
+    pub(crate) fn add(&mut self, place: impl Into<Place>, message: impl Into<String>, help: impl Into<WayOut>) {
         let finding = Finding {
             code: self.code,
             level: self.level,
-            place: place.to_string(),
+            place: place.into(),
             message: message.into(),
             help: help.into(),
         };

@@ -8,8 +8,8 @@ pub(super) const LINT: Lint = Lint {
     code: "missing-column",
     level: Level::Warning,
     about: "Some rows lack a column that the dataset's template names.",
-    why: "In the prompts of such rows the field stands as it is written, braces and all, as in the references. --strict refuses \
-          the rows. The same holds for rows that examples are made of.",
+    why: "In the prompts of such rows the field stands as it is written, braces and all, as in the references. A strict build \
+          refuses the rows. The same holds for rows that examples are made of.",
     find,
 };
 

@@ -42,7 +42,7 @@ use crate::builder::BuilderOptions;
 use crate::conversation::Conversation;
 use crate::dataset::{Dataset, Row, RowPrompt};
 use crate::dialect::Model;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Place, Result};
 use crate::tokenizer::Tokenizer;
 pub use finding::{Finding, Level};
 use lint::Findings;
@@ -97,7 +97,7 @@ pub static LINTS: [Lint; 31] = [
 /// let tokenizer = Tokenizer::demo()?;
 /// let findings = Checker::new(&model, tokenizer, &BuilderOptions::default()).finish()?;
 /// assert_eq!(findings[0].code, "unknown-control-token");
-/// assert_eq!(findings[0].place, "meta_template.round[0].begin");
+/// assert_eq!(findings[0].place.to_string(), "meta_template.round[0].begin");
 /// # Ok::<(), metatok::Error>(())
 /// ```
 #[derive(Debug)]
@@ -148,12 +148,12 @@ impl Checker {
     /// What was found, the worst first; nothing of what the model file allows.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for a code in the model's `allow` that no lint has; [`ErrorKind::Encode`]
+    /// [`ErrorKind::UnknownName`] for a code in the model's `allow` that no lint has; [`ErrorKind::Encode`]
     /// where the tokenizer fails.
     pub fn finish(self) -> Result<Vec<Finding>> {
         let model = &self.subject.model;
         for (i, code) in model.allow.iter().enumerate() {
-            known(code).at(format_args!("allow[{i}]")).at(&model.name)?;
+            known(code).at(format_args!("allow[{i}]")).at(Place::file(&model.name))?;
         }
         let mut all = Vec::new();
         for lint in &LINTS {
@@ -168,10 +168,10 @@ impl Checker {
 /// The lint of this code.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] lists the codes there are.
+/// [`ErrorKind::UnknownName`] lists the codes there are.
 pub(crate) fn known(code: &str) -> Result<&'static Lint> {
     LINTS.iter().find(|lint| lint.code == code).ok_or_else(|| {
-        let codes: Vec<_> = LINTS.iter().map(|lint| lint.code).collect();
-        Error::from(ErrorKind::Usage(format!("there is no lint {code:?}; there are {}", codes.join(", "))))
+        let known = LINTS.iter().map(|lint| lint.code).collect();
+        ErrorKind::UnknownName { what: "lint", name: code.to_owned(), known }.into()
     })
 }

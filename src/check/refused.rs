@@ -1,7 +1,7 @@
 //! Everything else with which nothing can be built.
 
 use crate::check::{Findings, Level, Lint, Subject, id_outside_vocabulary, subject, token_of_several_ids};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 pub(super) const LINT: Lint = Lint {
     code: "refused",
@@ -14,18 +14,18 @@ pub(super) const LINT: Lint = Lint {
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let help = "mend what the message names; `metatok build` stops with the same";
     if let Some(error) = subject.error() {
-        let message = error.to_string();
-        if !is_said(subject, &message)? {
-            let name = &subject.model.name;
-            let message = message.strip_prefix(&format!("{name}: ")).unwrap_or(&message);
-            findings.add(name, message, help);
+        if !is_said(subject, &error.to_string())? {
+            let name = Place::file(&subject.model.name);
+            let message = error.message_within(&name);
+            findings.add(name, message, error.way_out().cloned().unwrap_or_else(|| help.into()));
         }
     }
     let seen = &subject.seen;
     // Roles have lints of their own.
     let others = |(_, error): &&(String, Error)| !subject::is_missing_role(error) && !subject::is_outside_round(error);
     for (place, error) in seen.refused.named.iter().filter(others) {
-        findings.add(place, error.to_string(), help);
+        let help = error.way_out().cloned().unwrap_or_else(|| help.into());
+        findings.add(place, error.message_within(&Place::from(place)), help);
     }
     let rest = seen.refused.rest();
     if rest > 0 {

@@ -1,7 +1,7 @@
 //! Reserved tokens that ordinary text gives.
 
 use crate::check::{Findings, Level, Lint, Subject};
-use crate::error::Result;
+use crate::error::{Place, Result, Setting, way_out};
 
 pub(super) const LINT: Lint = Lint {
     code: "reserved-reachable",
@@ -17,7 +17,8 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let refused = builder.reachable()?.into_iter().filter(|(_, others)| others.is_none());
     for (id, _) in refused {
         let message = format!("content that spells {} gives it, and is refused", subject.name(id));
-        findings.add(subject.tokenizer.name(), message, "change such content, or build with --content trusted");
+        let help = way_out!["change such content, or build with ", Setting::CONTENT.set_to("trusted")];
+        findings.add(Place::file(subject.tokenizer.name()), message, help);
     }
     Ok(())
 }

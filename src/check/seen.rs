@@ -88,7 +88,7 @@ impl SeenDataset {
     }
 
     /// Where a field or text of its file stands.
-    pub(crate) fn place(&self, place: &str) -> String {
+    pub(crate) fn place(&self, place: impl std::fmt::Display) -> String {
         format!("{}: {place}", self.dataset.name)
     }
 }

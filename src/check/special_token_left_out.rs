@@ -1,14 +1,14 @@
 //! Special tokens that the tokenizer does not add because the template has them.
 
 use crate::check::{Findings, Level, Lint, Subject};
-use crate::error::Result;
+use crate::error::{Result, Setting, way_out};
 
 pub(super) const LINT: Lint = Lint {
     code: "special-token-left-out",
     level: Level::Note,
     about: "The template writes a special token that the tokenizer would add as well.",
     why: "With special_tokens = \"auto\" it is written once: what the prompt begins or ends with already is not added again. \
-          --special-tokens always adds it nevertheless, as Hugging Face does for a text.",
+          special_tokens = \"always\" adds it nevertheless, as Hugging Face does for a text.",
     find,
 };
 
@@ -18,7 +18,9 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         let Ok(prompt) = builder.build(&dialogue) else { continue };
         for id in prompt.omitted {
             let message = format!("the template writes {}, so the tokenizer does not add it again", subject.name(id));
-            findings.add("meta_template", message, "nothing is to be done; --special-tokens always would double it");
+            let always = Setting::SPECIAL_TOKENS.set_to("always");
+            let help = way_out!["nothing is to be done; ", always, " would double it"];
+            findings.add("meta_template", message, help);
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Stop strings that no output can contain.
 
 use crate::check::{Findings, Level, Lint, Subject};
-use crate::error::Result;
+use crate::error::{Place, Result, Setting};
 
 pub(super) const LINT: Lint = Lint {
     code: "stop-never-matches",
@@ -13,8 +13,14 @@ pub(super) const LINT: Lint = Lint {
 };
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
-    let model = subject.model.stop.strings.iter().enumerate().map(|(i, text)| (format!("stop.strings[{i}]"), text));
-    let user = subject.options.stop_strings.iter().map(|text| ("--stop".to_owned(), text));
+    let model = subject
+        .model
+        .stop
+        .strings
+        .iter()
+        .enumerate()
+        .map(|(i, text)| (Place::from(format!("stop.strings[{i}]")), text));
+    let user = subject.options.stop_strings.iter().map(|text| (Setting::STOP_STRINGS.into(), text));
     for (place, text) in model.chain(user) {
         if text.is_empty() {
             findings.add(place, "it is empty, and left out", "leave it out, or write what to stop at");

@@ -1,7 +1,7 @@
 //! Prompts that are strings, which no template touches.
 
 use crate::check::{Findings, Level, Lint, Subject};
-use crate::error::Result;
+use crate::error::{Result, Setting, way_out};
 
 pub(super) const LINT: Lint = Lint {
     code: "string-prompts",
@@ -9,7 +9,7 @@ pub(super) const LINT: Lint = Lint {
     about: "Prompts are strings, and the model's template does not touch them.",
     why: "As in OpenCompass, a string is a whole prompt: it gets no role, no begin and no end of the template, also with a \
           chat model. That is meant for base models and for texts to score. OpenCompass's chat wrappers send it as a message of \
-          the user, as --as opencompass-chat does. Or write the dataset's template as a dialogue: round = [{ role = \"HUMAN\", prompt = \"…\" }, { role = \"BOT\", prompt = \"…\" }].",
+          the user. Or write the dataset's template as a dialogue: round = [{ role = \"HUMAN\", prompt = \"…\" }, { role = \"BOT\", prompt = \"…\" }].",
     find,
 };
 
@@ -25,9 +25,20 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         _ => (format!("{strings} of {all} prompts are strings"), "conversations"),
     };
     let help = match has_layouts {
-        true => "take --layout chat or --layout turns to make messages of them, or --model plain if they are meant so",
-        false => "take --as opencompass-chat to make each a message of the user, or --model plain if they are meant so",
+        true => way_out![
+            "take ",
+            Setting::LAYOUT.set_to("chat"),
+            " or ",
+            Setting::LAYOUT.set_to("turns"),
+            " to make messages of them, or "
+        ],
+        false => way_out![
+            "take ",
+            Setting::CHAT_WRAPPER.set_to("opencompass-chat"),
+            " to make each a message of the user, or "
+        ],
     };
+    let help = help.and(Setting::MODEL.set_to("plain")).and(" if they are meant so");
     findings.add(place, format!("{message}: no role, begin or end of the template is written"), help);
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::compile::not_one_token;
-use crate::error::Result;
+use crate::error::{Place, Result, Setting};
 use crate::template::AffixItem;
 
 pub(super) const LINT: Lint = Lint {
@@ -16,20 +16,21 @@ pub(super) const LINT: Lint = Lint {
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     findings.level = subject.level_of_refusal();
-    let mut check = |token: &str, place: String| {
+    let mut check = |token: &str, place: Place| {
         if subject.tokenizer.token_to_id(token).is_none() {
-            let error = not_one_token(token, &subject.tokenizer).to_string();
-            let what = error.split_once(';').map_or(error.as_str(), |(what, _)| what);
-            findings.add(place, what, "name a token that exists, or write a plain string");
+            let error = not_one_token(token, &subject.tokenizer);
+            findings.add(place, error.kind().to_string(), "name a token that exists, or write a plain string");
         }
     };
-    for (tokens, option) in [(&subject.options.reserve, "--reserve"), (&subject.options.unreserve, "--unreserve")] {
-        tokens.iter().for_each(|token| check(token, option.to_owned()));
+    for (tokens, option) in
+        [(&subject.options.reserve, Setting::RESERVE), (&subject.options.unreserve, Setting::UNRESERVE)]
+    {
+        tokens.iter().for_each(|token| check(token, option.clone().into()));
     }
     for (place, affix) in subject.affixes() {
         for (i, item) in affix.0.iter().enumerate() {
             if let AffixItem::Token(token) = item {
-                check(token, format!("{place}[{i}]"));
+                check(token, format!("{place}[{i}]").into());
             }
         }
     }

@@ -8,7 +8,7 @@ pub(super) const LINT: Lint = Lint {
     level: Level::Warning,
     about: "The lists of a row's turns differ in length.",
     why: "There are as many turns as the shortest list has, as in the references; what the longer ones have more is left out. \
-          --strict refuses such rows. The first ten are named.",
+          A strict build refuses such rows. The first ten are named.",
     find,
 };
 

@@ -41,13 +41,13 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     let mut found: Vec<Same> = Vec::new();
     let inputs = inputs(path)?;
     each_line(inputs, longest, |place, line| {
-        let line: Line = from_json(line?).at(place)?;
+        let line: Line = from_json(line?).map_err(|error| place.of_error(error))?;
         let prompts = line.prompts.map(|prompts| prompts.len() as u64).or(line.rows).unwrap_or(1);
         let missing = || ErrorKind::Usage("it has no fingerprint to compare; `build --fingerprint` writes one".into());
-        let fingerprint = line.fingerprint.ok_or_else(missing).at(place)?;
+        let fingerprint = line.fingerprint.ok_or_else(missing).map_err(|error| place.of_error(error))?;
         match found.iter_mut().find(|same| same.fingerprint == fingerprint) {
             Some(same) => same.lines += prompts,
-            None => found.push(Same { fingerprint, first: place.to_owned(), lines: prompts }),
+            None => found.push(Same { fingerprint, first: place.to_string(), lines: prompts }),
         }
         Ok(ControlFlow::Continue(()))
     })?;

@@ -14,12 +14,12 @@ use crate::cli::loaded::Loaded;
 use crate::cli::output::{Output, count};
 use crate::cli::outputs::Outputs;
 use crate::cli::rejects::{Rejects, rejects_path};
-use crate::cli::say::say;
+use crate::cli::say::{InFlags, say};
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, flags, progress, setup, several};
 use crate::dataset::Dataset;
 use crate::dialect::Model;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::fingerprint::Fingerprint;
 use crate::input::Input;
 use crate::rows::PreparedDataset;
@@ -58,7 +58,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     let answers = answers(args, dataset.as_deref())?;
     let form = form(args, loaded, dataset.as_deref(), source.is_some())?;
     if !args.quiet {
-        dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {note}"));
+        dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));
     }
     let has_input = source.is_some();
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
@@ -96,7 +96,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         progress.set_message(count(totals.written.prompts, "prompt"));
         if !args.quiet {
             let notes = omitted(form, &remarks).into_iter().filter(|note| loaded.is_new(note));
-            let warning = remarks.warning.iter().map(|warning| format!("warning: {warning}"));
+            let warning = remarks.warning.iter().map(|warning| format!("warning: {}", warning.in_flags()));
             progress
                 .suspend(|| notes.map(|note| format!("note: {note}")).chain(warning).for_each(|line| say!("{line}")));
         }
@@ -105,7 +105,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
                 Some(rejects) => rejects.add(rejected, &progress)?,
                 None => {
                     progress.finish_and_clear();
-                    say!("{}", rejected.error);
+                    say!("{}", rejected.into_error().in_flags());
                     say!(
                         "stopped there, after {}; --on-error reject goes on without such rows",
                         count(totals.written.prompts, "good one")
@@ -131,7 +131,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     output.finish()?;
     let done = done(0, form, &totals.written);
     if !args.quiet {
-        say_totals(&totals, of_rows, has_input);
+        say_totals(&totals, &of_rows, has_input);
         let name = abbr.map_or_else(String::new, |abbr| format!("{abbr}: "));
         say!("{name}{}", summary(done.prompts, done.tokens, started.elapsed().as_secs_f64()));
     }
@@ -145,9 +145,9 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
 }
 
 /// Says what was noticed in all of the input.
-fn say_totals(totals: &BuildTotals, of_rows: Vec<String>, has_input: bool) {
+fn say_totals(totals: &BuildTotals, of_rows: &[Warning], has_input: bool) {
     let BuildTotals { written, remarks, .. } = totals;
-    remarks.notes().iter().for_each(|note| say!("note: {note}"));
+    remarks.notes().iter().for_each(|note| say!("note: {}", note.in_flags()));
     if written.truncated > 0 {
         let prompts = if written.truncated == 1 { "prompt was" } else { "prompts were" };
         say!("note: {} {prompts} too long and shortened", written.truncated);
@@ -160,7 +160,7 @@ fn say_totals(totals: &BuildTotals, of_rows: Vec<String>, has_input: bool) {
         let dialogues = if written.waiting == 1 { "dialogue waits" } else { "dialogues wait" };
         say!("note: {} {dialogues} for an answer that --answers does not have", written.waiting);
     }
-    of_rows.iter().for_each(|note| say!("note: {note}"));
+    of_rows.iter().for_each(|note| say!("note: {}", note.in_flags()));
 }
 
 fn done(code: u8, form: &PromptForm, written: &Written) -> Done {

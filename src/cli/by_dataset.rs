@@ -23,7 +23,7 @@ pub(crate) fn by_dataset<T: Default>(
         let (name, mut found, mut is_empty) = (input.name().to_owned(), T::default(), true);
         each_line(vec![input], longest, |place, line| {
             is_empty = false;
-            line.and_then(|line| visit(&mut found, line)).at(place)
+            line.and_then(|line| visit(&mut found, line)).map_err(|error| place.of_error(error))
         })?;
         if is_empty {
             return Err(ErrorKind::Parse(format!("there is no {what} in it"))).at(name);

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::check::{self, Checker, Finding, LINTS, Level};
 use crate::cli::args::CheckArgs;
 use crate::cli::outputs::Outputs;
-use crate::cli::say::{escaped_line, say};
+use crate::cli::say::{InFlags, escaped_line, say};
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, against, flags, output, setup};
 use crate::error::{At, ErrorKind, Result};
@@ -22,9 +22,19 @@ const FAINT: Style = Style::new().dimmed();
 
 #[derive(Serialize)]
 struct Entry<'a> {
-    #[serde(flatten)]
-    finding: &'a Finding,
+    code: &'a str,
+    level: Level,
+    place: String,
+    message: &'a str,
+    help: String,
     denied: bool,
+}
+
+impl<'a> Entry<'a> {
+    fn new(finding: &'a Finding, denied: bool) -> Self {
+        let Finding { code, level, place, message, help } = finding;
+        Self { code, level: *level, place: place.in_flags(), message, help: help.in_flags(), denied }
+    }
 }
 
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
@@ -54,7 +64,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     };
     let mut out = Vec::new();
     if args.json {
-        let entries: Vec<_> = findings.iter().map(|finding| Entry { finding, denied: denied(finding) }).collect();
+        let entries: Vec<_> = findings.iter().map(|finding| Entry::new(finding, denied(finding))).collect();
         output::push_json(&entries, &mut out);
     } else {
         for finding in &findings {
@@ -98,7 +108,7 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
             Some(dataset) => see_rows(&dataset, inputs, longest, &mut checker, &mut is_last)?,
             None => {
                 each_conversation(inputs, args.input.input_format, longest, options.mode, |place, conversation| {
-                    checker.see(&conversation?, place);
+                    checker.see(&conversation?, &place.to_string());
                     Ok(is_last())
                 })?
             }
@@ -124,12 +134,18 @@ fn see_rows(
     checker.see_dataset(dataset.dataset(), dataset.train());
     let mut index = 0..;
     each_record(inputs, Holds::Rows, longest, |place, line| {
-        let row = line.and_then(|line| dataset.dataset().row(line)).at(place)?;
+        let row = line.and_then(|line| dataset.dataset().row(line)).map_err(|error| place.of_error(error))?;
         let examples = retriever.retrieve(index.next().unwrap_or_default());
-        let examples = examples.and_then(|examples| examples.of(&row, dataset.train())).at(place)?;
+        let examples = examples.and_then(|examples| examples.of(&row, dataset.train()));
+        let examples = examples.map_err(|error| place.of_error(error))?;
         // Of any length: how many examples fit is no question here.
         let prompts = dataset.prompts(&row, examples.clone().into(), &mut prompter, |_| Ok(0));
-        checker.see_row(&row, prompts, single_pass.prompts(&row, examples.into(), &mut other, |_| Ok(0)), place);
+        checker.see_row(
+            &row,
+            prompts,
+            single_pass.prompts(&row, examples.into(), &mut other, |_| Ok(0)),
+            &place.to_string(),
+        );
         Ok(is_last())
     })
 }
@@ -138,7 +154,8 @@ fn write(finding: &Finding, is_denied: bool, out: &mut Vec<u8>) -> Result<()> {
     let style = colour(if is_denied { Level::Error } else { finding.level });
     let denied = if is_denied && finding.level != Level::Error { " (denied)" } else { "" };
     let Finding { code, level, place, message, help } = finding;
-    let (place, message, help) = (escaped_line(place), escaped_line(message), escaped_line(help));
+    let (place, help) = (place.in_flags(), help.in_flags());
+    let (place, message, help) = (escaped_line(&place), escaped_line(message), escaped_line(&help));
     writeln!(out, "{style}{level}[{code}]{style:#}{denied}{BOLD}: {message}{BOLD:#}")?;
     writeln!(out, "  {FAINT}at{FAINT:#}   {place}")?;
     writeln!(out, "  {FAINT}help{FAINT:#} {help}")?;

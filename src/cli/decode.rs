@@ -29,9 +29,9 @@ fn each_list(args: &DecodeArgs, mut visit: impl FnMut(&str, &str) -> Result<Cont
     let (mut open, mut opened_at) = (String::new(), String::new());
     each_line(stdin, args.read.max_line_bytes, |place, line| {
         if open.is_empty() {
-            place.clone_into(&mut opened_at);
+            opened_at = place.to_string();
         }
-        open.push_str(line.at(place)?);
+        open.push_str(line.map_err(|error| place.of_error(error))?);
         if open.contains('[') && !open.contains(']') {
             open.push(' ');
             return Ok(ControlFlow::Continue(()));

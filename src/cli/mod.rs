@@ -40,7 +40,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches;
 
 use args::{Args, Command};
-use say::{escaped_line, say};
+use say::{InFlags, escaped_line, say};
 
 /// Some rows were rejected, or one stopped the run.
 const REJECTED: u8 = 1;
@@ -68,7 +68,7 @@ pub fn main() -> ExitCode {
         Command::Completions { shell } => completions::run(shell),
     };
     outcome.unwrap_or_else(|error| {
-        say!("{error}");
+        say!("{}", error.in_flags());
         ExitCode::from(FAILED)
     })
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::build::Rejected;
 use crate::cli::args::BuildArgs;
 use crate::cli::output::{Output, count};
-use crate::cli::say::say;
+use crate::cli::say::{InFlags, flag, say};
 use crate::error::{At, Result};
 
 /// How many errors are shown where rows are rejected; the rejects file has them all.
@@ -37,14 +37,15 @@ impl Rejects {
 
     pub(crate) fn add(&mut self, rejected: Rejected, progress: &indicatif::ProgressBar) -> Result<()> {
         self.count += 1;
+        let json = rejected.json_with(&flag);
         if self.count <= SHOWN_ERRORS {
-            progress.suspend(|| say!("{}", rejected.error));
+            progress.suspend(|| say!("{}", rejected.into_error().in_flags()));
         }
         let output = match &mut self.output {
             Some(output) => output,
             None => self.output.insert(Output::open(Some(Path::new(&self.path)))?),
         };
-        output.write(&rejected.json).at(self.path.display())
+        output.write(&json).at(self.path.display())
     }
 
     pub(crate) fn finish(self) -> Result<()> {

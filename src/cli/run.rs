@@ -11,7 +11,7 @@ use crate::cli::args::{OnError, RunArgs};
 use crate::cli::build::answers_omitted;
 use crate::cli::output::{Output, count};
 use crate::cli::outputs::Outputs;
-use crate::cli::say::{self, say};
+use crate::cli::say::{self, InFlags, flag, say};
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, flags, progress, resume, setup};
 use crate::conversation::Mode;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     if !args.quiet {
-        dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {note}"));
+        dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));
         let remarks = setup::remarks(&model, &builder, dataset.as_deref(), &options);
         remarks.iter().for_each(|remark| say!("{remark}"));
         if answers.rows() > 0 {
@@ -87,6 +87,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     runner.max_line_bytes = args.input.read.max_line_bytes;
     runner.batch_size = if args.stream { std::num::NonZeroUsize::MIN } else { args.batch_size };
     runner.stop_at_error = args.on_error == OnError::Stop;
+    runner.setting_name = flag;
     runner.strip_thoughts = args.input.strip_thoughts;
 
     let mut front = Front::new(args, bytes, output);
@@ -105,12 +106,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             // The answers are there; whether they were worth asking for is said after them.
             let notes = totals.remarks.check(dataset.as_deref())?;
             if !args.quiet {
-                notes.iter().for_each(|note| say!("note: {note}"));
+                notes.iter().for_each(|note| say!("note: {}", note.in_flags()));
             }
             Ok(code)
         }
         RunOutcome::StoppedAt(error) => {
-            say!("{error}");
+            say!("{}", error.in_flags());
             let resume = if args.output.is_some() { ", with --resume from here" } else { "" };
             say!(
                 "stopped there, after {}; --on-error reject goes on without such rows{resume}",
@@ -181,8 +182,10 @@ impl<'a> Front<'a> {
                     return output.stream(format!("{json}\n").as_bytes());
                 }
             }
-            RunEvent::Warning(warning) if !self.args.quiet => self.progress.suspend(|| say!("warning: {warning}")),
-            RunEvent::Refused(error) => self.progress.suspend(|| say!("{error}")),
+            RunEvent::Warning(warning) if !self.args.quiet => {
+                self.progress.suspend(|| say!("warning: {}", warning.in_flags()));
+            }
+            RunEvent::Refused(error) => self.progress.suspend(|| say!("{}", error.in_flags())),
             _ => {}
         }
         Ok(ControlFlow::Continue(()))
@@ -192,7 +195,7 @@ impl<'a> Front<'a> {
     fn finish(self, answers: RunAnswers, totals: &RunTotals, has_input: bool) -> Result<ExitCode> {
         let Self { args, started, output, .. } = self;
         if !args.quiet {
-            totals.remarks.notes().iter().for_each(|note| say!("note: {note}"));
+            totals.remarks.notes().iter().for_each(|note| say!("note: {}", note.in_flags()));
         }
         let refused = answers.refused();
         match output {

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 
+use crate::error::{Error, Place, Setting, Warning, WayOut};
+
 /// Says a line: `metatok: ` and what is formatted.
 macro_rules! say {
     ($($what:tt)*) => {
@@ -11,6 +13,56 @@ macro_rules! say {
     };
 }
 pub(crate) use say;
+
+/// What speaks of settings, with the names that they have on the command line.
+pub(crate) trait InFlags {
+    fn in_flags(&self) -> String;
+}
+
+impl InFlags for Error {
+    fn in_flags(&self) -> String {
+        self.display_with(&flag).to_string()
+    }
+}
+
+impl InFlags for Warning {
+    fn in_flags(&self) -> String {
+        self.display_with(&flag).to_string()
+    }
+}
+
+impl InFlags for WayOut {
+    fn in_flags(&self) -> String {
+        self.display_with(&flag).to_string()
+    }
+}
+
+impl InFlags for Place {
+    fn in_flags(&self) -> String {
+        match self {
+            Self::Setting(setting) => flag(setting),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// Flags with another name than the library's options.
+const FLAGS: [(Setting, &str); 3] =
+    [(Setting::CHAT_WRAPPER, "--as"), (Setting::STOP_STRINGS, "--stop"), (Setting::STOP_TOKEN_IDS, "--stop-id")];
+
+/// The flag of a setting, with its value.
+pub(crate) fn flag(setting: &Setting) -> String {
+    let flag = match FLAGS.iter().find(|(other, _)| other.name() == setting.name()) {
+        Some((_, flag)) => (*flag).to_owned(),
+        None => format!("--{}", setting.name().replace('_', "-")),
+    };
+    let is_plain = |value: &str| value.chars().all(|c| c.is_alphanumeric() || "-_./:@+=,".contains(c));
+    match setting.value() {
+        None => flag,
+        Some(value) if is_plain(value) && !value.is_empty() => format!("{flag} {value}"),
+        Some(value) => format!("{flag} {value:?}"),
+    }
+}
 
 /// Where standard error is gone there is nobody to tell.
 pub(crate) fn line(what: fmt::Arguments<'_>) {
@@ -50,7 +102,30 @@ fn is_harmful(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
+
+    #[test]
+    fn every_setting_is_an_option() {
+        let mut command = crate::cli::args::command();
+        command.build();
+        let flags: HashSet<String> = command
+            .get_subcommands()
+            .flat_map(clap::Command::get_arguments)
+            .filter_map(|argument| argument.get_long())
+            .map(|long| format!("--{long}"))
+            .collect();
+        let missing: Vec<_> = Setting::ALL.iter().map(flag).filter(|flag| !flags.contains(flag)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn values_are_written_as_a_shell_reads_them() {
+        assert_eq!(flag(&Setting::SPECIAL_TOKENS.set_to("always")), "--special-tokens always");
+        assert_eq!(flag(&Setting::CHAT_WRAPPER.set_to("opencompass-chat")), "--as opencompass-chat");
+        assert_eq!(flag(&Setting::RESERVE.set_to("<|x|>")), r#"--reserve "<|x|>""#);
+    }
 
     #[test]
     fn only_what_is_harmful() {

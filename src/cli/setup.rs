@@ -8,6 +8,7 @@ use crate::builder::{BuilderOptions, ContentTrust, PromptBuilder};
 use crate::cli::args::{
     ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs, WrapperArg,
 };
+use crate::cli::say::InFlags;
 use crate::cli::source::Source;
 use crate::conversation::Mode;
 use crate::dataset::InputFormat;
@@ -49,7 +50,7 @@ pub(crate) fn template_options(args: &TemplateArgs) -> BuilderOptions {
 
 /// What people should know of a model, to be said.
 pub(crate) fn notes(model: &Model) -> impl Iterator<Item = String> {
-    model.notes().into_iter().map(|note| format!("note: {note}"))
+    model.notes().into_iter().map(|note| format!("note: {}", note.in_flags()))
 }
 
 /// The same, and what is likely to be wrong with token ids by it, to be said.
@@ -60,7 +61,7 @@ pub(crate) fn remarks(
     options: &BuilderOptions,
 ) -> Vec<String> {
     let strings = dataset.and_then(|dataset| dataset.warn_of_strings(model, options));
-    let warnings = builder.warnings().map(ToString::to_string).chain(strings);
+    let warnings = builder.warnings().map(InFlags::in_flags).chain(strings.iter().map(InFlags::in_flags));
     notes(model).chain(warnings.map(|warning| format!("warning: {warning}"))).collect()
 }
 

@@ -11,7 +11,7 @@ use crate::cli::args::{BuildArgs, OnError};
 use crate::cli::build::{self, summary};
 use crate::cli::loaded::Loaded;
 use crate::cli::output::count;
-use crate::cli::say::say;
+use crate::cli::say::{InFlags, say};
 use crate::dataset::{Dataset, DatasetSource, RetrieverKind};
 use crate::error::{At, Error, ErrorKind, Result};
 
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &BuildArgs, sources: &[DatasetSource]) -> Result<ExitCod
         match One::read(source) {
             Ok(one) => read.push(one),
             Err(error) => {
-                say!("{error}");
+                say!("{}", error.in_flags());
                 code = FAILED;
                 failed.push(source.path().display().to_string());
             }
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &BuildArgs, sources: &[DatasetSource]) -> Result<ExitCod
                 code = code.max(done.code);
             }
             Err(error) => {
-                say!("{}: {error}", one.abbr);
+                say!("{}: {}", one.abbr, error.in_flags());
                 code = FAILED;
                 failed.push(one.abbr.clone());
             }
@@ -111,7 +111,7 @@ fn check_abbrs(all: &[One<'_>]) -> Result<()> {
                 before.path().display(),
                 source.path().display()
             );
-            return Err(ErrorKind::Template(what).into());
+            return Err(ErrorKind::Dataset(what).into());
         }
     }
     Ok(())
@@ -166,7 +166,7 @@ fn file_name(dataset: &Dataset) -> Result<String> {
             "the abbr {:?} names the files of the rows and the output, and is no name of a file",
             dataset.abbr()
         );
-        return Err(ErrorKind::Template(what).into());
+        return Err(ErrorKind::Dataset(what).into());
     }
     Ok(name)
 }

@@ -8,7 +8,7 @@ use crate::builder::PromptBuilder;
 use crate::cli::args::TrimArgs;
 use crate::cli::output::{Output, count, push_json_line};
 use crate::cli::outputs::Outputs;
-use crate::cli::say::say;
+use crate::cli::say::{InFlags, flag, say};
 use crate::cli::source::Source;
 use crate::cli::{REJECTED, setup};
 use crate::error::{ErrorKind, Result};
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let (model, tokenizer) = setup::load(&args.model, true)?;
     let builder = PromptBuilder::new(&model, tokenizer, &setup::stop_options(&args.stop))?;
     let TrimArgs { include_stop, explain, validate, .. } = *args;
-    let trimmer = AnswerTrimmer::new(&builder, TrimOptions { include_stop, explain, validate })?;
+    let trimmer = AnswerTrimmer::new(&builder, TrimOptions { include_stop, explain, validate })?.setting_name(flag);
     let mut output = Output::open(args.output.as_deref())?;
     let (mut lines, mut stopped, mut problems) = (0_u64, 0_u64, BTreeMap::<&str, u64>::new());
     let mut failed = None;
@@ -44,13 +44,13 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
                 output.stream(&json)
             }
             Err(error) => {
-                failed = Some(error.at(place));
+                failed = Some(place.of_error(error));
                 Ok(ControlFlow::Break(()))
             }
         }
     })?;
     if let Some(error) = failed {
-        say!("{error}");
+        say!("{}", error.in_flags());
         say!("stopped there, after {}", count(lines, "good one"));
         return Ok(ExitCode::from(REJECTED));
     }

@@ -13,7 +13,7 @@ use crate::cli::args::ViewArgs;
 use crate::cli::build::answers_omitted;
 use crate::cli::output::{self, Output};
 use crate::cli::outputs::Outputs;
-use crate::cli::say::{escaped_line, say};
+use crate::cli::say::{InFlags, escaped_line, say};
 use crate::cli::source::Source;
 use crate::cli::{flags, setup};
 use crate::conversation::Conversation;
@@ -103,7 +103,7 @@ fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Re
         if count <= args.prompt {
             return Ok(is_last());
         }
-        found = Some((place.to_owned(), line?.to_owned()));
+        found = Some((place.to_string(), line?.to_owned()));
         Ok(ControlFlow::Break(()))
     })?;
     found.ok_or_else(|| {
@@ -139,7 +139,7 @@ fn row(dataset: &PreparedDataset, line: &str, number: usize) -> Result<Row> {
         return Err(ErrorKind::Usage(what.into()).into());
     };
     if let Some(warning) = dataset.warning(&row) {
-        say!("warning: {warning}");
+        say!("warning: {}", warning.in_flags());
     }
     Ok(row)
 }

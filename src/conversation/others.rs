@@ -4,24 +4,50 @@ use serde_json::Value;
 
 use crate::conversation::json_object::Others;
 use crate::conversation::{ChatMessage, Conversation, Item, Message};
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 
 /// Keys that change no prompt, whatever they hold.
 const HARMLESS: [&str; 5] = ["name", "weight", "id", "annotations", "tool_call_id"];
 
-/// Keys that would change the prompt unless they are empty, and what to do about them.
-const SAID: [(&str, &str); 7] = [
-    ("tool_calls", CALLS),
-    ("function_call", CALLS),
-    ("reasoning_content", THOUGHTS),
-    ("reasoning", THOUGHTS),
-    ("thinking", THOUGHTS),
-    ("refusal", "say it in \"content\", or leave the key out"),
-    ("audio", "say what is heard in \"content\", or leave the key out"),
+/// Keys that would change the prompt unless they are empty, and the error that each is.
+const SAID: [(&str, fn(&'static str) -> Error); 7] = [
+    ("tool_calls", call),
+    ("function_call", call),
+    ("reasoning_content", thought),
+    ("reasoning", thought),
+    ("thinking", thought),
+    ("refusal", refusal),
+    ("audio", audio),
 ];
 
-const CALLS: &str = "a template has no place for calls; write the call into \"content\" as the model writes it, leave the message out, or use --format messages for a server that has the template";
-const THOUGHTS: &str = "a template has no place for thoughts; write them into \"content\" as the model writes them (<think>…</think>), leave the key out, or use --format messages for a server that has the template";
+fn call(key: &'static str) -> Error {
+    lost(key, "a template has no place for calls").with_way_out(way_out![
+        "write the call into \"content\" as the model writes it, leave the message out, or use ",
+        Setting::FORMAT.set_to("messages"),
+        " for a server that has the template"
+    ])
+}
+
+fn thought(key: &'static str) -> Error {
+    lost(key, "a template has no place for thoughts").with_way_out(way_out![
+        "write them into \"content\" as the model writes them (<think>…</think>), leave the key out, or use ",
+        Setting::FORMAT.set_to("messages"),
+        " for a server that has the template"
+    ])
+}
+
+fn refusal(key: &'static str) -> Error {
+    lost(key, "a template has no place for refusals").with_way_out("say it in \"content\", or leave the key out")
+}
+
+fn audio(key: &'static str) -> Error {
+    lost(key, "a template has no place for what an answer sounds like")
+        .with_way_out("say what is heard in \"content\", or leave the key out")
+}
+
+fn lost(key: &'static str, why: &'static str) -> ErrorKind {
+    ErrorKind::WouldBeLost { key, why }
+}
 
 /// Keys that servers read in OpenAI-style messages.
 const OF_SERVERS: [&str; 9] = [
@@ -42,8 +68,8 @@ impl Conversation {
     /// # Errors
     /// [`ErrorKind::WouldBeLost`] names the first.
     pub(crate) fn check_others(&self) -> Result<()> {
-        let unit = if matches!(self, Self::List(_)) { "item" } else { "message" };
-        self.others().try_for_each(|(index, others)| check(others).at(format_args!("{unit} {index}")))
+        let place = if matches!(self, Self::List(_)) { Place::Item } else { Place::Message };
+        self.others().try_for_each(|(index, others)| check(others).at(place(index)))
     }
 
     /// The keys of its messages that nobody knows, each with the place of its message. They are kept, and change
@@ -110,9 +136,9 @@ fn is_known(key: &str) -> bool {
 }
 
 fn check(others: &Others) -> Result<()> {
-    for (key, way_out) in SAID {
+    for (key, error) in SAID {
         if others.get(key).is_some_and(|value| !is_nothing(value)) {
-            return Err(ErrorKind::WouldBeLost { key, way_out }.into());
+            return Err(error(key));
         }
     }
     Ok(())

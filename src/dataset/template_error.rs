@@ -1,8 +1,13 @@
-//! The error of a template, or of a row that does not fit it.
+//! The errors for what is wrong with a dataset's configuration, and with a row for it.
 
 use crate::error::{Error, ErrorKind};
 
-/// What is wrong with a template, or with a row for it.
+/// What is wrong with a template, or with another part of the configuration.
 pub(crate) fn template_error(what: &str) -> Error {
-    ErrorKind::Template(what.to_owned()).into()
+    ErrorKind::Dataset(what.to_owned()).into()
+}
+
+/// What is wrong with a row.
+pub(crate) fn row_error(what: &str) -> Error {
+    ErrorKind::Row(what.to_owned()).into()
 }

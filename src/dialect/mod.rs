@@ -20,7 +20,7 @@ pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, S
 pub use model::{Example, Model, StopConfig};
 pub(crate) use syntax::parse_file;
 
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Fault, Place, Result, Setting, way_out};
 use crate::file_kind::{FileKind, head};
 use syntax::{Syntax, text_of};
 
@@ -39,11 +39,11 @@ impl Model {
         let path = Path::new(name);
         if path.is_file() {
             // Before all of it is read: weights may be larger than the memory.
-            let kind = FileKind::of_bytes(&head(path).at(name)?);
+            let kind = FileKind::of_bytes(&head(path).at(Place::file(name))?);
             if let Some(error) = kind.and_then(|kind| not_a_model::file(name, kind)) {
                 return Err(error);
             }
-            let bytes = std::fs::read(path).at(name)?;
+            let bytes = std::fs::read(path).at(Place::file(name))?;
             return Self::parse(name, &bytes);
         }
         match Self::find_builtin(name) {
@@ -82,13 +82,17 @@ impl Model {
     /// # Errors
     /// Names the key path and line of what is not as it should be, and the keys there are.
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self> {
+        Self::read(name, bytes).of_file(Fault::Model)
+    }
+
+    fn read(name: &str, bytes: &[u8]) -> Result<Self> {
         let (text, syntax) = text_of(name, bytes)?;
         let model = DIALECTS.iter().find_map(|read| read(text, syntax)).expect("the last dialect reads everything");
         let mut model = match model {
             Ok(model) => model,
             Err(error) => {
                 let other = (syntax == Syntax::Json).then(|| not_a_model::json(name, text)).flatten();
-                return Err(other.unwrap_or_else(|| error.at(name)));
+                return Err(other.unwrap_or_else(|| error.at(Place::file(name))));
             }
         };
         name.clone_into(&mut model.name);
@@ -99,12 +103,14 @@ impl Model {
 /// The error for a name that is neither a file nor a built-in model, with names like it.
 fn not_found(name: &str) -> Error {
     let near = near(name);
-    let hint = match &near[..] {
+    let mut what = format!("there is no file {name:?} and no built-in model of that name");
+    let way_out = match &near[..] {
         [] if name.contains('/') => {
-            format!("nor does one claim such a repository; name one that fits, with --tokenizer {name}")
+            what += ", nor does one claim such a repository";
+            way_out!["name one that fits, with ", Setting::TOKENIZER.set_to(name.to_owned())]
         }
-        [] => "`metatok models` lists those there are".to_owned(),
-        near => format!("did you mean {}? `metatok models` lists all", near.join(" or ")),
+        [] => way_out!["`metatok models` lists those there are"],
+        near => way_out![format!("did you mean {}? `metatok models` lists all", near.join(" or "))],
     };
-    ErrorKind::NotFound(format!("there is no file {name:?} and no built-in model of that name; {hint}")).into()
+    ErrorKind::NotFound(what).with_way_out(way_out)
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::conversation::Conversation;
 use crate::dialect::fastchat::ConversationTemplate;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
 use crate::render::{ApiTemplate, ChatWrapper};
 use crate::template::{MetaTemplate, Multimodal, TokenIds};
 use crate::tokenizer::{AddSpecialTokens, TokenId, Tokenizer};
@@ -116,7 +116,7 @@ impl Model {
     pub fn to_api(&self) -> Result<ApiTemplate> {
         match (&self.api_template, &self.meta_template) {
             (Some(template), _) => Ok(template.clone()),
-            (None, Some(template)) => ApiTemplate::of_roles(template).at(&self.name),
+            (None, Some(template)) => ApiTemplate::of_roles(template).at(Place::file(&self.name)),
             (None, None) => Ok(self.chat_wrapper.map_or_else(ApiTemplate::openai, ChatWrapper::template)),
         }
     }
@@ -127,11 +127,16 @@ impl Model {
     /// [`ErrorKind::Usage`] for templates of messages, and for chat wrappers.
     pub(crate) fn check_gives_ids(&self) -> Result<()> {
         if let (Some(wrapper), None) = (self.chat_wrapper, &self.conversation_template) {
-            return Err(ErrorKind::Usage(self.of_chat_wrapper(wrapper))).at(&self.name);
+            return Err(self.of_chat_wrapper(wrapper)).at(Place::file(&self.name));
         }
         if self.meta_template.is_none() && self.api_template.is_some() {
-            let what = "this template is for models behind an API, which take messages and no token ids; build with --format messages, or give a template with a \"round\" of texts";
-            return Err(ErrorKind::Usage(what.into())).at(&self.name);
+            let what = "this template is for models behind an API, which take messages and no token ids";
+            let error = ErrorKind::Usage(what.into()).with_way_out(way_out![
+                "build with ",
+                Setting::FORMAT.set_to("messages"),
+                ", or give a template with a \"round\" of texts"
+            ]);
+            return Err(error.at(Place::file(&self.name)));
         }
         Ok(())
     }
@@ -150,9 +155,16 @@ impl Model {
 
     /// Where the tokenizer is: beside the model file, if there is one of its name.
     pub(crate) fn tokenizer_name(&self) -> Result<String> {
-        let tokenizer = self.tokenizer.as_deref().ok_or_else(|| {
-            ErrorKind::Usage("the model names no tokenizer; write tokenizer = \"org/name\" into it, or give one with --tokenizer".into())
-        }).at(&self.name)?;
+        let tokenizer = self
+            .tokenizer
+            .as_deref()
+            .ok_or_else(|| {
+                ErrorKind::Usage("the model names no tokenizer".into()).with_way_out(way_out![
+                    "write tokenizer = \"org/name\" into it, or give one with ",
+                    Setting::TOKENIZER
+                ])
+            })
+            .at(Place::file(&self.name))?;
         let beside = Path::new(&self.name).parent().map(|parent| parent.join(tokenizer));
         let beside = beside.filter(|path| tokenizer != "demo" && path.exists());
         Ok(beside.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| tokenizer.to_owned()))

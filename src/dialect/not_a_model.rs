@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::dialect::builtin;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Place, Setting, WayOut, way_out};
 use crate::file_kind::FileKind;
 
 /// The templates of the families that a config.json names, the likeliest first.
@@ -39,15 +39,15 @@ pub(super) fn folder(name: &str) -> Error {
         files.into_iter().find(|file| file.extension().is_some_and(|extension| extension == "toml"))
     };
     let has_model = ["tokenizer.json", "tokenizer_config.json", "tokenizer.model", "config.json"];
-    let what = if has_model.iter().any(|file| path.join(file).is_file()) {
-        format!("this is a folder with a tokenizer, not a template; {}", beside(path, name))
+    let (what, way_out) = if has_model.iter().any(|file| path.join(file).is_file()) {
+        ("a folder with a tokenizer, not a template", beside(path, name))
     } else if let Some(file) = toml() {
-        format!("this is a folder; name a model file in it, such as {}", file.display())
+        ("a folder", way_out![format!("name a model file in it, such as {}", file.display())])
     } else {
-        "this is a folder, with neither a model file nor a tokenizer in it; `metatok models` lists what is built in"
-            .into()
+        let way_out = way_out!["`metatok models` lists what is built in"];
+        ("a folder, with neither a model file nor a tokenizer in it", way_out)
     };
-    Error::from(ErrorKind::NotFound(what)).at(name)
+    ErrorKind::WrongFile(what.into()).with_way_out(way_out).at(Place::file(name))
 }
 
 /// The error of a file that is something else; none where it may be a model file that is wrong.
@@ -60,12 +60,12 @@ pub(super) fn file(name: &str, kind: FileKind) -> Option<Error> {
         _ if folder.join("tokenizer.json").is_file() => folder.display().to_string(),
         _ => "FOLDER".to_owned(),
     };
-    let remedy = kind.remedy().unwrap_or_else(|| beside(folder, &tokenizer));
+    let remedy = kind.remedy().map_or_else(|| beside(folder, &tokenizer), WayOut::from);
     let what = match kind {
         FileKind::Empty | FileKind::LfsPointer | FileKind::Html | FileKind::Compressed(_) => "",
         _ => ", not a template",
     };
-    Some(Error::from(ErrorKind::Parse(format!("this is {}{what}; {remedy}", kind.name()))).at(name))
+    Some(ErrorKind::WrongFile(format!("{}{what}", kind.name())).with_way_out(remedy).at(Place::file(name)))
 }
 
 /// The error of bytes that no dialect reads, if their keys say what they are.
@@ -74,17 +74,23 @@ pub(super) fn json(name: &str, text: &str) -> Option<Error> {
 }
 
 /// How the template is named beside a tokenizer.
-fn beside(folder: &Path, tokenizer: &str) -> String {
-    let name = match &fitting(folder)[..] {
+fn beside(folder: &Path, tokenizer: &str) -> WayOut {
+    match &fitting(folder)[..] {
         [] => {
-            return format!(
-                "name the template beside it: --model NAME --tokenizer {tokenizer} (`metatok models` lists the names)"
-            );
+            return pair("NAME", tokenizer).and(" (`metatok models` lists the names)");
         }
-        [only] => only.clone(),
-        [first, others @ ..] => format!("{first} (or {})", others.join(", ")),
-    };
-    format!("name the template beside it: --model {name} --tokenizer {tokenizer}")
+        [only] => return pair(only, tokenizer),
+        [first, others @ ..] => pair(first, tokenizer).and(format!(" (or {})", others.join(", "))),
+    }
+}
+
+fn pair(name: &str, tokenizer: &str) -> WayOut {
+    way_out![
+        "name the template beside it: ",
+        Setting::MODEL.set_to(name.to_owned()),
+        " ",
+        Setting::TOKENIZER.set_to(tokenizer.to_owned())
+    ]
 }
 
 /// The built-in models whose template this folder's model may take: by its repository's name, or else by its family.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::dialect::builtin::claiming;
 use crate::dialect::syntax::{Syntax, from_json};
 use crate::dialect::{Model, StopConfig, is_misspelt, opencompass};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Place, Result, Setting, Warning, way_out};
 use crate::render::{ApiTemplate, ChatWrapper};
 use crate::tokenizer::TokenId;
 
@@ -62,27 +62,35 @@ struct Dict {
 
 impl Model {
     /// What people should know: keys that are not read.
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<Warning> {
         match &self.unread_keys[..] {
             [] => Vec::new(),
             keys => {
                 let what = "not read here; options of this command or of the engine say such things";
-                vec![format!("{}: {}: {what}", self.name, keys.join(", "))]
+                vec![Warning::new("unread-keys", what).at(keys.join(", ")).at(Place::file(&self.name))]
             }
         }
     }
 
-    /// What to do where one of its chat wrappers is to give token ids.
-    pub(super) fn of_chat_wrapper(&self, wrapper: ChatWrapper) -> String {
+    /// The error of asking one of its chat wrappers for token ids.
+    pub(super) fn of_chat_wrapper(&self, wrapper: ChatWrapper) -> Error {
         let (owner, name) = (wrapper.owner(), wrapper.name());
         let what = format!("this is {owner}'s chat wrapper, which leaves the template to the tokenizer");
         let tokenizer = self.tokenizer.as_deref().unwrap_or_default();
-        match claiming(tokenizer) {
-            Some(_) => format!("{what}; for token ids give -m {tokenizer} --as {name}"),
-            None => format!(
-                "{what}; for token ids name the template, such as -m qwen3 --as {name}, and the tokenizer with -t"
-            ),
-        }
+        let wrapper = Setting::CHAT_WRAPPER.set_to(name);
+        ErrorKind::Usage(what).with_way_out(match claiming(tokenizer) {
+            Some(_) => {
+                way_out!["for token ids give ", Setting::MODEL.set_to(tokenizer.to_owned()), " ", wrapper]
+            }
+            None => way_out![
+                "for token ids name the template, such as ",
+                Setting::MODEL.set_to("qwen3"),
+                " ",
+                wrapper,
+                ", and the tokenizer with ",
+                Setting::TOKENIZER
+            ],
+        })
     }
 }
 
@@ -92,10 +100,13 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
     }
     // What is not JSON another dialect refuses.
     match serde_json::from_str(text).ok()? {
-        Value::Object(keys) if is_dataset(&keys) => Some(refused("this is a dataset; name it with --dataset")),
+        Value::Object(keys) if is_dataset(&keys) => {
+            let way_out = way_out!["name it with ", Setting::DATASET];
+            Some(Err(ErrorKind::WrongFile("a dataset".into()).with_way_out(way_out)))
+        }
         Value::Object(keys) if is_model(&keys) => Some(model(text, &keys)),
         Value::Array(items) if items.iter().any(|item| item.as_object().is_some_and(is_model)) => {
-            Some(refused(&list(items.len())))
+            Some(Err(ErrorKind::Invalid(list(items.len())).into()))
         }
         _ => None,
     }
@@ -108,10 +119,6 @@ fn is_dataset(keys: &Map<String, Value>) -> bool {
 fn is_model(keys: &Map<String, Value>) -> bool {
     let has = |key: &str| keys.contains_key(key);
     has("abbr") || has("path") && (has("type") || has("meta_template"))
-}
-
-fn refused(what: &str) -> Result<Model> {
-    Err(ErrorKind::Parse(what.to_owned()).into())
 }
 
 fn list(models: usize) -> String {
@@ -183,7 +190,10 @@ fn says_something(value: &Value) -> bool {
 /// A key that is nearly one that is read was meant to be it.
 fn check_spelling(key: &str, keys: &Map<String, Value>) -> Result<()> {
     match READ.iter().find(|read| !keys.contains_key(**read) && is_misspelt(key, read)) {
-        Some(near) => Err(ErrorKind::Parse(format!("unknown key `{key}`; did you mean `{near}`?")).into()),
+        Some(near) => {
+            let what = format!("unknown key `{key}`");
+            Err(ErrorKind::Invalid(what).with_way_out(format!("did you mean `{near}`?")))
+        }
         None => Ok(()),
     }
 }

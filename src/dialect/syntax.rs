@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::wording;
 
 /// The languages that a model file may be written in.
@@ -28,10 +28,13 @@ impl Syntax {
 pub(super) fn text_of<'t>(name: &str, bytes: &'t [u8]) -> Result<(&'t str, Syntax)> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if Path::new(name).extension().is_some_and(|extension| extension == "py") {
-        let what = "this is a configuration in Python; `python examples/opencompass_export.py` writes each of its models and datasets as a file that is read here";
-        return Err(Error::from(ErrorKind::Parse(what.into())).at(name));
+        let way_out = "`python examples/opencompass_export.py` writes each of its models and datasets as a file that is read here";
+        return Err(ErrorKind::WrongFile("a configuration in Python".into())
+            .with_way_out(way_out)
+            .at(Place::file(name)));
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.valid_up_to())).at(name)?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.valid_up_to())).at(Place::file(name))?;
     let syntax = match Path::new(name).extension().and_then(|extension| extension.to_str()) {
         Some("toml") => Syntax::Toml,
         Some("json") => Syntax::Json,
@@ -46,7 +49,7 @@ pub(super) fn text_of<'t>(name: &str, bytes: &'t [u8]) -> Result<(&'t str, Synta
 /// Reads a TOML or JSON file of any kind; errors name file, key path and line.
 pub(crate) fn parse_file<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T> {
     let (text, syntax) = text_of(name, bytes)?;
-    syntax.read(text).at(name)
+    syntax.read(text).at(Place::file(name))
 }
 
 pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
@@ -64,7 +67,7 @@ fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
     };
     let toml = toml::Deserializer::parse(text).map_err(|error| ErrorKind::Parse(describe(&error)))?;
     serde_path_to_error::deserialize(toml)
-        .map_err(|error| at_path(error.path(), ErrorKind::Parse(describe(error.inner()))))
+        .map_err(|error| at_path(error.path(), ErrorKind::Invalid(describe(error.inner()))))
 }
 
 fn at_path(path: &serde_path_to_error::Path, kind: ErrorKind) -> Error {

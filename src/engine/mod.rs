@@ -6,7 +6,7 @@ mod sampler;
 
 use std::ops::ControlFlow;
 
-use crate::error::{At, Result};
+use crate::error::{At, Place, Result};
 use crate::stop::{Completion, Trimmer};
 use crate::tokenizer::TokenId;
 #[cfg(feature = "candle")]
@@ -72,7 +72,7 @@ pub trait Engine {
             let mut is_last = true;
             if let Some(id) = id {
                 watch(request, GenerationEvent::Token)?;
-                let has_stopped = stream.push(id, &mut text).at(format_args!("request {request}"))?.is_some();
+                let has_stopped = stream.push(id, &mut text).at(Place::Request(request))?.is_some();
                 is_last = has_stopped || stream.tokens_read() == requests[request].max_new_tokens;
             }
             if !is_last {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::dataset::{Dataset, Examples, Holds, Line, PickedRow, Records, Retriever};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::input::Input;
 
 /// A batch is full with this many bytes: enough to make handing it over cheap, little enough to share
@@ -170,7 +170,7 @@ fn fill(batch: &mut Batch, lines: &mut InputLines, may_wait: bool) -> bool {
             }
             Ok(None) => return true,
             Err(error) => {
-                batch.error = Some(error.at(&batch.input));
+                batch.error = Some(error.at(Place::file(&batch.input)));
                 return true;
             }
         }

@@ -18,6 +18,7 @@
 mod batches;
 mod digest;
 mod id;
+mod record_place;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -34,12 +35,13 @@ use crate::dataset::{
     InputFormat, RecordReader, Records, Row, check_nesting, decompressed, is_compressed, json_lines, rows_of,
 };
 use crate::dialect::demo_conversations;
-use crate::error::{At, Result};
+use crate::error::{At, Place, Result};
 use crate::tokenizer::dataset_file;
 use crate::wording;
 pub(crate) use batches::{Batch, batches};
 pub use digest::{digest_of_file, digest_of_input};
 pub(crate) use id::without_escapes;
+pub use record_place::RecordPlace;
 
 /// Large enough to take a whole pipe at once.
 const BUFFER: usize = 1 << 18;
@@ -151,15 +153,14 @@ pub fn each_record(
     inputs: Vec<Input>,
     holds: Holds,
     max_line_bytes: usize,
-    mut visit: impl FnMut(&str, Result<&str>) -> Result<ControlFlow<()>>,
+    mut visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     for input in inputs {
         let name = input.name.clone();
         let mut records = input.records(max_line_bytes, holds);
         let mut bytes = Vec::new();
-        while let Some(line) = records.next_into(&mut bytes).at(&name)? {
-            let place = format!("{name}: {line}");
-            if visit(&place, line.text(&bytes, max_line_bytes))?.is_break() {
+        while let Some(line) = records.next_into(&mut bytes).at(Place::file(&name))? {
+            if visit(RecordPlace::new(&name, &line), line.text(&bytes, max_line_bytes))?.is_break() {
                 return Ok(());
             }
             bytes.clear();
@@ -175,7 +176,7 @@ pub fn each_record(
 pub fn each_line(
     inputs: Vec<Input>,
     max_line_bytes: usize,
-    visit: impl FnMut(&str, Result<&str>) -> Result<ControlFlow<()>>,
+    visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     each_record(inputs, Holds::Lines, max_line_bytes, visit)
 }
@@ -190,12 +191,13 @@ pub fn each_conversation(
     format: InputFormat,
     max_line_bytes: usize,
     mode: Mode,
-    mut visit: impl FnMut(&str, Result<Conversation>) -> Result<ControlFlow<()>>,
+    mut visit: impl FnMut(RecordPlace<'_>, Result<Conversation>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     let reader = RecordReader::new(format);
     each_record(inputs, Holds::Conversations, max_line_bytes, |place, line| {
         let conversation = line.and_then(|line| reader.parse(line)?.into_conversation(mode));
-        visit(place, conversation.map(|(conversation, _)| conversation).at(place))
+        let conversation = conversation.map(|(conversation, _)| conversation);
+        visit(place, conversation.map_err(|error| place.of_error(error)))
     })
 }
 

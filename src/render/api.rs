@@ -143,7 +143,7 @@ impl ApiTemplate {
             (Self::Roles(_), Conversation::Messages(messages)) => Ok(ApiPrompt::Messages(messages.clone())),
             (Self::Messages(own), Conversation::Messages(messages)) => Ok(ApiPrompt::Messages(merged(own, messages))),
             (Self::Roles(roles), Conversation::List(items)) => Ok(ApiPrompt::Turns(roles.turns(items, mode)?)),
-            (Self::Messages(_), Conversation::List(_)) => Err(ErrorKind::Template(
+            (Self::Messages(_), Conversation::List(_)) => Err(ErrorKind::Conversation(
                 "a meta template of messages takes messages, and this conversation is a prompt list; use one with roles".into(),
             )
             .into()),
@@ -383,17 +383,17 @@ impl Turns {
             Some(Prompt::Text(prompt)) => ContentRef::Text(prompt),
             Some(Prompt::Parts(_)) if self.compat && !role.prompt.is_empty() => ContentRef::Text(&role.prompt),
             Some(Prompt::Parts(parts)) if parts.iter().any(|part| matches!(part, ContentPart::Ids(_))) => {
-                return Err(ErrorKind::Template("token ids have no place in the turns of an API".into()).into());
+                return Err(ErrorKind::Conversation("token ids have no place in the turns of an API".into()).into());
             }
             Some(Prompt::Parts(parts)) => ContentRef::Parts(parts),
             None | Some(Prompt::Absent) if self.needs_prompts && role.prompt.is_empty() => {
                 let what = format!("role {:?} says nothing, and the template has no prompt for it", role.role);
-                return Err(ErrorKind::Template(what).into());
+                return Err(ErrorKind::Conversation(what).into());
             }
             None | Some(Prompt::Absent) => ContentRef::Text(&role.prompt),
             Some(Prompt::Null) => {
                 let what = format!("the prompt of role {:?} is null; leave the key out, or write \"\"", role.role);
-                return Err(ErrorKind::Parse(what).into());
+                return Err(ErrorKind::Invalid(what).into());
             }
         };
         let begin = own(message.and_then(|message| message.begin.as_ref()), &role.begin)?;

@@ -35,7 +35,7 @@ impl ChatWrapper {
         }
     }
 
-    /// What `--as` calls it.
+    /// Its name among options.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::OpenCompass => "opencompass-chat",

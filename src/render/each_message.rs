@@ -3,7 +3,7 @@
 
 use crate::compile::{CompiledItem, CompiledRole, CompiledTemplate};
 use crate::conversation::{ChatMessage, Conversation, Mode, opencompass_role};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::render::{Element, Part, Renderer, Segments, TemplateText};
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
@@ -58,7 +58,7 @@ impl EachMessage {
                 continue;
             };
             let part = Part { role: Some(role as u32), ..part };
-            template.roles[role].check_usable().at(format_args!("message {i}"))?;
+            template.roles[role].check_usable().at(Place::Message(i))?;
             let CompiledRole { begin, generation_prompt, end, .. } = &template.roles[role];
             let is_answer = message.content.said().opens_with_ids();
             let begin = generation_prompt.as_deref().filter(|_| is_answer).unwrap_or(begin);
@@ -85,7 +85,7 @@ impl Renderer for EachMessage {
             Conversation::Messages(messages) if messages.is_empty() => Err(empty_chat()),
             Conversation::Messages(messages) => self.messages(messages, mode, segments),
             Conversation::List(items) if items.is_empty() => Err(empty_chat()),
-            Conversation::List(_) => Err(ErrorKind::Template(
+            Conversation::List(_) => Err(ErrorKind::Conversation(
                 "a prompt list stands in rounds, and here messages stand one by one; give {role, content} messages"
                     .into(),
             )
@@ -117,7 +117,7 @@ impl Renderer for EachMessage {
 
 /// The error for a chat in which nobody says anything.
 pub(crate) fn empty_chat() -> Error {
-    ErrorKind::Template("the chat has no message, so there is nothing to answer".into()).into()
+    ErrorKind::Conversation("the chat has no message, so there is nothing to answer".into()).into()
 }
 
 fn role_of(template: &CompiledTemplate, name: &str) -> Option<usize> {

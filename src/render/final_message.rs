@@ -13,7 +13,7 @@ pub(crate) fn is_answer(renderer: &dyn Renderer, conversation: &Conversation) ->
 /// Renders messages up to the end of what the last one says.
 ///
 /// # Errors
-/// [`ErrorKind::Template`] where the last message is not the assistant's, and for what is no messages.
+/// [`ErrorKind::Conversation`] where the last message is not the assistant's, and for what is no messages.
 pub(crate) fn render_to_continue<'a>(
     renderer: &'a dyn Renderer,
     conversation: &'a Conversation,
@@ -21,11 +21,11 @@ pub(crate) fn render_to_continue<'a>(
 ) -> Result<()> {
     let Conversation::Messages(messages) = conversation else {
         let what = "continue_final_message is for messages: a string is continued as it is, and a prompt list ends where the model speaks";
-        return Err(ErrorKind::Template(what.into()).into());
+        return Err(ErrorKind::Conversation(what.into()).into());
     };
     if !is_answer(renderer, conversation) {
         let what = "the last message is not the assistant's, so there is no answer to continue; leave continue_final_message out";
-        return Err(ErrorKind::Template(what.into()).into());
+        return Err(ErrorKind::Conversation(what.into()).into());
     }
     let last = messages.len() - 1;
     renderer.render(conversation, Mode::Score, segments)?;
@@ -53,7 +53,7 @@ pub(crate) fn render_open_answer<'a>(
     };
     let Some((last, answer)) = answer else {
         let what = "the last message is not the assistant's, so there is no answer to score; leave open_answer out";
-        return Err(ErrorKind::Template(what.into()).into());
+        return Err(ErrorKind::Conversation(what.into()).into());
     };
     renderer.render(conversation, Mode::Generate, segments)?;
     let part = segments.list.last().map(|segment| segment.part).unwrap_or_default();

@@ -3,14 +3,14 @@
 
 use crate::compile::CompiledItem;
 use crate::conversation::{ChatMessage, ContentRef, Mode, Section};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::render::meta::{Spoken, Writer};
 use crate::render::{Element, Part, Renderer};
 
 impl<'a> Writer<'a, '_> {
     pub(super) fn messages(&mut self, messages: &'a [ChatMessage]) -> Result<()> {
         if messages.is_empty() {
-            return Err(ErrorKind::Template("there is no message in this conversation".into()).into());
+            return Err(ErrorKind::Conversation("there is no message in this conversation".into()).into());
         }
         let is_open = self.mode == Mode::Generate;
         let generating = if is_open { self.generating()? } else { None };
@@ -21,7 +21,7 @@ impl<'a> Writer<'a, '_> {
         self.open(|this, role| said.iter().any(|message| this.chat_role(message).is_ok_and(|(own, _)| own == role)))?;
         let mut round = Round::default();
         for (i, message) in said.iter().enumerate() {
-            self.message(message, i as u32, &mut round).at(format_args!("message {i}"))?;
+            self.message(message, i as u32, &mut round).at(Place::Message(i))?;
         }
         match generating {
             Some(role) => {
@@ -125,10 +125,9 @@ impl<'a> Writer<'a, '_> {
 
     /// The error for a message that speaks by another's role where that would make up a turn.
     fn no_place(&self, role: &str) -> Error {
-        let what = format!(
-            "the template has no role for a {role:?} message that stands behind others; put it first, or say it in a message of the user (round_fallback writes it as one)"
-        );
-        ErrorKind::Template(what).into()
+        let what = format!("the template has no role for a {role:?} message that comes after others");
+        ErrorKind::Conversation(what)
+            .with_way_out("put it first, or say it in a message of the user (round_fallback writes it as one)")
     }
 }
 

@@ -5,7 +5,7 @@ use crate::compile::{Atom, CompiledItem, CompiledRole, CompiledTemplate};
 use crate::conversation::{
     ChatMessage, ContentRef, Conversation, Item, Message, Mode, Prompt, Section, opencompass_role,
 };
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::render::sections::{Flow, close};
 use crate::render::{Element, Part, Renderer, Segments, TemplateText};
 use crate::stop::StopCriteria;
@@ -130,7 +130,7 @@ impl<'a> Writer<'a, '_> {
                     self.segments.text(text, part);
                 }
                 Item::Marker(marker) => {
-                    let closed = close(marker, items, &mut open, i).at(format_args!("item {i}"))?;
+                    let closed = close(marker, items, &mut open, i).at(Place::Item(i))?;
                     if let Some(section @ (Section::Round | Section::Ice)) = closed {
                         let example = (section == Section::Ice).then_some(examples);
                         flow = self.rounds(&turns, section, example);
@@ -140,22 +140,20 @@ impl<'a> Writer<'a, '_> {
                 }
                 Item::Message(message) => match section {
                     Some(section @ (Section::Begin | Section::End)) => {
-                        let (role, spoken) = self.alone(message, i).at(format_args!("item {i}"))?;
+                        let (role, spoken) = self.alone(message, i).at(Place::Item(i))?;
                         let part = Part {
                             section: Some(section),
                             role: Some(role as u32),
                             message: Some(i as u32),
                             ..Part::default()
                         };
-                        self.speak(role, Some(spoken), part).at(format_args!("item {i}"))?;
+                        self.speak(role, Some(spoken), part).at(Place::Item(i))?;
                     }
-                    Some(Section::Round | Section::Ice) => {
-                        turns.push(self.turn(message, i).at(format_args!("item {i}"))?)
-                    }
+                    Some(Section::Round | Section::Ice) => turns.push(self.turn(message, i).at(Place::Item(i))?),
                     None => {
                         return Err(Error::from(ErrorKind::Sections(format!(
                             "the message of role {:?} stands outside every section; put {{\"section\": \"round\", \"pos\": \"begin\"}} before it and a marker with \"end\" behind", message.role
-                        ))).at(format_args!("item {i}")));
+                        ))).at(Place::Item(i)));
                     }
                 },
             }
@@ -168,7 +166,7 @@ impl<'a> Writer<'a, '_> {
                 "the section {:?} that begins here has no end",
                 section.name()
             )))
-            .at(format_args!("item {at}")));
+            .at(Place::Item(*at)));
         }
         self.atoms(&template.end, Part { element: Element::End, ..Part::default() });
         Ok(())
@@ -209,13 +207,13 @@ impl<'a> Writer<'a, '_> {
         let merge_into = role.merge_into.map(|target| roles[target].name.clone()).unwrap_or_default();
         let Some(messages) = messages else {
             let error = Error::from(ErrorKind::NoTurnToMergeInto { role: role.name.clone(), merge_into });
-            return Err(error.at(format_args!("item {}", spoken.index)));
+            return Err(error.at(Place::Item(spoken.index as usize)));
         };
         // Messages name roles in their own way.
         let role = messages[spoken.index as usize].role.to_string();
         let is_user = roles[waiting.role].merge_into == self.renderer.chat_role("user");
         let merge_into = if is_user { "user".to_owned() } else { merge_into };
-        Err(Error::from(ErrorKind::NoTurnToMergeInto { role, merge_into }).at(format_args!("message {}", spoken.index)))
+        Err(Error::from(ErrorKind::NoTurnToMergeInto { role, merge_into }).at(Place::Message(spoken.index as usize)))
     }
 
     /// The role by which an OpenAI-style message speaks, and whether only for want of another.
@@ -364,7 +362,7 @@ fn spoken(message: &Message, index: usize) -> Result<Spoken<'_>> {
             "the prompt of role {:?} is null; leave the key out for the template's default, or write \"\"",
             message.role
         );
-        return Err(ErrorKind::Parse(what).into());
+        return Err(ErrorKind::Invalid(what).into());
     }
     Ok(Spoken {
         index: index as u32,

@@ -55,7 +55,7 @@ pub trait Renderer: Send + Sync {
     /// Writes the segments of a prompt.
     ///
     /// # Errors
-    /// Names the item of the conversation that the template has no place for. [`Error::renderer`](crate::Error::renderer) makes
+    /// Names the item of the conversation that the template has no place for. [`Error::other`](crate::Error::other) makes
     /// an error of any other.
     fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()>;
 

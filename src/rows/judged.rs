@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::answers::{Answer, Asker, each_answer, twice};
 use crate::dataset::{Dataset, Judge, Prediction, PredictionColumns, Row, RowKey};
-use crate::error::{At, ErrorKind, Result, counted};
+use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, counted, way_out};
 use crate::fingerprint::hex;
 use crate::input::Input;
 use crate::rows::DatasetOptions;
@@ -19,7 +19,7 @@ use crate::turns::without_thoughts;
 pub(crate) struct Judged {
     columns: PredictionColumns,
     /// What people should know of the judge.
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Vec<Warning>,
     models: Vec<Model>,
     strict: bool,
     tally: Mutex<AnswerCounts>,
@@ -76,7 +76,7 @@ impl Judged {
             return Ok(None);
         }
         let Judge { dataset: of_judge, columns, notes } = dataset.judge()?;
-        columns.check_models(files.len()).at("--judge").at(&dataset.name)?;
+        columns.check_models(files.len()).at(Setting::JUDGE).at(Place::file(&dataset.name))?;
         *dataset = of_judge;
         let read = |path: &PathBuf| Model::read(path, *strip_thoughts, *longest);
         let models = files.iter().map(read).collect::<Result<Vec<_>>>()?;
@@ -108,7 +108,8 @@ impl Judged {
         let turns = self.columns.turns(row)?;
         let mut tally = self.tally();
         let said = self.models.iter().zip(&mut tally.models);
-        let said = said.map(|(model, tally)| model.prediction(key, turns, &mut tally.found).at(&model.name));
+        let said =
+            said.map(|(model, tally)| model.prediction(key, turns, &mut tally.found).at(Place::file(&model.name)));
         // Of all, so that each answer that is there is found.
         let said = said.collect::<Result<Vec<_>>>()?;
         let mut predictions = Vec::with_capacity(said.len());
@@ -117,7 +118,7 @@ impl Judged {
                 Ok(prediction) => predictions.push(prediction),
                 Err(lack) if self.strict => {
                     let what = format!("{} to id {}", lack.text(), key.id);
-                    return Err(ErrorKind::Template(what)).at(&model.name);
+                    return Err(ErrorKind::Row(what)).at(Place::file(&model.name));
                 }
                 Err(lack) => {
                     tally.leave_out(i, &lack, number, &key.id);
@@ -132,7 +133,7 @@ impl Judged {
     ///
     /// # Errors
     /// Where no row has an answer.
-    pub(crate) fn check(&self) -> Result<Vec<String>> {
+    pub(crate) fn check(&self) -> Result<Vec<Warning>> {
         let tally = self.tally();
         let left_out: u64 = tally.models.iter().map(|model| model.unanswered + model.failed).sum();
         let rows = tally.judged + left_out;
@@ -145,8 +146,9 @@ impl Judged {
             for (lacking, lack) in [(*unanswered, Lack::Answer), (*failed, Lack::Failed)] {
                 if lacking > 0 {
                     let of = format!("{lacking} of {}", counted(rows, "row"));
-                    let what = "such rows give no prompt (--strict refuses them)";
-                    notes.push(format!("{}: {} to {of}; {what}", model.name, lack.text()));
+                    let way_out = way_out!["such rows give no prompt (", Setting::STRICT, " refuses them)"];
+                    let note = Warning::new(lack.code(), format!("{} to {of}", lack.text())).with_way_out(way_out);
+                    notes.push(note.at(Place::file(&model.name)));
                 }
             }
             notes.extend(model.unused(found));
@@ -194,14 +196,15 @@ impl Model {
         found.insert(said.line);
         let there = said.by_turn.len();
         if there > turns.unwrap_or(1) {
-            let what = match turns {
-                Some(turns) => format!("there are answers to {there} turns of id {}, and the row has {turns}", key.id),
-                None => format!(
-                    "there are answers to {there} turns of id {}, and the judge sees one, as the dataset asks for one; of a chat, --infer-mode every asks for each",
-                    key.id
-                ),
-            };
-            return Err(ErrorKind::Template(what).into());
+            let there = format!("there are answers to {there} turns of id {}", key.id);
+            return Err(match turns {
+                Some(turns) => ErrorKind::Row(format!("{there}, and the row has {turns}")).into(),
+                None => {
+                    let what = format!("{there}, and the judge sees one, as the dataset asks for one");
+                    let every = Setting::INFER_MODE.set_to("every");
+                    ErrorKind::Row(what).with_way_out(way_out!["of a chat, ", every, " asks for each"])
+                }
+            });
         }
         let Some(mut texts) = said.by_turn.values().cloned().collect::<Option<Vec<String>>>() else {
             return Ok(Err(Lack::Failed));
@@ -229,16 +232,17 @@ impl Model {
             ),
             failed => format!("there is no answer to any of {rows}, and an error in place of one to {failed}"),
         };
-        crate::Error::from(ErrorKind::Template(what)).at(&self.name)
+        crate::Error::from(ErrorKind::Row(what)).at(Place::file(&self.name))
     }
 
     /// What to say of answers to other rows.
-    fn unused(&self, found: &HashSet<usize>) -> Option<String> {
+    fn unused(&self, found: &HashSet<usize>) -> Option<Warning> {
         let unused = self.rows.iter().filter(|(_, said)| !found.contains(&said.line));
         let ((id, _), _) = unused.clone().min_by_key(|(_, said)| said.line)?;
         let number = unused.count() as u64;
         let are = if number == 1 { "is" } else { "are" };
-        Some(format!("{}: {} {are} to no row that was asked, first id {id}", self.name, counted(number, "answer")))
+        let what = format!("{} {are} to no row that was asked, first id {id}", counted(number, "answer"));
+        Some(Warning::new("unused-answer", what).at(Place::file(&self.name)))
     }
 }
 
@@ -246,8 +250,8 @@ impl Said {
     fn insert(&mut self, answer: Answer, strip_thoughts: bool, (id, _): &Asker) -> Result<()> {
         let Answer { turn, token_ids, text, .. } = answer;
         if text.is_none() && token_ids.is_some() {
-            let what = "a judge reads text, and this answer has token ids alone; `metatok trim` writes their text too";
-            return Err(ErrorKind::Parse(what.into()).into());
+            let what = "a judge reads text, and this answer has token ids alone";
+            return Err(ErrorKind::Invalid(what.into()).with_way_out("`metatok trim` writes their text too"));
         }
         let text = text.map(|text| if strip_thoughts { without_thoughts(&text).to_owned() } else { text });
         let is_there = self.by_turn.contains_key(&turn);
@@ -263,6 +267,13 @@ impl Said {
 }
 
 impl Lack {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Answer => "no-answer",
+            Self::Failed => "failed-answer",
+        }
+    }
+
     fn text(&self) -> &'static str {
         match self {
             Self::Answer => "there is no answer",

@@ -32,7 +32,7 @@ use crate::dataset::{
     MultimodalTemplate, PickedRow, Retriever, Row, RowPrompt, RowPrompter, TemplateField, TurnPlan, arrow_rows,
 };
 use crate::dialect::Model;
-use crate::error::{At, ErrorKind, Result, counted};
+use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, counted, way_out};
 use crate::fingerprint::{Fingerprint, digest, hex};
 use crate::input::{Input, digest_of_file, each_record};
 use judged::Judged;
@@ -92,9 +92,9 @@ impl PreparedDataset {
         if options.arrow_compat {
             train = arrow_rows(train, &format!("{}_train", dataset.abbr()));
         }
-        train.iter_mut().try_for_each(|row| dataset.derive(row)).at("--train")?;
+        train.iter_mut().try_for_each(|row| dataset.derive(row)).at(Setting::TRAIN)?;
         if let Some(range) = &dataset.train_range {
-            let rows = range.rows(train.len()).at("reader_cfg.train_range").at(&dataset.name)?;
+            let rows = range.rows(train.len()).at("reader_cfg.train_range").at(Place::file(&dataset.name))?;
             train = rows.into_iter().map(|row| train[row].clone()).collect();
         }
         // What is wrong with the templates is said before anything is read.
@@ -132,22 +132,31 @@ impl PreparedDataset {
     }
 
     /// What people should know of the dataset.
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<Warning> {
         let of_judge = self.judged.iter().flat_map(|judged| &judged.notes);
-        self.dataset.notes().iter().chain(of_judge).map(ToString::to_string).collect()
+        self.dataset.notes().into_iter().chain(of_judge.cloned()).collect()
     }
 
     /// What to say of prompts that are strings where the model has a template for roles.
-    pub fn warn_of_strings(&self, model: &Model, options: &BuilderOptions) -> Option<String> {
+    pub fn warn_of_strings(&self, model: &Model, options: &BuilderOptions) -> Option<Warning> {
         let is_string = self.dataset.task.template().is_ok_and(|template| template.is_string())
             && !self.dataset.inferencer.kind.gives_messages();
         let is_chat = model.meta_template.is_some() && options.mode == Mode::Generate && options.chat_wrapper.is_none();
         (is_string && is_chat).then(|| {
             let way_out = match self.dataset.task.has_layouts() {
-                true => "--layout chat and --layout turns make messages of them",
-                false => "--as opencompass-chat makes each a message of the user",
+                true => way_out![
+                    Setting::LAYOUT.set_to("chat"),
+                    " and ",
+                    Setting::LAYOUT.set_to("turns"),
+                    " make messages of them"
+                ],
+                false => {
+                    way_out![Setting::CHAT_WRAPPER.set_to("opencompass-chat"), " makes each a message of the user"]
+                }
             };
-            format!("{}: prompts are strings, which the model's template does not touch; {way_out}", self.dataset.name)
+            Warning::new("string-prompts", "prompts are strings, which the model's template does not touch")
+                .with_way_out(way_out)
+                .at(Place::file(&self.dataset.name))
         })
     }
 
@@ -184,7 +193,7 @@ impl PreparedDataset {
     ///
     /// # Errors
     /// Where no row has an answer.
-    pub fn check_judged(&self) -> Result<Vec<String>> {
+    pub fn check_judged(&self) -> Result<Vec<Warning>> {
         self.judged.as_ref().map_or_else(|| Ok(Vec::new()), |judged| judged.check())
     }
 
@@ -242,13 +251,17 @@ impl PreparedDataset {
         let Dataset { task, name, .. } = &self.dataset;
         let count = task.retriever.count();
         if count > 0 && self.options.train.is_none() {
-            let what = format!(
-                "infer_cfg.retriever: {} for each row, and --train does not say of which rows; name their file, or take none with --num-fewshot 0",
-                counted(count, "example")
-            );
-            return Err(ErrorKind::Usage(what)).at(name);
+            let what = format!("{} for each row, and nobody says of which rows", counted(count, "example"));
+            let way_out = way_out![
+                "name their file with ",
+                Setting::TRAIN,
+                ", or take none with ",
+                Setting::NUM_FEWSHOT.set_to("0")
+            ];
+            let error = ErrorKind::Usage(what).with_way_out(way_out);
+            return Err(error.at("infer_cfg.retriever").at(Place::file(name)));
         }
-        task.retriever.open(&self.train, &task.input_columns).at("infer_cfg.retriever").at(name)
+        task.retriever.open(&self.train, &task.input_columns).at("infer_cfg.retriever").at(Place::file(name))
     }
 
     /// What makes prompts of rows; one per thread.
@@ -293,7 +306,7 @@ impl PreparedDataset {
         }
         let not_kept = || self.kept.fields().find_map(|field| field.missing_in(row));
         match self.missing_column(row).or_else(not_kept).or_else(|| self.uneven_turns(row)) {
-            Some(message) => Err(ErrorKind::Template(message).into()),
+            Some(warning) => Err(warning.into_error(ErrorKind::Row)),
             None => Ok(()),
         }
     }
@@ -335,55 +348,61 @@ impl PreparedDataset {
     ///
     /// # Errors
     /// Where no row has one: then the dataset file is for other rows.
-    pub fn check_missing(&self, missing: &MissingColumns) -> Result<Vec<String>> {
-        let name = &self.dataset.name;
-        if let Some((field, message)) = missing.everywhere() {
+    pub fn check_missing(&self, missing: &MissingColumns) -> Result<Vec<Warning>> {
+        let name = || Place::file(&self.dataset.name);
+        if let Some((field, warning)) = missing.everywhere() {
+            let way_out = way_out!["write the column's name as the rows have it"];
             let way_out = match self.kept.fields().any(|kept| kept == *field) {
-                true => Some(""),
+                true => Some(way_out),
                 false => (!(self.options.compat || self.options.arrow_compat))
-                    .then_some(" (--compat leaves such fields as they are)"),
+                    .then(|| way_out.and(" (").and(Setting::COMPAT).and(" leaves such fields as they are)")),
             };
             if let Some(way_out) = way_out {
-                let what = format!("{message}, in no row; write the column's name as the rows have it{way_out}");
-                return Err(ErrorKind::Template(what)).at(name);
+                let error = warning.into_error(|message| ErrorKind::Dataset(message + ", in no row"));
+                return Err(error.with_way_out(way_out).at(name()));
             }
         }
         let note = |(field, lacking): (&TemplateField, u64)| {
             let TemplateField { place, column } = field;
             let lack = if lacking == 1 { "lacks" } else { "lack" };
-            format!("{name}: {place}: {lacking} of {} {lack} the column {column:?}", counted(missing.rows(), "row"))
+            let what = format!("{lacking} of {} {lack} the column {column:?}", counted(missing.rows(), "row"));
+            Warning::new("missing-column", what).at(place.clone()).at(name())
         };
         Ok(missing.somewhere().map(note).collect())
     }
 
     /// What to warn of, if a row lacks a column or loses turns; nothing if that is an error anyway.
-    pub fn warning(&self, row: &Row) -> Option<String> {
+    pub fn warning(&self, row: &Row) -> Option<Warning> {
         if self.options.strict {
             return None;
         }
-        let missing = self.missing_column(row).map(|missing| format!("{missing}; such fields stay as they are"));
-        let message = missing.or_else(|| self.uneven_turns(row)).map(|message| message + " (--strict refuses the row)");
-        message.or_else(|| self.unfilled())
+        let stays = || way_out!["such fields stay as they are (", Setting::STRICT, " refuses the row)"];
+        let missing = self.missing_column(row).map(|missing| missing.with_way_out(stays()));
+        let strict = || way_out![Setting::STRICT, " refuses the row"];
+        let uneven = || self.uneven_turns(row).map(|uneven| uneven.with_way_out(strict()));
+        missing.or_else(uneven).or_else(|| self.unfilled())
     }
 
     /// What to say of fields that a multimodal template leaves as they are.
-    fn unfilled(&self) -> Option<String> {
+    fn unfilled(&self) -> Option<Warning> {
         let template = self.dataset.task.prompt_template.as_ref()?;
         template.downcast_ref::<MultimodalTemplate>()?;
         let TemplateField { place, column } = template.unfilled().into_iter().next()?;
-        Some(format!(
-            "{}: infer_cfg.prompt_template.{place}: {{{column}}} stays as it is, as in AISBench; all_columns = true fills it",
-            self.dataset.name
-        ))
+        let warning = Warning::new("unfilled-field", format!("{{{column}}} stays as it is, as in AISBench"))
+            .with_way_out("all_columns = true fills it");
+        Some(warning.at(format_args!("infer_cfg.prompt_template.{place}")).at(Place::file(&self.dataset.name)))
     }
 
-    fn uneven_turns(&self, row: &Row) -> Option<String> {
-        if self.dataset.inferencer.kind.has_turns() { self.dataset.task.uneven_turns(row) } else { None }
+    fn uneven_turns(&self, row: &Row) -> Option<Warning> {
+        if !self.dataset.inferencer.kind.has_turns() {
+            return None;
+        }
+        Some(Warning::new("uneven-turns", self.dataset.task.uneven_turns(row)?))
     }
 
-    fn missing_column(&self, row: &Row) -> Option<String> {
-        let message = self.fields.iter().find_map(|field| field.missing_in(row))?;
-        Some(format!("{}: {message}", self.dataset.name))
+    fn missing_column(&self, row: &Row) -> Option<Warning> {
+        let missing = self.fields.iter().find_map(|field| field.missing_in(row))?;
+        Some(missing.at(Place::file(&self.dataset.name)))
     }
 }
 
@@ -391,10 +410,10 @@ impl PreparedDataset {
 fn read(inputs: Vec<Input>, longest: usize) -> Result<(Vec<Row>, String)> {
     let (mut rows, mut hash) = (Vec::new(), Sha256::new());
     each_record(inputs, Holds::Rows, longest, |place, line| {
-        let line = line.at(place)?;
+        let line = line.map_err(|error| place.of_error(error))?;
         hash.update(line.len().to_le_bytes());
         hash.update(line);
-        rows.push(Row::from_json(line).at(place)?);
+        rows.push(Row::from_json(line).map_err(|error| place.of_error(error))?);
         Ok(ControlFlow::Continue(()))
     })?;
     Ok((rows, hex(hash)))

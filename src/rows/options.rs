@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::conversation::Mode;
 use crate::dataset::{Dataset, InferMode, Layout};
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Place, Result, Setting};
 use crate::fingerprint::Fingerprint;
 
 /// What a dataset is told beside its file. The default changes nothing.
@@ -78,12 +78,13 @@ impl DatasetOptions {
             dataset.set_max_row_bytes(bytes);
         }
         if let Some(layout) = self.layout {
-            dataset.set_layout(layout).at("--layout").at(&dataset.name)?;
+            dataset.set_layout(layout).at(Setting::LAYOUT).at(Place::file(&dataset.name))?;
         }
         if let Some(mode) = self.infer_mode {
             if !dataset.inferencer.kind.has_turns() {
-                let what = "--infer-mode says which turns of a chat are asked for, and this dataset does not ask turn by turn; leave it out";
-                return Err(ErrorKind::Usage(what.into())).at(&dataset.name);
+                let error =
+                    ErrorKind::Usage("this dataset does not ask turn by turn".into()).with_way_out("leave it out");
+                return Err(error.at(Setting::INFER_MODE).at(Place::file(&dataset.name)));
             }
             dataset.inferencer.infer_mode_is_said = true;
             dataset.inferencer.infer_mode = mode;
@@ -95,17 +96,18 @@ impl DatasetOptions {
     pub(super) fn apply_to_examples(&self, dataset: &mut Dataset) -> Result<()> {
         let has_examples = dataset.task.retriever.count() > 0 || self.num_fewshot.is_some_and(|count| count > 0);
         if self.train.is_some() && !has_examples {
-            let what = "--train is for the rows of in-context examples, and this dataset has none; leave it out, or write a retriever";
-            return Err(ErrorKind::Usage(what.into())).at(&dataset.name);
+            let error = ErrorKind::Usage("this dataset has no in-context examples".into())
+                .with_way_out("leave it out, or write a retriever");
+            return Err(error.at(Setting::TRAIN).at(Place::file(&dataset.name)));
         }
         if let Some(count) = self.num_fewshot {
-            dataset.task.retriever.set_count(count as usize).at("--num-fewshot").at(&dataset.name)?;
+            dataset.task.retriever.set_count(count as usize).at(Setting::NUM_FEWSHOT).at(Place::file(&dataset.name))?;
         }
         if let (Some(said), Mode::Generate) = (self.max_out_len, dataset.inferencer.kind.mode()) {
             dataset.inferencer.max_out_len = Some(said as u64);
         }
         if let Some(neighbours) = &self.neighbours {
-            dataset.task.retriever.set_neighbours(neighbours).at("--neighbours").at(&dataset.name)?;
+            dataset.task.retriever.set_neighbours(neighbours).at(Setting::NEIGHBOURS).at(Place::file(&dataset.name))?;
         }
         Ok(())
     }

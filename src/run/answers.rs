@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use crate::error::{At, ErrorKind, Result, counted};
+use crate::error::{ErrorKind, Result, Setting, counted, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::input::from_json;
 use crate::run::{Journal, Place};
@@ -130,17 +130,17 @@ fn open_journal(path: &Path, resume: bool, fingerprint: &Fingerprint) -> Result<
     let found = Journal::open(path)?;
     let differences = found.differences(fingerprint);
     let refused = found.refused;
-    let what = match found.answers {
+    let (what, way_out) = match found.answers {
         // There is nothing to lose.
         0 => return Ok((found.begin(fingerprint)?, 0)),
         _ if resume && differences.is_empty() => return Ok((found.resume()?, refused)),
         _ if resume => {
-            format!("the answers in it were made with {}; remove it to start again", differences.join(", "))
+            (format!("the answers in it were made with {}", differences.join(", ")), "remove it to start again".into())
         }
-        answers => format!(
-            "it has {} of a run that was cut off: --resume goes on from there; remove it to start again",
-            counted(answers, "answer")
+        answers => (
+            format!("it has {} of a run that was cut off", counted(answers, "answer")),
+            way_out!["go on from there with ", Setting::RESUME, ", or remove it to start again"],
         ),
     };
-    Err(ErrorKind::Usage(what)).at(path.display())
+    Err(ErrorKind::Usage(what).with_way_out(way_out).at(path.display()))
 }

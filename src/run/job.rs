@@ -1,5 +1,6 @@
 //! A line of the input on its way: the prompts that it asks for, one after the other.
 
+use std::sync::Arc;
 use std::vec;
 
 use serde_json::value::RawValue;
@@ -8,8 +9,9 @@ use crate::assemble::TokenizedPrompt;
 use crate::build::InputRemarks;
 use crate::builder::{PromptBuilder, Session};
 use crate::conversation::{Conversation, Mode};
-use crate::dataset::{Examples, MaxOutLen, PickedRow, RecordReader, Row, RowKey, RowPrompt, RowPrompter};
+use crate::dataset::{Examples, Line, MaxOutLen, PickedRow, RecordReader, Row, RowKey, RowPrompt, RowPrompter};
 use crate::error::{ErrorKind, Result};
+use crate::input::{Batch, RecordPlace};
 use crate::rows::PreparedDataset;
 use crate::stop::{Completion, FinishReason};
 use crate::truncate::ContextBudget;
@@ -18,8 +20,8 @@ use crate::turns::Turns;
 /// A line, by its number among all.
 pub(crate) struct Job {
     pub(crate) number: u64,
-    /// Where it stands.
-    pub(crate) place: String,
+    input: Arc<str>,
+    line: Line,
     pub(crate) key: JobKey,
     /// How many prompts it has asked for.
     pub(crate) asked: u64,
@@ -64,33 +66,41 @@ impl Job {
     pub(crate) fn conversation(
         text: &str,
         number: u64,
-        place: String,
+        (batch, line): (&Batch, &Line),
         reader: RecordReader,
         remarks: &mut InputRemarks,
     ) -> Result<Self> {
         let record = reader.parse(text)?;
-        remarks.notes.see(&record.conversation, || place.clone());
-        remarks.notes.see_completion(&record, || place.clone());
+        let place = RecordPlace::new(&batch.input, line);
+        remarks.notes.see(&record.conversation, place);
+        remarks.notes.see_completion(&record, place);
         let has_id = record.id.is_some();
         let id = record.id.map_or_else(|| Ok(number_id(number)), |id| RawValue::from_string(id.to_owned()));
         let id = id.map_err(|error| ErrorKind::Parse(error.to_string()))?;
         let (conversation, _) = record.into_conversation(Mode::Generate)?;
         let prompts = Prompts::Conversation(Some(conversation));
         let key = JobKey { id, has_id, repeat: None, columns: None };
-        Ok(Self { number, place, key, asked: 0, prompts })
+        Ok(Self { number, input: Arc::clone(&batch.input), line: line.clone(), key, asked: 0, prompts })
     }
 
     /// A row of which nothing is asked.
-    pub(crate) fn unasked(number: u64, place: String, pick: PickedRow) -> Self {
+    pub(crate) fn unasked(number: u64, (batch, line): (&Batch, &Line), pick: PickedRow) -> Self {
         let prompts = Prompts::Known(Vec::new().into_iter());
-        Self { number, place, key: RowKey::numbered(pick).into(), asked: 0, prompts }
+        Self {
+            number,
+            input: Arc::clone(&batch.input),
+            line: line.clone(),
+            key: RowKey::numbered(pick).into(),
+            asked: 0,
+            prompts,
+        }
     }
 
     /// A row.
     pub(crate) fn row(
         row: &Row,
         (number, pick): (u64, PickedRow),
-        place: String,
+        (batch, line): (&Batch, &Line),
         examples: Examples,
         (dataset, prompter): (&PreparedDataset, &mut RowPrompter),
         session: &mut Session,
@@ -105,7 +115,12 @@ impl Job {
             Prompts::Known(dataset.prompts(row, examples, prompter, tokens)?.into_iter())
         };
         let key = dataset.kept_columns().key(row, pick)?.into();
-        Ok(Self { number, place, key, asked: 0, prompts })
+        Ok(Self { number, input: Arc::clone(&batch.input), line: line.clone(), key, asked: 0, prompts })
+    }
+
+    /// Where it stands.
+    pub(crate) fn place(&self) -> RecordPlace<'_> {
+        RecordPlace::new(&self.input, &self.line)
     }
 
     /// The next prompt; nothing when all were answered. An answer may have so many tokens where its row does not say.

@@ -9,7 +9,7 @@ use same_file::Handle;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::run::chain::{Chain, Line, Lines};
 
@@ -201,9 +201,8 @@ fn damaged(path: &Path, byte: u64) -> Error {
     let path = path.display();
     let keep =
         if byte == 0 { String::new() } else { format!("`truncate -s {byte} {path}` keeps what is before it, or ") };
-    let what =
-        format!("the line at byte {byte} is not the one that was written there; {keep}remove the file to start again");
-    Error::from(ErrorKind::Parse(what)).at(path)
+    let what = format!("the line at byte {byte} is not the one that was written there");
+    ErrorKind::Invalid(what).with_way_out(format!("{keep}remove the file to start again")).at(path)
 }
 /// Opens a journal for this run alone.
 fn locked(path: &Path) -> Result<File> {
@@ -211,8 +210,8 @@ fn locked(path: &Path) -> Result<File> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
-                let what = "another run is writing it; wait until that is done, or name another --output";
-                return Err(ErrorKind::Usage(what.into()).into());
+                let way_out = way_out!["wait until that is done, or name another ", Setting::OUTPUT];
+                return Err(ErrorKind::Usage("another run is writing it".into()).with_way_out(way_out));
             }
             // Not every file system knows locks.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(file),

@@ -13,8 +13,8 @@ use crate::build::{InputRemarks, OwnId};
 use crate::builder::{PromptBuilder, Session};
 use crate::dataset::{Examples, InputFormat, Line, PickedRow, RecordReader, RowKey, RowPrompter};
 use crate::engine::{Engine, GenerationEvent, Request, Sampling};
-use crate::error::{At, Error, ErrorKind, Result};
-use crate::input::{Batch, Input, batches};
+use crate::error::{Error, ErrorKind, Result, Setting, Warning};
+use crate::input::{Batch, Input, RecordPlace, batches};
 use crate::rows::PreparedDataset;
 use crate::run::job::{Ask, Job, JobKey, number_id};
 use crate::run::{DEFAULT_MAX_OUT_LEN, RunAnswers};
@@ -37,7 +37,7 @@ pub enum RunEvent<'a> {
     /// A line of JSON for whoever reads the answers as they come, in the order of the input. Not where a journal keeps them.
     Line(&'a str),
     /// A row is not as it should be: the first one.
-    Warning(String),
+    Warning(Warning),
     /// A line, or a turn, gives no prompt; its error stands in place of an answer.
     Refused(&'a Error),
 }
@@ -94,6 +94,8 @@ pub struct Runner {
     pub stop_at_error: bool,
     /// Whether a model's thoughts are no part of its answers in later turns.
     pub strip_thoughts: bool,
+    /// What settings are called in the texts of errors that stand in place of answers.
+    pub setting_name: fn(&Setting) -> String,
     dataset: Option<Arc<PreparedDataset>>,
 }
 
@@ -152,6 +154,7 @@ impl Runner {
             batch_size: NonZeroUsize::MIN,
             stop_at_error: true,
             strip_thoughts: false,
+            setting_name: Setting::to_string,
             dataset,
         }
     }
@@ -192,7 +195,11 @@ impl Run<'_> {
                 let text = line.text(&batch.bytes[range.clone()], self.runner.max_line_bytes);
                 let examples = examples.next().unwrap_or_default();
                 let job = text.and_then(|text| self.job(text, (number, pick), (&batch, line), examples));
-                let refused = |error: Error| Refused { number, pick, error: error.at(place(&batch, line)) };
+                let refused = |error: Error| Refused {
+                    number,
+                    pick,
+                    error: RecordPlace::new(&batch.input, line).of_error(error),
+                };
                 window.push(job.map_err(refused));
                 self.totals.lines += 1;
                 if window.len() == self.runner.batch_size.get()
@@ -221,21 +228,21 @@ impl Run<'_> {
         (batch, line): (&Batch, &Line),
         examples: Examples,
     ) -> Result<Job> {
-        let place = place(batch, line);
+        let place = RecordPlace::new(&batch.input, line);
         let remarks = &mut self.totals.remarks;
         let job = match (&self.runner.dataset, &mut self.prompter) {
             (Some(dataset), Some(prompter)) => {
-                let Some(row) = dataset.row(text, pick)? else { return Ok(Job::unasked(number, place, pick)) };
+                let Some(row) = dataset.row(text, pick)? else { return Ok(Job::unasked(number, (batch, line), pick)) };
                 remarks.missing.see(&row);
                 if let Some(warning) = remarks.first_warning(|| dataset.warning(&row)) {
-                    let _ = (self.watch)(RunEvent::Warning(format!("{place}: {warning}")))?;
+                    let _ = (self.watch)(RunEvent::Warning(place.of_warning(warning)))?;
                 }
-                remarks.notes.see_row(&row, || place.clone());
+                remarks.notes.see_row(&row, place);
                 let strip_thoughts = self.runner.strip_thoughts;
                 let dataset = (&**dataset, prompter);
-                Job::row(&row, (number, pick), place, examples, dataset, &mut self.session, strip_thoughts)
+                Job::row(&row, (number, pick), (batch, line), examples, dataset, &mut self.session, strip_thoughts)
             }
-            _ => Job::conversation(text, number, place, RecordReader::new(self.runner.input_format), remarks),
+            _ => Job::conversation(text, number, (batch, line), RecordReader::new(self.runner.input_format), remarks),
         }?;
         if job.key.has_id && pick.repeat.is_none_or(|repeat| repeat == 0) {
             remarks.ids.see(&batch.input, vec![OwnId::new(job.key.id.get(), line)]);
@@ -269,7 +276,7 @@ impl Run<'_> {
                     Ok(ask) => asks.extend(ask.map(|ask| (i, ask))),
                     Err(error) => {
                         job.fail();
-                        let error = error.at(&job.place);
+                        let error = job.place().of_error(error);
                         if let ControlFlow::Break(error) = self.refuse(job.number, &job.key, job.asked, error)? {
                             return Ok(ControlFlow::Break(RunOutcome::StoppedAt(error)));
                         }
@@ -281,7 +288,8 @@ impl Run<'_> {
             }
             let completions = self.complete(&jobs, &asks)?;
             for ((i, _), completion) in asks.iter().zip(completions) {
-                jobs[*i].answer(&completion).at(&jobs[*i].place)?;
+                let answered = jobs[*i].answer(&completion);
+                answered.map_err(|error| jobs[*i].place().of_error(error))?;
             }
         }
         let watch = &mut *self.watch;
@@ -338,14 +346,11 @@ impl Run<'_> {
         let _ = (self.watch)(RunEvent::Refused(&error))?;
         // After the answers that there are.
         let JobKey { id, repeat, columns, .. } = key;
-        let failed = Failed { id, repeat: repeat.as_deref(), columns: columns.as_deref(), error: error.to_string() };
+        let error = error.display_with(&self.runner.setting_name).to_string();
+        let failed = Failed { id, repeat: repeat.as_deref(), columns: columns.as_deref(), error };
         self.answers.refuse((number, asked + 1), json(&failed)?)?;
         Ok(ControlFlow::Continue(()))
     }
-}
-
-fn place(batch: &Batch, line: &Line) -> String {
-    format!("{}: {line}", batch.input)
 }
 
 fn json(line: &impl Serialize) -> Result<String> {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use crate::error::{At, ErrorKind, Result, counted};
+use crate::error::{At, Error, ErrorKind, Result, Setting, counted, way_out};
 use crate::wording;
 
 /// An answer with the columns that were kept of its row.
@@ -16,7 +16,7 @@ use crate::wording;
 /// assert_eq!(answer.text(), Some("Mars"));
 /// assert_eq!(answer.references("names")?, ["Mars", "the red planet"]);
 /// let error = answer.references("name").expect_err("it is not there");
-/// assert_eq!(error.to_string(), r#"columns: there is no "name", only "names"; keep it with `--keep name`"#);
+/// assert_eq!(error.to_string(), r#"columns: there is no "name", only "names"; keep it with `keep = "name"`"#);
 /// # Ok::<(), metatok::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -80,11 +80,12 @@ impl ScoredAnswer {
         .at("columns")
     }
 
-    fn no_column(&self, column: &str) -> ErrorKind {
+    fn no_column(&self, column: &str) -> Error {
         let names: Vec<String> =
             self.columns.iter().flat_map(|columns| columns.keys()).map(|name| format!("{name:?}")).collect();
         let there = if names.is_empty() { "nor any other".to_owned() } else { format!("only {}", names.join(", ")) };
-        ErrorKind::Parse(format!("there is no {column:?}, {there}; keep it with `--keep {column}`"))
+        ErrorKind::Invalid(format!("there is no {column:?}, {there}"))
+            .with_way_out(way_out!["keep it with ", Setting::KEEP.set_to(column.to_owned())])
     }
 }
 

@@ -12,7 +12,7 @@ pub use answer::ScoredAnswer;
 pub use pattern::{Pattern, Which};
 pub use tally::Tally;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, Setting, way_out};
 
 /// How an answer and its reference are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,20 +87,27 @@ impl Scorer {
     /// Refuses references with nothing in them to compare: no answer could be right.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] with the reference.
+    /// [`ErrorKind::Invalid`] with the reference.
     pub fn check(&self, references: &[impl AsRef<str>]) -> Result<()> {
         if references.iter().any(|reference| self.reference(reference.as_ref()).is_some()) {
             return Ok(());
         }
         let references: Vec<&str> = references.iter().map(AsRef::as_ref).collect();
-        let what = match (&self.reference_pattern, &self.compare) {
-            (Some(_), _) => "the pattern for references finds nothing in it to compare".to_owned(),
-            (None, Compare::Choice(labels)) => {
-                format!("it is none of the choices {}; name others with --choices", labels.join(", "))
+        let (what, way_out) = match (&self.reference_pattern, &self.compare) {
+            (Some(_), _) => ("the pattern for references finds nothing in it to compare".to_owned(), None),
+            (None, Compare::Choice(labels)) => (
+                format!("it is none of the choices {}", labels.join(", ")),
+                Some(way_out!["name others with ", Setting::CHOICES]),
+            ),
+            (None, _) => {
+                ("there is no number in it".to_owned(), Some("compare by exact, or take another column".into()))
             }
-            (None, _) => "there is no number in it; compare by exact, or take another column".to_owned(),
         };
-        Err(ErrorKind::Parse(format!("{references:?}: {what}")).into())
+        let error = ErrorKind::Invalid(format!("{references:?}: {what}"));
+        Err(match way_out {
+            Some(way_out) => error.with_way_out(way_out),
+            None => error.into(),
+        })
     }
 
     fn found(&self, text: &str, pattern: Option<&Pattern>) -> Option<String> {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::batch::{Batch, Padding};
 use crate::builder::PromptBuilder;
-use crate::error::{ErrorKind, Result, counted};
+use crate::error::{ErrorKind, Result, Setting, counted, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::sink::file_sink::{FILE, METADATA, Origin, not_ours};
 use crate::sink::{Accepts, FileSink, FormOptions, OutputForm, PromptRecord, Sink};
@@ -135,11 +135,9 @@ impl Arrays {
         if Vec::<u8>::new().try_reserve_exact(bytes).is_ok() {
             return Ok(());
         }
-        let what = format!(
-            "arrays of {} of {longest} tokens do not fit into memory; build fewer prompts at a time, or lower --pad-to-multiple-of {multiple}",
-            counted(prompts.len(), "row")
-        );
-        Err(ErrorKind::Usage(what).into())
+        let what = format!("arrays of {} of {longest} tokens do not fit into memory", counted(prompts.len(), "row"));
+        let padded_to = Setting::PAD_TO_MULTIPLE_OF.set_to(multiple.to_string());
+        Err(ErrorKind::Usage(what).with_way_out(way_out!["build fewer prompts at a time, or lower ", padded_to]))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the forms of engines have in common: the stops, who asks, and what no such form has room for.
 
 use crate::builder::PromptBuilder;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, Setting, way_out};
 use crate::sink::json::{write_ids, write_json};
 use crate::sink::{BuiltPrompt, PromptKey};
 
@@ -59,6 +59,6 @@ pub(super) fn refuse_unless_plain(engine: &str, key: &PromptKey<'_>, built: &Bui
     } else {
         return Ok(());
     };
-    let what = format!("{engine}'s form has no place for {what}; build with --format ids and send it yourself");
-    Err(ErrorKind::Usage(what).into())
+    let way_out = way_out!["build with ", Setting::FORMAT.set_to("ids"), " and send it yourself"];
+    Err(ErrorKind::Usage(format!("{engine}'s form has no place for {what}")).with_way_out(way_out))
 }

@@ -46,11 +46,11 @@ impl OutputForm {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] lists the forms there are.
+    /// [`ErrorKind::UnknownName`] lists the forms there are.
     pub fn find(name: &str) -> Result<&'static Self> {
         OUTPUT_FORMS.iter().find(|form| form.name == name).ok_or_else(|| {
-            let names: Vec<&str> = OUTPUT_FORMS.iter().map(|form| form.name).collect();
-            ErrorKind::Usage(format!("there is no form {name:?}; there are {}", names.join(", "))).into()
+            let known = OUTPUT_FORMS.iter().map(|form| form.name).collect();
+            ErrorKind::UnknownName { what: "form", name: name.to_owned(), known }.into()
         })
     }
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result, Setting, WayOut, way_out};
 use crate::wording;
 
 /// How long a written prompt is.
@@ -47,10 +47,10 @@ struct Sampling {
 }
 
 impl PromptLength {
-    /// Reads it from a line as `metatok build` writes them with `--format ids`, `vllm`, `vllm-batch`, `sglang` or `llama-cpp`.
+    /// Reads it from a line as `metatok build` writes them in the forms `ids`, `vllm`, `vllm-batch`, `sglang` and `llama-cpp`.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] for a line that is no JSON object, and one without token ids.
+    /// [`ErrorKind::Parse`] for a line that is no JSON, [`ErrorKind::Invalid`] for one without token ids.
     pub fn read(line: &str) -> Result<Self> {
         let mut line: Line<'_> = serde_json::from_str(line).map_err(|error| wording::in_line(&error))?;
         if let Some(body) = line.body {
@@ -59,10 +59,10 @@ impl PromptLength {
         let (key, ids) = match (line.input_ids, line.prompt) {
             (Some(ids), _) => ("input_ids", ids),
             (None, Some(ids)) => ("prompt", ids),
-            (None, None) => return Err(ErrorKind::Parse(no_ids(line.messages.is_some()).into()).into()),
+            (None, None) => return Err(no_ids(line.messages.is_some())),
         };
         let ids: Vec<IgnoredAny> = serde_json::from_str(ids.get())
-            .map_err(|_| ErrorKind::Parse("this is no list of token ids; build with --format ids".into()))
+            .map_err(|_| ErrorKind::Invalid("this is no list of token ids".into()).with_way_out(build_ids()))
             .at(key)?;
         let of_sglang = line.sampling_params.and_then(|params| params.max_new_tokens);
         let max_out_len = line.max_out_len.or(line.max_tokens).or(line.n_predict).or(of_sglang);
@@ -70,10 +70,16 @@ impl PromptLength {
     }
 }
 
-fn no_ids(has_messages: bool) -> &'static str {
+fn no_ids(has_messages: bool) -> Error {
     if has_messages {
-        "messages have no tokens until a server's template makes some; build with --format ids"
+        let what = "messages have no tokens until a server's template makes some";
+        ErrorKind::Invalid(what.into()).with_way_out(build_ids())
     } else {
-        "there is neither \"input_ids\" nor \"prompt\", as `metatok build` writes them"
+        let what = "there is neither \"input_ids\" nor \"prompt\", as `metatok build` writes them";
+        ErrorKind::Invalid(what.into()).into()
     }
+}
+
+fn build_ids() -> WayOut {
+    way_out!["build with ", Setting::FORMAT.set_to("ids")]
 }

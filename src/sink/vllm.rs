@@ -68,7 +68,7 @@ impl LineSink for Vllm {
         write_sampling("max_tokens", key, out);
         out.push(b',');
         self.stops.write(out);
-        // For `metatok trim` and `--answers`, which want ids.
+        // For trimming, and for answers to earlier turns, which want ids.
         out.extend_from_slice(b",\"return_token_ids\":true");
         if self.is_batch {
             out.push(b'}');

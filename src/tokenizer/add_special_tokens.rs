@@ -26,7 +26,10 @@ impl std::str::FromStr for AddSpecialTokens {
             "auto" => Ok(Self::Auto),
             "always" => Ok(Self::Always),
             "never" => Ok(Self::Never),
-            _ => Err(ErrorKind::Usage(format!("{name:?} is none of \"auto\", \"always\", \"never\"")).into()),
+            _ => {
+                let known = vec!["auto", "always", "never"];
+                Err(ErrorKind::UnknownName { what: "choice of special tokens", name: name.to_owned(), known }.into())
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::file_kind::FileKind;
 use crate::tokenizer::{AddedToken, TokenId, charsmap, not_a_tokenizer};
 use crate::wording;
@@ -61,7 +61,7 @@ pub struct SpecialTokenIds {
 
 impl Definition {
     pub(crate) fn read(files: &TokenizerFiles) -> Result<Self> {
-        let place = |file| files.place(file);
+        let place = |file| Place::file(files.place(file));
         let mut json: Value = parse(&files.tokenizer_json).at(place("tokenizer.json"))?;
         let config: Config = optional(files.tokenizer_config.as_deref()).at(place("tokenizer_config.json"))?;
         let map: Config = optional(files.special_tokens_map.as_deref()).at(place("special_tokens_map.json"))?;
@@ -76,7 +76,7 @@ impl Definition {
         charsmap::check(&json["normalizer"]).at("normalizer").at(place("tokenizer.json"))?;
         let vocabulary = Vocabulary::of(&json).at("model.vocab").at(place("tokenizer.json"))?;
         let (added, mut conflicts) =
-            added_tokens(&mut json, config.added_tokens_decoder, &vocabulary).at(&files.name)?;
+            added_tokens(&mut json, config.added_tokens_decoder, &vocabulary).at(Place::file(&files.name))?;
         let vocab_size = added.keys().next_back().copied().max(vocabulary.max).map_or(0, |id| id as usize + 1);
 
         let model = json.get_mut("model").and_then(Value::as_object_mut);
@@ -159,7 +159,7 @@ fn added_tokens(
         .filter(|listed| !listed.is_null());
     let listed: Vec<AddedToken> = match listed {
         Some(listed) => serde_path_to_error::deserialize(listed)
-            .map_err(|error| Error::from(wording::in_file(error.inner())).at(error.path()))
+            .map_err(|error| Error::from(wording::in_file(error.inner())).at(wording::key_path(error.path())))
             .at("tokenizer.json: added_tokens")?,
         None => Vec::new(),
     };
@@ -200,7 +200,7 @@ fn added_tokens(
     for (id, token) in config {
         let at = format!("{place}[{id:?}]");
         let token: AddedToken = serde_json::from_value(token).map_err(|error| wording::in_file(&error)).at(&at)?;
-        let id = id.parse().map_err(|_| ErrorKind::Parse("the key is no token id".into())).at(&at)?;
+        let id = id.parse().map_err(|_| ErrorKind::Invalid("the key is no token id".into())).at(&at)?;
         declared.push(AddedToken { id, ..token });
     }
     declared.sort_by_key(|token| token.id);

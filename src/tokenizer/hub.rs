@@ -83,11 +83,9 @@ impl Hub {
     }
 
     fn not_cached(&self, file: &str) -> Error {
-        ErrorKind::Hub(format!(
-            "HF_HUB_OFFLINE is set, and {file} is not in the cache {}; unset it to fetch the file",
-            self.cache.cache.path().display()
-        ))
-        .into()
+        let cache = self.cache.cache.path().display();
+        ErrorKind::Offline(format!("HF_HUB_OFFLINE is set, and {file} is not in the cache {cache}"))
+            .with_way_out("unset it to fetch the file")
     }
 }
 
@@ -98,25 +96,21 @@ fn download(api: &ApiRepo, file: &str, required: bool, known: bool) -> Result<Op
         Ok(path) => return Ok(Some(path)),
         Err(error) => error,
     };
-    let message = match status(&error) {
+    let url = api.url(file);
+    Err(match status(&error) {
         Some(404) if !required => return Ok(None),
-        Some(404) => format!(
-            "the hub has no {file} under {}; check the spelling, and that the repository has one",
-            api.url(file)
-        ),
-        Some(401 | 403) => format!(
-            "the hub refuses {}: the repository is gated, private or does not exist; accept its terms on its page and set HF_TOKEN to a token that may read it",
-            api.url(file)
-        ),
-        Some(status) => format!("the hub answered {} with status {status}", api.url(file)),
+        Some(404) => ErrorKind::HubMissing(format!("the hub has no {file} under {url}"))
+            .with_way_out("check the spelling, and that the repository has one"),
+        Some(401 | 403) => {
+            ErrorKind::HubAccess(format!("the hub refuses {url}: the repository is gated, private or does not exist"))
+                .with_way_out("accept its terms on its page and set HF_TOKEN to a token that may read it")
+        }
+        Some(status) => ErrorKind::Hub(format!("the hub answered {url} with status {status}")).into(),
         // What the cache holds works without the network; only files that may be missing are asked for here.
         None if known && !required => return Ok(None),
-        None => format!(
-            "{} could not be fetched ({error}); what has arrived is kept, so try again, or give a directory",
-            api.url(file)
-        ),
-    };
-    Err(ErrorKind::Hub(message).into())
+        None => ErrorKind::Hub(format!("{url} could not be fetched ({error})"))
+            .with_way_out("what has arrived is kept, so try again, or give a directory"),
+    })
 }
 
 fn status(error: &ApiError) -> Option<u16> {

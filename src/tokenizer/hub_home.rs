@@ -16,7 +16,8 @@ impl HubHome {
     pub(crate) fn from_env() -> Result<Self> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         Self::find(variable, std::env::home_dir()).ok_or_else(|| {
-            ErrorKind::Hub("there is no home directory for the cache; set HF_HUB_CACHE or HF_HOME".into()).into()
+            ErrorKind::Hub("there is no home directory for the cache".into())
+                .with_way_out("set HF_HUB_CACHE or HF_HOME")
         })
     }
 

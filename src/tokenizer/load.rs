@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Place, Result};
 use crate::file_kind::{FileKind, head};
 use crate::tokenizer::hub_name::looks_like_a_repository;
 use crate::tokenizer::{Tokenizer, TokenizerFiles, not_a_tokenizer};
@@ -54,13 +54,17 @@ impl Tokenizer {
     pub fn files(name: &str) -> Result<TokenizerFiles> {
         let path = Path::new(name);
         if path.is_dir() {
-            return TokenizerFiles::collect(name, |file| read_if_there(&path.join(file))).at(name);
+            return TokenizerFiles::collect(name, |file| read_if_there(&path.join(file))).at(Place::file(name));
         }
         if path.is_file() {
             let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-            let kind = if is_toml { Some(FileKind::ModelFile) } else { FileKind::of_bytes(&head(path).at(name)?) };
+            let kind = if is_toml {
+                Some(FileKind::ModelFile)
+            } else {
+                FileKind::of_bytes(&head(path).at(Place::file(name))?)
+            };
             if let Some(kind) = kind {
-                return Err(not_a_tokenizer::file(kind)).at(name);
+                return Err(not_a_tokenizer::file(kind)).at(Place::file(name));
             }
             return TokenizerFiles::collect(name, |file| match file {
                 "tokenizer.json" => read_if_there(path),
@@ -84,7 +88,7 @@ fn not_found(name: &str) -> crate::Error {
 
 #[cfg(feature = "hub")]
 fn from_hub(name: &str) -> Result<TokenizerFiles> {
-    crate::tokenizer::hub::fetch(name).at(name)
+    crate::tokenizer::hub::fetch(name).at(Place::file(name))
 }
 
 /// A file of the folder or repository in which [`Tokenizer::load`] finds a tokenizer under this name.
@@ -94,7 +98,8 @@ fn from_hub(name: &str) -> Result<TokenizerFiles> {
 #[cfg(feature = "candle")]
 pub(crate) fn model_file(name: &str, file: &str) -> Result<PathBuf> {
     optional_model_file(name, file, true)?.ok_or_else(|| {
-        ErrorKind::NotFound(format!("there is no {file} here; a model is a folder, or a repository of the hub, with config.json and model.safetensors")).into()
+        ErrorKind::NotFound(format!("there is no {file} here"))
+            .with_way_out("a model is a folder, or a repository of the hub, with config.json and model.safetensors")
     })
 }
 
@@ -117,7 +122,7 @@ fn repository_file(name: &str, file: &str, is_required: bool) -> Result<Option<P
 
 #[cfg(all(feature = "candle", not(feature = "hub")))]
 fn repository_file(_: &str, _: &str, _: bool) -> Result<Option<PathBuf>> {
-    Err(ErrorKind::Hub(WITHOUT_HUB.into()).into())
+    Err(without_hub("a directory"))
 }
 
 /// A file of a dataset on the hub, by its `hf://` name.
@@ -131,14 +136,16 @@ pub(crate) fn dataset_file(url: &str) -> Result<PathBuf> {
 
 #[cfg(not(feature = "hub"))]
 pub(crate) fn dataset_file(_: &str) -> Result<PathBuf> {
-    Err(ErrorKind::Hub("this metatok is built without the hub; build it with --features hub, or give a file".into())
-        .into())
+    Err(without_hub("a file"))
 }
 
 #[cfg(not(feature = "hub"))]
-const WITHOUT_HUB: &str = "this metatok is built without the hub; build it with --features hub, or give a directory";
+fn without_hub(instead: &str) -> crate::Error {
+    ErrorKind::MissingFeature { what: "the hub", feature: "hub" }
+        .with_way_out(format!("build it with the cargo feature `hub`, or give {instead}"))
+}
 
 #[cfg(not(feature = "hub"))]
 fn from_hub(name: &str) -> Result<TokenizerFiles> {
-    Err(crate::Error::from(ErrorKind::Hub(WITHOUT_HUB.into())).at(name))
+    Err(without_hub("a directory").at(Place::file(name)))
 }

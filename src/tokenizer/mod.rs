@@ -35,7 +35,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Fault, Place, Result};
 use crate::panics::caught;
 pub use add_special_tokens::AddSpecialTokens;
 pub use added::AddedToken;
@@ -121,7 +121,8 @@ impl Tokenizer {
     }
 
     fn build(files: &TokenizerFiles, prefer_fast: bool) -> Result<Self> {
-        let Definition { json, added, vocab_size, unk_token_id, special, conflicts } = Definition::read(files)?;
+        let definition = Definition::read(files).of_file(Fault::Model)?;
+        let Definition { json, added, vocab_size, unk_token_id, special, conflicts } = definition;
         let text = json.to_string().into_boxed_str();
         let spelling = TokenBytes::of(&json);
         let fast = match prefer_fast {
@@ -132,7 +133,8 @@ impl Tokenizer {
             Ok(fast) => (Box::new(fast), None),
             Err(reason) => {
                 let classic = caught(|| Classic::new(&text)).flatten();
-                let classic = classic.map_err(ErrorKind::UnsupportedTokenizer).at(files.place("tokenizer.json"))?;
+                let classic =
+                    classic.map_err(ErrorKind::UnsupportedTokenizer).at(Place::file(files.place("tokenizer.json")))?;
                 (Box::new(classic), Some(reason.to_string()))
             }
         };
@@ -142,7 +144,7 @@ impl Tokenizer {
             Ok((finder, backend.special_tokens()?))
         };
         let loaded = caught(loaded).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten();
-        let (finder, special_tokens) = loaded.at(&place)?;
+        let (finder, special_tokens) = loaded.at(Place::file(&place))?;
         Ok(Self {
             name: files.name.clone(),
             place,
@@ -314,6 +316,6 @@ impl Tokenizer {
 
     /// What a library gives; where it fails or panics, the error names the file.
     fn try_library<T>(&self, library: impl FnOnce() -> Result<T>) -> Result<T> {
-        caught(library).map_err(ErrorKind::Encode).map_err(Error::from).flatten().at(&self.place)
+        caught(library).map_err(ErrorKind::Encode).map_err(Error::from).flatten().at(Place::file(&self.place))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind, Setting, WayOut, way_out};
 use crate::file_kind::FileKind;
 
 /// What is done about other forms of tokenizers.
@@ -10,23 +10,29 @@ const CONVERT: &str = "metatok reads tokenizer.json, and transformers writes one
     AutoTokenizer.from_pretrained(\"FOLDER\").save_pretrained(\"FOLDER\")";
 
 /// The error of a file that is something else.
-pub(crate) fn file(kind: FileKind) -> ErrorKind {
-    let remedy = kind.remedy().unwrap_or_else(|| {
-        match kind {
-            FileKind::SentencePiece | FileKind::Tiktoken | FileKind::Vocabulary | FileKind::Tekken => CONVERT,
+pub(crate) fn file(kind: FileKind) -> Error {
+    let remedy = kind.remedy().map_or_else(
+        || match kind {
+            FileKind::SentencePiece | FileKind::Tiktoken | FileKind::Vocabulary | FileKind::Tekken => CONVERT.into(),
             FileKind::Gguf => {
-                "its tokenizer is inside; take the tokenizer.json of the repository that it was made from"
+                "its tokenizer is inside; take the tokenizer.json of the repository that it was made from".into()
             }
-            FileKind::ModelFile => "give it with --model; without --tokenizer the tokenizer that it names is taken",
-            _ => "give the folder that has the tokenizer.json, or that file",
-        }
-        .into()
-    });
-    ErrorKind::Parse(format!("this is {}; {remedy}", kind.name()))
+            FileKind::ModelFile => way_out![
+                "give it with ",
+                Setting::MODEL,
+                "; without ",
+                Setting::TOKENIZER,
+                " the tokenizer that it names is taken"
+            ],
+            _ => "give the folder that has the tokenizer.json, or that file".into(),
+        },
+        WayOut::from,
+    );
+    ErrorKind::WrongFile(kind.name().into()).with_way_out(remedy)
 }
 
 /// The error of a folder without a tokenizer.json.
-pub(crate) fn folder(path: &Path) -> ErrorKind {
+pub(crate) fn folder(path: &Path) -> Error {
     let has = |name: &str| path.join(name).is_file();
     let what = if has("tokenizer.model") {
         Some("a tokenizer.model")
@@ -41,11 +47,16 @@ pub(crate) fn folder(path: &Path) -> ErrorKind {
     } else {
         None
     };
-    ErrorKind::NotFound(match what {
-        Some(what) => format!("there is no tokenizer.json here but {what}; {CONVERT}"),
-        None if has_ending(path, "gguf") => "there is no tokenizer.json here but a GGUF model, whose tokenizer is inside; take the tokenizer.json of the repository that it was made from".into(),
-        None => "there is no tokenizer.json here; metatok reads that format only (transformers writes it with `save_pretrained`)".into(),
-    })
+    let missing = "there is no tokenizer.json here";
+    match what {
+        Some(what) => ErrorKind::NotFound(format!("{missing} but {what}")).with_way_out(CONVERT),
+        None if has_ending(path, "gguf") => {
+            ErrorKind::NotFound(format!("{missing} but a GGUF model, whose tokenizer is inside"))
+                .with_way_out("take the tokenizer.json of the repository that it was made from")
+        }
+        None => ErrorKind::NotFound(missing.into())
+            .with_way_out("metatok reads that format only (transformers writes it with `save_pretrained`)"),
+    }
 }
 
 fn has_ending(folder: &Path, ending: &str) -> bool {

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Place, Result};
 use crate::panics::caught;
 use crate::tokenizer::align::align;
 use crate::tokenizer::classic::Classic;
@@ -39,7 +39,7 @@ impl Tokenizer {
     /// The classic library's tokenizer. One thread loads it while the others wait: it takes a hundred megabytes.
     fn load_classic(&self) -> Result<&Classic> {
         let classic = self.classic.get_or_init(|| caught(|| Classic::new(&self.json)).flatten()).as_ref();
-        classic.map_err(|error| ErrorKind::UnsupportedTokenizer(error.clone())).at(&self.place)
+        classic.map_err(|error| ErrorKind::UnsupportedTokenizer(error.clone())).at(Place::file(&self.place))
     }
 
     /// The offsets by the tokens' own bytes; none unless these are the run's text to the last byte, but for

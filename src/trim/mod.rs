@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::builder::PromptBuilder;
-use crate::error::{At, ErrorKind, Result, counted};
+use crate::error::{At, ErrorKind, Result, Setting, counted};
 use crate::input::from_json;
 use crate::stop::{CompletionEnd, FinishReason, Stop, StopCriteria, StopMatcher, Trimmer};
 use crate::tokenizer::{TokenId, Tokenizer};
@@ -65,6 +65,8 @@ pub struct AnswerTrimmer {
     texts: StopMatcher,
     texts_criteria: StopCriteria,
     options: TrimOptions,
+    /// What settings are called in the texts of problems.
+    setting_name: fn(&Setting) -> String,
 }
 
 impl AnswerTrimmer {
@@ -88,13 +90,21 @@ impl AnswerTrimmer {
             texts: texts_criteria.matcher()?,
             texts_criteria,
             options,
+            setting_name: Setting::to_string,
         })
+    }
+
+    /// Calls settings by the program's own names in the texts of problems.
+    #[must_use]
+    pub fn setting_name(mut self, name: fn(&Setting) -> String) -> Self {
+        self.setting_name = name;
+        self
     }
 
     /// Trims a line of JSON: `token_ids` or `text`, and what else the engine says. Keys that name its prompt are kept.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] for a line without either.
+    /// [`ErrorKind::Invalid`] for a line without either.
     pub fn trim<'a>(&self, json: &'a str) -> Result<TrimmedAnswer<'a>> {
         let given: Given<'a> = from_json(json)?;
         let trimmed = match (&given.token_ids, &given.text) {
@@ -104,7 +114,7 @@ impl AnswerTrimmer {
             }
             (None, Some(text)) => self.text(&given, text),
             (None, None) => {
-                return Err(ErrorKind::Parse("there is neither \"token_ids\" nor \"text\"".into()).into());
+                return Err(ErrorKind::Invalid("there is neither \"token_ids\" nor \"text\"".into()).into());
             }
         };
         let Given { id, repeat, turn, columns, .. } = given;
@@ -224,8 +234,9 @@ impl AnswerTrimmer {
             Some(&eos) => add(
                 "unknown-eos",
                 format!(
-                    "the output ends with {}, which is no stop id; name it with --stop-id, or as eos_token_id in the model file",
-                    self.name(eos)
+                    "the output ends with {}, which is no stop id; name it with {}, or as eos_token_id in the model file",
+                    self.name(eos),
+                    (self.setting_name)(&Setting::STOP_TOKEN_IDS)
                 ),
             ),
             None if stop.is_none()

@@ -41,10 +41,9 @@ impl FromStr for Truncation {
             "first-examples" => Self::FirstExamples,
             "oldest-turns" => Self::OldestTurns,
             _ => {
-                let what = format!(
-                    "truncation {name:?} is none of refuse, left, right, middle, last-examples, first-examples, oldest-turns"
-                );
-                return Err(ErrorKind::Usage(what).into());
+                let known =
+                    vec!["refuse", "left", "right", "middle", "last-examples", "first-examples", "oldest-turns"];
+                return Err(ErrorKind::UnknownName { what: "truncation", name: name.to_owned(), known }.into());
             }
         })
     }

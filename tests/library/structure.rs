@@ -145,3 +145,25 @@ fn the_demo_tokenizer_is_what_its_program_trains() {
         "run `cargo run --release --example train_demo_tokenizer`"
     );
 }
+
+/// Options of other programs, which the library may name.
+const OF_OTHER_PROGRAMS: [(&str, &str); 2] = [
+    ("dataset/source/compressed.rs", "zstd -dc --long=31"),
+    ("error/mod.rs", "raise --max-line-bytes if"), // What a program makes of a setting.
+];
+
+#[test]
+fn only_the_command_line_names_flags() {
+    for (module, path, text) in sources() {
+        let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+        if module == "cli" || !is_rust {
+            continue;
+        }
+        for line in text.lines() {
+            let is_allowed =
+                OF_OTHER_PROGRAMS.iter().any(|(file, words)| path == Path::new(file) && line.contains(words));
+            let names_flag = line.split("--").skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
+            assert!(is_allowed || !names_flag, "{}: use `Setting`: {line}", path.display());
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::dataset::config::Dataset;
 use crate::dialect::near_among;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 
 macro_rules! built_in {
     ($($name:literal)*) => {
@@ -57,20 +57,21 @@ impl Dataset {
         }
         if path.is_dir() {
             let what = "a folder of datasets, which only `build` takes; name one of its files";
-            return Err(ErrorKind::Usage(what.into())).at(name);
+            return Err(ErrorKind::Usage(what.into())).at(Place::file(name));
         }
         match std::fs::read(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(not_found(&name)),
-            read => read.map(Cow::Owned).at(name),
+            read => read.map(Cow::Owned).at(Place::file(name)),
         }
     }
 }
 
 fn not_found(name: &str) -> Error {
     let near = near_among(name, DATASETS.iter().map(|(known, _)| *known));
-    let hint = match &near[..] {
+    let way_out = match &near[..] {
         [] => "`metatok datasets` lists those there are".to_owned(),
         near => format!("did you mean {}? `metatok datasets` lists all", near.join(" or ")),
     };
-    ErrorKind::NotFound(format!("there is no dataset file {name:?} and no built-in one of that name; {hint}")).into()
+    ErrorKind::NotFound(format!("there is no dataset file {name:?} and no built-in one of that name"))
+        .with_way_out(way_out)
 }

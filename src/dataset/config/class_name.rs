@@ -46,7 +46,7 @@ pub(crate) fn variant<'de, D: Deserializer<'de>, T: DeserializeOwned>(
 /// Refuses the classes of OpenCompass whose prompts cannot be built, before it is their keys that are unknown.
 ///
 /// # Errors
-/// [`ErrorKind::Template`] says why, and what to do instead.
+/// [`ErrorKind::Dataset`] says why, and what to do instead.
 pub(crate) fn check(class: &str) -> Result<()> {
     let class = bare(class);
     let why = match class {
@@ -62,5 +62,5 @@ pub(crate) fn check(class: &str) -> Result<()> {
         }
         _ => return Ok(()),
     };
-    Err(ErrorKind::Template(format!("{class} {why}")).into())
+    Err(ErrorKind::Dataset(format!("{class} {why}")).into())
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::dataset::prompter::{Inferencer, InferencerKind, Task};
 use crate::dataset::rows::{DerivedColumns, Repeats, SplitRange, Value};
 use crate::dataset::template::Layout;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Place, Result, Warning};
 
 /// A dataset: which rows are used, and how they become prompts.
 ///
@@ -60,24 +60,23 @@ impl Dataset {
     }
 
     /// What people should know: keys that are not read, and what was decided where the file does not say.
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<Warning> {
         let mut notes = Vec::new();
         if !self.unread_keys.is_empty() {
             let keys = self.unread_keys.join(", ");
-            notes.push(format!(
-                "{}: {keys}: not read here; the rows must be as the dataset's own loader makes them",
-                self.name
-            ));
+            let note = Warning::new("unread-keys", "not read here")
+                .with_way_out("the rows must be as the dataset's own loader makes them");
+            notes.push(note.at(keys));
         }
         if self.inferencer.kind == InferencerKind::Chat && !self.inferencer.infer_mode_is_said {
             let what = "the last turn is asked for, as in OpenCompass, because infer_mode is not said; AISBench asks for every turn (infer_mode = \"every\")";
-            notes.push(format!("{}: {}.inferencer: {what}", self.name, self.key_path));
+            notes.push(Warning::new("default-infer-mode", what).at(format_args!("{}.inferencer", self.key_path)));
         }
         if self.inferencer.kind == InferencerKind::FunctionCalls {
             let what = "only the first prompt of each row is built; the others stand on what its functions give, and metatok calls none";
-            notes.push(format!("{}: infer_cfg.inferencer: {what}", self.name));
+            notes.push(Warning::new("first-prompt-only", what).at("infer_cfg.inferencer"));
         }
-        notes
+        notes.into_iter().map(|note| note.at(Place::file(&self.name))).collect()
     }
 
     /// The same, with templates that search their own text only for fields, see
@@ -102,7 +101,7 @@ impl Dataset {
     /// Lays its questions and answers out so.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where its template is of another kind.
+    /// [`ErrorKind::Dataset`] where its template is of another kind.
     pub fn set_layout(&mut self, layout: Layout) -> Result<()> {
         match self.task.prompt_template.as_mut().filter(|template| template.layout().is_some()) {
             Some(template) => template.set_layout(layout),

@@ -13,7 +13,7 @@ use crate::dataset::retriever::RetrieverKind;
 use crate::dataset::rows::{DerivedColumns, Repeats, SplitRange, Value};
 use crate::dataset::template::{MAX_ROW_BYTES, TemplateFile};
 use crate::dialect::{is_misspelt, parse_file};
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Fault, Place, Result};
 
 #[derive(Deserialize)]
 struct File {
@@ -112,9 +112,10 @@ impl Dataset {
     /// As [`Self::load`].
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self> {
         // Apart: a struct that takes in keys it does not know loses the places of errors.
-        let keys: Value = parse_file(name, bytes)?;
-        let unread_keys = unread(&keys).at(name)?;
-        let dataset = Self::read(parse_file(name, bytes)?).at(name)?;
+        let keys: Value = parse_file(name, bytes).of_file(Fault::Dataset)?;
+        let unread_keys = unread(&keys).at(Place::file(name)).of_file(Fault::Dataset)?;
+        let file = parse_file(name, bytes).of_file(Fault::Dataset)?;
+        let dataset = Self::read(file).at(Place::file(name)).of_file(Fault::Dataset)?;
         Ok(Self { name: name.to_owned(), unread_keys, ..dataset })
     }
 
@@ -160,9 +161,9 @@ fn unread(file: &Value) -> Result<Vec<String>> {
     let Value::Dict(keys) = file else {
         if matches!(file, Value::List(_)) {
             let what = "a list of datasets, which only `build` takes; write the one into a file of its own";
-            return Err(ErrorKind::Parse(what.into()).into());
+            return Err(ErrorKind::Invalid(what.into()).into());
         }
-        return Err(ErrorKind::Parse("a dataset file is a dict with reader_cfg and infer_cfg".into()).into());
+        return Err(ErrorKind::Invalid("a dataset file is a dict with reader_cfg and infer_cfg".into()).into());
     };
     for part in ["retriever", "inferencer"] {
         let class = file.get("infer_cfg").and_then(|infer| infer.get(part)?.get("type"));
@@ -179,13 +180,13 @@ fn unread(file: &Value) -> Result<Vec<String>> {
         match value {
             Value::List(list) if READ.contains(&key) && matches!(list[..], [Value::Dict(_)]) => {
                 let what = "a list of one dict, which a comma after it makes in Python; give the dict itself";
-                return Err(ErrorKind::Parse(what.into())).at(key);
+                return Err(ErrorKind::Invalid(what.into())).at(key);
             }
             _ if READ.contains(&key) || OF_EVALUATION.contains(&key) => {}
             _ => match READ.iter().find(|read| read.len() > 1 && file.get(read).is_none() && is_misspelt(key, read)) {
                 Some(near) => {
                     let what = format!("unknown key `{key}`; did you mean `{near}`?");
-                    return Err(ErrorKind::Parse(what).into());
+                    return Err(ErrorKind::Invalid(what).into());
                 }
                 None => unread.push(key.to_owned()),
             },

@@ -58,7 +58,7 @@ impl Dataset {
     }
 
     fn located(&self, template: &str, field: TemplateField) -> TemplateField {
-        TemplateField { place: self.path(template, &field.place), ..field }
+        TemplateField { place: self.path(template, &field.place.to_string()).into(), ..field }
     }
 
     fn path(&self, template: &str, place: &str) -> String {

@@ -86,9 +86,9 @@ impl RetrieverFile {
         let ice_num = ice_num.unwrap_or(1);
         if self.leave_out_row.is_some() && !matches!(class, Class::Sampled) {
             let what = "leave_out_row is for type = \"ContextSampler\", and says nothing here; leave it out";
-            return Err(ErrorKind::Template(what.into()).into());
+            return Err(ErrorKind::Dataset(what.into()).into());
         }
-        let missing = |key: &str| ErrorKind::Template(format!("the key `{key}` is missing"));
+        let missing = |key: &str| ErrorKind::Dataset(format!("the key `{key}` is missing"));
         let kind = match class {
             Class::Zero => RetrieverKind::Zero,
             Class::Fixed => RetrieverKind::Fixed { fix_id_list: fix_id_list.ok_or_else(|| missing("fix_id_list"))? },

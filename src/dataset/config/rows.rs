@@ -3,7 +3,7 @@
 use crate::dataset::config::Dataset;
 use crate::dataset::prompter::MaxOutLen;
 use crate::dataset::rows::{PickedRow, Row};
-use crate::error::{At, Result};
+use crate::error::{At, Place, Result};
 
 impl Dataset {
     /// Whether rows are asked in another order than they stand in, not all, or more than once.
@@ -29,7 +29,7 @@ impl Dataset {
         Ok(match &self.test_range {
             None => Box::new((0..all).map(move |place| repeats.at(place, rows))),
             Some(range) => {
-                let places = range.rows(all).at("reader_cfg.test_range").at(&self.name)?;
+                let places = range.rows(all).at("reader_cfg.test_range").at(Place::file(&self.name))?;
                 Box::new(places.into_iter().map(move |place| repeats.at(place, rows)))
             }
         })
@@ -56,7 +56,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`Row::from_json`]; [`crate::ErrorKind::Template`] where a column cannot be made of the row.
+    /// As [`Row::from_json`]; [`crate::ErrorKind::Dataset`] where a column cannot be made of the row.
     pub fn row(&self, json: &str) -> Result<Row> {
         let mut row = Row::from_json(json)?;
         self.derive(&mut row)?;

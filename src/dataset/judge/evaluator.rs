@@ -12,7 +12,7 @@ use crate::dataset::retriever::{RetrieverConfig, RetrieverKind};
 use crate::dataset::rows::Value;
 use crate::dataset::template::{RowTemplate, TemplateFile};
 use crate::dataset::template_error;
-use crate::error::{At, Error, Result};
+use crate::error::{At, Error, Place, Result, Setting, Warning, way_out};
 use crate::wording;
 
 const EVALUATOR: &str = "eval_cfg.evaluator";
@@ -75,25 +75,30 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] and [`crate::ErrorKind::Parse`] where the evaluator asks no judge, or none that is known.
+    /// [`crate::ErrorKind::Dataset`] and [`crate::ErrorKind::Parse`] where the evaluator asks no judge, or none that is known.
     pub fn judge(&self) -> Result<Judge> {
-        self.read_judge().at(&self.name)
+        self.read_judge().at(Place::file(&self.name))
     }
 
     fn read_judge(&self) -> Result<Judge> {
         let (evaluator, key_path, keys) = self.evaluator()?;
         let file: EvaluatorFile = from_value(keys, key_path)?;
         if file.multi_eval == Some(true) {
-            let what = "multi_eval asks the judge several times about a row, with prompts that the row lists; write a row for each of them";
-            return Err(template_error(what)).at(key_path);
+            let what = "multi_eval asks the judge several times about a row, with prompts that the row lists";
+            return Err(template_error(what).with_way_out("write a row for each of them").at(key_path));
         }
         let notes = self.judge_notes(evaluator, &file);
         let max_out_len = file.judge_cfg.and_then(|judge| judge.max_out_len);
         let template = file.prompt_template.read().at(format_args!("{key_path}.prompt_template"))?;
         let sees_turns = self.inferencer.kind.has_turns() && self.inferencer.infer_mode != InferMode::Last;
         if sees_turns && evaluator != Evaluator::Lm {
-            let what = "this judge sees one answer, and the dataset asks for every turn of a dialogue; LMEvaluator shows each turn (--infer-mode last asks for the last alone)";
-            return Err(template_error(what)).at(key_path);
+            let what = "this judge sees one answer, and the dataset asks for every turn of a dialogue";
+            let way_out = way_out![
+                "LMEvaluator shows each turn (",
+                Setting::INFER_MODE.set_to("last"),
+                " asks for the last alone)"
+            ];
+            return Err(template_error(what).with_way_out(way_out).at(key_path));
         }
         let columns = PredictionColumns {
             evaluator,
@@ -111,7 +116,7 @@ impl Dataset {
         dataset.unread_keys.retain(|key| key != "infer_order");
         dataset.set_max_row_bytes(self.task.max_row_bytes);
         let notes = notes.into_iter().chain(dataset.masked_reference());
-        let notes = notes.map(|note| format!("{}: {note}", self.name)).collect();
+        let notes = notes.map(|note| note.at(Place::file(&self.name))).collect();
         Ok(Judge { dataset, columns, notes })
     }
 
@@ -154,7 +159,7 @@ impl Dataset {
     }
 
     /// What of the evaluator is not done here.
-    fn judge_notes(&self, evaluator: Evaluator, file: &EvaluatorFile) -> Vec<String> {
+    fn judge_notes(&self, evaluator: Evaluator, file: &EvaluatorFile) -> Vec<Warning> {
         let of_eval_cfg = |key: &str| self.eval_cfg.as_ref().is_some_and(|eval_cfg| eval_cfg.get(key).is_some());
         let of_judge = file.judge_cfg.as_ref().is_some_and(|judge| judge.pred_postprocessor.is_some());
         let before = listed([
@@ -170,34 +175,38 @@ impl Dataset {
         ]);
         let mut notes = Vec::new();
         if !before.is_empty() {
-            notes.push(format!(
-                "what changes answers or references before the judge sees them is Python, and not run here: {before}; give answers and rows that it went over"
-            ));
+            let what = "what changes answers or references before the judge sees them is Python, and not run here: "
+                .to_owned()
+                + &before;
+            let way_out = "give answers and rows that it went over";
+            notes.push(Warning::new("not-run-before-judge", what).with_way_out(way_out));
         }
         if !behind.is_empty() {
-            notes.push(format!("what OpenCompass does with the judge's answers is not done here: {behind}"));
+            let what = format!("what OpenCompass does with the judge's answers is not done here: {behind}");
+            notes.push(Warning::new("not-run-after-judge", what));
         }
         let parallel = self.eval_cfg.as_ref().and_then(|eval_cfg| eval_cfg.get("evaluator")?.get("parallel"));
         if evaluator == Evaluator::Cascade && parallel == Some(&Value::Bool(false)) {
-            notes.push("parallel = false: OpenCompass asks the judge about the answers that its rule refuses; here it is asked about all that are given".into());
+            let what = "OpenCompass asks the judge about the answers that its rule refuses; here it is asked about all that are given";
+            notes.push(Warning::new("judge-asked-about-all", what).at("parallel = false"));
         }
         if let Some(order) = self.infer_order.as_deref() {
             let way_out = "build again with them the other way round for the other order";
-            notes.push(format!(
-                "infer_order {order:?} is not made here: answers stand in the order in which models are given; {way_out}"
-            ));
+            let what =
+                format!("infer_order {order:?} is not made here: answers stand in the order in which models are given");
+            notes.push(Warning::new("unread-infer-order", what).with_way_out(way_out));
         }
         notes
     }
 
     /// Says that the judge's template has the reference in it and no prompt will.
-    fn masked_reference(&self) -> Option<String> {
+    fn masked_reference(&self) -> Option<Warning> {
         let template = self.task.prompt_template.as_ref().filter(|template| template.masks_answer())?;
         let field = template.fields().into_iter().find(|field| field.column == REFERENCE)?;
-        Some(format!(
-            "{}.prompt_template.{}: {{{REFERENCE}}} is empty, as in OpenCompass, where it is the judge's output column; the dataset's own output column has the reference",
-            self.key_path, field.place
-        ))
+        let what = format!("{{{REFERENCE}}} is empty, as in OpenCompass, where it is the judge's output column");
+        let warning =
+            Warning::new("masked-reference", what).with_way_out("the dataset's own output column has the reference");
+        Some(warning.at(format_args!("{}.prompt_template.{}", self.key_path, field.place)))
     }
 }
 

@@ -7,8 +7,8 @@ use crate::dataset::config::Dataset;
 use crate::dataset::judge::{chinese_characters, english_words};
 use crate::dataset::prompter::RowPrompter;
 use crate::dataset::rows::{Row, Value};
-use crate::dataset::template_error;
-use crate::error::{At, Result};
+use crate::dataset::{row_error, template_error};
+use crate::error::{At, Result, Warning};
 
 /// The column in which a judge sees the answer, or the first of several.
 const PREDICTION: &str = "prediction";
@@ -24,7 +24,7 @@ pub struct Judge {
     /// The columns that a row needs for that beside its own.
     pub columns: PredictionColumns,
     /// What people should know: what OpenCompass does before and behind these prompts.
-    pub notes: Vec<String>,
+    pub notes: Vec<Warning>,
 }
 
 /// What a model answered to a row.
@@ -78,7 +78,7 @@ impl PredictionColumns {
     /// Refuses more models than the judge compares.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] with their number.
+    /// [`crate::ErrorKind::Dataset`] with their number.
     pub fn check_models(&self, models: usize) -> Result<()> {
         if models > 1 && self.evaluator != Evaluator::Lm {
             let what = format!(
@@ -94,7 +94,7 @@ impl PredictionColumns {
     /// `prediction_en_word_count` and `prediction_cn_word_count`.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] where the row has such a column already, and where turns cannot be packed as the dataset wants.
+    /// [`crate::ErrorKind::Dataset`] where the row has such a column already, and where turns cannot be packed as the dataset wants.
     pub fn add(&self, row: &mut Row, predictions: &[Prediction]) -> Result<()> {
         self.check_models(predictions.len())?;
         let reference = self.output_column.as_deref().and_then(|column| row.get(column)).cloned();
@@ -112,7 +112,7 @@ impl PredictionColumns {
         for (column, value) in columns {
             if row.get(&column).is_some() && self.output_column.as_ref() != Some(&column) {
                 let what = format!("the row has a column {column:?}, and what the judge sees stands there; rename it");
-                return Err(template_error(&what));
+                return Err(row_error(&what));
             }
             row.set(&column, value);
         }
@@ -142,7 +142,7 @@ impl PredictionColumns {
                 chat.len(),
                 said.len()
             );
-            return Err(template_error(&what));
+            return Err(row_error(&what));
         }
         let round = |(i, (exchange, said)): (usize, (&[ChatMessage], &str))| {
             let user = exchange[0].content.texts().collect::<String>();

@@ -4,7 +4,7 @@ use crate::conversation::{ChatMessage, ContentRef, Conversation, Item, Message, 
 use crate::dataset::prompter::Task;
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::template::{TemplateInput, message};
-use crate::dataset::template_error;
+use crate::dataset::{row_error, template_error};
 use crate::error::{At, Result};
 
 impl Task {
@@ -27,7 +27,7 @@ impl Task {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] if the columns hold neither strings, nor lists of strings, nor a chat.
+    /// [`crate::ErrorKind::Dataset`] if the columns hold neither strings, nor lists of strings, nor a chat.
     pub fn chat(&self, row: &Row) -> Result<Vec<ChatMessage>> {
         let is_used = |name: &str| {
             self.input_columns.iter().any(|column| column == name) || self.output_column.as_deref() == Some(name)
@@ -54,7 +54,7 @@ impl Task {
             }
         };
         let Some(Value::List(list)) = row.get(column) else {
-            return Err(template_error(&format!("column {column:?} is no list of {{role, content}} messages")));
+            return Err(row_error(&format!("column {column:?} is no list of {{role, content}} messages")));
         };
         list.iter().enumerate().map(|(i, value)| message(value).at(format_args!("column {column:?}[{i}]"))).collect()
     }

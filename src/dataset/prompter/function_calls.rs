@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use crate::conversation::Conversation;
 use crate::dataset::prompter::RowPrompt;
-use crate::dataset::records::TOOLS;
+use crate::dataset::records::tools_would_be_lost;
+use crate::dataset::row_error;
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::template::message;
-use crate::dataset::template_error;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, Place, Result};
 
 /// The messages of the first turn that the column `question` lists, and the descriptions that the column `tools` lists;
 /// either may be JSON in a text. What is said in later turns stands on what the functions gave.
@@ -21,7 +21,7 @@ pub(crate) fn first_prompt(row: &Row, for_server: bool) -> Result<RowPrompt> {
     let messages = messages.collect::<Result<Vec<_>>>()?;
     let tools = tools(row)?;
     if tools.is_some() && !for_server {
-        return Err(ErrorKind::WouldBeLost { key: "tools", way_out: TOOLS }.into());
+        return Err(tools_would_be_lost());
     }
     Ok(RowPrompt { tools, ..Conversation::Messages(messages).into() })
 }
@@ -30,7 +30,7 @@ fn tools(row: &Row) -> Result<Option<String>> {
     match listed(row, "tools")? {
         // The order of keys stays: templates write it out.
         Some(tools) => Ok(Some(serde_json::to_string(&*tools).expect("a row's values are JSON"))),
-        None if row.get("function").is_some() => Err(template_error(
+        None if row.get("function").is_some() => Err(row_error(
             "the row has the column \"function\" and no \"tools\": write there what bfcl_eval's convert_to_tool makes of it, or its system prompt into the messages, and then leave \"function\" out",
         )),
         None => Ok(None),
@@ -41,18 +41,18 @@ fn tools(row: &Row) -> Result<Option<String>> {
 fn listed<'r>(row: &'r Row, column: &str) -> Result<Option<Cow<'r, Value>>> {
     let value = match row.get(column) {
         None | Some(Value::Null) => return Ok(None),
-        Some(Value::Text(json)) => Cow::Owned(Value::from_json(json).at(format_args!("column {column:?}"))?),
+        Some(Value::Text(json)) => Cow::Owned(Value::from_json(json).at(Place::column(column))?),
         Some(value) => Cow::Borrowed(value),
     };
     match &*value {
         Value::List(items) if items.is_empty() => Ok(None),
         Value::List(_) => Ok(Some(value)),
-        other => Err(template_error(&format!("column {column:?} is no list but {}", other.repr()))),
+        other => Err(row_error(&format!("column {column:?} is no list but {}", other.repr()))),
     }
 }
 
 fn no_turns(question: &Value) -> crate::Error {
-    template_error(&format!(
+    row_error(&format!(
         "column \"question\" lists turns, each of which lists {{role, content}} messages, and this is {}",
         question.repr()
     ))

@@ -1,7 +1,7 @@
 //! The length of answers where rows give it, in their column `max_out_len`, as in AISBench.
 
 use crate::dataset::rows::{Row, Value};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 
 const COLUMN: &str = "max_out_len";
 
@@ -46,7 +46,7 @@ impl MaxOutLen {
     /// How long the answer of a turn may be; nothing where the row does not say.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] if the list ends before this turn.
+    /// [`ErrorKind::Row`] if the list ends before this turn.
     pub fn of_turn(&self, turn: usize) -> Result<Option<u64>> {
         match self {
             Self::Unsaid => Ok(None),
@@ -56,7 +56,7 @@ impl MaxOutLen {
                     "the list is for {} of the turns, and turn {turn} (the first is 0) is asked for too",
                     list.len()
                 );
-                Error::from(ErrorKind::Template(what)).at(format_args!("column {COLUMN:?}"))
+                Error::from(ErrorKind::Row(what)).at(Place::column(COLUMN))
             }),
         }
     }
@@ -95,7 +95,7 @@ fn limit(value: &Value) -> Result<Option<u64>> {
         Some(number) => Ok(Some(number)),
         None => {
             let what = format!("{} is no number of tokens", value.repr());
-            Err(ErrorKind::Template(what).into())
+            Err(ErrorKind::Row(what).into())
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::dataset::prompter::{
 };
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::template::Room;
-use crate::dataset::template_error;
-use crate::error::{At, ErrorKind, Result};
+use crate::dataset::{row_error, template_error};
+use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
 
 /// Makes the prompts of rows, as a dataset's inferencer does. One per thread; a clone shares the rows of examples.
 #[derive(Debug, Clone)]
@@ -27,12 +27,12 @@ impl RowPrompter {
     /// For a dataset and the rows that its examples come from.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] if the templates do not fit together, and without labels to score.
+    /// [`ErrorKind::Dataset`] if the templates do not fit together, and without labels to score.
     pub fn new(dataset: impl Into<Arc<Dataset>>, train: impl Into<Arc<[Row]>>) -> Result<Self> {
         let dataset = dataset.into();
         let Dataset { task, inferencer, .. } = &*dataset;
         if let (Some(template), false) = (&task.prompt_template, task.compat) {
-            template.check().at(format_args!("{}.prompt_template", dataset.key_path)).at(&dataset.name)?;
+            template.check().at(format_args!("{}.prompt_template", dataset.key_path)).at(Place::file(&dataset.name))?;
         }
         let labels = || -> Result<Vec<Value>> {
             if let Some(template) = &task.prompt_template {
@@ -52,11 +52,11 @@ impl RowPrompter {
             };
             if labels.is_empty() {
                 let what = "there are no labels to score; write them as inferencer.labels, or as keys of the template";
-                return Err(ErrorKind::Template(what.into()).into());
+                return Err(ErrorKind::Dataset(what.into()).into());
             }
             Ok(labels)
         };
-        let labels = labels().at(dataset.key_path).at(&dataset.name)?;
+        let labels = labels().at(dataset.key_path).at(Place::file(&dataset.name))?;
         Ok(Self { labels: labels.into(), shots: Shots::new(train.into()), for_server: false, dataset })
     }
 
@@ -102,7 +102,7 @@ impl RowPrompter {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where the row does not fit the templates or lacks a column that the
+    /// [`ErrorKind::Dataset`] where the row does not fit the templates or lacks a column that the
     /// inferencer needs; for a chat of which every turn is asked for, where a prompt needs an answer.
     pub fn prompts(
         &mut self,
@@ -150,7 +150,7 @@ impl RowPrompter {
     /// The turns of a row's dialogue, for whoever has the model's answers.
     ///
     /// # Errors
-    /// As [`Self::prompts`]; [`ErrorKind::Template`] where the inferencer does not ask turn by turn.
+    /// As [`Self::prompts`]; [`ErrorKind::Dataset`] where the inferencer does not ask turn by turn.
     pub fn plan(
         &mut self,
         row: &Row,
@@ -213,7 +213,7 @@ fn normalized(conversation: Conversation, separator: &str, normalizing: &str) ->
     let Conversation::Text(text) = conversation else {
         return Err(template_error("normalizing_str needs a template that is a string, not a dialogue"));
     };
-    let at = text.find(separator).ok_or_else(|| template_error(&format!("the text has no sep_token {separator:?}")))?;
+    let at = text.find(separator).ok_or_else(|| row_error(&format!("the text has no sep_token {separator:?}")))?;
     let (context, answer) = (&text[..at], text[at..].replace(separator, ""));
     let scored = |context: &str| RowPrompt {
         scored: ScoredText::After(context.len()),
@@ -225,9 +225,12 @@ fn normalized(conversation: Conversation, separator: &str, normalizing: &str) ->
 /// The prompts of the turns, none of which may depend on another's answer.
 fn turns(mut plan: TurnPlan, max_out_len: &MaxOutLen, room: &Room) -> Result<Vec<RowPrompt>> {
     if plan.needs_answers() {
-        return Err(template_error(
-            "infer_mode \"every\" puts the model's own answers between the turns; to build without a model, take \"every_with_gt\", which puts the dataset's there, or \"last\", or give its answers with --answers",
-        ));
+        let way_out = way_out![
+            "to build without a model, take \"every_with_gt\", which puts the dataset's there, or \"last\", or give its answers with ",
+            Setting::ANSWERS
+        ];
+        let what = "infer_mode \"every\" puts the model's own answers between the turns";
+        return Err(template_error(what).with_way_out(way_out));
     }
     let mut prompts = Vec::new();
     while let (Some(prompt), Some(turn)) = (plan.prompt(), plan.turn()) {
@@ -249,7 +252,7 @@ fn list<'r>(row: &'r Row, column: &str) -> Result<&'r [Value]> {
     match row.get(column) {
         None => Err(row.no_column(column)),
         Some(Value::List(items)) if !items.is_empty() => Ok(items),
-        Some(other) => Err(template_error(&format!("column {column:?} is no list of strings but {}", other.repr()))),
+        Some(other) => Err(row_error(&format!("column {column:?} is no list of strings but {}", other.repr()))),
     }
 }
 

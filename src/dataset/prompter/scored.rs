@@ -25,7 +25,7 @@ impl ScoredText {
     /// [`TokenizedPrompt::labels`](crate::TokenizedPrompt::labels).
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] if the continuation is not in the text.
+    /// [`ErrorKind::Row`] if the continuation is not in the text.
     pub fn bytes(&self, text: &str) -> Result<Option<Range<usize>>> {
         match self {
             Self::Whole => Ok(None),
@@ -33,7 +33,7 @@ impl ScoredText {
             Self::Continuation(bytes) => Ok(Some(text.len().saturating_sub(*bytes)..text.len())),
             Self::Last(continuation) => match text.rfind(continuation.as_str()) {
                 Some(start) => Ok(Some(start..start + continuation.len())),
-                None => Err(ErrorKind::Template(format!(
+                None => Err(ErrorKind::Row(format!(
                     "the continuation {continuation:?} does not stand in the prompt; put its column into the template"
                 ))
                 .into()),

@@ -5,8 +5,8 @@ use crate::dataset::prompter::MaxOutLen;
 use crate::dataset::retriever::{RetrieverConfig, no_such_example};
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::template::{ExampleSupport, Layout, QaTemplate, Room, RowTemplate, TemplateInput, no_ice_template};
-use crate::dataset::template_error;
-use crate::error::{At, Result};
+use crate::dataset::{row_error, template_error};
+use crate::error::{At, Result, Setting, way_out};
 
 const ICE_TEMPLATE: &str = "ice_template";
 
@@ -38,7 +38,7 @@ impl Task {
     /// OpenCompass: `generate_ice`.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] without an `ice_template`, and for an example that does not exist.
+    /// [`crate::ErrorKind::Dataset`] without an `ice_template`, and for an example that does not exist.
     pub fn examples(&self, ids: &[i64], train: &[Row]) -> Result<Conversation> {
         self.check_place_for_examples(ids)?;
         let Some((name, template)) = self.example_template() else {
@@ -65,10 +65,11 @@ impl Task {
     fn check_place_for_examples(&self, ids: &[i64]) -> Result<()> {
         let has_no_place = |template: &&dyn RowTemplate| template.example_support() == ExampleSupport::None;
         match self.prompt_template.as_deref().filter(has_no_place) {
-            Some(template) if !ids.is_empty() && !self.compat => Err(template_error(&format!(
-                "{} has no place for examples; take ZeroRetriever (--compat leaves them out, as AISBench does)",
-                template.describe()
-            ))),
+            Some(template) if !ids.is_empty() && !self.compat => {
+                let way_out = way_out!["take ZeroRetriever (", Setting::COMPAT, " leaves them out, as AISBench does)"];
+                let what = format!("{} has no place for examples", template.describe());
+                Err(template_error(&what).with_way_out(way_out))
+            }
             _ => Ok(()),
         }
     }
@@ -85,7 +86,7 @@ impl Task {
     /// A prompt to continue, the answer masked.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] where the templates do not fit together, or the row.
+    /// [`crate::ErrorKind::Dataset`] where the templates do not fit together, or the row.
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
         let masked = self.output_column.as_deref().map(|column| (column, self.gen_field_replace_token.as_str()));
         self.template()?.fill(&TemplateInput { row, examples, masked, compat: self.compat })
@@ -109,7 +110,7 @@ impl Task {
     /// The labels of a scoring task: those of the templates, or the answers of the test set, each once.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] if the template is one dialogue, which has none: the reference then takes
+    /// [`crate::ErrorKind::Dataset`] if the template is one dialogue, which has none: the reference then takes
     /// the names of its sections.
     pub fn labels(&self, test: &[Row]) -> Result<Vec<Value>> {
         let ice = self.ice_template.as_ref().filter(|template| template.ice_token().is_some());
@@ -127,7 +128,7 @@ impl Task {
         let answers = test.iter().filter_map(|row| row.get(self.output_column.as_deref()?));
         for answer in answers {
             if matches!(answer, Value::List(_) | Value::Dict(_)) {
-                return Err(template_error(&format!("{} is no label: it must be a string or a number", answer.repr())));
+                return Err(row_error(&format!("{} is no label: it must be a string or a number", answer.repr())));
             }
             if !labels.iter().any(|label| label.equals(answer)) {
                 labels.push(answer.clone());
@@ -139,7 +140,7 @@ impl Task {
     /// The template that prompts are made by.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] if there is none, or no place in it for the examples.
+    /// [`crate::ErrorKind::Dataset`] if there is none, or no place in it for the examples.
     pub fn template(&self) -> Result<&dyn RowTemplate> {
         let lacks = |name: &str| {
             template_error(&format!(

@@ -42,8 +42,8 @@ impl FromStr for InferMode {
             "every_with_gt" => Ok(Self::EveryWithGt),
             "last" => Ok(Self::Last),
             _ => {
-                Err(ErrorKind::Usage(format!("infer_mode {name:?} is none of every, every_empty, every_with_gt, last"))
-                    .into())
+                let known = vec!["every", "every_empty", "every_with_gt", "last"];
+                Err(ErrorKind::UnknownName { what: "infer_mode", name: name.to_owned(), known }.into())
             }
         }
     }
@@ -101,7 +101,7 @@ impl TurnPlan {
     /// or messages of BOT in the round of a prompt list.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] if the model has no turn in it.
+    /// [`ErrorKind::Dataset`] if the model has no turn in it.
     pub fn new(conversation: Conversation, mode: InferMode) -> Result<Self> {
         let mut plan = Self { dialogue: Dialogue::new(conversation)?, mode, next: None };
         plan.next = match mode {
@@ -116,7 +116,7 @@ impl TurnPlan {
                 Dialogue::Messages(_) => "there is no message of role \"assistant\"",
                 Dialogue::List { .. } => "there is no message of role \"BOT\" in the round",
             };
-            return Err(ErrorKind::Template(format!("the model has no turn in this dialogue: {what}")).into());
+            return Err(ErrorKind::Row(format!("the model has no turn in this dialogue: {what}")).into());
         }
         Ok(plan)
     }
@@ -194,7 +194,7 @@ impl Dialogue {
             Conversation::List(items) => items,
             Conversation::Text(_) => {
                 let what = "a string has no turns; write the template as a dialogue {round = [ … ]}";
-                return Err(ErrorKind::Template(what.into()).into());
+                return Err(ErrorKind::Dataset(what.into()).into());
             }
         };
         let is_marker = |item: &Item, opens: bool| matches!(item, Item::Marker(marker) if marker.section == Section::Round && marker.opens == opens);

@@ -2,9 +2,11 @@
 
 use crate::conversation::{ChatMessage, Conversation};
 use crate::dataset::records::input_format::detected;
-use crate::dataset::records::parse_error::refused;
+use crate::dataset::records::parse_error::{
+    functions_would_be_lost, layout_would_be_lost, refused, tools_would_be_lost,
+};
 use crate::dataset::records::{InputFormat, Keys, Record};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
 
 /// Reads an object of a format.
 pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, for_server: bool) -> Result<Record<'a>> {
@@ -49,8 +51,12 @@ fn no_other_prompt(keys: &Keys<'_>) -> Result<()> {
     if !keys.has("prompt") || opens_with(&listed(keys, "messages")?, keys) {
         return Ok(());
     }
-    let what = "there is both \"messages\" and \"prompt\"; leave one out, or say --input-format messages or --input-format prompt-completion";
-    Err(refused(what))
+    Err(refused("there is both \"messages\" and \"prompt\"").with_way_out(way_out![
+        "leave one out, or say ",
+        Setting::INPUT_FORMAT.set_to("messages"),
+        " or ",
+        Setting::INPUT_FORMAT.set_to("prompt-completion")
+    ]))
 }
 
 fn opens_with(messages: &Conversation, keys: &Keys<'_>) -> bool {
@@ -150,9 +156,9 @@ fn is_whole(prompt: &Conversation, answers: &[ChatMessage]) -> bool {
 fn request<'a>(keys: &Keys<'a>, for_server: bool) -> Result<Record<'a>> {
     let Some(body) = keys.inner("body")? else { return Err(refused("\"body\" is no object")) };
     let read = || {
-        for (key, way_out) in [("chat_template", SERVERS), ("chat_template_kwargs", SERVERS), ("documents", SERVERS)] {
+        for key in ["chat_template", "chat_template_kwargs", "documents"] {
             if !body.is_empty(key) {
-                return Err(ErrorKind::WouldBeLost { key, way_out }.into());
+                return Err(layout_would_be_lost(key));
             }
         }
         let tools = tools(&body, for_server)?;
@@ -177,19 +183,14 @@ fn ultrachat<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
     with_system(Conversation::Messages(messages), keys)
 }
 
-const SERVERS: &str =
-    "it tells a server how to lay the prompt out; name the model with --model as it should be, and leave the key out";
-pub(crate) const TOOLS: &str = "a template has no place for descriptions of tools; write them into the system message as the model knows them, leave the key out, or use --format messages, which passes tools on";
-const FUNCTIONS: &str = "they are older than \"tools\", and a template has a place for neither; write them into the system message as the model knows them, or leave the key out";
-
 /// The descriptions of tools. ShareGPT has them as JSON within a string.
 fn tools(keys: &Keys<'_>, for_server: bool) -> Result<Option<String>> {
     if !keys.is_empty("functions") {
-        return Err(ErrorKind::WouldBeLost { key: "functions", way_out: FUNCTIONS }.into());
+        return Err(functions_would_be_lost());
     }
     match keys.raw("tools").filter(|_| !keys.is_empty("tools")) {
         None => Ok(None),
-        Some(_) if !for_server => Err(ErrorKind::WouldBeLost { key: "tools", way_out: TOOLS }.into()),
+        Some(_) if !for_server => Err(tools_would_be_lost()),
         Some(raw) if raw.starts_with('"') => {
             let tools = keys.text("tools")?;
             let parsed: serde_json::Value = serde_json::from_str(&tools)

@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::dataset::records::Keys;
-use crate::dataset::records::parse_error::refused;
-use crate::error::{Error, ErrorKind, Result};
+use crate::dataset::records::parse_error::{of_format, refused};
+use crate::error::{Error, ErrorKind, Result, Setting, way_out};
 
 /// How a record says its conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -54,8 +54,8 @@ impl FromStr for InputFormat {
     fn from_str(name: &str) -> Result<Self> {
         let found = FORMATS.iter().find(|(_, known, ..)| *known == name);
         found.map(|(format, ..)| *format).ok_or_else(|| {
-            let names: Vec<&str> = FORMATS.iter().map(|(_, name, ..)| *name).collect();
-            ErrorKind::Usage(format!("{name:?} is no format of input; there are {}", names.join(", "))).into()
+            let known = FORMATS.iter().map(|(_, name, ..)| *name).collect();
+            ErrorKind::UnknownName { what: "format of input", name: name.to_owned(), known }.into()
         })
     }
 }
@@ -81,8 +81,8 @@ impl InputFormat {
         match known.iter().any(|key| keys.has(key)) {
             true => Ok(self),
             false => {
-                let what = format!("--input-format {name} reads {reads}; this record has {}", keys.names());
-                Err(ErrorKind::Parse(what).into())
+                let what = format!("it reads {reads}; this record has {}", keys.names());
+                Err(of_format(name, what))
             }
         }
     }
@@ -100,9 +100,12 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     } else if keys.begins("conversation", '[') {
         InputFormat::Messages
     } else if has(&["chosen", "rejected"]) {
-        return Err(refused(
-            "there are two answers, \"chosen\" and \"rejected\"; say which with --input-format chosen or --input-format rejected",
-        ));
+        return Err(refused("there are two answers, \"chosen\" and \"rejected\"").with_way_out(way_out![
+            "say which with ",
+            Setting::INPUT_FORMAT.set_to("chosen"),
+            " or ",
+            Setting::INPUT_FORMAT.set_to("rejected")
+        ]));
     } else if has(&["instruction"]) && (has(&["input"]) || has(&["output"])) {
         InputFormat::Alpaca
     } else if has(&["prompt", "completion"]) {
@@ -122,14 +125,22 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
 fn nothing_fits(keys: &Keys<'_>) -> Error {
     let has = |all: &[&str]| all.iter().all(|key| keys.has(key));
     let names = keys.names();
-    let why = if keys.begins("turns", '[') {
-        "\"turns\" lists questions without answers, each asked with the answer before: make them rows, with --dataset and the inferencer MultiTurnGenInferencer (docs/turns.md)".to_owned()
+    let way_out = if keys.begins("turns", '[') {
+        way_out![
+            "\"turns\" lists questions without answers, each asked with the answer before: make them rows, with ",
+            Setting::DATASET,
+            " and the inferencer MultiTurnGenInferencer (docs/turns.md)"
+        ]
     } else if has(&["role", "content"]) || has(&["from", "value"]) || has(&["section"]) {
         "this is one message, and a record is a whole conversation: {\"messages\": [ … ]}".into()
     } else if has(&["parent_id"]) || has(&["role", "text"]) {
         "this is one message of a tree; list the messages of each way through it: {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}, …]}".into()
     } else {
-        "a record has messages, conversations, instruction with output, prompt, text, or a request's body (docs/input.md); with --dataset it is a row of any columns".into()
+        way_out![
+            "a record has messages, conversations, instruction with output, prompt, text, or a request's body (docs/input.md); with ",
+            Setting::DATASET,
+            " it is a row of any columns"
+        ]
     };
-    refused(&format!("no conversation in it: it has {names}; {why}"))
+    refused(&format!("no conversation in it: it has {names}")).with_way_out(way_out)
 }

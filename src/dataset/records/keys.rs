@@ -131,7 +131,7 @@ impl<'a> Keys<'a> {
         if let Some(id) = self.raw("id") {
             return match is_id(&id) {
                 true => Ok(Some(id)),
-                false => Err(ErrorKind::Parse("id: expected a string or a number".into()).into()),
+                false => Err(ErrorKind::Invalid("id: expected a string or a number".into()).into()),
             };
         }
         Ok(["custom_id", "conversation_id", "prompt_id"].iter().find_map(|key| self.raw(key).filter(is_id)))

@@ -17,8 +17,8 @@ mod parse_error;
 mod reader;
 mod record;
 
-pub(crate) use formats::TOOLS;
 pub use input_format::InputFormat;
 pub(crate) use keys::Keys;
+pub(crate) use parse_error::tools_would_be_lost;
 pub use reader::RecordReader;
 pub use record::Record;

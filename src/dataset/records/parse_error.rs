@@ -1,6 +1,6 @@
 //! The errors of records that cannot be read.
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Fault, Setting, way_out};
 
 /// A parser's message with the place in the record, of which `part` was parsed.
 pub(crate) fn parse_error(record: &str, part: &str, error: &serde_json::Error) -> ErrorKind {
@@ -21,5 +21,34 @@ pub(crate) fn parse_error(record: &str, part: &str, error: &serde_json::Error) -
 
 /// What is wrong with a record whose JSON is as it should be.
 pub(super) fn refused(what: &str) -> Error {
-    ErrorKind::Parse(what.to_owned()).into()
+    ErrorKind::Invalid(what.to_owned()).into()
+}
+
+/// What is wrong with a record of a format that was asked for. The record is wrong, not the option.
+pub(super) fn of_format(name: &str, what: String) -> Error {
+    Error::from(ErrorKind::Invalid(what)).at(Setting::INPUT_FORMAT.set_to(name.to_owned())).with_fault(Fault::Input)
+}
+
+pub(super) fn layout_would_be_lost(key: &'static str) -> Error {
+    let why = "it tells a server how to lay the prompt out";
+    ErrorKind::WouldBeLost { key, why }.with_way_out(way_out![
+        "name the model as it should be with ",
+        Setting::MODEL,
+        ", and leave the key out"
+    ])
+}
+
+pub(crate) fn tools_would_be_lost() -> Error {
+    let why = "a template has no place for descriptions of tools";
+    ErrorKind::WouldBeLost { key: "tools", why }.with_way_out(way_out![
+        "write them into the system message as the model knows them, leave the key out, or use ",
+        Setting::FORMAT.set_to("messages"),
+        ", which passes tools on"
+    ])
+}
+
+pub(super) fn functions_would_be_lost() -> Error {
+    let why = "they are older than \"tools\", and a template has a place for neither";
+    ErrorKind::WouldBeLost { key: "functions", why }
+        .with_way_out("write them into the system message as the model knows them, or leave the key out")
 }

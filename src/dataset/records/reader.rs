@@ -1,6 +1,6 @@
 //! Reading a record of conversations, in any of the formats that are in use.
 
-use crate::dataset::records::parse_error::parse_error;
+use crate::dataset::records::parse_error::{of_format, parse_error};
 use crate::dataset::records::{InputFormat, Keys, Record, formats};
 use crate::dataset::source::check_nesting;
 use crate::error::{ErrorKind, Result};
@@ -49,12 +49,11 @@ impl RecordReader {
                 Record::of(serde_json::from_str(json).map_err(|error| parse_error(json, json, &error))?)
             }
             [b'[' | b'"', ..] => {
-                let what = format!("a record of --input-format {} is a JSON object", self.format);
-                return Err(ErrorKind::Parse(what).into());
+                return Err(of_format(&self.format.to_string(), "a record is a JSON object".into()));
             }
             _ => {
                 let what = "not a conversation: a line is a JSON object, list or string";
-                return Err(ErrorKind::Parse(what.into()).into());
+                return Err(ErrorKind::Invalid(what.into()).into());
             }
         };
         if record.conversation.is_empty() && record.completion.as_ref().is_none_or(String::is_empty) {

@@ -10,7 +10,7 @@ use crate::dataset::retriever::sliding_window::SlidingWindow;
 use crate::dataset::retriever::top_k::TopK;
 use crate::dataset::retriever::{Examples, MOST_EXAMPLES, Retriever, no_such_example, too_many};
 use crate::dataset::rows::Row;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result, Setting, way_out};
 
 /// A retriever as a dataset's configuration names it.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +78,7 @@ impl RetrieverConfig {
     /// The retriever for a training set, of which `input_columns` are compared where rows are.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] names examples that do not exist.
+    /// [`ErrorKind::Dataset`] names examples that do not exist.
     pub fn open(&self, rows: &[Row], input_columns: &[String]) -> Result<Box<dyn Retriever>> {
         let train = rows.len();
         Ok(match &self.kind {
@@ -98,7 +98,7 @@ impl RetrieverConfig {
             }
             RetrieverKind::Bm25 { .. } if input_columns.is_empty() => {
                 return Err(
-                    ErrorKind::Template("reader_cfg.input_columns says which columns are compared".into()).into()
+                    ErrorKind::Dataset("reader_cfg.input_columns says which columns are compared".into()).into()
                 );
             }
             RetrieverKind::Bm25 { ice_num } => {
@@ -106,8 +106,12 @@ impl RetrieverConfig {
                 Box::new(Always(Examples::ByRow(Arc::new(move |row| index.nearest(row)))))
             }
             RetrieverKind::TopK { neighbours: None, .. } => {
-                let what = "this retriever chooses examples by another model, such as by their embeddings; give what it chooses with --neighbours FILE (or the key neighbours), a list of row numbers such as [3, 17, 4] for each row, the nearest first";
-                return Err(ErrorKind::Template(what.into()).into());
+                let what = "this retriever chooses examples by another model, such as by their embeddings";
+                return Err(ErrorKind::Dataset(what.into()).with_way_out(way_out![
+                    "give what it chooses with ",
+                    Setting::NEIGHBOURS.set_to("FILE"),
+                    " (or the key neighbours), a list of row numbers such as [3, 17, 4] for each row, the nearest first"
+                ]));
             }
             RetrieverKind::TopK { ice_num, neighbours: Some(neighbours) } => {
                 Box::new(TopK::open(neighbours, *ice_num)?)
@@ -135,14 +139,14 @@ impl RetrieverConfig {
     /// Chooses so many instead. Of a list of examples the first stay; one that counts 0, 1, 2, … goes on.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where none are chosen, and for more than are listed otherwise.
+    /// [`ErrorKind::Dataset`] where none are chosen, and for more than are listed otherwise.
     pub fn set_count(&mut self, count: usize) -> Result<()> {
         match &mut self.kind {
             RetrieverKind::Zero if count > 0 => {
                 let what = format!(
                     "{count} examples are wanted, and the dataset has none; write a retriever, such as FixKRetriever, and an ice_template"
                 );
-                return Err(ErrorKind::Template(what).into());
+                return Err(ErrorKind::Dataset(what).into());
             }
             kind if count == 0 => *kind = RetrieverKind::Zero,
             RetrieverKind::Zero => {}
@@ -155,7 +159,7 @@ impl RetrieverConfig {
             RetrieverKind::Fixed { fix_id_list } => {
                 let what =
                     format!("{count} examples are wanted, and fix_id_list names {}; list more", fix_id_list.len());
-                return Err(ErrorKind::Template(what).into());
+                return Err(ErrorKind::Dataset(what).into());
             }
             RetrieverKind::Random { ice_num, .. }
             | RetrieverKind::Sampled { ice_num, .. }
@@ -169,12 +173,12 @@ impl RetrieverConfig {
     /// Takes the neighbours that another file lists.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where examples are not chosen by neighbours.
+    /// [`ErrorKind::Dataset`] where examples are not chosen by neighbours.
     pub fn set_neighbours(&mut self, file: &Path) -> Result<()> {
         match &mut self.kind {
             RetrieverKind::TopK { neighbours, .. } => *neighbours = Some(file.to_owned()),
             _ => {
-                return Err(ErrorKind::Template(
+                return Err(ErrorKind::Dataset(
                     "only retrievers that choose by another model, as TopkRetriever, read neighbours; leave it out"
                         .into(),
                 )

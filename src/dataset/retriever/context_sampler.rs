@@ -27,7 +27,7 @@ impl ContextSampler {
                     counted(count, "example"),
                     counted(train, "row")
                 );
-                Err(ErrorKind::Template(message).into())
+                Err(ErrorKind::Dataset(message).into())
             }
         }
     }

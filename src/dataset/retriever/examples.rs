@@ -48,7 +48,7 @@ impl Examples {
     /// The examples' numbers, in the training set, for the row that they were retrieved for.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where the row stands among them so often that too few others are left.
+    /// [`ErrorKind::Dataset`] where the row stands among them so often that too few others are left.
     pub fn of(self, row: &Row, train: &[Row]) -> Result<Vec<i64>> {
         match self {
             Self::Ids(ids) => Ok(ids),
@@ -66,7 +66,7 @@ fn others(mut ids: Vec<i64>, count: usize, row: &Row, train: &[Row]) -> Result<V
             "the training set has this row more than once, and of the examples that were drawn {} are left, not {count}; let each row stand there once",
             ids.len()
         );
-        return Err(ErrorKind::Template(what).into());
+        return Err(ErrorKind::Dataset(what).into());
     }
     ids.truncate(count);
     Ok(ids)
@@ -89,9 +89,9 @@ pub(crate) const MOST_EXAMPLES: usize = 1 << 20;
 
 /// What to say of more examples than anybody wants.
 pub(crate) fn too_many(key: &str, count: usize) -> ErrorKind {
-    ErrorKind::Template(format!("{key} is {count}, and no context holds more than {MOST_EXAMPLES} examples"))
+    ErrorKind::Dataset(format!("{key} is {count}, and no context holds more than {MOST_EXAMPLES} examples"))
 }
 
 pub(crate) fn no_such_example(id: i64, train: usize) -> Error {
-    ErrorKind::Template(format!("there is no example {id}; the training set has {}", counted(train, "row"))).into()
+    ErrorKind::Dataset(format!("there is no example {id}; the training set has {}", counted(train, "row"))).into()
 }

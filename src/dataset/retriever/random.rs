@@ -20,7 +20,7 @@ impl Random {
                 counted(k, "example"),
                 counted(train, "row")
             );
-            return Err(ErrorKind::Template(message).into());
+            return Err(ErrorKind::Dataset(message).into());
         }
         Ok(Self { generator: Mt::new(seed), train, k })
     }

@@ -6,7 +6,7 @@ use std::io::{BufReader, Lines};
 use std::path::Path;
 
 use crate::dataset::retriever::{Examples, Retriever};
-use crate::error::{At, ErrorKind, Result, counted};
+use crate::error::{At, ErrorKind, Place, Result, counted};
 
 /// The first numbers of each line of a file of JSON lists, one line for each row.
 pub(crate) struct TopK {
@@ -18,23 +18,28 @@ pub(crate) struct TopK {
 impl TopK {
     pub(crate) fn open(path: &Path, k: usize) -> Result<Self> {
         let name = path.display().to_string();
-        let file = File::open(path).at(&name)?;
+        let file = File::open(path).at(Place::file(&name))?;
         Ok(Self { lines: BufReader::new(file).lines(), name, k })
     }
 }
 
 impl Retriever for TopK {
     fn retrieve(&mut self, index: usize) -> Result<Examples> {
-        let place = format!("{}: line {}", self.name, index + 1);
+        let ids = self.next();
+        ids.at(Place::line(index as u64 + 1)).at(Place::file(&self.name))
+    }
+}
+
+impl TopK {
+    fn next(&mut self) -> Result<Examples> {
         let line = self.lines.next().ok_or_else(|| {
-            ErrorKind::Template("there is no line for this row; the file needs one for each row of the test set".into())
-        });
-        let line = line.at(&place)?.at(&place)?;
-        let mut ids: Vec<i64> =
-            serde_json::from_str(&line).map_err(|error| crate::wording::in_line(&error)).at(&place)?;
+            ErrorKind::Row("there is no line for this row".into())
+                .with_way_out("the file needs one for each row of the test set")
+        })??;
+        let mut ids: Vec<i64> = serde_json::from_str(&line).map_err(|error| crate::wording::in_line(&error))?;
         if ids.len() < self.k {
             let message = format!("{} wanted, and the line has {}", counted(self.k, "example"), ids.len());
-            return Err(ErrorKind::Template(message)).at(place);
+            return Err(ErrorKind::Row(message).into());
         }
         ids.truncate(self.k);
         Ok(ids.into())

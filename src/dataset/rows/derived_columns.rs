@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, de};
 use crate::dataset::python::{capitalized, is_space};
 use crate::dataset::rows::{Fields, Path, Row, Value, whole_number};
 use crate::dataset::template::{Filler, Room, Substitution};
-use crate::dataset::template_error;
+use crate::dataset::{row_error, template_error};
 use crate::error::{At, Result};
 
 /// Columns by their names, each made of a row with those before it.
@@ -45,7 +45,7 @@ impl DerivedColumns {
     /// Reads a dict of names, each with a path or a dict of [`DerivedColumn`]'s keys.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] with the name.
+    /// [`crate::ErrorKind::Dataset`] with the name.
     pub(crate) fn read(columns: &Value) -> Result<Self> {
         let Value::Dict(columns) = columns else {
             return Err(template_error("write a dict of columns, such as { A = \"choices[0]\" }"));
@@ -163,13 +163,13 @@ fn last_line(error: &regex::Error) -> String {
 /// The place of a value in a list, from 0.
 fn index_in(value: &Value, list: &Path, row: &Row) -> Result<Value> {
     let Some(Value::List(items)) = list.find(row)? else {
-        return Err(template_error(&format!("index_in: {list} is no list")));
+        return Err(row_error(&format!("index_in: {list} is no list")));
     };
     match items.iter().position(|item| item.equals(value)) {
         Some(place) => Ok(Value::Int(place.to_string())),
         None => {
             let items = Value::List(items.clone());
-            Err(template_error(&format!("index_in: {} is not in {list}, which has {}", value.repr(), items.repr())))
+            Err(row_error(&format!("index_in: {} is not in {list}, which has {}", value.repr(), items.repr())))
         }
     }
 }
@@ -177,7 +177,7 @@ fn index_in(value: &Value, list: &Path, row: &Row) -> Result<Value> {
 /// The texts of a list's items.
 fn texts(each: &str, list: &Value) -> Result<Vec<String>> {
     let Value::List(items) = list else {
-        return Err(template_error(&format!("each is for the items of a list, and this is {}", list.repr())));
+        return Err(row_error(&format!("each is for the items of a list, and this is {}", list.repr())));
     };
     let text = |(place, item): (usize, &Value)| {
         let mut text = String::new();
@@ -207,6 +207,6 @@ fn texts(each: &str, list: &Value) -> Result<Vec<String>> {
 /// A for 0.
 fn letter(value: &Value) -> Result<char> {
     let number = whole_number(value).and_then(|number| u8::try_from(number).ok()).filter(|number| *number < 26);
-    let no_letter = || template_error(&format!("a letter is made of a number from 0 to 25, not of {}", value.repr()));
+    let no_letter = || row_error(&format!("a letter is made of a number from 0 to 25, not of {}", value.repr()));
     number.map(|number| char::from(b'A' + number)).ok_or_else(no_letter)
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::dataset::rows::{PickedRow, Row, Value};
 use crate::dataset::template::TemplateField;
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
 
 /// The column of the id where nobody names one.
 const ID: &str = "id";
@@ -55,7 +55,7 @@ impl KeptColumns {
     /// What goes with the prompts of a row.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for an id that is neither a string nor a number, and where a row lacks the column that is named.
+    /// [`ErrorKind::Row`] for an id that is neither a string nor a number, and where a row lacks the column that is named.
     pub fn key(&self, row: &Row, pick: PickedRow) -> Result<RowKey> {
         let numbered = RowKey::numbered(pick);
         let columns = (!self.keep.is_empty()).then(|| json(&Kept { row, columns: &self.keep }));
@@ -71,20 +71,18 @@ impl KeptColumns {
             Some(id @ (Value::Text(_) | Value::Int(_))) => Ok(Some(json(id))),
             Some(id @ Value::Float(number)) if number.is_finite() => Ok(Some(json(id))),
             None | Some(Value::Null) if self.id.is_none() => Ok(None),
-            None => Err(row.no_column(column)).at("--id-column"),
+            None => Err(row.no_column(column)).at(Setting::ID_COLUMN),
             Some(other) => {
-                let what = format!(
-                    "column {column:?}: an id is a string or a number, not {}; name the column of the ids with --id-column",
-                    other.repr()
-                );
-                Err(ErrorKind::Template(what).into())
+                let what = format!("an id is a string or a number, not {}", other.repr());
+                let way_out = way_out!["name the column of the ids with ", Setting::ID_COLUMN];
+                Err(ErrorKind::Row(what).with_way_out(way_out).at(Place::column(column)))
             }
         }
     }
 
     /// The columns that are kept, to count the rows that lack them.
     pub fn fields(&self) -> impl Iterator<Item = TemplateField> {
-        self.keep.iter().map(|column| TemplateField { place: "--keep".into(), column: column.clone() })
+        self.keep.iter().map(|column| TemplateField { place: Setting::KEEP.into(), column: column.clone() })
     }
 }
 

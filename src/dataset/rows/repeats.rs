@@ -36,14 +36,14 @@ impl Repeats {
     /// As the keys of a dataset dict say; `class` is the bare name of the class that loads it.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for what is no number of times.
+    /// [`ErrorKind::Dataset`] for what is no number of times.
     pub(crate) fn read(n: Option<&Value>, num_repeats: Option<&Value>, class: &str) -> Result<Self> {
         // These concatenate whole data sets; OpenCompass's others list a row's repeats side by side.
         let are_adjacent = !matches!(class, "MBPPDataset" | "MBPPDatasetV2" | "SanitizedMBPPDataset" | "LCDataset");
         let read = Self { n: times(n).at("n")?, num_repeats: times(num_repeats).at("num_repeats")?, are_adjacent };
         if read.times() > MOST {
             let what = format!("n and num_repeats ask each row {} times, and {MOST} is the most", read.times());
-            return Err(ErrorKind::Template(what).into());
+            return Err(ErrorKind::Dataset(what).into());
         }
         Ok(read)
     }
@@ -71,7 +71,7 @@ fn times(value: Option<&Value>) -> Result<usize> {
         Some(Value::Int(digits)) if matches!(digits.parse(), Ok(1..=MOST)) => Ok(digits.parse().unwrap_or(1)),
         Some(other) => {
             let what = format!("how often rows are asked is a whole number from 1 to {MOST}, not {}", other.repr());
-            Err(ErrorKind::Template(what).into())
+            Err(ErrorKind::Dataset(what).into())
         }
     }
 }

@@ -28,7 +28,8 @@ impl Row {
         match Value::columns(json)? {
             Some(Columns { entries, repeated }) => Ok(Self { columns: entries, repeated }),
             None => {
-                Err(ErrorKind::Parse("a row is a JSON object: {\"question\": \"…\", \"answer\": \"…\"}".into()).into())
+                Err(ErrorKind::Invalid("a row is a JSON object: {\"question\": \"…\", \"answer\": \"…\"}".into())
+                    .into())
             }
         }
     }
@@ -57,7 +58,7 @@ impl Row {
 
     /// The error for a column that the row does not have.
     pub(crate) fn no_column(&self, column: &str) -> Error {
-        ErrorKind::Template(format!("there is no column {column:?} (columns: {})", listed(self.names()))).into()
+        ErrorKind::MissingColumn { column: column.to_owned(), columns: listed(self.names()) }.into()
     }
 
     /// The names of the columns.

@@ -19,7 +19,7 @@ impl SplitRange {
     /// The rows' numbers, of `len` rows, in the order in which they are used.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for a string that is no slice: nothing else is evaluated.
+    /// [`ErrorKind::Dataset`] for a string that is no slice: nothing else is evaluated.
     pub fn rows(&self, len: usize) -> Result<Vec<usize>> {
         match self {
             Self::Number(number) => Ok(drawn(*number, len)),
@@ -40,7 +40,7 @@ fn drawn(number: f64, len: usize) -> Vec<usize> {
 }
 
 fn sliced(text: &str, len: usize) -> Result<Vec<usize>> {
-    let no_slice = || ErrorKind::Template(format!("{text:?} is no slice such as \"[:100]\", \"[10:20]\" or \"[::2]\""));
+    let no_slice = || ErrorKind::Dataset(format!("{text:?} is no slice such as \"[:100]\", \"[10:20]\" or \"[::2]\""));
     let inner = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).ok_or_else(no_slice)?;
     let mut bounds = Vec::new();
     for part in inner.split(':') {

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, de};
 
+use crate::dataset::row_error;
 use crate::dataset::rows::{Row, Value};
-use crate::dataset::template_error;
 use crate::error::Result;
 
 /// A column, and the steps from its value to one within.
@@ -50,7 +50,7 @@ impl Path {
     /// What it leads to in a row, if anything.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] where the column that names an item does not.
+    /// [`crate::ErrorKind::Dataset`] where the column that names an item does not.
     pub(crate) fn find<'r>(&self, row: &'r Row) -> Result<Option<&'r Value>> {
         let mut found = row.get(&self.column);
         for step in &self.steps {
@@ -69,7 +69,7 @@ impl Path {
     }
 
     fn number(&self, column: &str, named: &Value) -> Result<i64> {
-        let what = || template_error(&format!("{self}: {column} is no number but {}", named.repr()));
+        let what = || row_error(&format!("{self}: {column} is no number but {}", named.repr()));
         whole_number(named).ok_or_else(what)
     }
 }

@@ -50,7 +50,10 @@ fn names(record: &ByteRecord) -> Result<Vec<String>> {
         Error::from(match record.get(0) {
             Some([0xff, 0xfe, ..]) => ErrorKind::OtherEncoding("UTF-16 (little endian)"),
             Some([0xfe, 0xff, ..]) => ErrorKind::OtherEncoding("UTF-16 (big endian)"),
-            _ => ErrorKind::Parse(format!("the names of the columns are not UTF-8 ({error}); convert the file first, for example with `iconv -f LATIN1 -t UTF-8`")),
+            _ => {
+                return ErrorKind::Parse(format!("the names of the columns are not UTF-8 ({error})"))
+                    .with_way_out("convert the file first, for example with `iconv -f LATIN1 -t UTF-8`");
+            }
         })
     })
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::dataset::source::compressed::ENDINGS;
 use crate::dataset::source::made_lines::Reader;
 use crate::dataset::source::{csv, decompressed, parquet};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Setting};
 
 /// How a file of rows is opened as JSON lines.
 #[derive(Clone, Copy)]
@@ -25,8 +25,8 @@ fn refuse_columns(columns: Option<&[String]>) -> Result<()> {
     match columns {
         None => Ok(()),
         Some(_) => {
-            let what = "--columns names the columns of CSV and TSV files, and this is none: its rows name their own";
-            Err(ErrorKind::Usage(what.into()).into())
+            let what = "names the columns of CSV and TSV files, and this is none: its rows name their own";
+            Err(Error::from(ErrorKind::Usage(what.into())).at(Setting::COLUMNS))
         }
     }
 }

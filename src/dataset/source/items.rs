@@ -51,7 +51,7 @@ impl<R: BufRead> Items<R> {
     /// What reading says, and where the list is broken, with the number of the item.
     pub(crate) fn next_into(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
         let number = self.number + 1;
-        self.next(bytes).at(format_args!("item {number}"))
+        self.next(bytes).at(crate::error::Place::Line { unit: "item", number })
     }
 
     fn next(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Line>> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, BufRead};
 
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 
 /// Reads lines of bytes, skipping blank ones. LF and CRLF end a line; a leading UTF-8 byte order mark
 /// is left out.
@@ -62,6 +62,12 @@ impl fmt::Display for Line {
     }
 }
 
+impl From<&Line> for Place {
+    fn from(line: &Line) -> Self {
+        Self::Line { unit: line.unit, number: line.number }
+    }
+}
+
 impl Line {
     /// The line's text, if it is UTF-8.
     ///
@@ -103,7 +109,7 @@ impl<R: BufRead> Lines<R> {
         loop {
             bytes.truncate(start);
             if self.number == 0 && self.unit == "line" {
-                self.skip_byte_order_mark().at(format_args!("{} 1", self.unit))?;
+                self.skip_byte_order_mark().at(Place::Line { unit: self.unit, number: 1 })?;
             }
             self.number += 1;
             let offset = self.offset;
@@ -115,7 +121,7 @@ impl<R: BufRead> Lines<R> {
                     let length = row.bytes.len() as u64;
                     return Ok(Some(Line { length, wrong: Some(row.what), ..self.line(offset) }));
                 }
-                Err(Err(error)) => return Err(error).at(format_args!("{} {}", self.unit, self.number)),
+                Err(Err(error)) => return Err(error).at(Place::Line { unit: self.unit, number: self.number }),
             };
             if read == 0 {
                 return Ok(None);

@@ -9,9 +9,8 @@ use crate::error::Result;
 pub(super) fn open(_: File) -> Result<Box<dyn BufRead + Send>> {
     use crate::error::ErrorKind;
 
-    let what =
-        "this metatok is built without Parquet; build it with --features parquet, or convert the file to JSON lines";
-    Err(ErrorKind::Usage(what.into()).into())
+    let way_out = "build it with the cargo feature `parquet`, or convert the file to JSON lines";
+    Err(ErrorKind::MissingFeature { what: "Parquet", feature: "parquet" }.with_way_out(way_out))
 }
 
 #[cfg(feature = "parquet")]

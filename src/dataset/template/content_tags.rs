@@ -2,7 +2,7 @@
 
 use crate::conversation::MediaKind;
 use crate::dataset::rows::Value;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
 
 /// Ends every fragment.
 const END: &str = "<AIS_CONTENT_TAG>";
@@ -73,7 +73,7 @@ impl Fragment {
     /// way to write a tag into a payload: in one of its own kind the opening tag is left out, as in AISBench.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for text outside the tags, which AISBench loses.
+    /// [`ErrorKind::Row`] for text outside the tags, which AISBench loses.
     pub fn split(content: &str) -> Result<Vec<Self>> {
         let mut fragments = Vec::new();
         for piece in content.split(END) {
@@ -81,11 +81,12 @@ impl Fragment {
                 Some(fragment) => fragments.push(fragment),
                 None if piece.trim().is_empty() => {}
                 None => {
-                    let what = format!(
-                        "the text {:?} stands outside the tags and would be lost; write <AIS_TEXT_START> before it and {END} after it (--compat drops it, as AISBench does)",
-                        shortened(piece)
-                    );
-                    return Err(ErrorKind::Template(what).into());
+                    let what = format!("the text {:?} stands outside the tags and would be lost", shortened(piece));
+                    return Err(ErrorKind::Row(what).with_way_out(way_out![
+                        format!("write <AIS_TEXT_START> before it and {END} after it ("),
+                        Setting::COMPAT,
+                        " drops it, as AISBench does)"
+                    ]));
                 }
             }
         }
@@ -100,13 +101,13 @@ impl Fragment {
     /// The tagged string of fragments, which [`Self::split`] takes apart again.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] if a payload has the end tag, or its own opening tag, in it.
+    /// [`ErrorKind::Row`] if a payload has the end tag, or its own opening tag, in it.
     pub fn join(fragments: &[Self]) -> Result<String> {
         let mut joined = String::new();
         for (i, Self { kind, payload }) in fragments.iter().enumerate() {
             if let Some(tag) = [END, kind.tag()].into_iter().find(|tag| payload.contains(tag)) {
                 let what = format!("the {} holds the tag {tag}, which would cut it", kind.name());
-                return Err(Error::from(ErrorKind::Template(what)).at(format_args!("fragment {i}")));
+                return Err(Error::from(ErrorKind::Row(what)).at(format_args!("fragment {i}")));
             }
             joined.extend([kind.tag(), payload, END]);
         }
@@ -127,7 +128,7 @@ impl Fragment {
                     "a string with tags, or a list of fragments, is expected, not {}",
                     shortened(&other.repr())
                 );
-                Err(ErrorKind::Template(what).into())
+                Err(ErrorKind::Row(what).into())
             }
         }
     }
@@ -147,7 +148,7 @@ impl Fragment {
                 "a fragment is a string, or {{\"text\": \"…\"}} with text, image, video or audio, not {}",
                 shortened(&item.repr())
             );
-            ErrorKind::Template(what).into()
+            ErrorKind::Row(what).into()
         })
     }
 }

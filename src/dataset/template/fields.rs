@@ -2,12 +2,13 @@
 
 use crate::conversation::{Item, Message, Prompt};
 use crate::dataset::rows::{Row, listed};
+use crate::error::{Place, Warning};
 
 /// A field of a template, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateField {
-    /// The key path below the template.
-    pub place: String,
+    /// The key path below the template, or the option that names it.
+    pub place: Place,
     /// The column that it names.
     pub column: String,
 }
@@ -29,11 +30,16 @@ impl TemplateText {
 
 impl TemplateField {
     /// What to say if a row does not have the column; nothing if it does.
-    pub fn missing_in(&self, row: &Row) -> Option<String> {
-        if row.get(&self.column).is_some() {
-            return None;
+    pub fn missing_in(&self, row: &Row) -> Option<Warning> {
+        match row.get(&self.column) {
+            Some(_) => None,
+            None => Some(self.missing(&listed(row.names()))),
         }
-        Some(format!("{}: {{{}}} has no column (columns: {})", self.place, self.column, listed(row.names())))
+    }
+
+    fn missing(&self, columns: &str) -> Warning {
+        let what = format!("{{{}}} has no column (columns: {columns})", self.column);
+        Warning::new("missing-column", what).at(self.place.clone())
     }
 }
 
@@ -95,10 +101,9 @@ impl MissingColumns {
     }
 
     /// The first field whose column no row has, and what to say of it.
-    pub fn everywhere(&self) -> Option<(&TemplateField, String)> {
+    pub fn everywhere(&self) -> Option<(&TemplateField, Warning)> {
         let (field, _) = self.lacking().find(|(_, rows)| *rows == self.rows)?;
-        let message = format!("{}: {{{}}} has no column (columns: {})", field.place, field.column, self.known);
-        Some((field, message))
+        Some((field, field.missing(&self.known)))
     }
 
     /// The fields whose columns some rows lack, and how many do.
@@ -118,7 +123,7 @@ pub(crate) fn of_text(text: &str, place: &str, fields: &mut Vec<TemplateField>) 
         let name = &text[at + 1..at + end];
         let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
             && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-        let field = TemplateField { place: place.to_owned(), column: name.to_owned() };
+        let field = TemplateField { place: place.into(), column: name.to_owned() };
         if is_name && !fields.contains(&field) {
             fields.push(field);
         }

@@ -6,7 +6,7 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::rows::Fields;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, Setting, way_out};
 
 /// How many bytes the texts of a row may have together once they are filled, unless somebody says otherwise: more than
 /// any context holds.
@@ -50,11 +50,8 @@ impl Room {
     /// The same of a text that is one of several: `what` names them all.
     pub(crate) fn take_of(&self, bytes: usize, what: &str) -> Result<()> {
         let too_long = |_| {
-            let what = format!(
-                "{what} have more than {} bytes of text together; raise --max-row-bytes if that is intended",
-                self.most
-            );
-            ErrorKind::Template(what).into()
+            let what = format!("{what} have more than {} bytes of text together", self.most);
+            ErrorKind::Row(what).with_way_out(way_out!["raise ", Setting::MAX_ROW_BYTES, " if that is intended"])
         };
         self.take(bytes).map_err(too_long)
     }

@@ -39,11 +39,11 @@ impl Template {
                 let label = |(label, template): &(Value, Value)| {
                     let template = match template {
                         Value::Text(text) => LabelTemplate::Text(text.clone()),
-                        Value::Dict(_) => LabelTemplate::Dialogue(Dialogue::new(template).at(label.text())?),
+                        Value::Dict(_) => LabelTemplate::Dialogue(Dialogue::new(template).at(label.text().as_ref())?),
                         Value::List(_) => LabelTemplate::List,
                         other => {
                             let what = format!("a template is a string or a dialogue, not {}", other.repr());
-                            return Err(template_error(&what).at(label.text()));
+                            return Err(template_error(&what).at(label.text().as_ref()));
                         }
                     };
                     Ok((label.clone(), template))
@@ -59,14 +59,14 @@ impl Template {
 
     /// Strings of their own, and of labels, must hold the token; dialogues may hold it anywhere.
     pub(super) fn must_hold(&self, token: &str) -> Result<()> {
-        let lacks = |text: &str, place: &dyn std::fmt::Display| -> Result<()> {
+        let lacks = |text: &str, place: &str| -> Result<()> {
             if text.contains(token) {
                 return Ok(());
             }
             Err(template_error(&format!("the ice_token {token:?} is not in the template {text:?}")).at(place))
         };
         match self {
-            Self::Text(text) => lacks(text, &"template"),
+            Self::Text(text) => lacks(text, "template"),
             Self::Dialogue(_) => Ok(()),
             Self::Labels(labels) => labels.iter().try_for_each(|(label, template)| match template {
                 LabelTemplate::Text(text) => lacks(text, &label.text()),

@@ -15,10 +15,10 @@ pub enum Layout {
     /// A string, which no meta template touches.
     #[default]
     Text,
-    /// A chat in which one message of the user has the examples and the question: `--apply_chat_template` with
-    /// `--fewshot_as_multiturn False`.
+    /// A chat in which one message of the user has the examples and the question: `apply_chat_template` without
+    /// `fewshot_as_multiturn`.
     Chat,
-    /// A chat in which each example is a turn: `--apply_chat_template`.
+    /// A chat in which each example is a turn: `apply_chat_template`.
     Turns,
 }
 
@@ -38,7 +38,8 @@ impl std::str::FromStr for Layout {
 
     fn from_str(name: &str) -> Result<Self> {
         let layout = [Self::Text, Self::Chat, Self::Turns].into_iter().find(|layout| layout.name() == name);
-        let none = || ErrorKind::Usage(format!("layout {name:?} is none of \"text\", \"chat\", \"turns\""));
+        let none =
+            || ErrorKind::UnknownName { what: "layout", name: name.to_owned(), known: vec!["text", "chat", "turns"] };
         Ok(layout.ok_or_else(none)?)
     }
 }

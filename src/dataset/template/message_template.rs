@@ -1,11 +1,11 @@
 //! Templates of OpenAI-style messages: OpenCompass's `RawPromptTemplate`.
 
 use crate::conversation::{ChatMessage, Content, Conversation};
+use crate::dataset::row_error;
 use crate::dataset::rows::{Fields, Row, Value};
 use crate::dataset::template::row_template::{ExampleSupport, RowTemplate, TemplateInput};
 use crate::dataset::template::template_kind::TemplateKeys;
 use crate::dataset::template::{Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields};
-use crate::dataset::template_error;
 use crate::error::{At, Result};
 
 /// Messages with fields. The answer is never masked in them.
@@ -34,7 +34,7 @@ impl MessageTemplate {
     /// A template of messages, strings, and `{expand_column: name}`.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`](crate::ErrorKind::Template) for anything else, and for a role that is not system, user or assistant.
+    /// [`ErrorKind::Dataset`](crate::ErrorKind::Dataset) for anything else, and for a role that is not system, user or assistant.
     pub fn new(messages: &[Value]) -> Result<Self> {
         let entry = |(i, value): (usize, &Value)| entry(value).at(format_args!("messages[{i}]"));
         Ok(Self {
@@ -49,7 +49,7 @@ impl MessageTemplate {
     /// The messages for a row; of `examples` only messages count.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`](crate::ErrorKind::Template) if a column to expand lists what is no message, and
+    /// [`ErrorKind::Dataset`](crate::ErrorKind::Dataset) if a column to expand lists what is no message, and
     /// [`ErrorKind::RowTooLong`](crate::ErrorKind::RowTooLong).
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
         let room = Room::new(self.max_row_bytes);
@@ -163,7 +163,7 @@ fn entry(value: &Value) -> Result<Entry> {
     let message = message(value)?;
     match message.role.as_str() {
         "system" | "user" | "assistant" => Ok(Entry::Message(message)),
-        role => Err(template_error(&format!("role {role:?} is none of system, user, assistant"))),
+        role => Err(row_error(&format!("role {role:?} is none of system, user, assistant"))),
     }
 }
 
@@ -181,10 +181,7 @@ pub(crate) fn message(value: &Value) -> Result<ChatMessage> {
     };
     match (value.get("role").and_then(Value::as_text), content) {
         (Some(role), Some(content)) => Ok(ChatMessage { others: others(value), ..ChatMessage::new(role, content) }),
-        _ => Err(template_error(&format!(
-            "a message is {{\"role\": \"user\", \"content\": \"…\"}}, not {}",
-            value.repr()
-        ))),
+        _ => Err(row_error(&format!("a message is {{\"role\": \"user\", \"content\": \"…\"}}, not {}", value.repr()))),
     }
 }
 

@@ -9,8 +9,8 @@ use crate::dataset::template::{
     Dialogue, Filler, Fragment, FragmentKind, MAX_ROW_BYTES, Room, SECTIONS, Substitution, TemplateField, TemplateText,
     fields, fill_items,
 };
-use crate::dataset::template_error;
-use crate::error::{At, Error, Result};
+use crate::dataset::{row_error, template_error};
+use crate::error::{At, Error, Place, Result};
 
 /// A dialogue of which messages have, in the place of a `prompt`, a `prompt_mm`: a pattern for each kind of
 /// fragment. The row's fragments are written by these patterns in their order.
@@ -35,7 +35,7 @@ impl MultimodalTemplate {
     /// A dialogue: begin, round, end.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] for anything else. What is wrong with a pattern is said by [`RowTemplate::check`],
+    /// [`crate::ErrorKind::Dataset`] for anything else. What is wrong with a pattern is said by [`RowTemplate::check`],
     /// and where a row needs it.
     pub fn new(template: &Value) -> Result<Self> {
         let Value::Dict(entries) = template else { return Err(no_dialogue()) };
@@ -70,6 +70,7 @@ impl MultimodalTemplate {
                 Ok(ContentPart::Media(pattern)) => fields::of_text(&pattern.source, &place, &mut found),
                 Ok(ContentPart::Ids(_)) | Err(_) => {}
             }
+            let place = Place::Key(place);
             found.retain(|field| field.place != place || field.column != field_of(*kind));
         }
         found
@@ -87,7 +88,7 @@ impl MultimodalTemplate {
     /// of a message that has a `prompt` too. Nothing is masked.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] where the row has no content, or a fragment of a kind for which a message has no
+    /// [`crate::ErrorKind::Dataset`] where the row has no content, or a fragment of a kind for which a message has no
     /// pattern, and [`crate::ErrorKind::RowTooLong`].
     pub fn prompt(&self, row: &Row, compat: bool) -> Result<Conversation> {
         let mut patterns = self.patterns.iter();
@@ -125,7 +126,7 @@ impl MultimodalTemplate {
 
     fn fragments(&self, row: &Row, compat: bool) -> Result<Vec<Fragment>> {
         let value = row.get(&self.content).ok_or_else(|| row.no_column(&self.content))?;
-        Fragment::of_column(value, compat).at(format_args!("column {:?}", self.content))
+        Fragment::of_column(value, compat).at(Place::column(&self.content))
     }
 
     fn part(&self, patterns: &Patterns, fragment: &Fragment, row: &Row, room: &Room) -> Result<ContentPart> {
@@ -134,13 +135,13 @@ impl MultimodalTemplate {
         let pattern = patterns.by_kind.iter().find(|(known, _)| known == kind).map(|(_, pattern)| pattern);
         let pattern = match pattern {
             Some(Ok(pattern)) => pattern.clone(),
-            Some(Err(what)) => return Err(template_error(&format!("prompt_mm.{name}: {what}"))),
+            Some(Err(what)) => return Err(row_error(&format!("prompt_mm.{name}: {what}"))),
             None => {
                 let what = format!(
                     "the row has {}, and prompt_mm no pattern for it; write {name} = {{ … }}",
                     kind.indefinite()
                 );
-                return Err(template_error(&what));
+                return Err(row_error(&what));
             }
         };
         if let (ContentPart::Media(media), true, true) = (&pattern, self.keep_urls, is_url(payload)) {

@@ -30,7 +30,7 @@ pub(crate) fn fill_items(items: Vec<Item>, filler: &Filler<'_>) -> Result<Vec<It
 /// items then come between the string's pieces.
 ///
 /// # Errors
-/// [`ErrorKind::Template`] if the token stands in a prompt and a list is to be put there.
+/// [`ErrorKind::Row`] if the token stands in a prompt and a list is to be put there.
 pub(crate) fn replace(items: Vec<Item>, token: &str, with: &Conversation) -> Result<Vec<Item>> {
     insert(items, token, with, |text| Ok(text.to_owned()))
 }
@@ -63,7 +63,7 @@ pub(crate) fn insert(
             (Item::Message(Message { prompt: Prompt::Text(prompt), role, .. }), with)
                 if prompt.contains(token) && !matches!(with, Conversation::Text(_)) =>
             {
-                return Err(ErrorKind::Template(format!(
+                return Err(ErrorKind::Row(format!(
                     "{token:?} stands in the prompt of role {role:?}, where examples with roles of their own cannot be put; make it an item by itself"
                 ))
                 .into());

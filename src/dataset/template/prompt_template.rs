@@ -31,11 +31,11 @@ impl PromptTemplate {
     /// labels to either.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] names what is none of these, and a string that does not have the
+    /// [`ErrorKind::Dataset`] names what is none of these, and a string that does not have the
     /// `ice_token`.
     pub fn new(template: &Value, ice_token: Option<&str>, sep_token: Option<&str>) -> Result<Self> {
         if ice_token == Some("") {
-            return Err(ErrorKind::Template(
+            return Err(ErrorKind::Dataset(
                 "an empty ice_token would put the examples between all characters; write a token such as \"</E>\", or leave it out".into(),
             )
             .into());
@@ -58,7 +58,7 @@ impl PromptTemplate {
     /// With the tokens that name fields, July 2023's way: braces then mean nothing.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for a token that stands for two columns, or for the examples too.
+    /// [`ErrorKind::Dataset`] for a token that stands for two columns, or for the examples too.
     pub fn with_column_token_map(mut self, map: Vec<(String, String)>) -> Result<Self> {
         for (i, (column, token)) in map.iter().enumerate() {
             let other = map[..i].iter().find(|(_, known)| known == token).map(|(other, _)| other.as_str());
@@ -87,7 +87,7 @@ impl PromptTemplate {
     /// An in-context example of a row, whose answer is not masked. OpenCompass: `generate_ice_item`.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for a label that has no template, and a dialogue without a round.
+    /// [`ErrorKind::Dataset`] for a label that has no template, and a dialogue without a round.
     pub fn example(&self, row: &Row, label: &Value) -> Result<Conversation> {
         let example = encode(self.of_label(label)?, true)?;
         // The reference means to leave out sep_token too, and forgets the result.
@@ -98,7 +98,7 @@ impl PromptTemplate {
     /// OpenCompass: `generate_item`.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where the examples cannot be put in.
+    /// [`ErrorKind::Dataset`] where the examples cannot be put in.
     pub fn prompt(&self, row: &Row, masked: Option<(&str, &str)>, examples: &Conversation) -> Result<Conversation> {
         let chosen = match &self.template {
             Template::Labels(labels) => {

@@ -63,7 +63,7 @@ impl QaTemplate {
     /// Reads a dict of its keys.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for what is none, and keys that are unknown.
+    /// [`ErrorKind::Dataset`] for what is none, and keys that are unknown.
     pub fn new(template: &Value) -> Result<Self> {
         serde_json::from_value(template.to_json()).map_err(|error| template_error(&error.to_string()))
     }
@@ -98,7 +98,7 @@ impl QaTemplate {
     /// A prompt to continue, behind [examples](Self::example).
     ///
     /// # Errors
-    /// [`ErrorKind::RowTooLong`], and [`ErrorKind::Template`] for examples of another layout.
+    /// [`ErrorKind::RowTooLong`], and [`ErrorKind::Dataset`] for examples of another layout.
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
         let room = Room::new(self.max_row_bytes);
         let filler = self.filler(row, &room);

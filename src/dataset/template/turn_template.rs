@@ -7,8 +7,8 @@ use crate::dataset::template::template_kind::{Key, TemplateKind};
 use crate::dataset::template::{
     Dialogue, Filler, MAX_ROW_BYTES, Room, Substitution, TemplateField, TemplateText, fields, fill_items,
 };
-use crate::dataset::template_error;
-use crate::error::{At, Result};
+use crate::dataset::{row_error, template_error};
+use crate::error::{At, Place, Result};
 
 /// A dialogue of which the round is written once for each question. Only `{question}` and `{answer}` are
 /// fields, and only in the round.
@@ -29,7 +29,7 @@ impl TurnTemplate {
     /// A dialogue: begin, round, end.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] for anything else, and without a round.
+    /// [`crate::ErrorKind::Dataset`] for anything else, and without a round.
     pub fn new(template: &Value) -> Result<Self> {
         if !matches!(template, Value::Dict(entries) if Dialogue::is_one(entries)) {
             return Err(template_error("a template of several turns is a dialogue: write {round = [ … ]}"));
@@ -48,12 +48,12 @@ impl TurnTemplate {
     /// The dialogue of a row, answers and all; as many turns as the shorter list has.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] without questions, and [`crate::ErrorKind::RowTooLong`].
+    /// [`crate::ErrorKind::Dataset`] without questions, and [`crate::ErrorKind::RowTooLong`].
     pub fn prompt(&self, row: &Row) -> Result<Conversation> {
         let questions = turns(row.get(&self.question).ok_or_else(|| row.no_column(&self.question))?);
-        let questions = questions.at(format_args!("column {:?}", self.question))?;
+        let questions = questions.at(Place::column(&self.question))?;
         let answers = match row.get(&self.answer) {
-            Some(answers) => turns(answers).at(format_args!("column {:?}", self.answer))?,
+            Some(answers) => turns(answers).at(Place::column(&self.answer))?,
             None => vec![Value::from(""); questions.len()],
         };
         let pattern = self.dialogue.required_round()?;
@@ -87,7 +87,8 @@ impl RowTemplate for TurnTemplate {
     /// All but its own two, and these outside the round.
     fn unfilled(&self) -> Vec<TemplateField> {
         let is_own = |field: &TemplateField| {
-            field.place.starts_with("template.round[") && ["question", "answer"].contains(&field.column.as_str())
+            matches!(&field.place, Place::Key(path) if path.starts_with("template.round["))
+                && ["question", "answer"].contains(&field.column.as_str())
         };
         let mut found = fields::of_texts(&self.texts());
         found.retain(|field| !is_own(field));
@@ -124,8 +125,6 @@ fn turns(value: &Value) -> Result<Vec<Value>> {
     match value {
         Value::List(items) => Ok(items.clone()),
         Value::Text(_) => Ok(vec![value.clone()]),
-        other => {
-            Err(template_error(&format!("a list of strings is expected, one for each turn, not {}", other.repr())))
-        }
+        other => Err(row_error(&format!("a list of strings is expected, one for each turn, not {}", other.repr()))),
     }
 }

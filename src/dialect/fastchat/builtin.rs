@@ -9,7 +9,7 @@ use crate::dialect::builtin::near_among;
 use crate::dialect::fastchat::style::SeparatorStyle;
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPrompt};
 use crate::dialect::parse_file;
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Fault, Place, Result};
 
 const FILES: [(&str, &str); 2] = [
     ("ultrafeedback", include_str!("../../../models/conversations/ultrafeedback.toml")),
@@ -46,8 +46,8 @@ impl ConversationTemplate {
     /// [`ErrorKind::NotFound`] suggests names like it; otherwise the error names file, key path and line.
     pub fn load(name: &str) -> Result<Self> {
         if Path::new(name).is_file() {
-            let bytes = std::fs::read(name).at(name)?;
-            return parse_file(name, &bytes);
+            let bytes = std::fs::read(name).at(Place::file(name))?;
+            return parse_file(name, &bytes).of_file(Fault::Model);
         }
         let named = |(full, _): &&(String, Self)| full == name || full.split('/').nth(1) == Some(name);
         let mut found = TEMPLATES.iter().filter(named);

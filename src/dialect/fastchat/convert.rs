@@ -5,7 +5,7 @@ use crate::dialect::fastchat::style::SeparatorStyle;
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPiece};
 use crate::dialect::fastchat::write::serde_name;
 use crate::dialect::{Model, StopConfig};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::template::{Affix, MetaTemplate, RoleTemplate, RoundItem};
 
 impl ConversationTemplate {
@@ -25,8 +25,8 @@ impl ConversationTemplate {
     /// # Errors
     /// [`ErrorKind::Template`] says what a meta template cannot express, or that a separator is missing.
     pub fn to_meta_template(&self) -> Result<Model> {
-        self.check_expressible().at(&self.name)?;
-        self.converted().at(&self.name)
+        self.check_expressible().at(Place::file(&self.name))?;
+        self.converted().at(Place::file(&self.name))
     }
 
     fn check_expressible(&self) -> Result<()> {

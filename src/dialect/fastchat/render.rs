@@ -8,7 +8,7 @@ use crate::dialect::fastchat::layout::{First, Layout, When};
 use crate::dialect::fastchat::said::{self, Said, Words};
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPiece};
 use crate::dialect::fastchat::write::{Content, Label, Turn, Writer};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::render::{Renderer, Segments, TemplateText};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::{TokenId, Tokenizer};
@@ -128,7 +128,7 @@ impl ConversationRenderer {
                 Some(role) => Label::Role(role),
                 None if self.literal_labels => Label::Literal(other),
                 None if other == "system" => {
-                    return Err(ErrorKind::Template("a system message must be the first of all".into()).into());
+                    return Err(ErrorKind::Conversation("a system message must be the first of all".into()).into());
                 }
                 None => {
                     let known = ["user", "assistant", "system"].map(str::to_owned).to_vec();
@@ -158,7 +158,7 @@ impl ConversationRenderer {
         let mut turns: Vec<Turn<'a>> = preset.collect();
         turns.reserve(said.len() + 1);
         for &said in said {
-            turns.push(self.turn(said).at(format_args!("message {}", said.index))?);
+            turns.push(self.turn(said).at(Place::Message(said.index))?);
         }
         if mode == Mode::Generate {
             let is_models = |turn: &Turn<'_>| turn.message.is_some() && matches!(turn.label, Label::Role(1));
@@ -182,13 +182,13 @@ impl Renderer for ConversationRenderer {
         };
         let (system, said) = match &said[..] {
             [first, rest @ ..] if first.role == "system" && !self.literal_labels => {
-                (Some(system_text(first).at(format_args!("message {}", first.index))?), rest)
+                (Some(system_text(first).at(Place::Message(first.index))?), rest)
             }
             all => (None, all),
         };
         if system.is_some_and(|system| !system.is_empty()) && !self.writes_system() {
             let what = "the template has no place for a system message; say it in the first message of the user";
-            return Err(Error::from(ErrorKind::Template(what.into()))).at("message 0");
+            return Err(Error::from(ErrorKind::Conversation(what.into()))).at(Place::Message(0));
         }
         let turns = self.turns(said, mode)?;
         let mut writer = Writer { template: &self.compiled, segments, system };
@@ -226,7 +226,7 @@ fn system_text<'a>(said: &Said<'a>) -> Result<&'a str> {
     said.without_images()?;
     match said.words {
         Words::Text(text) => Ok(text),
-        Words::Ids(_) => Err(ErrorKind::Template("a system message is text, and no token ids".into()).into()),
+        Words::Ids(_) => Err(ErrorKind::Conversation("a system message is text, and no token ids".into()).into()),
     }
 }
 

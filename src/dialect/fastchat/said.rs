@@ -1,7 +1,7 @@
 //! What a conversation says, message by message, whichever form it has.
 
 use crate::conversation::{ChatMessage, ContentPart, ContentRef, Item, MediaKind, Message, TextPart, openai_role};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::tokenizer::TokenId;
 
 /// A message as conversation templates know it: images, and then a text.
@@ -39,7 +39,7 @@ impl<'a> Said<'a> {
             [ContentPart::Ids(ids)] => Words::Ids(ids),
             _ => {
                 let what = "a conversation template takes images first and then one text; put them in this order";
-                return Err(ErrorKind::Template(what.into()).into());
+                return Err(ErrorKind::Conversation(what.into()).into());
             }
         };
         Ok(Self { role, images, words, index })
@@ -57,14 +57,14 @@ impl<'a> Said<'a> {
             1 => "the template has no place for its image".to_owned(),
             more => format!("the template has no place for its {more} images"),
         };
-        Err(ErrorKind::Template(what).into())
+        Err(ErrorKind::Conversation(what).into())
     }
 }
 
 pub(super) fn messages(messages: &[ChatMessage]) -> Result<Vec<Said<'_>>> {
     let mut said = Vec::with_capacity(messages.len());
     for (index, ChatMessage { role, content, .. }) in messages.iter().enumerate() {
-        said.push(Said::new(role, Some(content.said()), index).at(format_args!("message {index}"))?);
+        said.push(Said::new(role, Some(content.said()), index).at(Place::Message(index))?);
     }
     Ok(said)
 }
@@ -79,10 +79,10 @@ pub(super) fn items(items: &[Item]) -> Result<Vec<Said<'_>>> {
             Item::Text(text) if text.is_empty() => {}
             Item::Text(_) => {
                 let what = "a string that nobody says has no place in a conversation template; give it a role";
-                return Err(Error::from(ErrorKind::Template(what.into())).at(format_args!("item {index}")));
+                return Err(Error::from(ErrorKind::Conversation(what.into())).at(Place::Item(index)));
             }
             Item::Message(message) => {
-                said.push(of(message, index, said.is_empty()).at(format_args!("item {index}"))?);
+                said.push(of(message, index, said.is_empty()).at(Place::Item(index))?);
             }
         }
     }
@@ -92,7 +92,7 @@ pub(super) fn items(items: &[Item]) -> Result<Vec<Said<'_>>> {
 fn of(message: &Message, index: usize, is_first: bool) -> Result<Said<'_>> {
     if message.begin.is_some() || message.end.is_some() || message.generate.is_some() {
         let what = "begin, end and generate of a message belong to meta templates; leave them out";
-        return Err(ErrorKind::Template(what.into()).into());
+        return Err(ErrorKind::Conversation(what.into()).into());
     }
     let role = match (message.role.as_str(), message.fallback_role.as_deref()) {
         ("SYSTEM", Some(fallback)) if !is_first => fallback,

@@ -73,7 +73,7 @@ impl Config {
         } else {
             return Ok(());
         };
-        Err(ErrorKind::Engine(what).into())
+        Err(ErrorKind::UnsupportedModel(what).into())
     }
 
     pub(super) fn num_key_value_heads(&self) -> usize {
@@ -98,7 +98,7 @@ impl Config {
         let dim = self.head_dim();
         let plain = (0..dim).step_by(2).map(|i| 1.0 / theta.powf(i as f64 / dim as f64));
         let needed = |value: Option<f64>, key: &str| {
-            value.ok_or_else(|| ErrorKind::Engine(format!("the scaling of rope lacks its {key}")))
+            value.ok_or_else(|| ErrorKind::UnsupportedModel(format!("the scaling of rope lacks its {key}")))
         };
         let scaled: Vec<f64> = match rope.rope_type.as_deref() {
             None | Some("default") => plain.collect(),
@@ -115,7 +115,7 @@ impl Config {
             }
             Some(other) => {
                 let what = format!("rope of type {other:?} is not computed here; default, linear and llama3 are");
-                return Err(ErrorKind::Engine(what).into());
+                return Err(ErrorKind::UnsupportedModel(what).into());
             }
         };
         Ok(scaled.into_iter().map(|freq| freq as f32).collect())

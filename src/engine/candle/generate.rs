@@ -8,7 +8,7 @@ use super::failed::failed;
 use super::rows::Rows;
 use crate::batch::{Batch, Padding};
 use crate::engine::{Engine, OnToken, Request, Sampler};
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Place, Result};
 use crate::tokenizer::TokenId;
 
 /// An answer that is being written.
@@ -29,7 +29,7 @@ impl Engine for CandleEngine {
     fn generate(&self, requests: &[Request<'_>], on_token: &mut OnToken<'_>) -> Result<()> {
         let mut live = Vec::with_capacity(requests.len());
         for (i, request) in requests.iter().enumerate() {
-            self.check_request(request).at(format_args!("request {i}"))?;
+            self.check_request(request).at(Place::Request(i))?;
             if request.max_new_tokens > 0 {
                 live.push(Live { request: i, sampler: Sampler::new(request.sampling)?, padding: 0, tokens: 0 });
             }
@@ -77,7 +77,7 @@ impl Engine for CandleEngine {
 impl CandleEngine {
     fn check_request(&self, request: &Request<'_>) -> Result<()> {
         if request.input_ids.is_empty() {
-            return Err(ErrorKind::Engine("there is no token to continue".into()).into());
+            return Err(ErrorKind::Usage("there is no token to continue".into()).into());
         }
         self.check(request.input_ids.iter().copied(), request.input_ids.len())
     }

@@ -15,7 +15,7 @@ use candle_core::{Device, Tensor};
 use ndarray::{Array3, Axis, Slice};
 
 use crate::batch::{Batch, Pack};
-use crate::error::{At, Error, ErrorKind, Result, counted};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::tokenizer::TokenId;
 use cache::Cache;
 use config::Config;
@@ -82,19 +82,18 @@ impl CandleEngine {
         let device = match device {
             CandleDevice::Cpu => Device::Cpu,
             CandleDevice::Cuda(_) if !candle_core::utils::cuda_is_available() => {
-                let what = "this metatok is built without CUDA; build it with --features cuda";
-                return Err(ErrorKind::Engine(what.into()).into());
+                return Err(ErrorKind::MissingFeature { what: "CUDA", feature: "cuda" }.into());
             }
             CandleDevice::Cuda(number) => Device::new_cuda(number).map_err(failed)?,
         };
         let load = || {
             let config = weights::config(name)?;
-            let config = Config::new(&config).at("config.json")?;
+            let config = Config::new(&config).at(Place::file("config.json"))?;
             let transformer = Transformer::new(&config, Weights::load(name, &device)?, &device)?;
             let (max_seq_len, vocab_size) = (config.max_seq_len(), config.vocab_size);
             Ok(Self { transformer, device: device.clone(), max_seq_len, vocab_size })
         };
-        load().map_err(|error: Error| error.at(name))
+        load().map_err(|error: Error| error.at(Place::file(name)))
     }
 
     /// The files that [`Self::load`] reads; of `demo` none. Those of a repository are fetched.
@@ -102,7 +101,7 @@ impl CandleEngine {
     /// # Errors
     /// As [`Self::load`] where there is no such file.
     pub fn files(name: &str) -> Result<Vec<PathBuf>> {
-        weights::files(name).at(name)
+        weights::files(name).at(Place::file(name))
     }
 
     /// The embedded model, which knows the answers to the demo's conversations, on the CPU.
@@ -172,11 +171,7 @@ impl CandleEngine {
             return Err(ErrorKind::OutsideVocabulary { id: id.into(), size: self.vocab_size }.into());
         }
         if tokens > self.max_seq_len {
-            let what = format!(
-                "the model's context has room for {}, and these are {tokens}",
-                counted(self.max_seq_len, "token")
-            );
-            return Err(ErrorKind::Engine(what).into());
+            return Err(ErrorKind::ContextFull { tokens, max_seq_len: self.max_seq_len }.into());
         }
         Ok(())
     }

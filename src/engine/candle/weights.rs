@@ -8,7 +8,7 @@ use candle_core::{DType, Device, Tensor};
 use serde::Deserialize;
 
 use super::failed::failed;
-use crate::error::{At, ErrorKind, Result, counted};
+use crate::error::{At, ErrorKind, Place, Result, counted};
 use crate::tokenizer::{model_file, optional_model_file};
 
 const CONFIG: &str = "config.json";
@@ -61,7 +61,7 @@ fn tensor_files(name: &str) -> Result<Vec<PathBuf>> {
     let path_of = |file: String| {
         if Path::new(&file).file_name().is_none_or(|name| name != file.as_str()) {
             let what = format!("weight_map names {file:?}, which is no file beside it");
-            return Err(ErrorKind::Parse(what)).at(INDEX);
+            return Err(ErrorKind::Invalid(what)).at(Place::file(INDEX));
         }
         model_file(name, &file)
     };
@@ -103,7 +103,7 @@ impl Weights {
             "num_hidden_layers is {asked}, and the weights have {}; take the {CONFIG} that belongs to these weights",
             counted(there, "layer")
         );
-        Err(ErrorKind::Engine(what).into())
+        Err(ErrorKind::UnsupportedModel(what).into())
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -115,7 +115,7 @@ impl Weights {
         let tensor = self.take_any(name)?;
         if tensor.dims() != shape {
             let what = format!("the tensor {name} is {:?}, and by {CONFIG} {shape:?}", tensor.dims());
-            return Err(ErrorKind::Engine(what).into());
+            return Err(ErrorKind::UnsupportedModel(what).into());
         }
         Ok(tensor)
     }
@@ -132,7 +132,8 @@ impl Weights {
     }
 
     fn take_any(&mut self, name: &str) -> Result<Tensor> {
-        let what = || ErrorKind::Engine(format!("the weights have no tensor {name}, which {CONFIG} asks for"));
+        let what =
+            || ErrorKind::UnsupportedModel(format!("the weights have no tensor {name}, which {CONFIG} asks for"));
         Ok(self.tensors.remove(name).ok_or_else(what)?)
     }
 
@@ -143,7 +144,7 @@ impl Weights {
             None => Ok(()),
             Some(name) => {
                 let what = format!("the weights have a tensor {name}, for which such a model has no place");
-                Err(ErrorKind::Engine(what).into())
+                Err(ErrorKind::UnsupportedModel(what).into())
             }
         }
     }

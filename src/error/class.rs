@@ -1,0 +1,182 @@
+//! How a program acts on a kind of error: its code, whose fault it is, and the way out.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::kind::is_tool;
+use crate::error::{ErrorKind, Setting, WayOut, way_out};
+
+/// Whose fault an error is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Fault {
+    /// The conversation, row or line: others of the same input may be fine.
+    Input,
+    /// The files of the model or its tokenizer.
+    Model,
+    /// The file of the dataset.
+    Dataset,
+    /// The options, or a file that they name.
+    Usage,
+    /// The machine, the network, or how this library was built.
+    System,
+}
+
+impl ErrorKind {
+    /// A stable name of the kind, in kebab case. Each kind has its own.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Io(_) => "io",
+            Self::NotUtf8(_) => "not-utf8",
+            Self::OtherEncoding(_) => "other-encoding",
+            Self::Parse(_) => "parse",
+            Self::Invalid(_) => "invalid",
+            Self::WrongFile(_) => "wrong-file",
+            Self::LineTooLong(_) => "line-too-long",
+            Self::RowTooLong(_) => "row-too-long",
+            Self::RowTooSlow(_) => "row-too-slow",
+            Self::EmptyInput => "empty-input",
+            Self::NoRows => "no-rows",
+            Self::OutsideVocabulary { .. } => "outside-vocabulary",
+            Self::UnusedTokenId(_) => "unused-token-id",
+            Self::NotOneToken { .. } => "not-one-token",
+            Self::DuplicateRole { .. } => "duplicate-role",
+            Self::ReservedOnly(_) => "reserved-only",
+            Self::UnknownMergeInto { .. } => "unknown-merge-into",
+            Self::NoTurnToMergeInto { .. } => "no-turn-to-merge-into",
+            Self::UnknownRole { .. } => "unknown-role",
+            Self::RoleOutsideRound { .. } => "role-outside-round",
+            Self::WouldBeLost { .. } => "would-be-lost",
+            Self::EmptyConversation => "empty-conversation",
+            Self::EmptyPrompt => "empty-prompt",
+            Self::Sections(_) => "sections",
+            Self::Conversation(_) => "conversation",
+            Self::Template(_) => "template",
+            Self::Dataset(_) => "dataset",
+            Self::Row(_) => "row",
+            Self::MissingColumn { .. } => "missing-column",
+            Self::Media { .. } => "media",
+            Self::TooLong { .. } => "too-long",
+            Self::Usage(_) => "usage",
+            Self::UnknownName { .. } => "unknown-name",
+            Self::MissingFeature { .. } => "missing-feature",
+            Self::ReservedInContent { .. } => "reserved-in-content",
+            Self::UnsupportedTokenizer(_) => "unsupported-tokenizer",
+            Self::Encode(_) => "encode",
+            Self::UnsupportedModel(_) => "unsupported-model",
+            Self::ContextFull { .. } => "context-full",
+            Self::Engine(_) => "engine",
+            Self::NotFound(_) => "not-found",
+            Self::HubMissing(_) => "hub-missing",
+            Self::HubAccess(_) => "hub-access",
+            Self::Offline(_) => "offline",
+            Self::Hub(_) => "hub",
+            Self::Other(_) => "other",
+        }
+    }
+
+    /// Whose fault it is where the place says nothing else.
+    pub(super) fn fault(&self) -> Fault {
+        match self {
+            Self::Io(error) => fault_of_io(error),
+            Self::WrongFile(_)
+            | Self::Usage(_)
+            | Self::UnknownName { .. }
+            | Self::NotFound(_)
+            | Self::HubMissing(_)
+            | Self::HubAccess(_) => Fault::Usage,
+            Self::MissingFeature { .. } | Self::Engine(_) | Self::Offline(_) | Self::Hub(_) => Fault::System,
+            Self::Dataset(_) => Fault::Dataset,
+            Self::OutsideVocabulary { .. }
+            | Self::UnusedTokenId(_)
+            | Self::NotOneToken { .. }
+            | Self::DuplicateRole { .. }
+            | Self::ReservedOnly(_)
+            | Self::UnknownMergeInto { .. }
+            | Self::Template(_)
+            | Self::UnsupportedTokenizer(_)
+            | Self::Encode(_)
+            | Self::UnsupportedModel(_) => Fault::Model,
+            _ => Fault::Input,
+        }
+    }
+
+    /// Whether it is about a token id, which a model file, an option and a message may hold.
+    pub(super) fn is_of_token_id(&self) -> bool {
+        matches!(self, Self::OutsideVocabulary { .. } | Self::UnusedTokenId(_))
+    }
+
+    /// What to do about it, where that is the same everywhere.
+    pub(super) fn way_out(&self) -> Option<WayOut> {
+        Some(match self {
+            Self::OtherEncoding(_) => way_out!["convert it first, for example with `iconv -t UTF-8`"],
+            Self::LineTooLong(_) => way_out!["raise ", Setting::MAX_LINE_BYTES, " if that is intended"],
+            Self::RowTooLong(_) => way_out![
+                "write substitution = \"single-pass\" into the template, or raise ",
+                Setting::MAX_ROW_BYTES,
+                " if that is intended"
+            ],
+            Self::RowTooSlow(_) => way_out![
+                "leave out columns, write substitution = \"single-pass\" into the template, or raise ",
+                Setting::MAX_ROW_BYTES
+            ],
+            Self::EmptyInput => way_out!["a line is {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}"],
+            Self::NoRows => {
+                way_out!["a line is {\"question\": \"…\"}, or a record below the names of a CSV file"]
+            }
+            Self::NotOneToken { near, .. } => {
+                let near = near.as_ref().map_or_else(String::new, |near| format!("did you mean `{near}`? else "));
+                way_out![format!("{near}write it as a plain string, or name a token that exists")]
+            }
+            Self::ReservedOnly(_) => way_out!["move it to reserved_roles, or leave the key out"],
+            Self::NoTurnToMergeInto { merge_into, .. } => {
+                way_out![format!("let a message of {merge_into:?} follow")]
+            }
+            Self::UnknownRole { role, fallback: None, .. } => return of_unknown_role(role),
+            Self::RoleOutsideRound { role, has_fallback, .. } => of_role_outside_round(role, *has_fallback),
+            Self::EmptyConversation => way_out![
+                "leave it out, or let somebody speak: {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}"
+            ],
+            Self::EmptyPrompt => way_out!["leave it out"],
+            Self::TooLong { .. } => way_out!["shorten it, or let more go with ", Setting::TRUNCATE],
+            Self::MissingFeature { feature, .. } => way_out![format!("build it with the cargo feature `{feature}`")],
+            Self::ReservedInContent { .. } => way_out![
+                "change the text, or set ",
+                Setting::CONTENT.set_to("trusted"),
+                " if it may control the prompt"
+            ],
+            _ => return None,
+        })
+    }
+}
+
+fn fault_of_io(error: &io::Error) -> Fault {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::IsADirectory | io::ErrorKind::PermissionDenied => Fault::Usage,
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof => Fault::Input,
+        _ => Fault::System,
+    }
+}
+
+fn of_unknown_role(role: &str) -> Option<WayOut> {
+    let other_way = match role {
+        "developer" => "write \"system\", or use ",
+        _ if is_tool(role) => "give the template such a role, let another one say it, or use ",
+        _ => return None,
+    };
+    Some(way_out![other_way, Setting::FORMAT.set_to("messages"), " for a server that has the template"])
+}
+
+fn of_role_outside_round(role: &str, has_fallback: bool) -> WayOut {
+    let mut way_out = way_out!["move the message to the begin section"];
+    if role == "SYSTEM" {
+        let wrapper = Setting::CHAT_WRAPPER.set_to("opencompass-chat");
+        way_out = way_out.and(", or take ").and(wrapper).and(", by which it speaks as the user");
+    }
+    if has_fallback {
+        way_out = way_out.and(", or turn on round_fallback to let its fallback_role speak there");
+    }
+    way_out
+}

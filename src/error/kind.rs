@@ -1,0 +1,278 @@
+//! What can go wrong, in words; codes, faults and ways out are in [`super::class`].
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A file or stream could not be read or written.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// Bytes that are not UTF-8.
+    #[error("not UTF-8: the byte at offset {0} starts no valid character")]
+    NotUtf8(usize),
+    /// A byte order mark of an encoding other than UTF-8.
+    #[error("this is {0}, metatok reads UTF-8")]
+    OtherEncoding(&'static str),
+    /// Text that is not the JSON, TOML or other format it should be; the message is the parser's.
+    #[error("{0}")]
+    Parse(String),
+    /// JSON, TOML or another format that holds something else than it should: an unknown key, a value of another type.
+    #[error("{0}")]
+    Invalid(String),
+    /// A file of another kind, such as a dataset where a model is expected.
+    #[error("this is {0}")]
+    WrongFile(String),
+    /// A line longer than the limit. Only its beginning was read.
+    #[error("the line is longer than {0} bytes")]
+    LineTooLong(usize),
+    /// A row that is longer than the limit once its columns are filled in. Nothing so long was made.
+    #[error("filled in, the row's text is longer than {0} bytes, perhaps because its columns bring in one another")]
+    RowTooLong(usize),
+    /// A row of so many columns, in so long a text, that filling them in would take minutes.
+    #[error("filling in the row's columns takes too long, with texts of up to {0} bytes")]
+    RowTooSlow(usize),
+    /// An input without a single conversation.
+    #[error("no conversation in it")]
+    EmptyInput,
+    /// An input without a single row.
+    #[error("no row in it")]
+    NoRows,
+
+    /// A token id that the tokenizer does not have.
+    #[error("token id {id} is outside the vocabulary ({size} tokens)")]
+    OutsideVocabulary {
+        /// The id as written, which may be negative or larger than any id.
+        id: i128,
+        /// One more than the tokenizer's largest id.
+        size: usize,
+    },
+    /// A token id in a gap of the vocabulary.
+    #[error("token id {0} is a gap in the vocabulary: no token has it")]
+    UnusedTokenId(u32),
+    /// A `{ token = "…" }`, or a string of [`BuilderOptions::reserve`](crate::BuilderOptions::reserve) or
+    /// [`unreserve`](crate::BuilderOptions::unreserve), that is not one vocabulary entry.
+    #[error("{token:?} is not a token in this vocabulary; {}", split(.pieces))]
+    NotOneToken {
+        /// The string as written.
+        token: String,
+        /// The tokens that the tokenizer splits it into, as they are shown.
+        pieces: Vec<String>,
+        /// A token that it may have been meant to be.
+        near: Option<String>,
+    },
+    /// Two roles of one name.
+    #[error(
+        "role {role:?} is defined twice, first as {first}; role names must be unique over round and reserved_roles"
+    )]
+    DuplicateRole {
+        /// The name.
+        role: String,
+        /// Key path of the first definition.
+        first: String,
+    },
+    /// A key of reserved roles on a role of the round.
+    #[error("{0:?} is for reserved roles, and this role has its turn in every round")]
+    ReservedOnly(&'static str),
+    /// A `merge_into` that names no role of the round.
+    #[error("merge_into: the round has no role {role:?}; its roles are {}", quoted(.known))]
+    UnknownMergeInto {
+        /// The name as written.
+        role: String,
+        /// The roles of the round.
+        known: Vec<String>,
+    },
+    /// A message that is merged into a turn that never comes.
+    #[error("role {role:?} is merged into the next turn of {merge_into:?}, and no such turn comes")]
+    NoTurnToMergeInto {
+        /// The message's role.
+        role: String,
+        /// The role whose turn it is merged into.
+        merge_into: String,
+    },
+    /// A message whose role, and fallback role, the template does not have.
+    #[error("{}", unknown_role(.role, .fallback.as_deref(), .known))]
+    UnknownRole {
+        /// The message's role.
+        role: String,
+        /// The message's fallback role.
+        fallback: Option<String>,
+        /// The roles that the template has.
+        known: Vec<String>,
+    },
+    /// A message inside a round whose role is not one of the template's `round`.
+    #[error("role {role:?} cannot stand inside a round, whose roles are {}", quoted(.known))]
+    RoleOutsideRound {
+        /// The message's role.
+        role: String,
+        /// The roles of the template's round.
+        known: Vec<String>,
+        /// Whether `round_fallback` would help.
+        has_fallback: bool,
+    },
+    /// Something of a conversation that would change the prompt, and that a template has no place for.
+    #[error("{key:?} would be lost: {why}")]
+    WouldBeLost {
+        /// Its key.
+        key: &'static str,
+        /// Why there is no place for it.
+        why: &'static str,
+    },
+    /// A conversation with nothing in it.
+    #[error("the conversation is empty")]
+    EmptyConversation,
+    /// A prompt without a single token, which no engine takes.
+    #[error("the prompt has no token: nobody says anything in it, and the template writes nothing")]
+    EmptyPrompt,
+    /// Section markers that do not nest, or a message outside every section.
+    #[error("{0}")]
+    Sections(String),
+    /// A conversation that no prompt can be made of with this template.
+    #[error("{0}")]
+    Conversation(String),
+    /// A model's template that no prompt can be made with.
+    #[error("{0}")]
+    Template(String),
+    /// A dataset's configuration that no prompt can be made with.
+    #[error("{0}")]
+    Dataset(String),
+    /// A row that no prompt can be made of with this dataset.
+    #[error("{0}")]
+    Row(String),
+    /// A column that a row does not have.
+    #[error("there is no column {column:?} (columns: {columns})")]
+    MissingColumn {
+        /// The column.
+        column: String,
+        /// The columns that the row has, as they are shown.
+        columns: String,
+    },
+    /// An image, audio or video that cannot be what it says.
+    #[error("the {kind} {shortened} {what}")]
+    Media {
+        /// `image`, `audio` or `video`.
+        kind: &'static str,
+        /// Its source, shortened.
+        shortened: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A prompt that leaves no room for its answer.
+    #[error("the prompt has {tokens} tokens, but only {} fit {}", max_seq_len.saturating_sub(*.max_out_len), room(*.max_seq_len, *.max_out_len))]
+    TooLong {
+        /// How many tokens it has when all has gone that can.
+        tokens: usize,
+        /// The context.
+        max_seq_len: usize,
+        /// The answer's share of it.
+        max_out_len: usize,
+    },
+    /// Two options that cannot both hold, or an option that makes no sense here.
+    #[error("{0}")]
+    Usage(String),
+    /// A name that is none of those there are.
+    #[error("there is no {what} {name:?}; there are {}", .known.join(", "))]
+    UnknownName {
+        /// What it should be the name of.
+        what: &'static str,
+        /// The name as written.
+        name: String,
+        /// The names there are.
+        known: Vec<&'static str>,
+    },
+    /// What this build of the library cannot do.
+    #[error("this metatok is built without {what}")]
+    MissingFeature {
+        /// What it lacks.
+        what: &'static str,
+        /// The cargo feature that brings it.
+        feature: &'static str,
+    },
+
+    /// Content produced an id that only the template may produce.
+    #[error("content produces the reserved token {token:?} (id {id}) around {excerpt:?}: ordinary merges reach it")]
+    ReservedInContent {
+        /// The reserved id.
+        id: u32,
+        /// Its string.
+        token: String,
+        /// The text around it.
+        excerpt: String,
+    },
+
+    /// A `tokenizer.json` that neither library can load.
+    #[error("cannot load this tokenizer: {0}")]
+    UnsupportedTokenizer(String),
+    /// A tokenizer library failed on a text.
+    #[error("the tokenizer failed: {0}")]
+    Encode(String),
+    /// A model that an engine cannot compute, or whose files do not fit together.
+    #[error("{0}")]
+    UnsupportedModel(String),
+    /// A prompt that is longer than a model's context.
+    #[error("the model's context has room for {max_seq_len} tokens, and these are {tokens}")]
+    ContextFull {
+        /// How many tokens there are.
+        tokens: usize,
+        /// How many fit.
+        max_seq_len: usize,
+    },
+    /// An engine failed.
+    #[error("{0}")]
+    Engine(String),
+    /// Nothing of that name: no directory, file, built-in model or repository.
+    #[error("{0}")]
+    NotFound(String),
+    /// The Hugging Face Hub has no such repository or file.
+    #[error("{0}")]
+    HubMissing(String),
+    /// The Hugging Face Hub wants a token, or another one.
+    #[error("{0}")]
+    HubAccess(String),
+    /// A file of the Hugging Face Hub is not in the cache, and may not be fetched.
+    #[error("{0}")]
+    Offline(String),
+    /// The Hugging Face Hub could not be reached, or failed.
+    #[error("{0}")]
+    Hub(String),
+    /// The error of a renderer, engine or retriever of your own.
+    #[error(transparent)]
+    Other(Box<dyn std::error::Error + Send + Sync>),
+}
+
+fn quoted(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+    names.join(", ")
+}
+
+fn room(max_seq_len: usize, max_out_len: usize) -> String {
+    match max_out_len {
+        0 => format!("(context {max_seq_len})"),
+        _ => format!("(context {max_seq_len}, minus {max_out_len} for the answer)"),
+    }
+}
+
+fn unknown_role(role: &str, fallback: Option<&str>, known: &[String]) -> String {
+    let known = quoted(known);
+    match fallback {
+        None if role == "developer" => {
+            format!("the template has no role \"developer\", a newer name for \"system\"; its roles are {known}")
+        }
+        None if is_tool(role) => format!("the template has no role {role:?}; its roles are {known}"),
+        None => format!("the template has no role {role:?} and the message no fallback_role; its roles are {known}"),
+        Some(fallback) => {
+            format!("the template has neither role {role:?} nor its fallback_role {fallback:?}; its roles are {known}")
+        }
+    }
+}
+
+fn split(pieces: &[String]) -> String {
+    match pieces {
+        [] => "it gives no token at all".into(),
+        [one] => format!("it is read as {one}"),
+        several => format!("it is split into {}", several.join(" ")),
+    }
+}
+
+pub(super) fn is_tool(role: &str) -> bool {
+    matches!(role, "tool" | "function")
+}

@@ -1,0 +1,263 @@
+//! Errors and warnings: what is wrong, where, whose fault it is, and what to do about it, each as data.
+//!
+//! Inner code says *what* with an [`ErrorKind`]; each boundary on the way out adds *where* with
+//! [`Error::at`], so a message reads from the outside in:
+//! `models/x.toml: meta_template.round[1].end[0]: token id 99999 is outside the vocabulary (92544 tokens)`.
+//!
+//! ```
+//! use metatok::error::{Fault, Place};
+//! use metatok::{BuilderOptions, ErrorKind, Model, PromptBuilder, Tokenizer};
+//!
+//! let model = br#"meta_template.round = [{ role = "BOT", end = [99999], generate = true }]"#;
+//! let model = Model::parse("models/x.toml", model)?;
+//! let error = PromptBuilder::new(&model, Tokenizer::demo()?, BuilderOptions::default()).expect_err("no such id");
+//! assert!(matches!(error.kind(), ErrorKind::OutsideVocabulary { id: 99999, .. }));
+//! assert_eq!(error.kind().code(), "outside-vocabulary");
+//! assert_eq!(error.fault(), Fault::Model);
+//! assert_eq!(error.file(), Some("models/x.toml"));
+//! assert_eq!(error.places()[1], Place::Key("meta_template.round[0].end[0]".into()));
+//! # Ok::<(), metatok::Error>(())
+//! ```
+
+mod class;
+mod kind;
+mod place;
+mod setting;
+mod shown;
+mod warning;
+mod way_out;
+
+use std::fmt::{self, Display};
+
+use serde::Serialize;
+
+pub use class::Fault;
+pub use kind::ErrorKind;
+pub use place::Place;
+pub use setting::Setting;
+use shown::Shown;
+pub use warning::Warning;
+pub(crate) use way_out::way_out;
+pub use way_out::{Part, SettingName, WayOut};
+
+/// A [`std::result::Result`] with metatok's [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What is wrong ([`ErrorKind`]), where ([`Place`]), whose fault it is ([`Fault`]) and what to do ([`WayOut`]).
+///
+/// It serializes as an object for programs, such as the answer of a service.
+///
+/// ```
+/// use metatok::error::{Fault, Setting, WayOut};
+/// use metatok::{ChatMessage, Conversation, ErrorKind, PromptBuilder};
+///
+/// let chat = Conversation::Messages(vec![ChatMessage::new("user", "Hi"), ChatMessage::new("tool", "3")]);
+/// let error = PromptBuilder::load("demo")?.build(&chat).expect_err("it has no such role");
+/// assert_eq!((error.kind().code(), error.fault()), ("unknown-role", Fault::Input));
+/// assert_eq!(error.message_index(), Some(1));
+/// let settings: Vec<_> = error.way_out().into_iter().flat_map(WayOut::settings).collect();
+/// assert_eq!(settings, [&Setting::FORMAT.set_to("messages")]);
+/// assert_eq!(serde_json::json!(error)["message_index"], 1);
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Error {
+    places: Vec<Place>,
+    kind: Box<ErrorKind>,
+    way_out: Option<WayOut>,
+    fault: Option<Fault>,
+}
+
+impl Error {
+    /// The error of a renderer, engine or retriever of your own; [`std::error::Error::source`] has its source.
+    pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        ErrorKind::Other(error.into()).into()
+    }
+
+    /// Puts `place` in front of where the error is said to be. Text is a key path.
+    #[must_use]
+    pub fn at(mut self, place: impl Into<Place>) -> Self {
+        self.places.insert(0, place.into());
+        self
+    }
+
+    /// Says what to do about it, instead of what was said before.
+    #[must_use]
+    pub fn with_way_out(mut self, way_out: impl Into<WayOut>) -> Self {
+        self.way_out = Some(way_out.into());
+        self
+    }
+
+    /// Says whose fault it is.
+    #[must_use]
+    pub fn with_fault(mut self, fault: Fault) -> Self {
+        self.fault = Some(fault);
+        self
+    }
+
+    /// What is the fault of an input is the fault of the file that it was read from.
+    fn of_file(self, fault: Fault) -> Self {
+        match self.fault() {
+            Fault::Input => self.with_fault(fault),
+            _ => self,
+        }
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.kind
+    }
+
+    /// Whose fault it is.
+    pub fn fault(&self) -> Fault {
+        let has = |is: fn(&Place) -> bool| self.places.iter().any(is);
+        match self.fault {
+            Some(fault) => fault,
+            None if has(|place| matches!(place, Place::Setting(_))) => Fault::Usage,
+            None if self.kind.is_of_token_id() && has(Place::is_in_input) => Fault::Input,
+            None => self.kind.fault(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn way_out(&self) -> Option<&WayOut> {
+        self.way_out.as_ref()
+    }
+
+    /// Where it is, from the outside in.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// The file, folder or built-in model that it is in.
+    pub fn file(&self) -> Option<&str> {
+        self.places.iter().find_map(|place| match place {
+            Place::File(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The line of the file, or the row or item of one without lines, counted from 1.
+    pub fn line(&self) -> Option<u64> {
+        self.places.iter().find_map(|place| match place {
+            Place::Line { number, .. } => Some(*number),
+            _ => None,
+        })
+    }
+
+    /// The key path in the file or value.
+    pub fn key(&self) -> Option<&str> {
+        self.places.iter().find_map(|place| match place {
+            Place::Key(path) => Some(path.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The message of a conversation or the item of a prompt list, counted from 0.
+    pub fn message_index(&self) -> Option<usize> {
+        self.places.iter().find_map(|place| match place {
+            Place::Message(index) | Place::Item(index) => Some(*index),
+            _ => None,
+        })
+    }
+
+    /// What and where, without the way out, as it is told where `place` is said already.
+    pub(crate) fn message_within(&self, place: &Place) -> String {
+        let places = self.places.strip_prefix(std::slice::from_ref(place)).unwrap_or(&self.places);
+        Shown { places, message: &self.kind, way_out: None, name: &Setting::to_string }.to_string()
+    }
+
+    /// The whole text, with the program's own names of settings.
+    ///
+    /// ```
+    /// let error = metatok::Error::from(metatok::ErrorKind::LineTooLong(10)).at("x.jsonl");
+    /// let shown = error.display_with(&|setting| format!("--{}", setting.name().replace('_', "-"))).to_string();
+    /// assert_eq!(shown, "x.jsonl: the line is longer than 10 bytes; raise --max-line-bytes if that is intended");
+    /// ```
+    pub fn display_with<'a>(&'a self, name: &'a SettingName<'a>) -> impl Display + 'a {
+        Shown { places: &self.places, message: &self.kind, way_out: self.way_out(), name }
+    }
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.display_with(&Setting::to_string).fmt(f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.kind.source()
+    }
+}
+
+impl<K: Into<ErrorKind>> From<K> for Error {
+    fn from(kind: K) -> Self {
+        let kind = kind.into();
+        Self { places: Vec::new(), way_out: kind.way_out(), kind: Box::new(kind), fault: None }
+    }
+}
+
+impl ErrorKind {
+    /// The error with what to do about it.
+    pub fn with_way_out(self, way_out: impl Into<WayOut>) -> Error {
+        Error::from(self).with_way_out(way_out)
+    }
+}
+
+impl Serialize for Error {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename = "Error")]
+        struct Fields<'a> {
+            code: &'static str,
+            fault: Fault,
+            message: String,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            way_out: Option<&'a WayOut>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            file: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            line: Option<u64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            key: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            message_index: Option<usize>,
+        }
+        let fields = Fields {
+            code: self.kind.code(),
+            fault: self.fault(),
+            message: self.to_string(),
+            way_out: self.way_out(),
+            file: self.file(),
+            line: self.line(),
+            key: self.key(),
+            message_index: self.message_index(),
+        };
+        fields.serialize(serializer)
+    }
+}
+
+/// `1 token`, `2 tokens`.
+pub(crate) fn counted<N: Copy + Display + PartialEq + From<u8>>(number: N, what: &str) -> String {
+    format!("{number} {what}{}", if number == N::from(1) { "" } else { "s" })
+}
+
+/// Adds the place to the error of a result.
+pub(crate) trait At<T> {
+    /// [`Error::at`] on the error, if there is one.
+    fn at(self, place: impl Into<Place>) -> Result<T>;
+
+    /// [`Error::of_file`] on the error, if there is one.
+    fn of_file(self, fault: Fault) -> Result<T>;
+}
+
+impl<T, E: Into<Error>> At<T> for std::result::Result<T, E> {
+    fn at(self, place: impl Into<Place>) -> Result<T> {
+        self.map_err(|error| error.into().at(place))
+    }
+
+    fn of_file(self, fault: Fault) -> Result<T> {
+        self.map_err(|error| error.into().of_file(fault))
+    }
+}

@@ -1,0 +1,142 @@
+//! Options by the library's own names, for messages that tell which one to change.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// An option by the library's name, perhaps with a value.
+///
+/// ```
+/// use metatok::error::Setting;
+///
+/// assert_eq!(Setting::MAX_ROW_BYTES.to_string(), "`max_row_bytes`");
+/// assert_eq!(Setting::SPECIAL_TOKENS.set_to("always").to_string(), r#"`special_tokens = "always"`"#);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Setting {
+    name: &'static str,
+    value: Option<Cow<'static, str>>,
+}
+
+macro_rules! settings {
+    ($($(#[$about:meta])* $constant:ident = $name:literal;)*) => {
+        impl Setting {
+            $($(#[$about])* pub const $constant: Self = Self::new($name);)*
+            /// Every setting that a message may name.
+            pub const ALL: &[Self] = &[$(Self::$constant),*];
+        }
+    };
+}
+
+settings! {
+    /// Models' answers to earlier turns.
+    ANSWERS = "answers";
+    /// The choices of a question.
+    CHOICES = "choices";
+    /// Whose chat wrapper makes messages of a prompt.
+    CHAT_WRAPPER = "chat_wrapper";
+    /// The names of the columns of a file without a header.
+    COLUMNS = "columns";
+    /// Whether the quirks of the reference are kept.
+    COMPAT = "compat";
+    /// Whether content may write control tokens.
+    CONTENT = "content";
+    /// The dataset.
+    DATASET = "dataset";
+    /// The form of the output.
+    FORMAT = "format";
+    /// The column of the rows' ids.
+    ID_COLUMN = "id_column";
+    /// Which turns of a dialogue are asked for.
+    INFER_MODE = "infer_mode";
+    /// What records of the input are.
+    INPUT_FORMAT = "input_format";
+    /// Models' answers that a judge is asked about.
+    JUDGE = "judge";
+    /// Columns that outputs keep.
+    KEEP = "keep";
+    /// How examples and question become messages.
+    LAYOUT = "layout";
+    /// The longest line that is read.
+    MAX_LINE_BYTES = "max_line_bytes";
+    /// The longest text of a row.
+    MAX_ROW_BYTES = "max_row_bytes";
+    /// The context of the model.
+    MAX_SEQ_LEN = "max_seq_len";
+    /// Prompts to continue, or texts to score.
+    MODE = "mode";
+    /// The model.
+    MODEL = "model";
+    /// Which examples are nearest to each row.
+    NEIGHBOURS = "neighbours";
+    /// How many in-context examples a row has.
+    NUM_FEWSHOT = "num_fewshot";
+    /// The file that is written.
+    OUTPUT = "output";
+    /// What the length of padded prompts is a multiple of.
+    PAD_TO_MULTIPLE_OF = "pad_to_multiple_of";
+    /// Tokens that content must not produce.
+    RESERVE = "reserve";
+    /// Whether a run that was cut off goes on.
+    RESUME = "resume";
+    /// Whether special tokens are added.
+    SPECIAL_TOKENS = "special_tokens";
+    /// Strings at which output ends.
+    STOP_STRINGS = "stop_strings";
+    /// Ids at which output ends.
+    STOP_TOKEN_IDS = "stop_token_ids";
+    /// Whether doubtful rows are refused.
+    STRICT = "strict";
+    /// The tokenizer.
+    TOKENIZER = "tokenizer";
+    /// The rows that in-context examples come from.
+    TRAIN = "train";
+    /// What goes from a prompt that is too long.
+    TRUNCATE = "truncate";
+    /// Reserved tokens that content may produce.
+    UNRESERVE = "unreserve";
+}
+
+impl Setting {
+    /// An option of a program of your own.
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, value: None }
+    }
+
+    /// The same option with a value.
+    #[must_use]
+    pub fn set_to(mut self, value: impl Into<Cow<'static, str>>) -> Self {
+        self.value = Some(value.into());
+        self
+    }
+
+    /// The library's name, in snake case.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The value that is spoken of.
+    pub fn value(&self) -> Option<&str> {
+        self.value.as_deref()
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name;
+        match self.value() {
+            None => write!(f, "`{name}`"),
+            Some(value) if value.parse::<f64>().is_ok() || matches!(value, "true" | "false") => {
+                write!(f, "`{name} = {value}`")
+            }
+            Some(value) => write!(f, "`{name} = {value:?}`"),
+        }
+    }
+}
+
+impl Serialize for Setting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

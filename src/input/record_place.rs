@@ -1,0 +1,35 @@
+//! Where a record stands: its input, and its line there.
+
+use std::fmt;
+
+use crate::dataset::Line;
+use crate::error::{Error, Place, Warning};
+
+/// Where a record stands.
+#[derive(Debug, Clone, Copy)]
+pub struct RecordPlace<'a> {
+    input: &'a str,
+    line: &'a Line,
+}
+
+impl<'a> RecordPlace<'a> {
+    pub(crate) fn new(input: &'a str, line: &'a Line) -> Self {
+        Self { input, line }
+    }
+
+    /// The error with this place.
+    pub fn of_error(&self, error: impl Into<Error>) -> Error {
+        error.into().at(self.line).at(Place::file(self.input))
+    }
+
+    /// The warning with this place.
+    pub fn of_warning(&self, warning: Warning) -> Warning {
+        warning.at(self.line).at(Place::file(self.input))
+    }
+}
+
+impl fmt::Display for RecordPlace<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.input, self.line)
+    }
+}
