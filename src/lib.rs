@@ -32,8 +32,6 @@ pub mod trim;
 pub mod run;
 pub mod lengths;
 pub mod score;
-#[doc(hidden)]
-pub mod cli;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;

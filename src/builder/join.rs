@@ -1,27 +1,40 @@
 //! The way that metatok replaces: render, join, encode the string.
 
+use std::fmt;
+
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
 use crate::error::Result;
 use crate::render::TextArena;
 use crate::tokenizer::TokenId;
 
-/// Makes a prompt the way that metatok replaces: render, join, encode the string. For measuring.
-pub(crate) struct JoinSession<'b> {
+/// Makes a prompt the way that metatok replaces: render, join, encode the string. For measuring; from
+/// [`PromptBuilder::join_session`].
+pub struct JoinSession<'b> {
     builder: &'b PromptBuilder,
     scratch: crate::tokenizer::Scratch,
     ids: Vec<TokenId>,
 }
 
+impl fmt::Debug for JoinSession<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinSession").field("builder", self.builder).finish_non_exhaustive()
+    }
+}
+
 impl PromptBuilder {
-    pub(crate) fn join_session(&self) -> JoinSession<'_> {
+    /// Makes prompts the way that metatok replaces, to be measured beside [`PromptBuilder::session`].
+    pub fn join_session(&self) -> JoinSession<'_> {
         JoinSession { builder: self, scratch: crate::tokenizer::Scratch::default(), ids: Vec::new() }
     }
 }
 
 impl JoinSession<'_> {
     /// How many tokens the joined string has.
-    pub(crate) fn encode(&mut self, conversation: &Conversation) -> Result<usize> {
+    ///
+    /// # Errors
+    /// As [`PromptBuilder::build`].
+    pub fn encode(&mut self, conversation: &Conversation) -> Result<usize> {
         let conversation = self.builder.prepared(conversation)?;
         let arena = TextArena::default();
         let segments = self.builder.segments(&conversation, &arena)?;

@@ -23,6 +23,7 @@ use crate::stop::{Completion, StopCriteria, Trimmer};
 use crate::template::MetaTemplate;
 use crate::tokenizer::{TokenId, Tokenizer};
 use buffers::Buffers;
+pub use join::JoinSession;
 pub use options::BuilderOptions;
 use reserving::assembler;
 pub use session::Session;

@@ -10,7 +10,10 @@ use crate::render::{Segment, Segments, TemplateText, TextArena, is_answer, rende
 
 impl PromptBuilder {
     /// What is built of a conversation: it itself, or what other systems make of it first.
-    pub(crate) fn prepared<'c>(&self, conversation: &'c Conversation) -> Result<Cow<'c, Conversation>> {
+    ///
+    /// # Errors
+    /// What the chat wrapper, or the other system, refuses.
+    pub fn prepared<'c>(&self, conversation: &'c Conversation) -> Result<Cow<'c, Conversation>> {
         match &self.shared.chat_wrapper {
             Some((template, each_message)) => template.chat(conversation, self.shared.mode, *each_message),
             None if self.shared.compat => {

@@ -153,7 +153,7 @@ impl Checker {
     pub fn finish(self) -> Result<Vec<Finding>> {
         let model = &self.subject.model;
         for (i, code) in model.allow.iter().enumerate() {
-            known(code).at(format_args!("allow[{i}]")).at(Place::file(&model.name))?;
+            Lint::find(code).at(format_args!("allow[{i}]")).at(Place::file(&model.name))?;
         }
         let mut all = Vec::new();
         for lint in &LINTS {
@@ -165,13 +165,15 @@ impl Checker {
     }
 }
 
-/// The lint of this code.
-///
-/// # Errors
-/// [`ErrorKind::UnknownName`] lists the codes there are.
-pub(crate) fn known(code: &str) -> Result<&'static Lint> {
-    LINTS.iter().find(|lint| lint.code == code).ok_or_else(|| {
-        let known = LINTS.iter().map(|lint| lint.code).collect();
-        ErrorKind::UnknownName { what: "lint", name: code.to_owned(), known }.into()
-    })
+impl Lint {
+    /// The lint of this code.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownName`] lists the codes there are.
+    pub fn find(code: &str) -> Result<&'static Self> {
+        LINTS.iter().find(|lint| lint.code == code).ok_or_else(|| {
+            let known = LINTS.iter().map(|lint| lint.code).collect();
+            ErrorKind::UnknownName { what: "lint", name: code.to_owned(), known }.into()
+        })
+    }
 }

@@ -46,7 +46,7 @@ pub use prompter::{DatasetPrompter, FewShotPrompter, Inferencer, InferencerKind,
 pub(crate) use prompter::{InferMode, MaxOutLen, SamplingParams, ScoredText, TurnPlan, fewest_dropped};
 pub(crate) use python::is_space;
 pub(crate) use records::{InputFormat, Record, RecordReader};
-pub(crate) use retriever::{Examples, Retriever, RetrieverKind};
+pub(crate) use retriever::{Examples, Retriever};
 pub(crate) use rows::{KeptColumns, PickedRow, RowKey, arrow_rows};
 pub use rows::{Row, Value};
 pub use source::Holds;

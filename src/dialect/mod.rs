@@ -20,7 +20,7 @@ pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, S
 pub use model::{Example, Model, StopConfig};
 pub(crate) use syntax::parse_file;
 
-use crate::error::{At, Error, ErrorKind, Fault, Place, Result, Setting, way_out};
+use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result, Setting, way_out};
 use crate::file_kind::{FileKind, head};
 use syntax::{Syntax, text_of};
 

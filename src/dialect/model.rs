@@ -125,7 +125,7 @@ impl Model {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for templates of messages, and for chat wrappers.
-    pub(crate) fn check_gives_ids(&self) -> Result<()> {
+    pub fn check_gives_ids(&self) -> Result<()> {
         if let (Some(wrapper), None) = (self.chat_wrapper, &self.conversation_template) {
             return Err(self.of_chat_wrapper(wrapper)).at(Place::file(&self.name));
         }
@@ -154,7 +154,10 @@ impl Model {
     }
 
     /// Where the tokenizer is: beside the model file, if there is one of its name.
-    pub(crate) fn tokenizer_name(&self) -> Result<String> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] where the model names none.
+    pub fn tokenizer_name(&self) -> Result<String> {
         let tokenizer = self
             .tokenizer
             .as_deref()

@@ -244,10 +244,16 @@ pub(crate) fn counted<N: Copy + Display + PartialEq + From<u8>>(number: N, what:
 }
 
 /// Adds the place to the error of a result.
-pub(crate) trait At<T> {
+pub trait At<T> {
     /// [`Error::at`] on the error, if there is one.
+    ///
+    /// # Errors
+    /// The error itself.
     fn at(self, place: impl Into<Place>) -> Result<T>;
+}
 
+/// Says whose fault the error of a result is.
+pub(crate) trait OfFile<T> {
     /// [`Error::of_file`] on the error, if there is one.
     fn of_file(self, fault: Fault) -> Result<T>;
 }
@@ -256,7 +262,9 @@ impl<T, E: Into<Error>> At<T> for std::result::Result<T, E> {
     fn at(self, place: impl Into<Place>) -> Result<T> {
         self.map_err(|error| error.into().at(place))
     }
+}
 
+impl<T, E: Into<Error>> OfFile<T> for std::result::Result<T, E> {
     fn of_file(self, fault: Fault) -> Result<T> {
         self.map_err(|error| error.into().of_file(fault))
     }

@@ -23,7 +23,7 @@ impl Tokenizer {
     }
 
     /// The same in quotation marks, which bytes without a character have none of: `<E4>` may be text too.
-    pub(crate) fn quoted_token(&self, id: TokenId) -> String {
+    pub fn quoted_token(&self, id: TokenId) -> String {
         let glyphs = glyphs(&self.token_bytes(id).unwrap_or_default());
         let text: String = glyphs.iter().map(|glyph| glyph.text().0).collect();
         match glyphs.iter().all(|glyph| matches!(glyph, Glyph::Byte(_))) && !glyphs.is_empty() {

@@ -35,7 +35,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use crate::error::{At, Error, ErrorKind, Fault, Place, Result};
+use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result};
 use crate::panics::caught;
 pub use add_special_tokens::AddSpecialTokens;
 pub use added::AddedToken;

@@ -13,7 +13,7 @@ use crate::dataset::retriever::RetrieverKind;
 use crate::dataset::rows::{DerivedColumns, Repeats, SplitRange, Value};
 use crate::dataset::template::{MAX_ROW_BYTES, TemplateFile};
 use crate::dialect::{is_misspelt, parse_file};
-use crate::error::{At, ErrorKind, Fault, Place, Result};
+use crate::error::{At, ErrorKind, Fault, OfFile, Place, Result};
 
 #[derive(Deserialize)]
 struct File {

@@ -9,7 +9,7 @@ use crate::dialect::builtin::near_among;
 use crate::dialect::fastchat::style::SeparatorStyle;
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPrompt};
 use crate::dialect::parse_file;
-use crate::error::{At, Error, ErrorKind, Fault, Place, Result};
+use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result};
 
 const FILES: [(&str, &str); 2] = [
     ("ultrafeedback", include_str!("../../../models/conversations/ultrafeedback.toml")),

@@ -1,0 +1,62 @@
+//! The arguments of `metatok bench`.
+
+use std::path::PathBuf;
+
+use crate::args::{ModelArgs, ReadArgs, TemplateArgs, at_least_one, heading, input_format};
+use metatok::dataset::records::InputFormat;
+
+#[derive(clap::Args)]
+#[command(
+    next_help_heading = "Measurement",
+    after_help = "Example: metatok bench --model qwen3 --tokenizer ./qwen3 -j 1 chats.jsonl",
+    after_long_help = "Before anything is measured, the ids are compared with those of the joined string.
+
+Examples:
+  metatok bench
+  metatok bench --model qwen3 --tokenizer ./qwen3 -j 1 chats.jsonl"
+)]
+pub(crate) struct BenchArgs {
+    /// How long to measure each side
+    #[arg(long, default_value_t = 2.0, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) seconds: f64,
+
+    /// Read at most this many conversations
+    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = at_least_one())]
+    pub(crate) limit: usize,
+
+    /// Conversations as JSON lines
+    ///
+    /// Standard input is -, and is also read when no file is named and something is piped in. Without any input, the
+    /// demo's own conversations are used.
+    #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) template: TemplateArgs,
+
+    /// How a conversation is written down
+    ///
+    /// auto looks at the keys of each.
+    #[arg(long, value_parser = input_format(), value_name = "FORMAT", default_value = "auto", help_heading = heading::INPUT, hide_possible_values = true)]
+    pub(crate) input_format: InputFormat,
+
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    /// Threads to use
+    ///
+    /// Default: one per core.
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = heading::GENERAL)]
+    pub(crate) threads: Option<u16>,
+}
+
+/// A time that can be waited for.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.001..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("write a number of seconds from 0.001 to 3600".to_owned()),
+    }
+}

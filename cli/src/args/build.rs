@@ -1,0 +1,159 @@
+//! The arguments of `metatok build`.
+
+use std::path::PathBuf;
+
+#[cfg(feature = "arrays")]
+use clap::builder::RangedU64ValueParser;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+#[cfg(feature = "arrays")]
+use crate::args::named;
+use crate::args::{AnswersArgs, InputArgs, ModelArgs, OnError, PromptArgs, heading, output_file, truncation};
+#[cfg(feature = "arrays")]
+use metatok::batch::PaddingSide;
+use metatok::sink::{OUTPUT_FORMS, OutputForm};
+use metatok::truncate::Truncation;
+
+#[derive(Clone, clap::Args)]
+#[command(
+    next_help_heading = heading::OUTPUT,
+    after_help = "Example: metatok build --model qwen3 chats.jsonl > ids.jsonl",
+    after_long_help = "A line of input is one of
+  {\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}   as OpenAI has them
+  {\"id\": 7, \"prompt\": [{\"section\": \"round\", …}, …]}     as OpenCompass does
+  {\"prompt\": \"Once upon a time\"}                        used as it is
+  {\"conversations\": [{\"from\": \"human\", …}, …]}       as ShareGPT does
+
+With --dataset it is a row, such as {\"question\": \"1+1=?\", \"answer\": \"2\"}.
+
+A line of output has id (the input's, or its number from 0), input_ids, stop_token_ids and stop. A text to score also \
+has its label, a turn of a chat its number, and a prompt that chooses among answers their choice_ids.
+
+Examples:
+  metatok build | head -1
+  metatok build --model qwen3 --tokenizer ./qwen3 --text --spans chats.jsonl
+  metatok build --conversation vicuna --tokenizer ./llama chats.jsonl
+  metatok build -m llama-3 -d gsm8k.toml --train train.jsonl test.jsonl
+  metatok build -m qwen3 -d mmlu/ --train dev/ -o prompts/ test/
+  metatok build -m qwen3 -d mt.toml --answers answers.jsonl rows.jsonl
+  metatok build -m judge.json -d gsm8k.json --judge answers.jsonl rows.jsonl
+  metatok build --model llama-3 --mode ppl -o ids.jsonl chats.jsonl
+  metatok build -m qwen3 --format vllm-batch chats.jsonl > batch.jsonl
+  metatok build -d mmlu.toml --format messages hf://datasets/cais/mmlu/all/x.csv
+  cat chats.jsonl | metatok build -m qwen3 --on-error reject > ids.jsonl")]
+pub(crate) struct BuildArgs {
+    /// Write to a file instead of standard output
+    ///
+    /// The file appears when it is complete.
+    #[arg(short, long, value_name = "FILE", value_parser = output_file())]
+    pub(crate) output: Option<PathBuf>,
+
+    /// What is written for each prompt
+    #[arg(long, value_parser = form(), default_value = "ids", value_name = "FORM")]
+    pub(crate) format: &'static OutputForm,
+
+    /// Add the prompt's text
+    #[arg(long)]
+    pub(crate) text: bool,
+
+    /// Add where each token comes from
+    #[arg(long)]
+    pub(crate) spans: bool,
+
+    /// Add labels to texts to score
+    ///
+    /// Labels are the ids of what is scored, and -100 for the context.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) labels: bool,
+
+    /// Add the attention mask, all ones
+    #[arg(long, hide_short_help = true)]
+    pub(crate) attention_mask: bool,
+
+    /// The model's name at the server, for --format vllm and vllm-batch
+    #[arg(long, alias = "served-model", value_name = "NAME", hide_short_help = true)]
+    pub(crate) served_model_name: Option<String>,
+
+    /// On which side arrays are padded
+    ///
+    /// Default: left.
+    #[cfg(feature = "arrays")]
+    #[arg(long, value_parser = padding_side(), value_name = "SIDE", hide_short_help = true)]
+    pub(crate) padding_side: Option<PaddingSide>,
+
+    /// Pad arrays to a length that is a multiple of this
+    #[cfg(feature = "arrays")]
+    #[arg(long, value_name = "N", value_parser = multiple(), hide_short_help = true)]
+    pub(crate) pad_to_multiple_of: Option<std::num::NonZeroUsize>,
+
+    /// Add what the ids depend on
+    ///
+    /// Beside each prompt stand hashes of the template and the tokenizer, metatok's version and the options. `check
+    /// --against` says whether they are still the same.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) fingerprint: bool,
+
+    /// At a bad line stop, or keep it in a file and go on
+    ///
+    /// reject writes the line with its error to the file that --rejects names.
+    #[arg(long, value_enum, default_value = "stop", value_name = "stop|reject", hide_possible_values = true, help_heading = heading::ERRORS)]
+    pub(crate) on_error: OnError,
+
+    /// Where --on-error reject writes such lines
+    ///
+    /// Each with its error. Default: rejects.jsonl, or beside --output.
+    #[arg(long, value_name = "FILE", help_heading = heading::ERRORS, hide_short_help = true)]
+    pub(crate) rejects: Option<PathBuf>,
+
+    /// Refuse prompts with an image, audio or video whose file is missing
+    ///
+    /// Nothing is opened.
+    #[arg(long, help_heading = heading::ERRORS, hide_short_help = true)]
+    pub(crate) check_files: bool,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) answers: AnswersArgs,
+
+    /// What to drop where a prompt is too long
+    ///
+    /// Tokens are dropped from messages only, never control tokens, the template, or placeholders of images. The
+    /// record says what was dropped.
+    #[arg(long, value_parser = truncation(), value_name = "WHAT", requires = "max_seq_len", help_heading = heading::LENGTH)]
+    pub(crate) truncate: Option<Truncation>,
+
+    #[command(flatten)]
+    pub(crate) prompts: PromptArgs,
+
+    /// Threads to use
+    ///
+    /// Default: one per core. The output is the same, whatever their number.
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = heading::GENERAL)]
+    pub(crate) threads: Option<u16>,
+
+    /// Print nothing but errors
+    #[arg(short, long, help_heading = heading::GENERAL)]
+    pub(crate) quiet: bool,
+}
+
+/// A form by its name.
+fn form() -> impl TypedValueParser<Value = &'static OutputForm> {
+    let names = OUTPUT_FORMS.iter().map(|form| PossibleValue::new(form.name).help(form.about));
+    PossibleValuesParser::new(names).try_map(|name| OutputForm::find(&name))
+}
+
+/// No context is longer, and arrays of such rows would only take memory.
+#[cfg(feature = "arrays")]
+fn multiple() -> impl TypedValueParser<Value = std::num::NonZeroUsize> {
+    RangedU64ValueParser::<usize>::new().range(1..=1 << 20).try_map(std::num::NonZeroUsize::try_from)
+}
+
+#[cfg(feature = "arrays")]
+fn padding_side() -> impl TypedValueParser<Value = PaddingSide> {
+    named([("left", "Before the prompts, so that all end where the model goes on"), ("right", "After them")])
+}

@@ -1,0 +1,101 @@
+//! The arguments of `metatok run`.
+
+use std::path::PathBuf;
+
+use crate::args::{InputArgs, ModelArgs, OnError, PromptArgs, heading, output_file, positive, truncation};
+use metatok::truncate::Truncation;
+
+#[derive(clap::Args)]
+#[command(
+    next_help_heading = "Engine",
+    after_help = "Example: metatok run -m qwen2.5 -t ./Qwen2.5-0.5B -o answers.jsonl chats.jsonl",
+    after_long_help = "Input is as for `build`. A line of output is as `trim` writes it: id, turn, token_ids, text, finish_reason, the stop at \
+which it ends, and the ids from there on. An answer has at most --max-out-len tokens, or as many as its row says, or 512.
+
+With --output, answers are in FILE.partial as soon as each is complete, and in FILE, in the order of the input, when \
+all are. A run that was cut off is resumed with the same arguments and --resume; the file is the same byte for byte.
+
+Exit codes: 0 fine, 1 some rows were rejected or one stopped the run, 2 anything else.
+
+Examples:
+  metatok run                                  the demo's questions, answered
+  metatok run -m demo --stream chats.jsonl     watch the answers grow
+  metatok run -m qwen2.5 -t ./Qwen2.5-0.5B -o answers.jsonl chats.jsonl
+  metatok run -m qwen2.5 -t ./Qwen2.5-0.5B -o answers.jsonl --resume chats.jsonl
+  metatok run -m qwen2.5 -d mt.toml --temperature 0.7 rows.jsonl"
+)]
+pub(crate) struct RunArgs {
+    /// The model's weights, if not where the tokenizer is
+    ///
+    /// A folder with config.json and safetensors files, or a repository of the Hugging Face Hub.
+    #[arg(short, long, value_name = "DIR|REPO", value_hint = clap::ValueHint::DirPath)]
+    pub(crate) weights: Option<String>,
+
+    /// Where to compute: cpu, or cuda:N
+    #[arg(long, default_value = "cpu", value_name = "DEVICE", hide_short_help = true)]
+    pub(crate) device: String,
+
+    /// How many lines of input are answered side by side
+    #[arg(long, value_name = "N", default_value = "16", value_parser = positive)]
+    pub(crate) batch_size: std::num::NonZeroUsize,
+
+    /// Draw tokens at this temperature
+    ///
+    /// Logits are divided by it. At 0, the likeliest token is taken, as it is where neither this nor the dataset says
+    /// anything.
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub(crate) temperature: Option<f64>,
+
+    /// Draw from the likeliest tokens only
+    ///
+    /// Those whose probabilities come to this.
+    #[arg(long, value_name = "P", allow_negative_numbers = true, hide_short_help = true)]
+    pub(crate) top_p: Option<f64>,
+
+    /// Seed for drawing
+    ///
+    /// What is drawn depends on this and on the line's number.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
+    pub(crate) seed: u64,
+
+    /// Write to a file instead of standard output
+    ///
+    /// The file appears when it is complete.
+    #[arg(short, long, value_name = "FILE", value_parser = output_file(), help_heading = heading::OUTPUT)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Continue a run to --output that was cut off
+    #[arg(long, requires = "output", help_heading = heading::OUTPUT)]
+    pub(crate) resume: bool,
+
+    /// Print the answers as they grow
+    ///
+    /// On standard error, one after the other.
+    #[arg(long, conflicts_with = "batch_size", help_heading = heading::OUTPUT)]
+    pub(crate) stream: bool,
+
+    /// At a bad line stop, or write its error and go on
+    ///
+    /// The error stands in place of an answer.
+    #[arg(long, value_enum, default_value = "stop", value_name = "stop|reject", hide_possible_values = true, help_heading = heading::ERRORS)]
+    pub(crate) on_error: OnError,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// What to drop where a prompt is too long
+    ///
+    /// That is for --max-seq-len or for the model's context; see `build`.
+    #[arg(long, value_parser = truncation(), value_name = "WHAT", default_value = "refuse", help_heading = heading::LENGTH)]
+    pub(crate) truncate: Truncation,
+
+    #[command(flatten)]
+    pub(crate) prompts: PromptArgs,
+
+    /// Print nothing but errors
+    #[arg(short, long, help_heading = heading::GENERAL)]
+    pub(crate) quiet: bool,
+}

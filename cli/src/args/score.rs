@@ -1,0 +1,99 @@
+//! The arguments of `metatok score`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use crate::args::{ReadArgs, heading, output_file};
+
+#[derive(clap::Args)]
+#[command(
+    next_help_heading = heading::OUTPUT,
+    after_help = "Example: metatok score --reference answer --by number gsm8k.jsonl",
+    after_long_help = "A line of input is what `metatok run` and `metatok trim` write: text, and under columns what `--keep` kept of the row. A file is a dataset, by its name. \
+Accuracy counts all answers: wrong are also those with nothing in them to compare, and those with an error in their place. \
+Repeats of a row are answers of their own, so that their accuracy is the mean of all attempts.
+
+Examples:
+  metatok run -m qwen3 -d gsm8k --keep answer -o gsm8k.jsonl test.jsonl
+  metatok score --reference answer --by number gsm8k.jsonl
+  metatok score -r answer --by choice --choices A,B,C,D answers/*.jsonl
+  metatok score -r answer --pattern '#### (.*)' -o scored.jsonl answers.jsonl
+  metatok score -r aliases --ignore-case --ignore-punctuation triviaqa.jsonl"
+)]
+pub(crate) struct ScoreArgs {
+    /// Answers with the columns of their rows; each file is a dataset
+    ///
+    /// Standard input is -, and is also read when no file is named and something is piped in.
+    #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// The column of the right answer
+    ///
+    /// A list is of several that are all right; of a turn's answer, it is the list of the turns' right answers.
+    #[arg(short, long, value_name = "COLUMN", help_heading = COMPARISON)]
+    pub(crate) reference: String,
+
+    /// How an answer and its reference are compared
+    #[arg(long, value_enum, default_value = "exact", value_name = "HOW", help_heading = COMPARISON)]
+    pub(crate) by: By,
+
+    /// The labels that --by choice looks for
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',', default_value = "A,B,C,D", help_heading = COMPARISON)]
+    pub(crate) choices: Vec<String>,
+
+    /// What of an answer is compared: what this regular expression finds
+    ///
+    /// Its first group that takes part, or without groups the whole match. The syntax is that of Rust's regex.
+    #[arg(long, value_name = "REGEX", help_heading = COMPARISON)]
+    pub(crate) pattern: Option<String>,
+
+    /// The same for references
+    #[arg(long, value_name = "REGEX", help_heading = COMPARISON)]
+    pub(crate) reference_pattern: Option<String>,
+
+    /// Which match of --pattern counts
+    #[arg(long, value_enum, default_value = "first", value_name = "WHICH", requires = "pattern", help_heading = COMPARISON)]
+    pub(crate) take: Take,
+
+    /// Capital letters are small ones
+    #[arg(long, help_heading = COMPARISON)]
+    pub(crate) ignore_case: bool,
+
+    /// ASCII punctuation does not count
+    #[arg(long, help_heading = COMPARISON)]
+    pub(crate) ignore_punctuation: bool,
+
+    /// Write each answer with what was found in it
+    ///
+    /// The file has the input's lines with found and correct. It appears when it is complete.
+    #[arg(short, long, value_name = "FILE", value_parser = output_file())]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print a JSON object for each dataset
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+}
+
+const COMPARISON: &str = "Comparison";
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// As texts, without the white space around them
+    Exact,
+    /// By the last number of each, whatever its commas and zeros
+    Number,
+    /// By the label that the answer settles on; where two are left, none is found
+    Choice,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Take {
+    /// The first
+    First,
+    /// The last
+    Last,
+}

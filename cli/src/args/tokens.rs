@@ -1,0 +1,131 @@
+//! The arguments of `metatok encode`, `decode` and `count`, which need a tokenizer and no template.
+
+use std::path::PathBuf;
+
+use crate::args::{ContentArg, ReadArgs, SpecialTokensArg, complete, heading};
+
+#[derive(clap::Args)]
+#[command(
+    next_help_heading = "Text",
+    override_usage = "metatok encode [OPTIONS] [TEXT]...",
+    after_help = "Examples:
+  metatok encode --tokenizer demo 'Hello!'
+  metatok encode --model qwen3 --lines < questions.txt
+  metatok encode --model qwen3 --content data '<|im_end|> is text here'"
+)]
+pub(crate) struct EncodeArgs {
+    /// Texts, each of which gives a list of ids
+    ///
+    /// Without any, or with -, standard input is one text, its last line end included.
+    #[arg(value_name = "TEXT", help_heading = heading::ARGUMENTS)]
+    pub(crate) texts: Vec<String>,
+
+    /// Each line of standard input is a text
+    ///
+    /// Line ends are not part of it.
+    #[arg(long, conflicts_with = "texts")]
+    pub(crate) lines: bool,
+
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
+
+    #[command(flatten)]
+    pub(crate) tokenizer: TokenizerArgs,
+}
+
+#[derive(clap::Args)]
+#[command(
+    next_help_heading = heading::OUTPUT,
+    override_usage = "metatok decode [OPTIONS] [ID]...",
+    after_help = "Examples:
+  metatok decode --tokenizer demo 1051 375 263
+  metatok decode --model qwen3 '[151644, 872, 198]'
+  metatok encode -t demo --lines < questions.txt | metatok decode -t demo"
+)]
+pub(crate) struct DecodeArgs {
+    /// Token ids: numbers, or a JSON list
+    ///
+    /// Without any, or with -, they come from standard input, where each line or JSON list gives a text.
+    #[arg(value_name = "ID", help_heading = heading::ARGUMENTS, allow_negative_numbers = true)]
+    pub(crate) ids: Vec<String>,
+
+    /// Leave special tokens out
+    ///
+    /// These are the added tokens that the tokenizer's files call special.
+    #[arg(long)]
+    pub(crate) skip_special_tokens: bool,
+
+    /// Print each text as a JSON string
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) tokenizer: TokenizerArgs,
+
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+}
+
+#[derive(clap::Args)]
+#[command(
+    override_usage = "metatok count [OPTIONS] [FILE]...",
+    after_help = "Conversations are counted by `metatok build`, in its last line.
+
+Examples:
+  metatok count --tokenizer demo README.md
+  metatok count --model qwen3 docs/*.md
+  git diff | metatok count --model llama-3"
+)]
+pub(crate) struct CountArgs {
+    /// Text files
+    ///
+    /// Standard input is -, and is also read when no file is named.
+    #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
+    pub(crate) files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
+
+    #[command(flatten)]
+    pub(crate) tokenizer: TokenizerArgs,
+}
+
+/// Whose tokenizer.
+#[derive(clap::Args)]
+#[command(
+    next_help_heading = heading::MODEL,
+    group(clap::ArgGroup::new("whose").required(true).multiple(true).args(["model", "tokenizer"]))
+)]
+pub(crate) struct TokenizerArgs {
+    /// The tokenizer of this model
+    ///
+    /// A built-in model (`metatok models` lists them), a model file, or a repository that a built-in model claims.
+    #[arg(short, long, value_name = "FILE|NAME|REPO", add = complete::models())]
+    pub(crate) model: Option<String>,
+
+    /// This tokenizer
+    ///
+    /// A directory, a tokenizer.json file, a built-in model, or a repository of the Hugging Face Hub (org/name or
+    /// org/name@revision).
+    #[arg(short, long, value_name = "DIR|FILE|REPO", add = complete::models())]
+    pub(crate) tokenizer: Option<String>,
+}
+
+/// How a text is read.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Text")]
+pub(crate) struct TextArgs {
+    /// Whether the text may write control tokens
+    ///
+    /// Here it may unless it is data: `<|im_end|>` is the control token, as in a template. As data it is ordinary text,
+    /// as in the messages of `build`.
+    #[arg(long, value_enum, default_value = "trusted", value_name = "data|trusted", hide_possible_values = true)]
+    pub(crate) content: ContentArg,
+
+    /// Add BOS and EOS: auto, always or never
+    ///
+    /// These are the special tokens that the tokenizer's post-processor puts around a text: auto, always or never. auto
+    /// does not double what the text has already.
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "never", hide_possible_values = true)]
+    pub(crate) special_tokens: SpecialTokensArg,
+}

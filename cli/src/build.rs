@@ -1,0 +1,308 @@
+//! `metatok build`: conversations in, token ids out.
+
+use std::io::{self, IsTerminal};
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::args::{BuildArgs, OnError};
+use crate::loaded::Loaded;
+use crate::output::{Output, count};
+use crate::outputs::Outputs;
+use crate::rejects::{Rejects, rejects_path};
+use crate::say::{InFlags, say};
+use crate::source::Source;
+use crate::{REJECTED, flags, progress, setup, several};
+use metatok::answers::ModelAnswers;
+use metatok::build::{BatchRemarks, Build, BuildTotals, IdsForm, MessagesForm, PromptForm, Written};
+use metatok::builder::PromptBuilder;
+use metatok::dataset::Dataset;
+use metatok::dialect::Model;
+use metatok::error::{Error, ErrorKind, Result, Warning};
+use metatok::fingerprint::Fingerprint;
+use metatok::input::Input;
+use metatok::rows::PreparedDataset;
+use metatok::sink::{FormOptions, Sink};
+use metatok::tokenizer::{TokenId, Tokenizer};
+use metatok::truncate::ContextBudget;
+
+/// What became of a dataset, or of conversations.
+pub(crate) struct Done {
+    /// The exit code.
+    pub(crate) code: u8,
+    pub(crate) prompts: u64,
+    /// None of messages.
+    pub(crate) tokens: Option<u64>,
+}
+
+pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
+    flags::check_build(args)?;
+    match args.input.dataset.as_deref().map(Dataset::sources).transpose()?.flatten() {
+        Some(sources) => several::run(args, &sources),
+        None => Ok(ExitCode::from(one(args, &Loaded::default(), None)?.code)),
+    }
+}
+
+/// Builds conversations, or the rows of one dataset; of several, that of this short name.
+pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Result<Done> {
+    let started = Instant::now();
+    let source = Source::find_for(&args.input, &args.model)?;
+    let mut dataset = setup::dataset_of(&args.input, &source)?;
+    if let Some(dataset) = dataset.as_mut().filter(|_| args.truncate.is_some()) {
+        dataset.keep_examples();
+    }
+    let dataset = dataset.map(Arc::new);
+    outputs(args, &source, dataset.as_deref())?;
+    flags::check_thoughts(&args.input, args.answers.answers.is_some())?;
+    let answers = answers(args, dataset.as_deref())?;
+    let form = form(args, loaded, dataset.as_deref(), source.is_some())?;
+    if !args.quiet {
+        dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));
+    }
+    let has_input = source.is_some();
+    let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
+    let names: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
+    let progress = progress::bar(inputs.iter().map(Input::bytes).sum(), args.quiet);
+    if let Some(dataset) = &dataset {
+        inputs = dataset.through_arrow(inputs)?;
+    }
+    let mut output = Output::open(args.output.as_deref())?;
+    let mut rejects = match args.on_error {
+        OnError::Stop => None,
+        OnError::Reject => Some(Rejects::new(rejects_path(args))),
+    };
+    let mut build = Build::new(form);
+    build.input_format = args.input.input_format;
+    build.max_line_bytes = args.input.read.max_line_bytes;
+    build.stop_at_error = args.on_error == OnError::Stop;
+    build.threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
+    if let Some(dataset) = &dataset {
+        build = build.with_dataset(Arc::clone(dataset));
+    }
+    if let Some(answers) = answers {
+        build = build.with_answers(answers);
+    }
+    let form = build.form();
+    let mut totals = BuildTotals::default();
+    let mut records = Vec::new();
+    for mut batch in build.batches(inputs, args.input.limit)? {
+        progress.inc(batch.bytes);
+        if output.stream(batch.lines())?.is_break() {
+            return Ok(done(0, form, &totals.written));
+        }
+        records.extend(batch.take_records());
+        let remarks = totals.add(batch);
+        progress.set_message(count(totals.written.prompts, "prompt"));
+        if !args.quiet {
+            let notes = omitted(form, &remarks).into_iter().filter(|note| loaded.is_new(note));
+            let warning = remarks.warning.iter().map(|warning| format!("warning: {}", warning.in_flags()));
+            progress
+                .suspend(|| notes.map(|note| format!("note: {note}")).chain(warning).for_each(|line| say!("{line}")));
+        }
+        for rejected in remarks.rejected {
+            match &mut rejects {
+                Some(rejects) => rejects.add(rejected, &progress)?,
+                None => {
+                    progress.finish_and_clear();
+                    say!("{}", rejected.into_error().in_flags());
+                    say!(
+                        "stopped there, after {}; --on-error reject goes on without such rows",
+                        count(totals.written.prompts, "good one")
+                    );
+                    return Ok(done(REJECTED, form, &totals.written));
+                }
+            }
+        }
+        if let Some(error) = remarks.error {
+            return Err(error);
+        }
+    }
+    progress.finish_and_clear();
+    let rejected = rejects.as_ref().map_or(0, |rejects| rejects.count);
+    let of_rows = totals.remarks.check(dataset.as_deref())?;
+    if totals.written.prompts + rejected == 0 {
+        let kind = if dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
+        return Err(Error::from(kind).at(names.join(", ")));
+    }
+    if let Some(Sink::File(sink)) = form.sink() {
+        output.write(&sink.finish(&records)?).map_err(|error| output.failed(error))?;
+    }
+    output.finish()?;
+    let done = done(0, form, &totals.written);
+    if !args.quiet {
+        say_totals(&totals, &of_rows, has_input);
+        let name = abbr.map_or_else(String::new, |abbr| format!("{abbr}: "));
+        say!("{name}{}", summary(done.prompts, done.tokens, started.elapsed().as_secs_f64()));
+    }
+    match rejects.filter(|rejects| rejects.count > 0) {
+        None => Ok(done),
+        Some(rejects) => {
+            rejects.finish()?;
+            Ok(Done { code: REJECTED, ..done })
+        }
+    }
+}
+
+/// Says what was noticed in all of the input.
+fn say_totals(totals: &BuildTotals, of_rows: &[Warning], has_input: bool) {
+    let BuildTotals { written, remarks, .. } = totals;
+    remarks.notes().iter().for_each(|note| say!("note: {}", note.in_flags()));
+    if written.truncated > 0 {
+        let prompts = if written.truncated == 1 { "prompt was" } else { "prompts were" };
+        say!("note: {} {prompts} too long and shortened", written.truncated);
+    }
+    // The demo's answers are known to whoever looks at it.
+    if written.answers_omitted > 0 && has_input {
+        say!("note: {}", answers_omitted(written.answers_omitted));
+    }
+    if written.waiting > 0 {
+        let dialogues = if written.waiting == 1 { "dialogue waits" } else { "dialogues wait" };
+        say!("note: {} {dialogues} for an answer that --answers does not have", written.waiting);
+    }
+    of_rows.iter().for_each(|note| say!("note: {}", note.in_flags()));
+}
+
+fn done(code: u8, form: &PromptForm, written: &Written) -> Done {
+    let tokens = matches!(form, PromptForm::Ids(_)).then_some(written.tokens);
+    Done { code, prompts: written.prompts, tokens }
+}
+
+/// Looks whether what is written is anything that is read.
+fn outputs(args: &BuildArgs, source: &Source, dataset: Option<&PreparedDataset>) -> Result<()> {
+    let mut outputs = Outputs::to("--output", args.output.as_deref());
+    if args.on_error == OnError::Reject {
+        outputs = outputs.and("--rejects", &rejects_path(args))?;
+    }
+    outputs.check_inputs(&args.input, source, dataset)?;
+    outputs.check("--answers", args.answers.answers.as_deref())?;
+    outputs.check_model(&args.model, source.is_some())
+}
+
+/// The answers that are named, where the turns of rows need any.
+fn answers(args: &BuildArgs, dataset: Option<&PreparedDataset>) -> Result<Option<ModelAnswers>> {
+    let Some(path) = &args.answers.answers else { return Ok(None) };
+    if !dataset.is_some_and(PreparedDataset::goes_on_from_answers) {
+        return Err(ErrorKind::Usage(format!("--answers {}", flags::ANSWERS)).into());
+    }
+    let input = Input::open(path, None)?;
+    ModelAnswers::read(input, args.input.strip_thoughts, args.input.read.max_line_bytes).map(Some)
+}
+
+/// What prompts are written as, and what makes them.
+fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, has_input: bool) -> Result<PromptForm> {
+    let mut options = setup::options(&args.prompts, dataset);
+    if !args.format.has_ids() {
+        // Without a model, roles are as OpenAI has them.
+        let model = args.model.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
+        if !args.quiet {
+            setup::notes(&model).filter(|note| loaded.is_new(note)).for_each(|note| say!("{note}"));
+        }
+        return MessagesForm::new(&model, &options, args.check_files).map(PromptForm::Messages);
+    }
+    flags::check_mode(args, options.mode)?;
+    options.spans = args.spans;
+    let has_context = args.labels && dataset.is_some_and(|dataset| dataset.dataset().inferencer.has_context());
+    options.text = args.text || has_context;
+    options.offsets = has_context;
+    let (model, tokenizer) = loaded.model(&args.model, has_input)?;
+    let fingerprint =
+        |tokenizer: &Tokenizer| setup::fingerprint(&args.input, dataset, args.truncate, &model, tokenizer, &options);
+    let builder = PromptBuilder::new(&model, tokenizer, &options)?;
+    if !args.quiet {
+        let remarks = setup::remarks(&model, &builder, dataset, &options);
+        remarks.iter().filter(|remark| loaded.is_new(remark)).for_each(|remark| say!("{remark}"));
+    }
+    let sink = args.format.open(&builder, form_options(args, || fingerprint(builder.tokenizer()))?)?;
+    let is_file = matches!(sink, Sink::File(_));
+    if is_file && args.output.is_none() && io::stdout().is_terminal() {
+        let what = "this form is no text for a terminal; name a file with --output";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
+    let fingerprint = match args.fingerprint && !is_file {
+        true => Some(fingerprint(builder.tokenizer())?.to_json()),
+        false => None,
+    };
+    Ok(PromptForm::Ids(Box::new(IdsForm {
+        max_out_len: args.input.max_out_len.map(|max_out_len| max_out_len as u64),
+        sampling_params: dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default(),
+        budget: budget(args),
+        text: args.text,
+        labels: args.labels,
+        check_files: args.check_files,
+        fingerprint,
+        ..IdsForm::new(builder, sink)
+    })))
+}
+
+/// What a form is told.
+fn form_options(args: &BuildArgs, fingerprint: impl FnOnce() -> Result<Fingerprint>) -> Result<FormOptions> {
+    #[cfg(feature = "arrays")]
+    let (padding_side, pad_to_multiple_of) = (args.padding_side, args.pad_to_multiple_of);
+    #[cfg(not(feature = "arrays"))]
+    let (padding_side, pad_to_multiple_of) = (None, None);
+    Ok(FormOptions {
+        attention_mask: args.attention_mask,
+        served_model_name: args.served_model_name.clone(),
+        padding_side,
+        pad_to_multiple_of,
+        // Lines have one each, where it is asked for.
+        fingerprint: if args.format.accepts.columns { None } else { Some(fingerprint()?) },
+    })
+}
+
+/// How long prompts may be. Where nothing says what goes, rows lose examples and may still be too long, as in
+/// OpenCompass, and conversations are refused.
+fn budget(args: &BuildArgs) -> Option<ContextBudget> {
+    let max_seq_len = args.input.max_seq_len?;
+    if args.truncate.is_none() && args.input.dataset.is_some() {
+        return None;
+    }
+    let (max_out_len, truncation) = (args.input.max_out_len.unwrap_or_default(), args.truncate.unwrap_or_default());
+    Some(ContextBudget { max_seq_len, max_out_len, truncation })
+}
+
+/// A rate is worth saying only of so many prompts that loading the tokenizer does not decide it.
+pub(crate) fn summary(prompts: u64, tokens: Option<u64>, seconds: f64) -> String {
+    let rate = match prompts {
+        10_000.. => format!(" ({:.0} prompts/s)", prompts as f64 / seconds),
+        _ => String::new(),
+    };
+    let tokens = tokens.map_or_else(String::new, |tokens| format!("{}, ", count(tokens, "token")));
+    format!("{}, {tokens}{seconds:.2} s{rate}", count(prompts, "prompt"))
+}
+
+/// Says of how many conversations the last message was left out.
+pub(crate) fn answers_omitted(conversations: u64) -> String {
+    let (end, one) = if conversations == 1 { ("ends", "which is") } else { ("end", "each of which is") };
+    format!(
+        "{} {end} with an answer, {one} left out for the model to give; --continue-final-message lets the model continue it, --mode ppl scores it",
+        count(conversations, "conversation")
+    )
+}
+
+/// Says which special tokens were left out of the prompts.
+fn omitted(form: &PromptForm, remarks: &BatchRemarks) -> Vec<String> {
+    let names = |ids: &[TokenId]| -> String {
+        let name = |id: TokenId| match form {
+            PromptForm::Ids(ids) => ids.builder.tokenizer().quoted_token(id),
+            _ => String::new(),
+        };
+        let names: Vec<String> = ids.iter().map(|&id| format!("{} (id {id})", name(id))).collect();
+        names.join(" ")
+    };
+    let mut notes = Vec::new();
+    if !remarks.omitted.is_empty() {
+        notes.push(format!(
+            "the template already writes {}, so it is not added again; --special-tokens always would double it",
+            names(&remarks.omitted)
+        ));
+    }
+    if !remarks.omitted_end.is_empty() {
+        notes.push(format!(
+            "the tokenizer would put {} behind every prompt, and a prompt to continue ends where the model goes on; --special-tokens always would add it",
+            names(&remarks.omitted_end)
+        ));
+    }
+    notes
+}

@@ -1,0 +1,204 @@
+//! `metatok check`: what the lints find.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use crate::args::CheckArgs;
+use crate::outputs::Outputs;
+use crate::say::{InFlags, escaped_line, say};
+use crate::source::Source;
+use crate::{REJECTED, against, flags, output, setup};
+use metatok::check::{Checker, Finding, LINTS, Level, Lint};
+use metatok::error::{At, ErrorKind, Result};
+use metatok::input::{Holds, Input, each_conversation, each_record};
+use metatok::rows::PreparedDataset;
+
+const BOLD: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    code: &'a str,
+    level: Level,
+    place: String,
+    message: &'a str,
+    help: String,
+    denied: bool,
+}
+
+impl<'a> Entry<'a> {
+    fn new(finding: &'a Finding, denied: bool) -> Self {
+        let Finding { code, level, place, message, help } = finding;
+        Self { code, level: *level, place: place.in_flags(), message, help: help.in_flags(), denied }
+    }
+}
+
+pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
+    if args.list {
+        return output::to_stdout(list(args)?);
+    }
+    flags::check_check(args)?;
+    if let Some(path) = &args.against {
+        return against::run(path, args);
+    }
+    for code in &args.deny {
+        if !matches!(code.as_str(), "warnings" | "all") {
+            Lint::find(code).at("--deny")?;
+        }
+    }
+    for code in &args.allow {
+        Lint::find(code).at("--allow")?;
+    }
+    let findings = find(args)?;
+    let denied = |finding: &Finding| {
+        finding.level == Level::Error
+            || args.deny.iter().any(|deny| match deny.as_str() {
+                "all" => true,
+                "warnings" => finding.level == Level::Warning,
+                code => code == finding.code,
+            })
+    };
+    let mut out = Vec::new();
+    if args.json {
+        let entries: Vec<_> = findings.iter().map(|finding| Entry::new(finding, denied(finding))).collect();
+        output::push_json(&entries, &mut out);
+    } else {
+        for finding in &findings {
+            write(finding, denied(finding), &mut out)?;
+        }
+    }
+    let printed = output::to_stdout(out)?;
+    if !args.json {
+        say!("{}", summary(&findings));
+    }
+    Ok(if findings.iter().any(denied) { ExitCode::from(REJECTED) } else { printed })
+}
+
+fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
+    let longest = args.input.read.max_line_bytes;
+    let source = Source::find(&args.input.inputs)?;
+    let dataset = setup::dataset(&args.input)?;
+    Outputs::to("", None).check_inputs(&args.input, &source, dataset.as_ref())?;
+    let options = setup::options(&args.prompts, dataset.as_ref());
+    flags::check_template(&args.prompts.template, options.mode)?;
+    let (mut model, tokenizer) = setup::load(&args.model, source.is_some())?;
+    if model.conversation_template.is_some() {
+        let what = "check reads meta templates, and this is a conversation template; `metatok convert` makes one of it where it can";
+        return Err(ErrorKind::Usage(what.into())).at(&model.name);
+    }
+    model.allow.extend(args.allow.iter().cloned());
+    let mut checker = Checker::new(&model, tokenizer, &options);
+    if source.is_some() {
+        let mut inputs = source.open(args.input.columns.as_deref())?;
+        if let Some(dataset) = &dataset {
+            inputs = dataset.through_arrow(inputs)?;
+        }
+        let names: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
+        let nothing = if dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
+        let (mut limit, mut is_empty) = (setup::limit(args.input.limit), true);
+        let mut is_last = || {
+            is_empty = false;
+            limit()
+        };
+        match dataset {
+            Some(dataset) => see_rows(&dataset, inputs, longest, &mut checker, &mut is_last)?,
+            None => {
+                each_conversation(inputs, args.input.input_format, longest, options.mode, |place, conversation| {
+                    checker.see(&conversation?, &place.to_string());
+                    Ok(is_last())
+                })?
+            }
+        }
+        if is_empty {
+            return Err(nothing).at(names.join(", "));
+        }
+    }
+    checker.finish()
+}
+
+/// Looks at the prompts of all rows, filled in both ways.
+fn see_rows(
+    dataset: &PreparedDataset,
+    inputs: Vec<Input>,
+    longest: usize,
+    checker: &mut Checker,
+    mut is_last: impl FnMut() -> ControlFlow<()>,
+) -> Result<()> {
+    let single_pass = dataset.single_pass();
+    let (mut prompter, mut other) = (dataset.prompter(), single_pass.prompter());
+    let mut retriever = dataset.retriever()?;
+    checker.see_dataset(dataset.dataset(), dataset.train());
+    let mut index = 0..;
+    each_record(inputs, Holds::Rows, longest, |place, line| {
+        let row = line.and_then(|line| dataset.dataset().row(line)).map_err(|error| place.of_error(error))?;
+        let examples = retriever.retrieve(index.next().unwrap_or_default());
+        let examples = examples.and_then(|examples| examples.of(&row, dataset.train()));
+        let examples = examples.map_err(|error| place.of_error(error))?;
+        // Of any length: how many examples fit is no question here.
+        let prompts = dataset.prompts(&row, examples.clone().into(), &mut prompter, |_| Ok(0));
+        checker.see_row(
+            &row,
+            prompts,
+            single_pass.prompts(&row, examples.into(), &mut other, |_| Ok(0)),
+            &place.to_string(),
+        );
+        Ok(is_last())
+    })
+}
+
+fn write(finding: &Finding, is_denied: bool, out: &mut Vec<u8>) -> Result<()> {
+    let style = colour(if is_denied { Level::Error } else { finding.level });
+    let denied = if is_denied && finding.level != Level::Error { " (denied)" } else { "" };
+    let Finding { code, level, place, message, help } = finding;
+    let (place, help) = (place.in_flags(), help.in_flags());
+    let (place, message, help) = (escaped_line(&place), escaped_line(message), escaped_line(&help));
+    writeln!(out, "{style}{level}[{code}]{style:#}{denied}{BOLD}: {message}{BOLD:#}")?;
+    writeln!(out, "  {FAINT}at{FAINT:#}   {place}")?;
+    writeln!(out, "  {FAINT}help{FAINT:#} {help}")?;
+    Ok(())
+}
+
+fn colour(level: Level) -> Style {
+    BOLD.fg_color(Some(
+        match level {
+            Level::Note => AnsiColor::Cyan,
+            Level::Warning => AnsiColor::Yellow,
+            Level::Error => AnsiColor::Red,
+        }
+        .into(),
+    ))
+}
+
+fn summary(findings: &[Finding]) -> String {
+    let counts: Vec<String> = [Level::Error, Level::Warning, Level::Note]
+        .into_iter()
+        .map(|level| (level, findings.iter().filter(|finding| finding.level == level).count()))
+        .filter(|(_, count)| *count > 0)
+        .map(|(level, count)| output::count(count as u64, &level.to_string()))
+        .collect();
+    if counts.is_empty() { "nothing found".into() } else { counts.join(", ") }
+}
+
+fn list(args: &CheckArgs) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    if args.json {
+        let lints: Vec<_> = LINTS
+            .iter()
+            .map(|lint| serde_json::json!({"code": lint.code, "level": lint.level, "about": lint.about, "why": lint.why}))
+            .collect();
+        output::push_json(&lints, &mut out);
+        return Ok(out);
+    }
+    let options = textwrap::Options::new(output::width().min(100)).initial_indent("    ").subsequent_indent("    ");
+    for lint in &LINTS {
+        let style = colour(lint.level);
+        writeln!(out, "{BOLD}{}{BOLD:#}  {style}{}{style:#}", lint.code, lint.level)?;
+        writeln!(out, "{}", textwrap::fill(lint.about, &options))?;
+        writeln!(out, "{FAINT}{}{FAINT:#}\n", textwrap::fill(lint.why, &options))?;
+    }
+    Ok(out)
+}

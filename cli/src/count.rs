@@ -1,0 +1,39 @@
+//! `metatok count`: how many tokens text files have.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::args::CountArgs;
+use crate::output;
+use crate::texts::{Texts, text};
+use metatok::error::{At, Result};
+
+pub(crate) fn run(args: &CountArgs) -> Result<ExitCode> {
+    let texts = Texts::new(&args.tokenizer, &args.text)?;
+    let count = |bytes: Vec<u8>| text(bytes).and_then(|text| texts.encode(&text)).map(|ids| ids.len());
+    if args.files.is_empty() {
+        return output::to_stdout(format!("{}\n", count(stdin()?).at("stdin")?).into_bytes());
+    }
+    let mut rows = Vec::new();
+    for path in &args.files {
+        let tokens = read(path).and_then(count).at(path.display())?;
+        rows.push((tokens, path.display().to_string()));
+    }
+    if rows.len() > 1 {
+        rows.push((rows.iter().map(|(tokens, _)| tokens).sum(), "total".to_owned()));
+    }
+    let widest = rows.iter().map(|(tokens, _)| tokens.to_string().len()).max().unwrap_or(0);
+    let lines = rows.iter().map(|(tokens, name)| format!("{tokens:widest$} {name}\n"));
+    output::to_stdout(lines.collect::<String>().into_bytes())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    if path == Path::new("-") { stdin() } else { Ok(std::fs::read(path)?) }
+}
+
+fn stdin() -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,75 @@
+//! `metatok decode`: token ids in, text out.
+
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+
+use crate::args::DecodeArgs;
+use crate::output::Output;
+use crate::texts;
+use metatok::error::{At, Error, ErrorKind, Result};
+use metatok::input::{Input, each_line};
+use metatok::tokenizer::{TokenId, Tokenizer};
+
+pub(crate) fn run(args: &DecodeArgs) -> Result<ExitCode> {
+    let tokenizer = texts::load(&args.tokenizer)?;
+    let mut output = Output::open(None)?;
+    if args.ids.is_empty() || args.ids == ["-"] {
+        each_list(args, |list, place| output.stream(&decoded(args, &tokenizer, list).at(place)?))?;
+    } else {
+        // Whoever reads has seen enough, or not: there is no more.
+        let _ = output.stream(&decoded(args, &tokenizer, &args.ids.join(" "))?)?;
+    }
+    output.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a list for each line of standard input; one that opens a bracket goes on until that is closed.
+fn each_list(args: &DecodeArgs, mut visit: impl FnMut(&str, &str) -> Result<ControlFlow<()>>) -> Result<()> {
+    let stdin = vec![Input::stdin()];
+    let (mut open, mut opened_at) = (String::new(), String::new());
+    each_line(stdin, args.read.max_line_bytes, |place, line| {
+        if open.is_empty() {
+            opened_at = place.to_string();
+        }
+        open.push_str(line.map_err(|error| place.of_error(error))?);
+        if open.contains('[') && !open.contains(']') {
+            open.push(' ');
+            return Ok(ControlFlow::Continue(()));
+        }
+        let list = std::mem::take(&mut open);
+        visit(&list, &opened_at)
+    })?;
+    if !open.is_empty() {
+        let what = "a list of ids opens with [ and is never closed".to_owned();
+        return Err(ErrorKind::Parse(what)).at(opened_at);
+    }
+    Ok(())
+}
+
+/// The text of a list, as a line.
+fn decoded(args: &DecodeArgs, tokenizer: &Tokenizer, list: &str) -> Result<Vec<u8>> {
+    let text = tokenizer.decode(&ids(list, tokenizer)?, args.skip_special_tokens)?;
+    let mut line = match args.json {
+        true => serde_json::to_vec(&text).map_err(|error| ErrorKind::Parse(error.to_string()))?,
+        false => text.into_bytes(),
+    };
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// Numbers between white space, commas and brackets.
+fn ids(list: &str, tokenizer: &Tokenizer) -> Result<Vec<TokenId>> {
+    let list = list.trim();
+    let inner = list.strip_prefix('[').and_then(|list| list.strip_suffix(']')).unwrap_or(list);
+    let numbers = inner.split(|c: char| c == ',' || c.is_whitespace()).filter(|number| !number.is_empty());
+    let id = |(i, number): (usize, &str)| {
+        let id = number.parse().map_err(|_| not_an_id(number));
+        id.and_then(|id| tokenizer.check_id(id)).at(format_args!("ids[{i}]"))
+    };
+    numbers.enumerate().map(id).collect()
+}
+
+fn not_an_id(found: &str) -> Error {
+    let what = format!("{found:?} is not a token id; ids are whole numbers, such as 1 2 3, or a JSON list of them");
+    ErrorKind::Parse(what).into()
+}

@@ -1,0 +1,166 @@
+//! Options that say nothing where they are given: refused, with the reason.
+
+use crate::args::{BuildArgs, CheckArgs, InputArgs, OnError, RunArgs, TemplateArgs, ViewArgs};
+use crate::run::sampling;
+use crate::setup;
+use metatok::conversation::Mode;
+use metatok::error::{ErrorKind, Result};
+use metatok::rows::PreparedDataset;
+
+/// Refuses the first that is given, saying why it says nothing.
+fn refuse<const N: usize>(flags: [(&str, bool); N], why: &str) -> Result<()> {
+    match flags.into_iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => Err(ErrorKind::Usage(format!("{flag} {why}")).into()),
+        None => Ok(()),
+    }
+}
+
+/// What `build` does not take together.
+pub(crate) fn check_build(args: &BuildArgs) -> Result<()> {
+    setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
+    let accepts = args.format.accepts;
+    if !accepts.details {
+        let ids = [
+            ("--text", args.text),
+            ("--spans", args.spans),
+            ("--labels", args.labels),
+            ("--attention-mask", args.attention_mask),
+        ];
+        refuse(ids, "goes with --format ids: no other form has a place for it")?;
+    }
+    #[cfg(feature = "arrays")]
+    if !accepts.padding {
+        let arrays = [
+            ("--padding-side", args.padding_side.is_some()),
+            ("--pad-to-multiple-of", args.pad_to_multiple_of.is_some()),
+        ];
+        refuse(arrays, "is for arrays, --format npz, npy and safetensors: nothing else is padded")?;
+    }
+    if !accepts.columns {
+        let why = "writes columns beside each prompt, and arrays and tables have no place for them; build with --format ids, or join by id";
+        refuse([("--keep", !args.input.keep.is_empty())], why)?;
+    }
+    let served = [("--served-model-name", args.served_model_name.is_some())];
+    if !accepts.served_model_name {
+        refuse(served, "goes with --format vllm and vllm-batch: other engines have one model")?;
+    }
+    if args.on_error == OnError::Stop {
+        let rejects = [("--rejects", args.rejects.is_some())];
+        refuse(rejects, "is for rejected rows, and the first one stops the run; add --on-error reject")?;
+    }
+    if args.format.has_ids() { Ok(()) } else { check_messages(args) }
+}
+
+fn check_messages(args: &BuildArgs) -> Result<()> {
+    let ids = [
+        ("--truncate", args.truncate.is_some()),
+        ("--fingerprint", args.fingerprint),
+        ("--tokenizer", args.model.tokenizer.is_some()),
+        ("--special-tokens", args.prompts.special_tokens.is_some()),
+        ("--content", args.prompts.template.content.is_some()),
+        ("--reserve", !args.prompts.template.reserve.is_empty()),
+        ("--unreserve", !args.prompts.template.unreserve.is_empty()),
+        ("--stop-id", !args.prompts.stop.stop_id.is_empty()),
+        ("--max-seq-len", args.input.max_seq_len.is_some() && args.input.dataset.is_none()),
+    ];
+    refuse(ids, "is for token ids, and messages have none; leave it out, or build in another form")?;
+    let conversation = [("--conversation", args.model.conversation.is_some())];
+    refuse(conversation, "is a template for token ids, and messages are left to the server's; leave it out")?;
+    let max_out_len = [("--max-out-len", args.input.max_out_len.is_some() && args.input.max_seq_len.is_none())];
+    refuse(max_out_len, "leaves room within --max-seq-len, and messages do not say it to the server; leave it out")
+}
+
+/// What no command takes for texts to score.
+pub(crate) fn check_template(args: &TemplateArgs, mode: Mode) -> Result<()> {
+    let open = [("--continue-final-message", args.continue_final_message && mode == Mode::Score)];
+    refuse(open, "is for prompts to continue, and these are texts to score; leave it out")
+}
+
+/// What `build` does not take for texts to score.
+pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
+    check_template(&args.prompts.template, mode)?;
+    if mode == Mode::Generate {
+        let labels = [("--labels", args.labels)];
+        refuse(labels, "is for texts to score, and these are prompts to continue; add --mode ppl")?;
+    } else {
+        let room = [("--max-out-len", args.input.max_out_len.is_some())];
+        refuse(room, "is for answers, and texts to score have none; leave it out")?;
+    }
+    if mode == Mode::Score || args.answers.answers.is_some() {
+        let why = "is for prompts to continue that stand by themselves: a text to score would lose what is scored, and an answered dialogue its prefix";
+        refuse([("--truncate", args.truncate.is_some())], why)?;
+    }
+    Ok(())
+}
+
+/// What `run` does not take together.
+pub(crate) fn check_run(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
+    setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
+    refuse(
+        [("--top-p", args.top_p.is_some_and(|top_p| top_p < 1.0) && sampling(args, dataset).temperature == 0.0)],
+        "chooses what may be drawn, and without --temperature nothing is",
+    )?;
+    check_thoughts(&args.input, dataset.is_some_and(PreparedDataset::goes_on_from_answers))
+}
+
+/// Refuses to take thoughts out where no answer of a model stands in a prompt.
+pub(crate) fn check_thoughts(args: &InputArgs, has_answers: bool) -> Result<()> {
+    let thoughts = [("--strip-thoughts", args.strip_thoughts && !has_answers && args.judge.is_empty())];
+    refuse(
+        thoughts,
+        "is for a model's own answers in prompts, and there are none: --answers and --judge give them, and `run` its own in turns behind",
+    )
+}
+
+/// What `view` does not take together.
+pub(crate) fn check_view(args: &ViewArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
+    no_limit_for_conversations(args)?;
+    refuse([("--keep", !args.input.keep.is_empty())], NOTHING_WRITTEN)?;
+    check_thoughts(&args.input, args.answers.answers.is_some())?;
+    setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
+    let room = [("--max-out-len", args.input.max_out_len.is_some() && args.input.max_seq_len.is_none())];
+    refuse(room, "leaves room within --max-seq-len, and without that is not seen here; leave it out")?;
+    let has_turns = dataset.is_some_and(|dataset| dataset.dataset().inferencer.kind.has_turns());
+    refuse(
+        [("--turn", args.turn.is_some() && !has_turns)],
+        "says which turn, and the dataset does not ask turn by turn",
+    )?;
+    refuse(
+        [("--label", args.label.is_some() && has_turns)],
+        "says which label, and the dataset asks turn by turn; take --turn",
+    )?;
+    let answers =
+        [("--answers", args.answers.answers.is_some() && !dataset.is_some_and(PreparedDataset::goes_on_from_answers))];
+    refuse(answers, ANSWERS)
+}
+
+/// Why what goes with prompts says nothing.
+const NOTHING_WRITTEN: &str = "is for what `build` and `run` write beside each prompt; leave it out";
+
+/// Why answers say nothing.
+pub(crate) const ANSWERS: &str = "is for turns that are asked for with the model's own answers in those before: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every";
+
+/// Refuses a limit that nothing would hold conversations to: only `build` does.
+fn no_limit_for_conversations(args: &ViewArgs) -> Result<()> {
+    let limit = [("--max-seq-len", args.input.dataset.is_none() && args.input.max_seq_len.is_some())];
+    refuse(limit, "is for rows here, with --dataset; `build` holds conversations to it")
+}
+
+/// What `check` does not take together.
+pub(crate) fn check_check(args: &CheckArgs) -> Result<()> {
+    refuse(
+        [("--keep", !args.input.keep.is_empty()), ("--id-column", args.input.id_column.is_some())],
+        NOTHING_WRITTEN,
+    )?;
+    let lengths =
+        [("--max-seq-len", args.input.max_seq_len.is_some()), ("--max-out-len", args.input.max_out_len.is_some())];
+    if args.against.is_none() {
+        refuse(lengths, "cuts prompts, and what is looked at here is of any length; leave it out")?;
+        refuse(
+            [("--judge", !args.input.judge.is_empty())],
+            "is for `build`, `run` and `view`: check looks at the dataset's own prompts",
+        )?;
+    }
+    check_thoughts(&args.input, false)?;
+    setup::check_room(args.input.max_seq_len, args.input.max_out_len)
+}

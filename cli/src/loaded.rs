@@ -1,0 +1,34 @@
+//! The model and its tokenizer, loaded once for all that are built with them.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::args::ModelArgs;
+use crate::setup;
+use metatok::dialect::Model;
+use metatok::error::Result;
+use metatok::tokenizer::Tokenizer;
+
+/// What is loaded when it is first needed, and what was said of it.
+#[derive(Default)]
+pub(crate) struct Loaded {
+    model: OnceCell<(Model, Arc<Tokenizer>)>,
+    said: RefCell<HashSet<String>>,
+}
+
+impl Loaded {
+    /// The model that the arguments name, which are always the same.
+    pub(crate) fn model(&self, args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Tokenizer>)> {
+        if let Some(loaded) = self.model.get() {
+            return Ok(loaded.clone());
+        }
+        let loaded = setup::load(args, has_input)?;
+        Ok(self.model.get_or_init(|| loaded).clone())
+    }
+
+    /// Whether this was not said yet.
+    pub(crate) fn is_new(&self, message: &str) -> bool {
+        self.said.borrow_mut().insert(message.to_owned())
+    }
+}

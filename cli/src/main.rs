@@ -1,0 +1,96 @@
+//! The command line: what only a program does, such as printing.
+#![allow(clippy::print_stderr, reason = "the command line is where printing belongs")]
+
+mod against;
+mod args;
+mod bench;
+mod build;
+mod by_dataset;
+mod check;
+mod completions;
+mod convert;
+mod datasets;
+mod flags;
+mod count;
+mod decode;
+mod encode;
+mod figures;
+mod loaded;
+mod models;
+mod output;
+mod outputs;
+mod partial;
+mod progress;
+mod rejects;
+mod resume;
+mod run;
+mod say;
+mod score;
+mod setup;
+mod several;
+mod source;
+mod stats;
+mod texts;
+mod trim;
+mod view;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::FromArgMatches;
+
+use args::{Args, Command};
+use say::{InFlags, escaped_line, say};
+
+/// Some rows were rejected, or one stopped the run.
+const REJECTED: u8 = 1;
+/// The command or a file it names is not as it should be.
+const FAILED: u8 = 2;
+
+/// Runs the program with the arguments of the process.
+fn main() -> ExitCode {
+    completions::answer();
+    let outcome = match parse().command {
+        Command::Build(args) => build::run(&args),
+        Command::Bench(args) => bench::run(&args),
+        Command::View(args) => view::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Convert(args) => convert::run(&args),
+        Command::Models(args) => models::run(&args),
+        Command::Datasets(args) => datasets::run(&args),
+        Command::Trim(args) => trim::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Score(args) => score::run(&args),
+        Command::Stats(args) => stats::run(&args),
+        Command::Encode(args) => encode::run(&args),
+        Command::Decode(args) => decode::run(&args),
+        Command::Count(args) => count::run(&args),
+        Command::Completions { shell } => completions::run(shell),
+    };
+    outcome.unwrap_or_else(|error| {
+        say!("{}", error.in_flags());
+        ExitCode::from(FAILED)
+    })
+}
+
+/// The arguments. What is wrong with them quotes them, and they may hold anything.
+fn parse() -> Args {
+    parse_from(std::env::args_os()).unwrap_or_else(|error| {
+        let escaped: Vec<OsString> = std::env::args_os().map(escaped_arg).collect();
+        if error.use_stderr() && !std::env::args_os().eq(escaped.iter().cloned()) {
+            let error = parse_from(escaped).err().unwrap_or(error);
+            // Without colours, which are control characters too.
+            say::piece(&error.render().to_string());
+            std::process::exit(FAILED.into());
+        }
+        error.exit()
+    })
+}
+
+fn parse_from(args: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
+    args::command().try_get_matches_from(args).and_then(|matches| Args::from_arg_matches(&matches))
+}
+
+fn escaped_arg(arg: OsString) -> OsString {
+    escaped_line(&arg.to_string_lossy()).into_owned().into()
+}

@@ -1,0 +1,78 @@
+//! `metatok models`: what is built in.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::args::ModelsArgs;
+use crate::convert::to_toml;
+use crate::output;
+use metatok::dialect::{ConversationTemplate, Model};
+use metatok::error::Result;
+
+/// A model in the list.
+#[derive(Serialize)]
+struct Entry<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    model: &'a Model,
+}
+
+/// A conversation template in the list.
+#[derive(Serialize)]
+struct ConversationEntry<'a> {
+    name: &'a str,
+    conversation_template: &'a ConversationTemplate,
+}
+
+pub(crate) fn run(args: &ModelsArgs) -> Result<ExitCode> {
+    let mut out = Vec::new();
+    match &args.name {
+        None if args.json => {
+            let models: Vec<Model> = Model::builtin().collect();
+            let models = models.iter().map(|model| serde_json::to_value(Entry { name: &model.name, model }));
+            let templates = ConversationTemplate::builtin().map(|(name, conversation_template)| {
+                serde_json::to_value(ConversationEntry { name, conversation_template })
+            });
+            let entries = models.chain(templates).collect::<std::result::Result<Vec<_>, _>>();
+            output::push_json(&entries.expect("what is built in is JSON"), &mut out);
+        }
+        None => list(&mut out)?,
+        Some(name) => {
+            let model = match (Model::find_builtin(name), ConversationTemplate::load(name)) {
+                (Ok(model), _) => model,
+                (Err(_), Ok(template)) if args.json => {
+                    output::push_json(&template, &mut out);
+                    return output::to_stdout(out);
+                }
+                (Err(_), Ok(template)) => return output::to_stdout(to_toml(&template)?),
+                (Err(error), Err(_)) => return Err(error),
+            };
+            match Model::builtin_file(&model.name) {
+                Some(file) if !args.json => out.extend_from_slice(file.as_bytes()),
+                _ => output::push_json(&model, &mut out),
+            }
+        }
+    }
+    output::to_stdout(out)
+}
+
+fn list(out: &mut Vec<u8>) -> Result<()> {
+    let rows: Vec<[String; 3]> = Model::builtin()
+        .map(|model| {
+            let tokenizer = model.tokenizer.unwrap_or_else(|| "any".to_owned());
+            [model.name, tokenizer, model.about.unwrap_or_default()]
+        })
+        .chain(ConversationTemplate::builtin().map(|(name, template)| {
+            let about = template.about.as_deref().unwrap_or("A conversation template");
+            [name.to_owned(), "any".to_owned(), about.to_owned()]
+        }))
+        .collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let (names, tokenizers) = (width(0), width(1));
+    for [name, tokenizer, about] in &rows {
+        writeln!(out, "{name:names$}  {tokenizer:tokenizers$}  {about}")?;
+    }
+    Ok(())
+}

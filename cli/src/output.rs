@@ -1,0 +1,109 @@
+//! Where results go: standard output, or a file that appears only when it is complete.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::partial::Partial;
+use metatok::error::{At, Result};
+use serde::Serialize;
+
+/// An open output. Dropped before [`Output::finish`], a file is removed and its predecessor untouched.
+pub(crate) enum Output {
+    Stdout(io::Stdout),
+    /// A device or pipe, which is written to as it is.
+    Direct(File, PathBuf),
+    File(Partial, PathBuf),
+}
+
+impl Output {
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
+        let Some(path) = path else { return Ok(Self::Stdout(io::stdout())) };
+        Self::open_file(path).at(path.display())
+    }
+
+    fn open_file(path: &Path) -> Result<Self> {
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => return Err(io::Error::from(io::ErrorKind::IsADirectory).into()),
+            Ok(metadata) if !metadata.is_file() => {
+                return Ok(Self::Direct(OpenOptions::new().write(true).open(path)?, path.to_owned()));
+            }
+            _ => {}
+        }
+        // A link is written through, not replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        Ok(Self::File(Partial::beside(&path)?, path))
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::Stdout(_) => "standard output".into(),
+            Self::Direct(_, path) | Self::File(_, path) => path.display().to_string(),
+        }
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Stdout(stdout) => stdout.write_all(bytes),
+            Self::Direct(file, _) => file.write_all(bytes),
+            Self::File(file, _) => file.write_all(bytes),
+        }
+    }
+
+    /// Writes a part of what comes; breaks off where whoever reads has seen enough.
+    pub(crate) fn stream(&mut self, bytes: &[u8]) -> Result<ControlFlow<()>> {
+        match self.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
+            written => written.map(ControlFlow::Continue).map_err(|error| self.failed(error)),
+        }
+    }
+
+    /// Makes what was written final.
+    pub(crate) fn finish(self) -> Result<()> {
+        let name = self.name();
+        match self {
+            Self::Stdout(mut stdout) => stdout.flush().at(name),
+            Self::Direct(mut file, _) => file.flush().at(name),
+            Self::File(file, path) => file.persist(&path).at(name),
+        }
+    }
+
+    /// The error of a write, with the place.
+    pub(crate) fn failed(&self, error: io::Error) -> metatok::Error {
+        metatok::Error::from(error).at(self.name())
+    }
+}
+
+/// `1 prompt`, `2 prompts`.
+pub(crate) fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Adds what a command lists, as JSON for people too.
+pub(crate) fn push_json(value: &impl Serialize, out: &mut Vec<u8>) {
+    serde_json::to_writer_pretty(&mut *out, value).expect("listed types are JSON, and memory takes every byte");
+    out.push(b'\n');
+}
+
+/// Adds a line of JSON, for programs.
+pub(crate) fn push_json_line(value: &impl Serialize, out: &mut Vec<u8>) {
+    serde_json::to_writer(&mut *out, value).expect("what is written is JSON, and memory takes every byte");
+    out.push(b'\n');
+}
+
+/// Prints what a command was asked for, in colour only where that is welcome.
+pub(crate) fn to_stdout(out: Vec<u8>) -> Result<ExitCode> {
+    let mut stdout = anstream::stdout();
+    match stdout.write_all(&out).and_then(|()| stdout.flush()) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        written => written.map(|()| ExitCode::SUCCESS).at("standard output"),
+    }
+}
+
+/// The columns of the terminal, or 100 where there is none.
+pub(crate) fn width() -> usize {
+    terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0))
+}

@@ -1,0 +1,59 @@
+//! Lines that give no prompt: kept in a file, with the reason.
+
+use std::path::{Path, PathBuf};
+
+use crate::args::BuildArgs;
+use crate::output::{Output, count};
+use crate::say::{InFlags, flag, say};
+use metatok::build::Rejected;
+use metatok::error::{At, Result};
+
+/// How many errors are shown where rows are rejected; the rejects file has them all.
+const SHOWN_ERRORS: u64 = 10;
+
+pub(crate) fn rejects_path(args: &BuildArgs) -> PathBuf {
+    match (&args.rejects, &args.output) {
+        (Some(rejects), _) => rejects.clone(),
+        (None, Some(output)) if output.metadata().map_or(true, |metadata| metadata.is_file()) => {
+            let mut name = output.clone().into_os_string();
+            name.push(".rejects.jsonl");
+            name.into()
+        }
+        _ => PathBuf::from("rejects.jsonl"),
+    }
+}
+
+/// The rejected rows. The file is made only when there is one.
+pub(crate) struct Rejects {
+    path: PathBuf,
+    output: Option<Output>,
+    pub(crate) count: u64,
+}
+
+impl Rejects {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self { path, output: None, count: 0 }
+    }
+
+    pub(crate) fn add(&mut self, rejected: Rejected, progress: &indicatif::ProgressBar) -> Result<()> {
+        self.count += 1;
+        let json = rejected.json_with(&flag);
+        if self.count <= SHOWN_ERRORS {
+            progress.suspend(|| say!("{}", rejected.into_error().in_flags()));
+        }
+        let output = match &mut self.output {
+            Some(output) => output,
+            None => self.output.insert(Output::open(Some(Path::new(&self.path)))?),
+        };
+        output.write(&json).at(self.path.display())
+    }
+
+    pub(crate) fn finish(self) -> Result<()> {
+        let more = match self.count.saturating_sub(SHOWN_ERRORS) {
+            0 => String::new(),
+            more => format!(" ({more} of them not shown)"),
+        };
+        say!("{} rejected{more}, see {}", count(self.count, "row"), self.path.display());
+        self.output.map_or(Ok(()), Output::finish)
+    }
+}

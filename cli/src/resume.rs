@@ -1,0 +1,86 @@
+//! What a run can be resumed with: the same input, weights and options, and nothing that can be read only once.
+
+use std::path::PathBuf;
+
+use crate::args::RunArgs;
+use crate::source::Source;
+use metatok::engine::Sampling;
+use metatok::error::{ErrorKind, Result};
+use metatok::fingerprint::Fingerprint;
+use metatok::input::digest_of_input;
+use metatok::run::DEFAULT_MAX_OUT_LEN;
+
+/// Refuses input that can be read only once.
+pub(crate) fn check_is_there(source: &Source) -> Result<()> {
+    let is_stream = |path: &&PathBuf| path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+    let name = match source {
+        source if source.has_stdin() => "standard input".into(),
+        Source::Files(paths) => match paths.iter().find(is_stream) {
+            Some(path) => path.display().to_string(),
+            None => return Ok(()),
+        },
+        _ => return Ok(()),
+    };
+    let what = format!("--resume reads the input once more, and {name} is gone; give it as a file");
+    Err(ErrorKind::Usage(what).into())
+}
+
+/// What is read, by name and what is in it.
+fn digests_of(source: &Source) -> Result<Vec<String>> {
+    match source {
+        Source::Files(paths) => paths.iter().map(|path| digest_of_input(path)).collect(),
+        Source::Piped(_) => Ok(vec!["stream".into()]),
+        Source::Nothing => Ok(vec!["demo".into()]),
+    }
+}
+
+/// All that answers depend on, so that no two kinds of them come into one file.
+pub(crate) fn fingerprint(
+    args: &RunArgs,
+    sampling: &Sampling,
+    source: &Source,
+    weights: &str,
+    fingerprint: Fingerprint,
+) -> Result<Fingerprint> {
+    let mut fingerprint = fingerprint
+        .with("weights", digests_of_weights(weights)?)
+        .with("device", args.device.as_str())
+        .with("batch_size", args.batch_size.get())
+        .with("temperature", sampling.temperature)
+        .with("top_p", sampling.top_p)
+        .with("seed", args.seed)
+        .with("max_out_len", args.input.max_out_len.unwrap_or(DEFAULT_MAX_OUT_LEN))
+        .with("strip_thoughts", args.input.strip_thoughts)
+        .with("stream", args.stream);
+    if let Some(limit) = args.input.limit {
+        fingerprint = fingerprint.with("limit", limit);
+    }
+    if let Some(max_seq_len) = args.input.max_seq_len {
+        fingerprint = fingerprint.with("max_seq_len", max_seq_len);
+    }
+    if let Some(columns) = &args.input.columns {
+        fingerprint = fingerprint.with("columns", columns.join(","));
+    }
+    if let Some(column) = &args.input.id_column {
+        fingerprint = fingerprint.with("id_column", column.as_str());
+    }
+    if !args.input.keep.is_empty() {
+        fingerprint = fingerprint.with("keep", args.input.keep.join(","));
+    }
+    if args.input.strict {
+        fingerprint = fingerprint.with("strict", true);
+    }
+    fingerprint = fingerprint.with("max_line_bytes", args.input.read.max_line_bytes);
+    Ok(fingerprint.with("input", digests_of(source)?))
+}
+
+#[cfg(feature = "candle")]
+fn digests_of_weights(weights: &str) -> Result<Vec<String>> {
+    let files = metatok::engine::CandleEngine::files(weights)?;
+    files.iter().map(|path| metatok::input::digest_of_file(path)).collect()
+}
+
+#[cfg(not(feature = "candle"))]
+fn digests_of_weights(_: &str) -> Result<Vec<String>> {
+    Ok(Vec::new())
+}

@@ -1,0 +1,290 @@
+//! `metatok run`: prompts are built, answered by an engine in this process, and trimmed.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::args::{OnError, RunArgs};
+use crate::build::answers_omitted;
+use crate::output::{Output, count};
+use crate::outputs::Outputs;
+use crate::say::{self, InFlags, flag, say};
+use crate::source::Source;
+use crate::{REJECTED, flags, progress, resume, setup};
+use metatok::builder::PromptBuilder;
+use metatok::conversation::Mode;
+use metatok::engine::{Engine, Sampling};
+use metatok::error::{Error, ErrorKind, Result};
+use metatok::fingerprint::Fingerprint;
+use metatok::input::Input;
+use metatok::rows::PreparedDataset;
+use metatok::run::{DEFAULT_MAX_OUT_LEN, RunAnswers, RunEvent, RunOutcome, RunTotals, Runner, journal_path};
+use metatok::truncate::ContextBudget;
+
+pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
+    let source = Source::find_for(&args.input, &args.model)?;
+    if args.resume {
+        resume::check_is_there(&source)?;
+    }
+    let mut dataset = setup::dataset_of(&args.input, &source)?;
+    flags::check_run(args, dataset.as_ref())?;
+    let sampling = sampling(args, dataset.as_ref());
+    sampling.check()?;
+    let max_out_len = max_out_len(args)?;
+    if let Some(dataset) = &mut dataset {
+        dataset.default_max_out_len(max_out_len);
+    }
+    let dataset = dataset.map(Arc::new);
+    outputs(args, &source, dataset.as_deref())?;
+    let options = setup::options(&args.prompts, dataset.as_deref());
+    if options.mode == Mode::Score {
+        let what = "`run` writes answers, and these are texts to score; leave --mode ppl out, or `build` them";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
+    let weights = args.weights.clone().map_or_else(|| setup::weights_name(&args.model, source.is_some()), Ok)?;
+    let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
+    let builder = PromptBuilder::new(&model, tokenizer, &options)?;
+    let fingerprint = || {
+        let (input, truncate) = (&args.input, Some(args.truncate));
+        let prompts = setup::fingerprint(input, dataset.as_deref(), truncate, &model, builder.tokenizer(), &options)?;
+        resume::fingerprint(args, &sampling, &source, &weights, prompts)
+    };
+    let Some((mut answers, output)) = answers(args, fingerprint)? else {
+        if !args.quiet {
+            say!("nothing to resume: all answers are there already");
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    if !args.quiet {
+        dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));
+        let remarks = setup::remarks(&model, &builder, dataset.as_deref(), &options);
+        remarks.iter().for_each(|remark| say!("{remark}"));
+        if answers.rows() > 0 {
+            say!("note: {} answered already", count(answers.rows(), "line"));
+        }
+    }
+    let engine = engine(&weights, &args.device)?;
+    let has_input = source.is_some();
+    let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
+    let names: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
+    let bytes = inputs.iter().map(Input::bytes).sum();
+    if let Some(dataset) = &dataset {
+        inputs = dataset.through_arrow(inputs)?;
+    }
+    let mut runner = Runner::new(builder, engine, dataset.clone());
+    // Where nobody says how long the context is, an answer takes what is left of the model's.
+    let is_said = args.input.max_seq_len.is_some() || args.input.max_out_len.is_some();
+    runner.budget = ContextBudget {
+        max_seq_len: args.input.max_seq_len.unwrap_or(runner.budget.max_seq_len),
+        max_out_len: if is_said { max_out_len } else { 0 },
+        truncation: args.truncate,
+    };
+    runner.sampling = sampling;
+    runner.max_out_len = max_out_len;
+    runner.input_format = args.input.input_format;
+    runner.max_line_bytes = args.input.read.max_line_bytes;
+    runner.batch_size = if args.stream { std::num::NonZeroUsize::MIN } else { args.batch_size };
+    runner.stop_at_error = args.on_error == OnError::Stop;
+    runner.setting_name = flag;
+    runner.strip_thoughts = args.input.strip_thoughts;
+
+    let mut front = Front::new(args, bytes, output);
+    let (totals, outcome) =
+        runner.run(inputs, args.input.limit, &mut answers, &mut |event| front.see(&event)).inspect_err(|_| {
+            front.progress.finish_and_clear();
+        })?;
+    front.progress.finish_and_clear();
+    match outcome {
+        RunOutcome::Complete if totals.lines == 0 => {
+            let kind = if dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
+            Err(Error::from(kind).at(names.join(", ")))
+        }
+        RunOutcome::Complete => {
+            let code = front.finish(answers, &totals, has_input)?;
+            // The answers are there; whether they were worth asking for is said after them.
+            let notes = totals.remarks.check(dataset.as_deref())?;
+            if !args.quiet {
+                notes.iter().for_each(|note| say!("note: {}", note.in_flags()));
+            }
+            Ok(code)
+        }
+        RunOutcome::StoppedAt(error) => {
+            say!("{}", error.in_flags());
+            let resume = if args.output.is_some() { ", with --resume from here" } else { "" };
+            say!(
+                "stopped there, after {}; --on-error reject goes on without such rows{resume}",
+                count(totals.answers, "answer")
+            );
+            Ok(ExitCode::from(REJECTED))
+        }
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Where answers go: into this file when all are there, or to standard output as they come. Nothing, if there is nothing to
+/// resume because all is there.
+fn answers(
+    args: &RunArgs,
+    fingerprint: impl FnOnce() -> Result<Fingerprint>,
+) -> Result<Option<(RunAnswers, Option<Output>)>> {
+    let file = args.output.as_deref().filter(|path| path.metadata().map_or(true, |metadata| metadata.is_file()));
+    let Some(file) = file else {
+        if args.resume {
+            let what = "--resume is for answers in a file; name it with --output";
+            return Err(ErrorKind::Usage(what.into()).into());
+        }
+        return Ok(Some((RunAnswers::streamed(), Some(Output::open(args.output.as_deref())?))));
+    };
+    let journal = journal_path(file);
+    if args.resume && !journal.exists() && file.exists() {
+        return Ok(None);
+    }
+    // Only a journal needs the fingerprint, for which all of the tokenizer and the input is read.
+    Ok(Some((RunAnswers::journaled(&journal, args.resume, &fingerprint()?)?, None)))
+}
+
+/// What people see of a run.
+struct Front<'a> {
+    args: &'a RunArgs,
+    progress: indicatif::ProgressBar,
+    started: Instant,
+    answers: u64,
+    tokens: u64,
+    /// Where answers go as they come.
+    output: Option<Output>,
+}
+
+impl<'a> Front<'a> {
+    fn new(args: &'a RunArgs, bytes: Option<u64>, output: Option<Output>) -> Self {
+        let progress = progress::bar(bytes, args.quiet || args.stream);
+        Self { args, progress, started: Instant::now(), answers: 0, tokens: 0, output }
+    }
+
+    fn see(&mut self, event: &RunEvent<'_>) -> Result<ControlFlow<()>> {
+        match event {
+            RunEvent::Read(bytes) => self.progress.inc(*bytes),
+            RunEvent::Token => {
+                self.tokens += 1;
+                let rate = rate(self.tokens, &self.started);
+                self.progress.set_message(format!("{}, {rate}", count(self.answers, "answer")));
+            }
+            RunEvent::Text(text) if self.args.stream => say::piece(text),
+            RunEvent::Answer => {
+                self.answers += 1;
+                if self.args.stream {
+                    say::piece("\n");
+                }
+            }
+            RunEvent::Line(json) => {
+                if let Some(output) = &mut self.output {
+                    return output.stream(format!("{json}\n").as_bytes());
+                }
+            }
+            RunEvent::Warning(warning) if !self.args.quiet => {
+                self.progress.suspend(|| say!("warning: {}", warning.in_flags()));
+            }
+            RunEvent::Refused(error) => self.progress.suspend(|| say!("{}", error.in_flags())),
+            _ => {}
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Makes the answers final, and says what they came to.
+    fn finish(self, answers: RunAnswers, totals: &RunTotals, has_input: bool) -> Result<ExitCode> {
+        let Self { args, started, output, .. } = self;
+        if !args.quiet {
+            totals.remarks.notes().iter().for_each(|note| say!("note: {}", note.in_flags()));
+        }
+        let refused = answers.refused();
+        match output {
+            Some(output) => output.finish()?,
+            None => {
+                let mut output = Output::open(args.output.as_deref())?;
+                answers
+                    .each(|json| output.write(format!("{json}\n").as_bytes()).map_err(|error| output.failed(error)))?;
+                output.finish()?;
+                answers.remove()?;
+            }
+        }
+        if !args.quiet {
+            if totals.answers_omitted > 0 && has_input {
+                say!("note: {}", answers_omitted(totals.answers_omitted));
+            }
+            let reasons: Vec<String> =
+                totals.reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+            let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
+            say!("{}{reasons}, {}", count(totals.answers, "answer"), rate(totals.tokens, &started));
+        }
+        if refused > 0 {
+            say!("{} without an answer, each with its error in place of one", count(refused, "row"));
+            return Ok(ExitCode::from(REJECTED));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// How many tokens an answer may have, where its row does not say.
+fn max_out_len(args: &RunArgs) -> Result<usize> {
+    match (args.input.max_out_len, args.input.max_seq_len) {
+        (None, Some(max_seq_len)) if DEFAULT_MAX_OUT_LEN >= max_seq_len => {
+            let what = format!(
+                "the {DEFAULT_MAX_OUT_LEN} tokens that an answer may have leave no room in `--max-seq-len {max_seq_len}`; say how many it may have, with --max-out-len"
+            );
+            Err(ErrorKind::Usage(what).into())
+        }
+        (max_out_len, _) => Ok(max_out_len.unwrap_or(DEFAULT_MAX_OUT_LEN)),
+    }
+}
+
+/// Looks whether what is written is anything that is read.
+fn outputs(args: &RunArgs, source: &Source, dataset: Option<&PreparedDataset>) -> Result<()> {
+    let mut outputs = Outputs::to("--output", args.output.as_deref());
+    if let Some(path) = &args.output {
+        outputs = outputs.and("the journal of --output", &journal_path(path))?;
+    }
+    outputs.check_inputs(&args.input, source, dataset)?;
+    outputs.check("the weights", args.weights.as_deref().map(Path::new))?;
+    outputs.check_model(&args.model, source.is_some())
+}
+
+fn rate(tokens: u64, started: &Instant) -> String {
+    let seconds = started.elapsed().as_secs_f64();
+    format!("{}, {seconds:.2} s, {:.0} tokens/s", count(tokens, "token"), tokens as f64 / seconds.max(1e-9))
+}
+
+/// How answers are drawn: as the arguments say, or else as the dataset does.
+pub(crate) fn sampling(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Sampling {
+    let said = dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default();
+    let usual = Sampling::default();
+    Sampling {
+        temperature: args.temperature.or(said.temperature).unwrap_or(usual.temperature),
+        top_p: args.top_p.or(said.top_p).unwrap_or(usual.top_p),
+        seed: args.seed,
+        ..usual
+    }
+}
+
+/// The engine. A further one is a line here.
+#[cfg(feature = "candle")]
+fn engine(weights: &str, device: &str) -> Result<Box<dyn Engine>> {
+    use metatok::engine::{CandleDevice, CandleEngine};
+
+    let device = match (device, device.strip_prefix("cuda:").map(str::parse)) {
+        ("cpu", _) => CandleDevice::Cpu,
+        ("cuda", _) => CandleDevice::Cuda(0),
+        (_, Some(Ok(number))) => CandleDevice::Cuda(number),
+        _ => {
+            let what = format!("--device {device:?} is neither cpu, nor cuda, nor cuda:N");
+            return Err(ErrorKind::Usage(what).into());
+        }
+    };
+    Ok(Box::new(CandleEngine::load(weights, device)?))
+}
+
+#[cfg(not(feature = "candle"))]
+fn engine(_: &str, _: &str) -> Result<Box<dyn Engine>> {
+    let what = "this metatok is built without an engine; build it with --features candle";
+    Err(ErrorKind::Usage(what.into()).into())
+}

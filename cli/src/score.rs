@@ -1,0 +1,144 @@
+//! `metatok score`: how many answers are right, by dataset.
+
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::args::{By, ScoreArgs, Take};
+use crate::by_dataset::{ALL, by_dataset};
+use crate::figures::Table;
+use crate::output::{self, Output};
+use crate::outputs::Outputs;
+use crate::source::Source;
+use metatok::error::{At, ErrorKind, Result};
+use metatok::score::{Compare, Pattern, Score, ScoredAnswer, Scorer, Tally, Which};
+
+/// A dataset's line of JSON.
+#[derive(Serialize)]
+struct Entry<'a> {
+    dataset: &'a str,
+    #[serde(flatten)]
+    tally: Tally,
+    accuracy: f64,
+}
+
+/// What a line of --output has beside the input's keys.
+#[derive(Serialize)]
+struct Worth {
+    found: Option<String>,
+    correct: bool,
+}
+
+pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
+    let source = Source::find(&args.inputs)?;
+    if !source.is_some() {
+        let what = "there is nothing to score: name a file of answers, or pipe one in";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
+    let scorer = scorer(args)?;
+    let mut details = match args.output.as_deref() {
+        Some(path) => {
+            Outputs::to("--output", Some(path)).check_source(&args.inputs, &source)?;
+            Some(Output::open(Some(path))?)
+        }
+        None => None,
+    };
+    let datasets = by_dataset(source, args.read.max_line_bytes, "answer", |tally: &mut Tally, line| {
+        let answer = ScoredAnswer::read(line)?;
+        let score = score(&scorer, &answer, &args.reference)?;
+        tally.add(score.as_ref());
+        match &mut details {
+            Some(details) => details.stream(&detailed(line, &answer, score)?),
+            None => Ok(ControlFlow::Continue(())),
+        }
+    })?;
+    if let Some(details) = details {
+        details.finish()?;
+    }
+    let mut out = Vec::new();
+    if args.json {
+        for (dataset, tally) in &datasets {
+            output::push_json_line(&Entry { dataset, tally: *tally, accuracy: tally.accuracy() }, &mut out);
+        }
+    } else {
+        table(&datasets).write(&mut out);
+    }
+    output::to_stdout(out)
+}
+
+fn scorer(args: &ScoreArgs) -> Result<Scorer> {
+    let ScoreArgs { ignore_case, ignore_punctuation, .. } = *args;
+    if args.by != By::Exact {
+        for (option, is_given) in [("--ignore-case", ignore_case), ("--ignore-punctuation", ignore_punctuation)] {
+            if is_given {
+                let what = format!("{option} is for texts that are compared whole, with --by exact; leave it out");
+                return Err(ErrorKind::Usage(what).into());
+            }
+        }
+    }
+    let compare = match args.by {
+        By::Exact => Compare::Exact { ignore_case, ignore_punctuation },
+        By::Number => Compare::Number,
+        By::Choice => Compare::Choice(args.choices.clone()),
+    };
+    let which = match args.take {
+        Take::First => Which::First,
+        Take::Last => Which::Last,
+    };
+    let pattern = |regex: &Option<String>, which| regex.as_deref().map(|regex| Pattern::new(regex, which)).transpose();
+    Ok(Scorer {
+        compare,
+        pattern: pattern(&args.pattern, which).at("--pattern")?,
+        reference_pattern: pattern(&args.reference_pattern, Which::First).at("--reference-pattern")?,
+    })
+}
+
+/// What an answer is worth; none where it failed.
+fn score(scorer: &Scorer, answer: &ScoredAnswer, column: &str) -> Result<Option<Score>> {
+    let Some(text) = answer.text() else { return Ok(None) };
+    let references = answer.references(column)?;
+    scorer.check(&references).at(column).at("columns")?;
+    Ok(Some(scorer.score(text, &references)))
+}
+
+/// The line with what it is worth, its own keys as they are.
+fn detailed(line: &str, answer: &ScoredAnswer, score: Option<Score>) -> Result<Vec<u8>> {
+    if answer.was_scored() {
+        let what = "it has \"found\" or \"correct\" already, which --output writes; score what `run` or `trim` wrote";
+        return Err(ErrorKind::Parse(what.into()).into());
+    }
+    let worth = Worth {
+        correct: score.as_ref().is_some_and(|score| score.is_correct),
+        found: score.and_then(|score| score.found),
+    };
+    let worth = serde_json::to_string(&worth).expect("a text and a truth are JSON");
+    let keys = line.trim_end().strip_suffix('}').unwrap_or(line).trim_end();
+    Ok(format!("{keys},{}\n", &worth[1..]).into_bytes())
+}
+
+fn table(datasets: &[(String, Tally)]) -> Table {
+    let heads = ["dataset", "answers", "correct", "nothing found", "failed", "accuracy"];
+    let mut table = Table::new(heads.map(String::from).into());
+    let mut all = Tally::default();
+    for (name, tally) in datasets {
+        push(&mut table, name, tally);
+        all.append(*tally);
+    }
+    if datasets.len() > 1 {
+        push(&mut table, ALL, &all);
+        let mean = Tally::mean_accuracy(datasets.iter().map(|(_, tally)| tally));
+        let mut row = vec!["mean of datasets".to_owned()];
+        row.resize(heads.len() - 1, String::new());
+        row.push(format!("{mean:.2}"));
+        table.push(row);
+    }
+    table
+}
+
+fn push(table: &mut Table, name: &str, tally: &Tally) {
+    let mut row = vec![name.to_owned()];
+    row.extend([tally.answers, tally.correct, tally.nothing_found, tally.failed].map(|number| number.to_string()));
+    row.push(format!("{:.2}", tally.accuracy()));
+    table.push(row);
+}

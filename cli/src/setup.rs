@@ -1,0 +1,239 @@
+//! From arguments to a builder and readers.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::args::{
+    ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs, WrapperArg,
+};
+use crate::say::InFlags;
+use crate::source::Source;
+use metatok::builder::{BuilderOptions, ContentTrust, PromptBuilder};
+use metatok::conversation::Mode;
+use metatok::dataset::records::InputFormat;
+use metatok::dialect::{ConversationTemplate, Model};
+use metatok::error::{ErrorKind, Result};
+use metatok::fingerprint::Fingerprint;
+use metatok::input::Holds;
+use metatok::render::ChatWrapper;
+use metatok::rows::PreparedDataset;
+use metatok::tokenizer::{AddSpecialTokens, Tokenizer};
+use metatok::truncate::Truncation;
+
+/// What a command builds with, before its own options.
+pub(crate) fn options(args: &PromptArgs, dataset: Option<&PreparedDataset>) -> BuilderOptions {
+    let mut options =
+        BuilderOptions { special_tokens: args.special_tokens.map(special_tokens), ..template_options(&args.template) };
+    let StopArgs { stop_id, stop } = &args.stop;
+    options.stop_token_ids.clone_from(stop_id);
+    options.stop_strings.clone_from(stop);
+    if let Some(dataset) = dataset {
+        dataset.set(&mut options, args.template.mode.map(mode));
+    }
+    options
+}
+
+/// What a command builds with that neither adds special tokens nor stops.
+pub(crate) fn template_options(args: &TemplateArgs) -> BuilderOptions {
+    BuilderOptions {
+        mode: args.mode.map_or(Mode::Generate, mode),
+        content: args.content.map_or_else(ContentTrust::default, content),
+        reserve: args.reserve.clone(),
+        unreserve: args.unreserve.clone(),
+        round_fallback: args.round_fallback,
+        chat_wrapper: args.wrapper.map(wrapper),
+        continue_final_message: args.continue_final_message,
+        ..BuilderOptions::default()
+    }
+}
+
+/// What people should know of a model, to be said.
+pub(crate) fn notes(model: &Model) -> impl Iterator<Item = String> {
+    model.notes().into_iter().map(|note| format!("note: {}", note.in_flags()))
+}
+
+/// The same, and what is likely to be wrong with token ids by it, to be said.
+pub(crate) fn remarks(
+    model: &Model,
+    builder: &PromptBuilder,
+    dataset: Option<&PreparedDataset>,
+    options: &BuilderOptions,
+) -> Vec<String> {
+    let strings = dataset.and_then(|dataset| dataset.warn_of_strings(model, options));
+    let warnings = builder.warnings().map(InFlags::in_flags).chain(strings.iter().map(InFlags::in_flags));
+    notes(model).chain(warnings.map(|warning| format!("warning: {warning}"))).collect()
+}
+
+/// What a command trims with.
+pub(crate) fn stop_options(args: &StopArgs) -> BuilderOptions {
+    BuilderOptions {
+        stop_token_ids: args.stop_id.clone(),
+        stop_strings: args.stop.clone(),
+        ..BuilderOptions::default()
+    }
+}
+
+/// Refuses an answer that takes all of the context.
+pub(crate) fn check_room(max_seq_len: Option<usize>, max_out_len: Option<usize>) -> Result<()> {
+    match (max_seq_len, max_out_len) {
+        (Some(max_seq_len), Some(max_out_len)) if max_out_len >= max_seq_len => {
+            let what = format!("`--max-out-len {max_out_len}` leaves no room in `--max-seq-len {max_seq_len}`");
+            Err(ErrorKind::Usage(what).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn special_tokens(when: SpecialTokensArg) -> AddSpecialTokens {
+    match when {
+        SpecialTokensArg::Auto => AddSpecialTokens::Auto,
+        SpecialTokensArg::Always => AddSpecialTokens::Always,
+        SpecialTokensArg::Never => AddSpecialTokens::Never,
+    }
+}
+
+pub(crate) fn content(content: ContentArg) -> ContentTrust {
+    match content {
+        ContentArg::Data => ContentTrust::Data,
+        ContentArg::Trusted => ContentTrust::Trusted,
+    }
+}
+
+pub(crate) fn mode(mode: ModeArg) -> Mode {
+    match mode {
+        ModeArg::Gen => Mode::Generate,
+        ModeArg::Ppl => Mode::Score,
+    }
+}
+
+fn wrapper(wrapper: WrapperArg) -> ChatWrapper {
+    match wrapper {
+        WrapperArg::OpencompassChat => ChatWrapper::OpenCompass,
+        WrapperArg::AisbenchChat => ChatWrapper::AisBench,
+    }
+}
+
+/// Where the weights are, if nothing else is said: where the tokenizer is.
+pub(crate) fn weights_name(args: &ModelArgs, has_input: bool) -> Result<String> {
+    of_tokenizer(args.tokenizer.as_deref(), &model(args, has_input)?, Model::tokenizer_name, |name| Ok(name.to_owned()))
+}
+
+/// Loads the model and its tokenizer. The demo stands in for them only where nothing at all is named.
+pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Tokenizer>)> {
+    let model = model(args, has_input)?;
+    if args.conversation.is_none() {
+        // Before a tokenizer is fetched for nothing.
+        model.check_gives_ids()?;
+    }
+    let tokenizer = of_tokenizer(args.tokenizer.as_deref(), &model, Model::load_tokenizer, Tokenizer::load)?;
+    Ok((with_conversation(args, model)?, Arc::new(tokenizer)))
+}
+
+fn model(args: &ModelArgs, has_input: bool) -> Result<Model> {
+    match (&args.model, &args.conversation, &args.tokenizer) {
+        (Some(name), _, _) => Model::load(name),
+        (None, Some(_), Some(_)) => Ok(Model::default()),
+        (None, Some(_), None) => {
+            let what = "--conversation is a template and has no tokenizer; name one with --tokenizer, such as a folder or a repository of the hub";
+            Err(ErrorKind::Usage(what.into()).into())
+        }
+        (None, None, None) if !has_input => Model::load("demo"),
+        (None, None, _) => {
+            let what = "name the model whose template is used: --model NAME (`metatok models` lists what is built in), --model FILE, or --model demo to try things";
+            Err(ErrorKind::Usage(what.into()).into())
+        }
+    }
+}
+
+/// Something of the tokenizer: a model's own, or one that --tokenizer names.
+pub(crate) fn of_tokenizer<T>(
+    name: Option<&str>,
+    model: &Model,
+    of_model: impl Fn(&Model) -> Result<T>,
+    named: impl Fn(&str) -> Result<T>,
+) -> Result<T> {
+    match name {
+        None => of_model(model),
+        // A built-in model stands for its tokenizer, unless a file or directory has that name.
+        Some(name) if !Path::new(name).exists() && Model::builtin_file(name).is_some() => of_model(&Model::load(name)?),
+        Some(name) => named(name),
+    }
+}
+
+/// What the ids of prompts depend on.
+pub(crate) fn fingerprint(
+    args: &InputArgs,
+    dataset: Option<&PreparedDataset>,
+    truncate: Option<Truncation>,
+    model: &Model,
+    tokenizer: &Tokenizer,
+    options: &BuilderOptions,
+) -> Result<Fingerprint> {
+    let mut fingerprint = Fingerprint::new(model, tokenizer, options);
+    if let Some(dataset) = dataset {
+        fingerprint = dataset.fingerprint(fingerprint)?;
+    }
+    // A conversation that is too long is refused unless something may go.
+    let truncate = truncate.filter(|what| dataset.is_some() || *what != Truncation::Refuse);
+    if let Some(truncate) = truncate {
+        fingerprint = fingerprint.with("truncate", serde_json::json!(truncate));
+    }
+    if let Some(max_seq_len) = args.max_seq_len.filter(|_| dataset.is_some() || truncate.is_some()) {
+        fingerprint = fingerprint.with("max_seq_len", max_seq_len);
+        if let Some(max_out_len) = args.max_out_len {
+            fingerprint = fingerprint.with("max_out_len", max_out_len);
+        }
+    }
+    if args.input_format != InputFormat::Auto {
+        fingerprint = fingerprint.with("input_format", args.input_format.to_string());
+    }
+    Ok(fingerprint)
+}
+
+/// The model, or the conversation template in its place.
+fn with_conversation(args: &ModelArgs, model: Model) -> Result<Model> {
+    let Some(name) = &args.conversation else { return Ok(model) };
+    let template = ConversationTemplate::load(name)?;
+    Ok(Model { name: name.clone(), conversation_template: Some(template), ..Model::default() })
+}
+
+/// The threads that measure.
+pub(crate) fn threads(threads: Option<u16>) -> usize {
+    threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+}
+
+/// Tells line by line whether it is the last of so many.
+pub(crate) fn limit(limit: Option<usize>) -> impl FnMut() -> ControlFlow<()> {
+    let mut left = limit.unwrap_or(usize::MAX);
+    move || {
+        left -= 1;
+        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// The dataset that the arguments name, or nothing if the input is conversations.
+pub(crate) fn dataset(args: &InputArgs) -> Result<Option<PreparedDataset>> {
+    let Some(path) = &args.dataset else { return Ok(None) };
+    let options = args.dataset_options();
+    let dataset = match &args.source {
+        Some(source) => PreparedDataset::from_source(source, &options),
+        None => PreparedDataset::open(path, &options),
+    };
+    dataset.map(Some)
+}
+
+/// The same, of input that must be named.
+pub(crate) fn dataset_of(args: &InputArgs, source: &Source) -> Result<Option<PreparedDataset>> {
+    let dataset = dataset(args)?;
+    if dataset.is_some() && !source.is_some() {
+        let what = "--dataset needs rows: name a file, or - for standard input";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
+    Ok(dataset)
+}
+
+/// What the inputs hold.
+pub(crate) fn holds(dataset: Option<&PreparedDataset>) -> Holds {
+    if dataset.is_some() { Holds::Rows } else { Holds::Conversations }
+}

@@ -1,0 +1,173 @@
+//! `metatok build` with several datasets: one load of the model, and a file for each, by its short name.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use crate::FAILED;
+use crate::args::{BuildArgs, OnError};
+use crate::build::{self, summary};
+use crate::loaded::Loaded;
+use crate::output::count;
+use crate::say::{InFlags, say};
+use metatok::dataset::retriever::RetrieverKind;
+use metatok::dataset::{Dataset, DatasetSource};
+use metatok::error::{At, Error, ErrorKind, Result};
+
+/// How the files of rows may end.
+const ENDINGS: [&str; 5] = ["jsonl", "json", "csv", "tsv", "parquet"];
+
+/// A dataset and its short name, which names its files.
+struct One<'s> {
+    source: &'s DatasetSource,
+    abbr: String,
+    needs_train: bool,
+    /// Whether it has examples where --num-fewshot asks for some.
+    takes_examples: bool,
+    reads_neighbours: bool,
+}
+
+/// Builds all. What is wrong with one is said, and the others are built.
+pub(crate) fn run(args: &BuildArgs, sources: &[DatasetSource]) -> Result<ExitCode> {
+    let started = Instant::now();
+    let output = check(args)?;
+    let (mut code, mut failed, mut read) = (0, Vec::new(), Vec::new());
+    for source in sources {
+        match One::read(source) {
+            Ok(one) => read.push(one),
+            Err(error) => {
+                say!("{}", error.in_flags());
+                code = FAILED;
+                failed.push(source.path().display().to_string());
+            }
+        }
+    }
+    check_abbrs(&read)?;
+    fs::create_dir_all(output).at(output.display())?;
+    let (loaded, mut prompts, mut tokens) = (Loaded::default(), 0, None);
+    for one in &read {
+        match one.args(args, output).and_then(|args| build::one(&args, &loaded, Some(&one.abbr))) {
+            // Its file is not written.
+            Ok(done) if done.code != 0 && args.on_error == OnError::Stop => {
+                code = code.max(done.code);
+                failed.push(one.abbr.clone());
+            }
+            Ok(done) => {
+                prompts += done.prompts;
+                tokens = done.tokens.map(|more| more + tokens.unwrap_or_default()).or(tokens);
+                code = code.max(done.code);
+            }
+            Err(error) => {
+                say!("{}: {}", one.abbr, error.in_flags());
+                code = FAILED;
+                failed.push(one.abbr.clone());
+            }
+        }
+    }
+    if !args.quiet {
+        let datasets = count((sources.len() - failed.len()) as u64, "dataset");
+        say!("{datasets}: {}", summary(prompts, tokens, started.elapsed().as_secs_f64()));
+    }
+    if !failed.is_empty() {
+        say!("{} failed: {}", count(failed.len() as u64, "dataset"), failed.join(", "));
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// Refuses what is for one dataset; gives the folder to write to.
+fn check(args: &BuildArgs) -> Result<&Path> {
+    let usage = |what: &str| Err(ErrorKind::Usage(what.into()).into());
+    let named = "and --dataset names several";
+    match (&args.output, &args.input.inputs[..]) {
+        (_, [rows]) if !rows.is_dir() => usage(&format!(
+            "the rows of several datasets are files of one folder, such as ABBR.jsonl; {} is none",
+            rows.display()
+        )),
+        (Some(output), [_]) if output.is_file() => {
+            usage(&format!("--output is the folder for a file of each dataset, and {} is a file", output.display()))
+        }
+        _ if args.rejects.is_some() => {
+            usage(&format!("--rejects is one file, {named}; leave it out, and each has its own beside its output"))
+        }
+        _ if args.answers.answers.is_some() => {
+            usage(&format!("--answers is for the dialogues of one dataset, {named}; build it alone"))
+        }
+        (Some(output), [_]) => Ok(output),
+        (None, _) => usage(&format!("--output is needed, {named}: name the folder for a file of each")),
+        (Some(_), _) => {
+            usage(&format!("name the folder of the rows, {named}: it has a file for each, such as ABBR.jsonl"))
+        }
+    }
+}
+
+/// Refuses two datasets that would write to one file.
+fn check_abbrs(all: &[One<'_>]) -> Result<()> {
+    let mut seen = BTreeMap::new();
+    for One { source, abbr, .. } in all {
+        if let Some(before) = seen.insert(abbr, source) {
+            let what = format!(
+                "{} and {} have the same abbr {abbr:?}, by which their rows and outputs are named; change one",
+                before.path().display(),
+                source.path().display()
+            );
+            return Err(ErrorKind::Dataset(what).into());
+        }
+    }
+    Ok(())
+}
+
+impl<'s> One<'s> {
+    fn read(source: &'s DatasetSource) -> Result<Self> {
+        let dataset = source.read()?;
+        let abbr = file_name(&dataset).at(source.path().display())?;
+        let retriever = &dataset.task.retriever;
+        let reads_neighbours = matches!(retriever.kind, RetrieverKind::TopK { .. });
+        let takes_examples = !matches!(retriever.kind, RetrieverKind::Zero);
+        Ok(Self { source, abbr, needs_train: retriever.count() > 0, takes_examples, reads_neighbours })
+    }
+
+    /// The arguments for it alone.
+    fn args(&self, all: &BuildArgs, output: &Path) -> Result<BuildArgs> {
+        let mut args = all.clone();
+        args.input.source = Some(self.source.clone());
+        args.input.inputs = vec![self.beside(&all.input.inputs[0])?];
+        let judge = all.input.judge.iter().map(|path| self.beside(path));
+        args.input.judge = judge.collect::<Result<_>>()?;
+        let needs_train = all.input.num_fewshot.map_or(self.needs_train, |count| count > 0 && self.takes_examples)
+            && all.input.judge.is_empty();
+        args.input.train =
+            all.input.train.as_deref().filter(|_| needs_train).map(|path| self.beside(path)).transpose()?;
+        let neighbours = all.input.neighbours.as_deref().filter(|_| self.reads_neighbours && needs_train);
+        args.input.neighbours = neighbours.map(|path| self.beside(path)).transpose()?;
+        args.output = Some(output.join(format!("{}.{}", self.abbr, all.format.ending)));
+        Ok(args)
+    }
+
+    /// A folder's file of this name, or the file that all have.
+    fn beside(&self, path: &Path) -> Result<PathBuf> {
+        if !path.is_dir() {
+            return Ok(path.to_owned());
+        }
+        let mut files = ENDINGS.iter().map(|ending| path.join(format!("{}.{ending}", self.abbr)));
+        files.find(|file| file.is_file()).ok_or_else(|| {
+            let file = format!("{}.{}", self.abbr, ENDINGS[0]);
+            let what = format!("there is no {file} in it, nor one that ends in {}", ENDINGS[1..].join(", "));
+            Error::from(ErrorKind::NotFound(what)).at(path.display())
+        })
+    }
+}
+
+/// The short name as the name of a file, as OpenCompass makes one of it.
+fn file_name(dataset: &Dataset) -> Result<String> {
+    let name = dataset.abbr().replace('/', "_");
+    if name.is_empty() || name.starts_with('.') || name.contains(|c: char| c == '\\' || c == ':' || c.is_control()) {
+        let what = format!(
+            "the abbr {:?} names the files of the rows and the output, and is no name of a file",
+            dataset.abbr()
+        );
+        return Err(ErrorKind::Dataset(what).into());
+    }
+    Ok(name)
+}

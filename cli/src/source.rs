@@ -1,0 +1,110 @@
+//! Where a command's input comes from: files that are named, a pipe, or nowhere.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Stdin};
+use std::path::{Path, PathBuf};
+
+use crate::args::{InputArgs, ModelArgs};
+use metatok::error::{At, ErrorKind, Result};
+use metatok::input::Input;
+
+/// Large enough to take a whole pipe at once.
+const BUFFER: usize = 1 << 18;
+
+/// Where input comes from.
+pub(crate) enum Source {
+    /// These files, of which `-` is standard input.
+    Files(Vec<PathBuf>),
+    /// Standard input, because no file is named and something is piped into the program.
+    Piped(BufReader<Stdin>),
+    /// Nowhere.
+    Nothing,
+}
+
+impl Source {
+    /// Finds it. A pipe without a byte in it is nothing: programs are often started with one.
+    ///
+    /// # Errors
+    /// What reading standard input says.
+    pub(crate) fn find(paths: &[PathBuf]) -> Result<Self> {
+        Self::find_with(paths, false)
+    }
+
+    /// As [`Source::find`], but where something else of the work is named, a pipe without a byte in it is empty input:
+    /// what was to fill it has failed, and the demo must not pass for its answer.
+    ///
+    /// # Errors
+    /// What reading standard input says.
+    pub(crate) fn find_for(input: &InputArgs, model: &ModelArgs) -> Result<Self> {
+        let is_named = model.model.is_some()
+            || model.tokenizer.is_some()
+            || model.conversation.is_some()
+            || input.dataset.is_some();
+        Self::find_with(&input.inputs, is_named)
+    }
+
+    fn find_with(paths: &[PathBuf], is_named: bool) -> Result<Self> {
+        if !paths.is_empty() {
+            return Ok(Self::Files(paths.to_vec()));
+        }
+        if !is_piped() {
+            return Ok(Self::Nothing);
+        }
+        let mut stdin = BufReader::with_capacity(BUFFER, io::stdin());
+        let is_empty = stdin.fill_buf().at("stdin")?.is_empty();
+        Ok(if is_empty && !is_named { Self::Nothing } else { Self::Piped(stdin) })
+    }
+
+    /// Whether there is input.
+    pub(crate) fn is_some(&self) -> bool {
+        !matches!(self, Self::Nothing)
+    }
+
+    /// Whether standard input is read, which cannot be read twice.
+    pub(crate) fn has_stdin(&self) -> bool {
+        match self {
+            Self::Files(paths) => paths.iter().any(|path| path == Path::new("-")),
+            Self::Piped(_) => true,
+            Self::Nothing => false,
+        }
+    }
+
+    /// Opens every input before anything is read; of nothing, there is none. Files of rows that do not name their
+    /// columns have these.
+    pub(crate) fn open(self, columns: Option<&[String]>) -> Result<Vec<Input>> {
+        if columns.is_some() && self.has_stdin() {
+            let what = "--columns names the columns of CSV and TSV files, and standard input is JSON lines";
+            return Err(ErrorKind::Usage(what.into()).into());
+        }
+        match self {
+            Self::Files(paths) => paths.iter().map(|path| Input::open(path, columns)).collect(),
+            Self::Piped(stdin) => Ok(vec![Input::new("stdin", stdin)]),
+            Self::Nothing => Ok(Vec::new()),
+        }
+    }
+
+    /// Opens every input; of nothing, the demo's conversations.
+    pub(crate) fn open_or_demo(self, columns: Option<&[String]>) -> Result<Vec<Input>> {
+        Ok(if self.is_some() { self.open(columns)? } else { vec![Input::demo()] })
+    }
+}
+
+/// Whether standard input is a pipe or a file. Terminals and devices are not waited for.
+fn is_piped() -> bool {
+    if io::stdin().is_terminal() {
+        return false;
+    }
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        use std::os::unix::fs::FileTypeExt;
+
+        let metadata = io::stdin().as_fd().try_clone_to_owned().and_then(|stdin| File::from(stdin).metadata());
+        metadata.is_ok_and(|metadata| {
+            let kind = metadata.file_type();
+            kind.is_file() || kind.is_fifo() || kind.is_socket()
+        })
+    }
+    #[cfg(not(unix))]
+    true
+}

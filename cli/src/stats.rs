@@ -1,0 +1,89 @@
+//! `metatok stats`: how long prompts are, by dataset.
+
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::args::StatsArgs;
+use crate::by_dataset::{ALL, by_dataset};
+use crate::figures::Table;
+use crate::output;
+use crate::source::Source;
+use metatok::error::{ErrorKind, Result};
+use metatok::lengths::{LengthSummary, Lengths};
+use metatok::sink::PromptLength;
+
+/// A dataset's line of JSON.
+#[derive(Serialize)]
+struct Entry<'a> {
+    dataset: &'a str,
+    prompts: u64,
+    tokens: u64,
+    min: u64,
+    mean: f64,
+    p50: u64,
+    p95: u64,
+    max: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    longer: Option<u64>,
+}
+
+pub(crate) fn run(args: &StatsArgs) -> Result<ExitCode> {
+    let source = Source::find(&args.inputs)?;
+    if !source.is_some() {
+        let what = "there are no prompts: name a file that `metatok build` wrote, or pipe its output in";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
+    let max_out_len = args.max_out_len.unwrap_or_default() as u64;
+    let mut datasets = by_dataset(source, args.read.max_line_bytes, "prompt", |lengths: &mut Lengths, line| {
+        let length = PromptLength::read(line)?;
+        lengths.add(length.tokens, length.max_out_len.unwrap_or(max_out_len));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    if datasets.len() > 1 && !args.json {
+        let mut all = Lengths::default();
+        datasets.iter().for_each(|(_, lengths)| all.append(lengths));
+        datasets.push((ALL.to_owned(), all));
+    }
+    let max_seq_len = args.max_seq_len.map(|max_seq_len| max_seq_len as u64);
+    let figures: Vec<Figures> = datasets
+        .iter()
+        .filter_map(|(name, lengths)| {
+            let longer = max_seq_len.map(|max_seq_len| lengths.longer_than(max_seq_len));
+            Some((name.as_str(), lengths.summary()?, longer))
+        })
+        .collect();
+    let mut out = Vec::new();
+    if args.json {
+        figures.iter().for_each(|figures| output::push_json_line(&entry(*figures), &mut out));
+    } else {
+        table(&figures, max_seq_len).write(&mut out);
+    }
+    output::to_stdout(out)
+}
+
+/// A dataset's name, its lengths, and how many prompts do not fit.
+type Figures<'a> = (&'a str, LengthSummary, Option<u64>);
+
+fn entry((dataset, summary, longer): Figures<'_>) -> Entry<'_> {
+    let LengthSummary { prompts, total: tokens, min, p50, p95, max } = summary;
+    Entry { dataset, prompts, tokens, min, mean: summary.mean(), p50, p95, max, longer }
+}
+
+fn table(datasets: &[Figures<'_>], max_seq_len: Option<u64>) -> Table {
+    let mut heads: Vec<String> =
+        ["dataset", "prompts", "tokens", "min", "mean", "p50", "p95", "max"].map(String::from).into();
+    heads.extend(max_seq_len.map(|max_seq_len| format!("over {max_seq_len}")));
+    let mut table = Table::new(heads);
+    for (name, summary, longer) in datasets {
+        let LengthSummary { prompts, total, min, p50, p95, max } = *summary;
+        let numbers = [prompts, total, min].map(|number| number.to_string());
+        let mut row = vec![(*name).to_owned()];
+        row.extend(numbers);
+        row.push(format!("{:.1}", summary.mean()));
+        row.extend([p50, p95, max].iter().chain(longer).map(ToString::to_string));
+        table.push(row);
+    }
+    table
+}
