@@ -197,7 +197,7 @@ mod with_an_engine {
         // Where there is no answer yet there is nothing to lose.
         assert_eq!(run(&with(&["--weights", "nowhere"])).0, Some(2));
         assert_eq!(run(file), (Some(1), stopped.into()));
-        let cut_off = "metatok: out.partial: it has 1 answer of a run that was cut off: --resume goes on from there; remove it to start again";
+        let cut_off = "metatok: out.partial: it has 1 answer of a run that was cut off; go on from there with --resume, or remove it to start again";
         assert_eq!(run(file), (Some(2), cut_off.into()));
         let otherwise =
             "metatok: out.partial: the answers in it were made with seed 0 (here 1); remove it to start again";

@@ -218,7 +218,7 @@ fn an_option_that_says_nothing_is_refused() {
         ),
         (
             "build -d d.toml --infer-mode last r.jsonl",
-            "d.toml: --infer-mode says which turns of a chat are asked for, and this dataset does not ask turn by turn; leave it out".into(),
+            "d.toml: --infer-mode: this dataset does not ask turn by turn; leave it out".into(),
         ),
         (
             "run -d d.toml --strip-thoughts r.jsonl",
