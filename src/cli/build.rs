@@ -149,7 +149,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
                 Some(rejects) => rejects.add(rejected, &progress)?,
                 None => {
                     progress.finish_and_clear();
-                    say!("{}", rejected.error);
+                    say!("{}", rejected.error.in_flags());
                     say!(
                         "stopped there, after {}; --on-error reject goes on without such rows",
                         count(written.prompts, "good one")

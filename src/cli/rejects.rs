@@ -65,7 +65,7 @@ impl Rejects {
     pub(crate) fn add(&mut self, rejected: Rejected, progress: &indicatif::ProgressBar) -> Result<()> {
         self.count += 1;
         if self.count <= SHOWN_ERRORS {
-            progress.suspend(|| say!("{}", rejected.error));
+            progress.suspend(|| say!("{}", rejected.error.in_flags()));
         }
         let output = match &mut self.output {
             Some(output) => output,

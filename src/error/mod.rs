@@ -87,6 +87,12 @@ impl Error {
         self
     }
 
+    /// The same where something else says what to do.
+    #[must_use]
+    pub(crate) fn without_way_out(self) -> Self {
+        Self { way_out: None, ..self }
+    }
+
     /// Says whose fault it is.
     #[must_use]
     pub fn with_fault(mut self, fault: Fault) -> Self {
@@ -263,5 +269,39 @@ impl<T, E: Into<Error>> At<T> for std::result::Result<T, E> {
 
     fn of_file(self, fault: Fault) -> Result<T> {
         self.map_err(|error| error.into().of_file(fault))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_in_front_and_the_way_out_is_behind() {
+        let error = Error::from(ErrorKind::LineTooLong(9)).at(Place::line(3)).at(Place::file("x.jsonl"));
+        let text = "x.jsonl: line 3: the line is longer than 9 bytes; raise `max_line_bytes` if that is intended";
+        assert_eq!(error.to_string(), text);
+        assert_eq!((error.file(), error.line(), error.key()), (Some("x.jsonl"), Some(3), None));
+        let json = serde_json::json!({
+            "code": "line-too-long", "fault": "input", "message": text,
+            "way_out": "raise `max_line_bytes` if that is intended", "file": "x.jsonl", "line": 3,
+        });
+        assert_eq!(serde_json::to_value(&error).expect("it is plain"), json);
+    }
+
+    #[test]
+    fn an_error_of_ones_own_keeps_its_source() {
+        let inner = std::io::Error::other(std::fmt::Error);
+        let error = Error::other(inner).at("renderer");
+        assert_eq!(error.to_string(), format!("renderer: {}", std::fmt::Error));
+        assert!(std::error::Error::source(&error).is_some());
+    }
+
+    #[test]
+    fn a_warning_says_what_the_error_says() {
+        let error = || Error::from(ErrorKind::EmptyInput).at(Place::file("x.jsonl"));
+        let warning = Warning::from(error());
+        assert_eq!((warning.code(), warning.to_string()), ("empty-input", error().to_string()));
+        assert_eq!(warning.into_error(ErrorKind::Usage).to_string(), error().to_string());
     }
 }
