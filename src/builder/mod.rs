@@ -16,7 +16,7 @@ use crate::batch::{Batch, Padding};
 use crate::compile::{CompiledTemplate, Compiler};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ConversationRenderer, Model};
-use crate::error::{At, Error, ErrorKind, Place, Result, Setting, Warning, WayOut, way_out};
+use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, WayOut, way_out};
 use crate::render::{
     ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer, Segment, is_answer, render_open_answer, render_to_continue,
 };
@@ -265,8 +265,8 @@ impl PromptBuilder {
     /// [`ErrorKind::Usage`] if there is nothing to pad with.
     pub fn padding(&self) -> Result<Padding> {
         let pad_token_id = self.pad_token_id().ok_or_else(|| {
-            let what = "nothing is there to pad with: the tokenizer has neither a pad token nor an eos; name a pad_token_id in the model file";
-            Error::from(ErrorKind::Usage(what.into()))
+            let what = "nothing is there to pad with: the tokenizer has neither a pad token nor an eos";
+            ErrorKind::Usage(what.into()).with_way_out("name a pad_token_id in the model file")
         })?;
         Ok(Padding::new(pad_token_id))
     }

@@ -44,7 +44,7 @@ use crate::builder::BuilderOptions;
 use crate::conversation::Conversation;
 use crate::dataset::{Dataset, Row, RowPrompt};
 use crate::dialect::Model;
-use crate::error::{At, Error, ErrorKind, Place, Result, Warning, WayOut};
+use crate::error::{At, ErrorKind, Place, Result, WayOut};
 use crate::tokenizer::Tokenizer;
 use seen::SeenDataset;
 use subject::Subject;

@@ -237,7 +237,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`Row::from_json`]; [`crate::ErrorKind::Dataset`] where a column cannot be made of the row.
+    /// As [`Row::from_json`]; [`crate::ErrorKind::Row`] where a column cannot be made of the row.
     pub fn row(&self, json: &str) -> Result<Row> {
         let mut row = Row::from_json(json)?;
         self.derive(&mut row)?;

@@ -60,6 +60,7 @@ impl ErrorKind {
             Self::TooLong { .. } => "too-long",
             Self::Usage(_) => "usage",
             Self::UnknownName { .. } => "unknown-name",
+            Self::OutOfMemory(_) => "out-of-memory",
             Self::MissingFeature { .. } => "missing-feature",
             Self::ReservedInContent { .. } => "reserved-in-content",
             Self::UnsupportedTokenizer(_) => "unsupported-tokenizer",
@@ -86,7 +87,9 @@ impl ErrorKind {
             | Self::NotFound(_)
             | Self::HubMissing(_)
             | Self::HubAccess(_) => Fault::Usage,
-            Self::MissingFeature { .. } | Self::Engine(_) | Self::Offline(_) | Self::Hub(_) => Fault::System,
+            Self::OutOfMemory(_) | Self::MissingFeature { .. } | Self::Engine(_) | Self::Offline(_) | Self::Hub(_) => {
+                Fault::System
+            }
             Self::Dataset(_) => Fault::Dataset,
             Self::OutsideVocabulary { .. }
             | Self::UnusedTokenId(_)

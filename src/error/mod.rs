@@ -68,7 +68,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// The error of a renderer, engine or retriever of your own; [`std::error::Error::source`] has its source.
+    /// The error of a renderer, engine or retriever of your own. [`Self::kind`] has it, as [`ErrorKind::Other`].
     pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         ErrorKind::Other(error.into()).into()
     }
@@ -127,6 +127,11 @@ impl Error {
     /// What to do about it.
     pub fn way_out(&self) -> Option<&WayOut> {
         self.way_out.as_ref()
+    }
+
+    /// What to do about it, by `other` where it says nothing.
+    pub(crate) fn way_out_or(&self, other: impl Into<WayOut>) -> WayOut {
+        self.way_out.clone().unwrap_or_else(|| other.into())
     }
 
     /// Where it is, from the outside in.
@@ -291,10 +296,9 @@ mod tests {
 
     #[test]
     fn an_error_of_ones_own_keeps_its_source() {
-        let inner = std::io::Error::other(std::fmt::Error);
-        let error = Error::other(inner).at("renderer");
+        let error = Error::other(crate::Error::from(std::io::Error::other(std::fmt::Error))).at("renderer");
         assert_eq!(error.to_string(), format!("renderer: {}", std::fmt::Error));
-        assert!(std::error::Error::source(&error).is_some());
+        assert!(matches!(error.kind(), ErrorKind::Other(inner) if inner.is::<crate::Error>()));
     }
 
     #[test]

@@ -284,7 +284,7 @@ impl Dataset {
 /// The keys of a dataset dict that are not read.
 ///
 /// # Errors
-/// [`ErrorKind::Parse`] for what is no dict, and for keys that are not what they were meant to be.
+/// [`ErrorKind::Invalid`] for what is no dict, and for keys that are not what they were meant to be.
 fn unread(file: &Value) -> Result<Vec<String>> {
     let Value::Dict(keys) = file else {
         if matches!(file, Value::List(_)) {

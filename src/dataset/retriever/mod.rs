@@ -62,7 +62,7 @@ impl Examples {
     /// The examples' numbers, in the training set, for the row that they were retrieved for.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] where the row stands among them so often that too few others are left.
+    /// [`ErrorKind::Row`] where the row stands among them so often that too few others are left.
     pub fn of(self, row: &Row, train: &[Row]) -> Result<Vec<i64>> {
         match self {
             Self::Ids(ids) => Ok(ids),

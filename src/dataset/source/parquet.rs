@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::BufRead;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 
 #[cfg(not(feature = "parquet"))]
 pub(super) fn open(_: File) -> Result<Box<dyn BufRead + Send>> {
