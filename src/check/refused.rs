@@ -13,12 +13,11 @@ pub(super) const LINT: Lint = Lint {
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let help = "mend what the message names; `metatok build` stops with the same";
-    if let Some(error) = subject.error() {
-        if !is_said(subject, &error.to_string())? {
-            let name = Place::file(&subject.model.name);
-            let message = error.message_within(&name);
-            findings.add(name, message, error.way_out_or(help));
-        }
+    if let Some(error) = subject.error()
+        && !is_said(subject, &error.to_string())?
+    {
+        let name = Place::file(&subject.model.name);
+        findings.add(name.clone(), error.message_within(&name), error.way_out_or(help));
     }
     let seen = &subject.seen;
     // Roles have lints of their own.

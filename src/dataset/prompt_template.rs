@@ -337,7 +337,7 @@ impl Template {
             Err(template_error(&format!("the ice_token {token:?} is not in the template {text:?}")).at(place))
         };
         match self {
-            Self::Text(text) => lacks(text, &"template"),
+            Self::Text(text) => lacks(text, "template"),
             Self::Dialogue(_) => Ok(()),
             Self::Labels(labels) => labels.iter().try_for_each(|(label, template)| match template {
                 LabelTemplate::Text(text) => lacks(text, &label.text()),

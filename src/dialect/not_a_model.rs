@@ -76,10 +76,8 @@ pub(super) fn json(name: &str, text: &str) -> Option<Error> {
 /// How the template is named beside a tokenizer.
 fn beside(folder: &Path, tokenizer: &str) -> WayOut {
     match &fitting(folder)[..] {
-        [] => {
-            return pair("NAME", tokenizer).and(" (`metatok models` lists the names)");
-        }
-        [only] => return pair(only, tokenizer),
+        [] => pair("NAME", tokenizer).and(" (`metatok models` lists the names)"),
+        [only] => pair(only, tokenizer),
         [first, others @ ..] => pair(first, tokenizer).and(format!(" (or {})", others.join(", "))),
     }
 }

@@ -20,6 +20,7 @@
 //! ```
 
 mod class;
+mod json;
 mod kind;
 mod place;
 mod setting;
@@ -27,8 +28,6 @@ mod warning;
 mod way_out;
 
 use std::fmt::{self, Display};
-
-use serde::Serialize;
 
 pub use class::Fault;
 pub use kind::ErrorKind;
@@ -212,39 +211,6 @@ impl ErrorKind {
     /// The error with what to do about it.
     pub fn with_way_out(self, way_out: impl Into<WayOut>) -> Error {
         Error::from(self).with_way_out(way_out)
-    }
-}
-
-impl Serialize for Error {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        #[serde(rename = "Error")]
-        struct Fields<'a> {
-            code: &'static str,
-            fault: Fault,
-            message: String,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            way_out: Option<&'a WayOut>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            file: Option<&'a str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            line: Option<u64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            key: Option<&'a str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            message_index: Option<usize>,
-        }
-        let fields = Fields {
-            code: self.kind.code(),
-            fault: self.fault(),
-            message: self.to_string(),
-            way_out: self.way_out(),
-            file: self.file(),
-            line: self.line(),
-            key: self.key(),
-            message_index: self.message_index(),
-        };
-        fields.serialize(serializer)
     }
 }
 

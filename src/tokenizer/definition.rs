@@ -279,5 +279,5 @@ fn parse<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T> {
         if error.path().iter().next().is_none() { what } else { what.at(wording::key_path(error.path())) }
     });
     let value = value.and_then(|value| Ok(json.end().map(|()| value).map_err(|error| wording::in_file(&error))?));
-    value.map_err(|error| FileKind::of_bytes(bytes).map_or(error, |kind| not_a_tokenizer::file(kind).into()))
+    value.map_err(|error| FileKind::of_bytes(bytes).map_or(error, not_a_tokenizer::file))
 }
