@@ -10,7 +10,7 @@
 //!
 //! let model = br#"meta_template.round = [{ role = "BOT", end = [99999], generate = true }]"#;
 //! let model = Model::parse("models/x.toml", model)?;
-//! let error = PromptBuilder::new(&model, Tokenizer::demo()?, BuilderOptions::default()).expect_err("no such id");
+//! let error = PromptBuilder::new(&model, Tokenizer::demo()?.into(), &BuilderOptions::default()).expect_err("no such id");
 //! assert!(matches!(error.kind(), ErrorKind::OutsideVocabulary { id: 99999, .. }));
 //! assert_eq!(error.kind().code(), "outside-vocabulary");
 //! assert_eq!(error.fault(), Fault::Model);
@@ -179,7 +179,7 @@ impl Error {
     /// The whole text, with the program's own names of settings.
     ///
     /// ```
-    /// let error = metatok::Error::from(metatok::ErrorKind::LineTooLong(10)).at("x.jsonl");
+    /// let error = metatok::Error::from(metatok::ErrorKind::LineTooLong(10)).at(metatok::error::Place::file("x.jsonl"));
     /// let shown = error.display_with(&|setting| format!("--{}", setting.name().replace('_', "-"))).to_string();
     /// assert_eq!(shown, "x.jsonl: the line is longer than 10 bytes; raise --max-line-bytes if that is intended");
     /// ```
