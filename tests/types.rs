@@ -11,6 +11,7 @@ use metatok::conversation::*;
 use metatok::dataset::*;
 use metatok::dialect::*;
 use metatok::engine::*;
+use metatok::error::{Fault, Place, Setting, Warning, WayOut, WayOutPart};
 use metatok::fingerprint::*;
 use metatok::lengths::*;
 use metatok::render::*;
@@ -42,6 +43,7 @@ fn types_are_shared_or_sent_and_printed() {
         BatchPlan, BatchSize, ContextBudget, BuilderOptions, BuiltPrompt<'static>, ChatMessage, CompiledTemplate, Completion,
         Content, ContentPart, ContentTrust, Conversation, ConversationRenderer, ConversationTemplate, CutTokens,
         Dataset, DatasetSource, DerivedColumns, Difference<'static>, EachMessage, Element, CompletionEnd, Error, ErrorKind,
+        Fault, Place, Setting, Warning, WayOut, WayOutPart,
         Example, Examples, Finding, Fingerprint, FinishReason, Fitted, Fragment, FragmentKind, InferMode, RowPrompter,
         Inferencer, InferencerKind, InputFormat, Item, Jsonl, KeptColumns, PromptKey<'static>, Level, Lint, LlamaCpp,
         Marker, MaxOutLen, Media, MediaKind, MediaSpan, Message, MessageTemplate, MessagesJsonl, MetaRenderer,

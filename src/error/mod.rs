@@ -36,7 +36,7 @@ pub use setting::Setting;
 use warning::Shown;
 pub use warning::Warning;
 pub(crate) use way_out::way_out;
-pub use way_out::{Part, SettingName, WayOut};
+pub use way_out::{SettingName, WayOut, WayOutPart};
 
 /// A [`std::result::Result`] with metatok's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
