@@ -243,7 +243,7 @@ impl<'a> Compiler<'a> {
         }
         let silent =
             RoleTemplate { role: role.role.clone(), api_role: role.api_role.clone(), ..RoleTemplate::default() };
-        Ok(CompiledRole { unusable: Some(error.to_string()), ..self.role(&silent, place, None)? })
+        Ok(CompiledRole { unusable: Some(error.without_way_out().to_string()), ..self.role(&silent, place, None)? })
     }
 
     fn role(&mut self, role: &RoleTemplate, place: &str, position: Option<usize>) -> Result<CompiledRole> {

@@ -11,7 +11,7 @@ impl Assembler {
     /// word.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where these bytes are not what somebody says.
+    /// [`ErrorKind::Conversation`] where these bytes are not what somebody says.
     pub(crate) fn cut_continuation(&self, segments: &mut Vec<Segment<'_>>, mut bytes: usize) -> Result<()> {
         while bytes > 0 {
             let said = match segments.last_mut() {

@@ -47,7 +47,10 @@ impl std::str::FromStr for ContentTrust {
         match name {
             "data" => Ok(Self::Data),
             "trusted" => Ok(Self::Trusted),
-            _ => Err(ErrorKind::Usage(format!("{name:?} is neither \"data\" nor \"trusted\"")).into()),
+            _ => {
+                let known = vec!["data", "trusted"];
+                Err(ErrorKind::UnknownName { what: "trust in content", name: name.to_owned(), known }.into())
+            }
         }
     }
 }

@@ -104,11 +104,11 @@ impl TokenizedPrompt {
     /// [`PromptBuilder::context_tokens`](crate::PromptBuilder::context_tokens).
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where nothing is left to score.
+    /// [`ErrorKind::Conversation`] where nothing is left to score.
     pub fn labels_behind(&self, context_tokens: usize) -> Result<Vec<i64>> {
         if context_tokens >= self.input_ids.len() {
-            let what = "nothing is scored: with the answer the text has no more tokens than without it, for one stands over the seam; put a space or a line end between";
-            return Err(ErrorKind::Template(what.into()).into());
+            let what = "nothing is scored: with the answer the text has no more tokens than without it, for one stands over the seam";
+            return Err(ErrorKind::Conversation(what.into()).with_way_out("put a space or a line end between"));
         }
         let label = |(place, &id): (usize, &TokenId)| if place < context_tokens { IGNORE_INDEX } else { id.into() };
         Ok(self.input_ids.iter().enumerate().map(label).collect())

@@ -36,7 +36,10 @@ impl FromStr for PaddingSide {
         match name {
             "left" => Ok(Self::Left),
             "right" => Ok(Self::Right),
-            _ => Err(ErrorKind::Usage(format!("padding_side {name:?} is neither \"left\" nor \"right\"")).into()),
+            _ => {
+                let known = vec!["left", "right"];
+                Err(ErrorKind::UnknownName { what: "padding_side", name: name.to_owned(), known }.into())
+            }
         }
     }
 }
@@ -107,7 +110,7 @@ impl<N: Dtype> Batch<N> {
     /// The prompts side by side. Without any there is no row.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if there is not memory enough.
+    /// [`ErrorKind::OutOfMemory`] if there is not memory enough.
     pub fn new<P: AsRef<[TokenId]>>(prompts: &[P], padding: Padding) -> Result<Self> {
         let lengths: Vec<usize> = prompts.iter().map(|prompt| prompt.as_ref().len()).collect();
         let longest = lengths.iter().copied().max().unwrap_or(0);
@@ -226,12 +229,8 @@ fn room_for<N>(rows: usize, width: usize) -> Result<Vec<N>> {
     if has_room {
         return Ok(values);
     }
-    let what = format!(
-        "{} of {} do not fit into memory; take fewer prompts at a time, or shorter rows",
-        counted(rows, "row"),
-        counted(width, "token")
-    );
-    Err(ErrorKind::Usage(what).into())
+    let what = format!("{} of {} do not fit into memory", counted(rows, "row"), counted(width, "token"));
+    Err(ErrorKind::OutOfMemory(what).with_way_out("take fewer prompts at a time, or shorter rows"))
 }
 
 /// An array of rows that stand one behind the other already.

@@ -6,7 +6,7 @@ use crate::assemble::{Detail, TokenizedPrompt};
 use crate::batch::{Batch, Padding};
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
-use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::error::{At, ErrorKind, Place, Result};
 use crate::tokenizer::TokenId;
 
 impl PromptBuilder {
@@ -84,8 +84,8 @@ impl PromptBuilder {
     /// [`ErrorKind::Usage`] if there is nothing to pad with.
     pub fn padding(&self) -> Result<Padding> {
         let pad_token_id = self.pad_token_id().ok_or_else(|| {
-            let what = "nothing is there to pad with: the tokenizer has neither a pad token nor an eos; name a pad_token_id in the model file";
-            Error::from(ErrorKind::Usage(what.into()))
+            let what = "nothing is there to pad with: the tokenizer has neither a pad token nor an eos";
+            ErrorKind::Usage(what.into()).with_way_out("name a pad_token_id in the model file")
         })?;
         Ok(Padding::new(pad_token_id))
     }

@@ -39,7 +39,7 @@ impl PromptBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::build`], and [`ErrorKind::Template`](crate::ErrorKind::Template) where the text ends with what nobody says.
+    /// As [`Self::build`], and [`ErrorKind::Conversation`](crate::ErrorKind::Conversation) where the text ends with what nobody says.
     pub fn context_tokens(&self, conversation: &Conversation, scored_bytes: usize) -> Result<usize> {
         let conversation = &*self.prepared(conversation)?;
         let arena = TextArena::default();

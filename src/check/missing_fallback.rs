@@ -2,7 +2,7 @@
 
 use crate::check::{Findings, Level, Lint, Subject, subject};
 use crate::conversation::{ChatMessage, Conversation};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Place, Result};
 use crate::render::TextArena;
 
 pub(super) const LINT: Lint = Lint {
@@ -34,11 +34,8 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         }
     }
     for (place, error) in subject.seen.refused.named.iter().filter(|(_, error)| subject::is_missing_role(error)) {
-        findings.add(
-            place,
-            error.to_string(),
-            "define the role, or set another fallback_role in the dataset's template",
-        );
+        let help = "define the role, or set another fallback_role in the dataset's template";
+        findings.add(place, error.message_within(&Place::from(place)), error.way_out_or(help));
     }
     Ok(())
 }

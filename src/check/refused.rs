@@ -17,14 +17,13 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         && !is_said(subject, &error.to_string())?
     {
         let name = Place::file(&subject.model.name);
-        let message = error.message_within(&name);
-        findings.add(name, message, error.way_out().cloned().unwrap_or_else(|| help.into()));
+        findings.add(name.clone(), error.message_within(&name), error.way_out_or(help));
     }
     let seen = &subject.seen;
     // Roles have lints of their own.
     let others = |(_, error): &&(String, Error)| !subject::is_missing_role(error) && !subject::is_outside_round(error);
     for (place, error) in seen.refused.named.iter().filter(others) {
-        let help = error.way_out().cloned().unwrap_or_else(|| help.into());
+        let help = error.way_out_or(help);
         findings.add(place, error.message_within(&Place::from(place)), help);
     }
     let rest = seen.refused.rest();

@@ -1,7 +1,7 @@
 //! Messages inside a round by roles that have no turn in rounds.
 
 use crate::check::{Findings, Level, Lint, Subject, subject};
-use crate::error::Result;
+use crate::error::{Place, Result};
 
 pub(super) const LINT: Lint = Lint {
     code: "role-outside-round",
@@ -16,7 +16,7 @@ pub(super) const LINT: Lint = Lint {
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     for (place, error) in subject.seen.refused.named.iter().filter(|(_, error)| subject::is_outside_round(error)) {
         let help = "write the message into the begin section of the dataset's template";
-        findings.add(place, error.to_string(), help);
+        findings.add(place, error.message_within(&Place::from(place)), error.way_out_or(help));
     }
     Ok(())
 }

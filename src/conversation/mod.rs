@@ -40,7 +40,7 @@ impl FromStr for Mode {
         match name {
             "gen" | "generate" => Ok(Self::Generate),
             "ppl" | "score" => Ok(Self::Score),
-            _ => Err(ErrorKind::Usage(format!("mode {name:?} is neither \"gen\" nor \"ppl\"")).into()),
+            _ => Err(ErrorKind::UnknownName { what: "mode", name: name.to_owned(), known: vec!["gen", "ppl"] }.into()),
         }
     }
 }
@@ -89,7 +89,7 @@ impl Conversation {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for messages beside anything else that says something.
+    /// [`ErrorKind::Conversation`] for messages beside anything else that says something.
     pub fn join(self, other: Self) -> Result<Self> {
         match (self, other) {
             (one, other) if other.is_empty() && !matches!((&one, &other), (Self::Text(_), Self::List(_))) => Ok(one),
@@ -100,7 +100,7 @@ impl Conversation {
                 Ok(Self::Messages(one))
             }
             (Self::Messages(_), _) | (_, Self::Messages(_)) => {
-                Err(ErrorKind::Template("messages do not mix with strings and prompt lists".into()).into())
+                Err(ErrorKind::Conversation("messages do not mix with strings and prompt lists".into()).into())
             }
             (one, other) => {
                 let mut items = one.into_items();
@@ -123,7 +123,7 @@ impl Conversation {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where there is a string or a prompt list already.
+    /// [`ErrorKind::Conversation`] where there is a string or a prompt list already.
     pub fn append_message(&mut self, role: impl Into<CompactString>, content: impl Into<Content>) -> Result<()> {
         if !matches!(self, Self::Messages(_)) && self.is_empty() {
             *self = Self::Messages(Vec::new());
@@ -134,7 +134,7 @@ impl Conversation {
                 Ok(())
             }
             Self::Text(_) | Self::List(_) => {
-                Err(ErrorKind::Template("messages do not mix with strings and prompt lists".into()).into())
+                Err(ErrorKind::Conversation("messages do not mix with strings and prompt lists".into()).into())
             }
         }
     }

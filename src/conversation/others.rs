@@ -9,11 +9,11 @@ use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 /// Keys that change no prompt, whatever they hold.
 const HARMLESS: [&str; 5] = ["name", "weight", "id", "annotations", "tool_call_id"];
 
-/// The error of a key that would change the prompt.
-type Lost = fn(&'static str) -> Error;
+/// The error of a key.
+type Refuse = fn(&'static str) -> Error;
 
 /// Keys that would change the prompt unless they are empty, and the error that each is.
-const SAID: [(&str, Lost); 7] = [
+const SAID: [(&str, Refuse); 7] = [
     ("tool_calls", call),
     ("function_call", call),
     ("reasoning_content", thought),

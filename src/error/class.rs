@@ -61,6 +61,7 @@ impl ErrorKind {
             Self::TooLong { .. } => "too-long",
             Self::Usage(_) => "usage",
             Self::UnknownName { .. } => "unknown-name",
+            Self::OutOfMemory(_) => "out-of-memory",
             Self::MissingFeature { .. } => "missing-feature",
             Self::ReservedInContent { .. } => "reserved-in-content",
             Self::UnsupportedTokenizer(_) => "unsupported-tokenizer",
@@ -87,7 +88,9 @@ impl ErrorKind {
             | Self::NotFound(_)
             | Self::HubMissing(_)
             | Self::HubAccess(_) => Fault::Usage,
-            Self::MissingFeature { .. } | Self::Engine(_) | Self::Offline(_) | Self::Hub(_) => Fault::System,
+            Self::OutOfMemory(_) | Self::MissingFeature { .. } | Self::Engine(_) | Self::Offline(_) | Self::Hub(_) => {
+                Fault::System
+            }
             Self::Dataset(_) => Fault::Dataset,
             Self::OutsideVocabulary { .. }
             | Self::UnusedTokenId(_)
@@ -179,4 +182,43 @@ fn of_role_outside_round(role: &str, has_fallback: bool) -> WayOut {
         way_out = way_out.and(", or turn on round_fallback to let its fallback_role speak there");
     }
     way_out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::error::{Error, Place};
+
+    #[test]
+    fn each_kind_has_a_code_of_its_own() {
+        let source = include_str!("class.rs");
+        let codes = source.split("pub fn code").nth(1).and_then(|rest| rest.split("\n    }\n").next());
+        let codes: Vec<&str> = codes.unwrap_or_default().split('"').skip(1).step_by(2).collect();
+        assert!(codes.len() > 40, "{codes:?}");
+        assert_eq!(codes.iter().collect::<BTreeSet<_>>().len(), codes.len(), "{codes:?}");
+        let is_kebab = |code: &str| code.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+        assert!(codes.iter().all(|code| is_kebab(code)), "{codes:?}");
+    }
+
+    #[test]
+    fn whose_fault_by_kind_and_place() {
+        let id = || Error::from(ErrorKind::OutsideVocabulary { id: 9, size: 5 });
+        let not_found = || Error::from(io::Error::from(io::ErrorKind::NotFound));
+        for (error, fault) in [
+            (id().at("meta_template.begin[0]").at(Place::file("x.toml")), Fault::Model),
+            (id().at(Place::Message(0)), Fault::Input),
+            (id().at(Setting::STOP_TOKEN_IDS), Fault::Usage),
+            (not_found().at(Place::file("x.jsonl")), Fault::Usage),
+            (io::Error::from(io::ErrorKind::StorageFull).into(), Fault::System),
+            (ErrorKind::Parse("expected value".into()).into(), Fault::Input),
+            (Error::from(ErrorKind::Parse("expected value".into())).of_file(Fault::Model), Fault::Model),
+            (not_found().of_file(Fault::Model), Fault::Usage),
+            (Error::other("a database is away"), Fault::Input),
+            (Error::other("a database is away").with_fault(Fault::System), Fault::System),
+        ] {
+            assert_eq!(error.fault(), fault, "{error}");
+        }
+    }
 }

@@ -179,6 +179,9 @@ pub enum ErrorKind {
         /// The names there are.
         known: Vec<&'static str>,
     },
+    /// Arrays that do not fit into memory. Nothing so large was made.
+    #[error("{0}")]
+    OutOfMemory(String),
     /// What this build of the library cannot do.
     #[error("this metatok is built without {what}")]
     MissingFeature {

@@ -10,7 +10,7 @@
 //!
 //! let model = br#"meta_template.round = [{ role = "BOT", end = [99999], generate = true }]"#;
 //! let model = Model::parse("models/x.toml", model)?;
-//! let error = PromptBuilder::new(&model, Tokenizer::demo()?, BuilderOptions::default()).expect_err("no such id");
+//! let error = PromptBuilder::new(&model, Tokenizer::demo()?.into(), &BuilderOptions::default()).expect_err("no such id");
 //! assert!(matches!(error.kind(), ErrorKind::OutsideVocabulary { id: 99999, .. }));
 //! assert_eq!(error.kind().code(), "outside-vocabulary");
 //! assert_eq!(error.fault(), Fault::Model);
@@ -20,6 +20,7 @@
 //! ```
 
 mod class;
+mod json;
 mod kind;
 mod place;
 mod setting;
@@ -29,8 +30,6 @@ mod way_out;
 
 use std::fmt::{self, Display};
 
-use serde::Serialize;
-
 pub use class::Fault;
 pub use kind::ErrorKind;
 pub use place::Place;
@@ -38,7 +37,7 @@ pub use setting::Setting;
 use shown::Shown;
 pub use warning::Warning;
 pub(crate) use way_out::way_out;
-pub use way_out::{Part, SettingName, WayOut};
+pub use way_out::{SettingName, WayOut, WayOutPart};
 
 /// A [`std::result::Result`] with metatok's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -69,7 +68,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// The error of a renderer, engine or retriever of your own; [`std::error::Error::source`] has its source.
+    /// The error of a renderer, engine or retriever of your own. [`Self::kind`] has it, as [`ErrorKind::Other`].
     pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         ErrorKind::Other(error.into()).into()
     }
@@ -86,6 +85,12 @@ impl Error {
     pub fn with_way_out(mut self, way_out: impl Into<WayOut>) -> Self {
         self.way_out = Some(way_out.into());
         self
+    }
+
+    /// The same where something else says what to do.
+    #[must_use]
+    pub(crate) fn without_way_out(self) -> Self {
+        Self { way_out: None, ..self }
     }
 
     /// Says whose fault it is.
@@ -122,6 +127,11 @@ impl Error {
     /// What to do about it.
     pub fn way_out(&self) -> Option<&WayOut> {
         self.way_out.as_ref()
+    }
+
+    /// What to do about it, by `other` where it says nothing.
+    pub(crate) fn way_out_or(&self, other: impl Into<WayOut>) -> WayOut {
+        self.way_out.clone().unwrap_or_else(|| other.into())
     }
 
     /// Where it is, from the outside in.
@@ -170,7 +180,7 @@ impl Error {
     /// The whole text, with the program's own names of settings.
     ///
     /// ```
-    /// let error = metatok::Error::from(metatok::ErrorKind::LineTooLong(10)).at("x.jsonl");
+    /// let error = metatok::Error::from(metatok::ErrorKind::LineTooLong(10)).at(metatok::error::Place::file("x.jsonl"));
     /// let shown = error.display_with(&|setting| format!("--{}", setting.name().replace('_', "-"))).to_string();
     /// assert_eq!(shown, "x.jsonl: the line is longer than 10 bytes; raise --max-line-bytes if that is intended");
     /// ```
@@ -205,39 +215,6 @@ impl ErrorKind {
     }
 }
 
-impl Serialize for Error {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        #[serde(rename = "Error")]
-        struct Fields<'a> {
-            code: &'static str,
-            fault: Fault,
-            message: String,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            way_out: Option<&'a WayOut>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            file: Option<&'a str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            line: Option<u64>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            key: Option<&'a str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            message_index: Option<usize>,
-        }
-        let fields = Fields {
-            code: self.kind.code(),
-            fault: self.fault(),
-            message: self.to_string(),
-            way_out: self.way_out(),
-            file: self.file(),
-            line: self.line(),
-            key: self.key(),
-            message_index: self.message_index(),
-        };
-        fields.serialize(serializer)
-    }
-}
-
 /// `1 token`, `2 tokens`.
 pub(crate) fn counted<N: Copy + Display + PartialEq + From<u8>>(number: N, what: &str) -> String {
     format!("{number} {what}{}", if number == N::from(1) { "" } else { "s" })
@@ -267,5 +244,38 @@ impl<T, E: Into<Error>> At<T> for std::result::Result<T, E> {
 impl<T, E: Into<Error>> OfFile<T> for std::result::Result<T, E> {
     fn of_file(self, fault: Fault) -> Result<T> {
         self.map_err(|error| error.into().of_file(fault))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_in_front_and_the_way_out_is_behind() {
+        let error = Error::from(ErrorKind::LineTooLong(9)).at(Place::line(3)).at(Place::file("x.jsonl"));
+        let text = "x.jsonl: line 3: the line is longer than 9 bytes; raise `max_line_bytes` if that is intended";
+        assert_eq!(error.to_string(), text);
+        assert_eq!((error.file(), error.line(), error.key()), (Some("x.jsonl"), Some(3), None));
+        let json = serde_json::json!({
+            "code": "line-too-long", "fault": "input", "message": text,
+            "way_out": "raise `max_line_bytes` if that is intended", "file": "x.jsonl", "line": 3,
+        });
+        assert_eq!(serde_json::to_value(&error).expect("it is plain"), json);
+    }
+
+    #[test]
+    fn an_error_of_ones_own_keeps_its_source() {
+        let error = Error::other(crate::Error::from(std::io::Error::other(std::fmt::Error))).at("renderer");
+        assert_eq!(error.to_string(), format!("renderer: {}", std::fmt::Error));
+        assert!(matches!(error.kind(), ErrorKind::Other(inner) if inner.is::<crate::Error>()));
+    }
+
+    #[test]
+    fn a_warning_says_what_the_error_says() {
+        let error = || Error::from(ErrorKind::EmptyInput).at(Place::file("x.jsonl"));
+        let warning = Warning::from(error());
+        assert_eq!((warning.code(), warning.to_string()), ("empty-input", error().to_string()));
+        assert_eq!(warning.into_error(ErrorKind::Usage).to_string(), error().to_string());
     }
 }

@@ -62,8 +62,6 @@ settings! {
     MAX_LINE_BYTES = "max_line_bytes";
     /// The longest text of a row.
     MAX_ROW_BYTES = "max_row_bytes";
-    /// The context of the model.
-    MAX_SEQ_LEN = "max_seq_len";
     /// Prompts to continue, or texts to score.
     MODE = "mode";
     /// The model.

@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Place, Setting, SettingName, WayOut};
 ///     round = [{ role = "HUMAN" }, { role = "BOT", end = "<|im_end|>", generate = true }]
 ///     eos_token_id = 1050
 /// "#)?;
-/// let builder = PromptBuilder::new(&model, Tokenizer::demo()?, BuilderOptions::default())?;
+/// let builder = PromptBuilder::new(&model, Tokenizer::demo()?.into(), &BuilderOptions::default())?;
 /// let warning = builder.warnings().next().expect("there is one");
 /// assert_eq!(warning.code(), "eos-not-in-end");
 /// assert_eq!(warning.places()[0], Place::File("x.toml".into()));

@@ -21,7 +21,7 @@ use crate::error::Setting;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct WayOut {
-    parts: Vec<Part>,
+    parts: Vec<WayOutPart>,
 }
 
 /// How a program writes a setting.
@@ -30,32 +30,32 @@ pub type SettingName<'a> = dyn Fn(&Setting) -> String + 'a;
 /// A part of a [`WayOut`], made from a string or a [`Setting`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Part {
+pub enum WayOutPart {
     /// Text as it is.
     Text(Cow<'static, str>),
     /// An option.
     Setting(Setting),
 }
 
-impl From<&'static str> for Part {
+impl From<&'static str> for WayOutPart {
     fn from(text: &'static str) -> Self {
         Self::Text(text.into())
     }
 }
 
-impl From<String> for Part {
+impl From<String> for WayOutPart {
     fn from(text: String) -> Self {
         Self::Text(text.into())
     }
 }
 
-impl From<Setting> for Part {
+impl From<Setting> for WayOutPart {
     fn from(setting: Setting) -> Self {
         Self::Setting(setting)
     }
 }
 
-impl<P: Into<Part>> From<P> for WayOut {
+impl<P: Into<WayOutPart>> From<P> for WayOut {
     fn from(part: P) -> Self {
         Self { parts: vec![part.into()] }
     }
@@ -64,29 +64,29 @@ impl<P: Into<Part>> From<P> for WayOut {
 impl WayOut {
     /// The same with a further part.
     #[must_use]
-    pub fn and(mut self, part: impl Into<Part>) -> Self {
+    pub fn and(mut self, part: impl Into<WayOutPart>) -> Self {
         self.parts.push(part.into());
         self
     }
 
     /// Its parts in order.
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[WayOutPart] {
         &self.parts
     }
 
     /// The settings that it speaks of.
     pub fn settings(&self) -> impl Iterator<Item = &Setting> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Setting(setting) => Some(setting),
-            Part::Text(_) => None,
+            WayOutPart::Setting(setting) => Some(setting),
+            WayOutPart::Text(_) => None,
         })
     }
 
     /// The text, with the program's own names of settings.
     pub fn display_with(&self, name: &SettingName<'_>) -> impl Display {
-        let shown = |part: &Part| match part {
-            Part::Text(text) => text.to_string(),
-            Part::Setting(setting) => name(setting),
+        let shown = |part: &WayOutPart| match part {
+            WayOutPart::Text(text) => text.to_string(),
+            WayOutPart::Setting(setting) => name(setting),
         };
         self.parts.iter().map(shown).collect::<String>()
     }

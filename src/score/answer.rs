@@ -33,12 +33,12 @@ impl ScoredAnswer {
     /// Reads a line.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] for a line that is no JSON object, and one with neither a text nor an error.
+    /// [`ErrorKind::Parse`] for a line that is no JSON, [`ErrorKind::Invalid`] for one with neither a text nor an error.
     pub fn read(line: &str) -> Result<Self> {
         let answer: Self = serde_json::from_str(line).map_err(|error| wording::in_line(&error))?;
         if answer.text.is_none() && answer.error.is_none() {
             let what = "there is no \"text\"; an answer is a line that `metatok run` or `metatok trim` wrote";
-            return Err(ErrorKind::Parse(what.into()).into());
+            return Err(ErrorKind::Invalid(what.into()).into());
         }
         Ok(answer)
     }
@@ -57,7 +57,7 @@ impl ScoredAnswer {
     /// to a turn, the list has one item for each turn.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] where there is no such column, or nothing in it that an answer could be.
+    /// [`ErrorKind::Invalid`] where there is no such column, or nothing in it that an answer could be.
     pub fn references(&self, column: &str) -> Result<Vec<String>> {
         let value = self.columns.as_ref().and_then(|columns| columns.get(column)).ok_or_else(|| self.no_column(column));
         let value = value.at("columns")?;
@@ -70,7 +70,7 @@ impl ScoredAnswer {
                         "the list has {}, one for each turn from 0, and this is the answer to turn {turn}",
                         counted(turns.len(), "item")
                     );
-                    Err(ErrorKind::Parse(what).into())
+                    Err(ErrorKind::Invalid(what).into())
                 }
             },
             (_, Value::Array(names)) => texts(names),
@@ -93,10 +93,10 @@ fn texts(names: &[Value]) -> Result<Vec<String>> {
     let text = |name: &Value| match name {
         Value::String(text) => Ok(text.clone()),
         Value::Number(number) => Ok(number.to_string()),
-        other => Err(ErrorKind::Parse(format!("a right answer is a text or a number, not {other}")).into()),
+        other => Err(ErrorKind::Invalid(format!("a right answer is a text or a number, not {other}")).into()),
     };
     if names.is_empty() {
-        return Err(ErrorKind::Parse("an empty list has no right answer in it".into()).into());
+        return Err(ErrorKind::Invalid("an empty list has no right answer in it".into()).into());
     }
     names.iter().map(text).collect()
 }

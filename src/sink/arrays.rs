@@ -137,7 +137,7 @@ impl Arrays {
         }
         let what = format!("arrays of {} of {longest} tokens do not fit into memory", counted(prompts.len(), "row"));
         let padded_to = Setting::PAD_TO_MULTIPLE_OF.set_to(multiple.to_string());
-        Err(ErrorKind::Usage(what).with_way_out(way_out!["build fewer prompts at a time, or lower ", padded_to]))
+        Err(ErrorKind::OutOfMemory(what).with_way_out(way_out!["build fewer prompts at a time, or lower ", padded_to]))
     }
 }
 

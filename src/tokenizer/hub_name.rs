@@ -24,8 +24,8 @@ pub(crate) fn split_revision(name: &str) -> Result<(&str, &str)> {
     if stays_below(revision) {
         return Ok((id, revision));
     }
-    let what = format!("{revision:?} is no revision; write a branch, a tag or a commit behind the @, or leave it out");
-    Err(ErrorKind::Usage(what).into())
+    let way_out = "write a branch, a tag or a commit behind the @, or leave it out";
+    Err(ErrorKind::Usage(format!("{revision:?} is no revision")).with_way_out(way_out))
 }
 
 /// Splits `hf://datasets/org/name/path/to/file` into the repository with its revision, and the file.
@@ -39,9 +39,8 @@ pub(crate) fn split_dataset_file(url: &str) -> Result<(&str, &str)> {
     match parts {
         Some((name, file)) if stays_below(file) => Ok((name, file)),
         Some((name, file)) if !file.is_empty() => {
-            let what =
-                format!("{file:?} is no file of {name}; write its path as the hub lists it, such as data/test.csv");
-            Err(ErrorKind::Usage(what).into())
+            let way_out = "write its path as the hub lists it, such as data/test.csv";
+            Err(ErrorKind::Usage(format!("{file:?} is no file of {name}")).with_way_out(way_out))
         }
         _ => Err(ErrorKind::Usage("a file of the hub is named hf://datasets/ORG/NAME/path/to/file".into()).into()),
     }

@@ -105,7 +105,7 @@ impl Tokenizer {
     /// where the fast one cannot load the file.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] names the file and place of what is not as it should be;
+    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] name the file and place of what is not as it should be;
     /// [`ErrorKind::UnsupportedTokenizer`] says why neither library can load it.
     pub fn new(files: &TokenizerFiles) -> Result<Self> {
         Self::build(files, true)

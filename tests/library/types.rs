@@ -13,6 +13,7 @@ use metatok::conversation::*;
 use metatok::dataset::{judge::*, prompter::*, records::*, retriever::*, rows::*, template::*, *};
 use metatok::dialect::*;
 use metatok::engine::*;
+use metatok::error::{Fault, Place, Setting, Warning, WayOut, WayOutPart};
 use metatok::fingerprint::*;
 use metatok::input::*;
 use metatok::lengths::*;
@@ -60,6 +61,7 @@ fn types_are_shared_or_sent_and_printed() {
         BatchPlan, BatchSize, ContextBudget, BuilderOptions, BuiltPrompt<'static>, ChatMessage, CompiledTemplate, Completion,
         Content, ContentPart, ContentTrust, Conversation, ConversationRenderer, ConversationTemplate, CutTokens,
         Dataset, DatasetSource, DerivedColumns, Difference<'static>, EachMessage, Element, CompletionEnd, Error, ErrorKind,
+        Fault, Place, Setting, Warning, WayOut, WayOutPart,
         Example, Examples, Finding, Fingerprint, FinishReason, Fitted, Fragment, FragmentKind, InferMode, RowPrompter,
         Inferencer, InferencerKind, InputFormat, Item, Jsonl, KeptColumns, PromptKey<'static>, Level, Lint, LlamaCpp,
         Marker, MaxOutLen, Media, MediaKind, MediaSpan, Message, MessageTemplate, MessagesJsonl, MetaRenderer,

@@ -237,11 +237,11 @@ mod with_an_engine {
             ),
             (
                 &["--max-seq-len", "8", "--max-out-len", "2"],
-                "demo: line 1: the prompt has 18 tokens; 8 fit, of which 2 are for the answer: shorten it, or let more go (--truncate)",
+                "demo: line 1: the prompt has 18 tokens, but only 6 fit (context 8, minus 2 for the answer); shorten it, or let more go with --truncate",
             ),
             (
                 &["--max-seq-len", "520"],
-                "demo: line 1: the prompt has 18 tokens; 520 fit, of which 512 are for the answer: shorten it, or let more go (--truncate)",
+                "demo: line 1: the prompt has 18 tokens, but only 8 fit (context 520, minus 512 for the answer); shorten it, or let more go with --truncate",
             ),
             (
                 &["/dev/null"],

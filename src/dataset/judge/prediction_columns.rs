@@ -94,7 +94,7 @@ impl PredictionColumns {
     /// `prediction_en_word_count` and `prediction_cn_word_count`.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Dataset`] where the row has such a column already, and where turns cannot be packed as the dataset wants.
+    /// [`crate::ErrorKind::Row`] where the row has such a column already, and where turns cannot be packed as the dataset wants.
     pub fn add(&self, row: &mut Row, predictions: &[Prediction]) -> Result<()> {
         self.check_models(predictions.len())?;
         let reference = self.output_column.as_deref().and_then(|column| row.get(column)).cloned();

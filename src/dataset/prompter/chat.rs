@@ -27,7 +27,7 @@ impl Task {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Dataset`] if the columns hold neither strings, nor lists of strings, nor a chat.
+    /// [`crate::ErrorKind::Row`] if the columns hold neither strings, nor lists of strings, nor a chat.
     pub fn chat(&self, row: &Row) -> Result<Vec<ChatMessage>> {
         let is_used = |name: &str| {
             self.input_columns.iter().any(|column| column == name) || self.output_column.as_deref() == Some(name)

@@ -102,7 +102,7 @@ impl RowPrompter {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] where the row does not fit the templates or lacks a column that the
+    /// [`ErrorKind::Row`] and [`ErrorKind::MissingColumn`] where the row does not fit the templates or lacks a column that the
     /// inferencer needs; for a chat of which every turn is asked for, where a prompt needs an answer.
     pub fn prompts(
         &mut self,

@@ -101,7 +101,7 @@ impl TurnPlan {
     /// or messages of BOT in the round of a prompt list.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] if the model has no turn in it.
+    /// [`ErrorKind::Row`] if the model has no turn in it.
     pub fn new(conversation: Conversation, mode: InferMode) -> Result<Self> {
         let mut plan = Self { dialogue: Dialogue::new(conversation)?, mode, next: None };
         plan.next = match mode {

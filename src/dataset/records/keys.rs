@@ -125,7 +125,7 @@ impl<'a> Keys<'a> {
     /// The first of these keys that names the record.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] for an `id` that is no string or number.
+    /// [`ErrorKind::Invalid`] for an `id` that is no string or number.
     pub(crate) fn id(&self) -> Result<Option<&'a str>> {
         let is_id = |id: &&str| !id.starts_with(['{', '[', 't', 'f']);
         if let Some(id) = self.raw("id") {

@@ -23,7 +23,7 @@ impl Row {
     /// Reads a JSON object.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] if it is none.
+    /// [`ErrorKind::Parse`] if it is none, [`ErrorKind::Invalid`] if it is no object.
     pub fn from_json(json: &str) -> Result<Self> {
         match Value::columns(json)? {
             Some(Columns { entries, repeated }) => Ok(Self { columns: entries, repeated }),

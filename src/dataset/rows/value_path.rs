@@ -50,7 +50,7 @@ impl Path {
     /// What it leads to in a row, if anything.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Dataset`] where the column that names an item does not.
+    /// [`crate::ErrorKind::Row`] where the column that names an item does not.
     pub(crate) fn find<'r>(&self, row: &'r Row) -> Result<Option<&'r Value>> {
         let mut found = row.get(&self.column);
         for step in &self.steps {

@@ -25,7 +25,7 @@ fn refuse_columns(columns: Option<&[String]>) -> Result<()> {
     match columns {
         None => Ok(()),
         Some(_) => {
-            let what = "names the columns of CSV and TSV files, and this is none: its rows name their own";
+            let what = "this is no CSV or TSV file, and its rows name their own columns";
             Err(Error::from(ErrorKind::Usage(what.into())).at(Setting::COLUMNS))
         }
     }

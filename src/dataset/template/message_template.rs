@@ -49,7 +49,7 @@ impl MessageTemplate {
     /// The messages for a row; of `examples` only messages count.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`](crate::ErrorKind::Dataset) if a column to expand lists what is no message, and
+    /// [`ErrorKind::Row`](crate::ErrorKind::Row) if a column to expand lists what is no message, and
     /// [`ErrorKind::RowTooLong`](crate::ErrorKind::RowTooLong).
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
         let room = Room::new(self.max_row_bytes);

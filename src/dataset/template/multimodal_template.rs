@@ -88,7 +88,7 @@ impl MultimodalTemplate {
     /// of a message that has a `prompt` too. Nothing is masked.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Dataset`] where the row has no content, or a fragment of a kind for which a message has no
+    /// [`crate::ErrorKind::Row`] where the row has no content, or a fragment of a kind for which a message has no
     /// pattern, and [`crate::ErrorKind::RowTooLong`].
     pub fn prompt(&self, row: &Row, compat: bool) -> Result<Conversation> {
         let mut patterns = self.patterns.iter();

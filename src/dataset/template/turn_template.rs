@@ -48,7 +48,7 @@ impl TurnTemplate {
     /// The dialogue of a row, answers and all; as many turns as the shorter list has.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Dataset`] without questions, and [`crate::ErrorKind::RowTooLong`].
+    /// [`crate::ErrorKind::Row`] without questions, and [`crate::ErrorKind::RowTooLong`].
     pub fn prompt(&self, row: &Row) -> Result<Conversation> {
         let questions = turns(row.get(&self.question).ok_or_else(|| row.no_column(&self.question))?);
         let questions = questions.at(Place::column(&self.question))?;

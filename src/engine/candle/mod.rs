@@ -76,7 +76,7 @@ impl CandleEngine {
     /// `org/name@revision`.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] says what was looked for, [`ErrorKind::Engine`] what of the model is not computed here,
+    /// [`ErrorKind::NotFound`] says what was looked for, [`ErrorKind::UnsupportedModel`] what of the model is not computed here,
     /// which tensor is missing, of another shape, or one too many, and that there is no such device.
     pub fn load(name: &str, device: CandleDevice) -> Result<Self> {
         let device = match device {
@@ -115,7 +115,7 @@ impl CandleEngine {
     /// The logits behind every token: prompts, tokens, vocabulary. Those of padding mean nothing.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideVocabulary`] names an id that the model does not have, [`ErrorKind::Engine`] says that a
+    /// [`ErrorKind::OutsideVocabulary`] names an id that the model does not have, [`ErrorKind::ContextFull`] says that a
     /// row is longer than the context.
     pub fn logits(&self, batch: &Batch<u32>) -> Result<Array3<f32>> {
         self.logits_of(&Rows::of_batch(batch))

@@ -1,0 +1,38 @@
+//! An error as an object for programs, such as the answer of a service.
+
+use serde::{Serialize, Serializer};
+
+use crate::error::{Error, Fault, WayOut};
+
+impl Serialize for Error {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename = "Error")]
+        struct Fields<'a> {
+            code: &'static str,
+            fault: Fault,
+            message: String,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            way_out: Option<&'a WayOut>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            file: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            line: Option<u64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            key: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            message_index: Option<usize>,
+        }
+        let fields = Fields {
+            code: self.kind.code(),
+            fault: self.fault(),
+            message: self.to_string(),
+            way_out: self.way_out(),
+            file: self.file(),
+            line: self.line(),
+            key: self.key(),
+            message_index: self.message_index(),
+        };
+        fields.serialize(serializer)
+    }
+}
