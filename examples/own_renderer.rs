@@ -8,7 +8,7 @@ struct Numbered;
 
 impl Renderer for Numbered {
     fn render<'a>(&'a self, said: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> metatok::Result<()> {
-        let Conversation::Messages(messages) = said else { return Err(Error::renderer("turns are messages")) };
+        let Conversation::Messages(messages) = said else { return Err(Error::other("turns are messages")) };
         for (number, message) in (1_u32..).zip(messages) {
             // Text that is made here is kept by the segments.
             let begin = segments.owned(format!("<|im_start|>{number} {}\n", message.role));

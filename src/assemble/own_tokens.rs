@@ -6,11 +6,10 @@
 use std::ops::Range;
 
 use crate::assemble::owners::texts;
-use crate::assemble::{AssembleScratch, Assembler, Assembly, Reserved, seams};
-use crate::compile::Atom;
+use crate::assemble::{Assembler, Reserved};
 use crate::error::Result;
 use crate::render::Segment;
-use crate::tokenizer::{AddedToken, Cut, Neighbour, Run, Scratch, TokenId, Tokenizer};
+use crate::tokenizer::{AddedToken, Cut, Run, Scratch, TokenId, Tokenizer};
 
 /// Stands for content: a character for private use, which merges with nothing.
 const ANY_CONTENT: &str = "\u{10FFFD}";
@@ -24,6 +23,11 @@ impl OwnTokens {
         self.0.iter().any(|(own, at)| *own == id && at == bytes)
     }
 
+    /// How many bytes of the run each stands for.
+    pub(super) fn lengths(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().map(|(_, bytes)| bytes.len())
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -35,7 +39,7 @@ impl OwnTokens {
     }
 
     /// A run of this length cut at them.
-    fn cuts(&self, length: usize) -> Vec<Cut> {
+    pub(super) fn cuts(&self, length: usize) -> Vec<Cut> {
         let (mut cuts, mut start) = (Vec::new(), 0);
         for (id, bytes) in &self.0 {
             cuts.push(Cut { token: None, bytes: start..bytes.start });
@@ -99,32 +103,5 @@ impl Assembler {
     pub(super) fn is_merged_away(&self, own: &OwnTokens, run: Run<'_>, ids: &[TokenId]) -> Result<bool> {
         let offsets = self.tokenizer.offsets(self.finder(), run, ids)?;
         Ok(!own.are_among(ids, &offsets))
-    }
-}
-
-impl Assembly<'_> {
-    /// Encodes a run that is cut at the template's own reserved tokens.
-    pub(super) fn run_cut(
-        &mut self,
-        pieces: &[Segment<'_>],
-        own: &OwnTokens,
-        after: Neighbour,
-        scratch: &mut AssembleScratch,
-    ) -> Result<()> {
-        let texts: Vec<_> = texts(pieces).collect();
-        let length = texts.iter().map(|(text, _)| text.len()).sum();
-        let mut segments = Vec::new();
-        seams::cut_texts(&texts, &own.cuts(length), &mut segments);
-        let mut cut = own.0.iter();
-        let none_left = OwnTokens::default();
-        let mut start = 0;
-        for (i, segment) in segments.iter().enumerate() {
-            if let Atom::Token(id) = segment.atom {
-                self.own_run(&segments[start..i], Some(&none_left), Neighbour::Token(id), scratch)?;
-                self.token(id, segment.part, cut.next().map_or(0, |(_, bytes)| bytes.len()));
-                start = i + 1;
-            }
-        }
-        self.own_run(&segments[start..], Some(&none_left), after, scratch)
     }
 }

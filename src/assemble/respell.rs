@@ -5,7 +5,8 @@ use std::sync::{Arc, PoisonError};
 
 use crate::assemble::own_tokens::OwnTokens;
 use crate::assemble::owners::Owners;
-use crate::assemble::{Assembler, Assembly, Respelled};
+use crate::assemble::assembly::Assembly;
+use crate::assemble::{Assembler, Respelled};
 use crate::error::{ErrorKind, Result};
 use crate::render::Segment;
 use crate::tokenizer::{Run, TokenId};

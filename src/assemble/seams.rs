@@ -5,20 +5,20 @@ use std::borrow::Cow;
 use crate::assemble::owners::texts;
 use crate::compile::Atom;
 use crate::error::Result;
-use crate::render::{Part, Segment, TemplateText};
+use crate::render::{Part, Segment, TemplateCut};
 use crate::tokenizer::{Cut, Tokenizer};
 
 /// Cuts the texts of the template at control tokens: those that stand side by side as one, because together they may
 /// spell a token that neither holds alone. Content beside them has no part in it.
 pub(crate) fn cut<'a>(
     segments: &[Segment<'a>],
-    template_text: TemplateText,
+    template_text: TemplateCut,
     tokenizer: &Tokenizer,
 ) -> Result<Vec<Segment<'a>>> {
     let mut all = Vec::with_capacity(segments.len());
     let is_template_text = |segment: &Segment| matches!(segment.atom, Atom::Text(_)) && !segment.part.is_content();
     // A text that was cut holds no token alone.
-    let fewest = if template_text == TemplateText::Uncut { 1 } else { 2 };
+    let fewest = if template_text == TemplateCut::Uncut { 1 } else { 2 };
     for group in segments.chunk_by(|a, b| is_template_text(a) && is_template_text(b)) {
         let cuts = match is_template_text(&group[0]) && group.len() >= fewest {
             true => tokenizer.cut(&joined(group))?,

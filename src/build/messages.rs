@@ -2,7 +2,7 @@
 
 use crate::answers::ModelAnswers;
 use crate::build::Written;
-use crate::build::writer::check_media;
+use crate::build::check_media::check_media;
 use crate::builder::BuilderOptions;
 use crate::conversation::{ChatMessage, Conversation, Mode};
 use crate::dataset::{MaxOutLen, RowKey, TurnPlan};

@@ -21,6 +21,7 @@
 //! ```
 
 mod batch;
+mod check_media;
 mod messages;
 mod notes;
 mod reject;
@@ -28,6 +29,7 @@ mod remarks;
 mod repeated_ids;
 mod totals;
 mod writer;
+mod written;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -48,8 +50,9 @@ pub use reject::Rejected;
 pub use remarks::InputRemarks;
 pub(crate) use repeated_ids::OwnId;
 pub use totals::{BatchRemarks, BuildTotals};
+pub use writer::IdsForm;
 use writer::PromptWriter;
-pub use writer::{IdsForm, Written};
+pub use written::Written;
 
 /// What prompts are written as, and what makes them. Shared by all threads.
 #[derive(Debug)]

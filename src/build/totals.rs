@@ -3,7 +3,7 @@
 use crate::build::InputRemarks;
 use crate::build::batch::BuiltBatch;
 use crate::build::reject::Rejected;
-use crate::build::writer::Written;
+use crate::build::written::Written;
 use crate::error::{Error, Warning};
 use crate::tokenizer::TokenId;
 

@@ -4,11 +4,12 @@ use std::fmt;
 
 use crate::answers::ModelAnswers;
 use crate::assemble::{Detail, TokenizedPrompt};
-use crate::build::messages::MessagesForm;
+use crate::build::check_media::check_media;
+use crate::build::{MessagesForm, Written};
 use crate::builder::{PromptBuilder, Session};
 use crate::conversation::Conversation;
 use crate::dataset::{MaxOutLen, RowKey, RowPrompt, SamplingParams, ScoredText, TurnPlan, Value};
-use crate::error::{At, ErrorKind, Place, Result};
+use crate::error::{At, ErrorKind, Result};
 use crate::sink::{BuiltPrompt, PromptKey, PromptRecord, Sink};
 use crate::tokenizer::TokenId;
 use crate::truncate::{ContextBudget, Fitted};
@@ -106,25 +107,6 @@ pub(crate) struct PromptRequest<'p> {
 pub(crate) enum PromptWriter<'f> {
     Ids(&'f IdsForm, &'f mut Session),
     Messages(&'f MessagesForm),
-}
-
-/// How much was written.
-#[derive(Debug, Clone, Default)]
-pub struct Written {
-    /// How many prompts.
-    pub prompts: u64,
-    /// How many tokens they have together; none of messages.
-    pub tokens: u64,
-    /// How many dialogues wait for an answer.
-    pub waiting: u64,
-    /// Of how many prompts something had to go.
-    pub truncated: u64,
-    /// How many conversations end with an answer, which was left out.
-    pub answers_omitted: u64,
-    /// The special tokens that the prompt had already.
-    pub omitted: Vec<TokenId>,
-    /// Those that the tokenizer would have put after a prompt to continue.
-    pub omitted_end: Vec<TokenId>,
 }
 
 impl<'p> PromptRequest<'p> {
@@ -278,35 +260,6 @@ impl IdsForm {
     fn key<'k>(&'k self, key: PromptKey<'k>) -> PromptKey<'k> {
         PromptKey { fingerprint: self.fingerprint.as_deref(), sampling_params: self.sampling_params, ..key }
     }
-}
-
-impl Written {
-    fn of(prompt: TokenizedPrompt) -> Self {
-        let TokenizedPrompt { input_ids, omitted, omitted_end, answer_omitted, .. } = prompt;
-        let (tokens, answers_omitted) = (input_ids.len() as u64, u64::from(answer_omitted));
-        Self { prompts: 1, tokens, answers_omitted, omitted, omitted_end, ..Self::default() }
-    }
-
-    /// Adds what was written after it. Of what is omitted, the first is enough to be said.
-    pub fn add(&mut self, other: Self) {
-        self.prompts += other.prompts;
-        self.tokens += other.tokens;
-        self.waiting += other.waiting;
-        self.truncated += other.truncated;
-        self.answers_omitted += other.answers_omitted;
-        if self.omitted.is_empty() {
-            self.omitted = other.omitted;
-        }
-        if self.omitted_end.is_empty() {
-            self.omitted_end = other.omitted_end;
-        }
-    }
-}
-
-/// Checks every image, audio and video, see [`crate::conversation::Media::check`].
-pub(super) fn check_media(conversation: &Conversation, files: bool) -> Result<()> {
-    let mut media = conversation.media();
-    media.try_for_each(|(message, _, media)| media.check(files).at(Place::Message(message)))
 }
 
 /// A choice must be one token, for the model's next token is what is compared.

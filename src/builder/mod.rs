@@ -18,7 +18,7 @@ use crate::compile::{CompiledTemplate, Compiler};
 use crate::conversation::Mode;
 use crate::dialect::{ConversationRenderer, Model};
 use crate::error::{At, Place, Result, Setting, Warning, WayOut, way_out};
-use crate::render::{ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer, TemplateText};
+use crate::render::{ApiTemplate, EachMessage, MetaRenderer, Plain, Renderer, TemplateCut};
 use crate::stop::{Completion, StopCriteria, Trimmer};
 use crate::template::MetaTemplate;
 use crate::tokenizer::{TokenId, Tokenizer};
@@ -173,7 +173,7 @@ impl PromptBuilder {
         let pad = model.pad_token_id.map(own).transpose()?.or(special.pad).or(special.eos);
         let mut compiler = Compiler::new(&tokenizer);
         let placeholders = Placeholders::new(&model.multimodal, &mut compiler).at(Place::file(&model.name))?;
-        let template_text = renderer.template_text().min(TemplateText::compiled(compiler.open_seams));
+        let template_text = renderer.template_text().min(TemplateCut::compiled(compiler.open_seams));
         let mut used = renderer.used_tokens();
         used.extend(compiler.used);
         let assembler = assembler(tokenizer, &used, template_text, model, options)?;

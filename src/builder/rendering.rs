@@ -6,7 +6,7 @@ use crate::builder::{PromptBuilder, Shared};
 use crate::compile::Atom;
 use crate::conversation::{Conversation, Mode};
 use crate::error::{At, Result};
-use crate::render::{Segment, Segments, TemplateText, TextArena, is_answer, render_open_answer, render_to_continue};
+use crate::render::{Segment, Segments, TemplateCut, TextArena, is_answer, render_open_answer, render_to_continue};
 
 impl PromptBuilder {
     /// What is built of a conversation: it itself, or what other systems make of it first.
@@ -50,7 +50,7 @@ impl PromptBuilder {
     /// anything.
     fn check_ids(&self, segments: &[Segment<'_>]) -> Result<()> {
         let tokenizer = self.tokenizer();
-        let is_own = self.shared.renderer.template_text() == TemplateText::Uncut;
+        let is_own = self.shared.renderer.template_text() == TemplateCut::Uncut;
         for segment in segments {
             match segment.atom {
                 // Looking for gaps takes memory, which answers of thousands of tokens need not.

@@ -8,14 +8,14 @@ use crate::compile::not_one_token;
 use crate::conversation::Mode;
 use crate::dialect::Model;
 use crate::error::{At, ErrorKind, Result, Setting, way_out};
-use crate::render::TemplateText;
+use crate::render::TemplateCut;
 use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
 
 /// For a template that uses these tokens.
 pub(super) fn assembler(
     tokenizer: Arc<Tokenizer>,
     used: &[TokenId],
-    template_text: TemplateText,
+    template_text: TemplateCut,
     model: &Model,
     options: &BuilderOptions,
 ) -> Result<Assembler> {

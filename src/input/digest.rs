@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{At, Result};
 use crate::fingerprint::hex;
-use crate::input::local;
+use crate::input::source::local;
 
 /// A hash of a file's bytes: 16 hexadecimal digits.
 ///

@@ -4,7 +4,7 @@
 use crate::compile::{CompiledItem, CompiledRole, CompiledTemplate};
 use crate::conversation::{ChatMessage, Conversation, Mode, opencompass_role};
 use crate::error::{At, Error, ErrorKind, Place, Result};
-use crate::render::{Element, Part, Renderer, Segments, TemplateText};
+use crate::render::{Element, Part, Renderer, Segments, TemplateCut};
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
 
@@ -110,8 +110,8 @@ impl Renderer for EachMessage {
         self.template.iter().flat_map(|template| template.used_tokens().iter().copied()).collect()
     }
 
-    fn template_text(&self) -> TemplateText {
-        TemplateText::compiled(self.template.as_ref().is_some_and(CompiledTemplate::has_open_seams))
+    fn template_text(&self) -> TemplateCut {
+        TemplateCut::compiled(self.template.as_ref().is_some_and(CompiledTemplate::has_open_seams))
     }
 }
 

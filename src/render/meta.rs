@@ -7,7 +7,7 @@ use crate::conversation::{
 };
 use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::render::sections::{Flow, close};
-use crate::render::{Element, Part, Renderer, Segments, TemplateText};
+use crate::render::{Element, Part, Renderer, Segments, TemplateCut};
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
 
@@ -48,8 +48,8 @@ impl Renderer for MetaRenderer {
         self.template.used_tokens().iter().copied().collect()
     }
 
-    fn template_text(&self) -> TemplateText {
-        TemplateText::compiled(self.template.has_open_seams())
+    fn template_text(&self) -> TemplateCut {
+        TemplateCut::compiled(self.template.has_open_seams())
     }
 
     fn speaks_for_model(&self, role: &str) -> bool {

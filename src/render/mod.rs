@@ -32,7 +32,7 @@ pub use text_arena::TextArena;
 /// What a renderer has done about the control tokens in its template's text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum TemplateText {
+pub enum TemplateCut {
     /// Nothing: the text is cut at them before it is encoded.
     #[default]
     Uncut,
@@ -42,7 +42,7 @@ pub enum TemplateText {
     Cut,
 }
 
-impl TemplateText {
+impl TemplateCut {
     /// Of a compiled template, whose texts are cut one by one.
     pub(crate) fn compiled(has_open_seams: bool) -> Self {
         if has_open_seams { Self::CutApart } else { Self::Cut }
@@ -81,7 +81,7 @@ pub trait Renderer: Send + Sync {
     }
 
     /// What was done about the control tokens in the template's text.
-    fn template_text(&self) -> TemplateText {
-        TemplateText::Uncut
+    fn template_text(&self) -> TemplateCut {
+        TemplateCut::Uncut
     }
 }

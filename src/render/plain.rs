@@ -2,7 +2,7 @@
 
 use crate::conversation::{ContentRef, Conversation, Item, Message, Mode};
 use crate::error::Result;
-use crate::render::{Element, Part, Renderer, Segments, TemplateText};
+use crate::render::{Element, Part, Renderer, Segments, TemplateCut};
 
 /// No template: messages and strings one below the other, as OpenCompass does without a meta template.
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,7 +47,7 @@ impl Renderer for Plain {
         Ok(())
     }
 
-    fn template_text(&self) -> TemplateText {
-        TemplateText::Cut
+    fn template_text(&self) -> TemplateCut {
+        TemplateCut::Cut
     }
 }

@@ -7,7 +7,7 @@ use crate::batch::PaddingSide;
 use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
-use crate::sink::{FileSink, LineSink};
+use crate::sink::{Accepts, FileSink, LineSink};
 
 /// A form: its name, what it takes, and how it is opened.
 #[derive(Debug)]
@@ -26,24 +26,6 @@ pub struct OutputForm {
 
 /// What makes a form's sink.
 type Open = fn(&PromptBuilder, FormOptions) -> Result<Sink>;
-
-/// What a form has a place for, beside a prompt's ids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Accepts {
-    /// The text, spans, labels and the mask of each prompt.
-    pub details: bool,
-    /// Columns of its row beside each prompt.
-    pub columns: bool,
-    /// How prompts are padded.
-    pub padding: bool,
-    /// The model's name at the server.
-    pub served_model_name: bool,
-}
-
-impl Accepts {
-    /// Columns, as all lines do.
-    pub(super) const LINE: Self = Self { details: false, columns: true, padding: false, served_model_name: false };
-}
 
 /// What a form may be told.
 #[derive(Debug, Clone, Default)]

@@ -14,6 +14,7 @@
 //!
 //! [`OUTPUT_FORMS`] lists the forms by name.
 
+mod accepts;
 #[cfg(feature = "arrays")]
 mod arrays;
 mod engine;
@@ -34,11 +35,12 @@ mod sglang;
 mod table;
 mod vllm;
 
+pub use accepts::Accepts;
 #[cfg(feature = "arrays")]
 pub use arrays::{ArrayFormat, Arrays};
 use engine::refuse_unless_plain;
 pub use file_sink::{FileSink, PromptRecord};
-pub use form::{Accepts, FormOptions, OutputForm, Sink};
+pub use form::{FormOptions, OutputForm, Sink};
 pub use forms::OUTPUT_FORMS;
 pub use json::write_ids;
 pub use jsonl::Jsonl;

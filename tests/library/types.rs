@@ -69,7 +69,7 @@ fn types_are_shared_or_sent_and_printed() {
         PaddingSide, Part, PickedRow, PackPosition, Placeholder, Plain, PrefixBreak, GenerationEvent<'static>, Prompt,
         PromptBuilder, PromptTemplate, RecordReader, Repeats, Request<'static>, RetrieverConfig, RetrieverKind,
         RoleTemplate, RoundItem, Row, RowKey, RowPrompt, Sampler, Sampling, SamplingParams, ScoredText, Section,
-        Segment<'static>, Segments<'static>, TemplateText, TextArena, SeparatorStyle, Sglang, FewShotPrompter, Span, SpecialTokenIds, AddSpecialTokens, SplitRange,
+        Segment<'static>, Segments<'static>, TemplateCut, TextArena, SeparatorStyle, Sglang, FewShotPrompter, Span, SpecialTokenIds, AddSpecialTokens, SplitRange,
         StopConfig, StopCriteria, StopId, StopMatcher, StopSource, StopStream, Stop, StopStrings, Substitution, SystemPrompt,
         Task, TemplateField, TerminalOptions, TextPart, TokenIds, TokenStream, TokenizedPrompt, Tokenizer,
         TokenizerFiles, Trimmer, Truncated, Truncation, ApiTurn, TurnPlan, TurnPrompt, TurnTemplate, Value, View,

@@ -9,7 +9,7 @@ use crate::dialect::fastchat::said::{self, Said, Words};
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPiece};
 use crate::dialect::fastchat::write::{Content, Label, Turn, Writer};
 use crate::error::{At, Error, ErrorKind, Place, Result};
-use crate::render::{Renderer, Segments, TemplateText};
+use crate::render::{Renderer, Segments, TemplateCut};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::{TokenId, Tokenizer};
 
@@ -28,7 +28,7 @@ pub struct ConversationRenderer {
     pub literal_labels: bool,
     stop: StopCriteria,
     used: Vec<TokenId>,
-    template_text: TemplateText,
+    template_text: TemplateCut,
 }
 
 /// A message of the template's own.
@@ -55,7 +55,7 @@ impl ConversationRenderer {
         }
         Ok(Self {
             stop: stop(template, tokenizer)?,
-            template_text: TemplateText::compiled(compiler.open_seams),
+            template_text: TemplateCut::compiled(compiler.open_seams),
             used: compiler.used.into_iter().collect(),
             ..renderer
         })
@@ -109,7 +109,7 @@ impl ConversationRenderer {
             literal_labels: false,
             stop: StopCriteria::default(),
             used: Vec::new(),
-            template_text: TemplateText::Cut,
+            template_text: TemplateCut::Cut,
         })
     }
 
@@ -216,7 +216,7 @@ impl Renderer for ConversationRenderer {
         self.used.clone()
     }
 
-    fn template_text(&self) -> TemplateText {
+    fn template_text(&self) -> TemplateCut {
         self.template_text
     }
 }

@@ -1,0 +1,294 @@
+//! A prompt on its way from segments to token ids. This is the one place where text is encoded.
+
+use std::ops::Range;
+
+use crate::assemble::own_tokens::OwnTokens;
+use crate::assemble::owners::{Owners, texts};
+use crate::assemble::{AssembleScratch, Assembler, Detail, MediaSpan, Span, TokenizedPrompt, seams};
+use crate::compile::Atom;
+use crate::error::Result;
+use crate::render::{Element, Part, Segment, TemplateCut};
+use crate::run_cache::RunCache;
+use crate::tokenizer::{AddSpecialTokens, Neighbour, Run, Scratch, TokenId, Tokenizer, strip};
+
+impl Assembler {
+    /// Assembles a prompt in place of the one that `prompt` holds.
+    pub(crate) fn assemble(
+        &self,
+        segments: &[Segment<'_>],
+        detail: Detail,
+        scratch: &mut AssembleScratch,
+        prompt: &mut TokenizedPrompt,
+    ) -> Result<()> {
+        let mut ids = std::mem::take(&mut prompt.input_ids);
+        ids.clear();
+        ids.reserve(scratch.capacity);
+        let mut assembly = Assembly {
+            this: self,
+            ids,
+            spans: detail.spans.then(Vec::new),
+            media: Vec::new(),
+            offsets: detail.offsets.then(Offsets::default),
+            before: Neighbour::Edge,
+        };
+        if self.template_text != TemplateCut::Cut && self.unreserved.is_some() {
+            assembly.segments(&seams::cut(segments, self.template_text, &self.tokenizer)?, scratch)?;
+        } else {
+            assembly.segments(segments, scratch)?;
+        }
+        *prompt = assembly.finish();
+        prompt.text = detail.text.then(|| self.text(segments));
+        scratch.capacity = prompt.input_ids.len();
+        Ok(())
+    }
+}
+
+pub(super) struct Assembly<'p> {
+    pub(super) this: &'p Assembler,
+    pub(super) ids: Vec<TokenId>,
+    spans: Option<Vec<Span>>,
+    media: Vec<MediaSpan>,
+    offsets: Option<Offsets>,
+    /// What stands before the run that is being collected.
+    before: Neighbour,
+}
+
+/// Where in the text the tokens stand, as far as there are any.
+#[derive(Default)]
+struct Offsets {
+    of_tokens: Vec<Range<usize>>,
+    /// The length of the text so far.
+    text: usize,
+}
+
+impl Assembly<'_> {
+    fn segments(&mut self, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Result<()> {
+        let mut start = 0;
+        for (i, segment) in segments.iter().enumerate() {
+            if let Atom::Token(id) = segment.atom {
+                self.run(&segments[start..i], Neighbour::Token(id), scratch)?;
+                let length = || self.this.tokenizer.id_to_token(id).unwrap_or_default().len();
+                self.token(id, segment.part, if self.offsets.is_some() { length() } else { 0 });
+                start = i + 1;
+            }
+        }
+        self.run(&segments[start..], Neighbour::Edge, scratch)
+    }
+
+    /// A token that takes so many bytes of the text.
+    fn token(&mut self, id: TokenId, part: Part, length: usize) {
+        self.extend_media(part, self.ids.len());
+        self.ids.push(id);
+        self.extend_span(part);
+        if let Some(Offsets { of_tokens, text }) = &mut self.offsets {
+            let start = *text;
+            *text += length;
+            of_tokens.push(start..*text);
+        }
+        self.before = Neighbour::Token(id);
+    }
+
+    /// Encodes the texts between two tokens, or between a token and an end of the prompt.
+    fn run(&mut self, pieces: &[Segment<'_>], after: Neighbour, scratch: &mut AssembleScratch) -> Result<()> {
+        self.own_run(pieces, None, after, scratch)
+    }
+
+    /// The same where it is known which reserved tokens are the template's own.
+    fn own_run(
+        &mut self,
+        pieces: &[Segment<'_>],
+        own: Option<&OwnTokens>,
+        after: Neighbour,
+        scratch: &mut AssembleScratch,
+    ) -> Result<()> {
+        let this = self.this;
+        let tokenizer = &*this.tokenizer;
+        let AssembleScratch { text, tokenizer: buffers, cache, .. } = scratch;
+        let text = match pieces {
+            [] if !tokenizer.neighbours_matter() => return Ok(()),
+            [Segment { atom: Atom::Text(text), .. }] => text,
+            _ => {
+                text.clear();
+                text.extend(texts(pieces).map(|(text, _)| text));
+                text.as_str()
+            }
+        };
+        let run = Run { text, before: self.before, after };
+        let first = self.ids.len();
+        let is_clean = self.encode(run, buffers, cache)?;
+        let found = if own.is_none() { this.own_tokens(run, pieces)? } else { None };
+        let own = own.or(found.as_ref());
+        if let Some(own) = own.filter(|own| !own.is_empty())
+            && this.is_merged_away(own, run, &self.ids[first..])?
+        {
+            self.ids.truncate(first);
+            return self.run_cut(pieces, own, after, scratch);
+        }
+        let offsets = if is_clean { None } else { Some(self.write_out(run, pieces, own, first)?) };
+        self.locate(run, pieces, first, offsets)
+    }
+
+    /// Encodes a run that is cut at the template's own reserved tokens.
+    fn run_cut(
+        &mut self,
+        pieces: &[Segment<'_>],
+        own: &OwnTokens,
+        after: Neighbour,
+        scratch: &mut AssembleScratch,
+    ) -> Result<()> {
+        let texts: Vec<_> = texts(pieces).collect();
+        let length = texts.iter().map(|(text, _)| text.len()).sum();
+        let mut segments = Vec::new();
+        seams::cut_texts(&texts, &own.cuts(length), &mut segments);
+        let mut lengths = own.lengths();
+        let none_left = OwnTokens::default();
+        let mut start = 0;
+        for (i, segment) in segments.iter().enumerate() {
+            if let Atom::Token(id) = segment.atom {
+                self.own_run(&segments[start..i], Some(&none_left), Neighbour::Token(id), scratch)?;
+                self.token(id, segment.part, lengths.next().unwrap_or_default());
+                start = i + 1;
+            }
+        }
+        self.own_run(&segments[start..], Some(&none_left), after, scratch)
+    }
+
+    /// Appends the ids of a run, and says whether none of them is reserved where that matters.
+    fn encode(&mut self, run: Run<'_>, buffers: &mut Scratch, cache: &mut RunCache) -> Result<bool> {
+        let this = self.this;
+        let (first, opens_prompt) = (self.ids.len(), run.before == Neighbour::Edge);
+        let missed = match cacheable(&this.tokenizer, run).map(|key| (key, cache.get(key, opens_prompt))) {
+            Some((_, Ok(ids))) => {
+                self.ids.extend_from_slice(ids);
+                return Ok(true);
+            }
+            missed => missed,
+        };
+        this.tokenizer.encode_run(this.finder(), run, buffers, &mut self.ids)?;
+        // What gives reserved tokens is not kept: the same text may belong to somebody else the next time.
+        let is_clean = this.unreserved.is_none() || !this.reserved.any(&self.ids[first..]);
+        if let Some((key, Err(Some(place)))) = missed.filter(|_| is_clean) {
+            cache.put(place, key, opens_prompt, &self.ids[first..]);
+        }
+        Ok(is_clean)
+    }
+
+    /// Notes where the tokens of a run come from, as far as somebody asks.
+    fn locate(
+        &mut self,
+        run: Run<'_>,
+        pieces: &[Segment<'_>],
+        first: usize,
+        known: Option<Vec<Range<usize>>>,
+    ) -> Result<()> {
+        let this = self.this;
+        let has_media = pieces.iter().any(|piece| piece.part.element == Element::Media);
+        if self.spans.is_some() || self.offsets.is_some() || has_media {
+            let owners = Owners::new(pieces);
+            let offsets = match known {
+                Some(offsets) => offsets,
+                None => this.tokenizer.offsets(this.finder(), run, &self.ids[first..])?,
+            };
+            for (i, bytes) in offsets.into_iter().enumerate() {
+                let owner = owners.of(&bytes);
+                self.extend_span(owner);
+                self.extend_media(owner, first + i);
+                if let Some(Offsets { of_tokens, text }) = &mut self.offsets {
+                    of_tokens.push(*text + bytes.start..*text + bytes.end);
+                }
+            }
+        }
+        if let Some(offsets) = &mut self.offsets {
+            offsets.text += run.text.len();
+        }
+        Ok(())
+    }
+
+    fn extend_span(&mut self, part: Part) {
+        let Some(spans) = &mut self.spans else { return };
+        match spans.last_mut() {
+            Some(last) if last.part == part => last.end += 1,
+            last => {
+                let start = last.map_or(0, |last| last.end);
+                spans.push(Span { start, end: start + 1, part });
+            }
+        }
+    }
+
+    /// Notes that a token belongs to what stands for an image, audio or video, if it does.
+    fn extend_media(&mut self, part: Part, token: usize) {
+        let (Element::Media, Some(message), Some(content_part)) = (part.element, part.message, part.content_part)
+        else {
+            return;
+        };
+        let (message, content_part) = (message as usize, content_part as usize);
+        match self.media.last_mut() {
+            Some(last) if (last.message, last.content_part, last.end) == (message, content_part, token) => {
+                last.end += 1
+            }
+            _ => self.media.push(MediaSpan { message, content_part, start: token, end: token + 1 }),
+        }
+    }
+
+    /// Adds what the tokenizer itself puts around a prompt.
+    fn finish(mut self) -> TokenizedPrompt {
+        let (prefix, suffix) = self.this.tokenizer.special_tokens_around();
+        let (mut omitted, mut omitted_end) = (Vec::new(), Vec::new());
+        let (before, after) = match self.this.special_tokens {
+            AddSpecialTokens::Never => (0..0, 0..0),
+            AddSpecialTokens::Always => (0..prefix.len(), 0..suffix.len()),
+            AddSpecialTokens::Auto => {
+                let begun =
+                    (0..prefix.len()).find(|&from| self.ids.starts_with(&prefix[from..])).unwrap_or(prefix.len());
+                omitted.extend_from_slice(&prefix[begun..]);
+                if self.this.is_open {
+                    omitted_end.extend_from_slice(suffix);
+                    (0..begun, 0..0)
+                } else {
+                    let ended = (1..=suffix.len()).rev().find(|&to| self.ids.ends_with(&suffix[..to])).unwrap_or(0);
+                    omitted.extend_from_slice(&suffix[..ended]);
+                    (0..begun, ended..suffix.len())
+                }
+            }
+        };
+        let offsets = self.offsets.take().map(|Offsets { of_tokens, text }| {
+            let around = |range: &Range<usize>, at: usize| std::iter::repeat_n(at..at, range.len());
+            around(&before, 0).chain(of_tokens).chain(around(&after, text)).collect()
+        });
+        let part = Part { element: Element::SpecialToken, ..Part::default() };
+        if !before.is_empty() {
+            let added = before.len();
+            self.ids.splice(0..0, prefix[before].iter().copied());
+            if let Some(spans) = &mut self.spans {
+                for span in spans.iter_mut() {
+                    *span = Span { start: span.start + added, end: span.end + added, ..*span };
+                }
+                spans.insert(0, Span { start: 0, end: added, part });
+            }
+            for span in &mut self.media {
+                *span = MediaSpan { start: span.start + added, end: span.end + added, ..*span };
+            }
+        }
+        if !after.is_empty() {
+            self.ids.extend_from_slice(&suffix[after.clone()]);
+            after.for_each(|_| self.extend_span(part));
+        }
+        let Self { ids: input_ids, spans, media, .. } = self;
+        TokenizedPrompt { input_ids, spans, media, offsets, omitted, omitted_end, ..TokenizedPrompt::default() }
+    }
+}
+
+/// What a run's ids depend on, beside whether it opens the prompt; none where they also depend on
+/// a neighbour that is normalized together with it.
+fn cacheable<'a>(tokenizer: &Tokenizer, run: Run<'a>) -> Option<&'a str> {
+    if !tokenizer.neighbours_matter() {
+        return Some(run.text);
+    }
+    let token = |neighbour| match neighbour {
+        Neighbour::Edge => None,
+        Neighbour::Token(id) => tokenizer.added_token(id),
+    };
+    let (before, after) = (token(run.before), token(run.after));
+    let is_normalized = |token: Option<&crate::tokenizer::AddedToken>| token.is_some_and(|token| token.normalized);
+    (!is_normalized(before) && !is_normalized(after)).then(|| &run.text[strip(run.text, before, after)])
+}

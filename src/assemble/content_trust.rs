@@ -1,0 +1,29 @@
+//! Whether content may write control tokens.
+
+use crate::error::{ErrorKind, Result};
+
+/// Whether content is data, or may write control tokens like the template.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ContentTrust {
+    /// Content never gives a reserved token: `<|im_end|>` in a question is text.
+    #[default]
+    Data,
+    /// Content is read as the template is, as every reference system does.
+    Trusted,
+}
+
+impl std::str::FromStr for ContentTrust {
+    type Err = crate::Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "data" => Ok(Self::Data),
+            "trusted" => Ok(Self::Trusted),
+            _ => {
+                let known = vec!["data", "trusted"];
+                Err(ErrorKind::UnknownName { what: "trust in content", name: name.to_owned(), known }.into())
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Reads inputs record by record.
+
+use std::ops::ControlFlow;
+
+use serde::Deserialize;
+
+use crate::conversation::{Conversation, Mode};
+use crate::dataset::{Holds, InputFormat, RecordReader, check_nesting};
+use crate::error::{At, Place, Result};
+use crate::input::{Input, RecordPlace};
+use crate::wording;
+
+/// Visits every record of every input, in order, until `visit` breaks off. It gets the record's place, and its text, or why
+/// there is none: not UTF-8, or longer than `max_line_bytes`.
+///
+/// # Errors
+/// What reading or `visit` says.
+pub fn each_record(
+    inputs: Vec<Input>,
+    holds: Holds,
+    max_line_bytes: usize,
+    mut visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    for input in inputs {
+        let name = input.name().to_owned();
+        let mut records = input.records(max_line_bytes, holds);
+        let mut bytes = Vec::new();
+        while let Some(line) = records.next_into(&mut bytes).at(Place::file(&name))? {
+            if visit(RecordPlace::new(&name, &line), line.text(&bytes, max_line_bytes))?.is_break() {
+                return Ok(());
+            }
+            bytes.clear();
+        }
+    }
+    Ok(())
+}
+
+/// Visits every line of every input, as [`each_record`] does.
+///
+/// # Errors
+/// As [`each_record`].
+pub fn each_line(
+    inputs: Vec<Input>,
+    max_line_bytes: usize,
+    visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    each_record(inputs, Holds::Lines, max_line_bytes, visit)
+}
+
+/// Visits every conversation of every input, as [`each_record`] does. `visit` gets the error of a record that holds none,
+/// with its place.
+///
+/// # Errors
+/// As [`each_record`].
+pub fn each_conversation(
+    inputs: Vec<Input>,
+    format: InputFormat,
+    max_line_bytes: usize,
+    mode: Mode,
+    mut visit: impl FnMut(RecordPlace<'_>, Result<Conversation>) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    let reader = RecordReader::new(format);
+    each_record(inputs, Holds::Conversations, max_line_bytes, |place, line| {
+        let conversation = line.and_then(|line| reader.parse(line)?.into_conversation(mode));
+        let conversation = conversation.map(|(conversation, _)| conversation);
+        visit(place, conversation.map_err(|error| place.of_error(error)))
+    })
+}
+
+/// Reads a record of JSON.
+///
+/// # Errors
+/// [`crate::ErrorKind::Parse`] with the column; where it is nested too deeply.
+pub fn from_json<'l, T: Deserialize<'l>>(json: &'l str) -> Result<T> {
+    check_nesting(json)?;
+    Ok(serde_json::from_str(json).map_err(|error| wording::in_line(&error))?)
+}

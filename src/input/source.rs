@@ -1,0 +1,113 @@
+//! An input: a file, standard input or memory.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use crate::dataset::{Holds, Records, Row, decompressed, is_compressed, json_lines, rows_of};
+use crate::dialect::demo_conversations;
+use crate::error::{At, Result};
+use crate::tokenizer::dataset_file;
+
+/// Large enough to take a whole pipe at once.
+const BUFFER: usize = 1 << 18;
+
+/// An input with its name, and its length where that is known. What is compressed is read as what it holds.
+pub struct Input {
+    name: String,
+    /// What errors count: lines, or the rows of a file that has none.
+    unit: &'static str,
+    reader: Box<dyn BufRead + Send>,
+    bytes: Option<u64>,
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, unit, bytes, .. } = self;
+        f.debug_struct("Input").field("name", name).field("unit", unit).field("bytes", bytes).finish_non_exhaustive()
+    }
+}
+
+impl Input {
+    /// Lines of JSON, or one JSON list. Errors name it so.
+    pub fn new(name: impl Into<String>, reader: impl BufRead + Send + 'static) -> Self {
+        Self { name: name.into(), unit: "line", reader: decompressed(Box::new(reader)), bytes: None }
+    }
+
+    /// A file: JSON lines or one JSON list, CSV, TSV, Parquet with its feature, compressed or not; `-` is standard input, and
+    /// `hf://datasets/ORG/NAME/PATH` a file of the Hugging Face Hub. `columns` names the columns of CSV and TSV files that do
+    /// not name them in their first record.
+    ///
+    /// # Errors
+    /// What opening the file says, with its name; where the columns of another kind of file are named.
+    pub fn open(path: &Path, columns: Option<&[String]>) -> Result<Self> {
+        if path == Path::new("-") {
+            return Ok(Self::stdin());
+        }
+        Self::open_file(path, columns).at(path.display())
+    }
+
+    fn open_file(path: &Path, columns: Option<&[String]>) -> Result<Self> {
+        let name = path.display().to_string();
+        let local = local(path)?;
+        let file = File::open(&local)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
+        }
+        let (reader, has_no_lines) = rows_of(&local, file, columns)?;
+        let unit = if has_no_lines { "row" } else { "line" };
+        let bytes = (metadata.is_file() && !has_no_lines && !is_compressed(&local)).then_some(metadata.len());
+        Ok(Self { name, unit, reader, bytes })
+    }
+
+    /// Standard input.
+    pub fn stdin() -> Self {
+        Self::new("stdin", BufReader::with_capacity(BUFFER, io::stdin()))
+    }
+
+    /// The conversations of the built-in demo.
+    pub fn demo() -> Self {
+        let text = demo_conversations();
+        Self { bytes: Some(text.len() as u64), ..Self::new("demo", text.as_bytes()) }
+    }
+
+    /// One record, which errors call `unit`.
+    pub fn record(name: impl Into<String>, unit: &'static str, json: String) -> Self {
+        Self { unit, ..Self::new(name, io::Cursor::new(json)) }
+    }
+
+    /// Rows in memory.
+    pub fn rows(name: impl Into<String>, rows: Vec<Row>) -> Self {
+        Self { name: name.into(), unit: "row", reader: json_lines(rows), bytes: None }
+    }
+
+    /// The name that errors have.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its length, if it is a file whose bytes are read one after the other.
+    pub fn bytes(&self) -> Option<u64> {
+        self.bytes
+    }
+
+    /// Whether its lines come when somebody writes them.
+    pub(super) fn may_wait(&self) -> bool {
+        self.unit == "line" && self.bytes.is_none()
+    }
+
+    pub(super) fn records(self, longest: usize, holds: Holds) -> Records<Box<dyn BufRead + Send>> {
+        Records::new(self.reader, self.unit, longest, holds)
+    }
+}
+
+/// A file, of the hub as it is in the cache.
+pub(super) fn local(path: &Path) -> Result<Cow<'_, Path>> {
+    match path.to_str().filter(|name| name.starts_with("hf://")) {
+        Some(url) => dataset_file(url).map(Cow::Owned),
+        None => Ok(Cow::Borrowed(path)),
+    }
+}
