@@ -38,6 +38,6 @@ pub(crate) fn main() -> metatok::Result<()> {
     assert_eq!(ends, 2, "the one that the user wrote is text");
 
     let error = builder.build(&"no turns".into()).expect_err("a string has no turns");
-    assert_eq!(error.to_string(), "the renderer failed: turns are messages");
+    assert_eq!(error.to_string(), "turns are messages");
     Ok(())
 }

@@ -26,7 +26,7 @@ pub mod sink;
 mod pipeline;
 pub mod input;
 pub mod answers;
-pub mod rows;
+pub mod prepared;
 pub mod build;
 pub mod trim;
 pub mod run;

@@ -22,7 +22,7 @@ use metatok::dialect::Model;
 use metatok::error::{Error, ErrorKind, Result, Warning};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::Input;
-use metatok::rows::PreparedDataset;
+use metatok::prepared::PreparedDataset;
 use metatok::sink::{FormOptions, Sink};
 use metatok::tokenizer::{TokenId, Tokenizer};
 use metatok::truncate::ContextBudget;

@@ -15,7 +15,7 @@ use crate::{REJECTED, against, flags, output, setup};
 use metatok::check::{Checker, Finding, LINTS, Level, Lint};
 use metatok::error::{At, ErrorKind, Result};
 use metatok::input::{Holds, Input, each_conversation, each_record};
-use metatok::rows::PreparedDataset;
+use metatok::prepared::PreparedDataset;
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();

@@ -5,7 +5,7 @@ use crate::run::sampling;
 use crate::setup;
 use metatok::conversation::Mode;
 use metatok::error::{ErrorKind, Result};
-use metatok::rows::PreparedDataset;
+use metatok::prepared::PreparedDataset;
 
 /// Refuses the first that is given, saying why it says nothing.
 fn refuse<const N: usize>(flags: [(&str, bool); N], why: &str) -> Result<()> {

@@ -10,7 +10,7 @@ use crate::args::{InputArgs, ModelArgs};
 use crate::setup;
 use crate::source::Source;
 use metatok::error::{ErrorKind, Result};
-use metatok::rows::PreparedDataset;
+use metatok::prepared::PreparedDataset;
 
 /// Where a command writes.
 pub(crate) struct Outputs(Vec<To>);

@@ -19,7 +19,7 @@ use metatok::engine::{Engine, Sampling};
 use metatok::error::{Error, ErrorKind, Result};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::Input;
-use metatok::rows::PreparedDataset;
+use metatok::prepared::PreparedDataset;
 use metatok::run::{DEFAULT_MAX_OUT_LEN, RunAnswers, RunEvent, RunOutcome, RunTotals, Runner, journal_path};
 use metatok::truncate::ContextBudget;
 

@@ -16,8 +16,8 @@ use metatok::dialect::{ConversationTemplate, Model};
 use metatok::error::{ErrorKind, Result};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::Holds;
+use metatok::prepared::PreparedDataset;
 use metatok::render::ChatWrapper;
-use metatok::rows::PreparedDataset;
 use metatok::tokenizer::{AddSpecialTokens, Tokenizer};
 use metatok::truncate::Truncation;
 

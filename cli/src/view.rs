@@ -23,7 +23,7 @@ use metatok::dataset::rows::PickedRow;
 use metatok::dataset::{Row, RowPrompt};
 use metatok::error::{At, Error, ErrorKind, Result};
 use metatok::input::{Input, each_record};
-use metatok::rows::PreparedDataset;
+use metatok::prepared::PreparedDataset;
 use metatok::turns::TurnPrompt;
 use metatok::view::{TerminalOptions, View, ViewTurn};
 

@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
+use crate::assemble::assembly::Assembly;
 use crate::assemble::own_tokens::OwnTokens;
 use crate::assemble::owners::Owners;
-use crate::assemble::assembly::Assembly;
 use crate::assemble::{Assembler, Respelled};
 use crate::error::{ErrorKind, Result};
 use crate::render::Segment;

@@ -12,7 +12,7 @@ use crate::conversation::Mode;
 use crate::dataset::{Examples, Line, MissingColumns, PickedRow, RecordReader, RowPrompter};
 use crate::error::{Error, Result, Warning};
 use crate::input::{Batch, RecordPlace};
-use crate::rows::PreparedDataset;
+use crate::prepared::PreparedDataset;
 use crate::sink::{PromptKey, PromptRecord};
 
 /// What became of a batch of lines.

@@ -41,7 +41,7 @@ use crate::dataset::{InputFormat, RecordReader};
 use crate::error::Result;
 use crate::input::{Input, batches};
 use crate::pipeline;
-use crate::rows::PreparedDataset;
+use crate::prepared::PreparedDataset;
 use crate::sink::Sink;
 use batch::BatchBuilder;
 pub use batch::BuiltBatch;

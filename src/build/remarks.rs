@@ -4,7 +4,7 @@ use crate::build::notes::Notes;
 use crate::build::repeated_ids::RepeatedIds;
 use crate::dataset::MissingColumns;
 use crate::error::{Result, Warning};
-use crate::rows::PreparedDataset;
+use crate::prepared::PreparedDataset;
 
 /// What was noticed in the input.
 #[derive(Debug, Default)]

@@ -39,7 +39,7 @@ pub enum GenerationEvent<'p> {
 }
 
 /// What continues prompts.
-pub trait Engine {
+pub trait Engine: Send {
     /// Continues requests side by side. Each token is handed to `on_token`, a request's own in order; a request ends
     /// where that breaks off, at its `max_new_tokens`, or where the model's context is full. Equal requests in an equal
     /// order give equal tokens.

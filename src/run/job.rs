@@ -12,7 +12,7 @@ use crate::conversation::{Conversation, Mode};
 use crate::dataset::{Examples, Line, MaxOutLen, PickedRow, RecordReader, Row, RowKey, RowPrompt, RowPrompter};
 use crate::error::{ErrorKind, Result};
 use crate::input::{Batch, RecordPlace};
-use crate::rows::PreparedDataset;
+use crate::prepared::PreparedDataset;
 use crate::stop::{Completion, FinishReason};
 use crate::truncate::ContextBudget;
 use crate::turns::Turns;

@@ -15,7 +15,7 @@ use crate::dataset::{Examples, InputFormat, Line, PickedRow, RecordReader, RowKe
 use crate::engine::{Engine, GenerationEvent, Request, Sampling};
 use crate::error::{Error, ErrorKind, Result, Setting, Warning};
 use crate::input::{Batch, Input, RecordPlace, batches};
-use crate::rows::PreparedDataset;
+use crate::prepared::PreparedDataset;
 use crate::run::job::{Ask, Job, JobKey, number_id};
 use crate::run::{DEFAULT_MAX_OUT_LEN, RunAnswers};
 use crate::stop::{Completion, Trimmer};

@@ -166,7 +166,7 @@ fn errors() {
         (BatchPlan::by_length(&[3, 5], budget).err(), "prompt 1 has 5 tokens, more than the 4 of a whole batch"),
         (plan.restore(vec!["one"]).err(), "the batches have 2 prompts, but there is not one result for each: 1"),
         (Pack::<i64>::new(&[vec![1, 2]], 1, PAD).err(), "prompt 0 has 2 tokens, more than the 1 of a row"),
-        ("middle".parse::<PaddingSide>().err(), "padding_side \"middle\" is neither \"left\" nor \"right\""),
+        ("middle".parse::<PaddingSide>().err(), "there is no padding_side \"middle\"; there are left, right"),
     ] {
         assert_eq!(error.map(|error| error.to_string()).as_deref(), Some(expected));
     }

@@ -13,6 +13,7 @@ pub(crate) fn tests() -> Tests {
     tests![
         licences_are_permissive,
         crates_come_from_the_registry,
+        the_library_has_no_command_line,
         no_crate_is_there_twice_without_a_reason,
         expressions
     ]
@@ -115,8 +116,23 @@ fn crates_come_from_the_registry() {
             Some(source) => {
                 assert!(allowed.iter().any(|allowed| allowed == source), "{} is from {source}", name(&package))
             }
-            None => assert_eq!(name(&package), "metatok"),
+            None => assert!(["metatok", "metatok-cli"].contains(&name(&package)), "{}", name(&package)),
         }
+    }
+}
+
+fn the_library_has_no_command_line() {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--locked", "--offline", "--package", "metatok", "--edges", "normal", "--prefix", "none"])
+        .current_dir(root())
+        .output()
+        .expect("there is a cargo");
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let tree = String::from_utf8(tree.stdout).expect("names of crates are text");
+    let found: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(found.contains(&"tokenizers"), "{found:?}");
+    for front in ["clap", "indicatif", "console", "anstream", "terminal_size", "textwrap", "signal-hook"] {
+        assert!(!found.contains(&front), "{front} is for the command line alone");
     }
 }
 

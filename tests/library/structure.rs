@@ -44,7 +44,7 @@ const MODULES: [&str; 33] = [
     "pipeline",
     "input",
     "answers",
-    "rows",
+    "prepared",
     "build",
     "trim",
     "run",

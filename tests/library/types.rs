@@ -17,8 +17,8 @@ use metatok::error::{Fault, Place, Setting, Warning, WayOut, WayOutPart};
 use metatok::fingerprint::*;
 use metatok::input::*;
 use metatok::lengths::*;
+use metatok::prepared::*;
 use metatok::render::*;
-use metatok::rows::*;
 use metatok::run::*;
 use metatok::score::*;
 use metatok::sink::*;
@@ -53,7 +53,7 @@ fn types_are_shared_or_sent_and_printed() {
     #[rustfmt::skip]
     all!(is_shared:
         ModelAnswers, BatchRemarks, Build, BuildTotals, BuiltBatch, IdsForm, InputRemarks, MessagesForm, PromptForm, Rejected, Written,
-        PromptRecord, Sink, Holds, DatasetOptions, PreparedDataset, RunAnswers, RunOutcome, RunTotals, AnswerTrimmer, Problem, TrimOptions, TrimmedAnswer<'static>,
+        RecordPlace<'static>, PromptRecord, Sink, Holds, DatasetOptions, PreparedDataset, RunAnswers, RunOutcome, RunTotals, AnswerTrimmer, Problem, TrimOptions, TrimmedAnswer<'static>,
         Accepts, FormOptions, Lmdeploy, OutputForm, ChatWrapper, Compare, Judge, Layout, LengthSummary, Lengths, Pattern, Prediction, PredictionColumns, PromptLength,
         QaTemplate, Score, ScoredAnswer, Scorer, Tally, Which,
         Box<dyn RowTemplate>, ExampleSupport, TemplateInput<'static>, TemplateText,
@@ -82,7 +82,7 @@ fn types_are_shared_or_sent_and_printed() {
     #[cfg(feature = "candle")]
     all!(is_shared: CandleDevice, CandleEngine);
     // One for each thread.
-    all!(is_sent: Checker, DatasetPrompter, Dialogue, Record<'static>, Session, Turns, Input, RunEvent<'static>);
+    all!(is_sent: Checker, DatasetPrompter, Dialogue, Record<'static>, Session, Turns, Input, RunEvent<'static>, JoinSession<'static>, Runner);
 }
 
 /// None is forgotten.

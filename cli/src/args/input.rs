@@ -10,7 +10,7 @@ use metatok::dataset::DatasetSource;
 use metatok::dataset::prompter::InferMode;
 use metatok::dataset::records::InputFormat;
 use metatok::dataset::template::Layout;
-use metatok::rows::DatasetOptions;
+use metatok::prepared::DatasetOptions;
 
 /// More examples than this no context holds.
 const MANY: i64 = 1 << 20;

@@ -11,7 +11,7 @@ use crate::dataset::{Dataset, Judge, Prediction, PredictionColumns, Row, RowKey}
 use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, counted, way_out};
 use crate::fingerprint::hex;
 use crate::input::Input;
-use crate::rows::DatasetOptions;
+use crate::prepared::DatasetOptions;
 use crate::turns::without_thoughts;
 
 /// What models answered to the rows. All is kept in memory.

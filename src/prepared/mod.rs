@@ -5,7 +5,7 @@
 //! use metatok::Dataset;
 //! use metatok::dataset::retriever::Examples;
 //! use metatok::dataset::rows::PickedRow;
-//! use metatok::rows::{DatasetOptions, PreparedDataset};
+//! use metatok::prepared::{DatasetOptions, PreparedDataset};
 //!
 //! let file = br#"infer_cfg = { prompt_template = { template = "Q: {q}" } }"#;
 //! let dataset = PreparedDataset::new(Dataset::parse("d.toml", file)?, &DatasetOptions::default())?;
