@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::args::CheckArgs;
+use crate::exit::REJECTED;
 use crate::say::say;
-use crate::{REJECTED, output, setup};
+use crate::{output, setup};
 use metatok::error::{At, ErrorKind, Result};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::{Input, each_line, from_json};

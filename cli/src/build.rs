@@ -1,23 +1,23 @@
-//! `metatok build`: conversations in, token ids out.
+//! `metatok build` of conversations, or of the rows of one dataset.
 
 use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::args::{BuildArgs, OnError};
+use crate::exit::REJECTED;
 use crate::loaded::Loaded;
 use crate::output::{Output, count};
 use crate::outputs::Outputs;
 use crate::rejects::{Rejects, rejects_path};
 use crate::say::{InFlags, say};
 use crate::source::Source;
-use crate::{REJECTED, flags, progress, setup, several};
+use crate::summary::{answers_omitted, summary};
+use crate::{flags, progress, setup};
 use metatok::answers::ModelAnswers;
 use metatok::build::{BatchRemarks, Build, BuildTotals, IdsForm, MessagesForm, PromptForm, Written};
 use metatok::builder::PromptBuilder;
-use metatok::dataset::Dataset;
 use metatok::dialect::Model;
 use metatok::error::{Error, ErrorKind, Result, Warning};
 use metatok::fingerprint::Fingerprint;
@@ -34,14 +34,6 @@ pub(crate) struct Done {
     pub(crate) prompts: u64,
     /// None of messages.
     pub(crate) tokens: Option<u64>,
-}
-
-pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
-    flags::check_build(args)?;
-    match args.input.dataset.as_deref().map(Dataset::sources).transpose()?.flatten() {
-        Some(sources) => several::run(args, &sources),
-        None => Ok(ExitCode::from(one(args, &Loaded::default(), None)?.code)),
-    }
 }
 
 /// Builds conversations, or the rows of one dataset; of several, that of this short name.
@@ -260,25 +252,6 @@ fn budget(args: &BuildArgs) -> Option<ContextBudget> {
     }
     let (max_out_len, truncation) = (args.input.max_out_len.unwrap_or_default(), args.truncate.unwrap_or_default());
     Some(ContextBudget { max_seq_len, max_out_len, truncation })
-}
-
-/// A rate is worth saying only of so many prompts that loading the tokenizer does not decide it.
-pub(crate) fn summary(prompts: u64, tokens: Option<u64>, seconds: f64) -> String {
-    let rate = match prompts {
-        10_000.. => format!(" ({:.0} prompts/s)", prompts as f64 / seconds),
-        _ => String::new(),
-    };
-    let tokens = tokens.map_or_else(String::new, |tokens| format!("{}, ", count(tokens, "token")));
-    format!("{}, {tokens}{seconds:.2} s{rate}", count(prompts, "prompt"))
-}
-
-/// Says of how many conversations the last message was left out.
-pub(crate) fn answers_omitted(conversations: u64) -> String {
-    let (end, one) = if conversations == 1 { ("ends", "which is") } else { ("end", "each of which is") };
-    format!(
-        "{} {end} with an answer, {one} left out for the model to give; --continue-final-message lets the model continue it, --mode ppl scores it",
-        count(conversations, "conversation")
-    )
 }
 
 /// Says which special tokens were left out of the prompts.

@@ -8,10 +8,11 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use crate::args::CheckArgs;
+use crate::exit::REJECTED;
 use crate::outputs::Outputs;
 use crate::say::{InFlags, escaped_line, say};
 use crate::source::Source;
-use crate::{REJECTED, against, flags, output, setup};
+use crate::{against, flags, output, setup};
 use metatok::check::{Checker, Finding, LINTS, Level, Lint};
 use metatok::error::{At, ErrorKind, Result};
 use metatok::input::{Holds, Input, each_conversation, each_record};

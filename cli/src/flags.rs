@@ -1,7 +1,6 @@
 //! Options that say nothing where they are given: refused, with the reason.
 
 use crate::args::{BuildArgs, CheckArgs, InputArgs, OnError, RunArgs, TemplateArgs, ViewArgs};
-use crate::run::sampling;
 use crate::setup;
 use metatok::conversation::Mode;
 use metatok::error::{ErrorKind, Result};
@@ -97,7 +96,7 @@ pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
 pub(crate) fn check_run(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
     refuse(
-        [("--top-p", args.top_p.is_some_and(|top_p| top_p < 1.0) && sampling(args, dataset).temperature == 0.0)],
+        [("--top-p", args.top_p.is_some_and(|top_p| top_p < 1.0) && setup::sampling(args, dataset).temperature == 0.0)],
         "chooses what may be drawn, and without --temperature nothing is",
     )?;
     check_thoughts(&args.input, dataset.is_some_and(PreparedDataset::goes_on_from_answers))

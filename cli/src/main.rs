@@ -14,6 +14,7 @@ mod flags;
 mod count;
 mod decode;
 mod encode;
+mod exit;
 mod figures;
 mod loaded;
 mod models;
@@ -30,6 +31,7 @@ mod setup;
 mod several;
 mod source;
 mod stats;
+mod summary;
 mod texts;
 mod trim;
 mod view;
@@ -40,18 +42,14 @@ use std::process::ExitCode;
 use clap::FromArgMatches;
 
 use args::{Args, Command};
+use exit::FAILED;
 use say::{InFlags, escaped_line, say};
-
-/// Some rows were rejected, or one stopped the run.
-const REJECTED: u8 = 1;
-/// The command or a file it names is not as it should be.
-const FAILED: u8 = 2;
 
 /// Runs the program with the arguments of the process.
 fn main() -> ExitCode {
     completions::answer();
     let outcome = match parse().command {
-        Command::Build(args) => build::run(&args),
+        Command::Build(args) => several::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::View(args) => view::run(&args),
         Command::Check(args) => check::run(&args),

@@ -7,15 +7,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::args::{OnError, RunArgs};
-use crate::build::answers_omitted;
+use crate::exit::REJECTED;
 use crate::output::{Output, count};
 use crate::outputs::Outputs;
 use crate::say::{self, InFlags, flag, say};
 use crate::source::Source;
-use crate::{REJECTED, flags, progress, resume, setup};
+use crate::summary::answers_omitted;
+use crate::{flags, progress, resume, setup};
 use metatok::builder::PromptBuilder;
 use metatok::conversation::Mode;
-use metatok::engine::{Engine, Sampling};
+use metatok::engine::Engine;
 use metatok::error::{Error, ErrorKind, Result};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::Input;
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let mut dataset = setup::dataset_of(&args.input, &source)?;
     flags::check_run(args, dataset.as_ref())?;
-    let sampling = sampling(args, dataset.as_ref());
+    let sampling = setup::sampling(args, dataset.as_ref());
     sampling.check()?;
     let max_out_len = max_out_len(args)?;
     if let Some(dataset) = &mut dataset {
@@ -252,18 +253,6 @@ fn outputs(args: &RunArgs, source: &Source, dataset: Option<&PreparedDataset>) -
 fn rate(tokens: u64, started: &Instant) -> String {
     let seconds = started.elapsed().as_secs_f64();
     format!("{}, {seconds:.2} s, {:.0} tokens/s", count(tokens, "token"), tokens as f64 / seconds.max(1e-9))
-}
-
-/// How answers are drawn: as the arguments say, or else as the dataset does.
-pub(crate) fn sampling(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Sampling {
-    let said = dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default();
-    let usual = Sampling::default();
-    Sampling {
-        temperature: args.temperature.or(said.temperature).unwrap_or(usual.temperature),
-        top_p: args.top_p.or(said.top_p).unwrap_or(usual.top_p),
-        seed: args.seed,
-        ..usual
-    }
 }
 
 /// The engine. A further one is a line here.

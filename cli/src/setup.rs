@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::args::{
-    ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs, WrapperArg,
+    ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, RunArgs, SpecialTokensArg, StopArgs, TemplateArgs,
+    WrapperArg,
 };
 use crate::say::InFlags;
 use crate::source::Source;
@@ -13,6 +14,7 @@ use metatok::builder::{BuilderOptions, ContentTrust, PromptBuilder};
 use metatok::conversation::Mode;
 use metatok::dataset::records::InputFormat;
 use metatok::dialect::{ConversationTemplate, Model};
+use metatok::engine::Sampling;
 use metatok::error::{ErrorKind, Result};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::Holds;
@@ -236,4 +238,16 @@ pub(crate) fn dataset_of(args: &InputArgs, source: &Source) -> Result<Option<Pre
 /// What the inputs hold.
 pub(crate) fn holds(dataset: Option<&PreparedDataset>) -> Holds {
     if dataset.is_some() { Holds::Rows } else { Holds::Conversations }
+}
+
+/// How answers are drawn: as the arguments say, or else as the dataset does.
+pub(crate) fn sampling(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Sampling {
+    let said = dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default();
+    let usual = Sampling::default();
+    Sampling {
+        temperature: args.temperature.or(said.temperature).unwrap_or(usual.temperature),
+        top_p: args.top_p.or(said.top_p).unwrap_or(usual.top_p),
+        seed: args.seed,
+        ..usual
+    }
 }

@@ -1,4 +1,4 @@
-//! `metatok build` with several datasets: one load of the model, and a file for each, by its short name.
+//! `metatok build`: conversations in, token ids out; with several datasets one load of the model, and a file for each.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::FAILED;
 use crate::args::{BuildArgs, OnError};
-use crate::build::{self, summary};
+use crate::build;
+use crate::exit::FAILED;
+use crate::flags;
 use crate::loaded::Loaded;
 use crate::output::count;
 use crate::say::{InFlags, say};
+use crate::summary::summary;
 use metatok::dataset::retriever::RetrieverKind;
 use metatok::dataset::{Dataset, DatasetSource};
 use metatok::error::{At, Error, ErrorKind, Result};
@@ -29,8 +31,17 @@ struct One<'s> {
     reads_neighbours: bool,
 }
 
+/// Builds conversations, one dataset or several.
+pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
+    flags::check_build(args)?;
+    match args.input.dataset.as_deref().map(Dataset::sources).transpose()?.flatten() {
+        Some(sources) => all(args, &sources),
+        None => Ok(ExitCode::from(build::one(args, &Loaded::default(), None)?.code)),
+    }
+}
+
 /// Builds all. What is wrong with one is said, and the others are built.
-pub(crate) fn run(args: &BuildArgs, sources: &[DatasetSource]) -> Result<ExitCode> {
+fn all(args: &BuildArgs, sources: &[DatasetSource]) -> Result<ExitCode> {
     let started = Instant::now();
     let output = check(args)?;
     let (mut code, mut failed, mut read) = (0, Vec::new(), Vec::new());

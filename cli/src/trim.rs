@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use crate::args::TrimArgs;
+use crate::exit::REJECTED;
 use crate::output::{Output, count, push_json_line};
 use crate::outputs::Outputs;
 use crate::say::{InFlags, flag, say};
+use crate::setup;
 use crate::source::Source;
-use crate::{REJECTED, setup};
 use metatok::builder::PromptBuilder;
 use metatok::error::{ErrorKind, Result};
 use metatok::input::each_line;

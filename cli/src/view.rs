@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use anstream::ColorChoice;
 
 use crate::args::ViewArgs;
-use crate::build::answers_omitted;
 use crate::output::{self, Output};
 use crate::outputs::Outputs;
 use crate::say::{InFlags, escaped_line, say};
 use crate::source::Source;
+use crate::summary::answers_omitted;
 use crate::{flags, setup};
 use metatok::answers::ModelAnswers;
 use metatok::builder::PromptBuilder;

@@ -172,7 +172,7 @@ impl Module {
 /// The name of the module that a file is.
 fn module_of(path: &str) -> String {
     let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
-    if path == "lib" { "crate".to_owned() } else { format!("crate::{}", path.replace('/', "::")) }
+    if matches!(path, "lib" | "main") { "crate".to_owned() } else { format!("crate::{}", path.replace('/', "::")) }
 }
 
 fn visibility(code: &str) -> (&str, &str) {

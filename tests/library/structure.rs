@@ -65,7 +65,7 @@ fn sources_of(folder: &str) -> Vec<(String, PathBuf, String)> {
             if path.is_dir() { collect(&path, paths) } else { paths.push(path) }
         }
     }
-    let root = root().join("src");
+    let root = root().join(folder);
     let mut paths = Vec::new();
     collect(&root, &mut paths);
     paths

@@ -1,0 +1,91 @@
+//! The commands, and the page that lists them.
+
+use clap::{Arg, ArgAction, CommandFactory, Parser, Subcommand};
+
+use crate::args::{
+    BenchArgs, BuildArgs, CheckArgs, ConvertArgs, CountArgs, DatasetsArgs, DecodeArgs, EncodeArgs, ModelsArgs, RunArgs,
+    ScoreArgs, StatsArgs, TrimArgs, ViewArgs, heading,
+};
+
+/// Turns conversations into the token ids that a model was trained on
+///
+/// A meta template says how the model's dialogues are written, a Hugging Face tokenizer says which ids that is. Nothing
+/// in a message can forge a control token.
+#[derive(Parser)]
+#[command(
+    name = "metatok",
+    version,
+    after_help = "Examples:
+  metatok view                               the demo's first prompt
+  metatok build --model qwen3 chats.jsonl    conversations as token ids
+  metatok check --model my.toml              likely mistakes in a model file
+  metatok trim --model qwen3 answers.jsonl   answers, cut where they should end
+
+Exit codes: 0 fine, 1 some rows were rejected or one stopped the run, 2 other."
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Build prompts: conversations in, token ids out
+    Build(BuildArgs),
+    /// Show a prompt exactly as the model gets it
+    View(ViewArgs),
+    /// Find likely mistakes in a model file or in conversations
+    Check(CheckArgs),
+    /// Cut an engine's output to where it should have ended
+    Trim(TrimArgs),
+    /// Answer prompts with an engine in this process (feature `candle`)
+    ///
+    /// Builds, generates and trims in one go. metatok must be built with the feature `candle`.
+    Run(RunArgs),
+    /// Count how many answers are right
+    Score(ScoreArgs),
+    /// Say how long prompts are, and how many exceed a context
+    Stats(StatsArgs),
+    /// Turn plain text into token ids
+    Encode(EncodeArgs),
+    /// Turn token ids into text
+    Decode(DecodeArgs),
+    /// Count the tokens of text files
+    Count(CountArgs),
+    /// List the built-in models, or print one as a file to start from
+    Models(ModelsArgs),
+    /// List the built-in dataset files, or print one as a file to start from
+    Datasets(DatasetsArgs),
+    /// Turn a FastChat conversation template into a model file
+    Convert(ConvertArgs),
+    /// Measure how fast prompts are built
+    ///
+    /// Building your prompts is measured beside joining strings and encoding them.
+    Bench(BenchArgs),
+    /// Print what a shell needs to complete metatok's arguments
+    #[command(after_help = "Bash, in ~/.bashrc:            source <(metatok completions bash)
+Zsh, in ~/.zshrc:              source <(metatok completions zsh)
+Fish, in config.fish:          metatok completions fish | source")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// The command, whose pages end with what all commands have.
+pub(crate) fn command() -> clap::Command {
+    let help = || {
+        let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).help_heading(heading::GENERAL);
+        help.help("Print help; --help says more").long_help("Print help; -h is short").display_order(1000)
+    };
+    let with_help = |command: clap::Command| {
+        // Where answers end is what `trim` is about; elsewhere it is rarely said.
+        let rare: &[&str] = if command.get_name() == "trim" { &[] } else { &["stop", "stop_id"] };
+        let command = command.mut_args(|arg| match rare.contains(&arg.get_id().as_str()) {
+            true => arg.hide_short_help(true),
+            false => arg,
+        });
+        command.disable_help_flag(true).arg(help())
+    };
+    Args::command().max_term_width(100).mut_subcommands(with_help)
+}

@@ -1,0 +1,57 @@
+//! Values that several options take.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use metatok::error::Error;
+use metatok::truncate::Truncation;
+
+pub(crate) fn truncation() -> impl TypedValueParser<Value = Truncation> {
+    named([
+        ("refuse", "Nothing: a prompt that is too long is an error"),
+        ("left", "The first tokens"),
+        ("right", "The last tokens"),
+        ("middle", "The tokens in the middle"),
+        ("last-examples", "In-context examples, the last first"),
+        ("first-examples", "In-context examples, the first first"),
+        ("oldest-turns", "Turns, the oldest first; the system message and the last question stay"),
+    ])
+}
+
+/// A file that is written. `-` would become a file of this name.
+pub(crate) fn output_file() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path.to_str() {
+        Some("-") => Err("standard output is where results go without this option; leave it out"),
+        _ => Ok(path),
+    })
+}
+
+/// A number of things, of which there must be one.
+pub(crate) fn at_least_one() -> impl TypedValueParser<Value = usize> {
+    RangedU64ValueParser::<usize>::new().range(1..)
+}
+
+/// A count of at least one; the standard library would speak of a "non-zero type".
+pub(crate) fn positive(number: &str) -> Result<NonZeroUsize, &'static str> {
+    number.parse().map_err(|_| "a whole number of at least 1 is expected")
+}
+
+/// One of these names, as the library reads them.
+pub(crate) fn named<T, const N: usize>(names: [(&'static str, &'static str); N]) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = Error> + Clone + Send + Sync + 'static,
+{
+    let names = names.map(|(name, about)| PossibleValue::new(name).help(about));
+    PossibleValuesParser::new(names).try_map(|name| name.parse())
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnError {
+    /// Stop there
+    Stop,
+    /// Keep the line with its error, and go on
+    Reject,
+}

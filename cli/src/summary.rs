@@ -1,0 +1,22 @@
+//! What a command says at its end.
+
+use crate::output::count;
+
+/// A rate is worth saying only of so many prompts that loading the tokenizer does not decide it.
+pub(crate) fn summary(prompts: u64, tokens: Option<u64>, seconds: f64) -> String {
+    let rate = match prompts {
+        10_000.. => format!(" ({:.0} prompts/s)", prompts as f64 / seconds),
+        _ => String::new(),
+    };
+    let tokens = tokens.map_or_else(String::new, |tokens| format!("{}, ", count(tokens, "token")));
+    format!("{}, {tokens}{seconds:.2} s{rate}", count(prompts, "prompt"))
+}
+
+/// Says of how many conversations the last message was left out.
+pub(crate) fn answers_omitted(conversations: u64) -> String {
+    let (end, one) = if conversations == 1 { ("ends", "which is") } else { ("end", "each of which is") };
+    format!(
+        "{} {end} with an answer, {one} left out for the model to give; --continue-final-message lets the model continue it, --mode ppl scores it",
+        count(conversations, "conversation")
+    )
+}
