@@ -12,7 +12,7 @@ use crate::batch::{Batch, Padding};
 use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result, Setting, counted, way_out};
 use crate::fingerprint::Fingerprint;
-use crate::sink::file_sink::{FILE, METADATA, Origin, not_ours};
+use crate::sink::file::{FILE, METADATA, Origin, not_ours};
 use crate::sink::{Accepts, FileSink, FormOptions, OutputForm, PromptRecord, Sink};
 use crate::tokenizer::TokenId;
 

@@ -3,10 +3,8 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
-use crate::fingerprint::Fingerprint;
-use crate::sink::{Accepts, BuiltPrompt, PromptKey, refuse_unless_plain};
+use crate::sink::{BuiltPrompt, PromptKey, refuse_unless_plain};
 use crate::tokenizer::TokenId;
 
 /// Makes a file of all prompts. A new form of files is a file here.
@@ -51,31 +49,4 @@ impl PromptRecord {
         let id = RawValue::from_string(id.to_owned()).map_err(|error| ErrorKind::Parse(error.to_string()))?;
         Ok(Self { id, repeat, turn, max_out_len, input_ids: built.prompt.input_ids.clone() })
     }
-}
-
-/// What such files have a place for: no columns.
-pub(super) const FILE: Accepts = Accepts { columns: false, ..Accepts::LINE };
-
-/// The name under which a file says what stands beside its prompts.
-pub(super) const METADATA: &str = "metatok";
-
-/// Where prompts stop, and what built them, which is the same for all of a file.
-#[derive(Debug, Serialize)]
-pub(super) struct Origin {
-    stop_token_ids: Vec<TokenId>,
-    stop: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fingerprint: Option<Fingerprint>,
-}
-
-impl Origin {
-    pub(super) fn new(builder: &PromptBuilder, fingerprint: Option<Fingerprint>) -> Self {
-        let stop = builder.stop();
-        Self { stop_token_ids: stop.stop_token_ids().collect(), stop: stop.strings().to_vec(), fingerprint }
-    }
-}
-
-/// A file has nothing under [`METADATA`].
-pub(super) fn not_ours() -> ErrorKind {
-    ErrorKind::Parse("it was not written by metatok: it says nothing of its prompts".into())
 }

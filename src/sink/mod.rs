@@ -18,6 +18,8 @@ mod accepts;
 #[cfg(feature = "arrays")]
 mod arrays;
 mod engine;
+#[cfg(any(feature = "arrays", feature = "arrow"))]
+mod file;
 mod file_sink;
 mod form;
 mod forms;

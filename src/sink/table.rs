@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
-use crate::sink::file_sink::{FILE, METADATA, Origin, not_ours};
+use crate::sink::file::{FILE, METADATA, Origin, not_ours};
 use crate::sink::{FileSink, OutputForm, PromptRecord, Sink};
 
 pub(super) const ARROW_FORM: OutputForm = OutputForm {

@@ -23,7 +23,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`crate::dataset::SplitRange::rows`], with the place.
+    /// As [`crate::dataset::rows::SplitRange::rows`], with the place.
     pub fn picked_rows(&self, rows: usize) -> Result<Box<dyn Iterator<Item = PickedRow> + Send>> {
         let (repeats, all) = (self.repeats, rows.saturating_mul(self.repeats.times()));
         Ok(match &self.test_range {
@@ -71,7 +71,7 @@ impl Dataset {
     /// How long the answers of a row may be: as the row says, or else as the inferencer does.
     ///
     /// # Errors
-    /// As [`Task::max_out_len`].
+    /// As [`Task::max_out_len`](crate::dataset::Task::max_out_len).
     pub fn max_out_len(&self, row: &Row) -> Result<MaxOutLen> {
         Ok(self.task.max_out_len(row)?.or(self.inferencer.max_out_len))
     }

@@ -57,10 +57,10 @@ pub enum InferencerKind {
     /// Prompts to continue by one of the row's `choices`, of which the first tokens are compared.
     #[serde(rename = "CLPInferencer", alias = "clp")]
     Choose,
-    /// The model's turns of a chat, see [`TurnPlan`].
+    /// The model's turns of a chat, see [`TurnPlan`](crate::dataset::prompter::TurnPlan).
     #[serde(rename = "ChatInferencer", alias = "chat")]
     Chat,
-    /// The model's turns of a dialogue, see [`TurnPlan`]. AISBench's.
+    /// The model's turns of a dialogue, see [`TurnPlan`](crate::dataset::prompter::TurnPlan). AISBench's.
     #[serde(rename = "MultiTurnGenInferencer", alias = "turns")]
     Turns,
     /// The first request of a row whose functions the model may call: `question` lists messages turn by turn, `tools` describes

@@ -14,7 +14,7 @@ pub struct Record<'a> {
     pub conversation: Conversation,
     /// What goes on behind a text, which is no part of what a model is to continue.
     pub completion: Option<String>,
-    /// The descriptions of tools, as JSON. Only where [`RecordReader::for_server`] takes them.
+    /// The descriptions of tools, as JSON. Only where [`RecordReader::for_server`](crate::dataset::records::RecordReader::for_server) takes them.
     pub tools: Option<String>,
 }
 

@@ -63,7 +63,7 @@ impl QaTemplate {
     /// Reads a dict of its keys.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] for what is none, and keys that are unknown.
+    /// [`crate::ErrorKind::Dataset`] for what is none, and keys that are unknown.
     pub fn new(template: &Value) -> Result<Self> {
         serde_json::from_value(template.to_json()).map_err(|error| template_error(&error.to_string()))
     }
@@ -85,7 +85,7 @@ impl QaTemplate {
     /// An example of a row, to stand before a prompt: messages with [`Layout::Turns`], else text.
     ///
     /// # Errors
-    /// [`ErrorKind::RowTooLong`].
+    /// [`crate::ErrorKind::RowTooLong`].
     pub fn example(&self, row: &Row) -> Result<Conversation> {
         let room = Room::new(self.max_row_bytes);
         let said = self.turn(&self.filler(row, &room), true)?;
@@ -98,7 +98,7 @@ impl QaTemplate {
     /// A prompt to continue, behind [examples](Self::example).
     ///
     /// # Errors
-    /// [`ErrorKind::RowTooLong`], and [`ErrorKind::Dataset`] for examples of another layout.
+    /// [`crate::ErrorKind::RowTooLong`], and [`crate::ErrorKind::Dataset`] for examples of another layout.
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
         let room = Room::new(self.max_row_bytes);
         let filler = self.filler(row, &room);
