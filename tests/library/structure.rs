@@ -16,7 +16,7 @@ pub(crate) fn tests() -> Tests {
 }
 
 /// In the order of the data's flow.
-const MODULES: [&str; 35] = [
+const MODULES: [&str; 36] = [
     "error",
     "panics",
     "wording",
@@ -49,6 +49,7 @@ const MODULES: [&str; 35] = [
     "run",
     "lengths",
     "score",
+    "docs",
     "cli",
     "fuzzing",
     "main",
