@@ -1,3 +1,4 @@
+#![cfg_attr(not(doctest), doc = include_str!("docs/links.md"))]
 #![doc = include_str!("../README.md")]
 
 pub mod error;
@@ -36,13 +37,8 @@ pub mod score;
 #[doc(hidden)]
 pub mod fuzzing;
 
-#[cfg(doctest)]
-#[doc = include_str!("../docs/turns.md")]
-mod turns_page {}
-
-#[cfg(all(doctest, feature = "candle"))]
-#[doc = include_str!("../docs/run.md")]
-mod run_page {}
+#[cfg(doc)]
+pub mod docs;
 
 pub use builder::{BuilderOptions, ContentTrust, PromptBuilder, Session, TokenizedPrompt};
 pub use check::Checker;

@@ -17,7 +17,7 @@ pub(crate) fn tests() -> Tests {
 }
 
 /// In the order of the data's flow.
-const MODULES: [&str; 33] = [
+const MODULES: [&str; 34] = [
     "error",
     "panics",
     "wording",
@@ -50,6 +50,7 @@ const MODULES: [&str; 33] = [
     "run",
     "lengths",
     "score",
+    "docs",
     "fuzzing",
 ];
 

@@ -9,7 +9,7 @@ use metatok::dataset::records::InputFormat;
 #[command(
     next_help_heading = "Measurement",
     after_help = "Example: metatok bench --model qwen3 --tokenizer ./qwen3 -j 1 chats.jsonl",
-    after_long_help = "Before anything is measured, the ids are compared with those of the joined string.
+    after_long_help = "First, the ids are compared with those of the joined string.
 
 Examples:
   metatok bench
@@ -26,8 +26,8 @@ pub(crate) struct BenchArgs {
 
     /// Conversations as JSON lines
     ///
-    /// Standard input is -, and is also read when no file is named and something is piped in. Without any input, the
-    /// demo's own conversations are used.
+    /// Standard input is -, which is also read if no file is named and input is piped in. Without any input, metatok uses
+    /// the demo's conversations.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 
@@ -37,9 +37,9 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(crate) template: TemplateArgs,
 
-    /// How a conversation is written down
+    /// Format of a conversation
     ///
-    /// auto looks at the keys of each.
+    /// auto recognizes it by its keys.
     #[arg(long, value_parser = input_format(), value_name = "FORMAT", default_value = "auto", help_heading = heading::INPUT, hide_possible_values = true)]
     pub(crate) input_format: InputFormat,
 

@@ -19,15 +19,15 @@ use metatok::truncate::Truncation;
     next_help_heading = heading::OUTPUT,
     after_help = "Example: metatok build --model qwen3 chats.jsonl > ids.jsonl",
     after_long_help = "A line of input is one of
-  {\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}   as OpenAI has them
-  {\"id\": 7, \"prompt\": [{\"section\": \"round\", …}, …]}     as OpenCompass does
+  {\"messages\": [{\"role\": \"user\", \"content\": \"Hi!\"}]}   as in OpenAI's API
+  {\"id\": 7, \"prompt\": [{\"section\": \"round\", …}, …]}     as in OpenCompass
   {\"prompt\": \"Once upon a time\"}                        used as it is
-  {\"conversations\": [{\"from\": \"human\", …}, …]}       as ShareGPT does
+  {\"conversations\": [{\"from\": \"human\", …}, …]}       as in ShareGPT
 
-With --dataset it is a row, such as {\"question\": \"1+1=?\", \"answer\": \"2\"}.
+With --dataset it is a row, for example {\"question\": \"1+1=?\", \"answer\": \"2\"}.
 
-A line of output has id (the input's, or its number from 0), input_ids, stop_token_ids and stop. A text to score also \
-has its label, a turn of a chat its number, and a prompt that chooses among answers their choice_ids.
+A line of output has id (the input's, or the line's number from 0), input_ids, stop_token_ids and stop. A text to score also \
+has its label, a turn of a chat has its number, and a prompt with choices has their choice_ids.
 
 Examples:
   metatok build | head -1
@@ -44,11 +44,11 @@ Examples:
 pub(crate) struct BuildArgs {
     /// Write to a file instead of standard output
     ///
-    /// The file appears when it is complete.
+    /// The file appears only when it is complete.
     #[arg(short, long, value_name = "FILE", value_parser = output_file())]
     pub(crate) output: Option<PathBuf>,
 
-    /// What is written for each prompt
+    /// What to write for each prompt
     #[arg(long, value_parser = form(), default_value = "ids", value_name = "FORM")]
     pub(crate) format: &'static OutputForm,
 
@@ -62,7 +62,7 @@ pub(crate) struct BuildArgs {
 
     /// Add labels to texts to score
     ///
-    /// Labels are the ids of what is scored, and -100 for the context.
+    /// Labels are the ids of the scored tokens, and -100 for the context.
     #[arg(long, hide_short_help = true)]
     pub(crate) labels: bool,
 
@@ -74,7 +74,7 @@ pub(crate) struct BuildArgs {
     #[arg(long, alias = "served-model", value_name = "NAME", hide_short_help = true)]
     pub(crate) served_model_name: Option<String>,
 
-    /// On which side arrays are padded
+    /// Side on which arrays are padded
     ///
     /// Default: left.
     #[cfg(feature = "arrays")]
@@ -88,26 +88,26 @@ pub(crate) struct BuildArgs {
 
     /// Add what the ids depend on
     ///
-    /// Beside each prompt stand hashes of the template and the tokenizer, metatok's version and the options. `check
-    /// --against` says whether they are still the same.
+    /// Each prompt gets hashes of the template and the tokenizer, metatok's version and the options. `check --against`
+    /// reports whether they are still the same.
     #[arg(long, hide_short_help = true)]
     pub(crate) fingerprint: bool,
 
-    /// At a bad line stop, or keep it in a file and go on
+    /// Stop at a bad line, or save it and continue
     ///
-    /// reject writes the line with its error to the file that --rejects names.
+    /// reject writes the line and its error to the --rejects file.
     #[arg(long, value_enum, default_value = "stop", value_name = "stop|reject", hide_possible_values = true, help_heading = heading::ERRORS)]
     pub(crate) on_error: OnError,
 
-    /// Where --on-error reject writes such lines
+    /// File for lines that --on-error reject skips
     ///
-    /// Each with its error. Default: rejects.jsonl, or beside --output.
+    /// Each line comes with its error. Default: rejects.jsonl, or a file beside --output.
     #[arg(long, value_name = "FILE", help_heading = heading::ERRORS, hide_short_help = true)]
     pub(crate) rejects: Option<PathBuf>,
 
     /// Refuse prompts with an image, audio or video whose file is missing
     ///
-    /// Nothing is opened.
+    /// metatok does not open these files.
     #[arg(long, help_heading = heading::ERRORS, hide_short_help = true)]
     pub(crate) check_files: bool,
 
@@ -120,10 +120,10 @@ pub(crate) struct BuildArgs {
     #[command(flatten)]
     pub(crate) answers: AnswersArgs,
 
-    /// What to drop where a prompt is too long
+    /// What to drop if a prompt is too long
     ///
-    /// Tokens are dropped from messages only, never control tokens, the template, or placeholders of images. The
-    /// record says what was dropped.
+    /// Only tokens of messages are dropped, never control tokens, the template, or placeholders of images. The record
+    /// lists what was dropped.
     #[arg(long, value_parser = truncation(), value_name = "WHAT", requires = "max_seq_len", help_heading = heading::LENGTH)]
     pub(crate) truncate: Option<Truncation>,
 
@@ -132,7 +132,7 @@ pub(crate) struct BuildArgs {
 
     /// Threads to use
     ///
-    /// Default: one per core. The output is the same, whatever their number.
+    /// Default: one per core. The output does not depend on the number of threads.
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = heading::GENERAL)]
     pub(crate) threads: Option<u16>,
 
@@ -155,5 +155,5 @@ fn multiple() -> impl TypedValueParser<Value = std::num::NonZeroUsize> {
 
 #[cfg(feature = "arrays")]
 fn padding_side() -> impl TypedValueParser<Value = PaddingSide> {
-    named([("left", "Before the prompts, so that all end where the model goes on"), ("right", "After them")])
+    named([("left", "Before the prompts, so that all end where the model continues"), ("right", "After them")])
 }

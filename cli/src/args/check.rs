@@ -9,7 +9,7 @@ use metatok::truncate::Truncation;
 #[command(
     next_help_heading = "Checks",
     after_help = "Example: metatok check --model llama-3 --deny warnings chats.jsonl",
-    after_long_help = "Exit codes: 0 nothing denied, 1 something is (errors always are), 2 the check could not be made.
+    after_long_help = "Exit codes: 0 nothing is denied, 1 something is (errors always are), 2 the check failed.
 
 Examples:
   metatok check --model my.toml --tokenizer ./tokenizer
@@ -19,7 +19,7 @@ Examples:
   metatok check --list                    what every code means"
 )]
 pub(crate) struct CheckArgs {
-    /// Fail on this too; may be repeated
+    /// Also fail on this; may be repeated
     ///
     /// A code, `warnings`, or `all`.
     #[arg(long, value_name = "CODE", add = complete::denied())]
@@ -39,10 +39,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, conflicts_with_all = ["inputs", "dataset", "model", "tokenizer", "deny", "allow"])]
     pub(crate) list: bool,
 
-    /// Say whether an output of `build` is still current
+    /// Report whether an output of `build` is still current
     ///
-    /// Instead of looking for mistakes, compare this file of `build --fingerprint` with what would be built now, with
-    /// the model, tokenizer, dataset and options as they are given here. The ids themselves are not compared.
+    /// This does not look for mistakes. It compares this file of `build --fingerprint` with what would be built now from the
+    /// model, tokenizer, dataset and options given here. It does not compare the ids.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["inputs", "deny", "allow", "json", "list"])]
     pub(crate) against: Option<PathBuf>,
 
@@ -52,7 +52,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
-    /// With --against: what `build` was told to drop
+    /// With --against: the --truncate of `build`
     #[arg(long, value_parser = truncation(), value_name = "WHAT", requires_all = ["against", "max_seq_len"], help_heading = heading::LENGTH, hide_short_help = true)]
     pub(crate) truncate: Option<Truncation>,
 

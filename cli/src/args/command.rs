@@ -9,8 +9,8 @@ use crate::args::{
 
 /// Turns conversations into the token ids that a model was trained on
 ///
-/// A meta template says how the model's dialogues are written, a Hugging Face tokenizer says which ids that is. Nothing
-/// in a message can forge a control token.
+/// A meta template defines how the model's dialogues are written, and a Hugging Face tokenizer turns them into ids.
+/// Nothing in a message can forge a control token.
 #[derive(Parser)]
 #[command(
     name = "metatok",
@@ -21,7 +21,7 @@ use crate::args::{
   metatok check --model my.toml              likely mistakes in a model file
   metatok trim --model qwen3 answers.jsonl   answers, cut where they should end
 
-Exit codes: 0 fine, 1 some rows were rejected or one stopped the run, 2 other."
+Exit codes: 0 success, 1 some rows were rejected or one stopped the run, 2 other."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -36,15 +36,15 @@ pub(crate) enum Command {
     View(ViewArgs),
     /// Find likely mistakes in a model file or in conversations
     Check(CheckArgs),
-    /// Cut an engine's output to where it should have ended
+    /// Cut an engine's output where it should have ended
     Trim(TrimArgs),
     /// Answer prompts with an engine in this process (feature `candle`)
     ///
-    /// Builds, generates and trims in one go. metatok must be built with the feature `candle`.
+    /// Builds, generates and trims in one command. metatok must be built with the feature `candle`.
     Run(RunArgs),
     /// Count how many answers are right
     Score(ScoreArgs),
-    /// Say how long prompts are, and how many exceed a context
+    /// Show how long prompts are, and how many exceed a context
     Stats(StatsArgs),
     /// Turn plain text into token ids
     Encode(EncodeArgs),
@@ -60,7 +60,7 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
     /// Measure how fast prompts are built
     ///
-    /// Building your prompts is measured beside joining strings and encoding them.
+    /// Compares building your prompts with joining strings and encoding them.
     Bench(BenchArgs),
     /// Print what a shell needs to complete metatok's arguments
     #[command(after_help = "Bash, in ~/.bashrc:            source <(metatok completions bash)
@@ -76,7 +76,7 @@ Fish, in config.fish:          metatok completions fish | source")]
 pub(crate) fn command() -> clap::Command {
     let help = || {
         let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).help_heading(heading::GENERAL);
-        help.help("Print help; --help says more").long_help("Print help; -h is short").display_order(1000)
+        help.help("Print help; --help shows more").long_help("Print help; -h is shorter").display_order(1000)
     };
     let with_help = |command: clap::Command| {
         // Where answers end is what `trim` is about; elsewhere it is rarely said.

@@ -7,14 +7,14 @@ use crate::args::{complete, heading};
 #[derive(clap::Args)]
 #[command(
     next_help_heading = heading::OUTPUT,
-    after_help = "Styles that a meta template cannot express are refused, with the reason.
+    after_help = "metatok refuses styles that a meta template cannot express, with the reason.
 
 Examples:
   metatok convert vicuna_v1.1 > vicuna.toml
   metatok convert template.json --to conversation > template.toml"
 )]
 pub(crate) struct ConvertArgs {
-    /// A conversation template: built in, or a TOML or JSON file
+    /// Conversation template: built in, or a TOML or JSON file
     #[arg(value_name = "FILE|NAME", help_heading = heading::ARGUMENTS, add = complete::conversations())]
     pub(crate) template: String,
 

@@ -6,7 +6,7 @@ use crate::args::{complete, heading};
 #[command(
     next_help_heading = heading::OUTPUT,
     after_help = "Examples:
-  metatok datasets                        what there is
+  metatok datasets                        list them
   metatok datasets gsm8k > mine.toml      a file to start from
   metatok build --model qwen3 --dataset gsm8k --train train.jsonl test.jsonl"
 )]
@@ -15,7 +15,7 @@ pub(crate) struct DatasetsArgs {
     #[arg(value_name = "NAME", help_heading = heading::ARGUMENTS, add = complete::datasets())]
     pub(crate) name: Option<String>,
 
-    /// Print JSON: a list of all, with name and about
+    /// Print a JSON list of all, with name and about
     #[arg(long, conflicts_with = "name")]
     pub(crate) json: bool,
 }

@@ -21,17 +21,17 @@ const MANY: i64 = 1 << 20;
 pub(crate) struct InputArgs {
     /// Conversations, or with --dataset rows
     ///
-    /// Both are JSON lines or one JSON list, compressed or not; rows may be CSV, TSV or Parquet too. - is standard input, which is also read
-    /// when no file is named and something is piped in. hf://datasets/ORG/NAME/PATH is a file of the Hugging Face Hub.
-    /// Without any input, the demo's own conversations are used (`check`: none).
+    /// Both are JSON lines or one JSON list, compressed or not. Rows may also be CSV, TSV or Parquet. - is standard input,
+    /// which is also read if no file is named and input is piped in. hf://datasets/ORG/NAME/PATH is a file of the Hugging
+    /// Face Hub. Without any input, metatok uses the demo's conversations (`check` uses none).
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 
     /// How rows become prompts: a dataset file, or a built-in one
     ///
-    /// `metatok datasets` lists those that are built in. A file is TOML or JSON with OpenCompass's reader_cfg and
-    /// infer_cfg. The input is rows then. For `build` it may be a folder of such files or a JSON list of them: FILE is then the folder
-    /// of the rows, ABBR.jsonl for each, and --output the folder to write ABBR.jsonl to.
+    /// `metatok datasets` lists the built-in ones. A file is TOML or JSON with OpenCompass's reader_cfg and infer_cfg. The
+    /// input is then rows. For `build` it may be a folder of such files or a JSON list of them. FILE is then the folder of
+    /// the rows, with ABBR.jsonl for each, and --output is the folder to write ABBR.jsonl to.
     #[arg(short, long, value_name = "FILE|NAME", help_heading = heading::DATASET, add = complete::datasets())]
     pub(crate) dataset: Option<PathBuf>,
 
@@ -43,52 +43,53 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "FILE", requires = "dataset", help_heading = heading::DATASET)]
     pub(crate) train: Option<PathBuf>,
 
-    /// Which rows are nearest to each, for TopkRetriever
+    /// Nearest rows of each row, for TopkRetriever
     ///
-    /// JSON lines: for each row a list of numbers of rows of --train, such as [3, 17, 4], the nearest first.
+    /// JSON lines: for each row, a list of row numbers of --train, such as [3, 17, 4], the nearest first.
     #[arg(long, value_name = "FILE", requires = "train", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) neighbours: Option<PathBuf>,
 
-    /// In-context examples of a row
+    /// In-context examples per row
     ///
-    /// This overrides what the dataset says; 0 takes none.
+    /// This overrides the dataset's number. 0 means none.
     #[arg(long, value_name = "N", requires = "dataset", value_parser = clap::value_parser!(u32).range(..=MANY), help_heading = heading::DATASET)]
     pub(crate) num_fewshot: Option<u32>,
 
-    /// How questions stand with their examples
+    /// Layout of questions and their examples
     ///
-    /// For dataset files with a QaTemplate. This overrides what the dataset says.
+    /// For dataset files with a QaTemplate. This overrides the dataset's layout.
     #[arg(long, value_name = "LAYOUT", value_parser = layout(), requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) layout: Option<Layout>,
 
     /// Names of the columns of a CSV or TSV file
     ///
-    /// For files that do not name them in their first record.
+    /// For files whose first record does not name them.
     #[arg(long, value_name = "NAME,…", requires = "dataset", value_delimiter = ',', help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) columns: Option<Vec<String>>,
 
-    /// The column of the rows' ids
+    /// Column of the rows' ids
     ///
-    /// Every row must have it then. Default: id, and the row's number in the file where a row has none.
+    /// Every row must have this column. Default: id, or the row's number in the file if a row has no id.
     #[arg(long, value_name = "NAME", requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) id_column: Option<String>,
 
     /// Columns of the row to write beside each prompt
     ///
-    /// They stand under "columns", also in what `run` and `trim` write, so that answers have their references.
+    /// They are written under "columns". `run` and `trim` write them too, so that answers have their references.
     #[arg(long, value_name = "NAME,…", requires = "dataset", value_delimiter = ',', help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) keep: Vec<String>,
 
     /// Ask the dataset's judge about a model's answers to the rows
     ///
-    /// JSON lines of id (and repeat, turn), as the prompts have them, and text. The prompts are those of the judge that
-    /// the dataset's eval_cfg names. Given again, the judge compares models. Of several datasets it is the folder of ABBR.jsonl.
+    /// JSON lines of text and of the prompt's id (and repeat, turn). The prompts are those of the judge that the dataset's
+    /// eval_cfg names. Repeat this option to let the judge compare models. For several datasets it is the folder of
+    /// ABBR.jsonl.
     #[arg(long, value_name = "FILE", requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) judge: Vec<PathBuf>,
 
-    /// Take the model's thoughts out of its answers
+    /// Remove the model's thoughts from its answers
     ///
-    /// All up to `</think>` goes before a judge or a later turn sees them.
+    /// A judge or a later turn does not see the text up to `</think>`.
     #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) strip_thoughts: bool,
 
@@ -98,53 +99,54 @@ pub(crate) struct InputArgs {
 
     /// Tokens that fit in the model's context
     ///
-    /// Of a row's prompt, examples are dropped from the end until it fits, unless `build --truncate` says what is
-    /// dropped, as it does for conversations.
+    /// Examples are dropped from the end of a row's prompt until it fits, unless `build --truncate` names what to drop,
+    /// which it can do for conversations too.
     #[arg(long, value_name = "N", value_parser = at_least_one(), help_heading = heading::LENGTH)]
     pub(crate) max_seq_len: Option<usize>,
 
     /// Tokens that an answer may have
     ///
-    /// Room for them is left within --max-seq-len, and engines are told. A row's own max_out_len comes first.
+    /// --max-seq-len leaves room for them, and requests for engines have this limit. A row's own max_out_len takes
+    /// precedence.
     #[arg(long, value_name = "N", value_parser = at_least_one(), help_heading = heading::LENGTH)]
     pub(crate) max_out_len: Option<usize>,
 
-    /// Which turns of a chat are asked for
+    /// Which turns of a chat to ask
     ///
-    /// This overrides what the dataset says.
+    /// This overrides the dataset's mode.
     #[arg(long, value_enum, value_name = "MODE", requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) infer_mode: Option<InferModeArg>,
 
     /// Drop silently what AISBench drops
     ///
-    /// Without this it is an error: text outside the tags of a multimodal content, parts beside a prompt or where a
-    /// model takes text, examples without a place.
+    /// Without this option, the following are errors: text outside the tags of a multimodal content, parts beside a
+    /// prompt or where a model takes text, examples without a place.
     #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) compat: bool,
 
     /// Give rows the types that Hugging Face `datasets` gives them
     ///
-    /// The references see rows so: the columns of the first row, missing ones None, numbers of one kind, and the
-    /// columns subdivision and idx. All rows are read before the first prompt is built.
+    /// This is how the references see rows: with the columns of the first row, None for missing values, numbers of one
+    /// type, and the columns subdivision and idx. All rows are read before the first prompt is built.
     #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) arrow_compat: bool,
 
     /// Refuse rows that lack a column of the template
     ///
-    /// Without this there is a warning.
+    /// Without this option, metatok prints a warning.
     #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) strict: bool,
 
     /// Longest text of a row once its columns are filled in, in bytes
     ///
-    /// That is of all its prompts together. Columns may bring in one another, and so a small row fill all memory.
-    /// Default: 16 MiB.
+    /// This counts all prompts of the row together. Columns may contain fields for one another, so that a small row could
+    /// fill the memory. Default: 16 MiB.
     #[arg(long, value_name = "N", value_parser = row_bytes(), requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) max_row_bytes: Option<usize>,
 
-    /// How a conversation is written down
+    /// Format of a conversation
     ///
-    /// auto looks at the keys of each.
+    /// auto recognizes it by its keys.
     #[arg(long, value_parser = input_format(), value_name = "FORMAT", default_value = "auto", conflicts_with = "dataset", hide_short_help = true)]
     pub(crate) input_format: InputFormat,
 
@@ -193,8 +195,8 @@ pub(crate) struct ReadArgs {
 pub(crate) struct AnswersArgs {
     /// The model's answers to earlier turns
     ///
-    /// For --infer-mode every: JSON lines of id and turn, as the prompts have them, with token_ids, text, or an error.
-    /// Each dialogue is built up to its first turn without an answer.
+    /// For --infer-mode every: JSON lines of the prompt's id and turn, with token_ids, text, or an error. Each dialogue is
+    /// built up to its first turn without an answer.
     #[arg(long, value_name = "FILE", requires = "dataset", conflicts_with = "judge", hide_short_help = true)]
     pub(crate) answers: Option<PathBuf>,
 }
@@ -207,8 +209,8 @@ fn row_bytes() -> impl TypedValueParser<Value = usize> {
 /// The layouts of questions.
 fn layout() -> impl TypedValueParser<Value = Layout> {
     named([
-        ("text", "One text, which no template touches"),
-        ("chat", "A message of the user, with the examples in it"),
+        ("text", "One text, without a template"),
+        ("chat", "One user message, which includes the examples"),
         ("turns", "A turn for each example"),
     ])
 }
@@ -216,14 +218,14 @@ fn layout() -> impl TypedValueParser<Value = Layout> {
 /// The formats of conversations.
 pub(crate) fn input_format() -> impl TypedValueParser<Value = InputFormat> {
     named([
-        ("auto", "Whichever of these its keys tell"),
+        ("auto", "Recognized by its keys"),
         ("messages", "\"messages\": OpenAI-style messages, or a prompt list"),
         ("sharegpt", "\"conversations\": turns of \"from\" and \"value\""),
         ("alpaca", "\"instruction\", \"input\" and \"output\""),
         ("prompt-completion", "\"prompt\" and \"completion\": two texts, or two lists of messages"),
-        ("text", "\"text\", which no template touches"),
-        ("openai-batch", "\"body\": a request, as batch files list them"),
-        ("ultrachat", "\"data\": what the user and the assistant say in turn"),
+        ("text", "\"text\", without a template"),
+        ("openai-batch", "\"body\": a request, as in batch files"),
+        ("ultrachat", "\"data\": texts of the user and the assistant in turn"),
         ("chosen", "\"prompt\" and its better answer, \"chosen\""),
         ("rejected", "\"prompt\" and its worse answer, \"rejected\""),
     ])
@@ -232,11 +234,11 @@ pub(crate) fn input_format() -> impl TypedValueParser<Value = InputFormat> {
 #[derive(Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum InferModeArg {
-    /// All; the turns before have the model's own answers
+    /// All turns; earlier turns have the model's own answers
     Every,
-    /// All; the turns before have the dataset's answers
+    /// All turns; earlier turns have the dataset's answers
     EveryWithGt,
-    /// The last; the turns before have the dataset's answers
+    /// The last turn; earlier turns have the dataset's answers
     Last,
 }
 

@@ -8,9 +8,9 @@ use crate::args::{complete, heading};
 pub(crate) struct ModelArgs {
     /// Built-in model, model file, or repository
     ///
-    /// `metatok models` lists the built-in models. A model file is TOML or JSON. A repository of the Hugging Face Hub
-    /// works where a built-in model claims it, such as Qwen/Qwen3-8B. Only a command without any input may leave this
-    /// out: it uses the demo then.
+    /// `metatok models` lists the built-in models. A model file is TOML or JSON. A repository of the Hugging Face Hub works
+    /// if a built-in model claims it, such as Qwen/Qwen3-8B. Only a command without any input can do without this option:
+    /// it uses the demo.
     #[arg(short, long, value_name = "FILE|NAME|REPO", add = complete::models())]
     pub(crate) model: Option<String>,
 
@@ -23,8 +23,8 @@ pub(crate) struct ModelArgs {
 
     /// FastChat template instead of the model's
     ///
-    /// A template of FastChat or UltraFeedback takes the place of the model's own; of the model only the tokenizer is
-    /// used. A built-in one (`metatok models` lists them) or a file.
+    /// A FastChat or UltraFeedback template replaces the model's own; only the model's tokenizer is used. It is built in
+    /// (`metatok models` lists them) or a file.
     #[arg(long, value_name = "FILE|NAME", add = complete::conversations())]
     pub(crate) conversation: Option<String>,
 }

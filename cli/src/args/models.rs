@@ -6,7 +6,7 @@ use crate::args::{complete, heading};
 #[command(
     next_help_heading = heading::OUTPUT,
     after_help = "Examples:
-  metatok models                          what there is
+  metatok models                          list them
   metatok models llama-3 > mine.toml      a file to start from
   metatok models Qwen/Qwen3-8B            the template that claims a repository
   metatok models fastchat/zephyr          a conversation template
@@ -15,7 +15,7 @@ use crate::args::{complete, heading};
 pub(crate) struct ModelsArgs {
     /// Print this one: a model, a repository, or a conversation template
     ///
-    /// A repository of the Hugging Face Hub that a built-in model claims prints that model.
+    /// For a Hub repository, it prints the built-in model that claims it.
     #[arg(value_name = "NAME", help_heading = heading::ARGUMENTS, add = complete::all_templates())]
     pub(crate) name: Option<String>,
 

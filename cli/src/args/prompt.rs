@@ -13,9 +13,9 @@ pub(crate) struct PromptArgs {
 
     /// Add BOS and EOS: auto, always or never
     ///
-    /// These are the special tokens that the tokenizer's post-processor puts around a text. auto does not double what
-    /// the template writes already, and puts nothing behind a prompt to continue; always does both, as Hugging Face.
-    /// Default: what the model file says, or auto.
+    /// These are the special tokens that the tokenizer's post-processor puts around a text. auto does not double what the
+    /// template already writes, and adds nothing after a prompt to continue. always does both, like Hugging Face.
+    /// Default: the model file's setting, or auto.
     #[arg(long, value_enum, value_name = "WHEN", hide_possible_values = true)]
     pub(crate) special_tokens: Option<SpecialTokensArg>,
 
@@ -29,15 +29,15 @@ pub(crate) struct PromptArgs {
 pub(crate) struct TemplateArgs {
     /// Prompts to continue, or texts to score
     ///
-    /// gen leaves the last answer to the model; ppl gives the whole text. Default: gen, or what the dataset's inferencer
-    /// does.
+    /// gen leaves the last answer to the model; ppl gives the whole text. Default: the mode of the dataset's inferencer, or
+    /// gen.
     #[arg(long, value_enum, value_name = "gen|ppl", hide_possible_values = true)]
     pub(crate) mode: Option<ModeArg>,
 
-    /// Make messages of prompts first, as chat wrappers do
+    /// Turn prompts into messages first, as chat wrappers do
     ///
-    /// opencompass-chat: a string is a message of the user, HUMAN and SYSTEM speak as the user, BOT as the assistant.
-    /// aisbench-chat: SYSTEM speaks as itself. The model's template then takes these messages.
+    /// opencompass-chat: a string becomes a user message, HUMAN and SYSTEM become the user, BOT becomes the assistant.
+    /// aisbench-chat: SYSTEM stays the system. The model's template is then applied to these messages.
     #[arg(
         long = "as",
         value_enum,
@@ -49,33 +49,33 @@ pub(crate) struct TemplateArgs {
 
     /// Whether messages may write control tokens
     ///
-    /// As data, `<|im_end|>` in a message is ordinary text. Trusted content is read like the template, as other
-    /// systems do.
+    /// As data, `<|im_end|>` in a message is ordinary text. Trusted content is treated like template text, as other systems
+    /// do.
     #[arg(long, value_enum, value_name = "data|trusted", hide_possible_values = true)]
     pub(crate) content: Option<ContentArg>,
 
     /// Another token that content must not produce
     ///
-    /// Such as `<think>`. May be repeated.
+    /// For example `<think>`. May be repeated.
     #[arg(long, value_name = "TOKEN", hide_short_help = true)]
     pub(crate) reserve: Vec<String>,
 
-    /// A token that content may produce after all
+    /// A reserved token that content may produce
     ///
-    /// Such as `<think>` where your messages bring it along. Whoever writes the messages can then forge it, the
-    /// template's own tokens too. May be repeated.
+    /// For example `<think>`, if your messages contain it. Anyone who writes the messages can then forge it, even if it is
+    /// one of the template's own tokens. May be repeated.
     #[arg(long, value_name = "TOKEN", hide_short_help = true)]
     pub(crate) unreserve: Vec<String>,
 
-    /// Let fallback_role count inside rounds
+    /// Apply fallback_role inside rounds
     ///
-    /// OpenCompass does so for API models only.
+    /// OpenCompass does this for API models only.
     #[arg(long, hide_short_help = true)]
     pub(crate) round_fallback: bool,
 
-    /// Let the model continue a last message of the assistant
+    /// Let the model continue a final assistant message
     ///
-    /// Nothing stands behind it then. Otherwise such a message is left out of a prompt to continue.
+    /// Nothing is written after it. Otherwise, a prompt to continue leaves such a message out.
     #[arg(long)]
     pub(crate) continue_final_message: bool,
 }
@@ -116,7 +116,7 @@ pub(crate) enum ModeArg {
 pub(crate) enum WrapperArg {
     /// HuggingFacewithChatTemplate, VLLMwithChatTemplate and TurboMindModelwithChatTemplate
     OpencompassChat,
-    /// HuggingFacewithChatTemplate as AISBench has it
+    /// AISBench's HuggingFacewithChatTemplate
     AisbenchChat,
 }
 
@@ -124,7 +124,7 @@ pub(crate) enum WrapperArg {
 pub(crate) enum SpecialTokensArg {
     /// Add them, but do not double what the template writes
     Auto,
-    /// Add them even where that doubles, as Hugging Face does
+    /// Add them even if that doubles one, like Hugging Face
     Always,
     /// Only what the template writes
     Never,
@@ -134,6 +134,6 @@ pub(crate) enum SpecialTokensArg {
 pub(crate) enum ContentArg {
     /// No: control tokens in it are text
     Data,
-    /// Yes: it is read like the template
+    /// Yes: it is treated like template text
     Trusted,
 }

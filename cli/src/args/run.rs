@@ -9,13 +9,14 @@ use metatok::truncate::Truncation;
 #[command(
     next_help_heading = "Engine",
     after_help = "Example: metatok run -m qwen2.5 -t ./Qwen2.5-0.5B -o answers.jsonl chats.jsonl",
-    after_long_help = "Input is as for `build`. A line of output is as `trim` writes it: id, turn, token_ids, text, finish_reason, the stop at \
-which it ends, and the ids from there on. An answer has at most --max-out-len tokens, or as many as its row says, or 512.
+    after_long_help = "Input is the same as for `build`. A line of output has the same format as for `trim`: id, turn, token_ids, text, \
+finish_reason, the stop that ends it, and the ids from there on. An answer has at most --max-out-len tokens, or its row's own \
+limit, or 512.
 
-With --output, answers are in FILE.partial as soon as each is complete, and in FILE, in the order of the input, when \
-all are. A run that was cut off is resumed with the same arguments and --resume; the file is the same byte for byte.
+With --output, each answer is written to FILE.partial as soon as it is complete. FILE appears, in the order of the input, when \
+all are. To resume an interrupted run, add --resume to the same arguments; the file is the same byte for byte.
 
-Exit codes: 0 fine, 1 some rows were rejected or one stopped the run, 2 anything else.
+Exit codes: 0 success, 1 some rows were rejected or one stopped the run, 2 any other error.
 
 Examples:
   metatok run                                  the demo's questions, answered
@@ -31,52 +32,51 @@ pub(crate) struct RunArgs {
     #[arg(short, long, value_name = "DIR|REPO", value_hint = clap::ValueHint::DirPath)]
     pub(crate) weights: Option<String>,
 
-    /// Where to compute: cpu, or cuda:N
+    /// Where to run: cpu, or cuda:N
     #[arg(long, default_value = "cpu", value_name = "DEVICE", hide_short_help = true)]
     pub(crate) device: String,
 
-    /// How many lines of input are answered side by side
+    /// How many lines of input to answer at a time
     #[arg(long, value_name = "N", default_value = "16", value_parser = positive)]
     pub(crate) batch_size: std::num::NonZeroUsize,
 
-    /// Draw tokens at this temperature
+    /// Sample tokens at this temperature
     ///
-    /// Logits are divided by it. At 0, the likeliest token is taken, as it is where neither this nor the dataset says
-    /// anything.
+    /// Logits are divided by it. 0 takes the likeliest token. Default: the dataset's temperature, or 0.
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub(crate) temperature: Option<f64>,
 
-    /// Draw from the likeliest tokens only
+    /// Sample only from the likeliest tokens
     ///
-    /// Those whose probabilities come to this.
+    /// These are the tokens whose probabilities add up to P.
     #[arg(long, value_name = "P", allow_negative_numbers = true, hide_short_help = true)]
     pub(crate) top_p: Option<f64>,
 
-    /// Seed for drawing
+    /// Seed for sampling
     ///
-    /// What is drawn depends on this and on the line's number.
+    /// Samples depend on this and on the line's number.
     #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
     pub(crate) seed: u64,
 
     /// Write to a file instead of standard output
     ///
-    /// The file appears when it is complete.
+    /// The file appears only when it is complete.
     #[arg(short, long, value_name = "FILE", value_parser = output_file(), help_heading = heading::OUTPUT)]
     pub(crate) output: Option<PathBuf>,
 
-    /// Continue a run to --output that was cut off
+    /// Continue an interrupted run to --output
     #[arg(long, requires = "output", help_heading = heading::OUTPUT)]
     pub(crate) resume: bool,
 
     /// Print the answers as they grow
     ///
-    /// On standard error, one after the other.
+    /// They go to standard error, one after another.
     #[arg(long, conflicts_with = "batch_size", help_heading = heading::OUTPUT)]
     pub(crate) stream: bool,
 
-    /// At a bad line stop, or write its error and go on
+    /// Stop at a bad line, or write its error and continue
     ///
-    /// The error stands in place of an answer.
+    /// The error is written in place of an answer.
     #[arg(long, value_enum, default_value = "stop", value_name = "stop|reject", hide_possible_values = true, help_heading = heading::ERRORS)]
     pub(crate) on_error: OnError,
 
@@ -86,9 +86,9 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
-    /// What to drop where a prompt is too long
+    /// What to drop if a prompt is too long
     ///
-    /// That is for --max-seq-len or for the model's context; see `build`.
+    /// Too long for --max-seq-len or for the model's context; see `build`.
     #[arg(long, value_parser = truncation(), value_name = "WHAT", default_value = "refuse", help_heading = heading::LENGTH)]
     pub(crate) truncate: Truncation,
 

@@ -10,9 +10,9 @@ use crate::args::{ReadArgs, heading, output_file};
 #[command(
     next_help_heading = heading::OUTPUT,
     after_help = "Example: metatok score --reference answer --by number gsm8k.jsonl",
-    after_long_help = "A line of input is what `metatok run` and `metatok trim` write: text, and under columns what `--keep` kept of the row. A file is a dataset, by its name. \
-Accuracy counts all answers: wrong are also those with nothing in them to compare, and those with an error in their place. \
-Repeats of a row are answers of their own, so that their accuracy is the mean of all attempts.
+    after_long_help = "A line of input has the format that `metatok run` and `metatok trim` write: text, and the columns that `--keep` kept. Each file is a dataset, named after the file. \
+Accuracy counts all answers: an answer with nothing to compare is wrong, and so is an error in place of an answer. \
+Repeats of a row count as separate answers, so their accuracy is the mean of all attempts.
 
 Examples:
   metatok run -m qwen3 -d gsm8k --keep answer -o gsm8k.jsonl test.jsonl
@@ -24,13 +24,13 @@ Examples:
 pub(crate) struct ScoreArgs {
     /// Answers with the columns of their rows; each file is a dataset
     ///
-    /// Standard input is -, and is also read when no file is named and something is piped in.
+    /// Standard input is -, which is also read if no file is named and input is piped in.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// The column of the right answer
+    /// Column of the right answer
     ///
-    /// A list is of several that are all right; of a turn's answer, it is the list of the turns' right answers.
+    /// A list has several right answers. For the answer to a turn, it is the list of the turns' right answers.
     #[arg(short, long, value_name = "COLUMN", help_heading = COMPARISON)]
     pub(crate) reference: String,
 
@@ -42,9 +42,10 @@ pub(crate) struct ScoreArgs {
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',', default_value = "A,B,C,D", help_heading = COMPARISON)]
     pub(crate) choices: Vec<String>,
 
-    /// What of an answer is compared: what this regular expression finds
+    /// Compare only what this regular expression finds in an answer
     ///
-    /// Its first group that takes part, or without groups the whole match. The syntax is that of Rust's regex.
+    /// This is the first group that takes part, or the whole match if there are no groups. The syntax is that of Rust's
+    /// regex.
     #[arg(long, value_name = "REGEX", help_heading = COMPARISON)]
     pub(crate) pattern: Option<String>,
 
@@ -56,17 +57,17 @@ pub(crate) struct ScoreArgs {
     #[arg(long, value_enum, default_value = "first", value_name = "WHICH", requires = "pattern", help_heading = COMPARISON)]
     pub(crate) take: Take,
 
-    /// Capital letters are small ones
+    /// Ignore upper and lower case
     #[arg(long, help_heading = COMPARISON)]
     pub(crate) ignore_case: bool,
 
-    /// ASCII punctuation does not count
+    /// Ignore ASCII punctuation
     #[arg(long, help_heading = COMPARISON)]
     pub(crate) ignore_punctuation: bool,
 
     /// Write each answer with what was found in it
     ///
-    /// The file has the input's lines with found and correct. It appears when it is complete.
+    /// The file has the input's lines with found and correct. It appears only when it is complete.
     #[arg(short, long, value_name = "FILE", value_parser = output_file())]
     pub(crate) output: Option<PathBuf>,
 
@@ -86,7 +87,7 @@ pub(crate) enum By {
     Exact,
     /// By the last number of each, whatever its commas and zeros
     Number,
-    /// By the label that the answer settles on; where two are left, none is found
+    /// By the label that the answer settles on; if two are left, none is found
     Choice,
 }
 

@@ -10,8 +10,8 @@ use crate::args::{ReadArgs, at_least_one, heading};
     after_help = "Examples:
   metatok build -m qwen3 chats.jsonl | metatok stats
   metatok stats --max-seq-len 4096 prompts/*.jsonl",
-    after_long_help = "A line of input is what `metatok build` writes for a prompt: input_ids or prompt, and how many tokens its answer may have, if \
-it says so. A file of output is a dataset, by its name.
+    after_long_help = "A line of input has the format that `metatok build` writes: input_ids or prompt, and the limit of the answer's tokens, if it has \
+one. Each file is a dataset, named after the file.
 
 Examples:
   metatok build -m qwen3 chats.jsonl | metatok stats
@@ -21,17 +21,17 @@ Examples:
 pub(crate) struct StatsArgs {
     /// Prompts, as `metatok build` writes them; each file is a dataset
     ///
-    /// Standard input is -, and is also read when no file is named and something is piped in.
+    /// Standard input is -, which is also read if no file is named and input is piped in.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// Say how many prompts do not fit in a context of N tokens
+    /// Count the prompts that do not fit in a context of N tokens
     ///
-    /// With the tokens of an answer that the prompt states, or else those of --max-out-len.
+    /// The answer's tokens count too: the prompt's own limit, or else --max-out-len.
     #[arg(long, value_name = "N", value_parser = at_least_one(), help_heading = heading::LENGTH)]
     pub(crate) max_seq_len: Option<usize>,
 
-    /// Tokens that an answer may have where its prompt says nothing
+    /// Tokens that an answer may have if its prompt has no limit
     #[arg(long, value_name = "N", requires = "max_seq_len", help_heading = heading::LENGTH)]
     pub(crate) max_out_len: Option<usize>,
 

@@ -16,13 +16,13 @@ use crate::args::{ContentArg, ReadArgs, SpecialTokensArg, complete, heading};
 pub(crate) struct EncodeArgs {
     /// Texts, each of which gives a list of ids
     ///
-    /// Without any, or with -, standard input is one text, its last line end included.
+    /// Without any, or with -, standard input is one text, including its last line end.
     #[arg(value_name = "TEXT", help_heading = heading::ARGUMENTS)]
     pub(crate) texts: Vec<String>,
 
     /// Each line of standard input is a text
     ///
-    /// Line ends are not part of it.
+    /// Its line end is not part of it.
     #[arg(long, conflicts_with = "texts")]
     pub(crate) lines: bool,
 
@@ -51,7 +51,7 @@ pub(crate) struct DecodeArgs {
 
     /// Leave special tokens out
     ///
-    /// These are the added tokens that the tokenizer's files call special.
+    /// These are the added tokens that the tokenizer's files flag as special.
     #[arg(long)]
     pub(crate) skip_special_tokens: bool,
 
@@ -69,7 +69,7 @@ pub(crate) struct DecodeArgs {
 #[derive(clap::Args)]
 #[command(
     override_usage = "metatok count [OPTIONS] [FILE]...",
-    after_help = "Conversations are counted by `metatok build`, in its last line.
+    after_help = "For conversations, `metatok build` prints the count in its last line.
 
 Examples:
   metatok count --tokenizer demo README.md
@@ -79,7 +79,7 @@ Examples:
 pub(crate) struct CountArgs {
     /// Text files
     ///
-    /// Standard input is -, and is also read when no file is named.
+    /// Standard input is -, which is also read if no file is named.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) files: Vec<PathBuf>,
 
@@ -117,15 +117,15 @@ pub(crate) struct TokenizerArgs {
 pub(crate) struct TextArgs {
     /// Whether the text may write control tokens
     ///
-    /// Here it may unless it is data: `<|im_end|>` is the control token, as in a template. As data it is ordinary text,
-    /// as in the messages of `build`.
+    /// As trusted text, `<|im_end|>` is the control token, as in a template. As data it is ordinary text, as in the messages
+    /// of `build`.
     #[arg(long, value_enum, default_value = "trusted", value_name = "data|trusted", hide_possible_values = true)]
     pub(crate) content: ContentArg,
 
     /// Add BOS and EOS: auto, always or never
     ///
-    /// These are the special tokens that the tokenizer's post-processor puts around a text: auto, always or never. auto
-    /// does not double what the text has already.
+    /// These are the special tokens that the tokenizer's post-processor puts around a text. auto does not double what the
+    /// text already has.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "never", hide_possible_values = true)]
     pub(crate) special_tokens: SpecialTokensArg,
 }

@@ -9,10 +9,10 @@ use crate::args::{ModelArgs, ReadArgs, StopArgs, heading, output_file};
     next_help_heading = heading::OUTPUT,
     after_help = "Example: metatok trim --model qwen3 answers.jsonl",
     after_long_help = "A line of input is {\"id\": 0, \"token_ids\": […]}, as an engine generated them, or {\"id\": 0, \"text\": \"…\"}. It may also have \
-the prompt's input_ids, where the engine repeats them before the answer, and for --validate text and finish_reason as \
-the engine gave them. A line of output has the same up to the stop; what comes from there on is its tail.
+the prompt's input_ids, if the engine repeats them before the answer, and for --validate text and finish_reason as \
+the engine gave them. A line of output has the same up to the stop; the rest is its tail.
 
-Exit codes: 0 fine, 1 a line is wrong or --validate finds a problem, 2 anything else.
+Exit codes: 0 success, 1 a line is wrong or --validate finds a problem, 2 any other error.
 
 Examples:
   metatok trim --model qwen3 answers.jsonl
@@ -22,28 +22,28 @@ Examples:
 pub(crate) struct TrimArgs {
     /// Write to a file instead of standard output
     ///
-    /// The file appears when it is complete.
+    /// The file appears only when it is complete.
     #[arg(short, long, value_name = "FILE", value_parser = output_file())]
     pub(crate) output: Option<PathBuf>,
 
-    /// Say what stops each answer, and who asks for that
+    /// Show what stops each answer, and where it is declared
     #[arg(long)]
     pub(crate) explain: bool,
 
-    /// Compare with what the engine says
+    /// Compare with what the engine reports
     ///
-    /// It finds an eos or stop string left in the text, tokens after a stop, a stop that is none, and an eos that
-    /// nobody names.
+    /// This finds an eos or stop string left in the text, tokens after a stop, a reported stop that is not there, and an eos
+    /// that no source declares.
     #[arg(long)]
     pub(crate) validate: bool,
 
-    /// Leave the stop itself in
+    /// Keep the stop itself
     #[arg(long)]
     pub(crate) include_stop: bool,
 
-    /// What an engine gave, as JSON lines
+    /// Engine output as JSON lines
     ///
-    /// Standard input is -, and is also read when no file is named and something is piped in.
+    /// Standard input is -, which is also read if no file is named and input is piped in.
     #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
     pub(crate) inputs: Vec<PathBuf>,
 

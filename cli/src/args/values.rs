@@ -17,7 +17,7 @@ pub(crate) fn truncation() -> impl TypedValueParser<Value = Truncation> {
         ("middle", "The tokens in the middle"),
         ("last-examples", "In-context examples, the last first"),
         ("first-examples", "In-context examples, the first first"),
-        ("oldest-turns", "Turns, the oldest first; the system message and the last question stay"),
+        ("oldest-turns", "Turns, the oldest first, but not the system message or the last question"),
     ])
 }
 
@@ -50,8 +50,8 @@ where
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnError {
-    /// Stop there
+    /// Stop at it
     Stop,
-    /// Keep the line with its error, and go on
+    /// Write the line with its error, and continue
     Reject,
 }

@@ -8,9 +8,9 @@ use crate::args::{AnswersArgs, InputArgs, ModelArgs, PromptArgs};
 #[command(
     next_help_heading = "View",
     after_help = "Example: metatok view --model qwen3 --ids chats.jsonl",
-    after_long_help = "Each row is one part of the template, or content; each token has its own shade. Without colours (NO_COLOR, or no \
-terminal), bars stand between tokens and brackets around control tokens. Signs: · space, ↵ line end, ⇥ tab, \
-<E4> a byte of a character that the token does not hold whole.
+    after_long_help = "Each row is one part of the template, or content. Adjacent tokens have different shades. Without colours (NO_COLOR, or no \
+terminal), bars separate tokens and brackets mark control tokens. Signs: · space, ↵ line end, ⇥ tab, \
+<E4> one byte of a character that is split over several tokens.
 
 Examples:
   metatok view                                 the demo's first conversation
@@ -37,7 +37,7 @@ pub(crate) struct ViewArgs {
     #[arg(long, conflicts_with = "ids")]
     pub(crate) json: bool,
 
-    /// Which label's text, where a dataset scores several
+    /// Which label's text, if a dataset scores several
     ///
     /// Default: the first.
     #[arg(long, value_name = "LABEL", requires = "dataset")]
@@ -45,7 +45,7 @@ pub(crate) struct ViewArgs {
 
     /// Which turn's prompt, counted from 0
     ///
-    /// Where the dataset asks turn by turn. Default: the first.
+    /// For a dataset that asks turn by turn. Default: the first.
     #[arg(long, value_name = "N", requires = "dataset", conflicts_with = "label")]
     pub(crate) turn: Option<usize>,
 
