@@ -21,7 +21,7 @@ use crate::tokenizer::Tokenizer;
 /// let then = Fingerprint::new(&model, &tokenizer, &BuilderOptions::default());
 /// let now = Fingerprint::new(&model, &tokenizer, &BuilderOptions { mode: Mode::Score, ..BuilderOptions::default() });
 /// let differences: Vec<String> = then.differences(&now).iter().map(ToString::to_string).collect();
-/// assert_eq!(differences, ["mode not set (here \"ppl\")"]);
+/// assert_eq!(differences, ["mode differs: file has the default, current is \"ppl\""]);
 /// # Ok::<(), metatok::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,8 +51,8 @@ pub struct Difference<'f> {
 
 impl fmt::Display for Difference<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [there, here] = [&self.there, &self.here].map(|side| side.as_deref().unwrap_or("not set"));
-        write!(f, "{} {there} (here {here})", self.part)
+        let [there, here] = [&self.there, &self.here].map(|side| side.as_deref().unwrap_or("the default"));
+        write!(f, "{} differs: file has {there}, current is {here}", self.part)
     }
 }
 

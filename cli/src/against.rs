@@ -59,7 +59,7 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
         if !differences.is_empty() {
             differ += same.lines;
             let others = if same.lines > 1 { format!(" and {} more", same.lines - 1) } else { String::new() };
-            say!("{}{others}: built with {}", same.first, differences.join(", "));
+            say!("{}{others}: {}", same.first, differences.join("; "));
         }
     }
     if lines == 0 {
@@ -67,7 +67,7 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     }
     let prompts = output::count(lines, "prompt");
     if differ > 0 {
-        say!("{differ} of {prompts} would be built differently now");
+        say!("{differ} of {prompts} would be different if built now");
         return Ok(ExitCode::from(REJECTED));
     }
     say!("{prompts}, up to date by fingerprint; ids are not compared");

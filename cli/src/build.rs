@@ -99,8 +99,8 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
                     progress.finish_and_clear();
                     say!("{}", rejected.into_error().in_flags());
                     say!(
-                        "stopped there, after {}; --on-error reject goes on without such rows",
-                        count(totals.written.prompts, "good one")
+                        "stopped at the first bad row ({} written); use --on-error reject to skip bad rows",
+                        count(totals.written.prompts, "prompt")
                     );
                     return Ok(done(REJECTED, form, &totals.written));
                 }
@@ -142,15 +142,15 @@ fn say_totals(totals: &BuildTotals, of_rows: &[Warning], has_input: bool) {
     remarks.notes().iter().for_each(|note| say!("note: {}", note.in_flags()));
     if written.truncated > 0 {
         let prompts = if written.truncated == 1 { "prompt was" } else { "prompts were" };
-        say!("note: {} {prompts} too long and shortened", written.truncated);
+        say!("note: {} {prompts} truncated", written.truncated);
     }
     // The demo's answers are known to whoever looks at it.
     if written.answers_omitted > 0 && has_input {
         say!("note: {}", answers_omitted(written.answers_omitted));
     }
     if written.waiting > 0 {
-        let dialogues = if written.waiting == 1 { "dialogue waits" } else { "dialogues wait" };
-        say!("note: {} {dialogues} for an answer that --answers does not have", written.waiting);
+        let dialogues = if written.waiting == 1 { "dialogue needs" } else { "dialogues need" };
+        say!("note: {} {dialogues} an answer that is not in --answers", written.waiting);
     }
     of_rows.iter().for_each(|note| say!("note: {}", note.in_flags()));
 }

@@ -113,9 +113,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         }
         RunOutcome::StoppedAt(error) => {
             say!("{}", error.in_flags());
-            let resume = if args.output.is_some() { ", with --resume from here" } else { "" };
+            let resume = if args.output.is_some() { ", and --resume to continue from here" } else { "" };
             say!(
-                "stopped there, after {}; --on-error reject goes on without such rows{resume}",
+                "stopped at the first bad row ({} written); use --on-error reject to skip bad rows{resume}",
                 count(totals.answers, "answer")
             );
             Ok(ExitCode::from(REJECTED))
@@ -219,7 +219,7 @@ impl<'a> Front<'a> {
             say!("{}{reasons}, {}", count(totals.answers, "answer"), rate(totals.tokens, &started));
         }
         if refused > 0 {
-            say!("{} without an answer, each with its error in place of one", count(refused, "row"));
+            say!("{} without an answer, each written with its error", count(refused, "row"));
             return Ok(ExitCode::from(REJECTED));
         }
         Ok(ExitCode::SUCCESS)

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     })?;
     if let Some(error) = failed {
         say!("{}", error.in_flags());
-        say!("stopped there, after {}", count(lines, "good one"));
+        say!("stopped at the first bad line ({} written)", count(lines, "answer"));
         return Ok(ExitCode::from(REJECTED));
     }
     output.finish()?;
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
             (true, true) => ", no problems".into(),
             (true, false) => format!(", problems: {}", found.join(", ")),
         };
-        say!("{completions}, {stopped} of them stopped{found}");
+        say!("{completions}, {stopped} of them ended at a stop{found}");
     }
     Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(REJECTED) })
 }

@@ -134,9 +134,10 @@ fn open_journal(path: &Path, resume: bool, fingerprint: &Fingerprint) -> Result<
         // There is nothing to lose.
         0 => return Ok((found.begin(fingerprint)?, 0)),
         _ if resume && differences.is_empty() => return Ok((found.resume()?, refused)),
-        _ if resume => {
-            (format!("the answers in it were made with {}", differences.join(", ")), "remove it to start again".into())
-        }
+        _ if resume => (
+            format!("its answers were made with other settings: {}", differences.join("; ")),
+            "remove it to start again".into(),
+        ),
         answers => (
             format!("it has {} of a run that was cut off", counted(answers, "answer")),
             way_out!["go on from there with ", Setting::RESUME, ", or remove it to start again"],

@@ -30,7 +30,10 @@ fn what_rows_and_budgets_decide_is_in_it() {
     let (code, message) = run(&check);
     assert_eq!(
         (code, &*message),
-        (Some(1), "metatok: built: line 1: built with max_seq_len 18 (here not set), truncate \"left\" (here not set)")
+        (
+            Some(1),
+            "metatok: built: line 1: max_seq_len differs: file has 18, current is the default; truncate differs: file has \"left\", current is the default"
+        )
     );
 
     write(
@@ -47,7 +50,7 @@ fn what_rows_and_budgets_decide_is_in_it() {
     assert_eq!(run(&[&check[..], &rows].concat()).0, Some(0));
     write("train.jsonl", "{\"q\": \"3+1=?\", \"a\": \"4\"}\n");
     let (code, message) = run(&[&check[..], &rows].concat());
-    assert!(code == Some(1) && message.starts_with("metatok: built: line 1: built with train "), "{message}");
+    assert!(code == Some(1) && message.starts_with("metatok: built: line 1: train differs: "), "{message}");
 
     write(
         "judged.toml",
@@ -59,7 +62,10 @@ fn what_rows_and_budgets_decide_is_in_it() {
     assert_eq!(run(&[&build[..], &judge].concat()), (Some(0), String::new()));
     assert_eq!(run(&[&check[..], &judge].concat()).0, Some(0));
     let (code, message) = run(&[&check[..], &judge, &["--strip-thoughts"]].concat());
-    assert!(code == Some(1) && message.contains("strip_thoughts not set (here true)"), "{message}");
+    assert!(
+        code == Some(1) && message.contains("strip_thoughts differs: file has the default, current is true"),
+        "{message}"
+    );
     write("answers.jsonl", "{\"id\": 0, \"text\": \"four\"}\n");
     let (code, message) = run(&[&check[..], &judge].concat());
     assert!(code == Some(1) && message.starts_with("metatok: built: line 1: built with judge "), "{message}");
@@ -73,5 +79,8 @@ fn what_rows_and_budgets_decide_is_in_it() {
     assert_eq!(run(&build), (Some(0), String::new()));
     assert_eq!(run(&[&check[..], &rows].concat()).0, Some(0));
     let (code, message) = run(&[&check[..], &["--dataset", "chat.toml", "--layout", "turns"]].concat());
-    assert_eq!((code, &*message), (Some(1), "metatok: built: line 1: built with layout \"chat\" (here \"turns\")"));
+    assert_eq!(
+        (code, &*message),
+        (Some(1), "metatok: built: line 1: layout differs: file has \"chat\", current is \"turns\"")
+    );
 }

@@ -190,6 +190,6 @@ fn a_stream_is_not_resumed_as_something_else() {
     assert_eq!(ran.status.code(), Some(1), "{}", stderr(&ran));
     let resumed = output(at, &[&args[..], &["--resume"]].concat());
     assert_eq!(resumed.status.code(), Some(2));
-    let message = "metatok: out.partial: the answers in it were made with input [\"stream\"] (here [\"demo\"]); remove it to start again\n";
+    let message = "metatok: out.partial: its answers were made with other settings: input differs: file has [\"stream\"], current is [\"demo\"]; remove it to start again\n";
     assert_eq!(stderr(&resumed), message);
 }

@@ -189,7 +189,7 @@ mod with_an_engine {
         };
         let file = &["-o", "out", "--batch-size", "1", "in.jsonl"][..];
         let with = |more: &[&'static str]| [file, more].concat();
-        let stopped = "metatok: stopped there, after 1 answer; --on-error reject goes on without such rows, with --resume from here";
+        let stopped = "metatok: stopped at the first bad row (1 answer written); use --on-error reject to skip bad rows, and --resume to continue from here";
         std::fs::write(at.join("out.partial"), "my own").expect("written");
         let foreign = "metatok: out.partial: it is here, and no journal of a run; move it away";
         assert_eq!(run(file), (Some(2), foreign.into()));
@@ -199,8 +199,7 @@ mod with_an_engine {
         assert_eq!(run(file), (Some(1), stopped.into()));
         let cut_off = "metatok: out.partial: it has 1 answer of a run that was cut off; go on from there with --resume, or remove it to start again";
         assert_eq!(run(file), (Some(2), cut_off.into()));
-        let otherwise =
-            "metatok: out.partial: the answers in it were made with seed 0 (here 1); remove it to start again";
+        let otherwise = "metatok: out.partial: its answers were made with other settings: seed differs: file has 0, current is 1; remove it to start again";
         assert_eq!(run(&with(&["--resume", "--seed", "1"])), (Some(2), otherwise.into()));
         assert_eq!(
             run(&["--resume", "-o", "out", "-"]).1,
@@ -213,7 +212,12 @@ mod with_an_engine {
         std::fs::write(at.join("in.jsonl"), "\"Once upon a day\"\n").expect("written");
         let (code, message) = run(&with(&["--resume"]));
         assert_eq!(code, Some(2));
-        assert!(message.starts_with("metatok: out.partial: the answers in it were made with input ["), "{message}");
+        assert!(
+            message.starts_with(
+                "metatok: out.partial: its answers were made with other settings: input differs: file has ["
+            ),
+            "{message}"
+        );
         std::fs::remove_file(at.join("out.partial")).expect("it was there");
         assert_eq!(run(&with(&["-q"])).0, Some(0));
         assert_eq!(

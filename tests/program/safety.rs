@@ -316,7 +316,7 @@ retriever = { type = \"TopkRetriever\", neighbours = \"near.jsonl\" }";
     fs::write(at.join("near.jsonl"), "[1]\n[0]\n").expect("written");
     let other = output(at, &against);
     assert_eq!(other.status.code(), Some(1));
-    assert!(stderr(&other).contains("built with neighbours \""), "{}", stderr(&other));
+    assert!(stderr(&other).contains("neighbours differs: file has \""), "{}", stderr(&other));
 }
 
 fn roles_and_names_are_shown_without_their_control_characters() {

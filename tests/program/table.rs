@@ -105,10 +105,10 @@ fn they_say_what_they_were_built_with() {
             check(&[]),
             (Some(0), "metatok: 3 prompts, up to date by fingerprint; ids are not compared\n".into())
         );
-        let differs = "metatok: FILE: prompt 1 and 2 more: built with mode not set (here \"ppl\")\n";
+        let differs = "metatok: FILE: prompt 1 and 2 more: mode differs: file has the default, current is \"ppl\"\n";
         assert_eq!(
             check(&["--mode", "ppl"]),
-            (Some(1), format!("{differs}metatok: 3 of 3 prompts would be built differently now\n"))
+            (Some(1), format!("{differs}metatok: 3 of 3 prompts would be different if built now\n"))
         );
         std::fs::write(&path, "no table").expect("files can be written");
         let (code, message) = check(&[]);
