@@ -1,5 +1,15 @@
 //! A meta template meets its tokenizer, once: ids are checked, and text is cut at control tokens.
 //!
+//! ```
+//! use metatok::compile::CompiledTemplate;
+//! use metatok::{Model, Tokenizer};
+//!
+//! let template = Model::load("demo")?.meta_template.expect("the demo has one");
+//! let compiled = CompiledTemplate::new(&template, &Tokenizer::demo()?)?;
+//! assert!(compiled.warnings().is_empty());
+//! # Ok::<(), metatok::Error>(())
+//! ```
+//!
 //! What is compiled never depends on content, so content cannot change it.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,14 @@
-//! What decides the ids of a prompt, in few bytes: whether a file is still what would be built.
+//! Whether a file of prompts is still what would be built: hashes of all that decides the ids.
+//!
+//! ```
+//! use metatok::{BuilderOptions, Fingerprint, Model, Tokenizer};
+//!
+//! let (tokenizer, options) = (Tokenizer::demo()?, BuilderOptions::default());
+//! let then = Fingerprint::new(&Model::load("demo")?, &tokenizer, &options);
+//! let now = Fingerprint::new(&Model::load("llama-2-chat")?, &tokenizer, &options);
+//! assert_eq!(then.differences(&now)[0].part, "template");
+//! # Ok::<(), metatok::Error>(())
+//! ```
 
 use std::collections::BTreeMap;
 use std::fmt;

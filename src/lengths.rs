@@ -1,4 +1,11 @@
 //! How long prompts are, and how many of them leave too little room for their answers.
+//!
+//! ```
+//! let mut lengths = metatok::lengths::Lengths::default();
+//! lengths.add(90, 20);
+//! lengths.add(10, 20);
+//! assert_eq!(lengths.longer_than(100), 1);
+//! ```
 
 /// The lengths of prompts, in tokens. Each takes 16 bytes until they are summed up.
 ///

@@ -11,7 +11,7 @@ use crate::build::written::Written;
 use crate::conversation::Mode;
 use crate::dataset::{Examples, Line, MissingColumns, PickedRow, RecordReader, RowPrompter};
 use crate::error::{Error, Result, Warning};
-use crate::input::{Batch, RecordPlace};
+use crate::input::{LineBatch, RecordPlace};
 use crate::prepared::PreparedDataset;
 use crate::sink::{PromptKey, PromptRecord};
 
@@ -62,7 +62,7 @@ impl BuiltBatch {
 }
 
 impl BatchBuilder<'_> {
-    pub(super) fn build(mut self, mut batch: Batch) -> BuiltBatch {
+    pub(super) fn build(mut self, mut batch: LineBatch) -> BuiltBatch {
         self.built.bytes = batch.bytes.len() as u64;
         self.built.input = Some(Arc::clone(&batch.input));
         let mut examples = std::mem::take(&mut batch.examples).into_iter();

@@ -1,5 +1,14 @@
 //! Lints: what is likely to be wrong with a template, its tokenizer, and the two together.
 //!
+//! ```
+//! use metatok::{BuilderOptions, Checker, Model, Tokenizer};
+//!
+//! let file = br#"meta_template = { round = [{ role = "HUMAN", begin = "<|user|>" }, { role = "BOT", generate = true }] }"#;
+//! let findings = Checker::new(&Model::parse("x.toml", file)?, Tokenizer::demo()?, &BuilderOptions::default()).finish()?;
+//! assert!(findings.iter().any(|finding| finding.code == "unknown-control-token"));
+//! # Ok::<(), metatok::Error>(())
+//! ```
+//!
 //! A lint is a file here with a constant [`Lint`], and a line in [`LINTS`].
 
 mod boundary_moves;

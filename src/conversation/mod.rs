@@ -1,4 +1,11 @@
-//! What is to be said: a conversation before any template has touched it.
+//! Conversations, before any template has touched them.
+//!
+//! ```
+//! use metatok::{ChatMessage, Conversation};
+//!
+//! let chat: Conversation = serde_json::from_str(r#"[{"role": "user", "content": "Hi!"}]"#).expect("it is JSON");
+//! assert_eq!(chat, Conversation::Messages(vec![ChatMessage::new("user", "Hi!")]));
+//! ```
 //!
 //! The three forms are those that OpenCompass tells apart (`PromptList`, `str`, chat messages).
 

@@ -1,5 +1,15 @@
 //! Models as files: the dialects in which a template can be written, and the built-in ones.
 //!
+//! ```
+//! use metatok::Model;
+//!
+//! let file = br#"meta_template = { round = [{ role = "HUMAN" }, { role = "BOT", generate = true }] }"#;
+//! let model = Model::parse("my.toml", file)?;
+//! assert_eq!(model.meta_template.expect("it has one").round.len(), 2);
+//! assert!(Model::load("qwen3")?.tokenizer.is_some());
+//! # Ok::<(), metatok::Error>(())
+//! ```
+//!
 //! A dialect is a function that recognizes its files and reads them; a new one is a file here and a
 //! line in `DIALECTS`.
 

@@ -1,4 +1,35 @@
 //! Engines: what continues prompts. A new one is a file here.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//!
+//! use metatok::engine::{Engine, OnToken, Request, Sampling};
+//!
+//! /// Says the prompt again.
+//! struct Echo;
+//!
+//! impl Engine for Echo {
+//!     fn generate(&self, requests: &[Request<'_>], on_token: &mut OnToken<'_>) -> metatok::Result<()> {
+//!         for (i, request) in requests.iter().enumerate() {
+//!             for &id in request.input_ids.iter().take(request.max_new_tokens) {
+//!                 if on_token(i, id)? == ControlFlow::Break(()) {
+//!                     break;
+//!                 }
+//!             }
+//!         }
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let request = Request { input_ids: &[44, 695], max_new_tokens: 8, sampling: Sampling::default() };
+//! let mut ids = Vec::new();
+//! Echo.generate(&[request], &mut |_, id| {
+//!     ids.push(id);
+//!     Ok(ControlFlow::Continue(()))
+//! })?;
+//! assert_eq!(ids, [44, 695]);
+//! # Ok::<(), metatok::Error>(())
+//! ```
 
 #[cfg(feature = "candle")]
 mod candle;

@@ -16,7 +16,7 @@ const BATCH_BYTES: usize = 1 << 16;
 type InputLines = Records<Box<dyn BufRead + Send>>;
 
 /// Lines of one input, with what is needed to name them.
-pub(crate) struct Batch {
+pub(crate) struct LineBatch {
     pub(crate) input: Arc<str>,
     pub(crate) bytes: Vec<u8>,
     pub(crate) lines: Vec<(Line, Range<usize>)>,
@@ -31,7 +31,7 @@ pub(crate) struct Batch {
 }
 
 /// Gives one batch after the other.
-pub(crate) type Batches = Box<dyn FnMut() -> Option<Batch> + Send>;
+pub(crate) type Batches = Box<dyn FnMut() -> Option<LineBatch> + Send>;
 
 /// The batches to build: the inputs' lines, or of a dataset's range with the examples that go before each. These
 /// are chosen here, because some retrievers depend on the order of the rows.
@@ -86,7 +86,7 @@ pub(crate) fn batches(
 }
 
 /// The rows that a dataset asks, among all, which therefore must be in memory.
-fn picked(all: Vec<Batch>, dataset: &Dataset) -> Result<Batches> {
+fn picked(all: Vec<LineBatch>, dataset: &Dataset) -> Result<Batches> {
     let mut lines = Vec::new();
     for mut batch in all {
         if let Some(error) = batch.error.take() {
@@ -98,7 +98,7 @@ fn picked(all: Vec<Batch>, dataset: &Dataset) -> Result<Batches> {
     let mut picks = dataset.picked_rows(lines.len())?.peekable();
     Ok(Box::new(move || {
         let input = Arc::clone(&lines[picks.peek()?.row].0.input);
-        let mut batch = Batch::new(&input);
+        let mut batch = LineBatch::new(&input);
         while let Some(pick) =
             picks.next_if(|pick| batch.bytes.len() < BATCH_BYTES && Arc::ptr_eq(&lines[pick.row].0.input, &input))
         {
@@ -126,7 +126,7 @@ fn streamed(inputs: Vec<Input>, longest: usize, holds: Holds) -> Batches {
                     current.insert((input.name().into(), input.may_wait(), input.records(longest, holds)))
                 }
             };
-            let mut batch = Batch::new(input);
+            let mut batch = LineBatch::new(input);
             if fill(&mut batch, lines, *may_wait) {
                 current = None;
             }
@@ -137,7 +137,7 @@ fn streamed(inputs: Vec<Input>, longest: usize, holds: Holds) -> Batches {
     })
 }
 
-impl Batch {
+impl LineBatch {
     fn new(input: &Arc<str>) -> Self {
         Self {
             input: Arc::clone(input),
@@ -158,7 +158,7 @@ impl Batch {
 }
 
 /// Whether the input ended. Where reading may wait for whoever writes, nothing waits in the batch.
-fn fill(batch: &mut Batch, lines: &mut InputLines, may_wait: bool) -> bool {
+fn fill(batch: &mut LineBatch, lines: &mut InputLines, may_wait: bool) -> bool {
     while batch.bytes.len() < BATCH_BYTES {
         let start = batch.bytes.len();
         match lines.next_into(&mut batch.bytes) {

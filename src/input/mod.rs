@@ -23,7 +23,7 @@ mod record_place;
 mod source;
 
 pub use crate::dataset::Holds;
-pub(crate) use batches::{Batch, batches};
+pub(crate) use batches::{LineBatch, batches};
 pub use digest::{digest_of_file, digest_of_input};
 pub use each::{each_conversation, each_line, each_record, from_json};
 pub(crate) use id::without_escapes;

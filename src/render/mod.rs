@@ -1,4 +1,16 @@
 //! A conversation and a template become segments, in the order in which the prompt has them.
+//!
+//! ```
+//! use metatok::render::{Plain, Renderer, Segments, TextArena};
+//! use metatok::{ChatMessage, Conversation, Mode};
+//!
+//! let chat = Conversation::Messages(vec![ChatMessage::new("user", "1+1=?"), ChatMessage::new("user", "2+2=?")]);
+//! let arena = TextArena::default();
+//! let mut segments = Segments::new(&arena);
+//! Plain.render(&chat, Mode::Generate, &mut segments)?;
+//! assert!(segments.as_slice().len() >= 2);
+//! # Ok::<(), metatok::Error>(())
+//! ```
 
 mod api;
 mod api_prompt;

@@ -11,7 +11,7 @@ use crate::builder::{PromptBuilder, Session};
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{Examples, Line, MaxOutLen, PickedRow, RecordReader, Row, RowKey, RowPrompt, RowPrompter};
 use crate::error::{ErrorKind, Result};
-use crate::input::{Batch, RecordPlace};
+use crate::input::{LineBatch, RecordPlace};
 use crate::prepared::PreparedDataset;
 use crate::stop::{Completion, FinishReason};
 use crate::truncate::ContextBudget;
@@ -66,7 +66,7 @@ impl Job {
     pub(crate) fn conversation(
         text: &str,
         number: u64,
-        (batch, line): (&Batch, &Line),
+        (batch, line): (&LineBatch, &Line),
         reader: RecordReader,
         remarks: &mut InputRemarks,
     ) -> Result<Self> {
@@ -84,7 +84,7 @@ impl Job {
     }
 
     /// A row of which nothing is asked.
-    pub(crate) fn unasked(number: u64, (batch, line): (&Batch, &Line), pick: PickedRow) -> Self {
+    pub(crate) fn unasked(number: u64, (batch, line): (&LineBatch, &Line), pick: PickedRow) -> Self {
         let prompts = Prompts::Known(Vec::new().into_iter());
         Self {
             number,
@@ -100,7 +100,7 @@ impl Job {
     pub(crate) fn row(
         row: &Row,
         (number, pick): (u64, PickedRow),
-        (batch, line): (&Batch, &Line),
+        (batch, line): (&LineBatch, &Line),
         examples: Examples,
         (dataset, prompter): (&PreparedDataset, &mut RowPrompter),
         session: &mut Session,

@@ -14,7 +14,7 @@ use crate::builder::{PromptBuilder, Session};
 use crate::dataset::{Examples, InputFormat, Line, PickedRow, RecordReader, RowKey, RowPrompter};
 use crate::engine::{Engine, GenerationEvent, Request, Sampling};
 use crate::error::{Error, ErrorKind, Result, Setting, Warning};
-use crate::input::{Batch, Input, RecordPlace, batches};
+use crate::input::{Input, LineBatch, RecordPlace, batches};
 use crate::prepared::PreparedDataset;
 use crate::run::job::{Ask, Job, JobKey, number_id};
 use crate::run::{DEFAULT_MAX_OUT_LEN, RunAnswers};
@@ -186,7 +186,7 @@ impl Runner {
 }
 
 impl Run<'_> {
-    fn batches(&mut self, mut next: impl FnMut() -> Option<Batch>) -> Result<RunOutcome> {
+    fn batches(&mut self, mut next: impl FnMut() -> Option<LineBatch>) -> Result<RunOutcome> {
         let mut window = Vec::new();
         while let Some(mut batch) = next() {
             let mut examples = std::mem::take(&mut batch.examples).into_iter();
@@ -225,7 +225,7 @@ impl Run<'_> {
         &mut self,
         text: &str,
         (number, pick): (u64, PickedRow),
-        (batch, line): (&Batch, &Line),
+        (batch, line): (&LineBatch, &Line),
         examples: Examples,
     ) -> Result<Job> {
         let place = RecordPlace::new(&batch.input, line);

@@ -1,4 +1,11 @@
-//! Whether answers are right: what each says, beside its reference.
+//! Whether answers are right: each is compared with its references.
+//!
+//! ```
+//! use metatok::score::{Compare, Scorer};
+//!
+//! let scorer = Scorer::new(Compare::Number);
+//! assert!(scorer.score("That makes $18.00.", &["#### 18"]).is_correct);
+//! ```
 
 mod answer;
 mod choice;

@@ -1,4 +1,13 @@
 //! Where a model's output ends: stop ids and stop strings, each with the sources that ask for it.
+//!
+//! ```
+//! use metatok::PromptBuilder;
+//!
+//! let builder = PromptBuilder::demo()?;
+//! assert_eq!(builder.stop().stop_token_ids().collect::<Vec<_>>(), [1052, 1050]);
+//! assert_eq!(builder.complete(&[44, 695, 1052, 1053])?.text, "Mars");
+//! # Ok::<(), metatok::Error>(())
+//! ```
 
 mod automaton;
 mod completion;

@@ -1,4 +1,18 @@
-//! Meta templates: how a model wants its dialogue, as data. The format is OpenCompass's.
+//! Meta templates: how a model's dialogue is written, as data. The format is OpenCompass's.
+//!
+//! ```
+//! use metatok::template::RoleTemplate;
+//! use metatok::{BuilderOptions, MetaTemplate, PromptBuilder, Tokenizer};
+//!
+//! let template = MetaTemplate::new([
+//!     RoleTemplate::new("HUMAN").begin((1051, "user\n")).end("<|im_end|>\n"),
+//!     RoleTemplate::new("BOT").begin((1051, "assistant\n")).end("<|im_end|>\n").generate(),
+//! ]);
+//! let builder = PromptBuilder::new(&template.into(), Tokenizer::demo()?.into(), &BuilderOptions::default())?;
+//! let prompt = builder.build_messages(&[("user", "Hi!")])?;
+//! assert_eq!(prompt.input_ids[0], 1051);
+//! # Ok::<(), metatok::Error>(())
+//! ```
 
 mod build;
 mod placeholder;

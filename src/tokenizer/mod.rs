@@ -1,4 +1,14 @@
 //! Tokenizers: Hugging Face's files in, ids out, the same from either of two libraries.
+//!
+//! ```
+//! use metatok::Tokenizer;
+//!
+//! let tokenizer = Tokenizer::demo()?;
+//! let ids = tokenizer.encode("<|im_start|>user\nHi!")?;
+//! assert_eq!(ids[0], 1051);
+//! assert_eq!(tokenizer.decode(&ids, false)?, "<|im_start|>user\nHi!");
+//! # Ok::<(), metatok::Error>(())
+//! ```
 
 mod add_special_tokens;
 mod added;

@@ -1,4 +1,15 @@
-//! Prompts within a budget of tokens, and what had to go for it.
+//! Prompts within a budget of tokens, and what was dropped for it.
+//!
+//! ```
+//! use metatok::truncate::Truncation;
+//! use metatok::{ContextBudget, Conversation, PromptBuilder};
+//!
+//! let budget = ContextBudget::new(6, 2).truncation(Truncation::Left);
+//! let fitted = PromptBuilder::demo()?.build_within(&Conversation::Text("Which planet is red?".into()), &budget)?;
+//! assert_eq!(fitted.prompt.input_ids.len(), 4);
+//! assert!(fitted.truncated.is_some());
+//! # Ok::<(), metatok::Error>(())
+//! ```
 //!
 //! Only what the conversation says is ever cut, as ids: control tokens, the template's own words, what the
 //! tokenizer adds, the generation prompt and what stands for images stay whole.
@@ -10,9 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::assemble::{Detail, MediaSpan, Span, TokenizedPrompt};
 use crate::builder::PromptBuilder;
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, Mode};
 use crate::dataset::fewest_dropped;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Setting, way_out};
 use crate::render::Element;
 pub use truncation::Truncation;
 use units::{units, without_items};
@@ -129,8 +140,14 @@ impl PromptBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::build`], and [`ErrorKind::TooLong`] where nothing more can go.
+    /// As [`Self::build`], [`ErrorKind::TooLong`] where nothing more can go, and [`ErrorKind::Usage`] for texts to score, which
+    /// are never truncated.
     pub fn build_within(&self, conversation: &Conversation, budget: &ContextBudget) -> Result<Fitted> {
+        if self.mode() == Mode::Score && budget.truncation != Truncation::Refuse {
+            let what = "a text to score is never truncated, for what is scored would be lost";
+            let way_out = way_out!["let long texts be refused with ", Setting::TRUNCATE.set_to("refuse")];
+            return Err(ErrorKind::Usage(what.into()).with_way_out(way_out));
+        }
         let prompt = self.build(conversation)?;
         let (from, limit) = (prompt.input_ids.len(), budget.limit());
         if from <= limit {

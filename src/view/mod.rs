@@ -1,5 +1,16 @@
 //! A prompt to look at: its tokens with their origins, in rows of one origin each.
 //!
+//! ```
+//! use metatok::view::TerminalOptions;
+//! use metatok::{Conversation, PromptBuilder, View};
+//!
+//! let builder = PromptBuilder::demo()?;
+//! let view = View::new(&builder, "demo", &Conversation::Text("Once upon a time".into()))?;
+//! let shown = view.terminal(TerminalOptions { width: 80, colour: false, ids: false });
+//! assert!(shown.starts_with("demo gen"));
+//! # Ok::<(), metatok::Error>(())
+//! ```
+//!
 //! This is data. [`View::terminal`] and [`View::html`] are two ways to show it; it serializes to JSON.
 
 mod html;

@@ -68,7 +68,7 @@ fn what_rows_and_budgets_decide_is_in_it() {
     );
     write("answers.jsonl", "{\"id\": 0, \"text\": \"four\"}\n");
     let (code, message) = run(&[&check[..], &judge].concat());
-    assert!(code == Some(1) && message.starts_with("metatok: built: line 1: built with judge "), "{message}");
+    assert!(code == Some(1) && message.starts_with("metatok: built: line 1: judge differs: file has "), "{message}");
 
     write(
         "chat.toml",
