@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use metatok::dataset::{InputFormat, RecordReader};
+use metatok::dataset::records::{InputFormat, RecordReader};
 use metatok::{Mode, PromptBuilder, Row};
 
 const FORMATS: [&str; 10] = [
@@ -34,11 +34,13 @@ fuzz_target!(|input: &[u8]| {
     for record in &records {
         let _ = (Row::from_json(record), reader.for_server(true).parse(record));
         for (mode, builder) in [Mode::Generate, Mode::Score].into_iter().zip(&*BUILDERS) {
-            let Ok(prompt) = reader.parse(record).and_then(|record| record.into_prompt(mode)) else { continue };
-            if let metatok::Conversation::Text(text) = &prompt.conversation {
-                let _ = prompt.scored.bytes(text);
+            let Ok((conversation, scored)) = reader.parse(record).and_then(|record| record.into_conversation(mode)) else {
+                continue;
+            };
+            if let metatok::Conversation::Text(text) = &conversation {
+                let _ = scored.bytes(text);
             }
-            metatok_fuzz::build(builder, &prompt.conversation);
+            metatok_fuzz::build(builder, &conversation);
         }
     }
 });

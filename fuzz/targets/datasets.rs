@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use metatok::dataset::RetrieverKind;
+use metatok::dataset::retriever::RetrieverKind;
 use metatok::{Dataset, Mode, PromptBuilder};
 
 static BUILDERS: LazyLock<[PromptBuilder; 2]> = LazyLock::new(|| [Mode::Generate, Mode::Score].map(metatok_fuzz::demo));

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use metatok::dataset::Record;
+use metatok::dataset::records::Record;
 use metatok::{BuilderOptions, Checker, Mode, Model, PromptBuilder};
 use metatok_fuzz::DEMO;
 

@@ -51,5 +51,5 @@ pub(crate) use rows::{KeptColumns, PickedRow, RowKey, arrow_rows};
 pub use rows::{Row, Value};
 pub use source::Holds;
 pub(crate) use source::{Line, Records, check_nesting, decompressed, is_compressed, json_lines, rows_of};
-pub(crate) use template::{Layout, MissingColumns, MultimodalTemplate, TemplateField};
+pub(crate) use template::{Layout, MissingColumns, TemplateField};
 pub(crate) use template_error::{row_error, template_error};

@@ -1,0 +1,89 @@
+//! Rows that lack a column or lose turns: warned of, counted, or refused.
+
+use crate::dataset::Row;
+use crate::dataset::template::{MissingColumns, MultimodalTemplate, TemplateField};
+use crate::error::{ErrorKind, Place, Result, Setting, Warning, counted, way_out};
+use crate::prepared::PreparedDataset;
+
+impl PreparedDataset {
+    /// Refuses what would be warned of, where that is wanted.
+    pub(super) fn check(&self, row: &Row) -> Result<()> {
+        if !self.options.strict {
+            return Ok(());
+        }
+        let not_kept = || self.kept.fields().find_map(|field| field.missing_in(row));
+        match self.missing_column(row).or_else(not_kept).or_else(|| self.uneven_turns(row)) {
+            Some(warning) => Err(warning.into_error(ErrorKind::Row)),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts the columns that rows lack; nothing where such rows are refused.
+    pub fn missing(&self) -> MissingColumns {
+        if self.options.strict {
+            return MissingColumns::default();
+        }
+        MissingColumns::new(self.fields.iter().cloned().chain(self.kept.fields()).collect())
+    }
+
+    /// What to say at the end of columns that some rows lacked.
+    ///
+    /// # Errors
+    /// Where no row has one: then the dataset file is for other rows.
+    pub fn check_missing(&self, missing: &MissingColumns) -> Result<Vec<Warning>> {
+        let name = || Place::file(&self.dataset.name);
+        if let Some((field, warning)) = missing.everywhere() {
+            let way_out = way_out!["write the column's name as the rows have it"];
+            let way_out = match self.kept.fields().any(|kept| kept == *field) {
+                true => Some(way_out),
+                false => (!(self.options.compat || self.options.arrow_compat))
+                    .then(|| way_out.and(" (").and(Setting::COMPAT).and(" leaves such fields as they are)")),
+            };
+            if let Some(way_out) = way_out {
+                let error = warning.into_error(|message| ErrorKind::Dataset(message + ", in no row"));
+                return Err(error.with_way_out(way_out).at(name()));
+            }
+        }
+        let note = |(field, lacking): (&TemplateField, u64)| {
+            let TemplateField { place, column } = field;
+            let lack = if lacking == 1 { "lacks" } else { "lack" };
+            let what = format!("{lacking} of {} {lack} the column {column:?}", counted(missing.rows(), "row"));
+            Warning::new("missing-column", what).at(place.clone()).at(name())
+        };
+        Ok(missing.somewhere().map(note).collect())
+    }
+
+    /// What to warn of, if a row lacks a column or loses turns; nothing if that is an error anyway.
+    pub fn warning(&self, row: &Row) -> Option<Warning> {
+        if self.options.strict {
+            return None;
+        }
+        let stays = || way_out!["such fields stay as they are (", Setting::STRICT, " refuses the row)"];
+        let missing = self.missing_column(row).map(|missing| missing.with_way_out(stays()));
+        let strict = || way_out![Setting::STRICT, " refuses the row"];
+        let uneven = || self.uneven_turns(row).map(|uneven| uneven.with_way_out(strict()));
+        missing.or_else(uneven).or_else(|| self.unfilled())
+    }
+
+    /// What to say of fields that a multimodal template leaves as they are.
+    fn unfilled(&self) -> Option<Warning> {
+        let template = self.dataset.task.prompt_template.as_ref()?;
+        template.downcast_ref::<MultimodalTemplate>()?;
+        let TemplateField { place, column } = template.unfilled().into_iter().next()?;
+        let warning = Warning::new("unfilled-field", format!("{{{column}}} stays as it is, as in AISBench"))
+            .with_way_out("all_columns = true fills it");
+        Some(warning.at(format_args!("infer_cfg.prompt_template.{place}")).at(Place::file(&self.dataset.name)))
+    }
+
+    fn uneven_turns(&self, row: &Row) -> Option<Warning> {
+        if !self.dataset.inferencer.kind.has_turns() {
+            return None;
+        }
+        Some(Warning::new("uneven-turns", self.dataset.task.uneven_turns(row)?))
+    }
+
+    fn missing_column(&self, row: &Row) -> Option<Warning> {
+        let missing = self.fields.iter().find_map(|field| field.missing_in(row))?;
+        Some(missing.at(Place::file(&self.dataset.name)))
+    }
+}
