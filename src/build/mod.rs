@@ -39,9 +39,9 @@ use crate::builder::Session;
 use crate::conversation::Mode;
 use crate::dataset::{InputFormat, RecordReader};
 use crate::error::Result;
-use crate::input::{Input, batches};
+use crate::input::{DEFAULT_MAX_LINE_BYTES, Input};
 use crate::pipeline;
-use crate::prepared::PreparedDataset;
+use crate::prepared::{PreparedDataset, line_batches};
 use crate::sink::Sink;
 use batch::BatchBuilder;
 pub use batch::BuiltBatch;
@@ -126,7 +126,7 @@ impl Build {
             dataset: None,
             answers: None,
             input_format: InputFormat::Auto,
-            max_line_bytes: 64 << 20,
+            max_line_bytes: DEFAULT_MAX_LINE_BYTES,
             stop_at_error: true,
             threads: None,
         }
@@ -161,11 +161,7 @@ impl Build {
         inputs: Vec<Input>,
         limit: Option<usize>,
     ) -> Result<impl Iterator<Item = BuiltBatch> + use<>> {
-        let rows = match &self.dataset {
-            Some(dataset) => Some((dataset.dataset(), dataset.retriever()?)),
-            None => None,
-        };
-        let batches = batches(inputs, self.max_line_bytes, rows, limit)?;
+        let batches = line_batches(self.dataset.as_deref(), inputs, self.max_line_bytes, limit)?;
         let build = self.clone();
         Ok(pipeline::ordered(self.threads(), batches, move || {
             let build = build.clone();

@@ -23,9 +23,12 @@ mod record_place;
 mod source;
 
 pub use crate::dataset::Holds;
-pub(crate) use batches::{LineBatch, batches};
+pub(crate) use batches::{Batches, LineBatch, batches};
 pub use digest::{digest_of_file, digest_of_input};
 pub use each::{each_conversation, each_line, each_record, from_json};
 pub(crate) use id::without_escapes;
 pub use record_place::RecordPlace;
 pub use source::Input;
+
+/// How long a line may be, in bytes, where nobody says: 64 MiB.
+pub const DEFAULT_MAX_LINE_BYTES: usize = 64 << 20;

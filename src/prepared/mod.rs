@@ -18,6 +18,7 @@
 
 mod doubtful_rows;
 mod judged;
+mod batched;
 mod options;
 
 use std::ops::ControlFlow;
@@ -36,13 +37,14 @@ use crate::dialect::Model;
 use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, counted, way_out};
 use crate::fingerprint::{Fingerprint, digest, hex};
 use crate::input::{Input, digest_of_file, each_record};
+pub(crate) use batched::line_batches;
 use judged::Judged;
 pub use options::DatasetOptions;
 
 /// A dataset, the rows that examples come from, and how long a prompt may be.
 #[derive(Debug, Clone)]
 pub struct PreparedDataset {
-    dataset: Dataset,
+    dataset: Arc<Dataset>,
     options: DatasetOptions,
     /// What the dataset file says, in few bytes.
     digest: String,
@@ -100,7 +102,8 @@ impl PreparedDataset {
         }
         // What is wrong with the templates is said before anything is read.
         let train: Arc<[Row]> = train.into();
-        let prompter = RowPrompter::new(&dataset, Arc::clone(&train))?;
+        let dataset = Arc::new(dataset);
+        let prompter = RowPrompter::new(Arc::clone(&dataset), Arc::clone(&train))?;
         Ok(Self {
             fields: dataset.needed_fields(),
             kept: KeptColumns { id: options.id_column.clone(), keep: options.keep.clone() },
@@ -127,8 +130,9 @@ impl PreparedDataset {
     /// The same, with what columns bring in never searched for fields.
     #[must_use]
     pub fn single_pass(&self) -> Self {
-        let dataset = self.dataset.single_pass();
-        let prompter = RowPrompter::new(&dataset, Arc::clone(&self.train)).expect("it was made so for these templates");
+        let dataset = Arc::new(self.dataset.single_pass());
+        let prompter = RowPrompter::new(Arc::clone(&dataset), Arc::clone(&self.train))
+            .expect("it was made so for these templates");
         Self { dataset, prompter, ..self.clone() }
     }
 
@@ -249,7 +253,7 @@ impl PreparedDataset {
     /// # Errors
     /// Where the dataset asks for examples and nobody says of which rows.
     pub fn retriever(&self) -> Result<Box<dyn Retriever>> {
-        let Dataset { task, name, .. } = &self.dataset;
+        let Dataset { task, name, .. } = &*self.dataset;
         let count = task.retriever.count();
         if count > 0 && self.options.train.is_none() {
             let what = format!("{} for each row, and nobody says of which rows", counted(count, "example"));

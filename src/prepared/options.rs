@@ -6,6 +6,7 @@ use crate::conversation::Mode;
 use crate::dataset::{Dataset, InferMode, Layout};
 use crate::error::{At, ErrorKind, Place, Result, Setting};
 use crate::fingerprint::Fingerprint;
+use crate::input::DEFAULT_MAX_LINE_BYTES;
 
 /// What a dataset is told beside its file. The default changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl Default for DatasetOptions {
             arrow_compat: false,
             strict: false,
             max_row_bytes: None,
-            max_line_bytes: 64 << 20,
+            max_line_bytes: DEFAULT_MAX_LINE_BYTES,
         }
     }
 }

@@ -14,8 +14,8 @@ use crate::builder::{PromptBuilder, Session};
 use crate::dataset::{Examples, InputFormat, Line, PickedRow, RecordReader, RowKey, RowPrompter};
 use crate::engine::{Engine, GenerationEvent, Request, Sampling};
 use crate::error::{Error, ErrorKind, Result, Setting, Warning};
-use crate::input::{Input, LineBatch, RecordPlace, batches};
-use crate::prepared::PreparedDataset;
+use crate::input::{DEFAULT_MAX_LINE_BYTES, Input, LineBatch, RecordPlace};
+use crate::prepared::{PreparedDataset, line_batches};
 use crate::run::job::{Ask, Job, JobKey, number_id};
 use crate::run::{DEFAULT_MAX_OUT_LEN, RunAnswers};
 use crate::stop::{Completion, Trimmer};
@@ -150,7 +150,7 @@ impl Runner {
             budget: ContextBudget { max_seq_len, max_out_len: 0, truncation: Default::default() },
             max_out_len: DEFAULT_MAX_OUT_LEN,
             input_format: InputFormat::Auto,
-            max_line_bytes: 64 << 20,
+            max_line_bytes: DEFAULT_MAX_LINE_BYTES,
             batch_size: NonZeroUsize::MIN,
             stop_at_error: true,
             strip_thoughts: false,
@@ -170,11 +170,7 @@ impl Runner {
         answers: &mut RunAnswers,
         watch: Watch<'_>,
     ) -> Result<(RunTotals, RunOutcome)> {
-        let rows = match &self.dataset {
-            Some(dataset) => Some((dataset.dataset(), dataset.retriever()?)),
-            None => None,
-        };
-        let batches = batches(inputs, self.max_line_bytes, rows, limit)?;
+        let batches = line_batches(self.dataset.as_deref(), inputs, self.max_line_bytes, limit)?;
         let prompter = self.dataset.as_ref().map(|dataset| dataset.prompter());
         let mut totals = RunTotals::default();
         totals.remarks.missing = self.dataset.as_ref().map(|dataset| dataset.missing()).unwrap_or_default();

@@ -10,6 +10,7 @@ use metatok::dataset::DatasetSource;
 use metatok::dataset::prompter::InferMode;
 use metatok::dataset::records::InputFormat;
 use metatok::dataset::template::Layout;
+use metatok::input::DEFAULT_MAX_LINE_BYTES;
 use metatok::prepared::DatasetOptions;
 
 /// More examples than this no context holds.
@@ -185,7 +186,7 @@ impl InputArgs {
 #[command(next_help_heading = heading::INPUT)]
 pub(crate) struct ReadArgs {
     /// Longest line to read, in bytes
-    #[arg(long, value_name = "N", default_value_t = 64 << 20, hide_short_help = true)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_LINE_BYTES, hide_short_help = true)]
     pub(crate) max_line_bytes: usize,
 }
 
