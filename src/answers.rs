@@ -13,12 +13,10 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::dataset::{RowKey, TurnPlan};
 use crate::error::{At, ErrorKind, Result};
-use crate::input::{Input, each_line, from_json, without_escapes};
+use crate::input::{Input, each_line, without_escapes};
+use crate::server::{EngineAnswer, json_string, read_answers, split_request_id};
 use crate::tokenizer::TokenId;
 use crate::turns::{Turns, without_thoughts};
 
@@ -33,15 +31,13 @@ pub struct ModelAnswers {
 pub(crate) type Asker = (String, Option<usize>);
 
 /// What a model said.
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 pub(crate) struct Answer {
-    id: Box<RawValue>,
-    repeat: Option<usize>,
     pub(crate) turn: Option<usize>,
     pub(crate) token_ids: Option<Vec<TokenId>>,
     pub(crate) text: Option<String>,
-    /// There is none, for this reason.
-    pub(crate) error: Option<serde::de::IgnoredAny>,
+    /// Whether there is an error in place of an answer.
+    pub(crate) is_failed: bool,
 }
 
 impl Answer {
@@ -57,7 +53,7 @@ impl Answer {
     }
 }
 
-/// Reads JSON lines of `id`, as the prompts have it, with `token_ids`, `text` or `error`. Each comes with its line.
+/// Reads the lines of a file of answers, in any of [`ANSWER_FORMATS`](crate::server::ANSWER_FORMATS). Each comes with its line.
 pub(crate) fn each_answer(
     input: Input,
     longest: usize,
@@ -66,15 +62,42 @@ pub(crate) fn each_answer(
     each_line(vec![input], longest, |place, line| {
         let placed = |error| place.of_error(error);
         let line = line.map_err(placed)?;
-        let answer: Answer = from_json(line).map_err(placed)?;
-        if answer.token_ids.is_none() && answer.text.is_none() && answer.error.is_none() {
-            let what = "an answer has \"token_ids\", \"text\", or \"error\"";
-            return Err(placed(ErrorKind::Invalid(what.into()).into()));
+        for answer in read_answers(line).map_err(placed)? {
+            let (asker, answer) = asked(answer).map_err(placed)?;
+            visit(asker, answer, line).map_err(placed)?;
         }
-        let asker = (without_escapes(answer.id.get()).into_owned(), answer.repeat);
-        visit(asker, answer, line).map_err(placed)?;
         Ok(ControlFlow::Continue(()))
     })
+}
+
+/// Whom an answer is for. Its id may be that of a request, which holds the turn and the repeat too.
+fn asked(answer: EngineAnswer<'_>) -> Result<(Asker, Answer)> {
+    let invalid = |what: &str| ErrorKind::Invalid(what.into());
+    if answer.choice.is_some() {
+        return Err(invalid("there are several answers to one request; keep one of them").into());
+    }
+    let token_ids = answer.generated_ids().map(<[_]>::to_vec);
+    let Some(id) = answer.id else {
+        return Err(invalid("the answer has no id, which tells what it answers")
+            .with_way_out("write the id of its prompt into the line, as \"id\""));
+    };
+    let EngineAnswer { repeat, turn, text, error, .. } = answer;
+    let answer = |turn| match error {
+        Some(_) => Answer { turn, token_ids: None, text: None, is_failed: true },
+        None => Answer { turn, token_ids, text, is_failed: false },
+    };
+    let request = serde_json::from_str::<String>(id.get()).ok().filter(|_| repeat.is_none() && turn.is_none());
+    Ok(match request.as_deref().map(split_request_id) {
+        Some((id, repeat, turn)) => ((json_string(id).get().to_owned(), repeat), answer(turn)),
+        None => ((without_escapes(id.get()).into_owned(), repeat), answer(turn)),
+    })
+}
+
+/// What is found for a row. Its id is a string where it went through a server, whatever it was.
+pub(crate) fn of_row<'m, T>(row: &RowKey, find: impl Fn(&Asker) -> Option<&'m T>) -> Option<&'m T> {
+    let asker = (row.id.clone(), row.repeat);
+    let as_string = || (!row.id.starts_with('"')).then(|| (format!("\"{}\"", row.id), row.repeat));
+    find(&asker).or_else(|| find(&as_string()?))
 }
 
 impl ModelAnswers {
@@ -99,7 +122,7 @@ impl ModelAnswers {
 
     /// Whether there is an answer to a turn of the row with this id, as JSON.
     pub fn has(&self, id: &str, repeat: Option<usize>, turn: usize) -> bool {
-        self.by_turn.contains_key(&((without_escapes(id).into_owned(), repeat), turn))
+        self.get(&RowKey { id: without_escapes(id).into_owned(), has_id: true, repeat, columns: None }, turn).is_some()
     }
 
     /// Whether a model's thoughts are no part of its answers.
@@ -108,7 +131,7 @@ impl ModelAnswers {
     }
 
     fn get(&self, row: &RowKey, turn: usize) -> Option<&Answer> {
-        self.by_turn.get(&((row.id.clone(), row.repeat), turn))
+        of_row(row, |asker| self.by_turn.get(&(asker.clone(), turn)))
     }
 
     /// Answers the turn of a row that is asked for, if there is an answer to it.
@@ -131,7 +154,7 @@ impl ModelAnswers {
         match answer {
             Answer { text: Some(text), .. } if self.strip_thoughts => plan.answer(without_thoughts(text)),
             Answer { text: Some(text), .. } => plan.answer(text),
-            Answer { error: Some(_), .. } => plan.fail(),
+            Answer { is_failed: true, .. } => plan.fail(),
             Answer { .. } => {
                 let what = "it has token ids and no text, which messages need; add its text";
                 return Err(ErrorKind::Row(what.into())).at(format_args!("the answer to turn {turn}"));

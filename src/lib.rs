@@ -26,6 +26,8 @@ pub mod view;
 pub mod sink;
 mod pipeline;
 pub mod input;
+pub mod server;
+pub mod forms;
 pub mod answers;
 pub mod prepared;
 pub mod build;

@@ -14,7 +14,7 @@ use crate::source::Source;
 use metatok::builder::PromptBuilder;
 use metatok::error::{ErrorKind, Result};
 use metatok::input::each_line;
-use metatok::trim::{AnswerTrimmer, TrimOptions};
+use metatok::trim::{AnswerTrimmer, TrimOptions, TrimmedAnswer};
 
 pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let source = Source::find(&args.inputs)?;
@@ -30,18 +30,16 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let TrimArgs { include_stop, explain, validate, .. } = *args;
     let trimmer = AnswerTrimmer::new(&builder, TrimOptions { include_stop, explain, validate })?.setting_name(flag);
     let mut output = Output::open(args.output.as_deref())?;
-    let (mut lines, mut stopped, mut problems) = (0_u64, 0_u64, BTreeMap::<&str, u64>::new());
+    let mut totals = Totals::default();
     let mut failed = None;
     each_line(source.open(None)?, args.read.max_line_bytes, |place, line| {
         match line.and_then(|line| trimmer.trim(line)) {
-            Ok(answer) => {
-                lines += 1;
-                stopped += u64::from(answer.stop.is_some());
-                for problem in &answer.problems {
-                    *problems.entry(problem.code).or_default() += 1;
-                }
+            Ok(answers) => {
                 let mut json = Vec::new();
-                push_json_line(&answer, &mut json);
+                for answer in &answers {
+                    totals.see(answer);
+                    push_json_line(answer, &mut json);
+                }
                 output.stream(&json)
             }
             Err(error) => {
@@ -52,19 +50,46 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     })?;
     if let Some(error) = failed {
         say!("{}", error.in_flags());
-        say!("stopped at the first bad line ({} written)", count(lines, "answer"));
+        say!("stopped at the first bad line ({} written)", count(totals.answers, "answer"));
         return Ok(ExitCode::from(REJECTED));
     }
     output.finish()?;
     if !args.quiet {
-        let completions = count(lines, "completion");
-        let found: Vec<String> = problems.iter().map(|(code, count)| format!("{code} {count}")).collect();
-        let found = match (args.validate, found.is_empty()) {
-            (false, _) => String::new(),
-            (true, true) => ", no problems".into(),
-            (true, false) => format!(", problems: {}", found.join(", ")),
-        };
-        say!("{completions}, {stopped} of them ended at a stop{found}");
+        say!("{}", totals.summary(args.validate));
     }
-    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(REJECTED) })
+    let is_good = totals.problems.is_empty() && totals.errors == 0;
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::from(REJECTED) })
+}
+
+/// What the answers came to.
+#[derive(Default)]
+struct Totals {
+    answers: u64,
+    stopped: u64,
+    errors: u64,
+    problems: BTreeMap<&'static str, u64>,
+}
+
+impl Totals {
+    fn see(&mut self, answer: &TrimmedAnswer<'_>) {
+        self.answers += 1;
+        self.stopped += u64::from(answer.finish_reason == "stop");
+        self.errors += u64::from(answer.error.is_some());
+        for problem in &answer.problems {
+            *self.problems.entry(problem.code).or_default() += 1;
+        }
+    }
+
+    fn summary(&self, is_validated: bool) -> String {
+        let mut summary = format!("{}, {} of them ended at a stop", count(self.answers, "completion"), self.stopped);
+        if self.errors > 0 {
+            summary += &format!(", {} with an error in place of an answer", self.errors);
+        }
+        let found: Vec<String> = self.problems.iter().map(|(code, count)| format!("{code} {count}")).collect();
+        match (is_validated, found.is_empty()) {
+            (false, _) => summary,
+            (true, true) => summary + ", no problems",
+            (true, false) => summary + ", problems: " + &found.join(", "),
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
 
-use crate::answers::{Answer, Asker, each_answer, twice};
+use crate::answers::{Answer, Asker, each_answer, of_row, twice};
 use crate::dataset::{Dataset, Judge, Prediction, PredictionColumns, Row, RowKey};
 use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, counted, way_out};
 use crate::fingerprint::hex;
@@ -192,7 +192,7 @@ impl Model {
         turns: Option<usize>,
         found: &mut HashSet<usize>,
     ) -> Result<std::result::Result<Prediction, Lack>> {
-        let Some(said) = self.rows.get(&(key.id.clone(), key.repeat)) else { return Ok(Err(Lack::Answer)) };
+        let Some(said) = of_row(key, |asker| self.rows.get(asker)) else { return Ok(Err(Lack::Answer)) };
         found.insert(said.line);
         let there = said.by_turn.len();
         if there > turns.unwrap_or(1) {

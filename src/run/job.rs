@@ -34,7 +34,7 @@ pub(crate) struct JobKey {
     pub(crate) id: Box<RawValue>,
     /// Whether the line gives it itself.
     pub(crate) has_id: bool,
-    pub(crate) repeat: Option<Box<RawValue>>,
+    pub(crate) repeat: Option<usize>,
     /// The columns that are kept.
     pub(crate) columns: Option<Box<RawValue>>,
 }
@@ -42,7 +42,6 @@ pub(crate) struct JobKey {
 impl From<RowKey> for JobKey {
     fn from(RowKey { id, has_id, repeat, columns }: RowKey) -> Self {
         let raw = |json: String| RawValue::from_string(json).expect("a row's key is JSON");
-        let repeat = repeat.map(|repeat| number_id(repeat as u64));
         Self { id: raw(id), has_id, repeat, columns: columns.map(raw) }
     }
 }
@@ -175,6 +174,6 @@ impl Job {
     }
 }
 
-pub(crate) fn number_id(number: u64) -> Box<RawValue> {
+fn number_id(number: u64) -> Box<RawValue> {
     RawValue::from_string(number.to_string()).expect("a number is JSON")
 }

@@ -1,5 +1,6 @@
 //! Answers the lines of the input, several side by side.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -16,7 +17,7 @@ use crate::engine::{Engine, GenerationEvent, Request, Sampling};
 use crate::error::{Error, ErrorKind, Result, Setting, Warning};
 use crate::input::{DEFAULT_MAX_LINE_BYTES, Input, LineBatch, RecordPlace};
 use crate::prepared::{PreparedDataset, line_batches};
-use crate::run::job::{Ask, Job, JobKey, number_id};
+use crate::run::job::{Ask, Job, JobKey};
 use crate::run::{DEFAULT_MAX_OUT_LEN, RunAnswers};
 use crate::stop::{Completion, Trimmer};
 use crate::trim::TrimmedAnswer;
@@ -122,7 +123,7 @@ struct Refused {
 struct Failed<'a> {
     id: &'a RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
-    repeat: Option<&'a RawValue>,
+    repeat: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     columns: Option<&'a RawValue>,
     error: String,
@@ -317,14 +318,13 @@ impl Run<'_> {
                 GenerationEvent::Text(text) => watch(RunEvent::Text(text))?,
                 GenerationEvent::End(completion) => {
                     let job = &jobs[*i];
-                    let turn = ask.turn.map(|turn| number_id(turn as u64));
                     let line = TrimmedAnswer::new(completion.clone());
                     let JobKey { id, repeat, columns, .. } = &job.key;
-                    let (repeat, columns) = (repeat.as_deref(), columns.as_deref());
-                    let line = TrimmedAnswer { id: Some(id), repeat, turn: turn.as_deref(), columns, ..line };
+                    let (id, columns) = (Some(Cow::Borrowed(&**id)), columns.as_deref());
+                    let line = TrimmedAnswer { id, repeat: *repeat, turn: ask.turn, columns, ..line };
                     totals.answers += 1;
                     totals.answers_omitted += u64::from(ask.prompt.answer_omitted);
-                    *totals.reasons.entry(line.finish_reason).or_default() += 1;
+                    *totals.reasons.entry(completion.finish_reason.name()).or_default() += 1;
                     answers.add((job.number, job.asked), json(&line)?)?;
                     watch(RunEvent::Answer)?
                 }
@@ -343,7 +343,7 @@ impl Run<'_> {
         // After the answers that there are.
         let JobKey { id, repeat, columns, .. } = key;
         let error = error.display_with(&self.runner.setting_name).to_string();
-        let failed = Failed { id, repeat: repeat.as_deref(), columns: columns.as_deref(), error };
+        let failed = Failed { id, repeat: *repeat, columns: columns.as_deref(), error };
         self.answers.refuse((number, asked + 1), json(&failed)?)?;
         Ok(ControlFlow::Continue(()))
     }

@@ -15,5 +15,5 @@ pub struct Accepts {
 
 impl Accepts {
     /// Columns, as all lines do.
-    pub(super) const LINE: Self = Self { details: false, columns: true, padding: false, served_model_name: false };
+    pub(crate) const LINE: Self = Self { details: false, columns: true, padding: false, served_model_name: false };
 }

@@ -16,7 +16,7 @@ use crate::sink::file::{FILE, METADATA, Origin, not_ours};
 use crate::sink::{Accepts, FileSink, FormOptions, OutputForm, PromptRecord, Sink};
 use crate::tokenizer::TokenId;
 
-pub(super) const NPZ_FORM: OutputForm = OutputForm {
+pub(crate) const NPZ_FORM: OutputForm = OutputForm {
     name: "npz",
     about: "One file of NumPy arrays: input_ids and attention_mask, padded",
     ending: "npz",
@@ -24,7 +24,7 @@ pub(super) const NPZ_FORM: OutputForm = OutputForm {
     open: Some(|builder, options| open(ArrayFormat::Npz, builder, options)),
 };
 
-pub(super) const NPY_FORM: OutputForm = OutputForm {
+pub(crate) const NPY_FORM: OutputForm = OutputForm {
     name: "npy",
     about: "The same arrays one after the other in a plain NumPy file",
     ending: "npy",
@@ -32,7 +32,7 @@ pub(super) const NPY_FORM: OutputForm = OutputForm {
     open: Some(|builder, options| open(ArrayFormat::Npy, builder, options)),
 };
 
-pub(super) const SAFETENSORS_FORM: OutputForm = OutputForm {
+pub(crate) const SAFETENSORS_FORM: OutputForm = OutputForm {
     name: "safetensors",
     about: "The same arrays as safetensors",
     ending: "safetensors",

@@ -21,7 +21,7 @@ pub struct OutputForm {
     /// What it has a place for.
     pub accepts: Accepts,
     /// None of a form without token ids: messages, which [`MessagesJsonl`](crate::sink::MessagesJsonl) writes.
-    pub(super) open: Option<Open>,
+    pub(crate) open: Option<Open>,
 }
 
 /// What makes a form's sink.

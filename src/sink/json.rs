@@ -27,7 +27,7 @@ pub(super) fn write_key(key: &PromptKey<'_>, out: &mut Vec<u8>) {
 }
 
 /// `,"columns":{…},"fingerprint":{…}`, those that are asked for.
-pub(super) fn write_origin(key: &PromptKey<'_>, out: &mut Vec<u8>) {
+pub(crate) fn write_origin(key: &PromptKey<'_>, out: &mut Vec<u8>) {
     for (name, json) in [(&b",\"columns\":"[..], key.columns), (b",\"fingerprint\":", key.fingerprint)] {
         if let Some(json) = json {
             out.extend_from_slice(name);
@@ -53,6 +53,6 @@ pub(super) fn write_number(number: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-pub(super) fn write_json(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
+pub(crate) fn write_json(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
     serde_json::to_writer(out, value).expect("strings and names are JSON, and memory takes every byte");
 }

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::sink::json::{write_ids, write_json, write_key, write_number, write_origin};
 use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink};
 
-pub(super) const FORM: OutputForm = OutputForm {
+pub(crate) const FORM: OutputForm = OutputForm {
     name: "ids",
     about: "Token ids with all that is known of a prompt",
     ending: "jsonl",

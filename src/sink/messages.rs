@@ -8,7 +8,7 @@ use crate::sink::PromptKey;
 use crate::sink::json::{write_json, write_key, write_origin};
 use crate::sink::{Accepts, OutputForm};
 
-pub(super) const FORM: OutputForm = OutputForm {
+pub(crate) const FORM: OutputForm = OutputForm {
     name: "messages",
     about: "OpenAI-style messages, for a server that has the template itself",
     ending: "jsonl",

@@ -12,48 +12,39 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 //!
-//! [`OUTPUT_FORMS`] lists the forms by name.
+//! [`OUTPUT_FORMS`](crate::forms::OUTPUT_FORMS) lists the forms by name; those of inference servers are in [`crate::server`].
 
 mod accepts;
 #[cfg(feature = "arrays")]
-mod arrays;
-mod engine;
+pub(crate) mod arrays;
 #[cfg(any(feature = "arrays", feature = "arrow"))]
 mod file;
 mod file_sink;
 mod form;
-mod forms;
 mod json;
-mod jsonl;
+pub(crate) mod jsonl;
 mod line_sink;
-mod llama_cpp;
-mod lmdeploy;
-mod messages;
+pub(crate) mod messages;
 mod metadata;
+mod plain;
 mod prompt;
 mod prompt_length;
-mod sglang;
 #[cfg(feature = "arrow")]
-mod table;
-mod vllm;
+pub(crate) mod table;
 
 pub use accepts::Accepts;
 #[cfg(feature = "arrays")]
 pub use arrays::{ArrayFormat, Arrays};
-use engine::refuse_unless_plain;
 pub use file_sink::{FileSink, PromptRecord};
 pub use form::{FormOptions, OutputForm, Sink};
-pub use forms::OUTPUT_FORMS;
 pub use json::write_ids;
+pub(crate) use json::{write_json, write_origin};
 pub use jsonl::Jsonl;
 pub use line_sink::LineSink;
-pub use llama_cpp::LlamaCpp;
-pub use lmdeploy::Lmdeploy;
 pub use messages::MessagesJsonl;
 pub use metadata::metadata;
+pub(crate) use plain::refuse_unless_plain;
 pub use prompt::{BuiltPrompt, PromptKey};
 pub use prompt_length::PromptLength;
-pub use sglang::Sglang;
 #[cfg(feature = "arrow")]
 pub use table::{Table, TableFormat};
-pub use vllm::Vllm;

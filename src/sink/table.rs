@@ -22,7 +22,7 @@ use crate::fingerprint::Fingerprint;
 use crate::sink::file::{FILE, METADATA, Origin, not_ours};
 use crate::sink::{FileSink, OutputForm, PromptRecord, Sink};
 
-pub(super) const ARROW_FORM: OutputForm = OutputForm {
+pub(crate) const ARROW_FORM: OutputForm = OutputForm {
     name: "arrow",
     about: "One table, a row for each prompt, as Arrow's IPC file",
     ending: "arrow",
@@ -30,7 +30,7 @@ pub(super) const ARROW_FORM: OutputForm = OutputForm {
     open: Some(|builder, options| Ok(Sink::file(Table::new(builder, TableFormat::Arrow, options.fingerprint)))),
 };
 
-pub(super) const PARQUET_FORM: OutputForm = OutputForm {
+pub(crate) const PARQUET_FORM: OutputForm = OutputForm {
     name: "parquet",
     about: "The same table as Parquet",
     ending: "parquet",

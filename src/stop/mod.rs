@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::tokenizer::TokenId;
 pub use completion::{Completion, Stop};
 pub use matcher::{FinishReason, StopMatcher, StopStream};
-pub use trim::{CompletionEnd, TokenStream, Trimmer};
+pub use trim::{CompletionEnd, TokenStream, Trimmer, without_echo};
 
 /// Where generation stops: the union of what the template, the tokenizer's files and the user say.
 ///
@@ -96,6 +96,8 @@ pub enum StopSource {
     GenerationConfig,
     /// The user.
     User,
+    /// The engine, which says that it stopped there.
+    Engine,
 }
 
 impl fmt::Display for StopSource {
@@ -108,6 +110,7 @@ impl fmt::Display for StopSource {
             Self::TokenizerConfig => "the tokenizer's eos_token",
             Self::GenerationConfig => "generation_config.json",
             Self::User => "the user",
+            Self::Engine => "the engine",
         })
     }
 }

@@ -95,11 +95,6 @@ impl Trimmer {
         self
     }
 
-    /// Generated ids without the prompt's before them, for engines that echo it.
-    pub fn without_echo<'i>(&self, prompt: &[TokenId], ids: &'i [TokenId]) -> &'i [TokenId] {
-        ids.strip_prefix(prompt).unwrap_or(ids)
-    }
-
     /// What was generated, trimmed.
     ///
     /// # Errors
@@ -227,6 +222,18 @@ impl Trimmer {
     pub fn is_special(&self, id: TokenId) -> bool {
         self.table.special(id).is_some()
     }
+}
+
+/// Generated ids without the prompt's before them, for engines that repeat it. It may be padded on the left, as in what
+/// transformers' `generate()` gives: some one id before it, over and over.
+///
+/// ```
+/// assert_eq!(metatok::stop::without_echo(&[1, 2], &[0, 0, 1, 2, 773, 13]), [773, 13]);
+/// assert_eq!(metatok::stop::without_echo(&[1, 2], &[773, 13]), [773, 13]);
+/// ```
+pub fn without_echo<'i>(prompt: &[TokenId], ids: &'i [TokenId]) -> &'i [TokenId] {
+    let padding = ids.iter().take_while(|id| Some(*id) == ids.first()).count();
+    (0..=padding).find_map(|start| ids[start..].strip_prefix(prompt)).unwrap_or(ids)
 }
 
 /// A stream of token ids, watched for its end; from [`Trimmer::stream`]. It can be kept for as long as one likes.

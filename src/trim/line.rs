@@ -1,37 +1,47 @@
-//! An answer as a line of JSON: what stays of it, and at what it ended.
+//! A trimmed answer as a line of JSON: what is left of it, and where it ended.
+
+use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::server::{EngineAnswer, StopReason};
 use crate::stop::{Completion, Stop};
 use crate::tokenizer::TokenId;
 
-/// What stays of an answer, as a line of JSON. The keys that name its prompt are the input's.
-#[derive(Debug, Serialize)]
+/// What is left of an answer, as a line of JSON. The keys that name its prompt are the input's.
+#[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct TrimmedAnswer<'a> {
     /// The id of its prompt, as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<&'a RawValue>,
+    pub id: Option<Cow<'a, RawValue>>,
     /// Which of the repeats of its row.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub repeat: Option<&'a RawValue>,
+    pub repeat: Option<usize>,
     /// Which turn of its row.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub turn: Option<&'a RawValue>,
+    pub turn: Option<usize>,
+    /// Which of the answers to one request, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choice: Option<usize>,
     /// The columns of its row that are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<&'a RawValue>,
-    /// The ids that stay; none of an answer of text alone.
+    /// The ids before the stop; none of an answer of text alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_ids: Option<Vec<TokenId>>,
-    /// The text that stays.
+    /// The text before the stop.
     pub text: String,
-    /// `stop` or `length`.
-    pub finish_reason: &'static str,
-    /// At what it ended.
+    /// `stop` where there is a stop. Otherwise what the engine reported, such as `stop`, `length` or `abort`; `length` where it
+    /// reported nothing, `error` where there is no answer.
+    pub finish_reason: Cow<'a, str>,
+    /// The stop at which it ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
+    /// What the engine reported of its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Reported>,
     /// The ids from the stop on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tail: Vec<TokenId>,
@@ -41,6 +51,19 @@ pub struct TrimmedAnswer<'a> {
     /// What the engine should have done otherwise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
+    /// What the engine reported in place of an answer, as JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<&'a RawValue>,
+}
+
+/// How an engine reported the end of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reported {
+    /// Why it ended.
+    pub finish_reason: Option<String>,
+    /// The stop, where the engine names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<StopReason>,
 }
 
 /// Something that the engine should have done otherwise.
@@ -52,7 +75,7 @@ pub struct Problem {
     pub message: String,
 }
 
-impl TrimmedAnswer<'_> {
+impl<'a> TrimmedAnswer<'a> {
     pub(crate) fn new(completion: Completion) -> Self {
         let Completion { token_ids, text, stop, tail, .. } = completion;
         Self { token_ids: Some(token_ids), tail, ..Self::of_text(text, stop) }
@@ -63,14 +86,30 @@ impl TrimmedAnswer<'_> {
             id: None,
             repeat: None,
             turn: None,
+            choice: None,
             columns: None,
             token_ids: None,
             text,
-            finish_reason: if stop.is_some() { "stop" } else { "length" },
+            finish_reason: if stop.is_some() { "stop" } else { "length" }.into(),
             stop,
+            engine: None,
             tail: Vec::new(),
             explain: None,
             problems: Vec::new(),
+            error: None,
         }
+    }
+
+    /// With what the engine said beside the answer.
+    pub(super) fn of_engine(self, given: EngineAnswer<'a>) -> Self {
+        let EngineAnswer { id, repeat, turn, choice, columns, finish_reason, stop_reason, error, .. } = given;
+        let is_reported = finish_reason.is_some() || stop_reason.is_some();
+        let reason = match &finish_reason {
+            _ if error.is_some() => "error".into(),
+            Some(reason) if self.stop.is_none() => reason.clone().into(),
+            _ => self.finish_reason,
+        };
+        let engine = is_reported.then_some(Reported { finish_reason, stop_reason });
+        Self { id, repeat, turn, choice, columns, finish_reason: reason, engine, error, ..self }
     }
 }

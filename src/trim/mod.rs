@@ -6,24 +6,24 @@
 //!
 //! let builder = PromptBuilder::demo()?;
 //! let trimmer = AnswerTrimmer::new(&builder, TrimOptions::default())?;
-//! let answer = trimmer.trim(r#"{"id": 7, "text": "Paris.<|im_end|>\n<|im_start|>"}"#)?;
-//! assert_eq!((answer.text.as_str(), answer.finish_reason), ("Paris.", "stop"));
+//! let answers = trimmer.trim(r#"{"id": 7, "text": "Paris.<|im_end|>\n<|im_start|>"}"#)?;
+//! assert_eq!((answers[0].text.as_str(), &*answers[0].finish_reason), ("Paris.", "stop"));
 //! # Ok::<(), metatok::Error>(())
 //! ```
 
 mod line;
+mod problems;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::builder::PromptBuilder;
-use crate::error::{At, ErrorKind, Result, Setting, counted};
-use crate::input::from_json;
-use crate::stop::{CompletionEnd, FinishReason, Stop, StopCriteria, StopMatcher, Trimmer};
+use crate::error::{At, Result, Setting, counted};
+use crate::server::{EngineAnswer, StopReason, read_answers};
+use crate::stop::{CompletionEnd, FinishReason, Stop, StopCriteria, StopMatcher, StopSource, Trimmer};
 use crate::tokenizer::{TokenId, Tokenizer};
-pub use line::{Problem, TrimmedAnswer};
+pub use line::{Problem, Reported, TrimmedAnswer};
+use problems::Problems;
 
 /// What is wanted of trimmed answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,37 +36,36 @@ pub struct TrimOptions {
     pub validate: bool,
 }
 
-/// A line of what an engine gave. Other keys are left alone.
-#[derive(Deserialize)]
-struct Given<'a> {
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    repeat: Option<&'a RawValue>,
-    #[serde(borrow)]
-    turn: Option<&'a RawValue>,
-    #[serde(borrow)]
-    columns: Option<&'a RawValue>,
-    token_ids: Option<Vec<TokenId>>,
-    text: Option<String>,
-    /// The prompt's, which some engines give again before the answer.
-    input_ids: Option<Vec<TokenId>>,
-    finish_reason: Option<String>,
-    /// Which stop it was, where the engine says so.
-    stop_reason: Option<serde::de::IgnoredAny>,
-}
-
 /// Trims answers of one model.
 #[derive(Debug)]
 pub struct AnswerTrimmer {
     tokenizer: Arc<Tokenizer>,
     trimmer: Trimmer,
-    /// Finds stop strings in texts, and after them in the list the strings of the stop ids.
-    texts: StopMatcher,
-    texts_criteria: StopCriteria,
+    texts: TextStops,
     options: TrimOptions,
     /// What settings are called in the texts of problems.
     setting_name: fn(&Setting) -> String,
+}
+
+/// Finds stop strings in texts, and after them in the list the strings of the stop ids.
+#[derive(Debug, Clone)]
+struct TextStops {
+    criteria: StopCriteria,
+    matcher: StopMatcher,
+}
+
+impl TextStops {
+    fn new(criteria: &StopCriteria, tokenizer: &Tokenizer) -> Result<Self> {
+        let mut strings = StopCriteria::default();
+        criteria.strings().iter().for_each(|string| strings.add_string(string));
+        // An engine should have left them out of the text.
+        for id in criteria.stop_token_ids() {
+            if let Some(token) = tokenizer.added_token(id) {
+                strings.add_string(&token.content);
+            }
+        }
+        Ok(Self { matcher: strings.matcher()?, criteria: strings })
+    }
 }
 
 impl AnswerTrimmer {
@@ -76,19 +75,10 @@ impl AnswerTrimmer {
     /// As [`PromptBuilder::trimmer`].
     pub fn new(builder: &PromptBuilder, options: TrimOptions) -> Result<Self> {
         let tokenizer = builder.tokenizer();
-        let mut texts_criteria = StopCriteria::default();
-        builder.stop().strings().iter().for_each(|string| texts_criteria.add_string(string));
-        // In text an engine should have left them out of.
-        for id in builder.stop().stop_token_ids() {
-            if let Some(token) = tokenizer.added_token(id) {
-                texts_criteria.add_string(&token.content);
-            }
-        }
         Ok(Self {
             tokenizer: Arc::clone(tokenizer),
             trimmer: builder.trimmer()?.include_stop(options.include_stop),
-            texts: texts_criteria.matcher()?,
-            texts_criteria,
+            texts: TextStops::new(builder.stop(), tokenizer)?,
             options,
             setting_name: Setting::to_string,
         })
@@ -101,33 +91,90 @@ impl AnswerTrimmer {
         self
     }
 
-    /// Trims a line of JSON: `token_ids` or `text`, and what else the engine says. Keys that name its prompt are kept.
+    /// Trims a line of JSON in any of [`ANSWER_FORMATS`](crate::server::ANSWER_FORMATS), which may hold several answers. A stop
+    /// that the engine names is one, whether the builder has it or not.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for a line without either.
-    pub fn trim<'a>(&self, json: &'a str) -> Result<TrimmedAnswer<'a>> {
-        let given: Given<'a> = from_json(json)?;
-        let trimmed = match (&given.token_ids, &given.text) {
-            (Some(ids), _) => {
-                let ids = self.trimmer.without_echo(given.input_ids.as_deref().unwrap_or_default(), ids);
-                self.ids(&given, ids)?
-            }
-            (None, Some(text)) => self.text(&given, text),
-            (None, None) => {
-                return Err(ErrorKind::Invalid("there is neither \"token_ids\" nor \"text\"".into()).into());
-            }
-        };
-        let Given { id, repeat, turn, columns, .. } = given;
-        Ok(TrimmedAnswer { id, repeat, turn, columns, ..trimmed })
+    /// As [`read_answers`]; names an id before the stop that the tokenizer does not have.
+    pub fn trim<'a>(&self, json: &'a str) -> Result<Vec<TrimmedAnswer<'a>>> {
+        read_answers(json)?.into_iter().map(|answer| self.answer(answer)).collect()
     }
 
-    fn ids(&self, given: &Given<'_>, ids: &[TokenId]) -> Result<TrimmedAnswer<'static>> {
-        let end = self.trimmer.end(ids).at("token_ids")?;
-        let completion = self.trimmer.complete_at(ids, end).at("token_ids")?;
+    fn answer<'a>(&self, given: EngineAnswer<'a>) -> Result<TrimmedAnswer<'a>> {
+        let trimmed = match (given.generated_ids(), &given.text) {
+            (Some(ids), _) => self.ids(&given, ids).at("token_ids")?,
+            (None, text) => self.text(&given, text.as_deref().unwrap_or_default())?,
+        };
+        Ok(trimmed.of_engine(given))
+    }
+
+    fn ids(&self, given: &EngineAnswer<'_>, ids: &[TokenId]) -> Result<TrimmedAnswer<'static>> {
+        let named = self.with_named_stop(given);
+        let trimmer = match &named {
+            Some(criteria) => Cow::Owned(self.trimmer.with_criteria(criteria)?),
+            None => Cow::Borrowed(&self.trimmer),
+        };
+        let end = trimmer.end(ids)?;
+        let completion = trimmer.complete_at(ids, end)?;
+        let explain = self.options.explain.then(|| self.explain_ids(ids, end, completion.stop.as_ref()));
+        let problems = match self.options.validate {
+            true => {
+                let text = trimmer.into_owned().include_stop(false).complete(ids)?.text;
+                self.problems(given, completion.stop.as_ref()).of_ids(ids, end, &text)
+            }
+            false => Vec::new(),
+        };
+        Ok(TrimmedAnswer { explain, problems, ..TrimmedAnswer::new(completion) })
+    }
+
+    fn text(&self, given: &EngineAnswer<'_>, text: &str) -> Result<TrimmedAnswer<'static>> {
+        let named = self.with_named_stop(given);
+        let texts = match &named {
+            Some(criteria) => Cow::Owned(TextStops::new(criteria, &self.tokenizer)?),
+            None => Cow::Borrowed(&self.texts),
+        };
+        let (before, reason) = texts.matcher.trim(text);
+        let stop = self.stop_in_text(&texts, named.as_ref(), reason);
+        let kept = match reason {
+            FinishReason::StopString(string) if self.options.include_stop => {
+                &text[..before.len() + texts.criteria.strings()[string].len()]
+            }
+            _ => before,
+        };
+        let explain = self.options.explain.then(|| match &stop {
+            None => "nothing stops it".to_owned(),
+            Some(Stop::Token { token_id, .. }) => {
+                let token = self.tokenizer.quoted_token(*token_id);
+                format!("the text has the stop token {token} at byte {}", before.len())
+            }
+            Some(Stop::String { string }) => format!("the stop string {string:?} at byte {}", before.len()),
+        });
+        let problems = if self.options.validate { self.problems(given, stop.as_ref()).of_text() } else { Vec::new() };
+        Ok(TrimmedAnswer { explain, problems, ..TrimmedAnswer::of_text(kept.to_owned(), stop) })
+    }
+
+    /// The stops with the one that the engine names, where that is a further one.
+    fn with_named_stop(&self, given: &EngineAnswer<'_>) -> Option<StopCriteria> {
+        let known = self.trimmer.criteria();
+        let mut criteria = match given.stop_reason.as_ref()? {
+            StopReason::Token(id) if known.stop_token_ids().any(|stop| stop == *id) => return None,
+            StopReason::String(string) if string.is_empty() || known.strings().contains(string) => return None,
+            _ => known.clone(),
+        };
+        match given.stop_reason.as_ref()? {
+            StopReason::Token(id) => criteria.add_id(*id, StopSource::Engine),
+            StopReason::String(string) => criteria.add_string(string),
+        }
+        Some(criteria)
+    }
+
+    fn problems<'p>(&'p self, given: &'p EngineAnswer<'_>, stop: Option<&'p Stop>) -> Problems<'p> {
+        Problems::new(self, given, stop)
+    }
+
+    fn explain_ids(&self, ids: &[TokenId], end: CompletionEnd, stop: Option<&Stop>) -> String {
         let read = end.read;
-        let trimmed = TrimmedAnswer::new(completion);
-        let stop = &trimmed.stop;
-        let explain = self.options.explain.then(|| match stop {
+        match stop {
             None => "nothing stops it".to_owned(),
             Some(Stop::Token { token_id, sources, .. }) => {
                 let token = self.name(*token_id);
@@ -141,42 +188,18 @@ impl AnswerTrimmer {
                     if first == last { format!("in token {last}") } else { format!("over tokens {first} to {last}") };
                 format!("the stop string {string:?} {over}; {} after it", counted(ids.len() - read, "token"))
             }
-        });
-        let problems =
-            if self.options.validate { self.problems(given, Some((ids, end)), stop.as_ref()) } else { Vec::new() };
-        Ok(TrimmedAnswer { explain, problems, ..trimmed })
-    }
-
-    fn text(&self, given: &Given<'_>, text: &str) -> TrimmedAnswer<'static> {
-        let (before, reason) = self.texts.trim(text);
-        let stop = self.stop_in_text(reason);
-        let kept = match reason {
-            FinishReason::StopString(string) if self.options.include_stop => {
-                &text[..before.len() + self.texts_criteria.strings()[string].len()]
-            }
-            _ => before,
-        };
-        let explain = self.options.explain.then(|| match &stop {
-            None => "nothing stops it".to_owned(),
-            Some(Stop::Token { token_id, .. }) => {
-                let token = self.tokenizer.quoted_token(*token_id);
-                format!("the text has the stop token {token} at byte {}", before.len())
-            }
-            Some(Stop::String { string }) => format!("the stop string {string:?} at byte {}", before.len()),
-        });
-        let problems = if self.options.validate { self.problems(given, None, stop.as_ref()) } else { Vec::new() };
-        TrimmedAnswer { explain, problems, ..TrimmedAnswer::of_text(kept.to_owned(), stop) }
+        }
     }
 
     /// Which stop a text came to: a string, or the string of a stop id.
-    fn stop_in_text(&self, reason: FinishReason) -> Option<Stop> {
+    fn stop_in_text(&self, texts: &TextStops, named: Option<&StopCriteria>, reason: FinishReason) -> Option<Stop> {
         let FinishReason::StopString(string) = reason else { return None };
-        let string = self.texts_criteria.strings()[string].clone();
-        if self.trimmer.criteria().strings().contains(&string) {
+        let string = texts.criteria.strings()[string].clone();
+        let criteria = named.unwrap_or(self.trimmer.criteria());
+        if criteria.strings().contains(&string) {
             return Some(Stop::String { string });
         }
-        let stops = self.trimmer.criteria().ids().iter();
-        let stop = stops.into_iter().find(|stop| self.tokenizer.id_to_token(stop.id).as_deref() == Some(&string));
+        let stop = criteria.ids().iter().find(|stop| self.tokenizer.id_to_token(stop.id).as_deref() == Some(&string));
         stop.map(|stop| Stop::Token { token_id: stop.id, token: Some(string), sources: stop.sources.clone() })
     }
 
@@ -186,68 +209,5 @@ impl AnswerTrimmer {
             Some(_) => format!("{} (id {id})", self.tokenizer.quoted_token(id)),
             None => format!("id {id}, which the tokenizer does not have"),
         }
-    }
-
-    /// What the engine said, beside what should have been.
-    fn problems(
-        &self,
-        given: &Given<'_>,
-        ids: Option<(&[TokenId], CompletionEnd)>,
-        stop: Option<&Stop>,
-    ) -> Vec<Problem> {
-        // The stop string lies over several tokens if more than one is read behind those that stay.
-        let is_split = ids.is_some_and(|(_, end)| end.tokens + 1 < end.read);
-        let (ids, read) = ids.map_or((&[][..], 0), |(ids, end)| (ids, end.read));
-        let mut problems = Vec::new();
-        let mut add = |code, message| problems.push(Problem { code, message });
-        let leaked = given.text.as_deref().and_then(|text| self.stop_in_text(self.texts.trim(text).1));
-        match (&leaked, stop) {
-            (Some(Stop::Token { token_id, .. }), _) => {
-                add(
-                    "eos-in-text",
-                    format!("the text has the stop token {}, where it should end before it", self.name(*token_id)),
-                );
-            }
-            (Some(Stop::String { string }), Some(Stop::String { .. })) if is_split => {
-                add(
-                    "split-stop",
-                    format!(
-                        "the text has the stop string {string:?}, which lies over several tokens: comparing token by token misses it"
-                    ),
-                );
-            }
-            (Some(Stop::String { string }), _) => {
-                add("stop-in-text", format!("the text has the stop string {string:?}, where it should end before it"));
-            }
-            (None, _) => {}
-        }
-        let pad = |id: &&TokenId| self.trimmer.pad() == Some(**id);
-        let behind = ids.len() - read - ids[read..].iter().rev().take_while(pad).count();
-        if stop.is_some() && behind > 0 {
-            let tokens = if behind == 1 { "token comes" } else { "tokens come" };
-            add("ran-past-stop", format!("{behind} {tokens} after the stop"));
-        } else if stop.is_some() && given.finish_reason.as_deref() == Some("length") {
-            add("ran-past-stop", "the engine says \"length\", and there is a stop".into());
-        }
-        let last = ids.iter().rev().find(|id| !pad(id));
-        match last.filter(|id| stop.is_none() && self.trimmer.is_special(**id)) {
-            Some(&eos) => add(
-                "unknown-eos",
-                format!(
-                    "the output ends with {}, which is no stop id; name it with {}, or as eos_token_id in the model file",
-                    self.name(eos),
-                    (self.setting_name)(&Setting::STOP_TOKEN_IDS)
-                ),
-            ),
-            None if stop.is_none()
-                && !ids.is_empty()
-                && given.stop_reason.is_none()
-                && given.finish_reason.as_deref() == Some("stop") =>
-            {
-                add("no-stop", "the engine says \"stop\", and nothing here is one".into());
-            }
-            None => {}
-        }
-        problems
     }
 }

@@ -30,6 +30,7 @@ mod lm_eval;
 mod models;
 mod own_renderer;
 mod packages;
+mod servers;
 mod structure;
 mod tokenizers;
 mod trim;
@@ -59,6 +60,7 @@ fn main() -> std::process::ExitCode {
         judges::tests(),
         models::tests(),
         own_renderer::tests(),
+        servers::tests(),
         structure::tests(),
         tokenizers::tests(),
         trim::tests(),

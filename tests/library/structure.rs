@@ -17,7 +17,7 @@ pub(crate) fn tests() -> Tests {
 }
 
 /// In the order of the data's flow.
-const MODULES: [&str; 34] = [
+const MODULES: [&str; 36] = [
     "error",
     "panics",
     "wording",
@@ -43,6 +43,8 @@ const MODULES: [&str; 34] = [
     "sink",
     "pipeline",
     "input",
+    "server",
+    "forms",
     "answers",
     "prepared",
     "build",

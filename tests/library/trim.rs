@@ -1,6 +1,6 @@
 //! Trimming equals decoding everything and searching it, on every tokenizer, finished or while it streams.
 
-use metatok::stop::{FinishReason, StopCriteria, StopSource};
+use metatok::stop::{FinishReason, StopCriteria, StopSource, without_echo};
 use metatok::{Completion, TokenId, Trimmer};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -177,8 +177,17 @@ fn padding_and_echo_are_left_out() {
         (&[44, 695][..], "Mars", &[1053, 1053][..])
     );
     assert_eq!(completion.finish_reason, FinishReason::Length);
-    assert_eq!(trimmer.without_echo(&[1, 2], &[1, 2, 44]), [44]);
-    assert_eq!(trimmer.without_echo(&[1, 2], &[44]), [44]);
+    for (prompt, ids, generated) in [
+        (&[1, 2][..], &[1, 2, 44][..], &[44][..]),
+        (&[1, 2], &[44], &[44]),
+        (&[1, 2], &[0, 0, 0, 1, 2, 44], &[44]),
+        (&[0, 1, 2], &[0, 0, 0, 1, 2, 44], &[44]),
+        (&[0, 0], &[0, 0, 0], &[0]),
+        (&[], &[0, 0, 44], &[0, 0, 44]),
+        (&[1, 2], &[0, 5, 1, 2, 44], &[0, 5, 1, 2, 44]),
+    ] {
+        assert_eq!(without_echo(prompt, ids), generated, "{prompt:?} before {ids:?}");
+    }
 }
 
 fn an_id_that_does_not_exist_is_named() {

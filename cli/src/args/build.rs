@@ -11,7 +11,8 @@ use crate::args::named;
 use crate::args::{AnswersArgs, InputArgs, ModelArgs, OnError, PromptArgs, heading, output_file, truncation};
 #[cfg(feature = "arrays")]
 use metatok::batch::PaddingSide;
-use metatok::sink::{OUTPUT_FORMS, OutputForm};
+use metatok::forms::OUTPUT_FORMS;
+use metatok::sink::OutputForm;
 use metatok::truncate::Truncation;
 
 #[derive(Clone, clap::Args)]

@@ -8,11 +8,11 @@ use crate::args::{ModelArgs, ReadArgs, StopArgs, heading, output_file};
 #[command(
     next_help_heading = heading::OUTPUT,
     after_help = "Example: metatok trim --model qwen3 answers.jsonl",
-    after_long_help = "A line of input is {\"id\": 0, \"token_ids\": […]}, as an engine generated them, or {\"id\": 0, \"text\": \"…\"}. It may also have \
-the prompt's input_ids, if the engine repeats them before the answer, and for --validate text and finish_reason as \
-the engine gave them. A line of output has the same up to the stop; the rest is its tail.
+    after_long_help = "A line of input is an answer as vLLM, SGLang, llama.cpp or OpenAI's batch API gives it, or {\"id\": 0, \"token_ids\": […]}, as an \
+engine generated them, or {\"id\": 0, \"text\": \"…\"}. It may also have the prompt's input_ids, if the engine repeats them before the \
+answer, and text and finish_reason as the engine gave them. A line of output has the same up to the stop; the rest is its tail.
 
-Exit codes: 0 success, 1 a line is wrong or --validate finds a problem, 2 any other error.
+Exit codes: 0 success, 1 a line is wrong, has an error in place of an answer, or --validate finds a problem, 2 any other error.
 
 Examples:
   metatok trim --model qwen3 answers.jsonl
@@ -32,8 +32,8 @@ pub(crate) struct TrimArgs {
 
     /// Compare with what the engine reports
     ///
-    /// This finds an eos or stop string left in the text, tokens after a stop, a reported stop that is not there, and an eos
-    /// that no source declares.
+    /// This finds an eos or stop string left in the text, tokens after a stop, a reported stop that is not there, an eos
+    /// that no source declares, and text that is not what the ids decode to.
     #[arg(long)]
     pub(crate) validate: bool,
 

@@ -3,11 +3,13 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::Result;
-use crate::sink::engine::{Stops, refuse_unless_plain, request_id, write_sampling};
-use crate::sink::json::{write_ids, write_json, write_origin};
-use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink};
+use crate::server::request::{Stops, request_id, write_sampling};
+use crate::sink::{
+    Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink, refuse_unless_plain, write_ids, write_json,
+    write_origin,
+};
 
-pub(super) const FORM: OutputForm = OutputForm {
+pub(crate) const FORM: OutputForm = OutputForm {
     name: "vllm",
     about: "Bodies of vLLM's /v1/completions",
     ending: "jsonl",
@@ -15,7 +17,7 @@ pub(super) const FORM: OutputForm = OutputForm {
     open: Some(|builder, options| Ok(Sink::lines(Vllm::new(builder, options.served_model_name.as_deref())))),
 };
 
-pub(super) const BATCH_FORM: OutputForm = OutputForm {
+pub(crate) const BATCH_FORM: OutputForm = OutputForm {
     name: "vllm-batch",
     about: "The file that `vllm run-batch` reads",
     ending: "jsonl",

@@ -1,11 +1,18 @@
-//! The forms in which prompts are written, by name. A new one is a file beside this one, and a line in [`OUTPUT_FORMS`].
+//! The forms in which prompts are written, by name. A new one is a file in `sink` or `server`, and a line in [`OUTPUT_FORMS`].
+//!
+//! ```
+//! use metatok::forms::OUTPUT_FORMS;
+//!
+//! assert!(OUTPUT_FORMS.iter().any(|form| form.name == "vllm"));
+//! ```
 
 use crate::error::{ErrorKind, Result};
+use crate::server::{llama_cpp, lmdeploy, sglang, vllm};
 #[cfg(feature = "arrays")]
 use crate::sink::arrays;
 #[cfg(feature = "arrow")]
 use crate::sink::table;
-use crate::sink::{OutputForm, jsonl, llama_cpp, lmdeploy, messages, sglang, vllm};
+use crate::sink::{OutputForm, jsonl, messages};
 
 /// All forms.
 pub static OUTPUT_FORMS: &[OutputForm] = &[

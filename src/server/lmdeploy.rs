@@ -2,11 +2,13 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::Result;
-use crate::sink::engine::{Stops, refuse_unless_plain, request_id, write_sampling};
-use crate::sink::json::{write_ids, write_json, write_origin};
-use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink};
+use crate::server::request::{Stops, request_id, write_sampling};
+use crate::sink::{
+    Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink, refuse_unless_plain, write_ids, write_json,
+    write_origin,
+};
 
-pub(super) const FORM: OutputForm = OutputForm {
+pub(crate) const FORM: OutputForm = OutputForm {
     name: "lmdeploy",
     about: "Bodies of LMDeploy's /generate",
     ending: "jsonl",

@@ -1,0 +1,56 @@
+//! An answer as an engine gave it, whatever its format.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::stop::without_echo;
+use crate::tokenizer::TokenId;
+
+/// An answer as an engine gave it. It has token ids, text, both, or an error.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct EngineAnswer<'a> {
+    /// The id of its prompt, as JSON, without what the server put before it.
+    pub id: Option<Cow<'a, RawValue>>,
+    /// Which of the repeats of its row.
+    pub repeat: Option<usize>,
+    /// Which turn of its row.
+    pub turn: Option<usize>,
+    /// Which of the answers to one request, where there are several.
+    pub choice: Option<usize>,
+    /// The columns of its row, as a JSON object.
+    pub columns: Option<&'a RawValue>,
+    /// The ids of the prompt.
+    pub input_ids: Option<Vec<TokenId>>,
+    /// The generated ids.
+    pub token_ids: Option<Vec<TokenId>>,
+    /// The generated text.
+    pub text: Option<String>,
+    /// Why the engine ended it: `stop`, `length`, `abort`, or another word of its own.
+    pub finish_reason: Option<String>,
+    /// The stop at which the engine ended it, where it names one.
+    pub stop_reason: Option<StopReason>,
+    /// What the engine reported in place of an answer, as JSON.
+    pub error: Option<&'a RawValue>,
+}
+
+impl EngineAnswer<'_> {
+    /// The generated ids, without the prompt's where the engine repeats them.
+    pub fn generated_ids(&self) -> Option<&[TokenId]> {
+        let prompt = self.input_ids.as_deref().unwrap_or_default();
+        self.token_ids.as_deref().map(|ids| without_echo(prompt, ids))
+    }
+}
+
+/// The stop that an engine names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// A stop id.
+    Token(TokenId),
+    /// A stop string.
+    String(String),
+}

@@ -1,0 +1,65 @@
+//! The formats in which engines give answers. A new one is a file beside this one, and a line in [`ANSWER_FORMATS`].
+
+use serde_json::value::RawValue;
+
+use crate::error::{ErrorKind, Result};
+use crate::input::from_json;
+use crate::server::keys::Keys;
+use crate::server::{EngineAnswer, completions, llama_cpp, lm_eval, openai_batch, own, request_output, sglang};
+
+/// A format of answers: a JSON object, recognised by its keys.
+#[derive(Debug)]
+pub struct AnswerFormat {
+    /// Who gives such answers.
+    pub name: &'static str,
+    /// The keys that tell it apart. It has all of them.
+    pub keys: &'static [&'static str],
+    /// Reads the answers of one object.
+    pub(super) read: for<'a> fn(&Keys<'a>) -> Result<Vec<EngineAnswer<'a>>>,
+}
+
+/// All formats. The first whose keys are there is taken.
+pub static ANSWER_FORMATS: &[AnswerFormat] = &[
+    openai_batch::ANSWERS,
+    sglang::ANSWERS,
+    completions::ANSWERS,
+    request_output::ANSWERS,
+    llama_cpp::ANSWERS,
+    lm_eval::ANSWERS,
+    own::IDS,
+    own::TEXT,
+    own::ERROR,
+];
+
+/// Reads a line that an engine gave: one object, or a list of them. It may hold several answers, as where a request asks for
+/// `n` of them.
+///
+/// # Errors
+/// [`ErrorKind::Parse`] for what is not JSON, [`ErrorKind::Invalid`] for an object of no known format, with its keys.
+pub fn read_answers(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
+    if !json.trim_start().starts_with('[') {
+        return read(json);
+    }
+    let items: Vec<&RawValue> = from_json(json)?;
+    let answers: Result<Vec<_>> = items.into_iter().map(|item| read(item.get())).collect();
+    Ok(answers?.into_iter().flatten().collect())
+}
+
+pub(super) fn read(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
+    let keys: Keys<'_> = from_json(json)?;
+    match ANSWER_FORMATS.iter().find(|format| format.keys.iter().all(|key| keys.has(key))) {
+        Some(format) => (format.read)(&keys),
+        None => Err(unknown(&keys)),
+    }
+}
+
+fn unknown(keys: &Keys<'_>) -> crate::Error {
+    let names: Vec<String> = keys.names().map(|name| format!("{name:?}")).collect();
+    let what = match names.as_slice() {
+        [] => "it has no keys".to_owned(),
+        [name] => format!("it has the key {name} alone"),
+        names => format!("it has the keys {}", names.join(", ")),
+    };
+    ErrorKind::Invalid(format!("this is not an answer: {what}"))
+        .with_way_out("an answer has \"token_ids\" or \"text\", or is as vLLM, SGLang or llama.cpp give it")
+}

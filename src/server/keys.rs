@@ -1,0 +1,93 @@
+//! The keys of a JSON object, each with its value still unread.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::server::EngineAnswer;
+use crate::wording;
+
+/// An object's keys in their order.
+#[derive(Debug)]
+pub(super) struct Keys<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> Keys<'a> {
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.raw(key).is_some()
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(key, _)| &**key)
+    }
+
+    /// A value; none where it is null. Of a key that is there twice, the last one.
+    pub(super) fn raw(&self, key: &str) -> Option<&'a RawValue> {
+        let (_, value) = self.0.iter().rev().find(|(name, _)| name == key)?;
+        (value.get() != "null").then_some(value)
+    }
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// What is wrong with it, at its key.
+    pub(super) fn get<T: Deserialize<'a>>(&self, key: &str) -> Result<Option<T>> {
+        self.raw(key).map(|value| serde_json::from_str(value.get()).map_err(|_| wrong::<T>(value, key))).transpose()
+    }
+
+    /// What a line may have in any format.
+    pub(super) fn answer(&self) -> Result<EngineAnswer<'a>> {
+        Ok(EngineAnswer {
+            id: self.raw("id").map(Cow::Borrowed),
+            repeat: self.get("repeat")?,
+            turn: self.get("turn")?,
+            columns: self.raw("columns"),
+            input_ids: self.get("input_ids")?,
+            ..EngineAnswer::default()
+        })
+    }
+}
+
+/// What is wrong with a value, and where in it. Following the path is slow, and hardly any value is wrong.
+fn wrong<'a, T: Deserialize<'a>>(value: &'a RawValue, key: &str) -> Error {
+    let mut json = serde_json::Deserializer::from_str(value.get());
+    match serde_path_to_error::deserialize::<_, T>(&mut json) {
+        Ok(_) => Error::from(ErrorKind::Invalid("the value is not what it should be".into())).at(key),
+        Err(error) => {
+            let path = wording::key_path(error.path());
+            let separator = if path.starts_with(['[', '.']) { "" } else { "." };
+            let place = if path == "." { key.to_owned() } else { format!("{key}{separator}{path}") };
+            Error::from(wording::in_value(error.inner())).at(place)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Keys<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Object;
+
+        impl<'de> Visitor<'de> for Object {
+            type Value = Keys<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
+                let mut keys = Vec::new();
+                while let Some(Key(key)) = map.next_key()? {
+                    keys.push((key, map.next_value()?));
+                }
+                Ok(Keys(keys))
+            }
+        }
+
+        deserializer.deserialize_map(Object)
+    }
+}
+
+/// A key, borrowed where it has no escapes.
+#[derive(serde::Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);

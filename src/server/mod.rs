@@ -1,0 +1,37 @@
+//! Inference servers: what each is sent, and how its answers are read.
+//!
+//! ```
+//! use metatok::server::read_answers;
+//!
+//! let line = r#"{"id": "cmpl-7", "object": "text_completion", "choices": [{"text": "Paris.", "token_ids": [773, 13, 1052],
+//!     "finish_reason": "stop", "stop_reason": null}]}"#;
+//! let answers = read_answers(line)?;
+//! assert_eq!(answers[0].id.as_deref().map(|id| id.get()), Some("\"7\""));
+//! assert_eq!(answers[0].token_ids.as_deref(), Some(&[773, 13, 1052][..]));
+//! # Ok::<(), metatok::Error>(())
+//! ```
+//!
+//! A server is a file here, with its requests and its answers, and a line in [`OUTPUT_FORMS`](crate::forms::OUTPUT_FORMS) and
+//! [`ANSWER_FORMATS`].
+
+mod answer;
+mod answer_formats;
+mod completions;
+mod keys;
+pub(crate) mod llama_cpp;
+pub(crate) mod lmdeploy;
+mod lm_eval;
+mod openai_batch;
+mod own;
+mod request;
+mod request_output;
+pub(crate) mod sglang;
+pub(crate) mod vllm;
+
+pub use answer::{EngineAnswer, StopReason};
+pub use answer_formats::{ANSWER_FORMATS, AnswerFormat, read_answers};
+pub use llama_cpp::LlamaCpp;
+pub use lmdeploy::Lmdeploy;
+pub(crate) use request::{json_string, split_request_id};
+pub use sglang::Sglang;
+pub use vllm::Vllm;

@@ -1,0 +1,39 @@
+//! vLLM's offline `RequestOutput`s as JSON: `request_id`, `prompt_token_ids` and `outputs`.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::error::Result;
+use crate::server::keys::Keys;
+use crate::server::{AnswerFormat, EngineAnswer, StopReason};
+use crate::tokenizer::TokenId;
+
+pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "vLLM's RequestOutput", keys: &["outputs"], read };
+
+#[derive(Deserialize)]
+struct Output {
+    index: Option<usize>,
+    text: Option<String>,
+    token_ids: Option<Vec<TokenId>>,
+    finish_reason: Option<String>,
+    stop_reason: Option<StopReason>,
+}
+
+fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let outputs: Vec<Output> = keys.get("outputs")?.unwrap_or_default();
+    let answer = keys.answer()?;
+    let input_ids: Option<Vec<TokenId>> = keys.get("prompt_token_ids")?;
+    let is_only = outputs.len() == 1;
+    let answers = outputs.into_iter().enumerate().map(|(i, output)| EngineAnswer {
+        id: answer.id.clone().or_else(|| keys.raw("request_id").map(Cow::Borrowed)),
+        choice: (!is_only).then_some(output.index.unwrap_or(i)),
+        input_ids: input_ids.clone().or_else(|| answer.input_ids.clone()),
+        token_ids: output.token_ids,
+        text: output.text,
+        finish_reason: output.finish_reason,
+        stop_reason: output.stop_reason,
+        ..answer.clone()
+    });
+    Ok(answers.collect())
+}
