@@ -5,18 +5,9 @@ use serde_json::value::RawValue;
 use crate::error::{ErrorKind, Result};
 use crate::input::from_json;
 use crate::server::keys::Keys;
-use crate::server::{EngineAnswer, completions, llama_cpp, lm_eval, openai_batch, own, request_output, sglang};
-
-/// A format of answers: a JSON object, recognised by its keys.
-#[derive(Debug)]
-pub struct AnswerFormat {
-    /// Who gives such answers.
-    pub name: &'static str,
-    /// The keys that tell it apart. It has all of them.
-    pub keys: &'static [&'static str],
-    /// Reads the answers of one object.
-    pub(super) read: for<'a> fn(&Keys<'a>) -> Result<Vec<EngineAnswer<'a>>>,
-}
+use crate::server::{
+    AnswerFormat, EngineAnswer, completions, llama_cpp, lm_eval, openai_batch, own, request_output, sglang,
+};
 
 /// All formats. The first whose keys are there is taken.
 pub static ANSWER_FORMATS: &[AnswerFormat] = &[
@@ -45,7 +36,7 @@ pub fn read_answers(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
     Ok(answers?.into_iter().flatten().collect())
 }
 
-pub(super) fn read(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
+fn read(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
     let keys: Keys<'_> = from_json(json)?;
     match ANSWER_FORMATS.iter().find(|format| format.keys.iter().all(|key| keys.has(key))) {
         Some(format) => (format.read)(&keys),

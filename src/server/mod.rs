@@ -15,6 +15,7 @@
 //! [`ANSWER_FORMATS`].
 
 mod answer;
+mod answer_format;
 mod answer_formats;
 mod completions;
 mod keys;
@@ -29,7 +30,8 @@ pub(crate) mod sglang;
 pub(crate) mod vllm;
 
 pub use answer::{EngineAnswer, StopReason};
-pub use answer_formats::{ANSWER_FORMATS, AnswerFormat, read_answers};
+pub use answer_format::AnswerFormat;
+pub use answer_formats::{ANSWER_FORMATS, read_answers};
 pub use llama_cpp::LlamaCpp;
 pub use lmdeploy::Lmdeploy;
 pub(crate) use request::{json_string, split_request_id};

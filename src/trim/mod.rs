@@ -13,17 +13,18 @@
 
 mod line;
 mod problems;
+mod stops;
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use crate::builder::PromptBuilder;
 use crate::error::{At, Result, Setting, counted};
 use crate::server::{EngineAnswer, StopReason, read_answers};
-use crate::stop::{CompletionEnd, FinishReason, Stop, StopCriteria, StopMatcher, StopSource, Trimmer};
-use crate::tokenizer::{TokenId, Tokenizer};
+use crate::stop::{CompletionEnd, FinishReason, Stop, StopCriteria, StopSource};
+use crate::tokenizer::TokenId;
 pub use line::{Problem, Reported, TrimmedAnswer};
 use problems::Problems;
+use stops::{AnswerStops, TextStops};
 
 /// What is wanted of trimmed answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,33 +40,10 @@ pub struct TrimOptions {
 /// Trims answers of one model.
 #[derive(Debug)]
 pub struct AnswerTrimmer {
-    tokenizer: Arc<Tokenizer>,
-    trimmer: Trimmer,
-    texts: TextStops,
+    stops: AnswerStops,
     options: TrimOptions,
     /// What settings are called in the texts of problems.
     setting_name: fn(&Setting) -> String,
-}
-
-/// Finds stop strings in texts, and after them in the list the strings of the stop ids.
-#[derive(Debug, Clone)]
-struct TextStops {
-    criteria: StopCriteria,
-    matcher: StopMatcher,
-}
-
-impl TextStops {
-    fn new(criteria: &StopCriteria, tokenizer: &Tokenizer) -> Result<Self> {
-        let mut strings = StopCriteria::default();
-        criteria.strings().iter().for_each(|string| strings.add_string(string));
-        // An engine should have left them out of the text.
-        for id in criteria.stop_token_ids() {
-            if let Some(token) = tokenizer.added_token(id) {
-                strings.add_string(&token.content);
-            }
-        }
-        Ok(Self { matcher: strings.matcher()?, criteria: strings })
-    }
 }
 
 impl AnswerTrimmer {
@@ -74,14 +52,8 @@ impl AnswerTrimmer {
     /// # Errors
     /// As [`PromptBuilder::trimmer`].
     pub fn new(builder: &PromptBuilder, options: TrimOptions) -> Result<Self> {
-        let tokenizer = builder.tokenizer();
-        Ok(Self {
-            tokenizer: Arc::clone(tokenizer),
-            trimmer: builder.trimmer()?.include_stop(options.include_stop),
-            texts: TextStops::new(builder.stop(), tokenizer)?,
-            options,
-            setting_name: Setting::to_string,
-        })
+        let stops = AnswerStops::new(builder, options.include_stop)?;
+        Ok(Self { stops, options, setting_name: Setting::to_string })
     }
 
     /// Calls settings by the program's own names in the texts of problems.
@@ -111,8 +83,8 @@ impl AnswerTrimmer {
     fn ids(&self, given: &EngineAnswer<'_>, ids: &[TokenId]) -> Result<TrimmedAnswer<'static>> {
         let named = self.with_named_stop(given);
         let trimmer = match &named {
-            Some(criteria) => Cow::Owned(self.trimmer.with_criteria(criteria)?),
-            None => Cow::Borrowed(&self.trimmer),
+            Some(criteria) => Cow::Owned(self.stops.trimmer.with_criteria(criteria)?),
+            None => Cow::Borrowed(&self.stops.trimmer),
         };
         let end = trimmer.end(ids)?;
         let completion = trimmer.complete_at(ids, end)?;
@@ -130,11 +102,11 @@ impl AnswerTrimmer {
     fn text(&self, given: &EngineAnswer<'_>, text: &str) -> Result<TrimmedAnswer<'static>> {
         let named = self.with_named_stop(given);
         let texts = match &named {
-            Some(criteria) => Cow::Owned(TextStops::new(criteria, &self.tokenizer)?),
-            None => Cow::Borrowed(&self.texts),
+            Some(criteria) => Cow::Owned(TextStops::new(criteria, &self.stops.tokenizer)?),
+            None => Cow::Borrowed(&self.stops.texts),
         };
         let (before, reason) = texts.matcher.trim(text);
-        let stop = self.stop_in_text(&texts, named.as_ref(), reason);
+        let stop = self.stops.stop_in_text(&texts, named.as_ref(), reason);
         let kept = match reason {
             FinishReason::StopString(string) if self.options.include_stop => {
                 &text[..before.len() + texts.criteria.strings()[string].len()]
@@ -144,7 +116,7 @@ impl AnswerTrimmer {
         let explain = self.options.explain.then(|| match &stop {
             None => "nothing stops it".to_owned(),
             Some(Stop::Token { token_id, .. }) => {
-                let token = self.tokenizer.quoted_token(*token_id);
+                let token = self.stops.tokenizer.quoted_token(*token_id);
                 format!("the text has the stop token {token} at byte {}", before.len())
             }
             Some(Stop::String { string }) => format!("the stop string {string:?} at byte {}", before.len()),
@@ -155,7 +127,7 @@ impl AnswerTrimmer {
 
     /// The stops with the one that the engine names, where that is a further one.
     fn with_named_stop(&self, given: &EngineAnswer<'_>) -> Option<StopCriteria> {
-        let known = self.trimmer.criteria();
+        let known = self.stops.trimmer.criteria();
         let mut criteria = match given.stop_reason.as_ref()? {
             StopReason::Token(id) if known.stop_token_ids().any(|stop| stop == *id) => return None,
             StopReason::String(string) if string.is_empty() || known.strings().contains(string) => return None,
@@ -169,7 +141,8 @@ impl AnswerTrimmer {
     }
 
     fn problems<'p>(&'p self, given: &'p EngineAnswer<'_>, stop: Option<&'p Stop>) -> Problems<'p> {
-        Problems::new(self, given, stop)
+        let setting = (self.setting_name)(&Setting::STOP_TOKEN_IDS);
+        Problems::new(&self.stops, given, stop, setting)
     }
 
     fn explain_ids(&self, ids: &[TokenId], end: CompletionEnd, stop: Option<&Stop>) -> String {
@@ -177,7 +150,7 @@ impl AnswerTrimmer {
         match stop {
             None => "nothing stops it".to_owned(),
             Some(Stop::Token { token_id, sources, .. }) => {
-                let token = self.name(*token_id);
+                let token = self.stops.name(*token_id);
                 let sources: Vec<String> = sources.iter().map(ToString::to_string).collect();
                 let after = counted(ids.len() - read, "token");
                 format!("token {} is {token}: {}; {after} after it", read - 1, sources.join(", "))
@@ -188,26 +161,6 @@ impl AnswerTrimmer {
                     if first == last { format!("in token {last}") } else { format!("over tokens {first} to {last}") };
                 format!("the stop string {string:?} {over}; {} after it", counted(ids.len() - read, "token"))
             }
-        }
-    }
-
-    /// Which stop a text came to: a string, or the string of a stop id.
-    fn stop_in_text(&self, texts: &TextStops, named: Option<&StopCriteria>, reason: FinishReason) -> Option<Stop> {
-        let FinishReason::StopString(string) = reason else { return None };
-        let string = texts.criteria.strings()[string].clone();
-        let criteria = named.unwrap_or(self.trimmer.criteria());
-        if criteria.strings().contains(&string) {
-            return Some(Stop::String { string });
-        }
-        let stop = criteria.ids().iter().find(|stop| self.tokenizer.id_to_token(stop.id).as_deref() == Some(&string));
-        stop.map(|stop| Stop::Token { token_id: stop.id, token: Some(string), sources: stop.sources.clone() })
-    }
-
-    /// A token with its id, which the tokenizer may not have.
-    fn name(&self, id: TokenId) -> String {
-        match self.tokenizer.id_to_token(id) {
-            Some(_) => format!("{} (id {id})", self.tokenizer.quoted_token(id)),
-            None => format!("id {id}, which the tokenizer does not have"),
         }
     }
 }
