@@ -1,11 +1,12 @@
 //! What the fuzz targets reach that is not public. Only `cargo fuzz` builds it.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::dataset::{Holds, Records, rows_of};
+use crate::dataset::{Holds, RawRecord, Records, open};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::run::RunAnswers;
@@ -16,13 +17,13 @@ use crate::run::RunAnswers;
 /// What reading the file says. What it says of one record is left out.
 pub fn records(name: &str, bytes: &[u8], holds_rows: bool) -> Result<Vec<String>> {
     const LONGEST: usize = 1 << 16;
-    let (reader, has_no_lines) = rows_of(Path::new(name), file(bytes)?, None)?;
-    let (unit, holds) =
-        (if has_no_lines { "row" } else { "line" }, if holds_rows { Holds::Rows } else { Holds::Conversations });
-    let mut records = Records::new(reader, unit, LONGEST, holds);
+    let source = open(Path::new(name), file(bytes)?, None)?;
+    let holds = if holds_rows { Holds::Rows } else { Holds::Conversations };
+    let mut records = Records::of(source, "line", LONGEST, holds);
     let (mut all, mut bytes) = (Vec::new(), Vec::new());
-    while let Some(line) = records.next_into(&mut bytes)? {
-        all.extend(line.text(&bytes, LONGEST).ok().map(str::to_owned));
+    while let Some(record) = records.next_into(&mut bytes)? {
+        let json = record.raw(&bytes, LONGEST).and_then(RawRecord::json);
+        all.extend(json.ok().map(Cow::into_owned));
         bytes.clear();
     }
     Ok(all)

@@ -134,8 +134,8 @@ fn see_rows(
     let mut retriever = dataset.retriever()?;
     checker.see_dataset(dataset.dataset(), dataset.train());
     let mut index = 0..;
-    each_record(inputs, Holds::Rows, longest, |place, line| {
-        let row = line.and_then(|line| dataset.dataset().row(line)).map_err(|error| place.of_error(error))?;
+    each_record(inputs, Holds::Rows, longest, |place, record| {
+        let row = record.and_then(|record| dataset.dataset().row_of(record)).map_err(|error| place.of_error(error))?;
         let examples = retriever.retrieve(index.next().unwrap_or_default());
         let examples = examples.and_then(|examples| examples.of(&row, dataset.train()));
         let examples = examples.map_err(|error| place.of_error(error))?;

@@ -101,12 +101,12 @@ fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Re
         inputs = dataset.through_arrow(inputs)?;
     }
     let (mut count, mut found, mut is_last) = (0, None, setup::limit(args.input.limit));
-    each_record(inputs, setup::holds(dataset), longest, |place, line| {
+    each_record(inputs, setup::holds(dataset), longest, |place, record| {
         count += 1;
         if count <= args.prompt {
             return Ok(is_last());
         }
-        found = Some((place.to_string(), line?.to_owned()));
+        found = Some((place.to_string(), record?.json()?.into_owned()));
         Ok(ControlFlow::Break(()))
     })?;
     found.ok_or_else(|| {
@@ -135,9 +135,9 @@ fn examples(dataset: &PreparedDataset, args: &ViewArgs) -> Result<Examples> {
 }
 
 /// The row, and what is to be said of it.
-fn row(dataset: &PreparedDataset, line: &str, number: usize) -> Result<Row> {
+fn row<'r>(dataset: &PreparedDataset, line: &'r str, number: usize) -> Result<Cow<'r, Row>> {
     let pick = PickedRow { row: number, repeat: (dataset.dataset().repeats.times() > 1).then_some(0) };
-    let Some(row) = dataset.row(line, pick)? else {
+    let Some(row) = dataset.row(line.into(), pick)? else {
         let what = "--judge has no answer to this row, or an error in its place; take another with --prompt";
         return Err(ErrorKind::Usage(what.into()).into());
     };

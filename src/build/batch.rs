@@ -9,7 +9,7 @@ use crate::build::repeated_ids::OwnId;
 use crate::build::writer::{Out, PromptRequest, PromptWriter};
 use crate::build::written::Written;
 use crate::conversation::Mode;
-use crate::dataset::{Examples, Line, MissingColumns, PickedRow, RecordReader, RowPrompter};
+use crate::dataset::{Examples, Line, MissingColumns, PickedRow, RawRecord, RecordReader, RowPrompter};
 use crate::error::{Error, Result, Warning};
 use crate::input::{LineBatch, RecordPlace};
 use crate::prepared::PreparedDataset;
@@ -63,23 +63,24 @@ impl BuiltBatch {
 
 impl BatchBuilder<'_> {
     pub(super) fn build(mut self, mut batch: LineBatch) -> BuiltBatch {
-        self.built.bytes = batch.bytes.len() as u64;
+        self.built.bytes = batch.size as u64;
         self.built.input = Some(Arc::clone(&batch.input));
         let mut examples = std::mem::take(&mut batch.examples).into_iter();
-        for (i, (line, range)) in batch.lines.iter().enumerate() {
-            let bytes = &batch.bytes[range.clone()];
+        for (i, batch_line) in batch.lines.iter().enumerate() {
+            let line = &batch_line.record.line;
             let place = RecordPlace::new(&batch.input, line);
             let before = (self.built.out.len(), self.built.written.clone());
             let number = batch.first + i as u64;
-            let written = line.text(bytes, self.max_line_bytes).and_then(|text| match self.rows {
-                None => self.conversation(text, number, line, place),
-                Some(_) => self.row(text, batch.pick(i), examples.next().unwrap_or_default(), line, place),
+            let written = batch.raw(batch_line, self.max_line_bytes).and_then(|record| match self.rows {
+                None => self.conversation(&record.json()?, number, line, place),
+                Some(_) => self.row(record, batch.pick(i), examples.next().unwrap_or_default(), line, place),
             });
             if let Err(error) = written {
                 // Of a row with several prompts, all or none.
                 self.built.out.truncate(before.0);
                 self.built.written = before.1;
-                self.built.rejected.push(Rejected::new(&batch.input, line, bytes, error));
+                let bytes = batch.bytes(batch_line).unwrap_or_default();
+                self.built.rejected.push(Rejected::new(&batch.input, line, bytes.into_owned(), error));
                 if self.stop_at_error {
                     return self.built;
                 }
@@ -108,14 +109,14 @@ impl BatchBuilder<'_> {
 
     fn row(
         &mut self,
-        text: &str,
+        record: RawRecord<'_>,
         pick: PickedRow,
         examples: Examples,
         line: &Line,
         place: RecordPlace<'_>,
     ) -> Result<()> {
         let Some((dataset, prompter)) = &mut self.rows else { return Ok(()) };
-        let Some(row) = dataset.row(text, pick)? else { return Ok(()) };
+        let Some(row) = dataset.row(record, pick)? else { return Ok(()) };
         let key = dataset.kept_columns().key(&row, pick)?;
         self.built.missing.see(&row);
         self.built.notes.see_row(&row, place);

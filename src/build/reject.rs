@@ -18,8 +18,8 @@ pub struct Rejected {
 
 impl Rejected {
     /// `error` says nothing of the place, which is `input` and `line`.
-    pub(super) fn new(input: &Arc<str>, line: &Line, bytes: &[u8], error: Error) -> Self {
-        Self { input: Arc::clone(input), line: line.clone(), bytes: bytes.to_vec(), error }
+    pub(super) fn new(input: &Arc<str>, line: &Line, bytes: Vec<u8>, error: Error) -> Self {
+        Self { input: Arc::clone(input), line: line.clone(), bytes, error }
     }
 
     /// Why it gave no prompt, with its place.

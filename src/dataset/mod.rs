@@ -49,7 +49,9 @@ pub(crate) use records::{InputFormat, Record, RecordReader};
 pub(crate) use retriever::{Examples, Retriever};
 pub(crate) use rows::{KeptColumns, PickedRow, RowKey, arrow_rows};
 pub use rows::{Row, Value};
-pub use source::Holds;
-pub(crate) use source::{Line, Records, check_nesting, decompressed, is_compressed, json_lines, rows_of};
+pub(crate) use source::{
+    FileRecord, Line, RecordSource, Records, check_nesting, decompressed, is_compressed, open, table_of,
+};
+pub use source::{Holds, RawRecord};
 pub(crate) use template::{Layout, MissingColumns, TemplateField};
 pub(crate) use template_error::{row_error, template_error};

@@ -1,11 +1,12 @@
-//! Lines in batches, small enough to share among all cores, with the examples that go before each. What comes slowly is
+//! Records in batches, small enough to share among all cores, with the examples that go before each. What comes slowly is
 //! handed over as it comes.
 
+use std::borrow::Cow;
 use std::io::BufRead;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::dataset::{Dataset, Examples, Holds, Line, PickedRow, Records, Retriever};
+use crate::dataset::{Dataset, Examples, FileRecord, Holds, PickedRow, RawRecord, Records, Retriever, Row};
 use crate::error::{Error, Place, Result};
 use crate::input::Input;
 
@@ -18,8 +19,11 @@ type InputLines = Records<Box<dyn BufRead + Send>>;
 /// Lines of one input, with what is needed to name them.
 pub(crate) struct LineBatch {
     pub(crate) input: Arc<str>,
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) lines: Vec<(Line, Range<usize>)>,
+    /// About how many bytes of the input it holds.
+    pub(crate) size: usize,
+    /// Those of records that are JSON.
+    bytes: Vec<u8>,
+    pub(crate) lines: Vec<BatchLine>,
     /// The examples of each line, where lines are rows.
     pub(crate) examples: Vec<Examples>,
     /// The number of the first line among all that are asked, from 0.
@@ -28,6 +32,13 @@ pub(crate) struct LineBatch {
     picks: Vec<PickedRow>,
     /// Reading failed behind these lines.
     pub(crate) error: Option<Error>,
+}
+
+/// A record of a batch.
+pub(crate) struct BatchLine {
+    pub(crate) record: FileRecord,
+    /// Its bytes in the batch, if it is no row of a table.
+    range: Range<usize>,
 }
 
 /// Gives one batch after the other.
@@ -100,13 +111,13 @@ fn picked(all: Vec<LineBatch>, dataset: &Dataset) -> Result<Batches> {
         let input = Arc::clone(&lines[picks.peek()?.row].0.input);
         let mut batch = LineBatch::new(&input);
         while let Some(pick) =
-            picks.next_if(|pick| batch.bytes.len() < BATCH_BYTES && Arc::ptr_eq(&lines[pick.row].0.input, &input))
+            picks.next_if(|pick| batch.size < BATCH_BYTES && Arc::ptr_eq(&lines[pick.row].0.input, &input))
         {
             let (from, i) = &lines[pick.row];
-            let (line, range) = &from.lines[*i];
+            let BatchLine { record, range } = &from.lines[*i];
             let start = batch.bytes.len();
             batch.bytes.extend_from_slice(&from.bytes[range.clone()]);
-            batch.lines.push((line.clone(), start..batch.bytes.len()));
+            batch.push(record.clone(), start);
             batch.picks.push(pick);
         }
         Some(batch)
@@ -141,6 +152,7 @@ impl LineBatch {
     fn new(input: &Arc<str>) -> Self {
         Self {
             input: Arc::clone(input),
+            size: 0,
             bytes: Vec::with_capacity(BATCH_BYTES + (BATCH_BYTES >> 2)),
             lines: Vec::new(),
             examples: Vec::new(),
@@ -148,6 +160,26 @@ impl LineBatch {
             picks: Vec::new(),
             error: None,
         }
+    }
+
+    /// Adds a record, whose bytes are those from `start` on.
+    fn push(&mut self, record: FileRecord, start: usize) {
+        let range = start..self.bytes.len();
+        self.size += range.len() + record.row.as_ref().map_or(0, Row::unescaped_len);
+        self.lines.push(BatchLine { record, range });
+    }
+
+    /// A record of the batch.
+    ///
+    /// # Errors
+    /// As [`FileRecord::raw`].
+    pub(crate) fn raw<'r>(&'r self, line: &'r BatchLine, longest: usize) -> Result<RawRecord<'r>> {
+        line.record.raw(&self.bytes[line.range.clone()], longest)
+    }
+
+    /// The bytes of a record, as JSON if it is a row of a table.
+    pub(crate) fn bytes(&self, line: &BatchLine) -> Result<Cow<'_, [u8]>> {
+        line.record.bytes(&self.bytes[line.range.clone()])
     }
 
     /// Which row a line is.
@@ -159,11 +191,11 @@ impl LineBatch {
 
 /// Whether the input ended. Where reading may wait for whoever writes, nothing waits in the batch.
 fn fill(batch: &mut LineBatch, lines: &mut InputLines, may_wait: bool) -> bool {
-    while batch.bytes.len() < BATCH_BYTES {
+    while batch.size < BATCH_BYTES {
         let start = batch.bytes.len();
         match lines.next_into(&mut batch.bytes) {
-            Ok(Some(line)) => {
-                batch.lines.push((line, start..batch.bytes.len()));
+            Ok(Some(record)) => {
+                batch.push(record, start);
                 if may_wait && !lines.has_next() {
                     return false;
                 }

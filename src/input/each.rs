@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use serde::Deserialize;
 
 use crate::conversation::{Conversation, Mode};
-use crate::dataset::{Holds, InputFormat, RecordReader, check_nesting};
+use crate::dataset::{Holds, InputFormat, RawRecord, RecordReader, check_nesting};
 use crate::error::{At, Place, Result};
 use crate::input::{Input, RecordPlace};
 use crate::wording;
 
-/// Visits every record of every input, in order, until `visit` breaks off. It gets the record's place, and its text, or why
-/// there is none: not UTF-8, or longer than `max_line_bytes`.
+/// Visits every record of every input, in order, until `visit` breaks off. It gets the record's place, and the record, or
+/// why there is none: not UTF-8, or longer than `max_line_bytes`.
 ///
 /// # Errors
 /// What reading or `visit` says.
@@ -19,14 +19,14 @@ pub fn each_record(
     inputs: Vec<Input>,
     holds: Holds,
     max_line_bytes: usize,
-    mut visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
+    mut visit: impl FnMut(RecordPlace<'_>, Result<RawRecord<'_>>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     for input in inputs {
         let name = input.name().to_owned();
         let mut records = input.records(max_line_bytes, holds);
         let mut bytes = Vec::new();
-        while let Some(line) = records.next_into(&mut bytes).at(Place::file(&name))? {
-            if visit(RecordPlace::new(&name, &line), line.text(&bytes, max_line_bytes))?.is_break() {
+        while let Some(record) = records.next_into(&mut bytes).at(Place::file(&name))? {
+            if visit(RecordPlace::new(&name, &record.line), record.raw(&bytes, max_line_bytes))?.is_break() {
                 return Ok(());
             }
             bytes.clear();
@@ -35,16 +35,19 @@ pub fn each_record(
     Ok(())
 }
 
-/// Visits every line of every input, as [`each_record`] does.
+/// Visits every line of every input, as [`each_record`] does. A row of a table is a JSON object of its columns.
 ///
 /// # Errors
 /// As [`each_record`].
 pub fn each_line(
     inputs: Vec<Input>,
     max_line_bytes: usize,
-    visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
+    mut visit: impl FnMut(RecordPlace<'_>, Result<&str>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
-    each_record(inputs, Holds::Lines, max_line_bytes, visit)
+    each_record(inputs, Holds::Lines, max_line_bytes, |place, record| match record.and_then(RawRecord::json) {
+        Ok(line) => visit(place, Ok(&line)),
+        Err(error) => visit(place, Err(error)),
+    })
 }
 
 /// Visits every conversation of every input, as [`each_record`] does. `visit` gets the error of a record that holds none,
@@ -60,8 +63,8 @@ pub fn each_conversation(
     mut visit: impl FnMut(RecordPlace<'_>, Result<Conversation>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     let reader = RecordReader::new(format);
-    each_record(inputs, Holds::Conversations, max_line_bytes, |place, line| {
-        let conversation = line.and_then(|line| reader.parse(line)?.into_conversation(mode));
+    each_record(inputs, Holds::Conversations, max_line_bytes, |place, record| {
+        let conversation = record.and_then(|record| reader.parse(&record.json()?)?.into_conversation(mode));
         let conversation = conversation.map(|(conversation, _)| conversation);
         visit(place, conversation.map_err(|error| place.of_error(error)))
     })

@@ -22,7 +22,7 @@ mod id;
 mod record_place;
 mod source;
 
-pub use crate::dataset::Holds;
+pub use crate::dataset::{Holds, RawRecord};
 pub(crate) use batches::{Batches, LineBatch, batches};
 pub use digest::{digest_of_file, digest_of_input};
 pub use each::{each_conversation, each_line, each_record, from_json};

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use crate::dataset::{Holds, Records, Row, decompressed, is_compressed, json_lines, rows_of};
+use crate::dataset::{Holds, RecordSource, Records, Row, decompressed, is_compressed, open, table_of};
 use crate::dialect::demo_conversations;
 use crate::error::{At, Result};
 use crate::tokenizer::dataset_file;
@@ -19,7 +19,7 @@ pub struct Input {
     name: String,
     /// What errors count: lines, or the rows of a file that has none.
     unit: &'static str,
-    reader: Box<dyn BufRead + Send>,
+    source: RecordSource,
     bytes: Option<u64>,
 }
 
@@ -33,7 +33,8 @@ impl fmt::Debug for Input {
 impl Input {
     /// Lines of JSON, or one JSON list. Errors name it so.
     pub fn new(name: impl Into<String>, reader: impl BufRead + Send + 'static) -> Self {
-        Self { name: name.into(), unit: "line", reader: decompressed(Box::new(reader)), bytes: None }
+        let source = RecordSource::Bytes(decompressed(Box::new(reader)));
+        Self { name: name.into(), unit: "line", source, bytes: None }
     }
 
     /// A file: JSON lines or one JSON list, CSV, TSV, Parquet with its feature, compressed or not; `-` is standard input, and
@@ -57,10 +58,12 @@ impl Input {
         if metadata.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
         }
-        let (reader, has_no_lines) = rows_of(&local, file, columns)?;
-        let unit = if has_no_lines { "row" } else { "line" };
-        let bytes = (metadata.is_file() && !has_no_lines && !is_compressed(&local)).then_some(metadata.len());
-        Ok(Self { name, unit, reader, bytes })
+        let source = open(&local, file, columns)?;
+        if matches!(source, RecordSource::Table(_)) {
+            return Ok(Self { name, unit: "row", source, bytes: None });
+        }
+        let bytes = (metadata.is_file() && !is_compressed(&local)).then_some(metadata.len());
+        Ok(Self { name, unit: "line", source, bytes })
     }
 
     /// Standard input.
@@ -81,7 +84,7 @@ impl Input {
 
     /// Rows in memory.
     pub fn rows(name: impl Into<String>, rows: Vec<Row>) -> Self {
-        Self { name: name.into(), unit: "row", reader: json_lines(rows), bytes: None }
+        Self { name: name.into(), unit: "row", source: RecordSource::Table(table_of(rows)), bytes: None }
     }
 
     /// The name that errors have.
@@ -100,7 +103,7 @@ impl Input {
     }
 
     pub(super) fn records(self, longest: usize, holds: Holds) -> Records<Box<dyn BufRead + Send>> {
-        Records::new(self.reader, self.unit, longest, holds)
+        Records::of(self.source, self.unit, longest, holds)
     }
 }
 

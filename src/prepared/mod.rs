@@ -9,7 +9,8 @@
 //!
 //! let file = br#"infer_cfg = { prompt_template = { template = "Q: {q}" } }"#;
 //! let dataset = PreparedDataset::new(Dataset::parse("d.toml", file)?, &DatasetOptions::default())?;
-//! let row = dataset.row(r#"{"q": "1+1=?"}"#, PickedRow { row: 0, repeat: None })?.expect("no judge leaves it out");
+//! let record = r#"{"q": "1+1=?"}"#.into();
+//! let row = dataset.row(record, PickedRow { row: 0, repeat: None })?.expect("no judge leaves it out");
 //! let mut prompter = dataset.prompter();
 //! let prompts = dataset.prompts(&row, Examples::default(), &mut prompter, |_| Ok(0))?;
 //! assert_eq!(prompts[0].conversation, metatok::Conversation::Text("Q: 1+1=?".into()));
@@ -21,6 +22,7 @@ mod judged;
 mod batched;
 mod options;
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,8 +32,8 @@ use sha2::{Digest, Sha256};
 use crate::builder::BuilderOptions;
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{
-    Dataset, DatasetSource, Examples, Holds, Inferencer, InferencerKind, KeptColumns, PickedRow, Retriever, Row,
-    RowPrompt, RowPrompter, TemplateField, TurnPlan, arrow_rows,
+    Dataset, DatasetSource, Examples, Holds, Inferencer, InferencerKind, KeptColumns, PickedRow, RawRecord, Retriever,
+    Row, RowPrompt, RowPrompter, TemplateField, TurnPlan, arrow_rows,
 };
 use crate::dialect::Model;
 use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, counted, way_out};
@@ -183,15 +185,15 @@ impl PreparedDataset {
         Ok(self.options.fingerprint(fingerprint))
     }
 
-    /// A row of the input; nothing where a judge is asked and there is no answer to the row.
+    /// A row of the input, with its derived columns; nothing where a judge is asked and there is no answer to the row.
     ///
     /// # Errors
     /// As [`Dataset::row`]; where answers to judge do not fit the row.
-    pub fn row(&self, json: &str, pick: PickedRow) -> Result<Option<Row>> {
-        let mut row = self.dataset.row(json)?;
+    pub fn row<'r>(&self, record: RawRecord<'r>, pick: PickedRow) -> Result<Option<Cow<'r, Row>>> {
+        let mut row = self.dataset.row_of(record)?;
         let Some(judged) = &self.judged else { return Ok(Some(row)) };
         let key = self.kept.key(&row, pick)?;
-        Ok(judged.add(&mut row, &key, pick.row)?.then_some(row))
+        Ok(judged.add(row.to_mut(), &key, pick.row)?.then_some(row))
     }
 
     /// What to say at the end of rows and answers that a judge was not asked about.
@@ -333,12 +335,16 @@ impl PreparedDataset {
 /// Every row of the inputs, and what they are in few bytes.
 fn read(inputs: Vec<Input>, longest: usize) -> Result<(Vec<Row>, String)> {
     let (mut rows, mut hash) = (Vec::new(), Sha256::new());
-    each_record(inputs, Holds::Rows, longest, |place, line| {
-        let line = line.map_err(|error| place.of_error(error))?;
-        hash.update(line.len().to_le_bytes());
-        hash.update(line);
-        rows.push(Row::from_json(line).map_err(|error| place.of_error(error))?);
+    each_record(inputs, Holds::Rows, longest, |place, record| {
+        let (row, json) = record.and_then(row_with_json).map_err(|error| place.of_error(error))?;
+        hash.update(json.len().to_le_bytes());
+        hash.update(&*json);
+        rows.push(row);
         Ok(ControlFlow::Continue(()))
     })?;
     Ok((rows, hex(hash)))
+}
+
+fn row_with_json(record: RawRecord<'_>) -> Result<(Row, Cow<'_, str>)> {
+    Ok((record.row()?.into_owned(), record.json()?))
 }

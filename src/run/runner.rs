@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::build::{InputRemarks, OwnId};
 use crate::builder::{PromptBuilder, Session};
-use crate::dataset::{Examples, InputFormat, Line, PickedRow, RecordReader, RowKey, RowPrompter};
+use crate::dataset::{Examples, InputFormat, Line, PickedRow, RawRecord, RecordReader, RowKey, RowPrompter};
 use crate::engine::{Engine, GenerationEvent, Request, Sampling};
 use crate::error::{Error, ErrorKind, Result, Setting, Warning};
 use crate::input::{DEFAULT_MAX_LINE_BYTES, Input, LineBatch, RecordPlace};
@@ -187,11 +187,12 @@ impl Run<'_> {
         let mut window = Vec::new();
         while let Some(mut batch) = next() {
             let mut examples = std::mem::take(&mut batch.examples).into_iter();
-            for (i, (line, range)) in batch.lines.iter().enumerate() {
+            for (i, batch_line) in batch.lines.iter().enumerate() {
+                let line = &batch_line.record.line;
                 let (number, pick) = (batch.first + i as u64, batch.pick(i));
-                let text = line.text(&batch.bytes[range.clone()], self.runner.max_line_bytes);
+                let record = batch.raw(batch_line, self.runner.max_line_bytes);
                 let examples = examples.next().unwrap_or_default();
-                let job = text.and_then(|text| self.job(text, (number, pick), (&batch, line), examples));
+                let job = record.and_then(|record| self.job(record, (number, pick), (&batch, line), examples));
                 let refused = |error: Error| Refused {
                     number,
                     pick,
@@ -206,7 +207,7 @@ impl Run<'_> {
                 }
             }
             // Whoever watches a run that goes on has no reason to end it here.
-            let _ = (self.watch)(RunEvent::Read(batch.bytes.len() as u64))?;
+            let _ = (self.watch)(RunEvent::Read(batch.size as u64))?;
             if let Some(error) = batch.error {
                 return Err(error);
             }
@@ -220,7 +221,7 @@ impl Run<'_> {
     /// What a line asks for.
     fn job(
         &mut self,
-        text: &str,
+        record: RawRecord<'_>,
         (number, pick): (u64, PickedRow),
         (batch, line): (&LineBatch, &Line),
         examples: Examples,
@@ -229,7 +230,9 @@ impl Run<'_> {
         let remarks = &mut self.totals.remarks;
         let job = match (&self.runner.dataset, &mut self.prompter) {
             (Some(dataset), Some(prompter)) => {
-                let Some(row) = dataset.row(text, pick)? else { return Ok(Job::unasked(number, (batch, line), pick)) };
+                let Some(row) = dataset.row(record, pick)? else {
+                    return Ok(Job::unasked(number, (batch, line), pick));
+                };
                 remarks.missing.see(&row);
                 if let Some(warning) = remarks.first_warning(|| dataset.warning(&row)) {
                     let _ = (self.watch)(RunEvent::Warning(place.of_warning(warning)))?;
@@ -239,7 +242,10 @@ impl Run<'_> {
                 let dataset = (&**dataset, prompter);
                 Job::row(&row, (number, pick), (batch, line), examples, dataset, &mut self.session, strip_thoughts)
             }
-            _ => Job::conversation(text, number, (batch, line), RecordReader::new(self.runner.input_format), remarks),
+            _ => {
+                let reader = RecordReader::new(self.runner.input_format);
+                Job::conversation(&record.json()?, number, (batch, line), reader, remarks)
+            }
         }?;
         if job.key.has_id && pick.repeat.is_none_or(|repeat| repeat == 0) {
             remarks.ids.see(&batch.input, vec![OwnId::new(job.key.id.get(), line)]);

@@ -1,8 +1,11 @@
 //! Which rows of a dataset are asked, with which columns, and how long their answers may be.
 
+use std::borrow::Cow;
+
 use crate::dataset::config::Dataset;
 use crate::dataset::prompter::MaxOutLen;
 use crate::dataset::rows::{PickedRow, Row};
+use crate::dataset::source::RawRecord;
 use crate::error::{At, Place, Result};
 
 impl Dataset {
@@ -58,8 +61,18 @@ impl Dataset {
     /// # Errors
     /// As [`Row::from_json`]; [`crate::ErrorKind::Dataset`] where a column cannot be made of the row.
     pub fn row(&self, json: &str) -> Result<Row> {
-        let mut row = Row::from_json(json)?;
-        self.derive(&mut row)?;
+        self.row_of(json.into()).map(Cow::into_owned)
+    }
+
+    /// Reads a row, with the columns that the file derives. A row of a table is not copied if there are none.
+    ///
+    /// # Errors
+    /// As [`Self::row`].
+    pub fn row_of<'r>(&self, record: RawRecord<'r>) -> Result<Cow<'r, Row>> {
+        let mut row = record.row()?;
+        if !self.derived_columns.is_empty() {
+            self.derive(row.to_mut())?;
+        }
         Ok(row)
     }
 

@@ -57,6 +57,10 @@ impl DerivedColumns {
         Ok(Self(columns.iter().map(read).collect::<Result<_>>()?))
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Sets them in a row, one after the other. One whose path leads to nothing is not set.
     pub(crate) fn set(&self, row: &mut Row, max_row_bytes: usize) -> Result<()> {
         for (name, column) in &self.0 {

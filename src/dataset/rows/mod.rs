@@ -12,6 +12,7 @@
 
 mod arrow;
 mod derived_columns;
+mod entries;
 mod kept_columns;
 mod python_repr;
 mod repeats;
@@ -23,11 +24,11 @@ mod value_path;
 
 pub use arrow::arrow_rows;
 pub use derived_columns::DerivedColumns;
+pub(crate) use entries::Entries;
 pub use kept_columns::{KeptColumns, RowKey};
 pub use repeats::{PickedRow, Repeats};
 pub use row::Row;
 pub(crate) use row::{Fields, listed};
 pub use split::SplitRange;
 pub use value::Value;
-pub(crate) use value_json::Columns;
 pub(crate) use value_path::{Path, whole_number};

@@ -23,6 +23,9 @@ pub enum Value {
     Dict(Vec<(Value, Value)>),
 }
 
+/// As JSON: `-2.2250738585072014e-308`.
+const LONGEST_FLOAT: usize = 24;
+
 impl Value {
     /// Whether Python's `==` holds, for which `True` is 1 and 1 is 1.0.
     pub fn equals(&self, other: &Self) -> bool {
@@ -55,6 +58,20 @@ impl Value {
             Self::List(items) => items.iter().map(Self::to_json).collect(),
             Self::Dict(entries) => {
                 entries.iter().map(|(key, value)| (key.text().into_owned(), value.to_json())).collect()
+            }
+        }
+    }
+
+    /// How many bytes it has as JSON where nothing is escaped, or a few more.
+    pub(crate) fn unescaped_len(&self) -> usize {
+        match self {
+            Self::Null | Self::Bool(_) => "false".len(),
+            Self::Int(digits) => digits.len(),
+            Self::Float(_) => LONGEST_FLOAT,
+            Self::Text(text) => text.len() + 2,
+            Self::List(items) => items.iter().map(|item| item.unescaped_len() + 1).sum::<usize>() + 2,
+            Self::Dict(entries) => {
+                entries.iter().map(|(key, value)| key.unescaped_len() + value.unescaped_len() + 4).sum::<usize>() + 2
             }
         }
     }

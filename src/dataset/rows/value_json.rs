@@ -1,14 +1,12 @@
 //! Reading values from JSON: whole numbers keep their digits, and dicts their order.
 
-use std::collections::HashMap;
 use std::fmt;
 
-use foldhash::fast::RandomState;
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::dataset::rows::Value;
+use crate::dataset::rows::{Entries, Value};
 use crate::dataset::source::check_nesting;
 use crate::error::Result;
 use crate::wording;
@@ -26,23 +24,14 @@ impl Value {
     }
 
     /// The entries of a JSON object as [`Self::from_json`] reads them; nothing for other JSON.
-    pub(crate) fn columns(json: &str) -> Result<Option<Columns>> {
+    pub(crate) fn columns(json: &str) -> Result<Option<Entries<Self>>> {
         check_nesting(json)?;
         if !json.trim_start().starts_with('{') {
             return Self::from_json(json).map(|_| None);
         }
-        let Entries { entries, repeated }: Entries<Raw> =
-            serde_json::from_str(json).map_err(|error| wording::in_line(&error))?;
-        let entries = entries.into_iter().map(|(key, value)| (key, value.0)).collect();
-        Ok(Some(Columns { entries, repeated }))
+        let columns: Entries<Raw> = serde_json::from_str(json).map_err(|error| wording::in_line(&error))?;
+        Ok(Some(columns.map(|value| value.0)))
     }
-}
-
-/// A JSON object's entries in their order.
-pub(crate) struct Columns {
-    pub(crate) entries: Vec<(String, Value)>,
-    /// The first key that stands there more than once.
-    pub(crate) repeated: Option<String>,
 }
 
 /// A value that is read from raw JSON, so that whole numbers keep their digits.
@@ -72,16 +61,6 @@ impl<'de> Deserialize<'de> for Raw {
     }
 }
 
-/// The entries of a JSON object in their order; of a repeated key the last value, at the first place.
-struct Entries<V> {
-    entries: Vec<(String, V)>,
-    /// The first key that stands there more than once.
-    repeated: Option<String>,
-}
-
-/// So many keys are compared one by one.
-const FEW: usize = 16;
-
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Entries<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct Visitor<V>(std::marker::PhantomData<V>);
@@ -93,32 +72,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Entries<V> {
             }
 
             fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Entries<V>, A::Error> {
-                let mut entries: Vec<(String, V)> = Vec::new();
-                let mut places: HashMap<String, usize, RandomState> = HashMap::default();
-                let mut repeated = None;
-                while let Some((key, value)) = map.next_entry::<String, V>()? {
-                    // A few are found faster by looking at each.
-                    if entries.len() == FEW {
-                        places.extend(entries.iter().enumerate().map(|(place, (key, _))| (key.clone(), place)));
-                    }
-                    let known = match entries.len() {
-                        ..FEW => entries.iter().position(|(known, _)| *known == key),
-                        _ => places.get(&key).copied(),
-                    };
-                    match known {
-                        Some(place) => {
-                            entries[place].1 = value;
-                            repeated.get_or_insert(key);
-                        }
-                        None => {
-                            if entries.len() >= FEW {
-                                places.insert(key.clone(), entries.len());
-                            }
-                            entries.push((key, value));
-                        }
-                    }
-                }
-                Ok(Entries { entries, repeated })
+                std::iter::from_fn(|| map.next_entry().transpose()).collect()
             }
         }
         deserializer.deserialize_map(Visitor(std::marker::PhantomData))
@@ -180,19 +134,6 @@ impl<'de> Deserialize<'de> for Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn of_a_repeated_key_the_last_value_stands_at_the_first_place() {
-        for more in [0, FEW, 3 * FEW] {
-            let keys: String = (0..more).map(|i| format!("\"k{i}\": {i}, ")).collect();
-            let json = format!(r#"{{"a": 1, {keys}"b": 2, "a": 3, "b": 4, "b": 5}}"#);
-            let columns = Value::columns(&json).expect("it is JSON").expect("it is an object");
-            assert_eq!(columns.repeated.as_deref(), Some("a"));
-            assert_eq!(columns.entries.len(), more + 2);
-            assert_eq!(columns.entries.first(), Some(&("a".to_owned(), Value::Int("3".into()))));
-            assert_eq!(columns.entries.last(), Some(&("b".to_owned(), Value::Int("5".into()))));
-        }
-    }
 
     #[test]
     fn too_deep_is_an_error() {

@@ -4,18 +4,19 @@ use std::io::{self, BufRead};
 
 use csv::{ByteRecord, ReaderBuilder};
 
-use crate::dataset::source::{BadRow, made, write_object};
+use crate::dataset::rows::{Row, Value};
+use crate::dataset::source::{BadRow, TableRows};
 use crate::error::{Error, ErrorKind, Result};
 
-pub(super) fn open(file: Box<dyn BufRead + Send>, columns: Option<&[String]>) -> Result<Box<dyn BufRead + Send>> {
+pub(super) fn open(file: Box<dyn BufRead + Send>, columns: Option<&[String]>) -> Result<TableRows> {
     read(file, b',', columns)
 }
 
-pub(super) fn open_tabs(file: Box<dyn BufRead + Send>, columns: Option<&[String]>) -> Result<Box<dyn BufRead + Send>> {
+pub(super) fn open_tabs(file: Box<dyn BufRead + Send>, columns: Option<&[String]>) -> Result<TableRows> {
     read(file, b'\t', columns)
 }
 
-fn read(file: Box<dyn BufRead + Send>, delimiter: u8, columns: Option<&[String]>) -> Result<Box<dyn BufRead + Send>> {
+fn read(file: Box<dyn BufRead + Send>, delimiter: u8, columns: Option<&[String]>) -> Result<TableRows> {
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
         .has_headers(columns.is_none())
@@ -30,18 +31,11 @@ fn read(file: Box<dyn BufRead + Send>, delimiter: u8, columns: Option<&[String]>
         return Err(ErrorKind::Parse(format!("two columns are named {name:?}")).into());
     }
     let mut record = ByteRecord::new();
-    Ok(made(move |line| {
-        if !reader.read_byte_record(&mut record).map_err(io::Error::other)? {
-            return Ok(());
-        }
-        if let Some(what) = wrong(&record, &names) {
-            return Err(BadRow { what, bytes: written(&record, delimiter) }.into());
-        }
-        let columns = names.iter().map(String::as_str).zip(&record);
-        write_object(columns, |value, out| Ok(serde_json::to_writer(out, &String::from_utf8_lossy(value))?), line)?;
-        line.push(b'\n');
-        Ok(())
-    }))
+    Ok(Box::new(std::iter::from_fn(move || match reader.read_byte_record(&mut record) {
+        Ok(true) => Some(Ok(row(&record, &names).map_err(|what| BadRow { what, bytes: written(&record, delimiter) }))),
+        Ok(false) => None,
+        Err(error) => Some(Err(io::Error::other(error))),
+    })))
 }
 
 fn names(record: &ByteRecord) -> Result<Vec<String>> {
@@ -58,20 +52,25 @@ fn names(record: &ByteRecord) -> Result<Vec<String>> {
     })
 }
 
-/// Why a record is no row of these columns.
-fn wrong(record: &ByteRecord, names: &[String]) -> Option<String> {
-    let fields = |count| if count == 1 { "1 field".to_owned() } else { format!("{count} fields") };
+/// The row of a record, or why it is none.
+fn row(record: &ByteRecord, names: &[String]) -> std::result::Result<Row, String> {
     if record.len() != names.len() {
-        let columns = if names.len() == 1 { "column is" } else { "columns are" };
-        return Some(format!(
-            "the record has {}, and the {columns} {}: is a quote or a delimiter missing?",
-            fields(record.len()),
-            names.join(", ")
-        ));
+        return Err(other_length(record.len(), names));
     }
-    let is_text = |value: &[u8]| std::str::from_utf8(value).is_ok();
-    let (name, _) = names.iter().zip(record).find(|(_, value)| !is_text(value))?;
-    Some(format!("column {name:?} is not UTF-8; convert the file first, for example with `iconv -f LATIN1 -t UTF-8`"))
+    let column = |(name, value): (&String, &[u8])| match std::str::from_utf8(value) {
+        Ok(text) => Ok((name.clone(), Value::from(text))),
+        Err(_) => Err(format!(
+            "column {name:?} is not UTF-8; convert the file first, for example with `iconv -f LATIN1 -t UTF-8`"
+        )),
+    };
+    names.iter().zip(record).map(column).collect::<std::result::Result<_, _>>().map(Row::new)
+}
+
+fn other_length(found: usize, names: &[String]) -> String {
+    let fields = if found == 1 { "1 field".to_owned() } else { format!("{found} fields") };
+    let columns = if names.len() == 1 { "column is" } else { "columns are" };
+    let names = names.join(", ");
+    format!("the record has {fields}, and the {columns} {names}: is a quote or a delimiter missing?")
 }
 
 /// A record much as it stood in the file.

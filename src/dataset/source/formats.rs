@@ -1,23 +1,31 @@
-//! The formats of files of rows: all are read as JSON lines, which everything else reads.
+//! The formats of files: JSON is read as bytes, and CSV, TSV and Parquet as tables.
 //!
 //! A format is a file here and a line in [`FORMATS`].
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use crate::dataset::source::compressed::ENDINGS;
-use crate::dataset::source::made_lines::Reader;
-use crate::dataset::source::{csv, decompressed, parquet};
+use crate::dataset::source::{TableRows, csv, decompressed, parquet};
 use crate::error::{Error, ErrorKind, Result, Setting};
 
-/// How a file of rows is opened as JSON lines.
+type Reader = Box<dyn BufRead + Send>;
+
+/// What the records of a file are read from.
+pub(crate) enum RecordSource {
+    /// Bytes of JSON.
+    Bytes(Reader),
+    Table(TableRows),
+}
+
+/// How a table is opened.
 #[derive(Clone, Copy)]
 enum Format {
     /// From its beginning to its end; its columns are named so where it does not name them itself.
-    Stream(fn(Reader, Option<&[String]>) -> Result<Reader>),
+    Stream(fn(Reader, Option<&[String]>) -> Result<TableRows>),
     /// From anywhere in it.
-    File(fn(File) -> Result<Reader>),
+    File(fn(File) -> Result<TableRows>),
 }
 
 /// Refuses names for columns that have their own.
@@ -41,9 +49,9 @@ const FORMATS: [(&str, Format); 3] = [
 /// Large enough to take a whole pipe at once.
 const BUFFER: usize = 1 << 18;
 
-/// A file as JSON, and whether it is in a format that has no lines of its own. What is compressed is read as
-/// what it holds, whatever its name; an ending such as `.gz` stands behind that of the format.
-pub(crate) fn rows_of(path: &Path, file: File, columns: Option<&[String]>) -> Result<(Reader, bool)> {
+/// Opens a file in the format of its name. What is compressed is read as what it holds, whatever its name; an ending such
+/// as `.gz` comes after that of the format.
+pub(crate) fn open(path: &Path, file: File, columns: Option<&[String]>) -> Result<RecordSource> {
     let inner = if is_compressed(path) { path.with_extension("") } else { path.to_owned() };
     let ending = inner.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let format = FORMATS.iter().find(|(known, _)| known.eq_ignore_ascii_case(ending)).map(|(_, format)| *format);
@@ -51,12 +59,12 @@ pub(crate) fn rows_of(path: &Path, file: File, columns: Option<&[String]>) -> Re
         refuse_columns(columns)?;
     }
     if let Some(Format::File(open)) = format {
-        return Ok((open(file)?, true));
+        return open(file).map(RecordSource::Table);
     }
     let reader = decompressed(BufReader::with_capacity(BUFFER, file));
     match format {
-        Some(Format::Stream(open)) => Ok((open(reader, columns)?, true)),
-        _ => Ok((reader, false)),
+        Some(Format::Stream(open)) => open(reader, columns).map(RecordSource::Table),
+        _ => Ok(RecordSource::Bytes(reader)),
     }
 }
 

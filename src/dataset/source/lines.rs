@@ -33,29 +33,6 @@ pub(crate) struct Line {
     pub(crate) wrong: Option<String>,
 }
 
-/// A row that is none, of a file in which others may well be.
-#[derive(Debug)]
-pub(crate) struct BadRow {
-    /// Why.
-    pub(crate) what: String,
-    /// What stands there.
-    pub(crate) bytes: Vec<u8>,
-}
-
-impl fmt::Display for BadRow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-impl std::error::Error for BadRow {}
-
-impl From<BadRow> for io::Error {
-    fn from(row: BadRow) -> Self {
-        Self::new(io::ErrorKind::InvalidData, row)
-    }
-}
-
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.unit, self.number)
@@ -69,6 +46,11 @@ impl From<&Line> for Place {
 }
 
 impl Line {
+    /// A row of a table, which has no place in bytes.
+    pub(crate) fn row(number: u64) -> Self {
+        Self { unit: "row", number, offset: 0, length: 0, is_too_long: false, wrong: None }
+    }
+
     /// The line's text, if it is UTF-8.
     ///
     /// # Errors
@@ -113,16 +95,7 @@ impl<R: BufRead> Lines<R> {
             }
             self.number += 1;
             let offset = self.offset;
-            let (read, is_too_long) = match self.read_line(bytes).map_err(io::Error::downcast::<BadRow>) {
-                Ok(read) => read,
-                Err(Ok(row)) => {
-                    bytes.truncate(start);
-                    bytes.extend_from_slice(&row.bytes);
-                    let length = row.bytes.len() as u64;
-                    return Ok(Some(Line { length, wrong: Some(row.what), ..self.line(offset) }));
-                }
-                Err(Err(error)) => return Err(error).at(Place::Line { unit: self.unit, number: self.number }),
-            };
+            let (read, is_too_long) = self.read_line(bytes).at(Place::Line { unit: self.unit, number: self.number })?;
             if read == 0 {
                 return Ok(None);
             }
@@ -132,13 +105,9 @@ impl<R: BufRead> Lines<R> {
                 continue;
             }
             let length = if is_too_long { read } else { line.len() as u64 };
-            return Ok(Some(Line { length, is_too_long, ..self.line(offset) }));
+            let Self { unit, number, .. } = *self;
+            return Ok(Some(Line { unit, number, offset, length, is_too_long, wrong: None }));
         }
-    }
-
-    /// The line that is read now, but for what it holds.
-    fn line(&self, offset: u64) -> Line {
-        Line { unit: self.unit, number: self.number, offset, length: 0, is_too_long: false, wrong: None }
     }
 
     fn skip_byte_order_mark(&mut self) -> io::Result<()> {

@@ -6,18 +6,23 @@ mod formats;
 mod items;
 mod layout;
 mod lines;
-mod made_lines;
 mod nesting;
 mod parquet;
+#[cfg(feature = "parquet")]
+mod parquet_row;
+mod raw_record;
 mod records;
 mod scan;
+mod table;
 
 pub(crate) use compressed::decompressed;
-pub(crate) use formats::{is_compressed, rows_of};
+pub(crate) use formats::{RecordSource, is_compressed, open};
 pub(crate) use items::Items;
 pub use layout::Holds;
-pub(crate) use lines::{BadRow, Line, Lines, fill};
-pub(crate) use made_lines::{json_lines, made, write_object};
+pub(crate) use lines::{Line, Lines, fill};
 pub(crate) use nesting::check_nesting;
+pub(crate) use raw_record::FileRecord;
+pub use raw_record::RawRecord;
 pub(crate) use records::Records;
 pub(crate) use scan::Scan;
+pub(crate) use table::{BadRow, Table, TableRows, table_of};

@@ -3,7 +3,7 @@
 use crate::error::{ErrorKind, Result};
 
 /// Brackets within brackets, as `serde_json` allows them.
-const DEEPEST: usize = 128;
+pub(super) const DEEPEST: usize = 128;
 
 /// Refuses JSON that is nested too deep, whether anything looks at that part of it or not.
 ///

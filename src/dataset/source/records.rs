@@ -1,9 +1,9 @@
-//! The records of a file: its lines, the items of one list, or values over many lines.
+//! The records of a file: its lines, the items of one list, values over many lines, or the rows of a table.
 
 use std::io::{self, BufRead, Cursor, Read};
 
 use crate::dataset::source::layout::{Holds, Layout, layout};
-use crate::dataset::source::{Items, Line, Lines};
+use crate::dataset::source::{FileRecord, Items, Lines, RecordSource, Table};
 use crate::error::{ErrorKind, Result};
 
 /// What is read ahead to see what a file is, and then the rest.
@@ -25,6 +25,17 @@ enum State<R> {
     Unread(Option<R>),
     Lines(Lines<Whole<R>>),
     Items(Items<Whole<R>>),
+    Table(Table),
+}
+
+impl Records<Box<dyn BufRead + Send>> {
+    /// Reads records as [`Self::new`] does; a table has rows, whatever a line is called.
+    pub(crate) fn of(source: RecordSource, unit: &'static str, longest: usize, holds: Holds) -> Self {
+        match source {
+            RecordSource::Bytes(reader) => Self::new(reader, unit, longest, holds),
+            RecordSource::Table(rows) => Self { state: State::Table(Table::new(rows, longest)), unit, longest, holds },
+        }
+    }
 }
 
 impl<R: BufRead> Records<R> {
@@ -33,15 +44,16 @@ impl<R: BufRead> Records<R> {
         Self { state: State::Unread(Some(reader)), unit, longest, holds }
     }
 
-    /// Appends the bytes of the next record.
+    /// The next record. Its bytes are appended, if it is no row of a table.
     ///
     /// # Errors
     /// What reading says, with the number of the record, and where a list is broken off.
-    pub(crate) fn next_into(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
+    pub(crate) fn next_into(&mut self, bytes: &mut Vec<u8>) -> Result<Option<FileRecord>> {
         loop {
             match &mut self.state {
-                State::Lines(lines) => return lines.next_into(bytes),
-                State::Items(items) => return items.next_into(bytes),
+                State::Lines(lines) => return Ok(lines.next_into(bytes)?.map(FileRecord::from)),
+                State::Items(items) => return Ok(items.next_into(bytes)?.map(FileRecord::from)),
+                State::Table(table) => return table.next_into(bytes),
                 State::Unread(reader) => {
                     let Some(reader) = reader.take() else { return Ok(None) };
                     self.state = self.begin(reader)?;
@@ -53,7 +65,7 @@ impl<R: BufRead> Records<R> {
     /// Whether a further record is here already, whole, so that it comes without waiting.
     pub(crate) fn has_next(&self) -> bool {
         match &self.state {
-            State::Unread(_) => false,
+            State::Unread(_) | State::Table(_) => false,
             State::Lines(lines) => lines.has_next(),
             State::Items(items) => !items.may_wait(),
         }
@@ -63,8 +75,6 @@ impl<R: BufRead> Records<R> {
         let mut head = Vec::new();
         let layout = match self.holds {
             Holds::Lines => Layout::Lines,
-            // They are made as lines, one by one.
-            _ if self.unit == "row" => Layout::Lines,
             holds => layout(&mut reader, &mut head, holds, self.longest)?,
         };
         let whole = Cursor::new(head).chain(reader);
@@ -93,7 +103,7 @@ mod tests {
             loop {
                 bytes.clear();
                 match records.next_into(&mut bytes) {
-                    Ok(Some(line)) => found.push(format!("{line}: {}", String::from_utf8_lossy(&bytes))),
+                    Ok(Some(record)) => found.push(format!("{}: {}", record.line, String::from_utf8_lossy(&bytes))),
                     Ok(None) => break,
                     Err(error) => {
                         found.push(error.to_string());

@@ -1,0 +1,92 @@
+//! A record before anything is made of it: JSON, or a row of a table.
+
+use std::borrow::Cow;
+
+use crate::dataset::rows::Row;
+use crate::dataset::source::Line;
+use crate::error::Result;
+
+/// A record before anything is made of it.
+///
+/// ```
+/// use metatok::Row;
+/// use metatok::input::RawRecord;
+///
+/// let json = r#"{"question":"1+1=?"}"#;
+/// let row = Row::from_json(json)?;
+/// assert_eq!(RawRecord::Json(json).row()?, RawRecord::Row(&row).row()?);
+/// assert_eq!(RawRecord::Row(&row).json()?, json);
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub enum RawRecord<'r> {
+    /// JSON, as the file has it.
+    Json(&'r str),
+    /// A row of a file that is a table: CSV, TSV or Parquet.
+    Row(&'r Row),
+}
+
+impl<'r> RawRecord<'r> {
+    /// The record as JSON; a row as an object of its columns.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Parse`] where a whole number of the row has no digits.
+    pub fn json(self) -> Result<Cow<'r, str>> {
+        match self {
+            Self::Json(json) => Ok(json.into()),
+            Self::Row(row) => row.to_json().map(Cow::Owned),
+        }
+    }
+
+    /// The record as a row.
+    ///
+    /// # Errors
+    /// As [`Row::from_json`].
+    pub fn row(self) -> Result<Cow<'r, Row>> {
+        match self {
+            Self::Json(json) => Row::from_json(json).map(Cow::Owned),
+            Self::Row(row) => Ok(Cow::Borrowed(row)),
+        }
+    }
+}
+
+impl<'r> From<&'r str> for RawRecord<'r> {
+    fn from(json: &'r str) -> Self {
+        Self::Json(json)
+    }
+}
+
+/// A record of a file, with its place.
+#[derive(Debug, Clone)]
+pub(crate) struct FileRecord {
+    pub(crate) line: Line,
+    /// The row, where the file is a table. All else is bytes, which whoever reads the file keeps.
+    pub(crate) row: Option<Row>,
+}
+
+impl FileRecord {
+    /// The record, of these bytes if it is no row.
+    ///
+    /// # Errors
+    /// As [`Line::text`].
+    pub(crate) fn raw<'r>(&'r self, bytes: &'r [u8], longest: usize) -> Result<RawRecord<'r>> {
+        match &self.row {
+            Some(row) => Ok(RawRecord::Row(row)),
+            None => self.line.text(bytes, longest).map(RawRecord::Json),
+        }
+    }
+
+    /// The bytes of the record: these, or the row as JSON.
+    pub(crate) fn bytes<'r>(&self, bytes: &'r [u8]) -> Result<Cow<'r, [u8]>> {
+        match &self.row {
+            Some(row) => Ok(row.to_json()?.into_bytes().into()),
+            None => Ok(bytes.into()),
+        }
+    }
+}
+
+impl From<Line> for FileRecord {
+    fn from(line: Line) -> Self {
+        Self { line, row: None }
+    }
+}

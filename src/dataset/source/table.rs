@@ -1,0 +1,99 @@
+//! The rows of a table, such as a CSV or Parquet file: numbered, and no longer than a record may be.
+
+use std::io::{self, Write};
+
+use crate::dataset::rows::Row;
+use crate::dataset::source::{FileRecord, Line};
+use crate::error::{At, Place, Result};
+
+/// What a table gives, one by one. After an error there is no more.
+pub(crate) type TableRows = Box<dyn Iterator<Item = io::Result<std::result::Result<Row, BadRow>>> + Send>;
+
+/// A record that is no row, in a table that goes on after it.
+#[derive(Debug)]
+pub(crate) struct BadRow {
+    /// Why.
+    pub(crate) what: String,
+    /// The record as the file has it.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Reads the rows of a table.
+pub(crate) struct Table {
+    rows: TableRows,
+    longest: usize,
+    number: u64,
+}
+
+impl Table {
+    /// Reads rows of at most `longest` bytes each, as JSON.
+    pub(crate) fn new(rows: TableRows, longest: usize) -> Self {
+        Self { rows, longest, number: 0 }
+    }
+
+    /// The next row. Of a record that is none, its bytes are appended.
+    ///
+    /// # Errors
+    /// What reading says, with the number of the row.
+    pub(crate) fn next_into(&mut self, bytes: &mut Vec<u8>) -> Result<Option<FileRecord>> {
+        self.number += 1;
+        let line = Line::row(self.number);
+        let Some(row) = self.rows.next().transpose().at(Place::from(&line))? else { return Ok(None) };
+        Ok(Some(match row {
+            Ok(row) if is_longer(&row, self.longest) => Line { is_too_long: true, ..line }.into(),
+            Ok(row) => FileRecord { line, row: Some(row) },
+            Err(BadRow { what, bytes: found }) => {
+                bytes.extend_from_slice(&found);
+                Line { length: found.len() as u64, wrong: Some(what), ..line }.into()
+            }
+        }))
+    }
+}
+
+/// The rows as a table.
+pub(crate) fn table_of(rows: Vec<Row>) -> TableRows {
+    Box::new(rows.into_iter().map(|row| Ok(Ok(row))))
+}
+
+/// Whether a row is longer than this as JSON. Only a long row is written to see.
+fn is_longer(row: &Row, longest: usize) -> bool {
+    /// What one byte becomes at most: `\u0000`.
+    const ESCAPED: usize = 6;
+    row.unescaped_len() > longest / ESCAPED && serde_json::to_writer(Room(longest), row).is_err()
+}
+
+/// How many bytes may still be written.
+struct Room(usize);
+
+impl Write for Room {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_as_long_as_its_json() {
+        for json in [
+            r#"{}"#,
+            r#"{"a":"b"}"#,
+            r#"{"a":null,"b":true,"c":false,"d":-12,"e":[],"f":{},"g":[1,[2,"3"]],"h":{"i":{"j":"k"}}}"#,
+            r#"{"a\n":"\u0001\u0002\u0003\"\\","b":"é😀"}"#,
+            r#"{"a":-2.2250738585072014e-308,"b":1.0}"#,
+        ] {
+            let row = Row::from_json(json).expect("it is a row");
+            assert_eq!(row.to_json().expect("it is JSON"), json);
+            for longest in [0, 1, json.len() - 1, json.len(), json.len() + 1, 6 * json.len(), 9 * json.len()] {
+                assert_eq!(is_longer(&row, longest), json.len() > longest, "{json} in {longest}");
+            }
+        }
+    }
+}
