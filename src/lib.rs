@@ -32,6 +32,8 @@ pub mod answers;
 pub mod prepared;
 pub mod build;
 pub mod trim;
+#[cfg(feature = "http")]
+pub mod client;
 pub mod run;
 pub mod lengths;
 pub mod score;

@@ -2,6 +2,7 @@
 #![allow(clippy::print_stderr, reason = "the command line is where printing belongs")]
 
 mod against;
+mod answering;
 mod args;
 mod bench;
 mod build;
@@ -27,6 +28,8 @@ mod resume;
 mod run;
 mod say;
 mod score;
+#[cfg(feature = "http")]
+mod server;
 mod setup;
 mod several;
 mod source;

@@ -39,19 +39,14 @@ pub(crate) fn fingerprint(
     args: &RunArgs,
     sampling: &Sampling,
     source: &Source,
-    weights: &str,
     fingerprint: Fingerprint,
 ) -> Result<Fingerprint> {
     let mut fingerprint = fingerprint
-        .with("weights", digests_of_weights(weights)?)
-        .with("device", args.device.as_str())
-        .with("batch_size", args.batch_size.get())
         .with("temperature", sampling.temperature)
         .with("top_p", sampling.top_p)
         .with("seed", args.seed)
         .with("max_out_len", args.input.max_out_len.unwrap_or(DEFAULT_MAX_OUT_LEN))
-        .with("strip_thoughts", args.input.strip_thoughts)
-        .with("stream", args.stream);
+        .with("strip_thoughts", args.input.strip_thoughts);
     if let Some(limit) = args.input.limit {
         fingerprint = fingerprint.with("limit", limit);
     }
@@ -75,12 +70,12 @@ pub(crate) fn fingerprint(
 }
 
 #[cfg(feature = "candle")]
-fn digests_of_weights(weights: &str) -> Result<Vec<String>> {
+pub(crate) fn digests_of_weights(weights: &str) -> Result<Vec<String>> {
     let files = metatok::engine::CandleEngine::files(weights)?;
     files.iter().map(|path| metatok::input::digest_of_file(path)).collect()
 }
 
 #[cfg(not(feature = "candle"))]
-fn digests_of_weights(_: &str) -> Result<Vec<String>> {
+pub(crate) fn digests_of_weights(_: &str) -> Result<Vec<String>> {
     Ok(Vec::new())
 }

@@ -1,4 +1,4 @@
-//! `metatok run`: prompts are built, answered by an engine in this process, and trimmed.
+//! `metatok run`: prompts are built, answered by an engine in this process or by a server, and trimmed.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::answering::Answering;
 use crate::args::{OnError, RunArgs};
 use crate::exit::REJECTED;
 use crate::output::{Output, count};
@@ -16,12 +17,11 @@ use crate::summary::answers_omitted;
 use crate::{flags, progress, resume, setup};
 use metatok::builder::PromptBuilder;
 use metatok::conversation::Mode;
-use metatok::engine::Engine;
 use metatok::error::{Error, ErrorKind, Result};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::Input;
 use metatok::prepared::PreparedDataset;
-use metatok::run::{DEFAULT_MAX_OUT_LEN, RunAnswers, RunEvent, RunOutcome, RunTotals, Runner, journal_path};
+use metatok::run::{DEFAULT_MAX_OUT_LEN, ResumeOptions, RunAnswers, RunEvent, RunOutcome, RunTotals, journal_path};
 use metatok::truncate::ContextBudget;
 
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
@@ -44,13 +44,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         let what = "`run` writes answers, and these are texts to score; leave --mode ppl out, or `build` them";
         return Err(ErrorKind::Usage(what.into()).into());
     }
-    let weights = args.weights.clone().map_or_else(|| setup::weights_name(&args.model, source.is_some()), Ok)?;
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
+    let answering = Answering::find(args, &builder, source.is_some())?;
     let fingerprint = || {
         let (input, truncate) = (&args.input, Some(args.truncate));
         let prompts = setup::fingerprint(input, dataset.as_deref(), truncate, &model, builder.tokenizer(), &options)?;
-        resume::fingerprint(args, &sampling, &source, &weights, prompts)
+        answering.fingerprint(args, resume::fingerprint(args, &sampling, &source, prompts)?)
     };
     let Some((mut answers, output)) = answers(args, fingerprint)? else {
         if !args.quiet {
@@ -66,7 +66,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             say!("note: {} answered already", count(answers.rows(), "line"));
         }
     }
-    let engine = engine(&weights, &args.device)?;
     let has_input = source.is_some();
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
     let names: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
@@ -74,7 +73,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     if let Some(dataset) = &dataset {
         inputs = dataset.through_arrow(inputs)?;
     }
-    let mut runner = Runner::new(builder, engine, dataset.clone());
+    let mut runner = answering.runner(args, builder, dataset.clone())?;
     // Where nobody says how long the context is, an answer takes what is left of the model's.
     let is_said = args.input.max_seq_len.is_some() || args.input.max_out_len.is_some();
     runner.budget = ContextBudget {
@@ -86,6 +85,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     runner.max_out_len = max_out_len;
     runner.input_format = args.input.input_format;
     runner.max_line_bytes = args.input.read.max_line_bytes;
+    runner.form_options = setup::form_options(args);
     runner.batch_size = if args.stream { std::num::NonZeroUsize::MIN } else { args.batch_size };
     runner.stop_at_error = args.on_error == OnError::Stop;
     runner.setting_name = flag;
@@ -142,8 +142,9 @@ fn answers(
     if args.resume && !journal.exists() && file.exists() {
         return Ok(None);
     }
+    let resume = ResumeOptions { resume: args.resume, retry_errors: args.server.retry_errors };
     // Only a journal needs the fingerprint, for which all of the tokenizer and the input is read.
-    Ok(Some((RunAnswers::journaled(&journal, args.resume, &fingerprint()?)?, None)))
+    Ok(Some((RunAnswers::journaled(&journal, resume, &fingerprint()?)?, None)))
 }
 
 /// What people see of a run.
@@ -168,6 +169,11 @@ impl<'a> Front<'a> {
             RunEvent::Read(bytes) => self.progress.inc(*bytes),
             RunEvent::Token => {
                 self.tokens += 1;
+                let rate = rate(self.tokens, &self.started);
+                self.progress.set_message(format!("{}, {rate}", count(self.answers, "answer")));
+            }
+            RunEvent::Tokens(tokens) => {
+                self.tokens += tokens;
                 let rate = rate(self.tokens, &self.started);
                 self.progress.set_message(format!("{}, {rate}", count(self.answers, "answer")));
             }
@@ -206,7 +212,10 @@ impl<'a> Front<'a> {
                 answers
                     .each(|json| output.write(format!("{json}\n").as_bytes()).map_err(|error| output.failed(error)))?;
                 output.finish()?;
-                answers.remove()?;
+                // Errors of a server can be asked again.
+                if refused == 0 || args.server.url.is_none() {
+                    answers.remove()?;
+                }
             }
         }
         if !args.quiet {
@@ -217,9 +226,17 @@ impl<'a> Front<'a> {
                 totals.reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
             let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
             say!("{}{reasons}, {}", count(totals.answers, "answer"), rate(totals.tokens, &started));
+            #[cfg(feature = "http")]
+            if let Some(server) = &totals.server {
+                say!("{}", crate::server::summary(server.clone(), started.elapsed()));
+            }
         }
         if refused > 0 {
-            say!("{} without an answer, each written with its error", count(refused, "row"));
+            let again = match (&args.server.url, &args.output) {
+                (Some(_), Some(_)) => "; to ask for them again, add --resume --retry-errors",
+                _ => "",
+            };
+            say!("{} without an answer, each written with its error{again}", count(refused, "row"));
             return Ok(ExitCode::from(REJECTED));
         }
         Ok(ExitCode::SUCCESS)
@@ -253,27 +270,4 @@ fn outputs(args: &RunArgs, source: &Source, dataset: Option<&PreparedDataset>) -
 fn rate(tokens: u64, started: &Instant) -> String {
     let seconds = started.elapsed().as_secs_f64();
     format!("{}, {seconds:.2} s, {:.0} tokens/s", count(tokens, "token"), tokens as f64 / seconds.max(1e-9))
-}
-
-/// The engine. A further one is a line here.
-#[cfg(feature = "candle")]
-fn engine(weights: &str, device: &str) -> Result<Box<dyn Engine>> {
-    use metatok::engine::{CandleDevice, CandleEngine};
-
-    let device = match (device, device.strip_prefix("cuda:").map(str::parse)) {
-        ("cpu", _) => CandleDevice::Cpu,
-        ("cuda", _) => CandleDevice::Cuda(0),
-        (_, Some(Ok(number))) => CandleDevice::Cuda(number),
-        _ => {
-            let what = format!("--device {device:?} is neither cpu, nor cuda, nor cuda:N");
-            return Err(ErrorKind::Usage(what).into());
-        }
-    };
-    Ok(Box::new(CandleEngine::load(weights, device)?))
-}
-
-#[cfg(not(feature = "candle"))]
-fn engine(_: &str, _: &str) -> Result<Box<dyn Engine>> {
-    let what = "this metatok is built without an engine; build it with --features candle";
-    Err(ErrorKind::Usage(what.into()).into())
 }

@@ -20,6 +20,7 @@ use metatok::fingerprint::Fingerprint;
 use metatok::input::Holds;
 use metatok::prepared::PreparedDataset;
 use metatok::render::ChatWrapper;
+use metatok::sink::FormOptions;
 use metatok::tokenizer::{AddSpecialTokens, Tokenizer};
 use metatok::truncate::Truncation;
 
@@ -250,4 +251,10 @@ pub(crate) fn sampling(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Sam
         seed: args.seed,
         ..usual
     }
+}
+
+/// What a server is told in each request.
+pub(crate) fn form_options(args: &RunArgs) -> FormOptions {
+    let _ = args;
+    FormOptions::default()
 }

@@ -1,12 +1,13 @@
 //! The answers of a run: handed out as they come, or kept in a journal, from which a run that was cut off is resumed.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::error::{ErrorKind, Result, Setting, counted, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::input::from_json;
-use crate::run::{Journal, Place};
+use crate::run::{Journal, KnownAnswer, Place};
 
 /// The answers of a run.
 #[derive(Debug)]
@@ -14,13 +15,24 @@ pub struct RunAnswers {
     to: To,
     /// How many rows have an error in place of an answer.
     refused: u64,
+    /// Whether these are asked again.
+    retry_errors: bool,
 }
 
 #[derive(Debug)]
 enum To {
-    /// Those of the rows that are answered together wait until all are.
-    Stream(Vec<(Place, String)>),
+    /// Those of later rows wait until all rows before are answered.
+    Stream(BTreeMap<Place, String>),
     Journal(Journal),
+}
+
+/// Whether a run goes on where an earlier one was cut off.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ResumeOptions {
+    /// It does. Otherwise a journal with answers is an error.
+    pub resume: bool,
+    /// Rows with an error in place of an answer are asked again.
+    pub retry_errors: bool,
 }
 
 /// The journal of the answers that come into this file: it stands beside it.
@@ -33,7 +45,7 @@ pub fn journal_path(output: &Path) -> PathBuf {
 impl RunAnswers {
     /// Handed out as they come.
     pub fn streamed() -> Self {
-        Self { to: To::Stream(Vec::new()), refused: 0 }
+        Self { to: To::Stream(BTreeMap::new()), refused: 0, retry_errors: false }
     }
 
     /// Kept in a journal: the one that is there, if the run is to be resumed, or a new one.
@@ -41,9 +53,21 @@ impl RunAnswers {
     /// # Errors
     /// Where the journal is damaged, has answers and is not to be resumed, or was made with something else than what the
     /// fingerprint says; where another run is writing it.
-    pub fn journaled(path: &Path, resume: bool, fingerprint: &Fingerprint) -> Result<Self> {
+    pub fn journaled(path: &Path, resume: ResumeOptions, fingerprint: &Fingerprint) -> Result<Self> {
         let (journal, refused) = open_journal(path, resume, fingerprint)?;
-        Ok(Self { to: To::Journal(journal), refused })
+        let retry_errors = resume.retry_errors;
+        Ok(Self { to: To::Journal(journal), refused: if retry_errors { 0 } else { refused }, retry_errors })
+    }
+
+    /// The answer that is there already, of a row that was under way when a run was cut off. An error is none where errors are
+    /// asked again.
+    pub(crate) fn known(&self, place: Place) -> Result<Option<KnownAnswer>> {
+        match &self.to {
+            To::Stream(_) => Ok(None),
+            To::Journal(journal) => {
+                Ok(journal.known(place)?.filter(|answer| !(answer.is_refused && self.retry_errors)))
+            }
+        }
     }
 
     /// How many rows are answered already.
@@ -71,13 +95,11 @@ impl RunAnswers {
 
     fn write(&mut self, place: Place, json: String, is_refused: bool) -> Result<()> {
         let is_new = match &mut self.to {
-            To::Stream(answers) => {
-                answers.push((place, json));
-                true
-            }
+            To::Stream(answers) => answers.insert(place, json).is_none(),
             To::Journal(journal) => journal.add(place, from_json(&json)?, is_refused)?,
         };
-        self.refused += u64::from(is_refused && is_new);
+        // An error that comes again is not written again.
+        self.refused += u64::from(is_refused && (is_new || self.retry_errors));
         Ok(())
     }
 
@@ -89,9 +111,8 @@ impl RunAnswers {
     ) -> Result<ControlFlow<()>> {
         match &mut self.to {
             To::Stream(answers) => {
-                answers.sort_by_key(|(place, _)| *place);
-                for (_, json) in answers.drain(..) {
-                    if take(&json)?.is_break() {
+                while let Some(first) = answers.first_entry().filter(|first| first.key().0 < rows) {
+                    if take(&first.remove())?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
@@ -126,14 +147,15 @@ impl RunAnswers {
 
 /// The journal of an output: the one that is there, if it is to be gone on with, or a new one. Gives how many rows it has
 /// an error for too.
-fn open_journal(path: &Path, resume: bool, fingerprint: &Fingerprint) -> Result<(Journal, u64)> {
+fn open_journal(path: &Path, options: ResumeOptions, fingerprint: &Fingerprint) -> Result<(Journal, u64)> {
+    let ResumeOptions { resume, retry_errors } = options;
     let found = Journal::open(path)?;
     let differences = found.differences(fingerprint);
-    let refused = found.refused;
+    let refused = found.refused();
     let (what, way_out) = match found.answers {
         // There is nothing to lose.
         0 => return Ok((found.begin(fingerprint)?, 0)),
-        _ if resume && differences.is_empty() => return Ok((found.resume()?, refused)),
+        _ if resume && differences.is_empty() => return Ok((found.resume(retry_errors)?, refused)),
         _ if resume => (
             format!("its answers were made with other settings: {}", differences.join("; ")),
             "remove it to start again".into(),

@@ -13,7 +13,7 @@ use crate::dataset::{Examples, Line, MaxOutLen, PickedRow, RecordReader, Row, Ro
 use crate::error::{ErrorKind, Result};
 use crate::input::{LineBatch, RecordPlace};
 use crate::prepared::PreparedDataset;
-use crate::stop::{Completion, FinishReason};
+use crate::tokenizer::TokenId;
 use crate::truncate::ContextBudget;
 use crate::turns::Turns;
 
@@ -158,14 +158,20 @@ impl Job {
         Ok(Some(ask))
     }
 
-    /// Takes the answer to the last prompt.
-    pub(crate) fn answer(&mut self, completion: &Completion) -> Result<()> {
-        let Prompts::Turns(turns, _) = &mut self.prompts else { return Ok(()) };
-        let mut ids = completion.token_ids.clone();
-        if let FinishReason::StopToken(id) = completion.finish_reason {
-            ids.push(id);
+    /// Takes the answer to the last prompt, with the stop id at which it ended.
+    pub(crate) fn answer_ids(&mut self, ids: &[TokenId]) -> Result<()> {
+        match &mut self.prompts {
+            Prompts::Turns(turns, _) => turns.answer_ids(ids),
+            Prompts::Conversation(_) | Prompts::Known(_) => Ok(()),
         }
-        turns.answer_ids(&ids)
+    }
+
+    /// Takes the answer to the last prompt as text, where there is nothing else.
+    #[cfg(feature = "http")]
+    pub(crate) fn answer_text(&mut self, text: &str) {
+        if let Prompts::Turns(turns, _) = &mut self.prompts {
+            turns.answer_text(text);
+        }
     }
 
     /// There is no further prompt.

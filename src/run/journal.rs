@@ -1,8 +1,8 @@
 //! The journal of a run: its answers in the order in which they were complete, in a file of which no damage goes unseen.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use same_file::Handle;
@@ -19,7 +19,7 @@ const BEGINNING: &[u8] = b"{\"metatok\":";
 /// Which answer it is: its row, and which of the row's.
 pub(crate) type Place = (u64, u64);
 
-/// A line behind the first, which is the fingerprint.
+/// A line after the first, which is the fingerprint.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Entry<'a> {
@@ -32,6 +32,8 @@ enum Entry<'a> {
     },
     /// So many rows are answered.
     Rows(u64),
+    /// The rows from this one on are open again: those with errors are asked once more.
+    Reopened(u64),
 }
 
 /// Answers that are kept, and how far they go.
@@ -40,27 +42,43 @@ pub(crate) struct Journal {
     file: File,
     path: PathBuf,
     chain: Chain,
+    /// Where the next line goes, in bytes.
+    end: u64,
     /// So many rows are answered, and will not be again.
     pub(crate) rows: u64,
-    /// The answers of the rows behind. These rows are answered again, side by side with the same rows as before: other
-    /// company would round otherwise.
-    known: HashSet<Place>,
+    /// The answers of the rows after these. An engine in this process answers such rows again, side by side with the same rows
+    /// as before: other company would round otherwise.
+    known: Known,
+}
+
+/// Where answers are in the file.
+type Known = BTreeMap<Place, KnownLine>;
+
+#[derive(Debug, Clone, Copy)]
+struct KnownLine {
+    start: u64,
+    is_refused: bool,
+}
+
+/// An answer that the journal has already.
+#[derive(Debug)]
+pub(crate) struct KnownAnswer {
+    pub(crate) json: String,
+    /// Whether it is an error in place of an answer.
+    pub(crate) is_refused: bool,
 }
 
 /// What a journal holds when it is opened.
 pub(crate) struct Found {
+    /// It knows all answers.
     journal: Journal,
     fingerprint: Option<Fingerprint>,
-    /// Where its last whole line ends.
-    end: u64,
     pub(crate) answers: u64,
-    /// How many of them are errors in place of an answer.
-    pub(crate) refused: u64,
 }
 
 impl Found {
-    /// Takes the next line, unless that is none of a journal, or the answer is there already.
-    fn take(&mut self, line: &str) -> bool {
+    /// Takes the line that begins there, unless no journal has such a line, or the answer is there already.
+    fn take(&mut self, line: &str, start: u64) -> bool {
         if self.fingerprint.is_none() {
             self.fingerprint = serde_json::from_str(line).ok();
             return self.fingerprint.is_some();
@@ -69,15 +87,18 @@ impl Found {
         match serde_json::from_str(line) {
             Ok(Entry::Answer { place, is_refused, .. }) => {
                 self.answers += 1;
-                self.refused += u64::from(is_refused);
-                place.0 >= *rows && known.insert(place)
+                let before = known.insert(place, KnownLine { start, is_refused });
+                place.0 >= *rows && before.is_none_or(|before| before.is_refused && !is_refused)
             }
-            Ok(Entry::Rows(done)) => {
-                known.clear();
-                done > std::mem::replace(rows, done)
-            }
+            Ok(Entry::Rows(done)) => done > std::mem::replace(rows, done),
+            Ok(Entry::Reopened(first)) => first < std::mem::replace(rows, first),
             Err(_) => false,
         }
+    }
+
+    /// How many rows have an error in place of an answer.
+    pub(crate) fn refused(&self) -> u64 {
+        self.journal.known.values().filter(|line| line.is_refused).count() as u64
     }
 
     /// What the answers were made with, as far as it is not the same here.
@@ -86,18 +107,24 @@ impl Found {
         there.flat_map(|there| there.differences(here)).map(|difference| difference.to_string()).collect()
     }
 
-    /// Goes on behind the last whole line.
-    pub(crate) fn resume(self) -> Result<Journal> {
-        let Self { mut journal, end, .. } = self;
-        journal.file.set_len(end).at(journal.path.display())?;
-        journal.file.seek(SeekFrom::Start(end)).at(journal.path.display())?;
+    /// Goes on after the last whole line. With `retry_errors`, the rows are open again from the first that has an error in place
+    /// of an answer.
+    pub(crate) fn resume(self, retry_errors: bool) -> Result<Journal> {
+        let Self { mut journal, .. } = self;
+        journal.file.set_len(journal.end).at(journal.path.display())?;
+        let failed = journal.known.iter().find(|(_, line)| line.is_refused).map(|((row, _), _)| *row);
+        if let Some(first) = failed.filter(|first| retry_errors && *first < journal.rows) {
+            journal.rows = first;
+            journal.write_entry(&Entry::Reopened(first))?;
+        }
+        journal.forget();
         Ok(journal)
     }
 
     /// Begins anew.
     pub(crate) fn begin(self, fingerprint: &Fingerprint) -> Result<Journal> {
         let Journal { file, path, .. } = self.journal;
-        let mut journal = Self { journal: Journal::of(file, path), end: 0, ..self }.resume()?;
+        let mut journal = Self { journal: Journal::of(file, path), ..self }.resume(false)?;
         journal.write(&fingerprint.to_json())?;
         Ok(journal)
     }
@@ -105,7 +132,7 @@ impl Found {
 
 impl Journal {
     fn of(file: File, path: PathBuf) -> Self {
-        Self { file, path, chain: Chain::default(), rows: 0, known: HashSet::new() }
+        Self { file, path, chain: Chain::default(), end: 0, rows: 0, known: Known::new() }
     }
 
     /// Opens a journal for this run alone, and reads all of it.
@@ -121,34 +148,52 @@ impl Journal {
             return Err(what).at(path.display());
         }
         let journal = Self::of(file, path.into());
-        let mut found = Found { journal, fingerprint: None, end: 0, answers: 0, refused: 0 };
+        let mut found = Found { journal, fingerprint: None, answers: 0 };
         loop {
             let start = lines.end;
             match lines.next().at(path.display())? {
                 Line::End => break,
-                Line::Whole(line) if found.take(line) => {}
+                Line::Whole(line) if found.take(line, start) => {}
                 Line::Whole(_) | Line::Damaged => return Err(damaged(path, start)),
             }
         }
-        (found.end, found.journal.chain) = (lines.end, lines.chain);
+        (found.journal.end, found.journal.chain) = (lines.end, lines.chain);
         Ok(found)
     }
 
-    /// Adds an answer, or an error in place of one. False where it is there already.
+    /// Adds an answer, or an error in place of one. False where it is there already; an answer takes the place of an error.
     pub(crate) fn add(&mut self, place: Place, json: &RawValue, is_refused: bool) -> Result<bool> {
-        let is_new = self.known.insert(place);
-        if is_new {
-            self.write_entry(&Entry::Answer { place, is_refused, json })?;
+        if self.known.get(&place).is_some_and(|known| is_refused || !known.is_refused) {
+            return Ok(false);
         }
-        Ok(is_new)
+        self.known.insert(place, KnownLine { start: self.end, is_refused });
+        self.write_entry(&Entry::Answer { place, is_refused, json })?;
+        Ok(true)
+    }
+
+    /// What is there of a row that is not done.
+    ///
+    /// # Errors
+    /// What reading the file says.
+    pub(crate) fn known(&self, place: Place) -> Result<Option<KnownAnswer>> {
+        let Some(KnownLine { start, is_refused }) = self.known.get(&place) else { return Ok(None) };
+        let json = answer_at(&mut BufReader::new(&self.file), *start).at(self.path.display())?;
+        Ok(Some(KnownAnswer { json, is_refused: *is_refused }))
     }
 
     /// So many rows are answered.
     pub(crate) fn done(&mut self, rows: u64) -> Result<()> {
-        self.write_entry(&Entry::Rows(rows))?;
-        self.rows = rows;
-        self.known.clear();
+        if rows > self.rows {
+            self.write_entry(&Entry::Rows(rows))?;
+            self.rows = rows;
+            self.forget();
+        }
         Ok(())
+    }
+
+    /// Leaves out the answers of rows that are done.
+    fn forget(&mut self) {
+        self.known = self.known.split_off(&(self.rows, 0));
     }
 
     fn write_entry(&mut self, entry: &Entry<'_>) -> Result<()> {
@@ -158,7 +203,11 @@ impl Journal {
     /// A line is written at once, so that no end of the program can take it away.
     fn write(&mut self, line: &str) -> Result<()> {
         let line = self.chain.link(line);
-        self.file.write_all(line.as_bytes()).at(self.path.display())
+        // What was read in between moved the place.
+        self.file.seek(SeekFrom::Start(self.end)).at(self.path.display())?;
+        self.file.write_all(line.as_bytes()).at(self.path.display())?;
+        self.end += line.len() as u64;
+        Ok(())
     }
 
     /// Gives the answers in the order of their rows.
@@ -167,7 +216,7 @@ impl Journal {
     /// Says where the file is not what was written to it.
     pub(crate) fn each(&self, mut take: impl FnMut(&str) -> Result<()>) -> Result<()> {
         let mut lines = self.file.try_clone().and_then(Lines::of).at(self.path.display())?;
-        let mut answers: Vec<(Place, String)> = Vec::new();
+        let mut answers: Vec<(Place, u64)> = Vec::new();
         loop {
             let start = lines.end;
             let entry = match lines.next().at(self.path.display())? {
@@ -178,21 +227,43 @@ impl Journal {
                 Line::Damaged => None,
             };
             match entry {
-                Some(Entry::Answer { place, json, .. }) => answers.push((place, json.get().into())),
-                Some(Entry::Rows(_)) => {
-                    answers.sort_unstable_by_key(|(place, _)| *place);
-                    answers.drain(..).try_for_each(|(_, json)| take(&json))?;
-                }
+                Some(Entry::Answer { place, .. }) => answers.push((place, start)),
+                Some(Entry::Rows(_) | Entry::Reopened(_)) => {}
                 None => return Err(damaged(&self.path, start)),
             }
         }
-        let is_whole = lines.chain.checksum() == self.chain.checksum();
-        if is_whole { Ok(()) } else { Err(damaged(&self.path, lines.end)) }
+        if lines.chain.checksum() != self.chain.checksum() {
+            return Err(damaged(&self.path, lines.end));
+        }
+        // Of an error and the answer that took its place, the answer was written later.
+        answers.sort_unstable();
+        let mut file = BufReader::new(&self.file);
+        let mut answers = answers.into_iter().peekable();
+        while let Some((place, start)) = answers.next() {
+            if answers.peek().is_none_or(|(next, _)| *next != place) {
+                take(&answer_at(&mut file, start).at(self.path.display())?)?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes the file, when what it holds is elsewhere.
     pub(crate) fn remove(self) -> Result<()> {
         fs::remove_file(&self.path).at(self.path.display())
+    }
+}
+
+/// The answer in the line that begins there, as JSON.
+fn answer_at(file: &mut BufReader<&File>, start: u64) -> Result<String> {
+    // Nearly always the next line, which is read already.
+    let here = file.stream_position()?;
+    file.seek_relative(start.cast_signed() - here.cast_signed())?;
+    let mut line = String::new();
+    file.read_line(&mut line)?;
+    let entry = line.rsplit_once('\t').and_then(|(entry, _)| serde_json::from_str(entry).ok());
+    match entry {
+        Some(Entry::Answer { json, .. }) => Ok(json.get().to_owned()),
+        _ => Err(ErrorKind::Invalid(format!("the line at byte {start} is not an answer")).into()),
     }
 }
 

@@ -1,16 +1,25 @@
-//! Prompts are built, answered by an engine in this process, and trimmed; a run that was cut off is resumed.
+//! Prompts are built, answered by an engine in this process or by a server, and trimmed; a run that was cut off is resumed.
 //!
 //! [`Runner`] does it; `metatok run` is its front.
 
 mod answers;
 mod chain;
+mod events;
+mod in_process;
 mod job;
 mod journal;
+#[cfg(feature = "http")]
+mod over_http;
 mod runner;
+#[cfg(feature = "http")]
+mod server_totals;
 
-pub use answers::{RunAnswers, journal_path};
-pub(crate) use journal::{Journal, Place};
-pub use runner::{RunEvent, RunOutcome, RunTotals, Runner};
+pub use answers::{ResumeOptions, RunAnswers, journal_path};
+pub use events::{RunEvent, RunOutcome, RunTotals};
+pub(crate) use journal::{Journal, KnownAnswer, Place};
+pub use runner::Runner;
+#[cfg(feature = "http")]
+pub use server_totals::ServerTotals;
 
 /// How many tokens an answer may have where nobody says.
 pub const DEFAULT_MAX_OUT_LEN: usize = 512;

@@ -1,7 +1,5 @@
-//! Answers the lines of the input, several side by side.
+//! What answers the lines of the input: an engine in this process, or a server.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -10,75 +8,30 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::build::{InputRemarks, OwnId};
+use crate::build::OwnId;
 use crate::builder::{PromptBuilder, Session};
-use crate::dataset::{Examples, InputFormat, Line, PickedRow, RawRecord, RecordReader, RowKey, RowPrompter};
-use crate::engine::{Engine, GenerationEvent, Request, Sampling};
-use crate::error::{Error, ErrorKind, Result, Setting, Warning};
+#[cfg(feature = "http")]
+use crate::client::Client;
+#[cfg(feature = "http")]
+use crate::dataset::SamplingParams;
+use crate::dataset::{Examples, InputFormat, Line, PickedRow, RawRecord, RecordReader, RowPrompter};
+use crate::engine::{Engine, Sampling};
+use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::input::{DEFAULT_MAX_LINE_BYTES, Input, LineBatch, RecordPlace};
 use crate::prepared::{PreparedDataset, line_batches};
-use crate::run::job::{Ask, Job, JobKey};
+use crate::run::events::{RunEvent, RunOutcome, RunTotals, Watch};
+use crate::run::job::{Job, JobKey};
 use crate::run::{DEFAULT_MAX_OUT_LEN, RunAnswers};
-use crate::stop::{Completion, Trimmer};
-use crate::trim::TrimmedAnswer;
+use crate::sink::FormOptions;
+use crate::stop::Trimmer;
 use crate::truncate::ContextBudget;
-
-/// What happens in a run, as it happens.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum RunEvent<'a> {
-    /// So many bytes of the input are done.
-    Read(u64),
-    /// There is a further token.
-    Token,
-    /// The text of an answer goes on.
-    Text(&'a str),
-    /// An answer is complete.
-    Answer,
-    /// A line of JSON for whoever reads the answers as they come, in the order of the input. Not where a journal keeps them.
-    Line(&'a str),
-    /// A row is not as it should be: the first one.
-    Warning(Warning),
-    /// A line, or a turn, gives no prompt; its error stands in place of an answer.
-    Refused(&'a Error),
-}
-
-/// How a run ended.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum RunOutcome {
-    /// All lines are answered.
-    Complete,
-    /// Nobody takes answers any more.
-    Cut,
-    /// This line gives no prompt, and lines are not to be refused.
-    StoppedAt(Error),
-}
-
-/// What a run came to.
-#[derive(Debug, Default)]
-#[non_exhaustive]
-pub struct RunTotals {
-    /// How many lines there were.
-    pub lines: u64,
-    /// How many answers.
-    pub answers: u64,
-    /// How many tokens they have, the stops with them.
-    pub tokens: u64,
-    /// How many conversations end with an answer, which was left out.
-    pub answers_omitted: u64,
-    /// How many answers ended for this reason.
-    pub reasons: BTreeMap<&'static str, u64>,
-    /// What was noticed in the input.
-    pub remarks: InputRemarks,
-}
 
 /// What answers lines.
 pub struct Runner {
     /// What builds prompts.
     pub builder: PromptBuilder,
     /// What answers them.
-    pub engine: Box<dyn Engine>,
+    engine: Answering,
     /// How tokens are drawn.
     pub sampling: Sampling,
     /// How long prompts may be.
@@ -95,6 +48,8 @@ pub struct Runner {
     pub stop_at_error: bool,
     /// Whether a model's thoughts are no part of its answers in later turns.
     pub strip_thoughts: bool,
+    /// What a server is told in each request, beside what its row says.
+    pub form_options: FormOptions,
     /// What settings are called in the texts of errors that stand in place of answers.
     pub setting_name: fn(&Setting) -> String,
     dataset: Option<Arc<PreparedDataset>>,
@@ -108,42 +63,72 @@ impl fmt::Debug for Runner {
     }
 }
 
-/// Takes notice of what happens; breaks off where nobody takes answers any more.
-type Watch<'w> = &'w mut dyn FnMut(RunEvent<'_>) -> Result<ControlFlow<()>>;
+/// What answers prompts.
+enum Answering {
+    Engine(Arc<dyn Engine>),
+    #[cfg(feature = "http")]
+    Server(Arc<Client>),
+}
 
 /// A line that gives no prompt.
-struct Refused {
-    number: u64,
-    pick: PickedRow,
-    error: Error,
+pub(super) struct Refused {
+    pub(super) number: u64,
+    pub(super) pick: PickedRow,
+    pub(super) error: Error,
 }
 
 /// What a line has in place of an answer.
 #[derive(Serialize)]
-struct Failed<'a> {
-    id: &'a RawValue,
+pub(super) struct Failed<'a> {
+    pub(super) id: &'a RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
-    repeat: Option<usize>,
+    pub(super) repeat: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    columns: Option<&'a RawValue>,
-    error: String,
+    pub(super) turn: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) columns: Option<&'a RawValue>,
+    pub(super) error: String,
+    /// The status of the server's answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) status: Option<u16>,
+    /// How often the server was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) attempts: Option<u32>,
 }
 
 /// A run on its way.
-struct Run<'r> {
-    runner: &'r mut Runner,
-    trimmer: Trimmer,
+pub(super) struct Run<'r> {
+    pub(super) runner: &'r Runner,
+    pub(super) trimmer: Trimmer,
     session: Session,
     prompter: Option<RowPrompter>,
-    answers: &'r mut RunAnswers,
-    totals: RunTotals,
-    watch: Watch<'r>,
+    pub(super) answers: &'r mut RunAnswers,
+    pub(super) totals: RunTotals,
+    pub(super) watch: Watch<'r>,
 }
 
 impl Runner {
     /// Answers conversations, or the rows of a dataset, greedily and one by one, in a context of any length.
     pub fn new(builder: PromptBuilder, engine: Box<dyn Engine>, dataset: Option<Arc<PreparedDataset>>) -> Self {
-        let max_seq_len = engine.max_seq_len().unwrap_or(usize::MAX);
+        let max_seq_len = engine.max_seq_len();
+        Self::with(builder, Answering::Engine(engine.into()), max_seq_len, dataset)
+    }
+
+    /// The same, answered by a server, with as many requests under way as the client allows. The server samples as its form's
+    /// options say; `sampling` and `batch_size` are for engines in this process.
+    #[cfg(feature = "http")]
+    pub fn over_http(builder: PromptBuilder, client: Client, dataset: Option<Arc<PreparedDataset>>) -> Self {
+        let max_seq_len = client.notes().served.max_model_len;
+        Self::with(builder, Answering::Server(Arc::new(client)), max_seq_len, dataset)
+    }
+
+    fn with(
+        builder: PromptBuilder,
+        engine: Answering,
+        max_seq_len: Option<usize>,
+        dataset: Option<Arc<PreparedDataset>>,
+    ) -> Self {
+        let max_seq_len = max_seq_len.unwrap_or(usize::MAX);
         Self {
             builder,
             engine,
@@ -155,9 +140,17 @@ impl Runner {
             batch_size: NonZeroUsize::MIN,
             stop_at_error: true,
             strip_thoughts: false,
+            form_options: FormOptions::default(),
             setting_name: Setting::to_string,
             dataset,
         }
+    }
+
+    /// How the dataset says that answers are drawn.
+    #[cfg(feature = "http")]
+    pub(super) fn sampling_params(&self) -> SamplingParams {
+        let dataset = self.dataset.as_ref();
+        dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default()
     }
 
     /// Answers the inputs, up to so many lines, but for those that are answered already.
@@ -165,7 +158,7 @@ impl Runner {
     /// # Errors
     /// What reading the input, the engine, the journal or `watch` says.
     pub fn run(
-        &mut self,
+        &self,
         inputs: Vec<Input>,
         limit: Option<usize>,
         answers: &mut RunAnswers,
@@ -177,49 +170,18 @@ impl Runner {
         totals.remarks.missing = self.dataset.as_ref().map(|dataset| dataset.missing()).unwrap_or_default();
         let (trimmer, session) = (self.builder.trimmer()?, self.builder.session());
         let mut run = Run { runner: self, trimmer, session, prompter, answers, totals, watch };
-        let outcome = run.batches(batches)?;
+        let outcome = match &self.engine {
+            Answering::Engine(engine) => run.in_process(&**engine, batches),
+            #[cfg(feature = "http")]
+            Answering::Server(client) => run.over_http(client, batches),
+        }?;
         Ok((run.totals, outcome))
     }
 }
 
 impl Run<'_> {
-    fn batches(&mut self, mut next: impl FnMut() -> Option<LineBatch>) -> Result<RunOutcome> {
-        let mut window = Vec::new();
-        while let Some(mut batch) = next() {
-            let mut examples = std::mem::take(&mut batch.examples).into_iter();
-            for (i, batch_line) in batch.lines.iter().enumerate() {
-                let line = &batch_line.record.line;
-                let (number, pick) = (batch.first + i as u64, batch.pick(i));
-                let record = batch.raw(batch_line, self.runner.max_line_bytes);
-                let examples = examples.next().unwrap_or_default();
-                let job = record.and_then(|record| self.job(record, (number, pick), (&batch, line), examples));
-                let refused = |error: Error| Refused {
-                    number,
-                    pick,
-                    error: RecordPlace::new(&batch.input, line).of_error(error),
-                };
-                window.push(job.map_err(refused));
-                self.totals.lines += 1;
-                if window.len() == self.runner.batch_size.get()
-                    && let ControlFlow::Break(outcome) = self.window(std::mem::take(&mut window))?
-                {
-                    return Ok(outcome);
-                }
-            }
-            // Whoever watches a run that goes on has no reason to end it here.
-            let _ = (self.watch)(RunEvent::Read(batch.size as u64))?;
-            if let Some(error) = batch.error {
-                return Err(error);
-            }
-        }
-        match self.window(window)? {
-            ControlFlow::Break(outcome) => Ok(outcome),
-            ControlFlow::Continue(()) => Ok(RunOutcome::Complete),
-        }
-    }
-
     /// What a line asks for.
-    fn job(
+    pub(super) fn job(
         &mut self,
         record: RawRecord<'_>,
         (number, pick): (u64, PickedRow),
@@ -253,95 +215,8 @@ impl Run<'_> {
         Ok(job)
     }
 
-    /// Answers lines side by side.
-    fn window(&mut self, window: Vec<std::result::Result<Job, Refused>>) -> Result<ControlFlow<RunOutcome>> {
-        let lines = self.totals.lines;
-        if window.is_empty() || lines <= self.answers.rows() {
-            return Ok(ControlFlow::Continue(()));
-        }
-        let mut jobs = Vec::with_capacity(window.len());
-        for line in window {
-            match line {
-                Ok(job) => jobs.push(job),
-                Err(Refused { number, pick, error }) => {
-                    let key = RowKey::numbered(pick).into();
-                    if let ControlFlow::Break(error) = self.refuse(number, &key, 0, error)? {
-                        return Ok(ControlFlow::Break(RunOutcome::StoppedAt(error)));
-                    }
-                }
-            }
-        }
-        loop {
-            let mut asks = Vec::with_capacity(jobs.len());
-            for (i, job) in jobs.iter_mut().enumerate() {
-                let Runner { builder, budget, max_out_len, .. } = &*self.runner;
-                match job.next(builder, *budget, *max_out_len) {
-                    Ok(ask) => asks.extend(ask.map(|ask| (i, ask))),
-                    Err(error) => {
-                        job.fail();
-                        let error = job.place().of_error(error);
-                        if let ControlFlow::Break(error) = self.refuse(job.number, &job.key, job.asked, error)? {
-                            return Ok(ControlFlow::Break(RunOutcome::StoppedAt(error)));
-                        }
-                    }
-                }
-            }
-            if asks.is_empty() {
-                break;
-            }
-            let completions = self.complete(&jobs, &asks)?;
-            for ((i, _), completion) in asks.iter().zip(completions) {
-                let answered = jobs[*i].answer(&completion);
-                answered.map_err(|error| jobs[*i].place().of_error(error))?;
-            }
-        }
-        let watch = &mut *self.watch;
-        Ok(match self.answers.done(lines, |json| watch(RunEvent::Line(json)))? {
-            ControlFlow::Break(()) => ControlFlow::Break(RunOutcome::Cut),
-            ControlFlow::Continue(()) => ControlFlow::Continue(()),
-        })
-    }
-
-    /// Answers one prompt of each of these lines.
-    fn complete(&mut self, jobs: &[Job], asks: &[(usize, Ask)]) -> Result<Vec<Completion>> {
-        let Self { runner, trimmer, answers, totals, watch, .. } = self;
-        let Runner { engine, sampling, .. } = &mut **runner;
-        let requests: Vec<Request<'_>> = asks
-            .iter()
-            .map(|(i, Ask { prompt, max_new_tokens, .. })| Request {
-                input_ids: &prompt.input_ids,
-                max_new_tokens: *max_new_tokens,
-                sampling: Sampling { stream: jobs[*i].number, ..*sampling },
-            })
-            .collect();
-        let mut on_event = |request: usize, event: GenerationEvent<'_>| -> Result<()> {
-            let (i, ask) = &asks[request];
-            let _ = match event {
-                GenerationEvent::Token => {
-                    totals.tokens += 1;
-                    watch(RunEvent::Token)?
-                }
-                GenerationEvent::Text(text) => watch(RunEvent::Text(text))?,
-                GenerationEvent::End(completion) => {
-                    let job = &jobs[*i];
-                    let line = TrimmedAnswer::new(completion.clone());
-                    let JobKey { id, repeat, columns, .. } = &job.key;
-                    let (id, columns) = (Some(Cow::Borrowed(&**id)), columns.as_deref());
-                    let line = TrimmedAnswer { id, repeat: *repeat, turn: ask.turn, columns, ..line };
-                    totals.answers += 1;
-                    totals.answers_omitted += u64::from(ask.prompt.answer_omitted);
-                    *totals.reasons.entry(completion.finish_reason.name()).or_default() += 1;
-                    answers.add((job.number, job.asked), json(&line)?)?;
-                    watch(RunEvent::Answer)?
-                }
-            };
-            Ok(())
-        };
-        engine.complete(&requests, trimmer, &mut on_event)
-    }
-
     /// Takes notice of a line, or a turn, that gives no prompt; breaks off with the error where that ends the run.
-    fn refuse(&mut self, number: u64, key: &JobKey, asked: u64, error: Error) -> Result<ControlFlow<Error>> {
+    pub(super) fn refuse(&mut self, number: u64, key: &JobKey, asked: u64, error: Error) -> Result<ControlFlow<Error>> {
         if self.runner.stop_at_error {
             return Ok(ControlFlow::Break(error));
         }
@@ -349,12 +224,14 @@ impl Run<'_> {
         // After the answers that there are.
         let JobKey { id, repeat, columns, .. } = key;
         let error = error.display_with(&self.runner.setting_name).to_string();
-        let failed = Failed { id, repeat: *repeat, columns: columns.as_deref(), error };
+        let columns = columns.as_deref();
+        let failed = Failed { id, repeat: *repeat, turn: None, columns, error, status: None, attempts: None };
         self.answers.refuse((number, asked + 1), json(&failed)?)?;
         Ok(ControlFlow::Continue(()))
     }
 }
 
-fn json(line: &impl Serialize) -> Result<String> {
+/// A line of JSON.
+pub(super) fn json(line: &impl Serialize) -> Result<String> {
     Ok(serde_json::to_string(line).map_err(|error| ErrorKind::Parse(error.to_string()))?)
 }

@@ -6,15 +6,53 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::error::{At, Result};
 use crate::server::keys::Keys;
+use crate::server::protocol::{Tokenize, Usage, read_models};
 use crate::server::request::json_string;
-use crate::server::{AnswerFormat, EngineAnswer, StopReason};
+use crate::server::{AnswerFormat, EngineAnswer, Protocol, StopReason};
 use crate::tokenizer::TokenId;
 
 pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "/v1/completions", keys: &["choices"], read };
+
+/// Any server that has OpenAI's API and takes token ids for a prompt.
+pub(super) const PROTOCOL: Protocol = Protocol { name: "openai", form: "vllm", ..VLLM };
+
+/// vLLM's, of which the others have a part.
+pub(super) const VLLM: Protocol = Protocol {
+    name: "vllm",
+    form: "vllm",
+    path: "/v1/completions",
+    health: "/health",
+    tokenize: Tokenize {
+        path: "/tokenize",
+        body: |text, model| json!({"model": model, "prompt": text, "add_special_tokens": false}),
+    },
+    descriptions: &[("/v1/models", read_models)],
+    read,
+    usage,
+};
+
+/// What an event counts, in OpenAI's words.
+fn usage(keys: &Keys<'_>) -> Result<Usage> {
+    #[derive(Default, Deserialize)]
+    struct Counts {
+        completion_tokens: Option<usize>,
+        prompt_tokens_details: Option<Details>,
+    }
+
+    #[derive(Deserialize)]
+    struct Details {
+        cached_tokens: Option<usize>,
+    }
+
+    let Counts { completion_tokens, prompt_tokens_details } = keys.get("usage")?.unwrap_or_default();
+    let cached_tokens = prompt_tokens_details.and_then(|details| details.cached_tokens);
+    Ok(Usage { completion_tokens, cached_tokens })
+}
 
 /// What servers put before the id of a request.
 const PREFIXES: [&str; 3] = ["cmpl-", "chatcmpl-", "generate-tokens-"];

@@ -1,12 +1,14 @@
 //! Requests for llama.cpp's server: bodies of `/completion` with token ids for a prompt.
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::server::keys::Keys;
+use crate::server::protocol::{Tokenize, Usage, read_models};
 use crate::server::request::{Stops, request_id, write_sampling};
-use crate::server::{AnswerFormat, EngineAnswer, StopReason};
+use crate::server::{AnswerFormat, EngineAnswer, Protocol, Served, StopReason};
 use crate::sink::{
     Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink, refuse_unless_plain, write_ids, write_json,
     write_origin,
@@ -82,4 +84,35 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         stop_reason: word.filter(|word| !word.is_empty()).map(StopReason::String),
         ..keys.answer()?
     }])
+}
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "llama-cpp",
+    form: "llama-cpp",
+    path: "/completion",
+    health: "/health",
+    tokenize: Tokenize {
+        path: "/tokenize",
+        body: |text, _| json!({"content": text, "add_special": false, "parse_special": false}),
+    },
+    descriptions: &[("/v1/models", read_models), ("/props", read_props)],
+    read,
+    usage,
+};
+
+fn read_props(props: &Value, served: &mut Served) {
+    let number = |pointer: &str| props.pointer(pointer).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+    served.slots = served.slots.or(number("/total_slots"));
+    // Of one slot.
+    served.max_model_len = number("/default_generation_settings/n_ctx").or(served.max_model_len);
+}
+
+fn usage(keys: &Keys<'_>) -> Result<Usage> {
+    #[derive(Default, Deserialize)]
+    struct Timings {
+        cache_n: Option<usize>,
+    }
+
+    let Timings { cache_n } = keys.get("timings")?.unwrap_or_default();
+    Ok(Usage { completion_tokens: keys.get("tokens_predicted")?, cached_tokens: cache_n })
 }

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::server::keys::Keys;
+use crate::server::protocol::{Tokenize, Usage, read_models};
 use crate::server::request::{Stops, request_id, write_sampling};
-use crate::server::{AnswerFormat, EngineAnswer, StopReason};
+use crate::server::{AnswerFormat, EngineAnswer, Protocol, Served, StopReason};
 use crate::sink::{
     Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink, refuse_unless_plain, write_ids, write_json,
     write_origin,
@@ -82,4 +84,35 @@ fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         stop_reason: stop_reason.flatten(),
         ..answer
     }])
+}
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    name: "sglang",
+    form: "sglang",
+    path: "/generate",
+    health: "/health",
+    tokenize: Tokenize {
+        path: "/tokenize",
+        body: |text, model| json!({"model": model, "prompt": text, "add_special_tokens": false}),
+    },
+    descriptions: &[("/v1/models", read_models), ("/get_server_info", read_server_info)],
+    read,
+    usage,
+};
+
+fn read_server_info(info: &Value, served: &mut Served) {
+    let number = |pointer: &str| info.pointer(pointer).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+    served.slots = served.slots.or(number("/internal_states/0/effective_max_running_requests_per_dp"));
+    served.slots = served.slots.or(number("/max_running_requests"));
+}
+
+fn usage(keys: &Keys<'_>) -> Result<Usage> {
+    #[derive(Default, Deserialize)]
+    struct Counts {
+        completion_tokens: Option<usize>,
+        cached_tokens: Option<usize>,
+    }
+
+    let Counts { completion_tokens, cached_tokens } = keys.get("meta_info")?.unwrap_or_default();
+    Ok(Usage { completion_tokens, cached_tokens })
 }

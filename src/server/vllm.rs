@@ -3,6 +3,8 @@
 
 use crate::builder::PromptBuilder;
 use crate::error::Result;
+use crate::server::Protocol;
+use crate::server::completions;
 use crate::server::request::{Stops, request_id, write_sampling};
 use crate::sink::{
     Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink, refuse_unless_plain, write_ids, write_json,
@@ -80,3 +82,5 @@ impl LineSink for Vllm {
         Ok(())
     }
 }
+
+pub(super) const PROTOCOL: Protocol = completions::VLLM;

@@ -54,6 +54,9 @@ pub struct TrimmedAnswer<'a> {
     /// What the engine reported in place of an answer, as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'a RawValue>,
+    /// What the server sent, event by event, where that is kept.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub raw: &'a [Box<RawValue>],
 }
 
 /// How an engine reported the end of an answer.
@@ -97,6 +100,7 @@ impl<'a> TrimmedAnswer<'a> {
             explain: None,
             problems: Vec::new(),
             error: None,
+            raw: &[],
         }
     }
 

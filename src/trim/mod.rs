@@ -69,10 +69,14 @@ impl AnswerTrimmer {
     /// # Errors
     /// As [`read_answers`]; names an id before the stop that the tokenizer does not have.
     pub fn trim<'a>(&self, json: &'a str) -> Result<Vec<TrimmedAnswer<'a>>> {
-        read_answers(json)?.into_iter().map(|answer| self.answer(answer)).collect()
+        read_answers(json)?.into_iter().map(|answer| self.trim_answer(answer)).collect()
     }
 
-    fn answer<'a>(&self, given: EngineAnswer<'a>) -> Result<TrimmedAnswer<'a>> {
+    /// Trims an answer that is read already.
+    ///
+    /// # Errors
+    /// Names an id before the stop that the tokenizer does not have.
+    pub fn trim_answer<'a>(&self, given: EngineAnswer<'a>) -> Result<TrimmedAnswer<'a>> {
         let trimmed = match (given.generated_ids(), &given.text) {
             (Some(ids), _) => self.ids(&given, ids).at("token_ids")?,
             (None, text) => self.text(&given, text.as_deref().unwrap_or_default())?,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::args::{InputArgs, ModelArgs, OnError, PromptArgs, heading, output_file, positive, truncation};
+use crate::args::{InputArgs, ModelArgs, OnError, PromptArgs, ServerArgs, heading, output_file, positive, truncation};
 use metatok::truncate::Truncation;
 
 #[derive(clap::Args)]
@@ -23,7 +23,8 @@ Examples:
   metatok run -m demo --stream chats.jsonl     watch the answers grow
   metatok run -m qwen2.5 -t ./Qwen2.5-0.5B -o answers.jsonl chats.jsonl
   metatok run -m qwen2.5 -t ./Qwen2.5-0.5B -o answers.jsonl --resume chats.jsonl
-  metatok run -m qwen2.5 -d mt.toml --temperature 0.7 rows.jsonl"
+  metatok run -m qwen2.5 -d mt.toml --temperature 0.7 rows.jsonl
+  metatok run -m qwen2.5 --url http://127.0.0.1:8000 --engine vllm -o answers.jsonl chats.jsonl"
 )]
 pub(crate) struct RunArgs {
     /// The model's weights, if not where the tokenizer is
@@ -57,6 +58,9 @@ pub(crate) struct RunArgs {
     /// Samples depend on this and on the line's number.
     #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
     pub(crate) seed: u64,
+
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
 
     /// Write to a file instead of standard output
     ///

@@ -1,0 +1,91 @@
+//! What answers a run: an engine in this process, or a server.
+
+use std::sync::Arc;
+
+use crate::args::RunArgs;
+use crate::resume::digests_of_weights;
+use crate::setup;
+use metatok::builder::PromptBuilder;
+use metatok::engine::Engine;
+use metatok::error::{ErrorKind, Result};
+use metatok::fingerprint::Fingerprint;
+use metatok::prepared::PreparedDataset;
+use metatok::run::Runner;
+
+/// What answers a run.
+pub(crate) enum Answering {
+    /// These weights, in this process.
+    Weights(String),
+    #[cfg(feature = "http")]
+    Server(metatok::client::Client),
+}
+
+impl Answering {
+    /// As the arguments say. A server is ready then.
+    pub(crate) fn find(args: &RunArgs, builder: &PromptBuilder, has_input: bool) -> Result<Self> {
+        #[cfg(feature = "http")]
+        if let Some(client) = crate::server::connect(args, builder)? {
+            return Ok(Self::Server(client));
+        }
+        #[cfg(not(feature = "http"))]
+        if args.server.url.is_some() {
+            let _ = builder;
+            let error = ErrorKind::MissingFeature { what: "--url", feature: "http" };
+            return Err(error.with_way_out("build it with the cargo feature `http`"));
+        }
+        Ok(Self::Weights(args.weights.clone().map_or_else(|| setup::weights_name(&args.model, has_input), Ok)?))
+    }
+
+    /// What the answers depend on. A server may listen elsewhere when a run is resumed.
+    pub(crate) fn fingerprint(&self, args: &RunArgs, fingerprint: Fingerprint) -> Result<Fingerprint> {
+        Ok(match self {
+            Self::Weights(weights) => fingerprint
+                .with("weights", digests_of_weights(weights)?)
+                .with("device", args.device.as_str())
+                .with("batch_size", args.batch_size.get())
+                .with("stream", args.stream),
+            #[cfg(feature = "http")]
+            Self::Server(client) => fingerprint
+                .with("engine", client.protocol().name)
+                .with("served_model_name", client.notes().served.model.as_deref().unwrap_or_default())
+                .with("keep_raw", args.server.keep_raw),
+        })
+    }
+
+    /// What runs.
+    pub(crate) fn runner(
+        self,
+        args: &RunArgs,
+        builder: PromptBuilder,
+        dataset: Option<Arc<PreparedDataset>>,
+    ) -> Result<Runner> {
+        match self {
+            Self::Weights(weights) => Ok(Runner::new(builder, engine(&weights, &args.device)?, dataset)),
+            #[cfg(feature = "http")]
+            Self::Server(client) => Ok(Runner::over_http(builder, client, dataset)),
+        }
+    }
+}
+
+/// The engine. A further one is a line here.
+#[cfg(feature = "candle")]
+fn engine(weights: &str, device: &str) -> Result<Box<dyn Engine>> {
+    use metatok::engine::{CandleDevice, CandleEngine};
+
+    let device = match (device, device.strip_prefix("cuda:").map(str::parse)) {
+        ("cpu", _) => CandleDevice::Cpu,
+        ("cuda", _) => CandleDevice::Cuda(0),
+        (_, Some(Ok(number))) => CandleDevice::Cuda(number),
+        _ => {
+            let what = format!("--device {device:?} is neither cpu, nor cuda, nor cuda:N");
+            return Err(ErrorKind::Usage(what).into());
+        }
+    };
+    Ok(Box::new(CandleEngine::load(weights, device)?))
+}
+
+#[cfg(not(feature = "candle"))]
+fn engine(_: &str, _: &str) -> Result<Box<dyn Engine>> {
+    let what = "this metatok is built without an engine; build it with --features candle, or name a server with --url";
+    Err(ErrorKind::Usage(what.into()).into())
+}

@@ -1,0 +1,87 @@
+//! The arguments of a run that an inference server answers.
+
+use std::num::NonZeroUsize;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use crate::args::positive;
+use metatok::server::{PROTOCOLS, Protocol};
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct ServerArgs {
+    /// Send prompts to the server at this address
+    ///
+    /// For example http://127.0.0.1:8000
+    #[arg(long, value_name = "URL", requires = "engine", conflicts_with_all = ["weights", "device", "batch_size", "stream"])]
+    pub(crate) url: Option<String>,
+
+    /// Which server it is
+    #[arg(long, value_name = "NAME", requires = "url", value_parser = protocol())]
+    pub(crate) engine: Option<&'static Protocol>,
+
+    /// How many requests to send at a time
+    ///
+    /// Default: as many as the server answers at a time if it reports that, or 64.
+    #[arg(long, value_name = "N", requires = "url", value_parser = positive, hide_short_help = true)]
+    pub(crate) concurrency: Option<NonZeroUsize>,
+
+    /// Take the key from this environment variable
+    ///
+    /// It is sent as a bearer token, and never shown or written.
+    #[arg(long, value_name = "NAME", requires = "url", hide_short_help = true)]
+    pub(crate) api_key_env: Option<String>,
+
+    /// Send this header, as NAME: VALUE
+    #[arg(long, value_name = "HEADER", requires = "url", hide_short_help = true)]
+    pub(crate) header: Vec<String>,
+
+    /// The server's name for the model
+    ///
+    /// Default: the first model that it lists.
+    #[arg(long, value_name = "NAME", requires = "url", hide_short_help = true)]
+    pub(crate) served_model_name: Option<String>,
+
+    /// How many seconds to wait until the server is ready
+    #[arg(long, value_name = "S", requires = "url", default_value = "60", value_parser = seconds, hide_short_help = true)]
+    pub(crate) ready_timeout: std::time::Duration,
+
+    /// How many seconds the server may send nothing of an answer
+    #[arg(long, value_name = "S", requires = "url", default_value = "300", value_parser = seconds, hide_short_help = true)]
+    pub(crate) idle_timeout: std::time::Duration,
+
+    /// How often to send a failed request again
+    ///
+    /// After a broken connection, and if the server answers 408, 429 or 5xx.
+    #[arg(long, value_name = "N", requires = "url", default_value_t = 5, hide_short_help = true)]
+    pub(crate) retries: u32,
+
+    /// Stop after this many failures in a row
+    ///
+    /// A failure is a request without an answer after all retries, or a look at a server that is down.
+    #[arg(long, value_name = "N", requires = "url", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..), hide_short_help = true)]
+    pub(crate) max_consecutive_errors: u32,
+
+    /// With --resume, send requests again that have an error instead of an answer
+    #[arg(long, requires_all = ["url", "resume"], hide_short_help = true)]
+    pub(crate) retry_errors: bool,
+
+    /// Write what the server sent beside each answer
+    #[arg(long, requires = "url", hide_short_help = true)]
+    pub(crate) keep_raw: bool,
+}
+
+/// A server by its name.
+fn protocol() -> impl TypedValueParser<Value = &'static Protocol> {
+    let names = PROTOCOLS.iter().map(|protocol| PossibleValue::new(protocol.name));
+    PossibleValuesParser::new(names).try_map(|name| Protocol::find(&name))
+}
+
+/// A time in seconds, above 0.
+fn seconds(text: &str) -> Result<std::time::Duration, String> {
+    let seconds = text.parse().map_err(|_| "it is not a number of seconds".to_owned())?;
+    match std::time::Duration::try_from_secs_f64(seconds) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        _ => Err("it is not a time above 0".into()),
+    }
+}

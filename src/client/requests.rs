@@ -1,0 +1,218 @@
+//! Many requests to one server, each with its retries, on a thread of their own.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+
+use crate::assemble::TokenizedPrompt;
+use crate::builder::PromptBuilder;
+use crate::client::attempt::{Attempted, attempt};
+use crate::client::failure::{FailedRequest, Failure};
+use crate::client::gate::Gate;
+use crate::client::http::Http;
+use crate::client::ready::{self, ServerNotes};
+use crate::client::{ClientOptions, StreamedAnswer};
+use crate::dataset::SamplingParams;
+use crate::error::{Error, ErrorKind, Result};
+use crate::server::{Protocol, json_string};
+use crate::sink::{BuiltPrompt, LineSink, PromptKey};
+use crate::stop::Trimmer;
+
+/// How many requests are under way at a time where nobody says, not even the server.
+const DEFAULT_CONCURRENCY: NonZeroUsize = NonZeroUsize::new(64).expect("it is not zero");
+
+/// The longest time between two attempts, but for what the server asks for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// A server that is ready.
+pub struct Client {
+    runtime: Runtime,
+    shared: Arc<Shared>,
+    concurrency: NonZeroUsize,
+    notes: ServerNotes,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { concurrency, notes, .. } = self;
+        f.debug_struct("Client").field("concurrency", concurrency).field("notes", notes).finish_non_exhaustive()
+    }
+}
+
+/// So many closed connections are no attempts of a request: it is sent again on another at once.
+const CLOSED_CONNECTIONS: u32 = 3;
+
+/// What all requests have in common.
+struct Shared {
+    http: Http,
+    protocol: &'static Protocol,
+    gate: Gate,
+    retries: u32,
+    keep_raw: bool,
+}
+
+/// A prompt to send.
+pub(crate) struct Ask {
+    /// Tells it apart from all others of the run.
+    pub(crate) request_id: String,
+    pub(crate) prompt: TokenizedPrompt,
+    pub(crate) max_new_tokens: usize,
+    pub(crate) sampling_params: SamplingParams,
+}
+
+/// What became of a request.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Answered(Box<Finished>),
+    Failed(FailedRequest),
+    /// The server is given up, for this reason.
+    GivenUp(String),
+}
+
+/// An answer, and what was measured.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) answer: StreamedAnswer,
+    pub(crate) to_first_token: Duration,
+    pub(crate) latency: Duration,
+    pub(crate) attempts: u32,
+    pub(crate) raw: Vec<String>,
+}
+
+impl Client {
+    /// Waits until the server is ready, asks what it serves, and compares its tokenizer with the builder's.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for what is no address; [`ErrorKind::Engine`] where the server is not ready in time, or has another
+    /// tokenizer.
+    pub fn connect(protocol: &'static Protocol, builder: &PromptBuilder, options: &ClientOptions) -> Result<Self> {
+        let http = Http::new(options)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("requests")
+            .enable_io()
+            .enable_time()
+            .build()?;
+        let notes = runtime.block_on(async {
+            ready::wait(&http, protocol, options.ready_timeout).await?;
+            let mut served = ready::describe(&http, protocol).await;
+            if options.served_model_name.is_some() {
+                served.model.clone_from(&options.served_model_name);
+            }
+            let warnings = ready::compare(&http, protocol, builder, &served).await?.into_iter().collect();
+            Ok::<_, Error>(ServerNotes { served, warnings })
+        })?;
+        let slots = notes.served.slots.and_then(NonZeroUsize::new);
+        let concurrency = options.concurrency.or(slots).unwrap_or(DEFAULT_CONCURRENCY);
+        let (retries, keep_raw) = (options.retries, options.keep_raw);
+        let gate = Gate::new(options.max_consecutive_errors);
+        Ok(Self { runtime, shared: Arc::new(Shared { http, protocol, gate, retries, keep_raw }), concurrency, notes })
+    }
+
+    /// What was found before the first request.
+    pub fn notes(&self) -> &ServerNotes {
+        &self.notes
+    }
+
+    /// How many requests are under way at a time.
+    pub fn concurrency(&self) -> NonZeroUsize {
+        self.concurrency
+    }
+
+    /// How the server is spoken to.
+    pub fn protocol(&self) -> &'static Protocol {
+        self.shared.protocol
+    }
+
+    /// Sends a prompt in the form of `sink`, and hands over what became of it.
+    pub(crate) fn send(
+        &self,
+        ask: Ask,
+        sink: Arc<dyn LineSink>,
+        trimmer: Trimmer,
+        done: impl FnOnce(Result<Outcome>) + Send + 'static,
+    ) {
+        let shared = Arc::clone(&self.shared);
+        self.runtime.spawn(async move { done(shared.answer(&ask, &*sink, &trimmer).await) });
+    }
+}
+
+impl Shared {
+    /// Sends a request until there is an answer, or no hope of one.
+    async fn answer(&self, ask: &Ask, sink: &dyn LineSink, trimmer: &Trimmer) -> Result<Outcome> {
+        let (mut attempts, mut closed) = (0, 0);
+        loop {
+            if let Err(why) = self.gate.pass().await {
+                return Ok(Outcome::GivenUp(why));
+            }
+            attempts += 1;
+            let body = body(ask, attempts, sink)?;
+            let failure = match attempt(&self.http, self.protocol, body, trimmer, self.keep_raw).await {
+                Ok(Attempted { answer, to_first_token, latency, raw }) => {
+                    self.gate.answered();
+                    let finished = Finished { answer, to_first_token, latency, attempts, raw };
+                    return Ok(Outcome::Answered(Box::new(finished)));
+                }
+                Err(failure) => failure,
+            };
+            match failure {
+                // It was not sent: that is no attempt.
+                Failure::Down(_) => {
+                    attempts -= 1;
+                    self.gate.closed(&self.http, self.protocol.health).await;
+                }
+                Failure::Closed(_) if closed < CLOSED_CONNECTIONS => {
+                    closed += 1;
+                    attempts -= 1;
+                }
+                Failure::Closed(_) | Failure::Broken(_) | Failure::Busy { .. } if attempts <= self.retries => {
+                    let asked = if let Failure::Busy { retry_after, .. } = failure { retry_after } else { None };
+                    tokio::time::sleep(pause(attempts, asked)).await;
+                }
+                failure => {
+                    let failed = FailedRequest { status: failure.status(), attempts, error: failure.message() };
+                    self.gate.failed(&failed.error);
+                    return Ok(Outcome::Failed(failed));
+                }
+            }
+        }
+    }
+}
+
+/// The body of a request. Each attempt has an id of its own: the server may still be at the one before.
+fn body(ask: &Ask, attempt: u32, sink: &dyn LineSink) -> Result<Vec<u8>> {
+    let id = match attempt {
+        1 => json_string(&ask.request_id),
+        attempt => json_string(&format!("{}-try-{attempt}", ask.request_id)),
+    };
+    let key = PromptKey {
+        max_out_len: Some(ask.max_new_tokens as u64),
+        sampling_params: ask.sampling_params,
+        ..PromptKey::of(id.get())
+    };
+    let mut body = b"{\"stream\":true,".to_vec();
+    let start = body.len();
+    sink.write(&key, &BuiltPrompt::from(&ask.prompt), &mut body)?;
+    if body.get(start) != Some(&b'{') {
+        return Err(ErrorKind::Usage("the form of the server's requests is no JSON object".into()).into());
+    }
+    body.remove(start);
+    Ok(body)
+}
+
+/// How long to wait after an attempt: what the server asks for, or twice as long each time. Requests that failed together are
+/// spread over half of that.
+fn pause(attempts: u32, asked: Option<Duration>) -> Duration {
+    let usual = Duration::from_millis(250) * 2_u32.saturating_pow(attempts - 1);
+    let pause = usual.min(LONGEST_PAUSE);
+    asked.unwrap_or_default().max(pause / 2) + pause.mul_f64(random() / 2.0)
+}
+
+/// From 0 to 1, other each time.
+fn random() -> f64 {
+    use std::hash::{BuildHasher, RandomState};
+
+    RandomState::new().hash_one(0) as f64 / u64::MAX as f64
+}

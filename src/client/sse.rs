@@ -1,0 +1,72 @@
+//! Server-sent events: the data of each, out of bytes that come in pieces of any size.
+
+/// How long a line may be, in bytes.
+const LONGEST: usize = 16 << 20;
+
+/// Splits bytes into events.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    line: Vec<u8>,
+}
+
+/// A line is longer than any server has reason to send.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooLong;
+
+impl Events {
+    /// Takes a piece, and gives the data of each event that is whole with it.
+    pub(super) fn push(&mut self, piece: &[u8]) -> Result<Vec<String>, TooLong> {
+        let mut events = Vec::new();
+        for part in piece.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(part);
+            if self.line.len() > LONGEST {
+                return Err(TooLong);
+            }
+            if part.ends_with(b"\n") {
+                events.extend(data(&self.line));
+                self.line.clear();
+            }
+        }
+        Ok(events)
+    }
+
+    /// The event without a line end, when no more comes.
+    pub(super) fn finish(&mut self) -> Option<String> {
+        data(&std::mem::take(&mut self.line))
+    }
+}
+
+/// The data of a line; nothing of comments, which keep connections alive, and of other fields.
+fn data(line: &[u8]) -> Option<String> {
+    let line = String::from_utf8_lossy(line);
+    // llama.cpp names its errors so.
+    let data = line.strip_prefix("data:").or_else(|| line.strip_prefix("error:"))?;
+    let data = data.trim();
+    (!data.is_empty()).then(|| data.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const STREAM: &str =
+        ": alive\r\n\r\ndata: {\"a\":\"ü\"}\n\ndata:[DONE]\n\nevent: x\nid: 1\nerror: {\"b\":1}\ndata: last";
+
+    proptest! {
+        /// However the bytes are cut, the events are the same.
+        #[test]
+        fn events_are_the_same_in_any_pieces(cuts in prop::collection::vec(0..STREAM.len(), 0..8)) {
+            let mut cuts = cuts;
+            cuts.extend([0, STREAM.len()]);
+            cuts.sort_unstable();
+            let mut events = Events::default();
+            let mut found = Vec::new();
+            for ends in cuts.windows(2) {
+                found.extend(events.push(&STREAM.as_bytes()[ends[0]..ends[1]]).expect("it is short"));
+            }
+            found.extend(events.finish());
+            prop_assert_eq!(found, ["{\"a\":\"ü\"}", "[DONE]", "{\"b\":1}", "last"]);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! An answer that grows by the events of a stream, up to where the server, or a stop of the model, ends it.
+
+use crate::error::Result;
+use crate::server::{EngineAnswer, StopReason, StreamEvent, Usage};
+use crate::stop::{TokenStream, Trimmer};
+use crate::tokenizer::TokenId;
+
+/// An answer so far.
+#[derive(Debug)]
+pub(crate) struct StreamedAnswer {
+    stream: TokenStream,
+    pub(crate) token_ids: Option<Vec<TokenId>>,
+    pub(crate) text: Option<String>,
+    pub(crate) finish_reason: Option<String>,
+    pub(crate) stop_reason: Option<StopReason>,
+    pub(crate) usage: Usage,
+    /// What the server said in place of an answer.
+    pub(crate) error: Option<String>,
+    /// How many of the ids the stream has seen.
+    seen: usize,
+}
+
+impl StreamedAnswer {
+    pub(super) fn new(trimmer: &Trimmer) -> Self {
+        Self {
+            stream: trimmer.stream(),
+            token_ids: None,
+            text: None,
+            finish_reason: None,
+            stop_reason: None,
+            usage: Usage::default(),
+            error: None,
+            seen: 0,
+        }
+    }
+
+    /// Takes an event. What comes after the end is left out, but for what it counts.
+    ///
+    /// # Errors
+    /// Names an id that the tokenizer does not have.
+    pub(super) fn take(&mut self, event: StreamEvent<'_>) -> Result<()> {
+        let StreamEvent { answer, usage, is_whole } = event;
+        self.usage.completion_tokens = usage.completion_tokens.or(self.usage.completion_tokens);
+        self.usage.cached_tokens = usage.cached_tokens.or(self.usage.cached_tokens);
+        let Some(answer) = answer.filter(|_| self.finish_reason.is_none()) else { return Ok(()) };
+        let EngineAnswer { token_ids, text, finish_reason, stop_reason, error, .. } = answer;
+        if let Some(error) = error {
+            self.error = Some(error.get().to_owned());
+            return Ok(());
+        }
+        if is_whole {
+            (self.token_ids, self.text) = (token_ids, text);
+        } else {
+            if let Some(ids) = token_ids {
+                self.token_ids.get_or_insert_default().extend(ids);
+            }
+            if let Some(text) = text {
+                self.text.get_or_insert_default().push_str(&text);
+            }
+        }
+        self.finish_reason = finish_reason;
+        self.stop_reason = stop_reason;
+        self.watch()
+    }
+
+    /// Looks at new ids for a stop.
+    fn watch(&mut self) -> Result<()> {
+        let ids = self.token_ids.as_deref().unwrap_or_default();
+        let mut text = String::new();
+        for &id in ids.get(self.seen..).unwrap_or_default() {
+            self.stream.push(id, &mut text)?;
+        }
+        self.seen = ids.len();
+        Ok(())
+    }
+
+    /// Whether the server ended it.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finish_reason.is_some()
+    }
+
+    /// Whether it has gone past a stop of the model, so that no more of it is wanted.
+    pub(super) fn is_past_stop(&self) -> bool {
+        self.stream.finish_reason().is_some() && self.seen > self.stream.tokens_read()
+    }
+
+    /// Whether it ends at a stop of the model.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.stream.finish_reason().is_some()
+    }
+
+    /// How many tokens there are, where the server gives their ids.
+    pub(crate) fn tokens(&self) -> Option<usize> {
+        self.token_ids.as_ref().map(Vec::len)
+    }
+}

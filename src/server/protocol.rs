@@ -1,0 +1,98 @@
+//! How a server is spoken to over HTTP: its paths, and what it says of itself and of answers on their way.
+
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::input::from_json;
+use crate::server::EngineAnswer;
+use crate::server::keys::Keys;
+
+/// How a server is spoken to. A request is a line of the output form of this name.
+#[derive(Debug)]
+pub struct Protocol {
+    /// What it is called.
+    pub name: &'static str,
+    /// The form of its requests.
+    pub form: &'static str,
+    /// Where requests go.
+    pub path: &'static str,
+    /// What answers 200 when the server is ready.
+    pub health: &'static str,
+    /// Where a text is tokenized, and how that is asked.
+    pub(crate) tokenize: Tokenize,
+    /// Where the server describes itself, and how that is read.
+    pub(crate) descriptions: &'static [(&'static str, fn(&Value, &mut Served))],
+    /// Reads an event of a stream, as it reads an answer.
+    pub(super) read: for<'a> fn(&Keys<'a>) -> Result<Vec<EngineAnswer<'a>>>,
+    /// What an event counts.
+    pub(super) usage: fn(&Keys<'_>) -> Result<Usage>,
+}
+
+/// How a server is asked to tokenize a text. It answers with `tokens`.
+#[derive(Debug)]
+pub(crate) struct Tokenize {
+    pub(crate) path: &'static str,
+    pub(crate) body: fn(text: &str, model: Option<&str>) -> Value,
+}
+
+/// What a server says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Served {
+    /// The model's name.
+    pub model: Option<String>,
+    /// How many tokens a prompt and its answer may have together.
+    pub max_model_len: Option<usize>,
+    /// How many ids its model has.
+    pub vocab_size: Option<usize>,
+    /// How many requests it answers at a time.
+    pub slots: Option<usize>,
+}
+
+/// What a server counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    /// The tokens of the answer up to here.
+    pub(crate) completion_tokens: Option<usize>,
+    /// The tokens of the prompt that it knew already.
+    pub(crate) cached_tokens: Option<usize>,
+}
+
+/// An event of a stream: a piece of the answer, or all of it up to here.
+#[derive(Debug)]
+pub(crate) struct StreamEvent<'a> {
+    /// None of an event that only counts.
+    pub(crate) answer: Option<EngineAnswer<'a>>,
+    pub(crate) usage: Usage,
+    /// Whether it is all of the answer up to here.
+    pub(crate) is_whole: bool,
+}
+
+impl Protocol {
+    /// Reads the data of an event.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`](crate::ErrorKind::Parse) and [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for what is no event.
+    pub(crate) fn event<'a>(&self, data: &'a str) -> Result<StreamEvent<'a>> {
+        let keys: Keys<'a> = from_json(data)?;
+        if let Some(error) = keys.raw("error") {
+            let answer = Some(EngineAnswer { error: Some(error), ..EngineAnswer::default() });
+            return Ok(StreamEvent { answer, usage: Usage::default(), is_whole: false });
+        }
+        let usage = (self.usage)(&keys)?;
+        let answer = (self.read)(&keys)?.into_iter().next();
+        let ids = answer.as_ref().and_then(|answer| answer.token_ids.as_ref());
+        let is_whole = ids.is_some_and(|ids| !ids.is_empty() && Some(ids.len()) == usage.completion_tokens);
+        Ok(StreamEvent { answer, usage, is_whole })
+    }
+}
+
+/// What OpenAI's `/v1/models` says of the first model.
+pub(super) fn read_models(models: &Value, served: &mut Served) {
+    let number = |pointer: &str| models.pointer(pointer).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+    let name = models.pointer("/data/0/id").and_then(Value::as_str).map(str::to_owned);
+    served.model = served.model.take().or(name);
+    served.max_model_len = served.max_model_len.or(number("/data/0/max_model_len"));
+    // llama.cpp's.
+    served.vocab_size = served.vocab_size.or(number("/data/0/meta/n_vocab"));
+}

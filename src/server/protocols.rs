@@ -1,0 +1,27 @@
+//! The servers that can be spoken to, by name. A new one is a `const PROTOCOL` in its file, and a line in [`PROTOCOLS`].
+
+use crate::error::{ErrorKind, Result};
+use crate::server::{Protocol, completions, llama_cpp, sglang, vllm};
+
+/// All servers.
+pub static PROTOCOLS: &[Protocol] = &[vllm::PROTOCOL, sglang::PROTOCOL, llama_cpp::PROTOCOL, completions::PROTOCOL];
+
+impl Protocol {
+    /// The server of this name.
+    ///
+    /// ```
+    /// use metatok::server::Protocol;
+    ///
+    /// assert_eq!(Protocol::find("sglang")?.path, "/generate");
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownName`] lists the servers there are.
+    pub fn find(name: &str) -> Result<&'static Self> {
+        PROTOCOLS.iter().find(|protocol| protocol.name == name).ok_or_else(|| {
+            let known = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
+            ErrorKind::UnknownName { what: "server", name: name.to_owned(), known }.into()
+        })
+    }
+}
