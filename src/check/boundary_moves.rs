@@ -41,7 +41,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// The token that content with this ending and a text behind it share.
+/// The token shared by content with this ending and the text after it.
 fn merged(tokenizer: &Tokenizer, ending: &str, text: &str) -> Result<Option<TokenId>> {
     let alone = tokenizer.encode(ending)?;
     let together = tokenizer.encode(&format!("{ending}{text}"))?;

@@ -1,4 +1,4 @@
-//! What building warns of, where no other lint says it.
+//! Warnings of the builder that no other lint covers.
 
 use crate::check::{Findings, Level, Lint, Subject, eos_not_in_end, reserved_reachable, roles_only};
 use crate::error::{Place, Result, Warning};
@@ -11,7 +11,7 @@ pub(super) const LINT: Lint = Lint {
     find,
 };
 
-/// Lints that say what building warns of, under the same code.
+/// Lints that repeat warnings of the builder, under the same code.
 const SAID_BY: [&Lint; 3] = [&eos_not_in_end::LINT, &reserved_reachable::LINT, &roles_only::LINT];
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Tokens that the template relies on and content may write.
+//! Tokens that the template relies on and content can write.
 
 use crate::assemble::ContentTrust;
 use crate::check::{Findings, Level, Lint, Subject};

@@ -1,4 +1,4 @@
-//! Stop ids of the tokenizer's files that the tokenizer does not have.
+//! Stop ids in the tokenizer's files that the tokenizer does not have.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Rows whose text is taken for fields of the template.
+//! Rows whose text is mistaken for fields of the template.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Templates that never let the model speak, or not in its place.
+//! Templates that never let the model speak, or not at the right point.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::error::Result;
@@ -55,7 +55,7 @@ fn none_generates(subject: &Subject, round: &[(&str, &RoleTemplate)], findings: 
     findings.add("meta_template.round", message, help);
 }
 
-/// The role that ends prompts must come when the user has spoken.
+/// The role that ends prompts must come after the user's.
 fn before_the_user(subject: &Subject, round: &[(&str, &RoleTemplate)], first: usize, findings: &mut Findings) {
     let (place, role) = round[first];
     let Some(user) = subject.speaker("user", "HUMAN").filter(|&user| user < round.len()) else { return };

@@ -1,4 +1,4 @@
-//! Files of one tokenizer that declare different things.
+//! Files of one tokenizer that contradict each other.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::error::Result;

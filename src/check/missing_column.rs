@@ -1,4 +1,4 @@
-//! Rows that lack a column which the dataset's template names.
+//! Rows without a column that the dataset's template names.
 
 use crate::check::seen::SeenDataset;
 use crate::check::{Findings, Level, Lint, Subject};
@@ -34,7 +34,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// The columns that rows have, that of nearly the same name first.
+/// The rows' columns, those with a similar name first.
 pub(super) fn columns_there(seen: &SeenDataset, column: &str) -> String {
     let near = seen.columns.iter().find(|known| *known != column && known.eq_ignore_ascii_case(column));
     if let Some(near) = near {

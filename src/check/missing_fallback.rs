@@ -1,4 +1,4 @@
-//! Messages whose role, and the role to fall back to, do not exist.
+//! Messages whose role and fallback role do not exist.
 
 use crate::check::{Findings, Level, Lint, Subject, subject};
 use crate::conversation::{ChatMessage, Conversation};
@@ -18,7 +18,7 @@ pub(super) const LINT: Lint = Lint {
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Ok([_, builder]) = &subject.builders else { return Ok(()) };
     for name in ["system", "user", "assistant"] {
-        // Something is said before and behind, so that only the role can be missing.
+        // There are messages before and after it, so that only the role can be missing.
         let conversation = Conversation::Messages(vec![ChatMessage::new(name, "a")]);
         if let Err(error) = builder.segments(&conversation, &TextArena::default())
             && let ErrorKind::UnknownRole { known, .. } = error.kind()

@@ -1,4 +1,4 @@
-//! Everything else with which nothing can be built.
+//! Everything else that cannot be built.
 
 use crate::check::{Findings, Level, Lint, Subject, id_outside_vocabulary, subject, token_of_several_ids};
 use crate::error::{Error, Place, Result};
@@ -33,7 +33,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Whether a lint of its own says this.
+/// Whether another lint covers this.
 fn is_said(subject: &Subject, message: &str) -> Result<bool> {
     for lint in [&id_outside_vocabulary::LINT, &token_of_several_ids::LINT] {
         let says =

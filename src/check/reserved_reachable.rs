@@ -1,4 +1,4 @@
-//! Reserved tokens that ordinary text gives.
+//! Reserved tokens that ordinary text produces.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::error::{Place, Result, Setting, way_out};

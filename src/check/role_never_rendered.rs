@@ -1,4 +1,4 @@
-//! Roles that no prompt has.
+//! Roles that appear in no prompt.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ fn usual(subject: &Subject) -> BTreeSet<u32> {
             rendered.extend(segments.iter().filter_map(|segment| segment.part.role));
         }
     }
-    // A role of the round has its turn even where it is silent and has nothing around it.
+    // A role of the round has its turn even if it has no content and no text around it.
     let in_round = subject.roles.iter().take_while(|place| place.starts_with("meta_template.round"));
     rendered.extend((0..).zip(in_round).map(|(i, _)| i));
     rendered

@@ -1,4 +1,4 @@
-//! Messages inside a round by roles that have no turn in rounds.
+//! Messages inside a round whose role has no turn in rounds.
 
 use crate::check::{Findings, Level, Lint, Subject, subject};
 use crate::error::{Place, Result};

@@ -1,4 +1,4 @@
-//! Templates that name roles and write no text.
+//! Templates that name roles but write no text.
 
 use crate::builder::{ROLES_ONLY, name_a_template};
 use crate::check::{Findings, Level, Lint, Subject};

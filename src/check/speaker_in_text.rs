@@ -1,4 +1,4 @@
-//! Templates in which ordinary text says who speaks.
+//! Templates in which ordinary text tells who speaks.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::compile::Atom;
@@ -38,7 +38,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// The text, if it is nothing else and not only white space, and where its first word stands.
+/// The text, unless it is only white space or contains something else, and where its first word is.
 fn visible_text<'s>(between: &'s [Segment<'s>]) -> Option<(String, &'s Segment<'s>)> {
     let text = |segment: &Segment<'s>| match segment.atom {
         Atom::Text(text) => Some(text.to_owned()),

@@ -26,7 +26,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
             findings.add(place, "it is empty, and left out", "leave it out, or write what to stop at");
             continue;
         }
-        // In the middle, because tokenizers treat the edges of a text in their own ways.
+        // In the middle, because tokenizers treat the edges of a text differently.
         let ids = subject.tokenizer.encode(&format!("a{text}a"))?;
         let decoded = subject.tokenizer.decode(&ids, true)?;
         if !decoded.contains(text.as_str()) {

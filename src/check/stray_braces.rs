@@ -1,4 +1,4 @@
-//! Braces in a dataset's template that look like a field and are none.
+//! Braces in a dataset's template that look like a field but are not one.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::error::Result;
@@ -25,7 +25,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// What looks like the field of a column.
+/// Text that looks like the field of a column.
 #[derive(Debug, PartialEq)]
 struct Stray<'t> {
     written: &'t str,
@@ -106,7 +106,7 @@ fn closing<'t>(text: &'t str, at: usize, is_column: &impl Fn(&str) -> bool) -> O
     }
 }
 
-/// Python's conversions, format codes, attributes and items; a colon with a space is text.
+/// Python's conversions, format codes, attributes and items. A colon followed by a space is text.
 fn is_format(behind: &str) -> bool {
     let next = behind.chars().nth(1);
     match behind.chars().next() {
@@ -125,7 +125,7 @@ fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Where braces stand that have no other.
+/// The positions of unmatched braces.
 fn unmatched(text: &str) -> Vec<usize> {
     let (mut open, mut alone) = (Vec::new(), Vec::new());
     for (at, brace) in text.match_indices(['{', '}']) {

@@ -1,4 +1,4 @@
-//! Prompts that are strings, which no template touches.
+//! Prompts that are strings, to which no template is applied.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::error::{Result, Setting, way_out};

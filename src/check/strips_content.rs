@@ -1,4 +1,4 @@
-//! Control tokens that swallow white space of the content beside them.
+//! Control tokens that remove white space from the content next to them.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::compile::Atom;
@@ -38,7 +38,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Whether nothing but white space stands before the first content.
+/// Whether only white space comes before the first content.
 fn reaches_content<'s>(mut segments: impl Iterator<Item = &'s Segment<'s>>) -> bool {
     let first = segments.find(|segment| {
         let is_space = matches!(segment.atom, Atom::Text(text) if text.chars().all(char::is_whitespace));

@@ -1,4 +1,4 @@
-//! Named tokens that are no single vocabulary entry.
+//! Named tokens that are not one vocabulary entry.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::compile::not_one_token;

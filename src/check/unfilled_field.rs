@@ -1,4 +1,4 @@
-//! Fields that a dataset's template leaves as they are.
+//! Fields that a dataset's template never fills.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::dataset::InferencerKind;

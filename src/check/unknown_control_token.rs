@@ -1,4 +1,4 @@
-//! Strings that look like control tokens and are none.
+//! Strings that look like control tokens but are not.
 
 use std::ops::Range;
 
@@ -46,7 +46,7 @@ fn control_like(text: &str) -> Vec<Range<usize>> {
     while let Some(start) = text[from..].find(['<', '[']).map(|at| from + at) {
         let close = if text[start..].starts_with('<') { '>' } else { ']' };
         let end = text[start + 1..].find(close).map(|at| start + 1 + at + close.len_utf8());
-        // Doubled brackets are a way to write text, as in Llama 2's <<SYS>>.
+        // Doubled brackets are used as text, as in Llama 2's <<SYS>>.
         let is_doubled = |end: usize| text[..start].ends_with('<') && text[end..].starts_with('>');
         match end.filter(|&end| is_control_like(&text[start + 1..end - 1], close) && !is_doubled(end)) {
             Some(end) => {
@@ -69,7 +69,7 @@ fn is_control_like(inner: &str, close: char) -> bool {
             between('|').or(between('｜')).is_some_and(|name| !name.is_empty() && !name.contains(['\n', '<']))
                 || is_word(inner.strip_prefix('/').unwrap_or(inner))
         }
-        // A single word in brackets is text too often, as in Llama 2's [INST].
+        // A single word in brackets is too often plain text, as in Llama 2's [INST].
         _ => {
             inner.contains('_')
                 && inner.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_' || c == '/')

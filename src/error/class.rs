@@ -1,4 +1,4 @@
-//! How a program acts on a kind of error: its code, whose fault it is, and the way out.
+//! How a program can react to a kind of error: its code, whose fault it is, and the way out.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::error::{ErrorKind, Setting, WayOut, way_out};
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Fault {
-    /// The conversation, row or line: others of the same input may be fine.
+    /// The conversation, row or line. Others in the same input may be fine.
     Input,
     /// The files of the model or its tokenizer.
     Model,
@@ -20,7 +20,7 @@ pub enum Fault {
     Dataset,
     /// The options, or a file that they name.
     Usage,
-    /// The machine, the network, or how this library was built.
+    /// The machine, the network, or the way this library was built.
     System,
 }
 
@@ -78,7 +78,7 @@ impl ErrorKind {
         }
     }
 
-    /// Whose fault it is where the place says nothing else.
+    /// Whose fault it is, unless the place says otherwise.
     pub(super) fn fault(&self) -> Fault {
         match self {
             Self::Io(error) => fault_of_io(error),
@@ -106,12 +106,12 @@ impl ErrorKind {
         }
     }
 
-    /// Whether it is about a token id, which a model file, an option and a message may hold.
+    /// Whether it is about a token id, which can be in a model file, an option or a message.
     pub(super) fn is_of_token_id(&self) -> bool {
         matches!(self, Self::OutsideVocabulary { .. } | Self::UnusedTokenId(_))
     }
 
-    /// What to do about it, where that is the same everywhere.
+    /// What to do about it, if that is the same everywhere.
     pub(super) fn way_out(&self) -> Option<WayOut> {
         Some(match self {
             Self::OtherEncoding(_) => way_out!["convert it first, for example with `iconv -t UTF-8`"],

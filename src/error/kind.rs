@@ -1,4 +1,4 @@
-//! What can go wrong, in words; codes, faults and ways out are in [`super::class`].
+//! What can go wrong, in words. Codes, faults and ways out are in [`super::class`].
 
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
@@ -13,10 +13,10 @@ pub enum ErrorKind {
     /// A byte order mark of an encoding other than UTF-8.
     #[error("this is {0}, metatok reads UTF-8")]
     OtherEncoding(&'static str),
-    /// Text that is not the JSON, TOML or other format it should be; the message is the parser's.
+    /// Text that is not valid JSON, TOML or other expected format. The message is the parser's.
     #[error("{0}")]
     Parse(String),
-    /// JSON, TOML or another format that holds something else than it should: an unknown key, a value of another type.
+    /// JSON, TOML or another format with unexpected contents, such as an unknown key or a value of the wrong type.
     #[error("{0}")]
     Invalid(String),
     /// A file of another kind, such as a dataset where a model is expected.
@@ -55,12 +55,12 @@ pub enum ErrorKind {
     NotOneToken {
         /// The string as written.
         token: String,
-        /// The tokens that the tokenizer splits it into, as they are shown.
+        /// The tokens that the tokenizer splits it into, as displayed.
         pieces: Vec<String>,
-        /// A token that it may have been meant to be.
+        /// A token that was perhaps meant.
         near: Option<String>,
     },
-    /// Two roles of one name.
+    /// Two roles with the same name.
     #[error(
         "role {role:?} is defined twice, first as {first}; role names must be unique over round and reserved_roles"
     )]
@@ -73,7 +73,7 @@ pub enum ErrorKind {
     /// A key of reserved roles on a role of the round.
     #[error("{0:?} is for reserved roles, and this role has its turn in every round")]
     ReservedOnly(&'static str),
-    /// A `merge_into` that names no role of the round.
+    /// A `merge_into` that does not name a role of the round.
     #[error("merge_into: the round has no role {role:?}; its roles are {}", quoted(.known))]
     UnknownMergeInto {
         /// The name as written.
@@ -89,14 +89,14 @@ pub enum ErrorKind {
         /// The role whose turn it is merged into.
         merge_into: String,
     },
-    /// A message whose role, and fallback role, the template does not have.
+    /// A message whose role and fallback role are both missing from the template.
     #[error("{}", unknown_role(.role, .fallback.as_deref(), .known))]
     UnknownRole {
         /// The message's role.
         role: String,
         /// The message's fallback role.
         fallback: Option<String>,
-        /// The roles that the template has.
+        /// The template's roles.
         known: Vec<String>,
     },
     /// A message inside a round whose role is not one of the template's `round`.
@@ -109,15 +109,15 @@ pub enum ErrorKind {
         /// Whether `round_fallback` would help.
         has_fallback: bool,
     },
-    /// Something of a conversation that would change the prompt, and that a template has no place for.
+    /// Part of a conversation that would change the prompt but has no place in the template.
     #[error("{key:?} would be lost: {why}")]
     WouldBeLost {
         /// Its key.
         key: &'static str,
-        /// Why there is no place for it.
+        /// Why it has no place.
         why: &'static str,
     },
-    /// A conversation with nothing in it.
+    /// A conversation without any content.
     #[error("the conversation is empty")]
     EmptyConversation,
     /// A prompt without a single token, which no engine takes.
@@ -126,16 +126,16 @@ pub enum ErrorKind {
     /// Section markers that do not nest, or a message outside every section.
     #[error("{0}")]
     Sections(String),
-    /// A conversation that no prompt can be made of with this template.
+    /// A conversation that cannot become a prompt with this template.
     #[error("{0}")]
     Conversation(String),
-    /// A model's template that no prompt can be made with.
+    /// A model's template that cannot be used to build prompts.
     #[error("{0}")]
     Template(String),
-    /// A dataset's configuration that no prompt can be made with.
+    /// A dataset's configuration that cannot be used to build prompts.
     #[error("{0}")]
     Dataset(String),
-    /// A row that no prompt can be made of with this dataset.
+    /// A row that cannot become a prompt with this dataset.
     #[error("{0}")]
     Row(String),
     /// A column that a row does not have.
@@ -143,43 +143,43 @@ pub enum ErrorKind {
     MissingColumn {
         /// The column.
         column: String,
-        /// The columns that the row has, as they are shown.
+        /// The row's columns, as displayed.
         columns: String,
     },
-    /// An image, audio or video that cannot be what it says.
+    /// An image, audio or video that is not what it claims to be.
     #[error("the {kind} {shortened} {what}")]
     Media {
         /// `image`, `audio` or `video`.
         kind: &'static str,
         /// Its source, shortened.
         shortened: String,
-        /// What is wrong with it.
+        /// What is wrong with it, as the rest of the sentence.
         what: String,
     },
     /// A prompt that leaves no room for its answer.
     #[error("the prompt has {tokens} tokens, but only {} fit {}", max_seq_len.saturating_sub(*.max_out_len), room(*.max_seq_len, *.max_out_len))]
     TooLong {
-        /// How many tokens it has when all has gone that can.
+        /// How many tokens it has after everything that may be dropped is dropped.
         tokens: usize,
         /// The context.
         max_seq_len: usize,
-        /// The answer's share of it.
+        /// The part of it that is kept for the answer.
         max_out_len: usize,
     },
-    /// Two options that cannot both hold, or an option that makes no sense here.
+    /// Two options that exclude each other, or an option that does not apply.
     #[error("{0}")]
     Usage(String),
     /// A name that is none of those there are.
     #[error("there is no {what} {name:?}; there are {}", .known.join(", "))]
     UnknownName {
-        /// What it should be the name of.
+        /// What kind of name it is.
         what: &'static str,
         /// The name as written.
         name: String,
-        /// The names there are.
+        /// The names that exist.
         known: Vec<&'static str>,
     },
-    /// Arrays that do not fit into memory. Nothing so large was made.
+    /// Arrays that do not fit into memory. They were never allocated.
     #[error("{0}")]
     OutOfMemory(String),
     /// What this build of the library cannot do.
@@ -187,7 +187,7 @@ pub enum ErrorKind {
     MissingFeature {
         /// What it lacks.
         what: &'static str,
-        /// The cargo feature that brings it.
+        /// The cargo feature that adds it.
         feature: &'static str,
     },
 
@@ -202,13 +202,13 @@ pub enum ErrorKind {
         excerpt: String,
     },
 
-    /// A `tokenizer.json` that neither library can load.
+    /// A `tokenizer.json` that no tokenizer library can load.
     #[error("cannot load this tokenizer: {0}")]
     UnsupportedTokenizer(String),
-    /// A tokenizer library failed on a text.
+    /// A tokenizer library failed to encode or decode a text.
     #[error("the tokenizer failed: {0}")]
     Encode(String),
-    /// A model that an engine cannot compute, or whose files do not fit together.
+    /// A model that the engine does not support, or whose files do not match each other.
     #[error("{0}")]
     UnsupportedModel(String),
     /// A prompt that is longer than a model's context.
@@ -222,22 +222,22 @@ pub enum ErrorKind {
     /// An engine failed.
     #[error("{0}")]
     Engine(String),
-    /// Nothing of that name: no directory, file, built-in model or repository.
+    /// No directory, file, built-in model or repository has this name.
     #[error("{0}")]
     NotFound(String),
     /// The Hugging Face Hub has no such repository or file.
     #[error("{0}")]
     HubMissing(String),
-    /// The Hugging Face Hub wants a token, or another one.
+    /// The Hugging Face Hub requires an access token, or a different one.
     #[error("{0}")]
     HubAccess(String),
-    /// A file of the Hugging Face Hub is not in the cache, and may not be fetched.
+    /// A file of the Hugging Face Hub is not in the cache and may not be downloaded.
     #[error("{0}")]
     Offline(String),
     /// The Hugging Face Hub could not be reached, or failed.
     #[error("{0}")]
     Hub(String),
-    /// The error of a renderer, engine or retriever of your own.
+    /// An error from your own renderer, engine or retriever.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
 }
