@@ -33,7 +33,7 @@ const DATASETS: [(&str, &str); 16] = built_in! {
 };
 
 impl Dataset {
-    /// The built-in dataset files by their names, with what each is for.
+    /// The names of the built-in dataset files, each with its purpose.
     pub fn builtin() -> impl Iterator<Item = (&'static str, &'static str)> {
         let about = |text: &'static str| text.lines().next().unwrap_or_default().trim_start_matches("# ");
         DATASETS.iter().map(move |(name, text)| (*name, about(text)))
@@ -44,10 +44,10 @@ impl Dataset {
         DATASETS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
     }
 
-    /// What is in a dataset file, or in the built-in one of that name where there is no such file.
+    /// The contents of a dataset file, or of the built-in one with that name if there is no such file.
     ///
     /// # Errors
-    /// Names the file; [`ErrorKind::NotFound`] where it is neither.
+    /// Names the file; [`ErrorKind::NotFound`] if there is neither.
     pub fn read_file(path: &Path) -> Result<Cow<'static, [u8]>> {
         let name = path.display().to_string();
         if !path.exists()

@@ -18,7 +18,7 @@ use crate::wording;
 const EVALUATOR: &str = "eval_cfg.evaluator";
 const WITHIN_CASCADE: &str = "eval_cfg.evaluator.llm_evaluator";
 
-/// An evaluator that asks a judge, as it is written.
+/// An evaluator that asks a judge, as written in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EvaluatorFile {
@@ -36,14 +36,14 @@ struct EvaluatorFile {
     // The rows and the references are the dataset's own, in OpenCompass too.
     #[serde(default, rename = "dataset_cfg")]
     _dataset_cfg: IgnoredAny,
-    // What stands beside the judge's answers, and where.
+    // What is stored with the judge's answers, and where.
     #[serde(default, rename = "keep_predictions")]
     _keep_predictions: IgnoredAny,
     #[serde(default, rename = "output_path")]
     _output_path: IgnoredAny,
 }
 
-/// The judge's model, of which most is said elsewhere.
+/// The judge's model, most of which is configured elsewhere.
 #[derive(Deserialize)]
 struct JudgeModel {
     max_out_len: Option<u64>,
@@ -75,7 +75,8 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Dataset`] and [`crate::ErrorKind::Parse`] where the evaluator asks no judge, or none that is known.
+    /// [`crate::ErrorKind::Dataset`] and [`crate::ErrorKind::Parse`] if the evaluator does not ask a judge, or not a
+    /// known one.
     pub fn judge(&self) -> Result<Judge> {
         self.read_judge().at(Place::file(&self.name))
     }
@@ -120,7 +121,7 @@ impl Dataset {
         Ok(Judge { dataset, columns, notes })
     }
 
-    /// Which evaluator asks a judge, its key path, and what is written there.
+    /// The evaluator that asks a judge, its key path, and its configuration.
     fn evaluator(&self) -> Result<(Evaluator, &'static str, &Value)> {
         let written = self.eval_cfg.as_ref().and_then(|eval_cfg| eval_cfg.get("evaluator"));
         let known = "those that are known to ask one are GenericLLMEvaluator, LMEvaluator and CascadeEvaluator";
@@ -145,7 +146,7 @@ impl Dataset {
         }
     }
 
-    /// What the judge is asked of a row. The model's own limits for a row are none of the judge.
+    /// What the judge is asked about a row. The model's own limits for a row do not apply to the judge.
     fn task_of_judge(&self, template: Box<dyn RowTemplate>) -> Task {
         Task {
             input_columns: Vec::new(),
@@ -158,7 +159,7 @@ impl Dataset {
         }
     }
 
-    /// What of the evaluator is not done here.
+    /// The parts of the evaluator that metatok does not run.
     fn judge_notes(&self, evaluator: Evaluator, file: &EvaluatorFile) -> Vec<Warning> {
         let of_eval_cfg = |key: &str| self.eval_cfg.as_ref().is_some_and(|eval_cfg| eval_cfg.get(key).is_some());
         let of_judge = file.judge_cfg.as_ref().is_some_and(|judge| judge.pred_postprocessor.is_some());
@@ -199,7 +200,7 @@ impl Dataset {
         notes
     }
 
-    /// Says that the judge's template has the reference in it and no prompt will.
+    /// Warns that the judge's template contains the reference, but no prompt will.
     fn masked_reference(&self) -> Option<Warning> {
         let template = self.task.prompt_template.as_ref().filter(|template| template.masks_answer())?;
         let field = template.fields().into_iter().find(|field| field.column == REFERENCE)?;
@@ -210,12 +211,12 @@ impl Dataset {
     }
 }
 
-/// The keys that are there.
+/// The keys that are present.
 fn listed<const N: usize>(keys: [(&str, bool); N]) -> String {
     keys.iter().filter(|(_, is_there)| *is_there).map(|(key, _)| *key).collect::<Vec<_>>().join(", ")
 }
 
-/// What a value says, with the key path of what is wrong in it.
+/// A value's contents, with the key path of any error in it.
 fn from_value<T: serde::de::DeserializeOwned>(value: &Value, key_path: &str) -> Result<T> {
     let json = serde_json::to_string(value).expect("what was read from a file is JSON");
     let mut json = serde_json::Deserializer::from_str(&json);

@@ -1,4 +1,4 @@
-//! Rows as chats: OpenCompass's `ChatInferencer`, which asks for the model's turns one by one.
+//! Rows as chats: OpenCompass's `ChatInferencer`, which generates the model's turns one by one.
 
 use crate::conversation::{ChatMessage, ContentRef, Conversation, Item, Message, openai_role};
 use crate::dataset::prompter::Task;
@@ -8,9 +8,9 @@ use crate::dataset::{row_error, template_error};
 use crate::error::{At, Result};
 
 impl Task {
-    /// The chat of a row, the model's own turns filled with the answers that the row has for them. Of the
-    /// row only input and output columns count; where all of them are lists, it is one exchange after the
-    /// other, as many as the shortest has.
+    /// The chat of a row, with the model's own turns filled with the row's answers. Only the input and output columns
+    /// of the row count. If all of them are lists, it is one exchange after the other, as many as the shortest list
+    /// has.
     ///
     /// ```
     /// use metatok::{Dataset, Row};
@@ -27,7 +27,7 @@ impl Task {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Row`] if the columns hold neither strings, nor lists of strings, nor a chat.
+    /// [`crate::ErrorKind::Row`] if the columns contain neither strings, nor lists of strings, nor a chat.
     pub fn chat(&self, row: &Row) -> Result<Vec<ChatMessage>> {
         let is_used = |name: &str| {
             self.input_columns.iter().any(|column| column == name) || self.output_column.as_deref() == Some(name)
@@ -59,7 +59,7 @@ impl Task {
         list.iter().enumerate().map(|(i, value)| message(value).at(format_args!("column {column:?}[{i}]"))).collect()
     }
 
-    /// What to say of a row whose turns stand in lists of different lengths, for the longer ones lose some.
+    /// A warning about a row whose turns are in lists of different lengths, because the longer ones lose some.
     pub fn uneven_turns(&self, row: &Row) -> Option<String> {
         let columns: Vec<&str> = match self.prompt_template.as_ref().and_then(|template| template.turn_columns()) {
             Some(columns) => columns.into(),
@@ -108,8 +108,8 @@ impl Task {
 }
 
 impl Conversation {
-    /// The conversation as OpenAI-style messages, as OpenCompass's `ChatInferencer` makes them: strings
-    /// are the user's, SYSTEM, HUMAN and BOT are system, user and assistant, and other roles are left out.
+    /// The conversation as OpenAI-style messages, as OpenCompass's `ChatInferencer` creates them: strings are the
+    /// user's, SYSTEM, HUMAN and BOT become system, user and assistant, and other roles are left out.
     pub fn to_chat(&self) -> Vec<ChatMessage> {
         let items = match self {
             Self::Text(text) => return vec![ChatMessage::new("user", text.as_str())],

@@ -46,7 +46,7 @@ fn messages<'a>(keys: &Keys<'a>) -> Result<Record<'a>> {
     with_system(conversation, keys)
 }
 
-/// Refuses a prompt beside messages, unless it is what these begin with, as in data for preference training.
+/// Rejects a prompt next to messages, unless the messages begin with it, as in data for preference training.
 fn no_other_prompt(keys: &Keys<'_>) -> Result<()> {
     if !keys.has("prompt") || opens_with(&listed(keys, "messages")?, keys) {
         return Ok(());
@@ -74,7 +74,7 @@ fn listed(keys: &Keys<'_>, key: &str) -> Result<Conversation> {
     Ok(keys.get(key)?.unwrap_or_else(|| Conversation::Messages(Vec::new())))
 }
 
-/// Puts the system message that stands beside a conversation before it.
+/// Puts the system message of a record before its conversation.
 fn with_system<'a>(conversation: Conversation, keys: &Keys<'_>) -> Result<Record<'a>> {
     let Some(key) = ["system", "system_prompt"].into_iter().find(|key| !keys.is_empty(key)) else {
         return Ok(Record::of(conversation));
@@ -98,7 +98,7 @@ fn with_system<'a>(conversation: Conversation, keys: &Keys<'_>) -> Result<Record
     }
 }
 
-/// Alpaca's columns as LLaMA-Factory joins them: what is empty is no line of the question.
+/// Alpaca's columns, joined like LLaMA-Factory: empty ones add no line to the question.
 fn alpaca<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
     let mut messages = Vec::new();
     let exchange = |question: String, answer: String, messages: &mut Vec<ChatMessage>| {
@@ -129,7 +129,7 @@ fn answered<'a>(keys: &Keys<'_>, answer: &str) -> Result<Record<'a>> {
             let record = with_system(Conversation::Text(prompt), keys)?;
             Ok(Record { completion: Some(answer), ..record })
         }
-        // The whole conversation stands in the answer, too.
+        // The whole conversation is in the answer, too.
         (Some(prompt), Some(Conversation::Messages(answers))) if is_whole(&prompt, &answers) => {
             with_system(Conversation::Messages(answers), keys)
         }
@@ -183,7 +183,7 @@ fn ultrachat<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
     with_system(Conversation::Messages(messages), keys)
 }
 
-/// The descriptions of tools. ShareGPT has them as JSON within a string.
+/// The descriptions of tools. In ShareGPT they are JSON in a string.
 fn tools(keys: &Keys<'_>, for_server: bool) -> Result<Option<String>> {
     if !keys.is_empty("functions") {
         return Err(functions_would_be_lost());
@@ -197,7 +197,7 @@ fn tools(keys: &Keys<'_>, for_server: bool) -> Result<Option<String>> {
                 .map_err(|error| Error::from(ErrorKind::Parse(format!("no JSON: {error}"))).at("tools"))?;
             Ok(Some(parsed.to_string()))
         }
-        // As the sink writes one line.
+        // Because the sink writes one line.
         Some(_) => Ok(keys.get::<serde_json::Value>("tools")?.map(|tools| tools.to_string())),
     }
 }

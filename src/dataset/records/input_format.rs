@@ -7,22 +7,22 @@ use crate::dataset::records::Keys;
 use crate::dataset::records::parse_error::{of_format, refused};
 use crate::error::{Error, ErrorKind, Result, Setting, way_out};
 
-/// How a record says its conversation.
+/// How a record contains its conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum InputFormat {
-    /// Whichever of the others the record's keys tell.
+    /// The format is detected from the record's keys.
     #[default]
     Auto,
     /// `messages` (or `conversation`, or `prompt`) lists OpenAI-style messages, or is a `PromptList`.
     Messages,
     /// `conversations` lists turns of `from` and `value`.
     Sharegpt,
-    /// `instruction`, `input` and `output`, with `history` and `system`, joined as LLaMA-Factory does it.
+    /// `instruction`, `input` and `output`, with `history` and `system`, joined like LLaMA-Factory.
     Alpaca,
-    /// `prompt` and `completion`: texts that no template touches, or lists of messages.
+    /// `prompt` and `completion`: texts to which no template is applied, or lists of messages.
     PromptCompletion,
-    /// `text`, which no template touches.
+    /// `text`, to which no template is applied.
     Text,
     /// `body` is a request to OpenAI's API, as batch files list them.
     OpenaiBatch,
@@ -88,7 +88,7 @@ impl InputFormat {
     }
 }
 
-/// The format that a record's keys tell.
+/// The format, detected from a record's keys.
 pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     let has = |all: &[&str]| all.iter().all(|key| keys.has(key));
     Ok(if keys.begins("body", '{') && (has(&["custom_id"]) || has(&["url"]) || has(&["method"])) {
@@ -121,7 +121,7 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     })
 }
 
-/// Says what a record has, and what it might have.
+/// An error with the keys that a record has, and those that it could have.
 fn nothing_fits(keys: &Keys<'_>) -> Error {
     let has = |all: &[&str]| all.iter().all(|key| keys.has(key));
     let names = keys.names();

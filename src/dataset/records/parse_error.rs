@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Fault, Setting, way_out};
 
-/// A parser's message with the place in the record, of which `part` was parsed.
+/// A parser's message with the place in the record; `part` is what was parsed.
 pub(crate) fn parse_error(record: &str, part: &str, error: &serde_json::Error) -> ErrorKind {
     let message = error.to_string();
     let Some((what, _)) = message.rsplit_once(" at line ") else { return ErrorKind::Parse(message) };
@@ -19,12 +19,12 @@ pub(crate) fn parse_error(record: &str, part: &str, error: &serde_json::Error) -
     })
 }
 
-/// What is wrong with a record whose JSON is as it should be.
+/// An error of a record that is valid JSON.
 pub(super) fn refused(what: &str) -> Error {
     ErrorKind::Invalid(what.to_owned()).into()
 }
 
-/// What is wrong with a record of a format that was asked for. The record is wrong, not the option.
+/// An error of a record in a format that the user chose. The record is wrong, not the option.
 pub(super) fn of_format(name: &str, what: String) -> Error {
     Error::from(ErrorKind::Invalid(what)).at(Setting::INPUT_FORMAT.set_to(name.to_owned())).with_fault(Fault::Input)
 }

@@ -9,35 +9,35 @@ use crate::dataset::template::{Filler, Room, Substitution};
 use crate::dataset::{row_error, template_error};
 use crate::error::{At, Result};
 
-/// Columns by their names, each made of a row with those before it.
+/// Columns by name, each derived from a row that already has those before it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DerivedColumns(Vec<(String, DerivedColumn)>);
 
-/// How one is made.
+/// How a column is derived.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DerivedColumn {
-    /// Where the value is found: `choices[0]`, `answer.aliases[0]`, `endings[label]`.
+    /// The path of the value: `choices[0]`, `answer.aliases[0]`, `endings[label]`.
     from: Option<Path>,
-    /// The value instead: a text with fields.
+    /// A text with fields, instead of a path.
     text: Option<String>,
-    /// The list of which the value's place is taken instead.
+    /// A list; the value is replaced by its position there.
     index_in: Option<Path>,
-    /// Whether a number becomes its letter, 0 A.
+    /// Whether a number becomes its letter; 0 is A.
     #[serde(default)]
     letter: bool,
-    /// Whether the first character becomes large and all others small.
+    /// Whether the first character becomes upper case and all others lower case.
     #[serde(default)]
     capitalize: bool,
-    /// Whether white space goes from both ends.
+    /// Whether white space is removed from both ends.
     #[serde(default)]
     strip: bool,
-    /// What stands in the place of all that a pattern matches, for one pattern after the other.
+    /// Replacements for all matches of a pattern, one pattern after the other.
     #[serde(default)]
     replace: Vec<(Pattern, String)>,
-    /// The text of each item of a list, of `{item}`, `{letter}` and `{number}`, from 1.
+    /// The text of each item of a list, with `{item}`, `{letter}` and `{number}`, which starts at 1.
     each: Option<String>,
-    /// What stands between these texts: a line end where nothing is said.
+    /// What separates these texts: a line end by default.
     join: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl DerivedColumns {
         Ok(Self(columns.iter().map(read).collect::<Result<_>>()?))
     }
 
-    /// Sets them in a row, one after the other. One whose path leads to nothing is not set.
+    /// Sets them in a row, one after the other. A column whose path leads to nothing is not set.
     pub(crate) fn set(&self, row: &mut Row, max_row_bytes: usize) -> Result<()> {
         for (name, column) in &self.0 {
             if let Some(value) = column.value(row, max_row_bytes).at(format_args!("reader_cfg.columns.{name}"))? {
@@ -114,7 +114,7 @@ impl DerivedColumn {
         }
     }
 
-    /// The text, or each item of a list as one.
+    /// The text, or each item of a list as text.
     fn changed(&self, value: Value, max_row_bytes: usize) -> Result<Value> {
         if let Value::List(items) = value {
             let items = items.into_iter().map(|item| self.changed(item, max_row_bytes));
@@ -135,7 +135,7 @@ impl DerivedColumn {
     }
 }
 
-/// What is replaced in texts.
+/// The replacements in texts.
 #[derive(Debug, Clone)]
 struct Pattern(Regex);
 
@@ -154,13 +154,13 @@ impl<'de> Deserialize<'de> for Pattern {
     }
 }
 
-/// What is wrong, without the drawing of where.
+/// The error itself, without the drawing of its position.
 fn last_line(error: &regex::Error) -> String {
     let text = error.to_string();
     text.lines().next_back().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
-/// The place of a value in a list, from 0.
+/// The position of a value in a list, from 0.
 fn index_in(value: &Value, list: &Path, row: &Row) -> Result<Value> {
     let Some(Value::List(items)) = list.find(row)? else {
         return Err(row_error(&format!("index_in: {list} is no list")));

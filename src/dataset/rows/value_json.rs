@@ -1,4 +1,4 @@
-//! Reading values from JSON: whole numbers keep their digits, and dicts their order.
+//! Reading values from JSON: integers keep their digits, and dicts their order.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,8 +14,8 @@ use crate::error::Result;
 use crate::wording;
 
 impl Value {
-    /// Reads JSON. Whole numbers keep all their digits, dicts their order; of a repeated key the last
-    /// value counts, as in Python.
+    /// Reads JSON. Integers keep all their digits, dicts their order; if a key is repeated, the last value counts, as
+    /// in Python.
     ///
     /// # Errors
     /// [`ErrorKind::Parse`](crate::ErrorKind::Parse) with the column.
@@ -25,7 +25,7 @@ impl Value {
         Ok(parsed.0)
     }
 
-    /// The entries of a JSON object as [`Self::from_json`] reads them; nothing for other JSON.
+    /// The entries of a JSON object, read like [`Self::from_json`]; none for other JSON.
     pub(crate) fn columns(json: &str) -> Result<Option<Columns>> {
         check_nesting(json)?;
         if !json.trim_start().starts_with('{') {
@@ -41,11 +41,11 @@ impl Value {
 /// A JSON object's entries in their order.
 pub(crate) struct Columns {
     pub(crate) entries: Vec<(String, Value)>,
-    /// The first key that stands there more than once.
+    /// The first key that occurs more than once.
     pub(crate) repeated: Option<String>,
 }
 
-/// A value that is read from raw JSON, so that whole numbers keep their digits.
+/// A value that is read from raw JSON, so that integers keep their digits.
 struct Raw(Value);
 
 impl<'de> Deserialize<'de> for Raw {
@@ -72,14 +72,14 @@ impl<'de> Deserialize<'de> for Raw {
     }
 }
 
-/// The entries of a JSON object in their order; of a repeated key the last value, at the first place.
+/// The entries of a JSON object in order; a repeated key has its last value, at its first position.
 struct Entries<V> {
     entries: Vec<(String, V)>,
-    /// The first key that stands there more than once.
+    /// The first key that occurs more than once.
     repeated: Option<String>,
 }
 
-/// So many keys are compared one by one.
+/// Up to this many keys are compared one by one.
 const FEW: usize = 16;
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Entries<V> {
@@ -97,7 +97,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Entries<V> {
                 let mut places: HashMap<String, usize, RandomState> = HashMap::default();
                 let mut repeated = None;
                 while let Some((key, value)) = map.next_entry::<String, V>()? {
-                    // A few are found faster by looking at each.
+                    // A few are found faster by looking at each one.
                     if entries.len() == FEW {
                         places.extend(entries.iter().enumerate().map(|(place, (key, _))| (key.clone(), place)));
                     }
@@ -126,7 +126,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Entries<V> {
 }
 
 impl<'de> Deserialize<'de> for Value {
-    /// Reads any format; whole numbers beyond 64 bits become floats, unlike with [`Value::from_json`].
+    /// Reads any format; integers beyond 64 bits become floats, unlike with [`Value::from_json`].
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct Visitor;
         impl<'de> de::Visitor<'de> for Visitor {

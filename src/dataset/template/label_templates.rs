@@ -18,7 +18,7 @@ pub(super) enum Template {
 pub(super) enum LabelTemplate {
     Text(String),
     Dialogue(Dialogue),
-    /// A list passes for a template until it is used.
+    /// A list is accepted as a template until it is used.
     List,
 }
 
@@ -57,7 +57,7 @@ impl Template {
         }
     }
 
-    /// Strings of their own, and of labels, must hold the token; dialogues may hold it anywhere.
+    /// Strings, also those of labels, must contain the token; dialogues may have it anywhere.
     pub(super) fn must_hold(&self, token: &str) -> Result<()> {
         let lacks = |text: &str, place: &str| -> Result<()> {
             if text.contains(token) {
@@ -86,7 +86,7 @@ impl LabelTemplate {
     }
 }
 
-/// The prompt before anything is filled in; of an example only the round.
+/// The prompt before it is filled; for an example only the round.
 pub(super) fn encode(chosen: Chosen<'_>, is_example: bool) -> Result<Conversation> {
     Ok(match chosen {
         Chosen::Text(text) => Conversation::Text(text.to_owned()),
