@@ -19,12 +19,12 @@ pub(super) enum Entry {
 /// What an entry is.
 pub(super) enum Resolved {
     Item(Item),
-    /// A message of which only the role is known: one of a prompt list says its role's default.
+    /// A message with only a role: in a prompt list, it has its role's default content.
     Bare(Message),
     Chat(ChatMessage),
 }
 
-/// Each as it is written, with null inside where that means something.
+/// Each as written, with an inner null if that has a meaning.
 #[derive(Default)]
 pub(super) struct Keys {
     section: Option<CompactString>,
@@ -227,7 +227,7 @@ impl Keys {
         Ok(if is_bare { Resolved::Bare(message) } else { Resolved::Item(Item::Message(message)) })
     }
 
-    /// A turn of `from` and `value`, as ShareGPT has them.
+    /// A turn of `from` and `value`, as in ShareGPT.
     fn sharegpt<E: de::Error>(mut self) -> std::result::Result<Resolved, E> {
         let from = match self.others.remove("from") {
             Some(Value::String(from)) => from,
@@ -248,7 +248,7 @@ impl Keys {
         }
     }
 
-    /// The keys beside those that all messages may have.
+    /// The keys other than those that all messages may have.
     fn names(&self) -> String {
         let others: Vec<String> = self.others.keys().take(8).map(|key| format!("{key:?}")).collect();
         let content = self.content.is_some().then(|| "\"content\"".to_owned());
@@ -261,7 +261,7 @@ impl Keys {
 pub(super) const NULL_CONTENT: &str =
     "a message has no \"content\", or null; one that says nothing has \"content\": \"\", or is left out";
 
-/// OpenAI's name for who speaks in ShareGPT's turns and their many variants.
+/// OpenAI's name for the speaker in ShareGPT's turns and their many variants.
 fn speaker(from: &str) -> Option<&'static str> {
     Some(match from.to_ascii_lowercase().as_str() {
         "human" | "user" => "user",

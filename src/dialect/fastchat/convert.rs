@@ -1,4 +1,4 @@
-//! Conversation templates as meta templates, where these can say the same.
+//! Conversation templates as meta templates, if a meta template can express them.
 
 use crate::dialect::fastchat::layout::{Layout, Piece, When};
 use crate::dialect::fastchat::style::SeparatorStyle;
@@ -9,8 +9,8 @@ use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::template::{Affix, MetaTemplate, RoleTemplate, RoundItem};
 
 impl ConversationTemplate {
-    /// The template as a model file with a meta template that writes the same for every dialogue in which
-    /// user and model alternate and say something, with a system message of its own or without one.
+    /// The template as a model file, with a meta template that writes the same for every dialogue in which user and
+    /// model alternate and have text, with or without its own system message.
     ///
     /// ```
     /// use metatok::dialect::ConversationTemplate;
@@ -23,7 +23,7 @@ impl ConversationTemplate {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] says what a meta template cannot express, or that a separator is missing.
+    /// [`ErrorKind::Template`] if a meta template cannot express something, or if a separator is missing.
     pub fn to_meta_template(&self) -> Result<Model> {
         self.check_expressible().at(Place::file(&self.name))?;
         self.converted().at(Place::file(&self.name))
