@@ -1,4 +1,4 @@
-//! A model's answers to the turns of dialogues, from a file, for the prompts of the turns after them.
+//! A model's answers to the turns of dialogues, from a file, for the prompts of later turns.
 //!
 //! ```
 //! use metatok::answers::ModelAnswers;
@@ -32,7 +32,7 @@ pub struct ModelAnswers {
 /// Which row it answers: the row's id as JSON, and its repeat.
 pub(crate) type Asker = (String, Option<usize>);
 
-/// What a model said.
+/// The model's answer.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Answer {
     id: Box<RawValue>,
@@ -45,7 +45,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Answers the turn that was asked for.
+    /// Answers the turn that is generated next.
     fn give(&self, turns: &mut Turns) -> Result<()> {
         let turn = turns.plan().turn().unwrap_or_default();
         match (&self.token_ids, &self.text) {
@@ -57,7 +57,7 @@ impl Answer {
     }
 }
 
-/// Reads JSON lines of `id`, as the prompts have it, with `token_ids`, `text` or `error`. Each comes with its line.
+/// Reads JSON lines of `id`, as in the prompts, with `token_ids`, `text` or `error`. Each is returned with its line.
 pub(crate) fn each_answer(
     input: Input,
     longest: usize,
@@ -78,11 +78,12 @@ pub(crate) fn each_answer(
 }
 
 impl ModelAnswers {
-    /// Reads JSON lines of `id` (and `repeat`), as prompts have them, `turn`, and `token_ids`, `text` or `error`. With
-    /// `strip_thoughts`, a model's thoughts are no part of its answers.
+    /// Reads JSON lines of `id` (and `repeat`), as in the prompts, `turn`, and `token_ids`, `text` or `error`. With
+    /// `strip_thoughts`, a model's thoughts are removed from its answers.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line that is no answer, a turn that is answered twice.
+    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line that is not an answer, a turn that is
+    /// answered twice.
     pub fn read(input: Input, strip_thoughts: bool, max_line_bytes: usize) -> Result<Self> {
         let mut by_turn = HashMap::new();
         each_answer(input, max_line_bytes, |asker, answer, _| {
@@ -102,7 +103,7 @@ impl ModelAnswers {
         self.by_turn.contains_key(&((without_escapes(id).into_owned(), repeat), turn))
     }
 
-    /// Whether a model's thoughts are no part of its answers.
+    /// Whether a model's thoughts are removed from its answers.
     pub fn strips_thoughts(&self) -> bool {
         self.strip_thoughts
     }
@@ -111,19 +112,19 @@ impl ModelAnswers {
         self.by_turn.get(&((row.id.clone(), row.repeat), turn))
     }
 
-    /// Answers the turn of a row that is asked for, if there is an answer to it.
+    /// Answers the turn of a row that is generated next, if there is an answer to it.
     ///
     /// # Errors
-    /// As [`Turns::answer_ids`], with the turn.
+    /// The same as for [`Turns::answer_ids`], with the turn.
     pub fn answer(&self, row: &RowKey, turns: &mut Turns) -> Result<bool> {
         let answer = turns.plan().turn().and_then(|turn| self.get(row, turn));
         answer.map_or(Ok(false), |answer| answer.give(turns).map(|()| true))
     }
 
-    /// The same for messages, which take text alone.
+    /// The same for messages, which need text.
     ///
     /// # Errors
-    /// [`ErrorKind::Row`] for an answer of token ids alone.
+    /// [`ErrorKind::Row`] for an answer with token ids only.
     pub fn answer_messages(&self, row: &RowKey, plan: &mut TurnPlan) -> Result<bool> {
         let Some((turn, answer)) = plan.turn().and_then(|turn| Some((turn, self.get(row, turn)?))) else {
             return Ok(false);
@@ -141,7 +142,7 @@ impl ModelAnswers {
     }
 }
 
-/// The error for an answer that stands there already.
+/// The error for an answer that already exists.
 pub(crate) fn twice(to: &str) -> crate::Error {
     ErrorKind::Invalid(format!("the answer to {to} is here twice")).into()
 }

@@ -1,4 +1,4 @@
-//! Panics of libraries become errors: caught where a library is called, and not printed.
+//! Panics of libraries become errors: they are caught where a library is called, and not printed.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -10,8 +10,8 @@ thread_local! {
     static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a library gives, or what it says when it panics. Without a panic this costs next to nothing. What the library
-/// was changing may be broken afterwards.
+/// A library's result, or its message if it panics. Without a panic this costs next to nothing. Anything that the
+/// library was changing may be broken afterwards.
 pub(crate) fn caught<T>(library: impl FnOnce() -> T) -> Result<T, String> {
     silence_caught();
     let outer = IS_CAUGHT.replace(true);
@@ -20,17 +20,17 @@ pub(crate) fn caught<T>(library: impl FnOnce() -> T) -> Result<T, String> {
     given.map_err(|payload| format!("the library panics: {}", message(&*payload)))
 }
 
-/// Puts a hook before the one that is there, once: it passes on all panics that are not caught here.
+/// Installs a hook before the existing one, once. It passes on all panics that are not caught here.
 fn silence_caught() {
     static HOOK: Once = Once::new();
-    // A thread that panics already must not touch the hook.
+    // A thread that is already panicking must not touch the hook.
     if HOOK.is_completed() || std::thread::panicking() {
         return;
     }
     HOOK.call_once(|| {
         let previous = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            // A thread that ends has no flag any more.
+            // A thread that is ending no longer has a flag.
             if !IS_CAUGHT.try_with(Cell::get).unwrap_or(false) {
                 previous(info);
             }

@@ -1,4 +1,4 @@
-//! `metatok check`: what the lints find.
+//! `metatok check`: prints the findings of the lints.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -121,7 +121,7 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     checker.finish()
 }
 
-/// Looks at the prompts of all rows, filled in both ways.
+/// Checks the prompts of all rows, filled in both ways.
 fn see_rows(
     dataset: &PreparedDataset,
     inputs: Vec<Input>,
@@ -139,7 +139,7 @@ fn see_rows(
         let examples = retriever.retrieve(index.next().unwrap_or_default());
         let examples = examples.and_then(|examples| examples.of(&row, dataset.train()));
         let examples = examples.map_err(|error| place.of_error(error))?;
-        // Of any length: how many examples fit is no question here.
+        // Of any length: how many examples fit does not matter here.
         let prompts = dataset.prompts(&row, examples.clone().into(), &mut prompter, |_| Ok(0));
         checker.see_row(
             &row,

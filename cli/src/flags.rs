@@ -1,4 +1,4 @@
-//! Options that say nothing where they are given: refused, with the reason.
+//! Options that would have no effect: rejected, with the reason.
 
 use crate::args::{BuildArgs, CheckArgs, InputArgs, OnError, RunArgs, TemplateArgs, ViewArgs};
 use crate::setup;
@@ -6,7 +6,7 @@ use metatok::conversation::Mode;
 use metatok::error::{ErrorKind, Result};
 use metatok::prepared::PreparedDataset;
 
-/// Refuses the first that is given, saying why it says nothing.
+/// Rejects the first given option, with the reason why it has no effect.
 fn refuse<const N: usize>(flags: [(&str, bool); N], why: &str) -> Result<()> {
     match flags.into_iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => Err(ErrorKind::Usage(format!("{flag} {why}")).into()),
@@ -14,7 +14,7 @@ fn refuse<const N: usize>(flags: [(&str, bool); N], why: &str) -> Result<()> {
     }
 }
 
-/// What `build` does not take together.
+/// Options of `build` that cannot be combined.
 pub(crate) fn check_build(args: &BuildArgs) -> Result<()> {
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
     let accepts = args.format.accepts;
@@ -69,13 +69,13 @@ fn check_messages(args: &BuildArgs) -> Result<()> {
     refuse(max_out_len, "leaves room within --max-seq-len, and messages do not say it to the server; leave it out")
 }
 
-/// What no command takes for texts to score.
+/// Options that no command accepts for texts to score.
 pub(crate) fn check_template(args: &TemplateArgs, mode: Mode) -> Result<()> {
     let open = [("--continue-final-message", args.continue_final_message && mode == Mode::Score)];
     refuse(open, "is for prompts to continue, and these are texts to score; leave it out")
 }
 
-/// What `build` does not take for texts to score.
+/// Options that `build` does not accept for texts to score.
 pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
     check_template(&args.prompts.template, mode)?;
     if mode == Mode::Generate {
@@ -92,7 +92,7 @@ pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-/// What `run` does not take together.
+/// Options of `run` that cannot be combined.
 pub(crate) fn check_run(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
     refuse(
@@ -102,7 +102,7 @@ pub(crate) fn check_run(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Re
     check_thoughts(&args.input, dataset.is_some_and(PreparedDataset::goes_on_from_answers))
 }
 
-/// Refuses to take thoughts out where no answer of a model stands in a prompt.
+/// Rejects stripping thoughts if no prompt contains an answer of a model.
 pub(crate) fn check_thoughts(args: &InputArgs, has_answers: bool) -> Result<()> {
     let thoughts = [("--strip-thoughts", args.strip_thoughts && !has_answers && args.judge.is_empty())];
     refuse(
@@ -111,7 +111,7 @@ pub(crate) fn check_thoughts(args: &InputArgs, has_answers: bool) -> Result<()> 
     )
 }
 
-/// What `view` does not take together.
+/// Options of `view` that cannot be combined.
 pub(crate) fn check_view(args: &ViewArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
     no_limit_for_conversations(args)?;
     refuse([("--keep", !args.input.keep.is_empty())], NOTHING_WRITTEN)?;
@@ -139,13 +139,13 @@ const NOTHING_WRITTEN: &str = "is for what `build` and `run` write beside each p
 /// Why answers say nothing.
 pub(crate) const ANSWERS: &str = "is for turns that are asked for with the model's own answers in those before: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every";
 
-/// Refuses a limit that nothing would hold conversations to: only `build` does.
+/// Rejects a limit that would not apply to conversations: only `build` applies it.
 fn no_limit_for_conversations(args: &ViewArgs) -> Result<()> {
     let limit = [("--max-seq-len", args.input.dataset.is_none() && args.input.max_seq_len.is_some())];
     refuse(limit, "is for rows here, with --dataset; `build` holds conversations to it")
 }
 
-/// What `check` does not take together.
+/// Options of `check` that cannot be combined.
 pub(crate) fn check_check(args: &CheckArgs) -> Result<()> {
     refuse(
         [("--keep", !args.input.keep.is_empty()), ("--id-column", args.input.id_column.is_some())],

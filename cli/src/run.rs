@@ -75,7 +75,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         inputs = dataset.through_arrow(inputs)?;
     }
     let mut runner = Runner::new(builder, engine, dataset.clone());
-    // Where nobody says how long the context is, an answer takes what is left of the model's.
+    // If the context's length is not given, an answer may use the rest of the model's context.
     let is_said = args.input.max_seq_len.is_some() || args.input.max_out_len.is_some();
     runner.budget = ContextBudget {
         max_seq_len: args.input.max_seq_len.unwrap_or(runner.budget.max_seq_len),
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         }
         RunOutcome::Complete => {
             let code = front.finish(answers, &totals, has_input)?;
-            // The answers are there; whether they were worth asking for is said after them.
+            // The answers exist; errors about the input are reported after them.
             let notes = totals.remarks.check(dataset.as_deref())?;
             if !args.quiet {
                 notes.iter().for_each(|note| say!("note: {}", note.in_flags()));
@@ -124,8 +124,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
 }
 
-/// Where answers go: into this file when all are there, or to standard output as they come. Nothing, if there is nothing to
-/// resume because all is there.
+/// Where answers go: to this file when all are complete, or to standard output as they come. None if there is nothing
+/// to resume because all answers exist.
 fn answers(
     args: &RunArgs,
     fingerprint: impl FnOnce() -> Result<Fingerprint>,
@@ -142,18 +142,18 @@ fn answers(
     if args.resume && !journal.exists() && file.exists() {
         return Ok(None);
     }
-    // Only a journal needs the fingerprint, for which all of the tokenizer and the input is read.
+    // Only a journal needs the fingerprint, which requires reading all of the tokenizer and the input.
     Ok(Some((RunAnswers::journaled(&journal, args.resume, &fingerprint()?)?, None)))
 }
 
-/// What people see of a run.
+/// What the user sees of a run.
 struct Front<'a> {
     args: &'a RunArgs,
     progress: indicatif::ProgressBar,
     started: Instant,
     answers: u64,
     tokens: u64,
-    /// Where answers go as they come.
+    /// The output of answers as they come.
     output: Option<Output>,
 }
 
@@ -192,7 +192,7 @@ impl<'a> Front<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Makes the answers final, and says what they came to.
+    /// Makes the answers final, and prints the totals.
     fn finish(self, answers: RunAnswers, totals: &RunTotals, has_input: bool) -> Result<ExitCode> {
         let Self { args, started, output, .. } = self;
         if !args.quiet {
@@ -226,7 +226,7 @@ impl<'a> Front<'a> {
     }
 }
 
-/// How many tokens an answer may have, where its row does not say.
+/// How many tokens an answer may have if its row has no limit.
 fn max_out_len(args: &RunArgs) -> Result<usize> {
     match (args.input.max_out_len, args.input.max_seq_len) {
         (None, Some(max_seq_len)) if DEFAULT_MAX_OUT_LEN >= max_seq_len => {
@@ -239,7 +239,7 @@ fn max_out_len(args: &RunArgs) -> Result<usize> {
     }
 }
 
-/// Looks whether what is written is anything that is read.
+/// Checks that no output is also an input.
 fn outputs(args: &RunArgs, source: &Source, dataset: Option<&PreparedDataset>) -> Result<()> {
     let mut outputs = Outputs::to("--output", args.output.as_deref());
     if let Some(path) = &args.output {
@@ -255,7 +255,7 @@ fn rate(tokens: u64, started: &Instant) -> String {
     format!("{}, {seconds:.2} s, {:.0} tokens/s", count(tokens, "token"), tokens as f64 / seconds.max(1e-9))
 }
 
-/// The engine. A further one is a line here.
+/// The engine. To add an engine, add a line here.
 #[cfg(feature = "candle")]
 fn engine(weights: &str, device: &str) -> Result<Box<dyn Engine>> {
     use metatok::engine::{CandleDevice, CandleEngine};

@@ -23,7 +23,7 @@ struct Entry<'a> {
     accuracy: f64,
 }
 
-/// What a line of --output has beside the input's keys.
+/// What a line of --output has in addition to the input's keys.
 #[derive(Serialize)]
 struct Worth {
     found: Option<String>,
@@ -94,7 +94,7 @@ fn scorer(args: &ScoreArgs) -> Result<Scorer> {
     })
 }
 
-/// What an answer is worth; none where it failed.
+/// The score of an answer; none if it failed.
 fn score(scorer: &Scorer, answer: &ScoredAnswer, column: &str) -> Result<Option<Score>> {
     let Some(text) = answer.text() else { return Ok(None) };
     let references = answer.references(column)?;
@@ -102,7 +102,7 @@ fn score(scorer: &Scorer, answer: &ScoredAnswer, column: &str) -> Result<Option<
     Ok(Some(scorer.score(text, &references)))
 }
 
-/// The line with what it is worth, its own keys as they are.
+/// The line with its score, and its own keys unchanged.
 fn detailed(line: &str, answer: &ScoredAnswer, score: Option<Score>) -> Result<Vec<u8>> {
     if answer.was_scored() {
         let what = "it has \"found\" or \"correct\" already, which --output writes; score what `run` or `trim` wrote";

@@ -18,7 +18,7 @@ use metatok::dataset::retriever::RetrieverKind;
 use metatok::dataset::{Dataset, DatasetSource};
 use metatok::error::{At, Error, ErrorKind, Result};
 
-/// How the files of rows may end.
+/// The possible extensions of files of rows.
 const ENDINGS: [&str; 5] = ["jsonl", "json", "csv", "tsv", "parquet"];
 
 /// A dataset and its short name, which names its files.
@@ -26,7 +26,7 @@ struct One<'s> {
     source: &'s DatasetSource,
     abbr: String,
     needs_train: bool,
-    /// Whether it has examples where --num-fewshot asks for some.
+    /// Whether it has examples if --num-fewshot asks for some.
     takes_examples: bool,
     reads_neighbours: bool,
 }
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     }
 }
 
-/// Builds all. What is wrong with one is said, and the others are built.
+/// Builds all. An error in one is printed, and the others are built.
 fn all(args: &BuildArgs, sources: &[DatasetSource]) -> Result<ExitCode> {
     let started = Instant::now();
     let output = check(args)?;
@@ -87,7 +87,7 @@ fn all(args: &BuildArgs, sources: &[DatasetSource]) -> Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
-/// Refuses what is for one dataset; gives the folder to write to.
+/// Rejects options for a single dataset; returns the output folder.
 fn check(args: &BuildArgs) -> Result<&Path> {
     let usage = |what: &str| Err(ErrorKind::Usage(what.into()).into());
     let named = "and --dataset names several";
@@ -113,7 +113,7 @@ fn check(args: &BuildArgs) -> Result<&Path> {
     }
 }
 
-/// Refuses two datasets that would write to one file.
+/// Rejects two datasets that would write to one file.
 fn check_abbrs(all: &[One<'_>]) -> Result<()> {
     let mut seen = BTreeMap::new();
     for One { source, abbr, .. } in all {
@@ -139,7 +139,7 @@ impl<'s> One<'s> {
         Ok(Self { source, abbr, needs_train: retriever.count() > 0, takes_examples, reads_neighbours })
     }
 
-    /// The arguments for it alone.
+    /// The arguments for this dataset alone.
     fn args(&self, all: &BuildArgs, output: &Path) -> Result<BuildArgs> {
         let mut args = all.clone();
         args.input.source = Some(self.source.clone());
@@ -156,7 +156,7 @@ impl<'s> One<'s> {
         Ok(args)
     }
 
-    /// A folder's file of this name, or the file that all have.
+    /// A folder's file with this name, or the file that all share.
     fn beside(&self, path: &Path) -> Result<PathBuf> {
         if !path.is_dir() {
             return Ok(path.to_owned());
@@ -170,7 +170,7 @@ impl<'s> One<'s> {
     }
 }
 
-/// The short name as the name of a file, as OpenCompass makes one of it.
+/// The short name as a file name, converted like in OpenCompass.
 fn file_name(dataset: &Dataset) -> Result<String> {
     let name = dataset.abbr().replace('/', "_");
     if name.is_empty() || name.starts_with('.') || name.contains(|c: char| c == '\\' || c == ':' || c.is_control()) {

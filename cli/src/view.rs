@@ -1,4 +1,4 @@
-//! `metatok view`: a prompt, to look at.
+//! `metatok view`: a prompt for inspection.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -78,7 +78,8 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     }
 }
 
-/// Names are anybody's, and a terminal would obey what is in them. What is said is drawn in signs already.
+/// Names can contain anything, and a terminal would obey control characters in them. Content is already drawn in
+/// visible signs.
 fn escape_names(view: &mut View) {
     let View { model, tokenizer, rows, stop, special_tokens_added, special_tokens_omitted, .. } = view;
     let of_rows =
@@ -92,7 +93,7 @@ fn escape_names(view: &mut View) {
     }
 }
 
-/// The line that is asked for, and where it stands.
+/// The selected line, and its place.
 fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Result<(String, String)> {
     let longest = args.input.read.max_line_bytes;
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
@@ -124,7 +125,7 @@ fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Re
     })
 }
 
-/// The examples of the row that is asked for: some retrievers depend on the rows before.
+/// The examples of the selected row: some retrievers depend on the rows before it.
 fn examples(dataset: &PreparedDataset, args: &ViewArgs) -> Result<Examples> {
     let mut retriever = dataset.retriever()?;
     let mut examples = Examples::default();
@@ -134,7 +135,7 @@ fn examples(dataset: &PreparedDataset, args: &ViewArgs) -> Result<Examples> {
     Ok(examples)
 }
 
-/// The row, and what is to be said of it.
+/// The row, and the warning about it.
 fn row(dataset: &PreparedDataset, line: &str, number: usize) -> Result<Row> {
     let pick = PickedRow { row: number, repeat: (dataset.dataset().repeats.times() > 1).then_some(0) };
     let Some(row) = dataset.row(line, pick)? else {
@@ -147,7 +148,7 @@ fn row(dataset: &PreparedDataset, line: &str, number: usize) -> Result<Row> {
     Ok(row)
 }
 
-/// The prompt of the turn that is asked for.
+/// The prompt of the selected turn.
 fn turn_of_row(
     dataset: &PreparedDataset,
     line: &str,
@@ -185,7 +186,7 @@ fn turn_of_row(
     Err(ErrorKind::Usage(format!("--turn: there is no such turn that is asked for; the last is {last}")).into())
 }
 
-/// The prompt of a row, of the label that is asked for.
+/// The prompt of a row, for the selected label.
 fn of_row(dataset: &PreparedDataset, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<Conversation> {
     let row = row(dataset, line, args.prompt)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());

@@ -6,10 +6,10 @@ use crate::error::{ErrorKind, Result};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContentTrust {
-    /// Content never gives a reserved token: `<|im_end|>` in a question is text.
+    /// Content never produces a reserved token: `<|im_end|>` in a question is text.
     #[default]
     Data,
-    /// Content is read as the template is, as every reference system does.
+    /// Content is read like the template, as in every reference system.
     Trusted,
 }
 

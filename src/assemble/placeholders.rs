@@ -1,4 +1,4 @@
-//! What stands for images, audio and video, once a tokenizer is known.
+//! Placeholders for images, audio and video, once a tokenizer is known.
 
 use crate::compile::{Atom, Compiler};
 use crate::conversation::{Conversation, MediaKind};
@@ -6,10 +6,10 @@ use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 use crate::render::{Element, Segment, Segments};
 use crate::template::{Multimodal, Placeholder};
 
-/// More tokens than this no context holds.
+/// No context holds more tokens than this.
 const MOST_TOKENS: u64 = 1 << 20;
 
-/// As many tokens as an atom can become.
+/// The largest number of tokens that an atom can become.
 fn most_tokens(atom: &Atom) -> u64 {
     match atom {
         Atom::Token(_) => 1,
@@ -17,7 +17,7 @@ fn most_tokens(atom: &Atom) -> u64 {
     }
 }
 
-/// The placeholders of a model, their control tokens ids.
+/// The placeholders of a model, with control tokens as ids.
 #[derive(Default)]
 pub(crate) struct Placeholders {
     by_kind: [Option<Box<[Atom]>>; MediaKind::ALL.len()],
@@ -55,7 +55,7 @@ impl Placeholders {
     /// Writes the placeholders where renderers left a place for them.
     ///
     /// # Errors
-    /// Names the message with a medium of a kind for which the model has none.
+    /// Names the message with media of a kind for which the model has no placeholder.
     pub(crate) fn fill<'a>(&'a self, segments: &mut Segments<'a>, conversation: &Conversation) -> Result<()> {
         let is_place = |segment: &Segment<'_>| segment.part.element == Element::Media && segment.atom == Atom::Text("");
         let segments = &mut segments.list;

@@ -1,4 +1,4 @@
-//! Choosing the next token by the model's logits.
+//! Choosing the next token from the model's logits.
 
 use rand_mt::Mt64;
 
@@ -8,13 +8,13 @@ use crate::tokenizer::TokenId;
 /// How tokens are chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
-    /// What logits are divided by; at zero, the likeliest token is taken.
+    /// Divides the logits; at zero, the likeliest token is always chosen.
     pub temperature: f64,
-    /// Only the likeliest tokens are drawn from whose probabilities come to this.
+    /// Only the likeliest tokens are sampled whose probabilities add up to this.
     pub top_p: f64,
-    /// What is drawn depends on this and on [`Self::stream`] alone.
+    /// The samples depend on this and on [`Self::stream`] only.
     pub seed: u64,
-    /// Tells prompts of one seed apart.
+    /// Distinguishes prompts with the same seed.
     pub stream: u64,
 }
 
@@ -26,7 +26,7 @@ impl Default for Sampling {
 }
 
 impl Sampling {
-    /// Whether it can be.
+    /// Whether the values are valid.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] names a temperature or `top_p` out of range.
@@ -58,7 +58,7 @@ impl Sampling {
 pub struct Sampler {
     sampling: Sampling,
     random: Mt64,
-    /// Tokens and their probabilities, kept for its memory.
+    /// Tokens and their probabilities, kept to reuse the memory.
     drawn_from: Vec<(TokenId, f64)>,
 }
 
@@ -66,13 +66,13 @@ impl Sampler {
     /// For one answer.
     ///
     /// # Errors
-    /// As [`Sampling::check`].
+    /// The same as for [`Sampling::check`].
     pub fn new(sampling: Sampling) -> Result<Self> {
         sampling.check()?;
         Ok(Self { sampling, random: Mt64::new_with_key([sampling.seed, sampling.stream]), drawn_from: Vec::new() })
     }
 
-    /// The next token, whose id is its place among the logits. Of several that are likeliest it is the first.
+    /// The next token, whose id is its index among the logits. If several are likeliest, the first one.
     ///
     /// # Errors
     /// [`ErrorKind::Engine`] if no logit is a number.
@@ -92,7 +92,7 @@ impl Sampler {
         self.drawn_from.clear();
         self.drawn_from.extend(numbers.map(|(id, logit)| (id, weight(logit) / total)));
         if top_p < 1.0 {
-            // Those below come to less than what is left out, so that few are sorted.
+            // The probabilities below add up to less than what is left out, so that few are sorted.
             let least = (1.0 - top_p) / self.drawn_from.len() as f64;
             self.drawn_from.retain(|(_, probability)| *probability >= least);
             self.drawn_from.sort_by(|a, b| b.1.total_cmp(&a.1));

@@ -1,4 +1,4 @@
-//! Rows that lack a column or lose turns: warned of, counted, or refused.
+//! Rows that lack a column or lose turns: warned about, counted, or rejected.
 
 use crate::dataset::Row;
 use crate::dataset::template::{MissingColumns, MultimodalTemplate, TemplateField};
@@ -6,7 +6,7 @@ use crate::error::{ErrorKind, Place, Result, Setting, Warning, counted, way_out}
 use crate::prepared::PreparedDataset;
 
 impl PreparedDataset {
-    /// Refuses what would be warned of, where that is wanted.
+    /// Rejects such rows instead of warning, if requested.
     pub(super) fn check(&self, row: &Row) -> Result<()> {
         if !self.options.strict {
             return Ok(());
@@ -18,7 +18,7 @@ impl PreparedDataset {
         }
     }
 
-    /// Counts the columns that rows lack; nothing where such rows are refused.
+    /// Counts the columns that rows lack; none if such rows are rejected.
     pub fn missing(&self) -> MissingColumns {
         if self.options.strict {
             return MissingColumns::default();
@@ -26,10 +26,10 @@ impl PreparedDataset {
         MissingColumns::new(self.fields.iter().cloned().chain(self.kept.fields()).collect())
     }
 
-    /// What to say at the end of columns that some rows lacked.
+    /// Warnings at the end about columns that some rows lacked.
     ///
     /// # Errors
-    /// Where no row has one: then the dataset file is for other rows.
+    /// If no row has one: then the dataset file is for other rows.
     pub fn check_missing(&self, missing: &MissingColumns) -> Result<Vec<Warning>> {
         let name = || Place::file(&self.dataset.name);
         if let Some((field, warning)) = missing.everywhere() {
@@ -53,7 +53,7 @@ impl PreparedDataset {
         Ok(missing.somewhere().map(note).collect())
     }
 
-    /// What to warn of, if a row lacks a column or loses turns; nothing if that is an error anyway.
+    /// A warning if a row lacks a column or loses turns; none if that is an error anyway.
     pub fn warning(&self, row: &Row) -> Option<Warning> {
         if self.options.strict {
             return None;
@@ -65,7 +65,7 @@ impl PreparedDataset {
         missing.or_else(uneven).or_else(|| self.unfilled())
     }
 
-    /// What to say of fields that a multimodal template leaves as they are.
+    /// A warning about fields that a multimodal template does not fill.
     fn unfilled(&self) -> Option<Warning> {
         let template = self.dataset.task.prompt_template.as_ref()?;
         template.downcast_ref::<MultimodalTemplate>()?;

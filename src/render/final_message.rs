@@ -1,4 +1,4 @@
-//! A last message of the assistant: the model is to give it, goes on with it, or is scored by it.
+//! A last message of the assistant: the model generates it, continues it, or is scored on it.
 
 use crate::conversation::{Conversation, Mode};
 use crate::error::{ErrorKind, Result};
@@ -10,10 +10,10 @@ pub(crate) fn is_answer(renderer: &dyn Renderer, conversation: &Conversation) ->
     messages.last().is_some_and(|last| renderer.speaks_for_model(&last.role))
 }
 
-/// Renders messages up to the end of what the last one says.
+/// Renders messages up to the end of the last one's content.
 ///
 /// # Errors
-/// [`ErrorKind::Conversation`] where the last message is not the assistant's, and for what is no messages.
+/// [`ErrorKind::Conversation`] if the last message is not the assistant's, or if the conversation is not messages.
 pub(crate) fn render_to_continue<'a>(
     renderer: &'a dyn Renderer,
     conversation: &'a Conversation,
@@ -36,10 +36,10 @@ pub(crate) fn render_to_continue<'a>(
     Ok(())
 }
 
-/// Renders messages up to where the model speaks, and then what the last one says, as if the model went on so.
+/// Renders messages up to where the model speaks, and then the content of the last one, as if the model continued with it.
 ///
 /// # Errors
-/// As [`render_to_continue`].
+/// The same as for [`render_to_continue`].
 pub(crate) fn render_open_answer<'a>(
     renderer: &'a dyn Renderer,
     conversation: &'a Conversation,

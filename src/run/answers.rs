@@ -1,4 +1,4 @@
-//! The answers of a run: handed out as they come, or kept in a journal, from which a run that was cut off is resumed.
+//! The answers of a run: returned as they come, or kept in a journal, from which an interrupted run is resumed.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -12,18 +12,18 @@ use crate::run::{Journal, Place};
 #[derive(Debug)]
 pub struct RunAnswers {
     to: To,
-    /// How many rows have an error in place of an answer.
+    /// How many rows have an error instead of an answer.
     refused: u64,
 }
 
 #[derive(Debug)]
 enum To {
-    /// Those of the rows that are answered together wait until all are.
+    /// Answers of rows that are answered together wait until all are complete.
     Stream(Vec<(Place, String)>),
     Journal(Journal),
 }
 
-/// The journal of the answers that come into this file: it stands beside it.
+/// The journal for this output file: it is next to it.
 pub fn journal_path(output: &Path) -> PathBuf {
     let mut path = output.as_os_str().to_owned();
     path.push(".partial");
@@ -31,22 +31,22 @@ pub fn journal_path(output: &Path) -> PathBuf {
 }
 
 impl RunAnswers {
-    /// Handed out as they come.
+    /// Returned as they come.
     pub fn streamed() -> Self {
         Self { to: To::Stream(Vec::new()), refused: 0 }
     }
 
-    /// Kept in a journal: the one that is there, if the run is to be resumed, or a new one.
+    /// Kept in a journal: the existing one, if the run is resumed, or a new one.
     ///
     /// # Errors
-    /// Where the journal is damaged, has answers and is not to be resumed, or was made with something else than what the
-    /// fingerprint says; where another run is writing it.
+    /// If the journal is damaged, has answers but should not be resumed, or has another fingerprint; if another run is
+    /// writing it.
     pub fn journaled(path: &Path, resume: bool, fingerprint: &Fingerprint) -> Result<Self> {
         let (journal, refused) = open_journal(path, resume, fingerprint)?;
         Ok(Self { to: To::Journal(journal), refused })
     }
 
-    /// How many rows are answered already.
+    /// How many rows are already answered.
     pub fn rows(&self) -> u64 {
         match &self.to {
             To::Stream(_) => 0,
@@ -54,17 +54,17 @@ impl RunAnswers {
         }
     }
 
-    /// How many rows have an error in place of an answer.
+    /// How many rows have an error instead of an answer.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// An answer is complete.
+    /// Records a complete answer.
     pub(crate) fn add(&mut self, place: Place, json: String) -> Result<()> {
         self.write(place, json, false)
     }
 
-    /// There is an error in place of an answer.
+    /// Records an error instead of an answer.
     pub(crate) fn refuse(&mut self, place: Place, json: String) -> Result<()> {
         self.write(place, json, true)
     }
@@ -81,7 +81,8 @@ impl RunAnswers {
         Ok(())
     }
 
-    /// So many rows are answered: what is not kept is handed out, in the order of the rows. Breaks off where `take` does.
+    /// This many rows are answered: answers without a journal are returned, in the order of the rows. Stops when `take`
+    /// does.
     pub(crate) fn done(
         &mut self,
         rows: u64,
@@ -101,10 +102,10 @@ impl RunAnswers {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Gives the answers that are kept, in the order of the rows.
+    /// Returns the kept answers, in the order of the rows.
     ///
     /// # Errors
-    /// Where the journal is not what was written to it; what `take` says.
+    /// If the journal is not what was written to it; errors of `take`.
     pub fn each(&self, take: impl FnMut(&str) -> Result<()>) -> Result<()> {
         match &self.to {
             To::Stream(_) => Ok(()),
@@ -112,10 +113,10 @@ impl RunAnswers {
         }
     }
 
-    /// Removes the journal, when what it holds is elsewhere.
+    /// Removes the journal, when its contents are stored elsewhere.
     ///
     /// # Errors
-    /// What removing the file says.
+    /// Errors of removing the file.
     pub fn remove(self) -> Result<()> {
         match self.to {
             To::Stream(_) => Ok(()),
@@ -124,8 +125,8 @@ impl RunAnswers {
     }
 }
 
-/// The journal of an output: the one that is there, if it is to be gone on with, or a new one. Gives how many rows it has
-/// an error for too.
+/// The journal of an output: the existing one, if it is continued, or a new one. Also returns for how many rows it has
+/// an error.
 fn open_journal(path: &Path, resume: bool, fingerprint: &Fingerprint) -> Result<(Journal, u64)> {
     let found = Journal::open(path)?;
     let differences = found.differences(fingerprint);

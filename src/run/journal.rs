@@ -1,4 +1,4 @@
-//! The journal of a run: its answers in the order in which they were complete, in a file of which no damage goes unseen.
+//! The journal of a run: its answers in the order in which they were completed, in a file in which any damage is detected.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -13,53 +13,53 @@ use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::run::chain::{Chain, Line, Lines};
 
-/// How a journal begins.
+/// The beginning of a journal.
 const BEGINNING: &[u8] = b"{\"metatok\":";
 
-/// Which answer it is: its row, and which of the row's.
+/// Which answer it is: its row, and which of the row's answers.
 pub(crate) type Place = (u64, u64);
 
-/// A line behind the first, which is the fingerprint.
+/// A line after the first, which is the fingerprint.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Entry<'a> {
     Answer {
         place: Place,
-        /// Whether it is an error in place of an answer.
+        /// Whether it is an error instead of an answer.
         is_refused: bool,
         #[serde(borrow)]
         json: &'a RawValue,
     },
-    /// So many rows are answered.
+    /// This many rows are answered.
     Rows(u64),
 }
 
-/// Answers that are kept, and how far they go.
+/// The kept answers, and how far they go.
 #[derive(Debug)]
 pub(crate) struct Journal {
     file: File,
     path: PathBuf,
     chain: Chain,
-    /// So many rows are answered, and will not be again.
+    /// This many rows are answered, and will not be answered again.
     pub(crate) rows: u64,
-    /// The answers of the rows behind. These rows are answered again, side by side with the same rows as before: other
-    /// company would round otherwise.
+    /// The answers of later rows. These rows are answered again, side by side with the same rows as before, because
+    /// other rows would change the rounding.
     known: HashSet<Place>,
 }
 
-/// What a journal holds when it is opened.
+/// The contents of a journal when it is opened.
 pub(crate) struct Found {
     journal: Journal,
     fingerprint: Option<Fingerprint>,
     /// Where its last whole line ends.
     end: u64,
     pub(crate) answers: u64,
-    /// How many of them are errors in place of an answer.
+    /// How many of them are errors instead of answers.
     pub(crate) refused: u64,
 }
 
 impl Found {
-    /// Takes the next line, unless that is none of a journal, or the answer is there already.
+    /// Adds the next line, unless it is not a line of a journal, or the answer is already there.
     fn take(&mut self, line: &str) -> bool {
         if self.fingerprint.is_none() {
             self.fingerprint = serde_json::from_str(line).ok();
@@ -80,13 +80,13 @@ impl Found {
         }
     }
 
-    /// What the answers were made with, as far as it is not the same here.
+    /// The settings of the answers that differ from the current ones.
     pub(crate) fn differences(&self, here: &Fingerprint) -> Vec<String> {
         let there = self.fingerprint.iter();
         there.flat_map(|there| there.differences(here)).map(|difference| difference.to_string()).collect()
     }
 
-    /// Goes on behind the last whole line.
+    /// Continues after the last whole line.
     pub(crate) fn resume(self) -> Result<Journal> {
         let Self { mut journal, end, .. } = self;
         journal.file.set_len(end).at(journal.path.display())?;
@@ -94,7 +94,7 @@ impl Found {
         Ok(journal)
     }
 
-    /// Begins anew.
+    /// Starts over.
     pub(crate) fn begin(self, fingerprint: &Fingerprint) -> Result<Journal> {
         let Journal { file, path, .. } = self.journal;
         let mut journal = Self { journal: Journal::of(file, path), end: 0, ..self }.resume()?;
@@ -108,10 +108,10 @@ impl Journal {
         Self { file, path, chain: Chain::default(), rows: 0, known: HashSet::new() }
     }
 
-    /// Opens a journal for this run alone, and reads all of it.
+    /// Opens a journal exclusively for this run, and reads all of it.
     ///
     /// # Errors
-    /// Says that another run has it, that the file is no journal, or which line is damaged.
+    /// If another run has it, if the file is not a journal, or with the damaged line.
     pub(crate) fn open(path: &Path) -> Result<Found> {
         let file = locked(path).at(path.display())?;
         let mut lines = file.try_clone().and_then(Lines::of).at(path.display())?;
@@ -134,7 +134,7 @@ impl Journal {
         Ok(found)
     }
 
-    /// Adds an answer, or an error in place of one. False where it is there already.
+    /// Adds an answer, or an error instead of one. False if it is already there.
     pub(crate) fn add(&mut self, place: Place, json: &RawValue, is_refused: bool) -> Result<bool> {
         let is_new = self.known.insert(place);
         if is_new {
@@ -143,7 +143,7 @@ impl Journal {
         Ok(is_new)
     }
 
-    /// So many rows are answered.
+    /// Records that this many rows are answered.
     pub(crate) fn done(&mut self, rows: u64) -> Result<()> {
         self.write_entry(&Entry::Rows(rows))?;
         self.rows = rows;
@@ -155,16 +155,16 @@ impl Journal {
         self.write(&serde_json::to_string(entry).map_err(|error| ErrorKind::Parse(error.to_string()))?)
     }
 
-    /// A line is written at once, so that no end of the program can take it away.
+    /// A line is written at once, so that it survives any end of the program.
     fn write(&mut self, line: &str) -> Result<()> {
         let line = self.chain.link(line);
         self.file.write_all(line.as_bytes()).at(self.path.display())
     }
 
-    /// Gives the answers in the order of their rows.
+    /// Returns the answers in the order of their rows.
     ///
     /// # Errors
-    /// Says where the file is not what was written to it.
+    /// If the file is not what was written to it, with the place.
     pub(crate) fn each(&self, mut take: impl FnMut(&str) -> Result<()>) -> Result<()> {
         let mut lines = self.file.try_clone().and_then(Lines::of).at(self.path.display())?;
         let mut answers: Vec<(Place, String)> = Vec::new();
@@ -190,7 +190,7 @@ impl Journal {
         if is_whole { Ok(()) } else { Err(damaged(&self.path, lines.end)) }
     }
 
-    /// Removes the file, when what it holds is elsewhere.
+    /// Removes the file, when its contents are stored elsewhere.
     pub(crate) fn remove(self) -> Result<()> {
         fs::remove_file(&self.path).at(self.path.display())
     }
@@ -204,7 +204,7 @@ fn damaged(path: &Path, byte: u64) -> Error {
     let what = format!("the line at byte {byte} is not the one that was written there");
     ErrorKind::Invalid(what).with_way_out(format!("{keep}remove the file to start again")).at(path)
 }
-/// Opens a journal for this run alone.
+/// Opens a journal exclusively for this run.
 fn locked(path: &Path) -> Result<File> {
     loop {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
@@ -213,7 +213,7 @@ fn locked(path: &Path) -> Result<File> {
                 let way_out = way_out!["wait until that is done, or name another ", Setting::OUTPUT];
                 return Err(ErrorKind::Usage("another run is writing it".into()).with_way_out(way_out));
             }
-            // Not every file system knows locks.
+            // Not every file system supports locks.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(file),
             Err(TryLockError::Error(error)) => return Err(error.into()),
             Ok(()) => {}

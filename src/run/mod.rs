@@ -1,6 +1,6 @@
-//! Prompts are built, answered by an engine in this process, and trimmed; a run that was cut off is resumed.
+//! Prompts are built, answered by an engine in this process, and trimmed. An interrupted run can be resumed.
 //!
-//! [`Runner`] does it; `metatok run` is its front.
+//! [`Runner`] does it; `metatok run` is its front end.
 
 mod answers;
 mod chain;
@@ -12,5 +12,5 @@ pub use answers::{RunAnswers, journal_path};
 pub(crate) use journal::{Journal, Place};
 pub use runner::{RunEvent, RunOutcome, RunTotals, Runner};
 
-/// How many tokens an answer may have where nobody says.
+/// The default limit for the tokens of an answer.
 pub const DEFAULT_MAX_OUT_LEN: usize = 512;

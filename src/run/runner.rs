@@ -22,23 +22,23 @@ use crate::stop::{Completion, Trimmer};
 use crate::trim::TrimmedAnswer;
 use crate::truncate::ContextBudget;
 
-/// What happens in a run, as it happens.
+/// The events of a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunEvent<'a> {
-    /// So many bytes of the input are done.
+    /// This many bytes of the input are done.
     Read(u64),
     /// There is a further token.
     Token,
-    /// The text of an answer goes on.
+    /// More text of an answer.
     Text(&'a str),
     /// An answer is complete.
     Answer,
-    /// A line of JSON for whoever reads the answers as they come, in the order of the input. Not where a journal keeps them.
+    /// A line of JSON for readers of the answers, in the order of the input. Not sent if a journal keeps them.
     Line(&'a str),
-    /// A row is not as it should be: the first one.
+    /// A warning about a row: the first one.
     Warning(Warning),
-    /// A line, or a turn, gives no prompt; its error stands in place of an answer.
+    /// A line, or a turn, that is not a valid prompt. Its error is written instead of an answer.
     Refused(&'a Error),
 }
 
@@ -48,13 +48,13 @@ pub enum RunEvent<'a> {
 pub enum RunOutcome {
     /// All lines are answered.
     Complete,
-    /// Nobody takes answers any more.
+    /// The receiver stopped taking answers.
     Cut,
-    /// This line gives no prompt, and lines are not to be refused.
+    /// This line is not a valid prompt, and lines are not to be rejected.
     StoppedAt(Error),
 }
 
-/// What a run came to.
+/// The totals of a run.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct RunTotals {
@@ -62,7 +62,7 @@ pub struct RunTotals {
     pub lines: u64,
     /// How many answers.
     pub answers: u64,
-    /// How many tokens they have, the stops with them.
+    /// How many tokens they have, including the stops.
     pub tokens: u64,
     /// How many conversations end with an answer, which was left out.
     pub answers_omitted: u64,
@@ -72,29 +72,29 @@ pub struct RunTotals {
     pub remarks: InputRemarks,
 }
 
-/// What answers lines.
+/// Answers lines.
 pub struct Runner {
-    /// What builds prompts.
+    /// The prompt builder.
     pub builder: PromptBuilder,
-    /// What answers them.
+    /// The engine.
     pub engine: Box<dyn Engine>,
-    /// How tokens are drawn.
+    /// How tokens are sampled.
     pub sampling: Sampling,
     /// How long prompts may be.
     pub budget: ContextBudget,
-    /// How many tokens an answer may have, where its row does not say.
+    /// How many tokens an answer may have if its row has no limit.
     pub max_out_len: usize,
-    /// How conversations are written down.
+    /// The format of conversations.
     pub input_format: InputFormat,
     /// How long a line may be, in bytes.
     pub max_line_bytes: usize,
     /// How many lines are answered side by side.
     pub batch_size: NonZeroUsize,
-    /// Whether the first bad line ends the run; each is refused otherwise.
+    /// Whether the first bad line ends the run; otherwise each is rejected.
     pub stop_at_error: bool,
-    /// Whether a model's thoughts are no part of its answers in later turns.
+    /// Whether a model's thoughts are removed from its answers in later turns.
     pub strip_thoughts: bool,
-    /// What settings are called in the texts of errors that stand in place of answers.
+    /// The names of settings in the texts of errors that are written instead of answers.
     pub setting_name: fn(&Setting) -> String,
     dataset: Option<Arc<PreparedDataset>>,
 }
@@ -107,17 +107,17 @@ impl fmt::Debug for Runner {
     }
 }
 
-/// Takes notice of what happens; breaks off where nobody takes answers any more.
+/// Receives events; breaks off when no more answers are wanted.
 type Watch<'w> = &'w mut dyn FnMut(RunEvent<'_>) -> Result<ControlFlow<()>>;
 
-/// A line that gives no prompt.
+/// A line without a prompt.
 struct Refused {
     number: u64,
     pick: PickedRow,
     error: Error,
 }
 
-/// What a line has in place of an answer.
+/// A line's error instead of an answer.
 #[derive(Serialize)]
 struct Failed<'a> {
     id: &'a RawValue,
@@ -128,7 +128,7 @@ struct Failed<'a> {
     error: String,
 }
 
-/// A run on its way.
+/// A run in progress.
 struct Run<'r> {
     runner: &'r mut Runner,
     trimmer: Trimmer,
@@ -159,10 +159,10 @@ impl Runner {
         }
     }
 
-    /// Answers the inputs, up to so many lines, but for those that are answered already.
+    /// Answers the inputs, up to this many lines, except those that are already answered.
     ///
     /// # Errors
-    /// What reading the input, the engine, the journal or `watch` says.
+    /// Errors of reading the input, the engine, the journal or `watch`.
     pub fn run(
         &mut self,
         inputs: Vec<Input>,
@@ -204,7 +204,7 @@ impl Run<'_> {
                     return Ok(outcome);
                 }
             }
-            // Whoever watches a run that goes on has no reason to end it here.
+            // A watcher of a run that continues has no reason to end it here.
             let _ = (self.watch)(RunEvent::Read(batch.bytes.len() as u64))?;
             if let Some(error) = batch.error {
                 return Err(error);
@@ -216,7 +216,7 @@ impl Run<'_> {
         }
     }
 
-    /// What a line asks for.
+    /// The prompts of a line.
     fn job(
         &mut self,
         text: &str,
@@ -334,13 +334,13 @@ impl Run<'_> {
         engine.complete(&requests, trimmer, &mut on_event)
     }
 
-    /// Takes notice of a line, or a turn, that gives no prompt; breaks off with the error where that ends the run.
+    /// Reports a line, or a turn, that is not a valid prompt; breaks off with the error if that ends the run.
     fn refuse(&mut self, number: u64, key: &JobKey, asked: u64, error: Error) -> Result<ControlFlow<Error>> {
         if self.runner.stop_at_error {
             return Ok(ControlFlow::Break(error));
         }
         let _ = (self.watch)(RunEvent::Refused(&error))?;
-        // After the answers that there are.
+        // After the existing answers.
         let JobKey { id, repeat, columns, .. } = key;
         let error = error.display_with(&self.runner.setting_name).to_string();
         let failed = Failed { id, repeat: repeat.as_deref(), columns: columns.as_deref(), error };

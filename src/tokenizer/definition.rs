@@ -1,5 +1,5 @@
-//! What a tokenizer's files say: `tokenizer.json`, and beside it `tokenizer_config.json`,
-//! `special_tokens_map.json` and `generation_config.json`, each of which may be missing.
+//! The contents of a tokenizer's files: `tokenizer.json`, and the optional `tokenizer_config.json`,
+//! `special_tokens_map.json` and `generation_config.json`.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -12,7 +12,7 @@ use crate::file_kind::FileKind;
 use crate::tokenizer::{AddedToken, TokenId, charsmap, not_a_tokenizer};
 use crate::wording;
 
-/// The files of one tokenizer as bytes. Only `tokenizer_json` must be there.
+/// The files of one tokenizer as bytes. Only `tokenizer_json` is required.
 #[derive(Debug, Default, Clone)]
 pub struct TokenizerFiles {
     /// Where they come from, for messages: a path or a repository.
@@ -27,7 +27,7 @@ pub struct TokenizerFiles {
     pub generation_config: Option<Vec<u8>>,
 }
 
-/// Ids above this, twice the largest vocabulary, are taken for a damaged file: tables are as long as the largest id.
+/// A larger id, twice the largest vocabulary, is taken for a damaged file, because tables are as long as the largest id.
 const LARGEST_ID: TokenId = 1 << 21;
 
 /// A tokenizer's files, read and reconciled.
@@ -38,10 +38,10 @@ pub(crate) struct Definition {
     pub(crate) added: BTreeMap<TokenId, AddedToken>,
     /// One more than the largest id.
     pub(crate) vocab_size: usize,
-    /// What the model gives for text that it has no entry for.
+    /// The id for text that the model has no entry for.
     pub(crate) unk_token_id: Option<TokenId>,
     pub(crate) special: SpecialTokenIds,
-    /// What the files say differently about one token or id, as sentences.
+    /// Contradictions between the files about a token or id, as sentences.
     pub(crate) conflicts: Vec<String>,
 }
 
@@ -145,9 +145,9 @@ impl Vocabulary {
     }
 }
 
-/// Takes the added tokens out of `json` and joins them with those of the config. A token that the
-/// model has too keeps the model's id, as in both libraries; every other has its declared id. The
-/// sentences say where the files disagree.
+/// Removes the added tokens from `json` and combines them with those of the config. A token that is also in the model
+/// keeps the model's id, as in both libraries. Every other one has its declared id. The sentences describe
+/// contradictions between the files.
 fn added_tokens(
     json: &mut Value,
     config: BTreeMap<String, Value>,
@@ -207,7 +207,7 @@ fn added_tokens(
     for token in &declared {
         add(token.clone(), place)?;
     }
-    // Found in one pass over the vocabulary, which has no way from an id to its entry.
+    // Found in one pass over the vocabulary, which cannot be searched by id.
     let renamed = |id: TokenId| declared.binary_search_by_key(&id, |token| token.id).ok().map(|at| &declared[at]);
     for (entry, &id) in &vocabulary.ids {
         if let Some(token) = renamed(id).filter(|token| token.content != *entry && added.contains_key(&id)) {
@@ -235,7 +235,7 @@ struct GenerationConfig {
     eos_token_id: Option<OneOrMany>,
 }
 
-/// A token named by its string, or by a serialized `AddedToken`.
+/// A token given as its string, or as a serialized `AddedToken`.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a token as a string, or as an object with the key \"content\"")]
 enum TokenName {

@@ -1,10 +1,10 @@
-//! How the hub's repositories and their files are named: so that no name leads out of a repository, in its address nor in
-//! the cache.
+//! Names of the hub's repositories and their files, checked so that no name leads out of a repository, in its address
+//! or in the cache.
 
 #[cfg(feature = "hub")]
 use crate::error::{ErrorKind, Result};
 
-/// `org/name` or `org/name@revision`, which a path that does not exist may look like too: the hub then says so.
+/// `org/name` or `org/name@revision`. A path that does not exist may look the same; then the hub reports it.
 pub(crate) fn looks_like_a_repository(name: &str) -> bool {
     let repository = name.split('@').next().unwrap_or_default();
     let part = |part: &str| {
@@ -46,7 +46,7 @@ pub(crate) fn split_dataset_file(url: &str) -> Result<(&str, &str)> {
     }
 }
 
-/// Whether a path stays below where it begins, for file systems and servers alike.
+/// Whether a path stays below its start, for file systems and servers alike.
 #[cfg(feature = "hub")]
 fn stays_below(path: &str) -> bool {
     path.split('/').all(|part| !matches!(part, "" | "." | ".."))

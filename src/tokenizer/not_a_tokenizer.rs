@@ -1,4 +1,4 @@
-//! Says of what is given as a tokenizer and is none what it is, and the way out.
+//! Explains what something is that is not a tokenizer, and what to do.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::file_kind::FileKind;
 const CONVERT: &str = "metatok reads tokenizer.json, and transformers writes one: \
     AutoTokenizer.from_pretrained(\"FOLDER\").save_pretrained(\"FOLDER\")";
 
-/// The error of a file that is something else.
+/// The error for a file of another kind.
 pub(crate) fn file(kind: FileKind) -> Error {
     let remedy = kind.remedy().map_or_else(
         || match kind {
@@ -31,7 +31,7 @@ pub(crate) fn file(kind: FileKind) -> Error {
     ErrorKind::WrongFile(kind.name().into()).with_way_out(remedy)
 }
 
-/// The error of a folder without a tokenizer.json.
+/// The error for a folder without a tokenizer.json.
 pub(crate) fn folder(path: &Path) -> Error {
     let has = |name: &str| path.join(name).is_file();
     let what = if has("tokenizer.model") {

@@ -1,32 +1,32 @@
-//! Why a prompt does not begin with what the engine has seen.
+//! Why a prompt does not begin with everything that the engine has seen.
 
 use std::fmt;
 
-/// Why a prompt does not begin with all that the engine has seen.
+/// Why a prompt does not begin with everything that the engine has seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PrefixBreak {
-    /// Not its own answers but the dataset's stand in the turns before.
+    /// The earlier turns contain the dataset's answers, not the model's own.
     DatasetAnswers,
-    /// The turns before open with other tokens than the one that was to be answered, as where a model's
-    /// thoughts are left out of them.
+    /// The earlier turns open with other tokens than the turn that was answered, for example if a model's thoughts are
+    /// left out of them.
     GenerationPrompt {
-        /// What the prompt ended with.
+        /// The end of the previous prompt.
         text: String,
     },
-    /// The tokenizer puts this token behind every prompt.
+    /// The tokenizer adds this token after every prompt.
     SpecialToken(String),
-    /// The answer ended with this token, and the template ends the turn with another.
+    /// The answer ended with this token, but the template ends the turn with another one.
     StopToken(String),
-    /// The thoughts were taken out of the answer.
+    /// The thoughts were removed from the answer.
     Thoughts,
-    /// The answer was given as text, which is tokenized together with what stands before it.
+    /// The answer was given as text, which is tokenized together with the text before it.
     AnswerAsText,
-    /// What stands before the answer is written otherwise where more follows.
+    /// The text before the answer is written differently if more follows.
     Earlier,
-    /// Messages, or tokens of them, went to make the prompt fit.
+    /// Messages, or tokens of them, were dropped so that the prompt fits.
     Truncated,
-    /// The prompt before was not answered.
+    /// The previous prompt was not answered.
     Unanswered,
 }
 

@@ -1,13 +1,13 @@
-//! What a checkpoint's config.json says of the model.
+//! A checkpoint's config.json.
 
 use serde::Deserialize;
 
 use crate::error::{ErrorKind, Result};
 
-/// Those that are computed here. They differ in biases and norms, which the weights show.
+/// The supported architectures. They differ in biases and norms, which the weights show.
 const ARCHITECTURES: [&str; 4] = ["LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"];
 
-/// The keys of config.json that are read, as `transformers` writes them.
+/// The keys of config.json that are read, as written by `transformers`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Config {
     #[serde(default)]
@@ -32,7 +32,7 @@ pub(super) struct Config {
     use_sliding_window: Option<bool>,
 }
 
-/// How positions turn queries and keys.
+/// How positions rotate queries and keys.
 #[derive(Debug, Clone, Default, Deserialize)]
 struct Rope {
     #[serde(alias = "type")]
@@ -84,14 +84,14 @@ impl Config {
         self.head_dim.unwrap_or(self.hidden_size / self.num_attention_heads.max(1))
     }
 
-    /// How many tokens may stand in a row. Where attention would slide over more, only those before it does.
+    /// How many tokens a row may have. If attention would slide over more, only those before that.
     pub(super) fn max_seq_len(&self) -> usize {
         let slides = self.use_sliding_window.unwrap_or(self.sliding_window.is_some());
         let window = self.sliding_window.filter(|_| slides).unwrap_or(usize::MAX);
         self.max_position_embeddings.min(window)
     }
 
-    /// How fast each pair of numbers turns, in radians per position.
+    /// How fast each pair of numbers rotates, in radians per position.
     pub(super) fn inv_freq(&self) -> Result<Vec<f32>> {
         let rope = self.rope_parameters.clone().or_else(|| self.rope_scaling.clone()).unwrap_or_default();
         let theta = self.rope_theta.or(rope.rope_theta).unwrap_or(10_000.0);
@@ -122,8 +122,7 @@ impl Config {
     }
 }
 
-/// Llama 3.1: what turns often within the old context stays, what turns seldom is slowed down, and between these
-/// there is a ramp.
+/// Llama 3.1: fast rotations within the old context stay, slow ones are slowed down, and between these there is a ramp.
 fn llama3(freq: f64, turns: f64, factor: f64, low: f64, high: f64) -> f64 {
     let kept = ((turns - low) / (high - low)).clamp(0.0, 1.0);
     freq / factor * (1.0 - kept) + freq * kept

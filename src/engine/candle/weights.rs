@@ -21,7 +21,7 @@ struct Index {
     weight_map: BTreeMap<String, String>,
 }
 
-/// The tensors that were not taken yet.
+/// The tensors that were not used yet.
 pub(super) struct Weights {
     tensors: BTreeMap<String, Tensor>,
 }
@@ -35,7 +35,7 @@ pub(super) fn config(name: &str) -> Result<Vec<u8>> {
     std::fs::read(&path).at(path.display())
 }
 
-/// Every file that is read; of the demo, whose are embedded, none.
+/// Every file that is read; none for the demo, whose files are embedded.
 pub(super) fn files(name: &str) -> Result<Vec<PathBuf>> {
     let mut files = tensor_files(name)?;
     if name != "demo" {
@@ -44,7 +44,7 @@ pub(super) fn files(name: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The files of tensors; of the demo none.
+/// The files of tensors; none for the demo.
 fn tensor_files(name: &str) -> Result<Vec<PathBuf>> {
     if name == "demo" {
         return Ok(Vec::new());
@@ -81,7 +81,7 @@ impl Weights {
         Ok(weights)
     }
 
-    /// On a CPU, which computes small types slowly, all become `f32`.
+    /// On a CPU, which is slow with small types, all become `f32`.
     fn read(&mut self, bytes: &[u8], device: &Device) -> Result<()> {
         let file = SliceSafetensors::new(bytes).map_err(failed)?;
         for (name, _) in file.tensors() {
@@ -92,7 +92,7 @@ impl Weights {
         Ok(())
     }
 
-    /// Refuses more layers than there are.
+    /// Rejects more layers than there are.
     pub(super) fn check_layers(&self, asked: usize) -> Result<()> {
         let number = |name: &str| name.strip_prefix("model.layers.")?.split('.').next()?.parse::<usize>().ok();
         let there = self.tensors.keys().filter_map(|name| number(name)).max().map_or(0, |last| last.saturating_add(1));
@@ -110,7 +110,7 @@ impl Weights {
         self.tensors.contains_key(name)
     }
 
-    /// A tensor of this shape.
+    /// A tensor with this shape.
     pub(super) fn take(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
         let tensor = self.take_any(name)?;
         if tensor.dims() != shape {
@@ -120,7 +120,7 @@ impl Weights {
         Ok(tensor)
     }
 
-    /// A matrix with so many rows and columns, where these are known.
+    /// A matrix with this many rows and columns, if these are known.
     pub(super) fn take_matrix(&mut self, name: &str, rows: Option<usize>, columns: Option<usize>) -> Result<Tensor> {
         let dims = self.tensors.get(name).map_or(&[][..], |tensor| tensor.dims()).to_vec();
         let place = |i: usize, known: Option<usize>| known.or(dims.get(i).copied()).unwrap_or_default();
@@ -137,7 +137,7 @@ impl Weights {
         Ok(self.tensors.remove(name).ok_or_else(what)?)
     }
 
-    /// Refuses weights that were not taken: what has a place for them is another model.
+    /// Rejects weights that were not used: they belong to another model.
     pub(super) fn finish(self) -> Result<()> {
         // Tables that can be computed, in old checkpoints.
         match self.tensors.keys().find(|name| !name.ends_with(".rotary_emb.inv_freq")) {
