@@ -68,7 +68,7 @@ pub(crate) fn each_answer(
         let line = line.map_err(placed)?;
         let answer: Answer = from_json(line).map_err(placed)?;
         if answer.token_ids.is_none() && answer.text.is_none() && answer.error.is_none() {
-            let what = "an answer has \"token_ids\", \"text\", or \"error\"";
+            let what = "an answer needs \"token_ids\", \"text\", or \"error\"";
             return Err(placed(ErrorKind::Invalid(what.into()).into()));
         }
         let asker = (without_escapes(answer.id.get()).into_owned(), answer.repeat);
@@ -87,7 +87,7 @@ impl ModelAnswers {
     pub fn read(input: Input, strip_thoughts: bool, max_line_bytes: usize) -> Result<Self> {
         let mut by_turn = HashMap::new();
         each_answer(input, max_line_bytes, |asker, answer, _| {
-            let no_turn = || ErrorKind::Invalid("an answer to a turn has its number, \"turn\"".into());
+            let no_turn = || ErrorKind::Invalid("an answer to a turn needs the turn's number, \"turn\"".into());
             let turn = answer.turn.ok_or_else(no_turn)?;
             let id = asker.0.clone();
             match by_turn.insert((asker, turn), answer) {
@@ -134,7 +134,7 @@ impl ModelAnswers {
             Answer { text: Some(text), .. } => plan.answer(text),
             Answer { error: Some(_), .. } => plan.fail(),
             Answer { .. } => {
-                let what = "it has token ids and no text, which messages need; add its text";
+                let what = "it has token ids but no text, which messages need; add its text";
                 return Err(ErrorKind::Row(what.into())).at(format_args!("the answer to turn {turn}"));
             }
         }
@@ -144,5 +144,5 @@ impl ModelAnswers {
 
 /// The error for an answer that already exists.
 pub(crate) fn twice(to: &str) -> crate::Error {
-    ErrorKind::Invalid(format!("the answer to {to} is here twice")).into()
+    ErrorKind::Invalid(format!("there are two answers to {to}")).into()
 }

@@ -117,7 +117,7 @@ impl CompiledTemplate {
         for (i, role) in template.reserved_roles.iter().enumerate() {
             let mut compiled = compiler.reserved_role(role, &format!("meta_template.reserved_roles[{i}]"))?;
             warnings.extend(compiled.unusable.iter().map(|why| {
-                let what = format!("{why}; conversations in which role {:?} speaks are refused", role.role);
+                let what = format!("{why}; conversations in which role {:?} speaks are rejected", role.role);
                 Warning::new("unusable-role", what)
             }));
             compiled.merge_into = roles.iter().position(|other| role.merge_into.as_ref() == Some(&other.name));
@@ -206,7 +206,7 @@ impl CompiledTemplate {
                             "eos_token_id is {}, but {place}.end of the generating role begins with {first} ({}); {}",
                             written.join(", "),
                             name(*first),
-                            if is_control { "output stops at either" } else { "output stops at the former only" }
+                            if is_control { "output stops at either" } else { "output stops only at eos_token_id" }
                         ),
                     )
                     .at("meta_template"),

@@ -112,9 +112,9 @@ impl FileKind {
     pub(crate) fn remedy(self) -> Option<String> {
         Some(match self {
             Self::Empty => "fetch it again".into(),
-            Self::LfsPointer => "fetch it with `git lfs pull` where the repository was cloned".into(),
+            Self::LfsPointer => "run `git lfs pull` in the cloned repository".into(),
             Self::Html => {
-                "the download gave a page instead of the file; on the hub a file's address has /resolve/ in it, not /blob/, and a gated one takes a token".into()
+                "the download returned a web page instead of the file; on the hub, a file's address contains /resolve/, not /blob/, and a gated repository needs a token".into()
             }
             Self::Compressed(program) => format!("unpack it first, with `{program}`"),
             _ => return None,

@@ -17,7 +17,7 @@ pub(crate) fn caught<T>(library: impl FnOnce() -> T) -> Result<T, String> {
     let outer = IS_CAUGHT.replace(true);
     let given = panic::catch_unwind(AssertUnwindSafe(library));
     IS_CAUGHT.set(outer);
-    given.map_err(|payload| format!("the library panics: {}", message(&*payload)))
+    given.map_err(|payload| format!("the library panicked: {}", message(&*payload)))
 }
 
 /// Installs a hook before the existing one, once. It passes on all panics that are not caught here.
@@ -40,7 +40,7 @@ fn silence_caught() {
 
 fn message(payload: &(dyn Any + Send)) -> &str {
     let owned = || payload.downcast_ref::<String>().map(String::as_str);
-    payload.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("it does not say why")
+    payload.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("no message")
 }
 
 #[cfg(test)]
@@ -51,10 +51,10 @@ mod tests {
     #[test]
     fn what_a_panic_says() {
         assert_eq!(caught(|| 1), Ok(1));
-        assert_eq!(caught(|| panic!("as it is")), Err::<(), _>("the library panics: as it is".into()));
+        assert_eq!(caught(|| panic!("as it is")), Err::<(), _>("the library panicked: as it is".into()));
         let formatted = caught(|| panic!("{} is outside", std::hint::black_box(3)));
-        assert_eq!(formatted, Err::<(), _>("the library panics: 3 is outside".into()));
-        assert_eq!(caught(|| panic::panic_any(1)), Err::<(), _>("the library panics: it does not say why".into()));
+        assert_eq!(formatted, Err::<(), _>("the library panicked: 3 is outside".into()));
+        assert_eq!(caught(|| panic::panic_any(1)), Err::<(), _>("the library panicked: no message".into()));
     }
 
     #[test]

@@ -71,14 +71,14 @@ pub(crate) fn plain(message: &str) -> String {
     }
     if let Some(what) = message.strip_prefix("EOF while parsing ") {
         return match what {
-            "a value" => "it breaks off where a value is expected".into(),
-            what => format!("it breaks off in the middle of {what}"),
+            "a value" => "it ends where a value is expected".into(),
+            what => format!("it ends in the middle of {what}"),
         };
     }
     let known = [
         ("unknown field ", "unknown key "),
-        ("unknown variant ", "there is no "),
-        ("duplicate field ", "it has twice the key "),
+        ("unknown variant ", "unknown value "),
+        ("duplicate field ", "duplicate key "),
     ];
     if let Some((rest, start)) =
         known.iter().find_map(|(theirs, ours)| message.strip_prefix(theirs).map(|rest| (rest, ours)))
@@ -88,10 +88,10 @@ pub(crate) fn plain(message: &str) -> String {
     match message {
         "expected ident" => "expected true, false or null".into(),
         "key must be a string" => "a key must be a string in double quotes".into(),
-        "trailing characters" => "something stands behind the end".into(),
+        "trailing characters" => "there is more text after the end".into(),
         "recursion limit exceeded" => "it is nested too deeply".into(),
         message if message.starts_with("control character (") => {
-            "a line break or another control character stands unescaped in a string".into()
+            "a string contains an unescaped line break or other control character".into()
         }
         message => message.to_owned(),
     }
@@ -186,13 +186,13 @@ mod tests {
             (r#"{"id": [1]}"#, "expected a whole number, 0 or more, found a list at column 7"),
             (r#"{"id": true}"#, "expected a whole number, 0 or more, found true at column 11"),
             (r#"{"id": 1, "count": 0}"#, "expected a whole number above 0, found the number 0 at column 20"),
-            (r#"{"id": 1, "kind": "x"}"#, "there is no `x`, expected `one` or `other` at column 21"),
+            (r#"{"id": 1, "kind": "x"}"#, "unknown value `x`, expected `one` or `other` at column 21"),
             (r#"{"id": 1, "x": 1}"#, "unknown key `x`, expected one of `id`, `count`, `kind` at column 13"),
-            (r#"{"id": 1, "id": 1}"#, "it has twice the key `id` at column 14"),
-            (r#"{"id": 1"#, "it breaks off in the middle of an object at column 8"),
-            ("", "it breaks off where a value is expected at column 0"),
+            (r#"{"id": 1, "id": 1}"#, "duplicate key `id` at column 14"),
+            (r#"{"id": 1"#, "it ends in the middle of an object at column 8"),
+            ("", "it ends where a value is expected at column 0"),
             ("{id: 1}", "a key must be a string in double quotes at column 2"),
-            (r#"{"id": 1} 2"#, "something stands behind the end at column 11"),
+            (r#"{"id": 1} 2"#, "there is more text after the end at column 11"),
         ];
         for (json, expected) in table {
             assert_eq!(said::<Thing>(json), expected, "{json}");

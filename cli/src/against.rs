@@ -63,7 +63,7 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
         }
     }
     if lines == 0 {
-        return Err(ErrorKind::Usage("there is no prompt in it".into())).at(path.display());
+        return Err(ErrorKind::Usage("it contains no prompts".into())).at(path.display());
     }
     let prompts = output::count(lines, "prompt");
     if differ > 0 {

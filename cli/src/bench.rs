@@ -51,13 +51,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     );
     head += &format!("ids equal to the joined string's: {equal} of {}\n", texts.len());
     if protected > 0 {
-        head +=
-            &format!("(not equal on purpose: {protected}, whose content holds control tokens, which are text here)\n");
+        head += &format!("(intentionally different: {protected}, whose content contains control tokens as text)\n");
     }
     output::to_stdout(head.into_bytes())?;
     if equal + protected < texts.len() {
         return Err(ErrorKind::Encode(format!(
-            "the ids of {} are not those of the joined string; this is a bug in metatok",
+            "the ids of {} differ from those of the joined string; this is a bug in metatok",
             output::count((texts.len() - equal - protected) as u64, "prompt")
         ))
         .into());

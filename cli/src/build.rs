@@ -208,7 +208,7 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
     let sink = args.format.open(&builder, form_options(args, || fingerprint(builder.tokenizer()))?)?;
     let is_file = matches!(sink, Sink::File(_));
     if is_file && args.output.is_none() && io::stdout().is_terminal() {
-        let what = "this form is no text for a terminal; name a file with --output";
+        let what = "this format is not text, so it is not written to a terminal; choose a file with --output";
         return Err(ErrorKind::Usage(what.into()).into());
     }
     let fingerprint = match args.fingerprint && !is_file {
@@ -273,7 +273,7 @@ fn omitted(form: &PromptForm, remarks: &BatchRemarks) -> Vec<String> {
     }
     if !remarks.omitted_end.is_empty() {
         notes.push(format!(
-            "the tokenizer would put {} behind every prompt, and a prompt to continue ends where the model goes on; --special-tokens always would add it",
+            "the tokenizer would add {} after every prompt, but a prompt to continue ends where the model continues; --special-tokens always would add it",
             names(&remarks.omitted_end)
         ));
     }

@@ -26,7 +26,7 @@ pub(crate) fn by_dataset<T: Default>(
             line.and_then(|line| visit(&mut found, line)).map_err(|error| place.of_error(error))
         })?;
         if is_empty {
-            return Err(ErrorKind::Parse(format!("there is no {what} in it"))).at(name);
+            return Err(ErrorKind::Parse(format!("it contains no {what}s"))).at(name);
         }
         datasets.push((abbr(&name), found));
     }

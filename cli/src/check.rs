@@ -88,7 +88,7 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     flags::check_template(&args.prompts.template, options.mode)?;
     let (mut model, tokenizer) = setup::load(&args.model, source.is_some())?;
     if model.conversation_template.is_some() {
-        let what = "check reads meta templates, and this is a conversation template; `metatok convert` makes one of it where it can";
+        let what = "check reads meta templates, but this is a conversation template; `metatok convert` converts it if possible";
         return Err(ErrorKind::Usage(what.into())).at(&model.name);
     }
     model.allow.extend(args.allow.iter().cloned());

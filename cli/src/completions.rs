@@ -21,7 +21,7 @@ pub(crate) fn run(shell: Shell) -> Result<ExitCode> {
     let shells = Shells::builtins();
     let name = shell.to_string();
     let Some(completer) = shells.completer(&name) else {
-        return Err(ErrorKind::Usage(format!("there are no completions for {name}")).into());
+        return Err(ErrorKind::Usage(format!("completions for {name} are not supported")).into());
     };
     let mut out = Vec::new();
     completer.write_registration(VARIABLE, "metatok", "metatok", "metatok", &mut out)?;

@@ -119,7 +119,7 @@ impl To {
     }
 
     fn clash(&self, other: &str) -> metatok::Error {
-        let what = format!("{} and {other} are the same file, which would be lost; write to another", self.name);
+        let what = format!("{} and {other} are the same file, which would be lost; write to another file", self.name);
         ErrorKind::Usage(what).into()
     }
 }

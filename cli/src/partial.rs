@@ -22,7 +22,7 @@ impl Partial {
         removed_at_signals();
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !directory.is_dir() {
-            let what = format!("there is no folder {}; make it first", directory.display());
+            let what = format!("there is no folder {}; create it first", directory.display());
             return Err(io::Error::new(io::ErrorKind::NotFound, what));
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -21,7 +21,7 @@ pub(crate) fn check_is_there(source: &Source) -> Result<()> {
         },
         _ => return Ok(()),
     };
-    let what = format!("--resume reads the input once more, and {name} is gone; give it as a file");
+    let what = format!("--resume reads the input again, but {name} can be read only once; use a file");
     Err(ErrorKind::Usage(what).into())
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     outputs(args, &source, dataset.as_deref())?;
     let options = setup::options(&args.prompts, dataset.as_deref());
     if options.mode == Mode::Score {
-        let what = "`run` writes answers, and these are texts to score; leave --mode ppl out, or `build` them";
+        let what = "`run` writes answers, but these are texts to score; remove --mode ppl, or use `build`";
         return Err(ErrorKind::Usage(what.into()).into());
     }
     let weights = args.weights.clone().map_or_else(|| setup::weights_name(&args.model, source.is_some()), Ok)?;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     };
     let Some((mut answers, output)) = answers(args, fingerprint)? else {
         if !args.quiet {
-            say!("nothing to resume: all answers are there already");
+            say!("nothing to resume: all answers already exist");
         }
         return Ok(ExitCode::SUCCESS);
     };
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         let remarks = setup::remarks(&model, &builder, dataset.as_deref(), &options);
         remarks.iter().for_each(|remark| say!("{remark}"));
         if answers.rows() > 0 {
-            say!("note: {} answered already", count(answers.rows(), "line"));
+            say!("note: {} already answered", count(answers.rows(), "line"));
         }
     }
     let engine = engine(&weights, &args.device)?;
@@ -133,7 +133,7 @@ fn answers(
     let file = args.output.as_deref().filter(|path| path.metadata().map_or(true, |metadata| metadata.is_file()));
     let Some(file) = file else {
         if args.resume {
-            let what = "--resume is for answers in a file; name it with --output";
+            let what = "--resume needs answers in a file; choose it with --output";
             return Err(ErrorKind::Usage(what.into()).into());
         }
         return Ok(Some((RunAnswers::streamed(), Some(Output::open(args.output.as_deref())?))));
@@ -231,7 +231,7 @@ fn max_out_len(args: &RunArgs) -> Result<usize> {
     match (args.input.max_out_len, args.input.max_seq_len) {
         (None, Some(max_seq_len)) if DEFAULT_MAX_OUT_LEN >= max_seq_len => {
             let what = format!(
-                "the {DEFAULT_MAX_OUT_LEN} tokens that an answer may have leave no room in `--max-seq-len {max_seq_len}`; say how many it may have, with --max-out-len"
+                "the default limit of {DEFAULT_MAX_OUT_LEN} tokens per answer leaves no room in `--max-seq-len {max_seq_len}`; set a smaller one with --max-out-len"
             );
             Err(ErrorKind::Usage(what).into())
         }
@@ -265,7 +265,7 @@ fn engine(weights: &str, device: &str) -> Result<Box<dyn Engine>> {
         ("cuda", _) => CandleDevice::Cuda(0),
         (_, Some(Ok(number))) => CandleDevice::Cuda(number),
         _ => {
-            let what = format!("--device {device:?} is neither cpu, nor cuda, nor cuda:N");
+            let what = format!("--device {device:?} must be cpu, cuda, or cuda:N");
             return Err(ErrorKind::Usage(what).into());
         }
     };
@@ -274,6 +274,6 @@ fn engine(weights: &str, device: &str) -> Result<Box<dyn Engine>> {
 
 #[cfg(not(feature = "candle"))]
 fn engine(_: &str, _: &str) -> Result<Box<dyn Engine>> {
-    let what = "this metatok is built without an engine; build it with --features candle";
+    let what = "this build of metatok does not include an engine; build it with --features candle";
     Err(ErrorKind::Usage(what.into()).into())
 }

@@ -137,12 +137,12 @@ fn model(args: &ModelArgs, has_input: bool) -> Result<Model> {
         (Some(name), _, _) => Model::load(name),
         (None, Some(_), Some(_)) => Ok(Model::default()),
         (None, Some(_), None) => {
-            let what = "--conversation is a template and has no tokenizer; name one with --tokenizer, such as a folder or a repository of the hub";
+            let what = "--conversation is a template without a tokenizer; choose one with --tokenizer, such as a folder or a repository of the hub";
             Err(ErrorKind::Usage(what.into()).into())
         }
         (None, None, None) if !has_input => Model::load("demo"),
         (None, None, _) => {
-            let what = "name the model whose template is used: --model NAME (`metatok models` lists what is built in), --model FILE, or --model demo to try things";
+            let what = "choose the model whose template is used: --model NAME (`metatok models` lists the built-in ones), --model FILE, or --model demo to try things";
             Err(ErrorKind::Usage(what.into()).into())
         }
     }
@@ -229,7 +229,7 @@ pub(crate) fn dataset(args: &InputArgs) -> Result<Option<PreparedDataset>> {
 pub(crate) fn dataset_of(args: &InputArgs, source: &Source) -> Result<Option<PreparedDataset>> {
     let dataset = dataset(args)?;
     if dataset.is_some() && !source.is_some() {
-        let what = "--dataset needs rows: name a file, or - for standard input";
+        let what = "--dataset needs rows: choose a file, or - for standard input";
         return Err(ErrorKind::Usage(what.into()).into());
     }
     Ok(dataset)

@@ -73,7 +73,7 @@ impl Source {
     /// column names.
     pub(crate) fn open(self, columns: Option<&[String]>) -> Result<Vec<Input>> {
         if columns.is_some() && self.has_stdin() {
-            let what = "--columns names the columns of CSV and TSV files, and standard input is JSON lines";
+            let what = "--columns names the columns of CSV and TSV files, but standard input is JSON lines";
             return Err(ErrorKind::Usage(what.into()).into());
         }
         match self {

@@ -16,7 +16,7 @@ pub(crate) fn summary(prompts: u64, tokens: Option<u64>, seconds: f64) -> String
 pub(crate) fn answers_omitted(conversations: u64) -> String {
     let (end, one) = if conversations == 1 { ("ends", "which is") } else { ("end", "each of which is") };
     format!(
-        "{} {end} with an answer, {one} left out for the model to give; --continue-final-message lets the model continue it, --mode ppl scores it",
+        "{} {end} with an answer, {one} left out because the model generates it; --continue-final-message lets the model continue it, --mode ppl scores it",
         count(conversations, "conversation")
     )
 }

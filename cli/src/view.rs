@@ -118,7 +118,7 @@ fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Re
             _ => {
                 let last = count - 1;
                 let message =
-                    format!("there is no prompt {}; they are counted from 0, and the last is {last}", args.prompt);
+                    format!("there is no prompt {}; prompts are counted from 0, and the last is {last}", args.prompt);
                 Error::from(ErrorKind::Usage(message)).at(names)
             }
         }
@@ -139,7 +139,7 @@ fn examples(dataset: &PreparedDataset, args: &ViewArgs) -> Result<Examples> {
 fn row(dataset: &PreparedDataset, line: &str, number: usize) -> Result<Row> {
     let pick = PickedRow { row: number, repeat: (dataset.dataset().repeats.times() > 1).then_some(0) };
     let Some(row) = dataset.row(line, pick)? else {
-        let what = "--judge has no answer to this row, or an error in its place; take another with --prompt";
+        let what = "--judge has no answer to this row, or only an error; choose another with --prompt";
         return Err(ErrorKind::Usage(what.into()).into());
     };
     if let Some(warning) = dataset.warning(&row) {
@@ -176,14 +176,14 @@ fn turn_of_row(
             Some(answers) if answers.answer(&key, &mut turns)? => {}
             _ if needs_answers => {
                 let what = format!(
-                    "--turn: a later turn than {turn} needs the model's answer to that; give it with --answers"
+                    "--turn: a later turn than {turn} needs the model's answer to that; supply it with --answers"
                 );
                 return Err(ErrorKind::Usage(what).into());
             }
             _ => turns.answer_text(""),
         }
     }
-    Err(ErrorKind::Usage(format!("--turn: there is no such turn that is asked for; the last is {last}")).into())
+    Err(ErrorKind::Usage(format!("--turn: there is no such turn; the last is {last}")).into())
 }
 
 /// The prompt of a row, for the selected label.
@@ -203,6 +203,6 @@ fn of_row(dataset: &PreparedDataset, line: &str, args: &ViewArgs, builder: &Prom
         } else {
             format!("there are {}", labels.join(", "))
         };
-        ErrorKind::Usage(format!("--label: no such label; {known}")).into()
+        ErrorKind::Usage(format!("--label: there is no such label; {known}")).into()
     })
 }

@@ -22,7 +22,7 @@ impl std::str::FromStr for ContentTrust {
             "trusted" => Ok(Self::Trusted),
             _ => {
                 let known = vec!["data", "trusted"];
-                Err(ErrorKind::UnknownName { what: "trust in content", name: name.to_owned(), known }.into())
+                Err(ErrorKind::UnknownName { what: "content trust", name: name.to_owned(), known }.into())
             }
         }
     }

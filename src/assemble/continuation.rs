@@ -45,6 +45,6 @@ impl Assembler {
 }
 
 fn not_at_the_end() -> crate::Error {
-    let what = "the answer that is scored is not at the end of the prompt: something else makes messages of it";
+    let what = "the scored answer is not at the end of the prompt, which was turned into messages first";
     ErrorKind::Conversation(what.into()).with_way_out(way_out!["lay it out with ", Setting::LAYOUT.set_to("chat")])
 }

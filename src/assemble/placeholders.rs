@@ -32,13 +32,13 @@ impl Placeholders {
             let mut atoms = compiler.affix(begin, &format!("{place}.begin"))?.into_vec();
             let repeated = compiler.affix(placeholder, &place)?;
             if repeated.is_empty() {
-                let what = "the placeholder is empty, and nothing would stand there";
+                let what = "the placeholder is empty, so the prompt would not contain it";
                 return Err(Error::from(ErrorKind::Template(what.into()))).at(place);
             }
             let tokens = repeated.iter().map(most_tokens).sum::<u64>() * u64::from(repeat.get());
             if tokens > MOST_TOKENS {
                 let what = format!(
-                    "repeat = {repeat} would put {tokens} tokens in the place of each {}; at most {MOST_TOKENS} can stand there",
+                    "repeat = {repeat} would write {tokens} tokens for each {}; the maximum is {MOST_TOKENS}",
                     kind.name()
                 );
                 return Err(Error::from(ErrorKind::Template(what))).at(place);
@@ -73,9 +73,9 @@ impl Placeholders {
             tokens += atoms.iter().map(most_tokens).sum::<u64>();
             if tokens > MOST_TOKENS {
                 let what = format!(
-                    "the placeholders up to this one take {tokens} tokens, and no context holds more than {MOST_TOKENS}"
+                    "the placeholders up to this one have {tokens} tokens, but no context holds more than {MOST_TOKENS}"
                 );
-                let way_out = "leave media out, or write a smaller repeat under [multimodal]";
+                let way_out = "leave media out, or set a smaller repeat under [multimodal]";
                 let message = segment.part.message.unwrap_or_default();
                 return Err(ErrorKind::Conversation(what).with_way_out(way_out).at(Place::Message(message as usize)));
             }
@@ -88,15 +88,15 @@ impl Placeholders {
     fn of(&self, segment: &Segment<'_>, conversation: &Conversation) -> Result<&[Atom]> {
         let message = segment.part.message.unwrap_or_default();
         let part = segment.part.content_part.unwrap_or_default();
-        let media = conversation
-            .media_at(message as usize, part as usize)
-            .ok_or_else(|| ErrorKind::Template("the renderer leaves a place for a medium that is not there".into()));
+        let media = conversation.media_at(message as usize, part as usize).ok_or_else(|| {
+            ErrorKind::Template("the renderer leaves a place for an image, audio or video that does not exist".into())
+        });
         let media = media.at(Place::Message(message as usize))?;
         let kind = media.kind;
         self.by_kind[kind as usize].as_deref().ok_or_else(|| {
             let what = format!("the model has no placeholder for {} ({})", kind.indefinite(), media.short_source());
             let way_out = way_out![
-                format!("write {} = [\"…\"] under [multimodal] in the model file, or build with ", kind.name()),
+                format!("set {} = [\"…\"] under [multimodal] in the model file, or build with ", kind.name()),
                 Setting::FORMAT.set_to("messages")
             ];
             ErrorKind::Conversation(what).with_way_out(way_out).at(Place::Message(message as usize))

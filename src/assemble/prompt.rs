@@ -106,8 +106,9 @@ impl TokenizedPrompt {
     /// [`ErrorKind::Conversation`] if nothing is left to score.
     pub fn labels_behind(&self, context_tokens: usize) -> Result<Vec<i64>> {
         if context_tokens >= self.input_ids.len() {
-            let what = "nothing is scored: with the answer the text has no more tokens than without it, for one stands over the seam";
-            return Err(ErrorKind::Conversation(what.into()).with_way_out("put a space or a line end between"));
+            let what = "nothing is scored: the text has no more tokens with the answer than without it, because one token covers the boundary";
+            return Err(ErrorKind::Conversation(what.into())
+                .with_way_out("put a space or a line end between context and answer"));
         }
         let label = |(place, &id): (usize, &TokenId)| if place < context_tokens { IGNORE_INDEX } else { id.into() };
         Ok(self.input_ids.iter().enumerate().map(label).collect())

@@ -33,7 +33,7 @@ impl Assembler {
         let warning = |id| {
             let token = self.tokenizer.id_to_token(id).unwrap_or_default();
             let what = format!(
-                "ordinary merges reach the reserved token {token:?} (id {id}), and no other tokens write the same text: content that spells it is refused"
+                "ordinary merges produce the reserved token {token:?} (id {id}), and no other tokens have the same text: content that spells it is rejected"
             );
             Warning::new("reserved-reachable", what).at(Place::file(self.tokenizer.name()))
         };

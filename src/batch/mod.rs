@@ -125,7 +125,7 @@ impl<N: Dtype> Batch<N> {
         let longest = lengths.iter().copied().max().unwrap_or(0);
         let width = longest.checked_next_multiple_of(padding.pad_to_multiple_of.get());
         let width = width.ok_or_else(|| {
-            let what = format!("pad_to_multiple_of is {}, and no row can be so long", padding.pad_to_multiple_of);
+            let what = format!("pad_to_multiple_of is {}, but no row can be that long", padding.pad_to_multiple_of);
             ErrorKind::Usage(what)
         })?;
         let mut ids = room_for(prompts.len(), width)?;
@@ -167,7 +167,7 @@ impl<N: Dtype> Batch<N> {
                     format!("prompt {i} has {tokens}, but {labels}")
                 }
                 None => format!(
-                    "the batch has {}, and there are labels of {}",
+                    "the batch has {}, but there are labels for {}",
                     counted(self.lengths.len(), "prompt"),
                     lengths.len()
                 ),
@@ -239,7 +239,7 @@ fn room_for<N>(rows: usize, width: usize) -> Result<Vec<N>> {
         return Ok(values);
     }
     let what = format!("{} of {} do not fit into memory", counted(rows, "row"), counted(width, "token"));
-    Err(ErrorKind::OutOfMemory(what).with_way_out("take fewer prompts at a time, or shorter rows"))
+    Err(ErrorKind::OutOfMemory(what).with_way_out("use fewer prompts at a time, or shorter rows"))
 }
 
 /// An array of rows that are already stored one after the other.

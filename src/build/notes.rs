@@ -93,7 +93,7 @@ impl Notes {
         if !keys.is_empty() {
             let more = if self.has_more || keys.len() > LISTED { ", and more" } else { "" };
             let listed = keys[..keys.len().min(LISTED)].join(", ");
-            let what = format!("keys of messages that nothing here knows are left out: {listed}{more}");
+            let what = format!("unknown keys of messages are ignored: {listed}{more}");
             warnings.push(Warning::new("unknown-keys", what));
         }
         warnings.extend(self.noticed.iter().filter_map(Noticed::warning));
@@ -114,7 +114,7 @@ impl Noticed {
             What::Key(_) => None,
             What::Completion => {
                 let completions = counted(*count, "completion");
-                let what = format!("{completions} left out, for prompts to continue end before them");
+                let what = format!("{completions} left out, because prompts to continue end before them");
                 let first = format!(" scores them (first at {first})");
                 let way_out = way_out![Setting::MODE.set_to("ppl"), first];
                 Some(Warning::new("completion-left-out", what).with_way_out(way_out))
@@ -122,7 +122,7 @@ impl Noticed {
             What::Column(column) => {
                 let rows = if *count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") };
                 let what = format!(
-                    "{rows} the column {column:?} twice, of which the last counts, as in Python (first at {first})"
+                    "{rows} the column {column:?} twice; the last one is used, as in Python (first at {first})"
                 );
                 Some(Warning::new("repeated-column", what))
             }

@@ -61,7 +61,7 @@ impl RepeatedIds {
                 self.again += 1;
                 if self.first.is_none() {
                     let before = format!("{}: {} {number}", self.inputs[*before], line.unit);
-                    self.first = Some(format!("{text} in {input}: {line}, and before in {before}"));
+                    self.first = Some(format!("{text} in {input}: {line}, first in {before}"));
                 }
             } else if self.seen.len() < MOST {
                 self.seen.insert(hash, (at, line.number));
@@ -73,7 +73,7 @@ impl RepeatedIds {
     pub(crate) fn note(&self) -> Option<Warning> {
         let first = self.first.as_ref()?;
         let have = if self.again == 1 { "has" } else { "have" };
-        let what = format!("{} {have} an id that came before: {first}", counted(self.again, "line"));
+        let what = format!("{} {have} a repeated id: {first}", counted(self.again, "line"));
         Some(Warning::new("repeated-id", what))
     }
 }
@@ -92,7 +92,7 @@ mod tests {
             (&["1", "2", "\"1\"", "1.0"][..], None),
             (
                 &["\"a\"", "2", "\"\\u0061\"", "2"],
-                Some("2 lines have an id that came before: \"a\" in x: line 2, and before in x: line 0"),
+                Some("2 lines have a repeated id: \"a\" in x: line 2, first in x: line 0"),
             ),
         ] {
             let mut seen = RepeatedIds::default();

@@ -267,7 +267,7 @@ fn one_token(choice: &str, builder: &PromptBuilder) -> Result<TokenId> {
     match builder.tokenizer().encode(choice)?[..] {
         [id] => Ok(id),
         ref ids => Err(ErrorKind::Row(format!(
-            "the choice {choice:?} is {} tokens, and the model's next one is compared; name choices that are one token each, or score them with PPLInferencer",
+            "the choice {choice:?} is {} tokens, but only the model's next token is compared; use choices that are one token each, or score them with PPLInferencer",
             ids.len()
         ))
         .into()),

@@ -84,8 +84,8 @@ impl PromptBuilder {
     /// [`ErrorKind::Usage`] if there is no padding token.
     pub fn padding(&self) -> Result<Padding> {
         let pad_token_id = self.pad_token_id().ok_or_else(|| {
-            let what = "nothing is there to pad with: the tokenizer has neither a pad token nor an eos";
-            ErrorKind::Usage(what.into()).with_way_out("name a pad_token_id in the model file")
+            let what = "there is no padding token: the tokenizer has neither a pad token nor an eos";
+            ErrorKind::Usage(what.into()).with_way_out("set pad_token_id in the model file")
         })?;
         Ok(Padding::new(pad_token_id))
     }

@@ -83,10 +83,10 @@ struct Shared {
 
 /// The problem with a template that only names roles, and what to do.
 pub(crate) const ROLES_ONLY: &str =
-    "the roles have names and no text, as for models behind an API, so that prompts are only what is said";
+    "the roles have names but no text, as for models behind an API, so prompts are only the contents of messages";
 pub(crate) fn name_a_template() -> WayOut {
     way_out![
-        "name the model's own template, such as ",
+        "use the model's own template, such as ",
         Setting::MODEL.set_to("qwen3"),
         " ",
         Setting::CHAT_WRAPPER.set_to("opencompass-chat"),

@@ -63,7 +63,7 @@ fn named_tokens(tokens: &[String], tokenizer: &Tokenizer) -> Result<Vec<TokenId>
 fn check_freed(freed: &[TokenId], reserved: &Reserved, listed: &[TokenId], tokenizer: &Tokenizer) -> Result<()> {
     for &id in freed {
         let (what, way_out) = if listed.contains(&id) {
-            ("is reserved by name too", way_out!["take it out of ", Setting::RESERVE, " or ", Setting::UNRESERVE])
+            ("is also reserved by name", way_out!["remove it from ", Setting::RESERVE, " or ", Setting::UNRESERVE])
         } else if !reserved.contains(id) {
             ("is not reserved, so content may write it anyway", way_out!["leave it out"])
         } else {

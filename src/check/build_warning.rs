@@ -6,8 +6,8 @@ use crate::error::{Place, Result, Warning};
 pub(super) const LINT: Lint = Lint {
     code: "build-warning",
     level: Level::Warning,
-    about: "Building warns of something that no other lint is about.",
-    why: "`metatok build` says this on standard error before the first prompt.",
+    about: "Building gives a warning that no other lint covers.",
+    why: "`metatok build` prints this on standard error before the first prompt.",
     find,
 };
 
@@ -25,7 +25,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     for warning in unsaid(builder.warnings(), &said) {
         let name = Place::file(&subject.model.name);
         let message = warning.clone().within(&name).to_string();
-        findings.add(name, message, "mend what the message names; `metatok build` warns of the same");
+        findings.add(name, message, "fix what the message names; `metatok build` gives the same warning");
     }
     Ok(())
 }

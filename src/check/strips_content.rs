@@ -8,10 +8,10 @@ use crate::render::{Segment, TextArena};
 pub(super) const LINT: Lint = Lint {
     code: "strips-content",
     level: Level::Warning,
-    about: "A control token with lstrip or rstrip stands beside content and eats its white space.",
-    why: "The tokenizer declares that the token takes white space on that side with it, so the indentation of code or a \
-          leading line end never reaches the model. That is how the tokenizer treats its own chat template too; it matters \
-          where white space carries meaning.",
+    about: "A control token with lstrip or rstrip is next to content and removes its white space.",
+    why: "The tokenizer declares that the token includes the white space on that side, so the indentation of code or a \
+        leading line end never reaches the model. The tokenizer treats its own chat template the same way. It matters \
+        if white space carries meaning.",
     find,
 };
 
@@ -24,7 +24,8 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
             let Some(token) = subject.tokenizer.added_token(id) else { continue };
             let mut add = |side: &str, flag: &str| {
                 let message = format!("{} has {flag}: white space {side} of content is lost", subject.name(id));
-                let help = "put visible text between the token and the content, or accept it: the model was trained so";
+                let help =
+                    "put visible text between the token and the content, or accept it: the model was trained this way";
                 findings.add(subject.place(&segment.part), message, help);
             };
             if token.rstrip && reaches_content(segments[i + 1..].iter()) {

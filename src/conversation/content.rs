@@ -314,7 +314,7 @@ impl ContentPart {
         }
         match entries.remove("text") {
             Some(serde_json::Value::String(text)) => Ok(Self::Text(TextPart { text, others: entries })),
-            _ => Err("a content part of type \"text\" has no string \"text\"".into()),
+            _ => Err("a content part of type \"text\" needs a string \"text\"".into()),
         }
     }
 }

@@ -91,7 +91,7 @@ fn put<T, E: de::Error>(key: &str, value: T, slot: &mut Option<T>) -> std::resul
 }
 
 fn twice<E: de::Error>(key: &str) -> E {
-    E::custom(format_args!("{key:?} stands twice in a message; leave one out"))
+    E::custom(format_args!("{key:?} occurs twice in a message (remove one)"))
 }
 
 enum Key {
@@ -189,7 +189,7 @@ impl Keys {
             || self.pos.is_some();
         if is_item {
             return Err(E::custom(
-                "a message with \"content\" has no keys of a prompt list (prompt, prompt_mm, fallback_role, begin, end, generate, pos) beside it",
+                "a message with \"content\" cannot have keys of a prompt list (prompt, prompt_mm, fallback_role, begin, end, generate, pos)",
             ));
         }
         let content = match self.content.flatten() {
@@ -213,7 +213,7 @@ impl Keys {
             (Some(None), None) => Prompt::Null,
             (Some(Some(text)), None) => Prompt::Text(text),
             (None, Some(parts)) => Prompt::Parts(parts),
-            _ => return Err(E::custom("a message has both \"prompt\" and \"prompt_mm\"; leave one out")),
+            _ => return Err(E::custom("a message has both \"prompt\" and \"prompt_mm\" (remove one)")),
         };
         let message = Message {
             role,
@@ -231,11 +231,15 @@ impl Keys {
     fn sharegpt<E: de::Error>(mut self) -> std::result::Result<Resolved, E> {
         let from = match self.others.remove("from") {
             Some(Value::String(from)) => from,
-            _ => return Err(E::custom("\"from\" is no string: it names who speaks, such as \"human\" or \"gpt\"")),
+            _ => {
+                return Err(E::custom(
+                    "\"from\" must be a string that names the speaker, such as \"human\" or \"gpt\"",
+                ));
+            }
         };
         let Some(role) = speaker(&from) else {
             return Err(E::custom(format_args!(
-                "nobody knows who {from:?} is; \"from\" is human or user, gpt, assistant, model, chatgpt, bard or bing, system, tool or observation"
+                "unknown speaker {from:?} (\"from\" must be human or user, gpt, assistant, model, chatgpt, bard or bing, system, tool or observation)"
             )));
         };
         match self.others.remove("value") {
@@ -243,7 +247,7 @@ impl Keys {
                 Ok(Resolved::Chat(ChatMessage { role: role.into(), content: value.into(), others: self.others }))
             }
             _ => Err(E::custom(format_args!(
-                "the turn of {from:?} has no string \"value\"; a turn that says nothing has \"value\": \"\", or is left out"
+                "the turn of {from:?} has no string \"value\" (an empty turn has \"value\": \"\")"
             ))),
         }
     }
@@ -258,8 +262,7 @@ impl Keys {
     }
 }
 
-pub(super) const NULL_CONTENT: &str =
-    "a message has no \"content\", or null; one that says nothing has \"content\": \"\", or is left out";
+pub(super) const NULL_CONTENT: &str = "a message has no \"content\", or null (an empty message has \"content\": \"\")";
 
 /// OpenAI's name for the speaker in ShareGPT's turns and their many variants.
 fn speaker(from: &str) -> Option<&'static str> {

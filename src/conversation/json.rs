@@ -111,7 +111,7 @@ impl<'de> Deserialize<'de> for Conversation {
                     }
                     if is_list && !messages.is_empty() {
                         return Err(de::Error::custom(
-                            "messages with \"content\" and PromptList items with \"prompt\" do not mix",
+                            "messages with \"content\" cannot be mixed with PromptList items with \"prompt\"",
                         ));
                     }
                 }

@@ -142,12 +142,12 @@ impl Media {
             _ => match self.source.split_once(',') {
                 Some((head, data)) if head.ends_with(";base64") => Some(data),
                 Some(_) => None,
-                None => return wrong("is no data URL: there is no comma before the data".into()),
+                None => return wrong("is not a data URL: there is no comma before the data".into()),
             },
         };
         if let Some(base64) = base64 {
             let invalid = base64.split(',').find_map(|frame| undecodable(frame).err());
-            return invalid.map_or(Ok(()), |error| wrong(format!("is no base64: {error}")));
+            return invalid.map_or(Ok(()), |error| wrong(format!("is not valid base64: {error}")));
         }
         match self.path().filter(|_| files) {
             Some(path) if !exists(path) => wrong("does not exist".into()),

@@ -107,7 +107,7 @@ impl Conversation {
                 Ok(Self::Messages(one))
             }
             (Self::Messages(_), _) | (_, Self::Messages(_)) => {
-                Err(ErrorKind::Conversation("messages do not mix with strings and prompt lists".into()).into())
+                Err(ErrorKind::Conversation("messages cannot be mixed with strings or prompt lists".into()).into())
             }
             (one, other) => {
                 let mut items = one.into_items();
@@ -141,7 +141,7 @@ impl Conversation {
                 Ok(())
             }
             Self::Text(_) | Self::List(_) => {
-                Err(ErrorKind::Conversation("messages do not mix with strings and prompt lists".into()).into())
+                Err(ErrorKind::Conversation("messages cannot be mixed with strings or prompt lists".into()).into())
             }
         }
     }

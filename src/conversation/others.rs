@@ -24,28 +24,28 @@ const SAID: [(&str, Refuse); 7] = [
 ];
 
 fn call(key: &'static str) -> Error {
-    lost(key, "a template has no place for calls").with_way_out(way_out![
-        "write the call into \"content\" as the model writes it, leave the message out, or use ",
+    lost(key, "templates have no place for calls").with_way_out(way_out![
+        "put the call in \"content\" in the form that the model writes, leave the message out, or use ",
         Setting::FORMAT.set_to("messages"),
-        " for a server that has the template"
+        " for a server that applies the template"
     ])
 }
 
 fn thought(key: &'static str) -> Error {
-    lost(key, "a template has no place for thoughts").with_way_out(way_out![
-        "write them into \"content\" as the model writes them (<think>…</think>), leave the key out, or use ",
+    lost(key, "templates have no place for thoughts").with_way_out(way_out![
+        "put them in \"content\" in the form that the model writes (<think>…</think>), remove the key, or use ",
         Setting::FORMAT.set_to("messages"),
-        " for a server that has the template"
+        " for a server that applies the template"
     ])
 }
 
 fn refusal(key: &'static str) -> Error {
-    lost(key, "a template has no place for refusals").with_way_out("say it in \"content\", or leave the key out")
+    lost(key, "templates have no place for refusals").with_way_out("put it in \"content\", or remove the key")
 }
 
 fn audio(key: &'static str) -> Error {
-    lost(key, "a template has no place for what an answer sounds like")
-        .with_way_out("say what is heard in \"content\", or leave the key out")
+    lost(key, "templates have no place for the sound of an answer")
+        .with_way_out("put its transcript in \"content\", or remove the key")
 }
 
 fn lost(key: &'static str, why: &'static str) -> ErrorKind {

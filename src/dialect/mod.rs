@@ -113,13 +113,13 @@ impl Model {
 /// The error for a name that is neither a file nor a built-in model, with similar names.
 fn not_found(name: &str) -> Error {
     let near = near(name);
-    let mut what = format!("there is no file {name:?} and no built-in model of that name");
+    let mut what = format!("there is no file {name:?} and no built-in model with that name");
     let way_out = match &near[..] {
         [] if name.contains('/') => {
-            what += ", nor does one claim such a repository";
-            way_out!["name one that fits, with ", Setting::TOKENIZER.set_to(name.to_owned())]
+            what += " or for that repository";
+            way_out!["choose a model that fits, with ", Setting::TOKENIZER.set_to(name.to_owned())]
         }
-        [] => way_out!["`metatok models` lists those there are"],
+        [] => way_out!["`metatok models` lists the built-in ones"],
         near => way_out![format!("did you mean {}? `metatok models` lists all", near.join(" or "))],
     };
     ErrorKind::NotFound(what).with_way_out(way_out)

@@ -130,11 +130,11 @@ impl Model {
             return Err(self.of_chat_wrapper(wrapper)).at(Place::file(&self.name));
         }
         if self.meta_template.is_none() && self.api_template.is_some() {
-            let what = "this template is for models behind an API, which take messages and no token ids";
+            let what = "this template is for models behind an API, which accept messages, not token ids";
             let error = ErrorKind::Usage(what.into()).with_way_out(way_out![
                 "build with ",
                 Setting::FORMAT.set_to("messages"),
-                ", or give a template with a \"round\" of texts"
+                ", or supply a template with a \"round\" of texts"
             ]);
             return Err(error.at(Place::file(&self.name)));
         }
@@ -162,8 +162,8 @@ impl Model {
             .tokenizer
             .as_deref()
             .ok_or_else(|| {
-                ErrorKind::Usage("the model names no tokenizer".into()).with_way_out(way_out![
-                    "write tokenizer = \"org/name\" into it, or give one with ",
+                ErrorKind::Usage("the model does not name a tokenizer".into()).with_way_out(way_out![
+                    "set tokenizer = \"org/name\" in it, or choose one with ",
                     Setting::TOKENIZER
                 ])
             })

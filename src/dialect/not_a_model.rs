@@ -42,10 +42,10 @@ pub(super) fn folder(name: &str) -> Error {
     let (what, way_out) = if has_model.iter().any(|file| path.join(file).is_file()) {
         ("a folder with a tokenizer, not a template", beside(path, name))
     } else if let Some(file) = toml() {
-        ("a folder", way_out![format!("name a model file in it, such as {}", file.display())])
+        ("a folder", way_out![format!("choose a model file in it, such as {}", file.display())])
     } else {
-        let way_out = way_out!["`metatok models` lists what is built in"];
-        ("a folder, with neither a model file nor a tokenizer in it", way_out)
+        let way_out = way_out!["`metatok models` lists the built-in ones"];
+        ("a folder without a model file or a tokenizer", way_out)
     };
     ErrorKind::WrongFile(what.into()).with_way_out(way_out).at(Place::file(name))
 }
@@ -84,7 +84,7 @@ fn beside(folder: &Path, tokenizer: &str) -> WayOut {
 
 fn pair(name: &str, tokenizer: &str) -> WayOut {
     way_out![
-        "name the template beside it: ",
+        "name the template too: ",
         Setting::MODEL.set_to(name.to_owned()),
         " ",
         Setting::TOKENIZER.set_to(tokenizer.to_owned())

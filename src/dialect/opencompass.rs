@@ -45,7 +45,7 @@ pub(super) fn in_dict(text: &str, value: &Value) -> Result<Model> {
             list(&File::Dict(text))
         }
         Value::Null | Value::Object(_) | Value::Array(_) => Ok(Model::default()),
-        _ => Err(ErrorKind::Invalid("a meta template is a dict with \"round\"".into())).at("meta_template"),
+        _ => Err(ErrorKind::Invalid("a meta template must be a dict with \"round\"".into())).at("meta_template"),
     }
 }
 
@@ -85,8 +85,8 @@ fn template(file: &File<'_>, keys: &serde_json::Map<String, Value>) -> Result<Mo
 fn check_no_tuple(items: &[Value]) -> Result<()> {
     match items {
         [Value::Object(keys)] if keys.contains_key("round") => {
-            let what = "a list of one meta template, which a comma after it makes in Python";
-            Err(ErrorKind::Invalid(what.into()).with_way_out("give the template itself"))
+            let what = "a list of one meta template (in Python, from a comma after the dict)";
+            Err(ErrorKind::Invalid(what.into()).with_way_out("write the template itself"))
         }
         _ => Ok(()),
     }

@@ -66,7 +66,7 @@ impl Model {
         match &self.unread_keys[..] {
             [] => Vec::new(),
             keys => {
-                let what = "not read here; options of this command or of the engine say such things";
+                let what = "ignored; use options of this command or of the engine instead";
                 vec![Warning::new("unread-keys", what).at(keys.join(", ")).at(Place::file(&self.name))]
             }
         }
@@ -80,7 +80,7 @@ impl Model {
         let wrapper = Setting::CHAT_WRAPPER.set_to(name);
         ErrorKind::Usage(what).with_way_out(match claiming(tokenizer) {
             Some(_) => {
-                way_out!["for token ids give ", Setting::MODEL.set_to(tokenizer.to_owned()), " ", wrapper]
+                way_out!["for token ids use ", Setting::MODEL.set_to(tokenizer.to_owned()), " ", wrapper]
             }
             None => way_out![
                 "for token ids name the template, such as ",
@@ -101,7 +101,7 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
     // Another dialect rejects what is not JSON.
     match serde_json::from_str(text).ok()? {
         Value::Object(keys) if is_dataset(&keys) => {
-            let way_out = way_out!["name it with ", Setting::DATASET];
+            let way_out = way_out!["use it with ", Setting::DATASET];
             Some(Err(ErrorKind::WrongFile("a dataset".into()).with_way_out(way_out)))
         }
         Value::Object(keys) if is_model(&keys) => Some(model(text, &keys)),
@@ -123,9 +123,9 @@ fn is_model(keys: &Map<String, Value>) -> bool {
 
 fn list(models: usize) -> String {
     match models {
-        1 => "a list of one model; give the dict itself, without the brackets".into(),
+        1 => "a list of one model; write the dict itself, without the brackets".into(),
         _ => format!(
-            "a list of {models} models; give one of them (examples/opencompass_export.py writes each into a file of its own)"
+            "a list of {models} models; use one of them (examples/opencompass_export.py writes each to its own file)"
         ),
     }
 }

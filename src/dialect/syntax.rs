@@ -28,7 +28,7 @@ impl Syntax {
 pub(super) fn text_of<'t>(name: &str, bytes: &'t [u8]) -> Result<(&'t str, Syntax)> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if Path::new(name).extension().is_some_and(|extension| extension == "py") {
-        let way_out = "`python examples/opencompass_export.py` writes each of its models and datasets as a file that is read here";
+        let way_out = "`python examples/opencompass_export.py` writes each of its models and datasets as a file that metatok reads";
         return Err(ErrorKind::WrongFile("a configuration in Python".into())
             .with_way_out(way_out)
             .at(Place::file(name)));

@@ -32,9 +32,9 @@ impl Sampling {
     /// [`ErrorKind::Usage`] names a temperature or `top_p` out of range.
     pub fn check(&self) -> Result<()> {
         let what = if !(0.0..=f64::MAX).contains(&self.temperature) {
-            format!("temperature {} is not 0 or more", self.temperature)
+            format!("temperature is {}, but must be 0 or more", self.temperature)
         } else if !(self.top_p > 0.0 && self.top_p <= 1.0) {
-            format!("top_p {} is not above 0 and at most 1", self.top_p)
+            format!("top_p is {}, but must be above 0 and at most 1", self.top_p)
         } else {
             return Ok(());
         };
@@ -80,7 +80,7 @@ impl Sampler {
         let numbers = (0..).zip(logits.iter().copied()).filter(|(_, logit)| !logit.is_nan());
         let likeliest = numbers.clone().reduce(|best, next| if next.1 > best.1 { next } else { best });
         let Some((likeliest, max)) = likeliest.filter(|(_, max)| max.is_finite()) else {
-            let what = "the model gives no number for any token: its weights are damaged, or their type too small";
+            let what = "all of the model's logits are NaN: its weights are damaged, or their type is too small";
             return Err(ErrorKind::Engine(what.into()).into());
         };
         let Sampling { temperature, top_p, .. } = self.sampling;

@@ -8,10 +8,10 @@ pub enum ErrorKind {
     #[error("{0}")]
     Io(#[from] std::io::Error),
     /// Bytes that are not UTF-8.
-    #[error("not UTF-8: the byte at offset {0} starts no valid character")]
+    #[error("not UTF-8: there is no valid character at byte offset {0}")]
     NotUtf8(usize),
     /// A byte order mark of an encoding other than UTF-8.
-    #[error("this is {0}, metatok reads UTF-8")]
+    #[error("this is {0}, but metatok only reads UTF-8")]
     OtherEncoding(&'static str),
     /// Text that is not valid JSON, TOML or other expected format. The message is the parser's.
     #[error("{0}")]
@@ -25,17 +25,19 @@ pub enum ErrorKind {
     /// A line longer than the limit. Only its beginning was read.
     #[error("the line is longer than {0} bytes")]
     LineTooLong(usize),
-    /// A row that is longer than the limit once its columns are filled in. Nothing so long was made.
-    #[error("filled in, the row's text is longer than {0} bytes, perhaps because its columns bring in one another")]
+    /// A row that is longer than the limit after its columns are filled in. The full text was never allocated.
+    #[error(
+        "the row's text is longer than {0} bytes after its columns are filled in; perhaps they refer to each other"
+    )]
     RowTooLong(usize),
-    /// A row of so many columns, in so long a text, that filling them in would take minutes.
-    #[error("filling in the row's columns takes too long, with texts of up to {0} bytes")]
+    /// A row with so many columns, in such a long text, that filling them in would take minutes.
+    #[error("filling in the row's columns would take too long, with text of up to {0} bytes")]
     RowTooSlow(usize),
-    /// An input without a single conversation.
-    #[error("no conversation in it")]
+    /// An input without any conversation.
+    #[error("no conversations found")]
     EmptyInput,
-    /// An input without a single row.
-    #[error("no row in it")]
+    /// An input without any row.
+    #[error("no rows found")]
     NoRows,
 
     /// A token id that the tokenizer does not have.
@@ -47,7 +49,7 @@ pub enum ErrorKind {
         size: usize,
     },
     /// A token id in a gap of the vocabulary.
-    #[error("token id {0} is a gap in the vocabulary: no token has it")]
+    #[error("token id {0} is in a gap of the vocabulary: no token has this id")]
     UnusedTokenId(u32),
     /// A `{ token = "…" }`, or a string of [`BuilderOptions::reserve`](crate::BuilderOptions::reserve) or
     /// [`unreserve`](crate::BuilderOptions::unreserve), that is not one vocabulary entry.
@@ -62,7 +64,7 @@ pub enum ErrorKind {
     },
     /// Two roles with the same name.
     #[error(
-        "role {role:?} is defined twice, first as {first}; role names must be unique over round and reserved_roles"
+        "role {role:?} is defined twice, first as {first}; role names must be unique across round and reserved_roles"
     )]
     DuplicateRole {
         /// The name.
@@ -70,8 +72,8 @@ pub enum ErrorKind {
         /// Key path of the first definition.
         first: String,
     },
-    /// A key of reserved roles on a role of the round.
-    #[error("{0:?} is for reserved roles, and this role has its turn in every round")]
+    /// A key for reserved roles on a role of the round.
+    #[error("{0:?} is only for reserved roles, but this role is part of the round")]
     ReservedOnly(&'static str),
     /// A `merge_into` that does not name a role of the round.
     #[error("merge_into: the round has no role {role:?}; its roles are {}", quoted(.known))]
@@ -81,8 +83,8 @@ pub enum ErrorKind {
         /// The roles of the round.
         known: Vec<String>,
     },
-    /// A message that is merged into a turn that never comes.
-    #[error("role {role:?} is merged into the next turn of {merge_into:?}, and no such turn comes")]
+    /// A message that should be merged into a turn that never comes.
+    #[error("role {role:?} is merged into the next turn of {merge_into:?}, but no such turn follows")]
     NoTurnToMergeInto {
         /// The message's role.
         role: String,
@@ -99,8 +101,8 @@ pub enum ErrorKind {
         /// The template's roles.
         known: Vec<String>,
     },
-    /// A message inside a round whose role is not one of the template's `round`.
-    #[error("role {role:?} cannot stand inside a round, whose roles are {}", quoted(.known))]
+    /// A message inside a round whose role is not in the template's `round`.
+    #[error("role {role:?} cannot speak inside a round; the round's roles are {}", quoted(.known))]
     RoleOutsideRound {
         /// The message's role.
         role: String,
@@ -120,8 +122,8 @@ pub enum ErrorKind {
     /// A conversation without any content.
     #[error("the conversation is empty")]
     EmptyConversation,
-    /// A prompt without a single token, which no engine takes.
-    #[error("the prompt has no token: nobody says anything in it, and the template writes nothing")]
+    /// A prompt without tokens, which no engine accepts.
+    #[error("the prompt has no tokens: the messages are empty, and the template adds no text")]
     EmptyPrompt,
     /// Section markers that do not nest, or a message outside every section.
     #[error("{0}")]
@@ -169,8 +171,8 @@ pub enum ErrorKind {
     /// Two options that exclude each other, or an option that does not apply.
     #[error("{0}")]
     Usage(String),
-    /// A name that is none of those there are.
-    #[error("there is no {what} {name:?}; there are {}", .known.join(", "))]
+    /// A name that does not exist.
+    #[error("unknown {what} {name:?}; choose one of {}", .known.join(", "))]
     UnknownName {
         /// What kind of name it is.
         what: &'static str,
@@ -182,8 +184,8 @@ pub enum ErrorKind {
     /// Arrays that do not fit into memory. They were never allocated.
     #[error("{0}")]
     OutOfMemory(String),
-    /// What this build of the library cannot do.
-    #[error("this metatok is built without {what}")]
+    /// Something that this build of the library cannot do.
+    #[error("this build of metatok does not include {what}")]
     MissingFeature {
         /// What it lacks.
         what: &'static str,
@@ -192,7 +194,7 @@ pub enum ErrorKind {
     },
 
     /// Content produced an id that only the template may produce.
-    #[error("content produces the reserved token {token:?} (id {id}) around {excerpt:?}: ordinary merges reach it")]
+    #[error("content produces the reserved token {token:?} (id {id}) around {excerpt:?} by ordinary merges")]
     ReservedInContent {
         /// The reserved id.
         id: u32,
@@ -211,8 +213,8 @@ pub enum ErrorKind {
     /// A model that the engine does not support, or whose files do not match each other.
     #[error("{0}")]
     UnsupportedModel(String),
-    /// A prompt that is longer than a model's context.
-    #[error("the model's context has room for {max_seq_len} tokens, and these are {tokens}")]
+    /// A prompt that is longer than the model's context.
+    #[error("there are {tokens} tokens, but the model's context has room for only {max_seq_len}")]
     ContextFull {
         /// How many tokens there are.
         tokens: usize,
@@ -258,10 +260,12 @@ fn unknown_role(role: &str, fallback: Option<&str>, known: &[String]) -> String 
     let known = quoted(known);
     match fallback {
         None if role == "developer" => {
-            format!("the template has no role \"developer\", a newer name for \"system\"; its roles are {known}")
+            format!("the template has no role \"developer\" (a newer name for \"system\"); its roles are {known}")
         }
         None if is_tool(role) => format!("the template has no role {role:?}; its roles are {known}"),
-        None => format!("the template has no role {role:?} and the message no fallback_role; its roles are {known}"),
+        None => format!(
+            "the template has no role {role:?} and the message has no fallback_role; the template's roles are {known}"
+        ),
         Some(fallback) => {
             format!("the template has neither role {role:?} nor its fallback_role {fallback:?}; its roles are {known}")
         }
@@ -270,8 +274,8 @@ fn unknown_role(role: &str, fallback: Option<&str>, known: &[String]) -> String 
 
 fn split(pieces: &[String]) -> String {
     match pieces {
-        [] => "it gives no token at all".into(),
-        [one] => format!("it is read as {one}"),
+        [] => "it produces no tokens".into(),
+        [one] => format!("it is encoded as {one}"),
         several => format!("it is split into {}", several.join(" ")),
     }
 }

@@ -33,11 +33,11 @@ impl PreparedDataset {
     pub fn check_missing(&self, missing: &MissingColumns) -> Result<Vec<Warning>> {
         let name = || Place::file(&self.dataset.name);
         if let Some((field, warning)) = missing.everywhere() {
-            let way_out = way_out!["write the column's name as the rows have it"];
+            let way_out = way_out!["use the column's name in the rows"];
             let way_out = match self.kept.fields().any(|kept| kept == *field) {
                 true => Some(way_out),
                 false => (!(self.options.compat || self.options.arrow_compat))
-                    .then(|| way_out.and(" (").and(Setting::COMPAT).and(" leaves such fields as they are)")),
+                    .then(|| way_out.and(" (").and(Setting::COMPAT).and(" leaves such fields unfilled)")),
             };
             if let Some(way_out) = way_out {
                 let error = warning.into_error(|message| ErrorKind::Dataset(message + ", in no row"));
@@ -58,9 +58,9 @@ impl PreparedDataset {
         if self.options.strict {
             return None;
         }
-        let stays = || way_out!["such fields stay as they are (", Setting::STRICT, " refuses the row)"];
+        let stays = || way_out!["such fields stay unfilled (", Setting::STRICT, " rejects the row)"];
         let missing = self.missing_column(row).map(|missing| missing.with_way_out(stays()));
-        let strict = || way_out![Setting::STRICT, " refuses the row"];
+        let strict = || way_out![Setting::STRICT, " rejects the row"];
         let uneven = || self.uneven_turns(row).map(|uneven| uneven.with_way_out(strict()));
         missing.or_else(uneven).or_else(|| self.unfilled())
     }
@@ -70,8 +70,8 @@ impl PreparedDataset {
         let template = self.dataset.task.prompt_template.as_ref()?;
         template.downcast_ref::<MultimodalTemplate>()?;
         let TemplateField { place, column } = template.unfilled().into_iter().next()?;
-        let warning = Warning::new("unfilled-field", format!("{{{column}}} stays as it is, as in AISBench"))
-            .with_way_out("all_columns = true fills it");
+        let warning = Warning::new("unfilled-field", format!("{{{column}}} is not filled, as in AISBench"))
+            .with_way_out("set all_columns = true to fill it");
         Some(warning.at(format_args!("infer_cfg.prompt_template.{place}")).at(Place::file(&self.dataset.name)))
     }
 

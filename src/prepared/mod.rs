@@ -153,13 +153,13 @@ impl PreparedDataset {
                     Setting::LAYOUT.set_to("chat"),
                     " and ",
                     Setting::LAYOUT.set_to("turns"),
-                    " make messages of them"
+                    " turn them into messages"
                 ],
                 false => {
-                    way_out![Setting::CHAT_WRAPPER.set_to("opencompass-chat"), " makes each a message of the user"]
+                    way_out![Setting::CHAT_WRAPPER.set_to("opencompass-chat"), " turns each one into a user message"]
                 }
             };
-            Warning::new("string-prompts", "prompts are strings, which the model's template does not touch")
+            Warning::new("string-prompts", "prompts are strings, to which the model's template is not applied")
                 .with_way_out(way_out)
                 .at(Place::file(&self.dataset.name))
         })
@@ -256,11 +256,12 @@ impl PreparedDataset {
         let Dataset { task, name, .. } = &*self.dataset;
         let count = task.retriever.count();
         if count > 0 && self.options.train.is_none() {
-            let what = format!("{} for each row, and nobody says of which rows", counted(count, "example"));
+            let what =
+                format!("the dataset needs {} for each row, but their rows are not given", counted(count, "example"));
             let way_out = way_out![
-                "name their file with ",
+                "choose their file with ",
                 Setting::TRAIN,
-                ", or take none with ",
+                ", or use none with ",
                 Setting::NUM_FEWSHOT.set_to("0")
             ];
             let error = ErrorKind::Usage(what).with_way_out(way_out);

@@ -84,7 +84,7 @@ impl DatasetOptions {
         if let Some(mode) = self.infer_mode {
             if !dataset.inferencer.kind.has_turns() {
                 let error =
-                    ErrorKind::Usage("this dataset does not ask turn by turn".into()).with_way_out("leave it out");
+                    ErrorKind::Usage("this dataset does not generate turn by turn".into()).with_way_out("leave it out");
                 return Err(error.at(Setting::INFER_MODE).at(Place::file(&dataset.name)));
             }
             dataset.inferencer.infer_mode_is_said = true;
@@ -98,7 +98,7 @@ impl DatasetOptions {
         let has_examples = dataset.task.retriever.count() > 0 || self.num_fewshot.is_some_and(|count| count > 0);
         if self.train.is_some() && !has_examples {
             let error = ErrorKind::Usage("this dataset has no in-context examples".into())
-                .with_way_out("leave it out, or write a retriever");
+                .with_way_out("leave it out, or add a retriever");
             return Err(error.at(Setting::TRAIN).at(Place::file(&dataset.name)));
         }
         if let Some(count) = self.num_fewshot {

@@ -141,7 +141,7 @@ impl ApiTemplate {
             (Self::Messages(own), Conversation::Messages(messages)) => Ok(ApiPrompt::Messages(merged(own, messages))),
             (Self::Roles(roles), Conversation::List(items)) => Ok(ApiPrompt::Turns(roles.turns(items, mode)?)),
             (Self::Messages(_), Conversation::List(_)) => Err(ErrorKind::Conversation(
-                "a meta template of messages takes messages, and this conversation is a prompt list; use one with roles".into(),
+                "a meta template of messages needs messages, but this conversation is a prompt list; use a template with roles".into(),
             )
             .into()),
         }
@@ -237,7 +237,7 @@ impl ApiRoles {
         let opening = match &self.begin {
             Some(Opening::ApiTurn(turn)) => vec![turn.clone()],
             Some(Opening::Text(text)) if !text.is_empty() => {
-                let what = "a text has no place in the turns of an API; write {role, prompt}, or leave it out";
+                let what = "a text has no place in the turns of an API; write {role, prompt}, or remove it";
                 return Err(Error::from(ErrorKind::Template(what.into())).at("meta_template.begin"));
             }
             _ => Vec::new(),
@@ -262,20 +262,20 @@ impl ApiRoles {
                     let role = self.alone(message).at(place)?;
                     if mode == Mode::Generate && generates(role, Some(message)) {
                         let what =
-                            format!("role {:?} is the model's own: it cannot speak outside rounds here", role.role);
+                            format!("role {:?} is the model's own, which cannot speak outside rounds", role.role);
                         return Err(Error::from(ErrorKind::Sections(what)).at(place));
                     }
                     turns.speak(role, Some(message)).at(place)?;
                 }
                 (Item::Message(message), Some(_)) => said.push(self.in_round(message).at(place)?),
                 (Item::Message(message), None) => {
-                    let what = format!("the message of role {:?} stands outside every section", message.role);
+                    let what = format!("the message of role {:?} is outside every section", message.role);
                     return Err(Error::from(ErrorKind::Sections(what)).at(place));
                 }
             }
         }
         if turns.spoken.is_empty() {
-            let what = "nothing is left of this conversation for the model to answer";
+            let what = "nothing in this conversation is left for the model to answer";
             return Err(ErrorKind::Sections(what.into()).into());
         }
         turns.opening.append(&mut turns.spoken);
@@ -356,7 +356,7 @@ fn turn_of(item: &RoundItem, index: usize) -> Result<&RoleTemplate> {
 /// The API's name for a role.
 fn named_by(role: &RoleTemplate) -> Result<&str> {
     role.api_role.as_deref().ok_or_else(|| {
-        ErrorKind::Template(format!("role {:?} has no api_role; give it HUMAN, BOT or SYSTEM", role.role)).into()
+        ErrorKind::Template(format!("role {:?} has no api_role; set it to HUMAN, BOT or SYSTEM", role.role)).into()
     })
 }
 
@@ -384,12 +384,12 @@ impl Turns {
             }
             Some(Prompt::Parts(parts)) => ContentRef::Parts(parts),
             None | Some(Prompt::Absent) if self.needs_prompts && role.prompt.is_empty() => {
-                let what = format!("role {:?} says nothing, and the template has no prompt for it", role.role);
+                let what = format!("role {:?} has no content, and the template has no prompt for it", role.role);
                 return Err(ErrorKind::Conversation(what).into());
             }
             None | Some(Prompt::Absent) => ContentRef::Text(&role.prompt),
             Some(Prompt::Null) => {
-                let what = format!("the prompt of role {:?} is null; leave the key out, or write \"\"", role.role);
+                let what = format!("the prompt of role {:?} is null; remove the key, or write \"\"", role.role);
                 return Err(ErrorKind::Invalid(what).into());
             }
         };
@@ -432,7 +432,7 @@ fn plain(affix: &Affix) -> Result<String> {
         .map(|item| match item {
             AffixItem::Text(text) | AffixItem::Token(text) => Ok(text.as_str()),
             AffixItem::Id(id) => Err(ErrorKind::Template(format!(
-                "the token id {id} has no text for an API; name the token, or leave it out for this model"
+                "the token id {id} has no text for an API; name the token, or remove it for this model"
             ))
             .into()),
         })

@@ -28,7 +28,7 @@ impl EachMessage {
             None => None,
             Some(template) => {
                 if let Some(i) = template.round.iter().position(|item| matches!(item, CompiledItem::Text(_))) {
-                    let what = "a string between roles has no place where messages stand one by one, without rounds";
+                    let what = "a string between roles has no place if messages are written one by one, without rounds";
                     return Err(Error::from(ErrorKind::Template(what.into())))
                         .at(format_args!("meta_template.round[{i}]"));
                 }
@@ -86,8 +86,7 @@ impl Renderer for EachMessage {
             Conversation::Messages(messages) => self.messages(messages, mode, segments),
             Conversation::List(items) if items.is_empty() => Err(empty_chat()),
             Conversation::List(_) => Err(ErrorKind::Conversation(
-                "a prompt list stands in rounds, and here messages stand one by one; give {role, content} messages"
-                    .into(),
+                "a prompt list has rounds, but messages are written one by one; use {role, content} messages".into(),
             )
             .into()),
         }
@@ -117,7 +116,7 @@ impl Renderer for EachMessage {
 
 /// The error for a chat without messages.
 pub(crate) fn empty_chat() -> Error {
-    ErrorKind::Conversation("the chat has no message, so there is nothing to answer".into()).into()
+    ErrorKind::Conversation("the chat has no messages, so there is nothing to answer".into()).into()
 }
 
 fn role_of(template: &CompiledTemplate, name: &str) -> Option<usize> {

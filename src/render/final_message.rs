@@ -20,11 +20,12 @@ pub(crate) fn render_to_continue<'a>(
     segments: &mut Segments<'a>,
 ) -> Result<()> {
     let Conversation::Messages(messages) = conversation else {
-        let what = "continue_final_message is for messages: a string is continued as it is, and a prompt list ends where the model speaks";
+        let what = "continue_final_message is for messages: a string is always continued, and a prompt list ends where the model speaks";
         return Err(ErrorKind::Conversation(what.into()).into());
     };
     if !is_answer(renderer, conversation) {
-        let what = "the last message is not the assistant's, so there is no answer to continue; leave continue_final_message out";
+        let what =
+            "the last message is not the assistant's, so there is no answer to continue; remove continue_final_message";
         return Err(ErrorKind::Conversation(what.into()).into());
     }
     let last = messages.len() - 1;
@@ -52,7 +53,7 @@ pub(crate) fn render_open_answer<'a>(
         _ => None,
     };
     let Some((last, answer)) = answer else {
-        let what = "the last message is not the assistant's, so there is no answer to score; leave open_answer out";
+        let what = "the last message is not the assistant's, so there is no answer to score; remove open_answer";
         return Err(ErrorKind::Conversation(what.into()).into());
     };
     renderer.render(conversation, Mode::Generate, segments)?;

@@ -10,7 +10,7 @@ use crate::render::{Element, Part, Renderer};
 impl<'a> Writer<'a, '_> {
     pub(super) fn messages(&mut self, messages: &'a [ChatMessage]) -> Result<()> {
         if messages.is_empty() {
-            return Err(ErrorKind::Conversation("there is no message in this conversation".into()).into());
+            return Err(ErrorKind::Conversation("the conversation has no messages".into()).into());
         }
         let is_open = self.mode == Mode::Generate;
         let generating = if is_open { self.generating()? } else { None };
@@ -113,10 +113,10 @@ impl<'a> Writer<'a, '_> {
         let own = &roles[assistant].name;
         let what = match roles.iter().find(|role| role.generate) {
             None => {
-                format!("no role has generate = true, so nothing says where the model speaks; set it for role {own:?}")
+                format!("no role has generate = true, which marks where the model speaks; set it for role {own:?}")
             }
             Some(other) => format!(
-                "role {:?} has generate = true, and the assistant speaks as role {own:?}; set it there instead",
+                "role {:?} has generate = true, but the assistant speaks as role {own:?}; set it there instead",
                 other.name
             ),
         };
@@ -127,7 +127,7 @@ impl<'a> Writer<'a, '_> {
     fn no_place(&self, role: &str) -> Error {
         let what = format!("the template has no role for a {role:?} message that comes after others");
         ErrorKind::Conversation(what)
-            .with_way_out("put it first, or say it in a message of the user (round_fallback writes it as one)")
+            .with_way_out("put it first, or put its text in a user message (round_fallback writes it as one)")
     }
 }
 

@@ -152,7 +152,7 @@ impl<'a> Writer<'a, '_> {
                     Some(Section::Round | Section::Ice) => turns.push(self.turn(message, i).at(Place::Item(i))?),
                     None => {
                         return Err(Error::from(ErrorKind::Sections(format!(
-                            "the message of role {:?} stands outside every section; put {{\"section\": \"round\", \"pos\": \"begin\"}} before it and a marker with \"end\" behind", message.role
+                            "the message of role {:?} is outside every section; put {{\"section\": \"round\", \"pos\": \"begin\"}} before it and a marker with \"end\" after it", message.role
                         ))).at(Place::Item(i)));
                     }
                 },
@@ -359,7 +359,7 @@ impl<'a> Writer<'a, '_> {
 fn spoken(message: &Message, index: usize) -> Result<Spoken<'_>> {
     if message.prompt == Prompt::Null {
         let what = format!(
-            "the prompt of role {:?} is null; leave the key out for the template's default, or write \"\"",
+            "the prompt of role {:?} is null; remove the key to use the template's default, or write \"\"",
             message.role
         );
         return Err(ErrorKind::Invalid(what).into());

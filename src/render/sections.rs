@@ -41,19 +41,19 @@ pub(super) fn close(
             });
             let Some((name, at)) = within else { return Ok(Some(section)) };
             let what = format!(
-                "the {:?} that ends here holds a section {name:?}, begun by item {at}; close the one before the other",
+                "the {:?} that ends here contains a section {name:?}, begun by item {at}; close that one first",
                 section.name()
             );
             Err(ErrorKind::Sections(what).into())
         }
         Some((section, start)) => Err(ErrorKind::Sections(format!(
-            "the section {:?} ends here, but the one that is open is {:?}, begun by item {start}",
+            "the section {:?} ends here, but the open section is {:?}, begun by item {start}",
             marker.section.name(),
             section.name()
         ))
         .into()),
         None => {
-            Err(ErrorKind::Sections(format!("the section {:?} ends here and never began", marker.section.name()))
+            Err(ErrorKind::Sections(format!("the section {:?} ends here but never began", marker.section.name()))
                 .into())
         }
     }

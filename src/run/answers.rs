@@ -137,11 +137,11 @@ fn open_journal(path: &Path, resume: bool, fingerprint: &Fingerprint) -> Result<
         _ if resume && differences.is_empty() => return Ok((found.resume()?, refused)),
         _ if resume => (
             format!("its answers were made with other settings: {}", differences.join("; ")),
-            "remove it to start again".into(),
+            "remove it to start over".into(),
         ),
         answers => (
-            format!("it has {} of a run that was cut off", counted(answers, "answer")),
-            way_out!["go on from there with ", Setting::RESUME, ", or remove it to start again"],
+            format!("it has {} of an interrupted run", counted(answers, "answer")),
+            way_out!["continue it with ", Setting::RESUME, ", or remove it to start over"],
         ),
     };
     Err(ErrorKind::Usage(what).with_way_out(way_out).at(path.display()))

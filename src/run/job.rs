@@ -138,7 +138,7 @@ impl Job {
                 };
                 if !choices.is_empty() {
                     let what =
-                        "the answer is chosen among tokens by their logits, which `build` names; `run` writes answers";
+                        "the answer is chosen by the logits of tokens, which `build` lists; `run` only writes answers";
                     return Err(ErrorKind::Usage(what.into()).into());
                 }
                 let prompt = builder.build_within(&conversation, &budget.of_answer(max_out_len))?.prompt;
@@ -152,7 +152,7 @@ impl Job {
             }
         };
         if !ask.prompt.media.is_empty() {
-            let what = "the engine reads text, and there is an image, audio or video in it";
+            let what = "the engine only reads text, but the prompt has an image, audio or video";
             return Err(ErrorKind::Usage(what.into()).into());
         }
         self.asked += 1;

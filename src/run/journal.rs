@@ -117,7 +117,7 @@ impl Journal {
         let mut lines = file.try_clone().and_then(Lines::of).at(path.display())?;
         let ahead = lines.ahead().at(path.display())?;
         if !ahead.starts_with(&BEGINNING[..BEGINNING.len().min(ahead.len())]) {
-            let what = ErrorKind::Usage("it is here, and no journal of a run; move it away".into());
+            let what = ErrorKind::Usage("the file exists, but is not the journal of a run; move it away".into());
             return Err(what).at(path.display());
         }
         let journal = Self::of(file, path.into());
@@ -200,9 +200,9 @@ impl Journal {
 fn damaged(path: &Path, byte: u64) -> Error {
     let path = path.display();
     let keep =
-        if byte == 0 { String::new() } else { format!("`truncate -s {byte} {path}` keeps what is before it, or ") };
-    let what = format!("the line at byte {byte} is not the one that was written there");
-    ErrorKind::Invalid(what).with_way_out(format!("{keep}remove the file to start again")).at(path)
+        if byte == 0 { String::new() } else { format!("`truncate -s {byte} {path}` keeps everything before it, or ") };
+    let what = format!("the line at byte {byte} is not the line that was written there");
+    ErrorKind::Invalid(what).with_way_out(format!("{keep}remove the file to start over")).at(path)
 }
 /// Opens a journal exclusively for this run.
 fn locked(path: &Path) -> Result<File> {
@@ -210,7 +210,7 @@ fn locked(path: &Path) -> Result<File> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
-                let way_out = way_out!["wait until that is done, or name another ", Setting::OUTPUT];
+                let way_out = way_out!["wait until that is done, or choose another ", Setting::OUTPUT];
                 return Err(ErrorKind::Usage("another run is writing it".into()).with_way_out(way_out));
             }
             // Not every file system supports locks.
@@ -251,7 +251,7 @@ mod tests {
                 None => assert_eq!(found, Ok(3)),
                 Some(line) => {
                     let byte = text[..line].concat().len();
-                    let what = format!("the line at byte {byte} is not the one that was written there");
+                    let what = format!("the line at byte {byte} is not the line that was written there");
                     assert!(found.as_ref().is_err_and(|error| error.contains(&what)), "{found:?}");
                 }
             }

@@ -37,7 +37,7 @@ impl ScoredAnswer {
     pub fn read(line: &str) -> Result<Self> {
         let answer: Self = serde_json::from_str(line).map_err(|error| wording::in_line(&error))?;
         if answer.text.is_none() && answer.error.is_none() {
-            let what = "there is no \"text\"; an answer is a line that `metatok run` or `metatok trim` wrote";
+            let what = "there is no \"text\"; an answer must be a line that `metatok run` or `metatok trim` wrote";
             return Err(ErrorKind::Invalid(what.into()).into());
         }
         Ok(answer)
@@ -67,7 +67,7 @@ impl ScoredAnswer {
                 Some(name) => texts(std::slice::from_ref(name)),
                 None => {
                     let what = format!(
-                        "the list has {}, one for each turn from 0, and this is the answer to turn {turn}",
+                        "the list has {}, one for each turn from 0, but this is the answer to turn {turn}",
                         counted(turns.len(), "item")
                     );
                     Err(ErrorKind::Invalid(what).into())
@@ -83,7 +83,8 @@ impl ScoredAnswer {
     fn no_column(&self, column: &str) -> Error {
         let names: Vec<String> =
             self.columns.iter().flat_map(|columns| columns.keys()).map(|name| format!("{name:?}")).collect();
-        let there = if names.is_empty() { "nor any other".to_owned() } else { format!("only {}", names.join(", ")) };
+        let there =
+            if names.is_empty() { "and no other column".to_owned() } else { format!("only {}", names.join(", ")) };
         ErrorKind::Invalid(format!("there is no {column:?}, {there}"))
             .with_way_out(way_out!["keep it with ", Setting::KEEP.set_to(column.to_owned())])
     }
@@ -93,10 +94,10 @@ fn texts(names: &[Value]) -> Result<Vec<String>> {
     let text = |name: &Value| match name {
         Value::String(text) => Ok(text.clone()),
         Value::Number(number) => Ok(number.to_string()),
-        other => Err(ErrorKind::Invalid(format!("a right answer is a text or a number, not {other}")).into()),
+        other => Err(ErrorKind::Invalid(format!("a right answer must be a text or a number, not {other}")).into()),
     };
     if names.is_empty() {
-        return Err(ErrorKind::Invalid("an empty list has no right answer in it".into()).into());
+        return Err(ErrorKind::Invalid("an empty list contains no right answer".into()).into());
     }
     names.iter().map(text).collect()
 }

@@ -103,12 +103,10 @@ impl Scorer {
         let (what, way_out) = match (&self.reference_pattern, &self.compare) {
             (Some(_), _) => ("the pattern for references finds nothing in it to compare".to_owned(), None),
             (None, Compare::Choice(labels)) => (
-                format!("it is none of the choices {}", labels.join(", ")),
-                Some(way_out!["name others with ", Setting::CHOICES]),
+                format!("it is not one of the choices {}", labels.join(", ")),
+                Some(way_out!["set others with ", Setting::CHOICES]),
             ),
-            (None, _) => {
-                ("there is no number in it".to_owned(), Some("compare by exact, or take another column".into()))
-            }
+            (None, _) => ("it contains no number".to_owned(), Some("compare by exact, or use another column".into())),
         };
         let error = ErrorKind::Invalid(format!("{references:?}: {what}"));
         Err(match way_out {

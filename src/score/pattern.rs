@@ -31,7 +31,7 @@ impl Pattern {
             let error = error.to_string();
             // Before it there is a drawing, of several lines.
             let what = error.rsplit_once("error: ").map_or(&*error, |(_, what)| what);
-            ErrorKind::Parse(format!("{regex:?} is no regular expression: {what}"))
+            ErrorKind::Parse(format!("{regex:?} is not a regular expression: {what}"))
         })?;
         Ok(Self { regex, which })
     }

@@ -329,5 +329,5 @@ deserialize_by_form!(RoundItem, "a role { role = \"…\", … } or a string", {
 });
 
 fn out_of_range<E: de::Error>(id: u64) -> E {
-    E::custom(format_args!("token id {id} is larger than any token id"))
+    E::custom(format_args!("token id {id} is too large for a token id"))
 }

@@ -23,6 +23,6 @@ fn check_length(charsmap: &str) -> Result<()> {
     if length as usize <= rest.len() {
         return Ok(());
     }
-    let what = format!("it announces {length} bytes, and {} follow; the file is damaged", rest.len());
+    let what = format!("it declares {length} bytes, but {} follow; the file is damaged", rest.len());
     Err(ErrorKind::UnsupportedTokenizer(what).into())
 }

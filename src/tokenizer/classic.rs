@@ -122,7 +122,7 @@ impl Steps for Classic {
         let joined = NormalizedString::from([pad, chunk.left, chunk.text, chunk.right].concat());
         let mut text = joined
             .slice(Referential::Original(pad.len()..))
-            .ok_or_else(|| ErrorKind::Encode("a slice at a character boundary is refused".into()))?;
+            .ok_or_else(|| ErrorKind::Encode("the library rejected a slice at a character boundary".into()))?;
         if let Some(normalizer) = self.tokenizer.get_normalizer() {
             normalizer.normalize(&mut text).map_err(failed)?;
         }
@@ -142,7 +142,7 @@ impl Steps for Classic {
         let part = normalized
             .0
             .slice(Referential::Normalized(part))
-            .ok_or_else(|| ErrorKind::Encode("a slice at a character boundary is refused".into()))?;
+            .ok_or_else(|| ErrorKind::Encode("the library rejected a slice at a character boundary".into()))?;
         let mut split = PreTokenizedString::from(part);
         if let Some(pre_tokenizer) = self.tokenizer.get_pre_tokenizer() {
             pre_tokenizer.pre_tokenize(&mut split).map_err(failed)?;

@@ -94,7 +94,7 @@ impl Definition {
             let added = added.values().find(|token| token.content == content).map(|token| token.id);
             let id = added.or_else(|| vocabulary.ids.get(content.as_str()).copied());
             if id.is_none() && !content.is_empty() {
-                conflicts.push(format!("{key} is {content:?}, and tokenizer.json has no such token; it is left out"));
+                conflicts.push(format!("{key} is {content:?}, but tokenizer.json has no such token; it is ignored"));
             }
             id
         };
@@ -124,7 +124,7 @@ impl Vocabulary {
             Some(Value::Object(entries)) => {
                 for (token, id) in entries {
                     let id = id.as_u64().filter(|&id| id <= u64::from(LARGEST_ID)).ok_or_else(|| {
-                        bad(format!("entry {token:?} has the id {id}, which is no number from 0 to {LARGEST_ID}"))
+                        bad(format!("entry {token:?} has the id {id}, which is not a number from 0 to {LARGEST_ID}"))
                     })?;
                     ids.insert(token.clone(), id as TokenId);
                 }
@@ -134,7 +134,7 @@ impl Vocabulary {
                     let token = entry
                         .get(0)
                         .and_then(Value::as_str)
-                        .ok_or_else(|| bad(format!("entry {id} is no [token, score] pair")))?;
+                        .ok_or_else(|| bad(format!("entry {id} is not a [token, score] pair")))?;
                     ids.insert(token.to_owned(), id as TokenId);
                 }
             }
@@ -171,7 +171,7 @@ fn added_tokens(
         if id != token.id {
             let (content, declared) = (&token.content, token.id);
             conflicts
-                .push(format!("{place} gives {content:?} the id {declared}, which elsewhere is {id}; {id} counts"));
+                .push(format!("{place} gives {content:?} the id {declared}, but elsewhere it is {id}; {id} is used"));
         }
         if known.insert(token.content.clone(), id).is_some() {
             return Ok(());
@@ -187,7 +187,7 @@ fn added_tokens(
             Entry::Vacant(entry) => drop(entry.insert(AddedToken { id, ..token })),
             Entry::Occupied(entry) => {
                 let (content, first) = (&token.content, &entry.get().content);
-                conflicts.push(format!("{place} gives {content:?} the id {id} of {first:?}; {first:?} counts"));
+                conflicts.push(format!("{place} gives {content:?} the id {id} of {first:?}; {first:?} is used"));
             }
         }
         Ok(())
@@ -200,7 +200,7 @@ fn added_tokens(
     for (id, token) in config {
         let at = format!("{place}[{id:?}]");
         let token: AddedToken = serde_json::from_value(token).map_err(|error| wording::in_file(&error)).at(&at)?;
-        let id = id.parse().map_err(|_| ErrorKind::Invalid("the key is no token id".into())).at(&at)?;
+        let id = id.parse().map_err(|_| ErrorKind::Invalid("the key is not a token id".into())).at(&at)?;
         declared.push(AddedToken { id, ..token });
     }
     declared.sort_by_key(|token| token.id);
@@ -213,7 +213,7 @@ fn added_tokens(
         if let Some(token) = renamed(id).filter(|token| token.content != *entry && added.contains_key(&id)) {
             let content = &token.content;
             conflicts.push(format!(
-                "{place} gives {content:?} the id {id}, which is {entry:?} in tokenizer.json; {content:?} counts"
+                "{place} gives {content:?} the id {id}, which is {entry:?} in tokenizer.json; {content:?} is used"
             ));
         }
     }

@@ -83,8 +83,8 @@ impl Hub {
 
     fn not_cached(&self, file: &str) -> Error {
         let cache = self.cache.cache.path().display();
-        ErrorKind::Offline(format!("HF_HUB_OFFLINE is set, and {file} is not in the cache {cache}"))
-            .with_way_out("unset it to fetch the file")
+        ErrorKind::Offline(format!("HF_HUB_OFFLINE is set, but {file} is not in the cache {cache}"))
+            .with_way_out("unset it to download the file")
     }
 }
 
@@ -99,16 +99,16 @@ fn download(api: &ApiRepo, file: &str, required: bool, known: bool) -> Result<Op
     Err(match status(&error) {
         Some(404) if !required => return Ok(None),
         Some(404) => ErrorKind::HubMissing(format!("the hub has no {file} under {url}"))
-            .with_way_out("check the spelling, and that the repository has one"),
-        Some(401 | 403) => {
-            ErrorKind::HubAccess(format!("the hub refuses {url}: the repository is gated, private or does not exist"))
-                .with_way_out("accept its terms on its page and set HF_TOKEN to a token that may read it")
-        }
+            .with_way_out("check the spelling, and that the repository has this file"),
+        Some(401 | 403) => ErrorKind::HubAccess(format!(
+            "the hub refuses access to {url}: the repository is gated, private or does not exist"
+        ))
+        .with_way_out("accept its terms on its page and set HF_TOKEN to a token that may read it"),
         Some(status) => ErrorKind::Hub(format!("the hub answered {url} with status {status}")).into(),
         // What the cache contains works without the network; only files that may be missing are requested here.
         None if known && !required => return Ok(None),
-        None => ErrorKind::Hub(format!("{url} could not be fetched ({error})"))
-            .with_way_out("what has arrived is kept, so try again, or give a directory"),
+        None => ErrorKind::Hub(format!("{url} could not be downloaded ({error})"))
+            .with_way_out("the partial download is kept, so try again, or use a local directory"),
     })
 }
 

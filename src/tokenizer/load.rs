@@ -82,7 +82,8 @@ impl Tokenizer {
 }
 
 fn not_found(name: &str) -> crate::Error {
-    let what = format!("there is no directory or file {name:?}, and a repository of the hub is named org/name");
+    let what =
+        format!("there is no directory or file {name:?}, and a repository of the hub would have the form org/name");
     ErrorKind::NotFound(what).into()
 }
 
@@ -98,8 +99,9 @@ fn from_hub(name: &str) -> Result<TokenizerFiles> {
 #[cfg(feature = "candle")]
 pub(crate) fn model_file(name: &str, file: &str) -> Result<PathBuf> {
     optional_model_file(name, file, true)?.ok_or_else(|| {
-        ErrorKind::NotFound(format!("there is no {file} here"))
-            .with_way_out("a model is a folder, or a repository of the hub, with config.json and model.safetensors")
+        ErrorKind::NotFound(format!("there is no {file}")).with_way_out(
+            "a model must be a folder, or a repository of the hub, with config.json and model.safetensors",
+        )
     })
 }
 
@@ -142,7 +144,7 @@ pub(crate) fn dataset_file(_: &str) -> Result<PathBuf> {
 #[cfg(not(feature = "hub"))]
 fn without_hub(instead: &str) -> crate::Error {
     ErrorKind::MissingFeature { what: "the hub", feature: "hub" }
-        .with_way_out(format!("build it with the cargo feature `hub`, or give {instead}"))
+        .with_way_out(format!("build it with the cargo feature `hub`, or use {instead}"))
 }
 
 #[cfg(not(feature = "hub"))]

@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::error::{Error, ErrorKind, Setting, WayOut, way_out};
 use crate::file_kind::FileKind;
 
-/// What is done about other forms of tokenizers.
-const CONVERT: &str = "metatok reads tokenizer.json, and transformers writes one: \
+/// What to do about other forms of tokenizers.
+const CONVERT: &str = "metatok only reads tokenizer.json, which transformers can write: \
     AutoTokenizer.from_pretrained(\"FOLDER\").save_pretrained(\"FOLDER\")";
 
 /// The error for a file of another kind.
@@ -15,16 +15,16 @@ pub(crate) fn file(kind: FileKind) -> Error {
         || match kind {
             FileKind::SentencePiece | FileKind::Tiktoken | FileKind::Vocabulary | FileKind::Tekken => CONVERT.into(),
             FileKind::Gguf => {
-                "its tokenizer is inside; take the tokenizer.json of the repository that it was made from".into()
+                "its tokenizer is inside; use the tokenizer.json of the repository that it was made from".into()
             }
             FileKind::ModelFile => way_out![
-                "give it with ",
+                "use it with ",
                 Setting::MODEL,
                 "; without ",
                 Setting::TOKENIZER,
-                " the tokenizer that it names is taken"
+                " the tokenizer that it names is used"
             ],
-            _ => "give the folder that has the tokenizer.json, or that file".into(),
+            _ => "use the folder with the tokenizer.json, or that file".into(),
         },
         WayOut::from,
     );
@@ -47,15 +47,15 @@ pub(crate) fn folder(path: &Path) -> Error {
     } else {
         None
     };
-    let missing = "there is no tokenizer.json here";
+    let missing = "there is no tokenizer.json";
     match what {
-        Some(what) => ErrorKind::NotFound(format!("{missing} but {what}")).with_way_out(CONVERT),
+        Some(what) => ErrorKind::NotFound(format!("{missing}, only {what}")).with_way_out(CONVERT),
         None if has_ending(path, "gguf") => {
-            ErrorKind::NotFound(format!("{missing} but a GGUF model, whose tokenizer is inside"))
-                .with_way_out("take the tokenizer.json of the repository that it was made from")
+            ErrorKind::NotFound(format!("{missing}, only a GGUF model, whose tokenizer is inside"))
+                .with_way_out("use the tokenizer.json of the repository that it was made from")
         }
         None => ErrorKind::NotFound(missing.into())
-            .with_way_out("metatok reads that format only (transformers writes it with `save_pretrained`)"),
+            .with_way_out("metatok only reads that format (transformers writes it with `save_pretrained`)"),
     }
 }
 

@@ -144,8 +144,8 @@ impl PromptBuilder {
     /// texts to score, which are never truncated.
     pub fn build_within(&self, conversation: &Conversation, budget: &ContextBudget) -> Result<Fitted> {
         if self.mode() == Mode::Score && budget.truncation != Truncation::Refuse {
-            let what = "a text to score is never truncated, for what is scored would be lost";
-            let way_out = way_out!["let long texts be refused with ", Setting::TRUNCATE.set_to("refuse")];
+            let what = "a text to score is never truncated, because the scored part would be lost";
+            let way_out = way_out!["reject long texts with ", Setting::TRUNCATE.set_to("refuse")];
             return Err(ErrorKind::Usage(what.into()).with_way_out(way_out));
         }
         let prompt = self.build(conversation)?;

@@ -94,7 +94,7 @@ impl PromptBuilder {
             .is_some_and(|seen| seen.messages > messages.len() || seen.seen.prompt_tokens > seen.seen.ids.len())
         {
             let what =
-                "it is of more messages or tokens than there are; leave it out, and the next prompt is a first one";
+                "it counts more messages or tokens than there are; remove it, and the next prompt is a first one";
             return Err(ErrorKind::Parse(what.into())).at("seen");
         }
         Ok(Dialogue { session: self.session(), messages, budget, strip_thoughts, seen })
@@ -102,5 +102,5 @@ impl PromptBuilder {
 }
 
 fn missing(message: usize, content_part: usize) -> String {
-    format!("the content of message {message} has no part {content_part}; is the state whole?")
+    format!("the content of message {message} has no part {content_part}; is the state complete?")
 }

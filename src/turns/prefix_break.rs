@@ -33,23 +33,23 @@ pub enum PrefixBreak {
 impl fmt::Display for PrefixBreak {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::DatasetAnswers => f.write_str("the dataset's answers stand in the turns before, not the model's"),
+            Self::DatasetAnswers => f.write_str("the earlier turns contain the dataset's answers, not the model's"),
             Self::GenerationPrompt { text } => {
-                write!(f, "the prompt ended with {text:?}, and a turn that was answered does not open so")
+                write!(f, "the prompt ended with {text:?}, but an answered turn does not open with it")
             }
-            Self::SpecialToken(token) => write!(f, "the tokenizer puts \"{token}\" after every prompt"),
+            Self::SpecialToken(token) => write!(f, "the tokenizer adds \"{token}\" after every prompt"),
             Self::StopToken(token) => {
-                write!(f, "the answer ended with \"{token}\", and the template ends the turn with another token")
+                write!(f, "the answer ended with \"{token}\", but the template ends the turn with another token")
             }
-            Self::Thoughts => f.write_str("the thoughts were taken out of the answer"),
+            Self::Thoughts => f.write_str("the thoughts were removed from the answer"),
             Self::AnswerAsText => f.write_str(
-                "the answer was given as text, whose first letters are one token with what stands before it; give its ids",
+                "the answer was given as text, whose first letters form a token with the text before it; use its ids",
             ),
             Self::Earlier => f.write_str(
-                "the template or the tokenizer writes what stands before the answer otherwise where more follows",
+                "the template or the tokenizer writes the text before the answer differently if more follows",
             ),
-            Self::Truncated => f.write_str("something of what was said before went to make the prompt fit"),
-            Self::Unanswered => f.write_str("the prompt before was not answered"),
+            Self::Truncated => f.write_str("some earlier content was dropped so that the prompt fits"),
+            Self::Unanswered => f.write_str("the previous prompt was not answered"),
         }
     }
 }

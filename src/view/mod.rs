@@ -221,10 +221,10 @@ impl View {
         };
         let mut said = added;
         if !self.special_tokens_omitted.is_empty() {
-            said += &format!("; {} is there already and was not doubled", list(&self.special_tokens_omitted));
+            said += &format!("; {} was already there and not added again", list(&self.special_tokens_omitted));
         }
         if !self.special_tokens_omitted_end.is_empty() {
-            said += &format!("; {} has no place behind a prompt to continue", list(&self.special_tokens_omitted_end));
+            said += &format!("; {} has no place after a prompt to continue", list(&self.special_tokens_omitted_end));
         }
         said
     }

@@ -56,7 +56,7 @@ impl Dataset {
             return Ok(text.as_bytes().into());
         }
         if path.is_dir() {
-            let what = "a folder of datasets, which only `build` takes; name one of its files";
+            let what = "a folder of datasets, which only `build` accepts; name one of its files";
             return Err(ErrorKind::Usage(what.into())).at(Place::file(name));
         }
         match std::fs::read(path) {
@@ -69,9 +69,9 @@ impl Dataset {
 fn not_found(name: &str) -> Error {
     let near = near_among(name, DATASETS.iter().map(|(known, _)| *known));
     let way_out = match &near[..] {
-        [] => "`metatok datasets` lists those there are".to_owned(),
+        [] => "`metatok datasets` lists the built-in ones".to_owned(),
         near => format!("did you mean {}? `metatok datasets` lists all", near.join(" or ")),
     };
-    ErrorKind::NotFound(format!("there is no dataset file {name:?} and no built-in one of that name"))
+    ErrorKind::NotFound(format!("there is no dataset file {name:?} and no built-in dataset with that name"))
         .with_way_out(way_out)
 }

@@ -50,15 +50,11 @@ pub(crate) fn variant<'de, D: Deserializer<'de>, T: DeserializeOwned>(
 pub(crate) fn check(class: &str) -> Result<()> {
     let class = bare(class);
     let why = match class {
-        "AgentInferencer" => {
-            "lets the model call tools between its answers, so that its prompts cannot be built beforehand"
-        }
-        "AttackInferencer" => "changes a prompt until the model fails, so that its prompts cannot be built beforehand",
-        "ToTInferencer" => {
-            "lets the model choose among its own thoughts, so that its prompts cannot be built beforehand"
-        }
+        "AgentInferencer" => "lets the model call tools between its answers, so its prompts cannot be built in advance",
+        "AttackInferencer" => "changes a prompt until the model fails, so its prompts cannot be built in advance",
+        "ToTInferencer" => "lets the model choose among its own thoughts, so its prompts cannot be built in advance",
         "SWCELossInferencer" => {
-            "scores windows of a text, for which there is no prompt; give the windows as rows to PPLOnlyInferencer"
+            "scores windows of a text, which are not prompts; use PPLOnlyInferencer with the windows as rows"
         }
         _ => return Ok(()),
     };

@@ -64,16 +64,16 @@ impl Dataset {
         let mut notes = Vec::new();
         if !self.unread_keys.is_empty() {
             let keys = self.unread_keys.join(", ");
-            let note = Warning::new("unread-keys", "not read here")
-                .with_way_out("the rows must be as the dataset's own loader makes them");
+            let note = Warning::new("unread-keys", "ignored")
+                .with_way_out("the rows must already be in the form that the dataset's own loader gives them");
             notes.push(note.at(keys));
         }
         if self.inferencer.kind == InferencerKind::Chat && !self.inferencer.infer_mode_is_said {
-            let what = "the last turn is asked for, as in OpenCompass, because infer_mode is not said; AISBench asks for every turn (infer_mode = \"every\")";
+            let what = "only the last turn is generated, as in OpenCompass, because infer_mode is not set; AISBench generates every turn (infer_mode = \"every\")";
             notes.push(Warning::new("default-infer-mode", what).at(format_args!("{}.inferencer", self.key_path)));
         }
         if self.inferencer.kind == InferencerKind::FunctionCalls {
-            let what = "only the first prompt of each row is built; the others stand on what its functions give, and metatok calls none";
+            let what = "only the first prompt of each row is built; the others depend on the results of its functions, which metatok does not call";
             notes.push(Warning::new("first-prompt-only", what).at("infer_cfg.inferencer"));
         }
         notes.into_iter().map(|note| note.at(Place::file(&self.name))).collect()
@@ -106,7 +106,7 @@ impl Dataset {
         match self.task.prompt_template.as_mut().filter(|template| template.layout().is_some()) {
             Some(template) => template.set_layout(layout),
             None => {
-                let what = "only a prompt_template of type = \"QaTemplate\" has layouts; leave it out";
+                let what = "only a prompt_template of type = \"QaTemplate\" has layouts; remove it";
                 return Err(ErrorKind::Template(what.into()).into());
             }
         }

@@ -54,7 +54,7 @@ struct Reader {
 
 /// Column names: a list, or a string with white space between them.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a list of column names, or one string of them")]
+#[serde(untagged, expecting = "expected a list of column names, or a string of them")]
 enum Columns {
     List(Vec<String>),
     Text(String),
@@ -160,10 +160,10 @@ impl Dataset {
 fn unread(file: &Value) -> Result<Vec<String>> {
     let Value::Dict(keys) = file else {
         if matches!(file, Value::List(_)) {
-            let what = "a list of datasets, which only `build` takes; write the one into a file of its own";
+            let what = "a list of datasets, which only `build` accepts; put this one in its own file";
             return Err(ErrorKind::Invalid(what.into()).into());
         }
-        return Err(ErrorKind::Invalid("a dataset file is a dict with reader_cfg and infer_cfg".into()).into());
+        return Err(ErrorKind::Invalid("a dataset file must be a dict with reader_cfg and infer_cfg".into()).into());
     };
     for part in ["retriever", "inferencer"] {
         let class = file.get("infer_cfg").and_then(|infer| infer.get(part)?.get("type"));
@@ -179,7 +179,7 @@ fn unread(file: &Value) -> Result<Vec<String>> {
         };
         match value {
             Value::List(list) if READ.contains(&key) && matches!(list[..], [Value::Dict(_)]) => {
-                let what = "a list of one dict, which a comma after it makes in Python; give the dict itself";
+                let what = "a list of one dict (in Python, from a comma after the dict); write the dict itself";
                 return Err(ErrorKind::Invalid(what.into())).at(key);
             }
             _ if READ.contains(&key) || OF_EVALUATION.contains(&key) => {}

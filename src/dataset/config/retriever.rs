@@ -85,7 +85,7 @@ impl RetrieverFile {
         let Self { class, fix_id_list, ice_num, seed, neighbours, k, ice_separator, ice_eos_token, .. } = self;
         let ice_num = ice_num.unwrap_or(1);
         if self.leave_out_row.is_some() && !matches!(class, Class::Sampled) {
-            let what = "leave_out_row is for type = \"ContextSampler\", and says nothing here; leave it out";
+            let what = "leave_out_row only applies to type = \"ContextSampler\"; remove it";
             return Err(ErrorKind::Dataset(what.into()).into());
         }
         let missing = |key: &str| ErrorKind::Dataset(format!("the key `{key}` is missing"));

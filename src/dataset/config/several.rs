@@ -68,7 +68,7 @@ impl Dataset {
             return Ok(None);
         };
         if sources.is_empty() {
-            let what = "there is no dataset in it: a folder has files that end in .toml or .json, a list has dicts";
+            let what = "no datasets found: a folder must contain .toml or .json files, and a list must contain dicts";
             return Err(ErrorKind::NotFound(what.into())).at(path.display());
         }
         Ok(Some(sources))

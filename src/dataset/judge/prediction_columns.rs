@@ -82,7 +82,7 @@ impl PredictionColumns {
     pub fn check_models(&self, models: usize) -> Result<()> {
         if models > 1 && self.evaluator != Evaluator::Lm {
             let what = format!(
-                "the judge sees the answers of one model, and here are those of {models}; LMEvaluator is for judges that compare models"
+                "the judge sees the answers of one model, but there are answers of {models}; use LMEvaluator for judges that compare models"
             );
             return Err(template_error(&what));
         }
@@ -112,7 +112,9 @@ impl PredictionColumns {
         columns.extend(reference.map(|reference| (REFERENCE.to_owned(), reference)));
         for (column, value) in columns {
             if row.get(&column).is_some() && self.output_column.as_ref() != Some(&column) {
-                let what = format!("the row has a column {column:?}, and what the judge sees stands there; rename it");
+                let what = format!(
+                    "the row already has a column {column:?}, which the judge's prompt needs for itself; rename it"
+                );
                 return Err(row_error(&what));
             }
             row.set(&column, value);
@@ -139,7 +141,7 @@ impl PredictionColumns {
         let chat = self.dialogues.as_ref().map(|dataset| dataset.task.chat(row)).transpose()?.unwrap_or_default();
         if chat.len() != 2 * said.len() {
             let what = format!(
-                "it takes what the user and the model say in turn, and this dialogue has {} messages and {} answers",
+                "the user and the model must take turns, but this dialogue has {} messages and {} answers",
                 chat.len(),
                 said.len()
             );

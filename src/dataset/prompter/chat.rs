@@ -49,12 +49,12 @@ impl Task {
             columns if columns.iter().any(|column| column == "dialogue") => "dialogue",
             _ => {
                 return Err(template_error(
-                    "no chat can be made of this row: its input columns and its output_column must all be strings, or all lists of strings, or a single input column or one named \"dialogue\" must list {role, content} messages",
+                    "this row cannot become a chat: its input columns and its output_column must all be strings, or all lists of strings, or a single input column or one named \"dialogue\" must list {role, content} messages",
                 ));
             }
         };
         let Some(Value::List(list)) = row.get(column) else {
-            return Err(row_error(&format!("column {column:?} is no list of {{role, content}} messages")));
+            return Err(row_error(&format!("column {column:?} is not a list of {{role, content}} messages")));
         };
         list.iter().enumerate().map(|(i, value)| message(value).at(format_args!("column {column:?}[{i}]"))).collect()
     }
@@ -75,7 +75,7 @@ impl Task {
         }
         let listed: Vec<String> = lengths.iter().map(|(column, length)| format!("{column} {length}")).collect();
         Some(format!(
-            "the lists of the turns differ in length ({}); what the longer have more is left out",
+            "the lists of the turns differ in length ({}); the rest of the longer ones is left out",
             listed.join(", ")
         ))
     }
@@ -89,7 +89,7 @@ impl Task {
         let Some(template) = &self.prompt_template else {
             let [column] = &self.input_columns[..] else {
                 return Err(template_error(&format!(
-                    "without a prompt_template the one input column is what the user says, and there are {}",
+                    "without a prompt_template there must be one input column, the user's text, but there are {}",
                     self.input_columns.len()
                 )));
             };

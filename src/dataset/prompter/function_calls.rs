@@ -31,7 +31,7 @@ fn tools(row: &Row) -> Result<Option<String>> {
         // The order of keys stays, because templates write it out.
         Some(tools) => Ok(Some(serde_json::to_string(&*tools).expect("a row's values are JSON"))),
         None if row.get("function").is_some() => Err(row_error(
-            "the row has the column \"function\" and no \"tools\": write there what bfcl_eval's convert_to_tool makes of it, or its system prompt into the messages, and then leave \"function\" out",
+            "the row has a column \"function\" but no \"tools\": put the result of bfcl_eval's convert_to_tool in \"tools\", or its system prompt in the messages, and then remove \"function\"",
         )),
         None => Ok(None),
     }
@@ -47,13 +47,13 @@ fn listed<'r>(row: &'r Row, column: &str) -> Result<Option<Cow<'r, Value>>> {
     match &*value {
         Value::List(items) if items.is_empty() => Ok(None),
         Value::List(_) => Ok(Some(value)),
-        other => Err(row_error(&format!("column {column:?} is no list but {}", other.repr()))),
+        other => Err(row_error(&format!("column {column:?} must be a list, not {}", other.repr()))),
     }
 }
 
 fn no_turns(question: &Value) -> crate::Error {
     row_error(&format!(
-        "column \"question\" lists turns, each of which lists {{role, content}} messages, and this is {}",
+        "column \"question\" must be a list of turns, each a list of {{role, content}} messages, not {}",
         question.repr()
     ))
 }

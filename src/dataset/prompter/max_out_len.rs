@@ -53,7 +53,7 @@ impl MaxOutLen {
             Self::Same(limit) => Ok(Some(*limit)),
             Self::PerTurn(list) => list.get(turn).copied().ok_or_else(|| {
                 let what = format!(
-                    "the list is for {} of the turns, and turn {turn} (the first is 0) is asked for too",
+                    "the list only covers {} of the turns, but turn {turn} (counted from 0) is generated too",
                     list.len()
                 );
                 Error::from(ErrorKind::Row(what)).at(Place::column(COLUMN))
@@ -94,7 +94,7 @@ fn limit(value: &Value) -> Result<Option<u64>> {
         Some(0) => Ok(None),
         Some(number) => Ok(Some(number)),
         None => {
-            let what = format!("{} is no number of tokens", value.repr());
+            let what = format!("{} is not a number of tokens", value.repr());
             Err(ErrorKind::Row(what).into())
         }
     }

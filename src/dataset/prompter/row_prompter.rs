@@ -51,7 +51,7 @@ impl RowPrompter {
                 None => task.labels(&[])?,
             };
             if labels.is_empty() {
-                let what = "there are no labels to score; write them as inferencer.labels, or as keys of the template";
+                let what = "there are no labels to score; set inferencer.labels, or use labels as keys of the template";
                 return Err(ErrorKind::Dataset(what.into()).into());
             }
             Ok(labels)
@@ -162,7 +162,7 @@ impl RowPrompter {
         let dialogue = match kind {
             InferencerKind::Chat => Conversation::Messages(self.dataset.task.chat(row)?),
             InferencerKind::Turns => self.shots.prompt(&dataset.task, row, &mut ids, Asked::Answer, excess)?,
-            _ => return Err(template_error("only ChatInferencer and MultiTurnGenInferencer ask turn by turn")),
+            _ => return Err(template_error("only ChatInferencer and MultiTurnGenInferencer generate turn by turn")),
         };
         TurnPlan::new(dialogue, infer_mode)
     }
@@ -226,10 +226,10 @@ fn normalized(conversation: Conversation, separator: &str, normalizing: &str) ->
 fn turns(mut plan: TurnPlan, max_out_len: &MaxOutLen, room: &Room) -> Result<Vec<RowPrompt>> {
     if plan.needs_answers() {
         let way_out = way_out![
-            "to build without a model, take \"every_with_gt\", which puts the dataset's there, or \"last\", or give its answers with ",
+            "to build without a model, use \"every_with_gt\", which inserts the dataset's answers, or \"last\", or supply the model's answers with ",
             Setting::ANSWERS
         ];
-        let what = "infer_mode \"every\" puts the model's own answers between the turns";
+        let what = "infer_mode \"every\" inserts the model's own answers between the turns";
         return Err(template_error(what).with_way_out(way_out));
     }
     let mut prompts = Vec::new();
@@ -252,7 +252,7 @@ fn list<'r>(row: &'r Row, column: &str) -> Result<&'r [Value]> {
     match row.get(column) {
         None => Err(row.no_column(column)),
         Some(Value::List(items)) if !items.is_empty() => Ok(items),
-        Some(other) => Err(row_error(&format!("column {column:?} is no list of strings but {}", other.repr()))),
+        Some(other) => Err(row_error(&format!("column {column:?} must be a list of strings, not {}", other.repr()))),
     }
 }
 
@@ -260,11 +260,11 @@ fn list<'r>(row: &'r Row, column: &str) -> Result<&'r [Value]> {
 fn check_labels_column(inferencer: &Inferencer, task: &Task) -> Result<()> {
     let Inferencer { kind, labels, labels_column: Some(column), .. } = inferencer else { return Ok(()) };
     let what = if !kind.has_labels() {
-        "is for PPLInferencer and LLInferencer, which score a text for each label; leave it out"
+        "is for PPLInferencer and LLInferencer, which score a text for each label; remove it"
     } else if labels.is_some() {
-        "says which labels each row has, and labels says it of all rows; leave one out"
+        "sets the labels of each row, but labels sets them for all rows; remove one"
     } else if task.output_column.is_none() && !task.has_layouts() {
-        "puts one label after the other into the output column; name that as reader_cfg.output_column"
+        "puts each label in turn in the output column; name that column in reader_cfg.output_column"
     } else {
         return Ok(());
     };

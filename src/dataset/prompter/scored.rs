@@ -34,7 +34,7 @@ impl ScoredText {
             Self::Last(continuation) => match text.rfind(continuation.as_str()) {
                 Some(start) => Ok(Some(start..start + continuation.len())),
                 None => Err(ErrorKind::Row(format!(
-                    "the continuation {continuation:?} does not stand in the prompt; put its column into the template"
+                    "the prompt does not contain the continuation {continuation:?}; put its column in the template"
                 ))
                 .into()),
             },

@@ -45,7 +45,7 @@ impl Task {
             if ids.is_empty() {
                 return Ok(Conversation::Text(self.retriever.separators().1.to_owned()));
             }
-            return Err(template_error("there are examples to show and no ice_template that says how"));
+            return Err(template_error("there are examples, but no ice_template to write them with"));
         };
         if name == ICE_TEMPLATE && template.example_support() != ExampleSupport::Placed {
             return Err(no_ice_template(template.describe()));
@@ -66,7 +66,7 @@ impl Task {
         let has_no_place = |template: &&dyn RowTemplate| template.example_support() == ExampleSupport::None;
         match self.prompt_template.as_deref().filter(has_no_place) {
             Some(template) if !ids.is_empty() && !self.compat => {
-                let way_out = way_out!["take ZeroRetriever (", Setting::COMPAT, " leaves them out, as AISBench does)"];
+                let way_out = way_out!["use ZeroRetriever (", Setting::COMPAT, " leaves them out, as AISBench does)"];
                 let what = format!("{} has no place for examples", template.describe());
                 Err(template_error(&what).with_way_out(way_out))
             }
@@ -117,7 +117,7 @@ impl Task {
         for template in self.prompt_template.iter().chain(ice) {
             if template.is_dialogue() {
                 return Err(template_error(
-                    "one dialogue for all has no labels; write a template for each label, or list the labels",
+                    "a single dialogue has no labels; write a template for each label, or list the labels",
                 ));
             }
             if let Some(labels) = template.labels() {
@@ -128,7 +128,7 @@ impl Task {
         let answers = test.iter().filter_map(|row| row.get(self.output_column.as_deref()?));
         for answer in answers {
             if matches!(answer, Value::List(_) | Value::Dict(_)) {
-                return Err(row_error(&format!("{} is no label: it must be a string or a number", answer.repr())));
+                return Err(row_error(&format!("{} is not a label: it must be a string or a number", answer.repr())));
             }
             if !labels.iter().any(|label| label.equals(answer)) {
                 labels.push(answer.clone());
@@ -144,7 +144,7 @@ impl Task {
     pub fn template(&self) -> Result<&dyn RowTemplate> {
         let lacks = |name: &str| {
             template_error(&format!(
-                "{name} has no ice_token, which says where the examples go; write ice_token = \"</E>\" and put </E> into the template"
+                "{name} has no ice_token, which marks where the examples go; set ice_token = \"</E>\" and put </E> in the template"
             ))
         };
         match (self.prompt_template.as_deref(), self.ice_template.as_deref()) {

@@ -111,7 +111,7 @@ impl TurnPlan {
         if plan.next.is_none() {
             let what = match plan.dialogue {
                 _ if mode == InferMode::EveryEmpty && plan.turns() > 0 => {
-                    "multiround asks for those that are empty, and all have a text"
+                    "multiround only generates empty turns, but all have text"
                 }
                 Dialogue::Messages(_) => "there is no message of role \"assistant\"",
                 Dialogue::List { .. } => "there is no message of role \"BOT\" in the round",

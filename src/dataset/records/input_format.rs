@@ -100,8 +100,8 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     } else if keys.begins("conversation", '[') {
         InputFormat::Messages
     } else if has(&["chosen", "rejected"]) {
-        return Err(refused("there are two answers, \"chosen\" and \"rejected\"").with_way_out(way_out![
-            "say which with ",
+        return Err(refused("the record has two answers, \"chosen\" and \"rejected\"").with_way_out(way_out![
+            "choose one with ",
             Setting::INPUT_FORMAT.set_to("chosen"),
             " or ",
             Setting::INPUT_FORMAT.set_to("rejected")
@@ -127,20 +127,20 @@ fn nothing_fits(keys: &Keys<'_>) -> Error {
     let names = keys.names();
     let way_out = if keys.begins("turns", '[') {
         way_out![
-            "\"turns\" lists questions without answers, each asked with the answer before: make them rows, with ",
+            "\"turns\" lists questions without answers, each of which needs the previous answer: use them as rows, with ",
             Setting::DATASET,
             " and the inferencer MultiTurnGenInferencer (docs/turns.md)"
         ]
     } else if has(&["role", "content"]) || has(&["from", "value"]) || has(&["section"]) {
-        "this is one message, and a record is a whole conversation: {\"messages\": [ … ]}".into()
+        "this is one message, but a record must be a whole conversation: {\"messages\": [ … ]}".into()
     } else if has(&["parent_id"]) || has(&["role", "text"]) {
-        "this is one message of a tree; list the messages of each way through it: {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}, …]}".into()
+        "this is one message of a tree; list the messages of each path through it: {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}, …]}".into()
     } else {
         way_out![
-            "a record has messages, conversations, instruction with output, prompt, text, or a request's body (docs/input.md); with ",
+            "a record needs messages, conversations, instruction with output, prompt, text, or a request's body (docs/input.md); with ",
             Setting::DATASET,
-            " it is a row of any columns"
+            " it is a row with any columns"
         ]
     };
-    refused(&format!("no conversation in it: it has {names}")).with_way_out(way_out)
+    refused(&format!("no conversation found: the record has {names}")).with_way_out(way_out)
 }

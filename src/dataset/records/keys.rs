@@ -167,7 +167,7 @@ impl<'de> Deserialize<'de> for Values<'de> {
                     let value: &RawValue = map.next_value()?;
                     if std::mem::replace(&mut seen[index], true) {
                         let key = KNOWN[index];
-                        return Err(de::Error::custom(format_args!("{key:?} stands there twice; leave one out")));
+                        return Err(de::Error::custom(format_args!("{key:?} occurs twice (remove one)")));
                     }
                     values[index] = Some(value).filter(|value| value.get() != "null");
                 }

@@ -49,10 +49,10 @@ impl RecordReader {
                 Record::of(serde_json::from_str(json).map_err(|error| parse_error(json, json, &error))?)
             }
             [b'[' | b'"', ..] => {
-                return Err(of_format(&self.format.to_string(), "a record is a JSON object".into()));
+                return Err(of_format(&self.format.to_string(), "a record must be a JSON object".into()));
             }
             _ => {
-                let what = "not a conversation: a line is a JSON object, list or string";
+                let what = "not a conversation: a line must be a JSON object, list or string";
                 return Err(ErrorKind::Invalid(what.into()).into());
             }
         };

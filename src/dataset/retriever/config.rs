@@ -98,7 +98,7 @@ impl RetrieverConfig {
             }
             RetrieverKind::Bm25 { .. } if input_columns.is_empty() => {
                 return Err(
-                    ErrorKind::Dataset("reader_cfg.input_columns says which columns are compared".into()).into()
+                    ErrorKind::Dataset("reader_cfg.input_columns must name the columns to compare".into()).into()
                 );
             }
             RetrieverKind::Bm25 { ice_num } => {
@@ -106,11 +106,11 @@ impl RetrieverConfig {
                 Box::new(Always(Examples::ByRow(Arc::new(move |row| index.nearest(row)))))
             }
             RetrieverKind::TopK { neighbours: None, .. } => {
-                let what = "this retriever chooses examples by another model, such as by their embeddings";
+                let what = "this retriever chooses examples with another model, for example by their embeddings";
                 return Err(ErrorKind::Dataset(what.into()).with_way_out(way_out![
-                    "give what it chooses with ",
+                    "supply its choices with ",
                     Setting::NEIGHBOURS.set_to("FILE"),
-                    " (or the key neighbours), a list of row numbers such as [3, 17, 4] for each row, the nearest first"
+                    " (or the key neighbours): a list of row numbers such as [3, 17, 4] for each row, the nearest first"
                 ]));
             }
             RetrieverKind::TopK { ice_num, neighbours: Some(neighbours) } => {
@@ -144,7 +144,7 @@ impl RetrieverConfig {
         match &mut self.kind {
             RetrieverKind::Zero if count > 0 => {
                 let what = format!(
-                    "{count} examples are wanted, and the dataset has none; write a retriever, such as FixKRetriever, and an ice_template"
+                    "{count} examples are wanted, but the dataset has none; add a retriever, such as FixKRetriever, and an ice_template"
                 );
                 return Err(ErrorKind::Dataset(what).into());
             }
@@ -158,7 +158,7 @@ impl RetrieverConfig {
             }
             RetrieverKind::Fixed { fix_id_list } => {
                 let what =
-                    format!("{count} examples are wanted, and fix_id_list names {}; list more", fix_id_list.len());
+                    format!("{count} examples are wanted, but fix_id_list has only {}; list more", fix_id_list.len());
                 return Err(ErrorKind::Dataset(what).into());
             }
             RetrieverKind::Random { ice_num, .. }
@@ -179,7 +179,7 @@ impl RetrieverConfig {
             RetrieverKind::TopK { neighbours, .. } => *neighbours = Some(file.to_owned()),
             _ => {
                 return Err(ErrorKind::Dataset(
-                    "only retrievers that choose by another model, as TopkRetriever, read neighbours; leave it out"
+                    "only retrievers that choose with another model, such as TopkRetriever, read neighbours; remove it"
                         .into(),
                 )
                 .into());

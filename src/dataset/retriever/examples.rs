@@ -63,7 +63,7 @@ fn others(mut ids: Vec<i64>, count: usize, row: &Row, train: &[Row]) -> Result<V
     ids.retain(|&id| !usize::try_from(id).is_ok_and(|id| train.get(id).is_some_and(|example| example.equals(row))));
     if ids.len() < count {
         let what = format!(
-            "the training set has this row more than once, and of the examples that were drawn {} are left, not {count}; let each row stand there once",
+            "the training set has this row more than once, so only {} of the drawn examples are left, not {count}; remove duplicate rows",
             ids.len()
         );
         return Err(ErrorKind::Dataset(what).into());
@@ -89,7 +89,7 @@ pub(crate) const MOST_EXAMPLES: usize = 1 << 20;
 
 /// An error for more examples than a context can hold.
 pub(crate) fn too_many(key: &str, count: usize) -> ErrorKind {
-    ErrorKind::Dataset(format!("{key} is {count}, and no context holds more than {MOST_EXAMPLES} examples"))
+    ErrorKind::Dataset(format!("{key} is {count}, but no context holds more than {MOST_EXAMPLES} examples"))
 }
 
 pub(crate) fn no_such_example(id: i64, train: usize) -> Error {

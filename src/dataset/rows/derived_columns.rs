@@ -77,10 +77,10 @@ impl DerivedColumn {
         let column: Self =
             serde_json::from_value(keys.to_json()).map_err(|error| template_error(&error.to_string()))?;
         if column.join.is_some() && column.each.is_none() {
-            return Err(template_error("join stands between the texts of each item; write each = \"{item}\" too"));
+            return Err(template_error("join separates the texts of each item; set each = \"{item}\" too"));
         }
         if column.from.is_some() == column.text.is_some() {
-            return Err(template_error("write either from, a path to a value, or text, with fields in it"));
+            return Err(template_error("set either from (a path to a value) or text (with fields)"));
         }
         Ok(column)
     }
@@ -150,7 +150,7 @@ impl<'de> Deserialize<'de> for Pattern {
         let text = String::deserialize(deserializer)?;
         Regex::new(&text)
             .map(Self)
-            .map_err(|error| de::Error::custom(format!("{text:?} is no pattern: {}", last_line(&error))))
+            .map_err(|error| de::Error::custom(format!("{text:?} is not a pattern: {}", last_line(&error))))
     }
 }
 
@@ -163,7 +163,7 @@ fn last_line(error: &regex::Error) -> String {
 /// The position of a value in a list, from 0.
 fn index_in(value: &Value, list: &Path, row: &Row) -> Result<Value> {
     let Some(Value::List(items)) = list.find(row)? else {
-        return Err(row_error(&format!("index_in: {list} is no list")));
+        return Err(row_error(&format!("index_in: {list} is not a list")));
     };
     match items.iter().position(|item| item.equals(value)) {
         Some(place) => Ok(Value::Int(place.to_string())),
@@ -177,7 +177,7 @@ fn index_in(value: &Value, list: &Path, row: &Row) -> Result<Value> {
 /// The texts of a list's items.
 fn texts(each: &str, list: &Value) -> Result<Vec<String>> {
     let Value::List(items) = list else {
-        return Err(row_error(&format!("each is for the items of a list, and this is {}", list.repr())));
+        return Err(row_error(&format!("each needs a list, not {}", list.repr())));
     };
     let text = |(place, item): (usize, &Value)| {
         let mut text = String::new();
@@ -207,6 +207,6 @@ fn texts(each: &str, list: &Value) -> Result<Vec<String>> {
 /// A for 0.
 fn letter(value: &Value) -> Result<char> {
     let number = whole_number(value).and_then(|number| u8::try_from(number).ok()).filter(|number| *number < 26);
-    let no_letter = || row_error(&format!("a letter is made of a number from 0 to 25, not of {}", value.repr()));
+    let no_letter = || row_error(&format!("a letter needs a number from 0 to 25, not {}", value.repr()));
     number.map(|number| char::from(b'A' + number)).ok_or_else(no_letter)
 }

@@ -42,7 +42,7 @@ impl Repeats {
         let are_adjacent = !matches!(class, "MBPPDataset" | "MBPPDatasetV2" | "SanitizedMBPPDataset" | "LCDataset");
         let read = Self { n: times(n).at("n")?, num_repeats: times(num_repeats).at("num_repeats")?, are_adjacent };
         if read.times() > MOST {
-            let what = format!("n and num_repeats ask each row {} times, and {MOST} is the most", read.times());
+            let what = format!("n and num_repeats ask each row {} times, but {MOST} is the maximum", read.times());
             return Err(ErrorKind::Dataset(what).into());
         }
         Ok(read)
@@ -70,7 +70,7 @@ fn times(value: Option<&Value>) -> Result<usize> {
         None | Some(Value::Null) => Ok(1),
         Some(Value::Int(digits)) if matches!(digits.parse(), Ok(1..=MOST)) => Ok(digits.parse().unwrap_or(1)),
         Some(other) => {
-            let what = format!("how often rows are asked is a whole number from 1 to {MOST}, not {}", other.repr());
+            let what = format!("the number of repeats must be a whole number from 1 to {MOST}, not {}", other.repr());
             Err(ErrorKind::Dataset(what).into())
         }
     }

@@ -28,7 +28,7 @@ impl Row {
         match Value::columns(json)? {
             Some(Columns { entries, repeated }) => Ok(Self { columns: entries, repeated }),
             None => {
-                Err(ErrorKind::Invalid("a row is a JSON object: {\"question\": \"…\", \"answer\": \"…\"}".into())
+                Err(ErrorKind::Invalid("a row must be a JSON object: {\"question\": \"…\", \"answer\": \"…\"}".into())
                     .into())
             }
         }

@@ -40,7 +40,8 @@ fn drawn(number: f64, len: usize) -> Vec<usize> {
 }
 
 fn sliced(text: &str, len: usize) -> Result<Vec<usize>> {
-    let no_slice = || ErrorKind::Dataset(format!("{text:?} is no slice such as \"[:100]\", \"[10:20]\" or \"[::2]\""));
+    let no_slice =
+        || ErrorKind::Dataset(format!("{text:?} is not a slice such as \"[:100]\", \"[10:20]\" or \"[::2]\""));
     let inner = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).ok_or_else(no_slice)?;
     let mut bounds = Vec::new();
     for part in inner.split(':') {

@@ -69,7 +69,7 @@ impl Path {
     }
 
     fn number(&self, column: &str, named: &Value) -> Result<i64> {
-        let what = || row_error(&format!("{self}: {column} is no number but {}", named.repr()));
+        let what = || row_error(&format!("{self}: {column} must be a number, not {}", named.repr()));
         whole_number(named).ok_or_else(what)
     }
 }
@@ -98,7 +98,7 @@ impl<'de> Deserialize<'de> for Path {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let what =
-            || format!("{text:?} is no path such as \"choices[0]\", \"answer.aliases[0]\" or \"endings[label]\"");
+            || format!("{text:?} is not a path such as \"choices[0]\", \"answer.aliases[0]\" or \"endings[label]\"");
         Self::parse(&text).ok_or_else(|| de::Error::custom(what()))
     }
 }

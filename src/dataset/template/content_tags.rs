@@ -81,9 +81,9 @@ impl Fragment {
                 Some(fragment) => fragments.push(fragment),
                 None if piece.trim().is_empty() => {}
                 None => {
-                    let what = format!("the text {:?} stands outside the tags and would be lost", shortened(piece));
+                    let what = format!("the text {:?} is outside the tags and would be lost", shortened(piece));
                     return Err(ErrorKind::Row(what).with_way_out(way_out![
-                        format!("write <AIS_TEXT_START> before it and {END} after it ("),
+                        format!("put <AIS_TEXT_START> before it and {END} after it ("),
                         Setting::COMPAT,
                         " drops it, as AISBench does)"
                     ]));
@@ -106,7 +106,7 @@ impl Fragment {
         let mut joined = String::new();
         for (i, Self { kind, payload }) in fragments.iter().enumerate() {
             if let Some(tag) = [END, kind.tag()].into_iter().find(|tag| payload.contains(tag)) {
-                let what = format!("the {} holds the tag {tag}, which would cut it", kind.name());
+                let what = format!("the {} contains the tag {tag}, which would split it", kind.name());
                 return Err(Error::from(ErrorKind::Row(what)).at(format_args!("fragment {i}")));
             }
             joined.extend([kind.tag(), payload, END]);
@@ -124,10 +124,8 @@ impl Fragment {
                 items.iter().enumerate().map(|(i, item)| Self::of_item(item).at(format_args!("[{i}]"))).collect()
             }
             other => {
-                let what = format!(
-                    "a string with tags, or a list of fragments, is expected, not {}",
-                    shortened(&other.repr())
-                );
+                let what =
+                    format!("expected a string with tags or a list of fragments, not {}", shortened(&other.repr()));
                 Err(ErrorKind::Row(what).into())
             }
         }
@@ -145,7 +143,7 @@ impl Fragment {
         let of = |kind: FragmentKind| Some(Self { kind, payload: item.get(kind.name())?.as_text()?.to_owned() });
         FragmentKind::ALL.into_iter().find_map(of).ok_or_else(|| {
             let what = format!(
-                "a fragment is a string, or {{\"text\": \"…\"}} with text, image, video or audio, not {}",
+                "a fragment must be a string, or {{\"text\": \"…\"}} with text, image, video or audio, not {}",
                 shortened(&item.repr())
             );
             ErrorKind::Row(what).into()

@@ -99,11 +99,11 @@ fn item(value: &Value) -> Result<Item> {
             }
             match items {
                 Conversation::List(items) => {
-                    items.into_iter().next().ok_or_else(|| template_error("an item is a string or {role, prompt}"))
+                    items.into_iter().next().ok_or_else(|| template_error("an item must be a string or {role, prompt}"))
                 }
-                _ => Err(template_error("an item of a dialogue has \"prompt\", not \"content\"")),
+                _ => Err(template_error("an item of a dialogue needs \"prompt\", not \"content\"")),
             }
         }
-        other => Err(template_error(&format!("an item is a string or {{role, prompt}}, not {}", other.repr()))),
+        other => Err(template_error(&format!("an item must be a string or {{role, prompt}}, not {}", other.repr()))),
     }
 }

@@ -38,7 +38,7 @@ impl TemplateField {
     }
 
     fn missing(&self, columns: &str) -> Warning {
-        let what = format!("{{{}}} has no column (columns: {columns})", self.column);
+        let what = format!("there is no column for {{{}}} (columns: {columns})", self.column);
         Warning::new("missing-column", what).at(self.place.clone())
     }
 }

@@ -42,7 +42,7 @@ impl Template {
                         Value::Dict(_) => LabelTemplate::Dialogue(Dialogue::new(template).at(label.text().as_ref())?),
                         Value::List(_) => LabelTemplate::List,
                         other => {
-                            let what = format!("a template is a string or a dialogue, not {}", other.repr());
+                            let what = format!("a template must be a string or a dialogue, not {}", other.repr());
                             return Err(template_error(&what).at(label.text().as_ref()));
                         }
                     };
@@ -51,7 +51,7 @@ impl Template {
                 Ok(Self::Labels(entries.iter().map(label).collect::<Result<_>>()?))
             }
             other => Err(template_error(&format!(
-                "a template is a string, a dialogue {{begin, round, end}} or a dict from labels to them, not {}",
+                "a template must be a string, a dialogue {{begin, round, end}} or a dict from labels to these, not {}",
                 other.repr()
             ))),
         }
@@ -81,7 +81,7 @@ impl LabelTemplate {
         match self {
             Self::Text(text) => Ok(Chosen::Text(text)),
             Self::Dialogue(dialogue) => Ok(Chosen::Dialogue(dialogue)),
-            Self::List => Err(template_error("a list is no template; write {round = [ … ]}")),
+            Self::List => Err(template_error("a list is not a template; write {round = [ … ]}")),
         }
     }
 }

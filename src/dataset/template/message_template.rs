@@ -164,7 +164,7 @@ fn entry(value: &Value) -> Result<Entry> {
     let message = message(value)?;
     match message.role.as_str() {
         "system" | "user" | "assistant" => Ok(Entry::Message(message)),
-        role => Err(row_error(&format!("role {role:?} is none of system, user, assistant"))),
+        role => Err(row_error(&format!("role {role:?} is not system, user or assistant"))),
     }
 }
 
@@ -182,7 +182,10 @@ pub(crate) fn message(value: &Value) -> Result<ChatMessage> {
     };
     match (value.get("role").and_then(Value::as_text), content) {
         (Some(role), Some(content)) => Ok(ChatMessage { others: others(value), ..ChatMessage::new(role, content) }),
-        _ => Err(row_error(&format!("a message is {{\"role\": \"user\", \"content\": \"…\"}}, not {}", value.repr()))),
+        _ => Err(row_error(&format!(
+            "a message must be {{\"role\": \"user\", \"content\": \"…\"}}, not {}",
+            value.repr()
+        ))),
     }
 }
 

@@ -138,7 +138,7 @@ impl MultimodalTemplate {
             Some(Err(what)) => return Err(row_error(&format!("prompt_mm.{name}: {what}"))),
             None => {
                 let what = format!(
-                    "the row has {}, and prompt_mm no pattern for it; write {name} = {{ … }}",
+                    "the row has {}, but prompt_mm has no pattern for it; write {name} = {{ … }}",
                     kind.indefinite()
                 );
                 return Err(row_error(&what));
@@ -194,7 +194,7 @@ impl RowTemplate for MultimodalTemplate {
     }
 
     fn unfilled_help(&self) -> Option<&'static str> {
-        Some("write all_columns = true into the template")
+        Some("set all_columns = true in the template")
     }
 
     fn set_max_row_bytes(&mut self, bytes: usize) {
@@ -207,7 +207,7 @@ impl RowTemplate for MultimodalTemplate {
         for patterns in self.patterns.iter().flatten() {
             if patterns.has_prompt {
                 return Err(template_error(
-                    "a message has both prompt and prompt_mm, of which the latter would be lost; leave one out",
+                    "a message has both prompt and prompt_mm, and prompt_mm would be lost; remove one",
                 ));
             }
             if let Some(unknown) = patterns.unknown.first() {
@@ -243,5 +243,7 @@ fn is_url(payload: &str) -> bool {
 }
 
 fn no_dialogue() -> Error {
-    template_error("a multimodal template is a dialogue: write {round = [ { role = \"HUMAN\", prompt_mm = { … } } ]}")
+    template_error(
+        "a multimodal template must be a dialogue: write {round = [ { role = \"HUMAN\", prompt_mm = { … } } ]}",
+    )
 }

@@ -64,7 +64,7 @@ pub(crate) fn insert(
                 if prompt.contains(token) && !matches!(with, Conversation::Text(_)) =>
             {
                 return Err(ErrorKind::Row(format!(
-                    "{token:?} stands in the prompt of role {role:?}, where examples with roles of their own cannot be put; make it an item by itself"
+                    "{token:?} is in the prompt of role {role:?}, which cannot contain examples with their own roles; make it a separate item"
                 ))
                 .into());
             }

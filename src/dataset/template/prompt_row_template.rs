@@ -107,7 +107,7 @@ fn joined(examples: Vec<Conversation>, (separator, eos): (&str, &str)) -> Result
     if !matches!(examples.first(), Some(Conversation::List(_))) {
         let texts = examples.iter().map(|example| match example {
             Conversation::Text(text) => Ok(text.as_str()),
-            _ => Err(template_error("some examples are strings and some dialogues; make all the same")),
+            _ => Err(template_error("some examples are strings and some are dialogues; use only one kind")),
         });
         return Ok(Conversation::Text(texts.collect::<Result<Vec<_>>>()?.join(separator) + eos));
     }
@@ -117,7 +117,7 @@ fn joined(examples: Vec<Conversation>, (separator, eos): (&str, &str)) -> Result
             Conversation::List(items) => list.extend(items),
             Conversation::Text(text) if text.is_empty() => {}
             Conversation::Text(text) => list.push(Item::Text(text)),
-            Conversation::Messages(_) => return Err(template_error("messages do not mix with dialogues")),
+            Conversation::Messages(_) => return Err(template_error("messages cannot be mixed with dialogues")),
         }
         if !separator.is_empty() {
             list.push(Item::Text(separator.to_owned()));

@@ -35,7 +35,7 @@ impl PromptTemplate {
     pub fn new(template: &Value, ice_token: Option<&str>, sep_token: Option<&str>) -> Result<Self> {
         if ice_token == Some("") {
             return Err(ErrorKind::Dataset(
-                "an empty ice_token would put the examples between all characters; write a token such as \"</E>\", or leave it out".into(),
+                "an empty ice_token would put the examples between all characters; set a token such as \"</E>\", or remove it".into(),
             )
             .into());
         }
@@ -62,7 +62,7 @@ impl PromptTemplate {
         for (i, (column, token)) in map.iter().enumerate() {
             let other = map[..i].iter().find(|(_, known)| known == token).map(|(other, _)| other.as_str());
             if let Some(other) = other.or((self.ice_token.as_ref() == Some(token)).then_some("the examples")) {
-                let what = format!("column_token_map: {token:?} stands for {column:?} and for {other:?}");
+                let what = format!("column_token_map: {token:?} is used for both {column:?} and {other:?}");
                 return Err(template_error(&what));
             }
         }
@@ -100,7 +100,7 @@ impl PromptTemplate {
     pub fn prompt(&self, row: &Row, masked: Option<(&str, &str)>, examples: &Conversation) -> Result<Conversation> {
         let chosen = match &self.template {
             Template::Labels(labels) => {
-                let (_, template) = labels.first().ok_or_else(|| template_error("it has no label"))?;
+                let (_, template) = labels.first().ok_or_else(|| template_error("the template has no labels"))?;
                 template.choose()?
             }
             Template::Text(text) => Chosen::Text(text),
@@ -188,7 +188,11 @@ impl PromptTemplate {
         let found = labels.iter().find(|(known, _)| known.equals(label)).or_else(by_text);
         let (_, template) = found.ok_or_else(|| {
             let known: Vec<String> = labels.iter().map(|(known, _)| known.repr()).collect();
-            template_error(&format!("no template for the label {}; there are {}", label.repr(), known.join(", ")))
+            template_error(&format!(
+                "there is no template for the label {}; there are templates for {}",
+                label.repr(),
+                known.join(", ")
+            ))
         })?;
         template.choose().at(label.repr())
     }
@@ -239,7 +243,5 @@ impl PromptTemplate {
 }
 
 fn not_alike() -> Error {
-    template_error(
-        "the prompt is a string and the examples have roles of their own; make both strings or both dialogues",
-    )
+    template_error("the prompt is a string, but the examples have roles; make both strings or both dialogues")
 }

@@ -113,7 +113,7 @@ impl QaTemplate {
             (Layout::Chat, Conversation::Text(examples)) => turn[0].content.insert_str(0, examples),
             (Layout::Turns, Conversation::Messages(examples)) => messages.extend(examples.iter().cloned()),
             (Layout::Turns, examples) if examples.is_empty() => {}
-            _ => return Err(template_error("the examples are laid out in another way than the prompt")),
+            _ => return Err(template_error("the examples have a different layout from the prompt")),
         }
         if !description.is_empty() {
             messages.insert(0, ChatMessage::new("system", description));
@@ -194,7 +194,7 @@ impl RowTemplate for QaTemplate {
     }
 
     fn example_support(&self) -> ExampleSupport {
-        ExampleSupport::Own("QaTemplate writes examples itself, by doc_to_target; leave ice_template out")
+        ExampleSupport::Own("QaTemplate writes examples itself, with doc_to_target; remove ice_template")
     }
 
     fn example(&self, row: &Row, _: Option<&Value>) -> Result<Conversation> {
@@ -239,7 +239,7 @@ impl RowTemplate for QaTemplate {
             return Err(template_error(what));
         }
         if has_examples && self.doc_to_target.is_empty() {
-            let what = "there are examples to show and no doc_to_target that says what they answer";
+            let what = "there are examples, but no doc_to_target for their answers";
             return Err(template_error(what));
         }
         Ok(())

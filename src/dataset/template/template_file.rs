@@ -46,14 +46,14 @@ impl TemplateFile {
     pub(crate) fn read(self) -> Result<Box<dyn RowTemplate>> {
         for of in KINDS.iter().filter(|of| of.class != self.kind.class) {
             if let Some(key) = of.keys.iter().find(|key| self.keys.has(**key)) {
-                let what = format!("{} is for type = {:?}, and says nothing here; leave it out", key.name(), of.class);
+                let what = format!("{} only applies to type = {:?}; remove it", key.name(), of.class);
                 return Err(ErrorKind::Template(what).into());
             }
         }
         match (self.template, self.messages) {
             (Some(template), None) => (self.kind.read)(&template, self.keys),
             (None, Some(messages)) => message_template::read(&messages, self.keys),
-            _ => Err(ErrorKind::Template("write either \"template\" or \"messages\"".into()).into()),
+            _ => Err(ErrorKind::Template("set either \"template\" or \"messages\"".into()).into()),
         }
     }
 }

@@ -32,7 +32,7 @@ impl TurnTemplate {
     /// [`crate::ErrorKind::Dataset`] for anything else, and for a dialogue without a round.
     pub fn new(template: &Value) -> Result<Self> {
         if !matches!(template, Value::Dict(entries) if Dialogue::is_one(entries)) {
-            return Err(template_error("a template of several turns is a dialogue: write {round = [ … ]}"));
+            return Err(template_error("a template of several turns must be a dialogue: write {round = [ … ]}"));
         }
         let dialogue = Dialogue::new(template)?;
         dialogue.required_round()?;
@@ -96,7 +96,7 @@ impl RowTemplate for TurnTemplate {
     }
 
     fn unfilled_help(&self) -> Option<&'static str> {
-        Some("only {question} and {answer} of the round are filled; write it out")
+        Some("only {question} and {answer} in the round are filled; replace it with text")
     }
 
     fn set_single_pass(&mut self) {
@@ -125,6 +125,6 @@ fn turns(value: &Value) -> Result<Vec<Value>> {
     match value {
         Value::List(items) => Ok(items.clone()),
         Value::Text(_) => Ok(vec![value.clone()]),
-        other => Err(row_error(&format!("a list of strings is expected, one for each turn, not {}", other.repr()))),
+        other => Err(row_error(&format!("expected a list of strings, one for each turn, not {}", other.repr()))),
     }
 }

@@ -55,7 +55,7 @@ impl ConversationTemplate {
             (Some((_, template)), None) => Ok(template.clone()),
             (Some((_, one)), Some((_, other))) if one.writes_as(other) => Ok(one.clone()),
             (Some((one, _)), Some((other, _))) => Err(ErrorKind::NotFound(format!(
-                "{name:?} names two templates that differ, {one} and {other}; write one of these"
+                "{name:?} could be {one} or {other}, which differ; use one of these names"
             ))
             .into()),
             (None, _) => Err(not_found(name)),
@@ -99,8 +99,8 @@ fn not_found(name: &str) -> Error {
     let names = TEMPLATES.iter().filter_map(|(full, _)| full.split('/').nth(1));
     let near = near_among(name, names);
     let hint = match &near[..] {
-        [] => "`metatok models` lists those there are".to_owned(),
+        [] => "`metatok models` lists the built-in ones".to_owned(),
         near => format!("did you mean {}? `metatok models` lists all", near.join(" or ")),
     };
-    ErrorKind::NotFound(format!("there is no file {name:?} and no conversation template of that name; {hint}")).into()
+    ErrorKind::NotFound(format!("there is no file {name:?} and no conversation template with that name; {hint}")).into()
 }

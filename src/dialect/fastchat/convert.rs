@@ -31,7 +31,7 @@ impl ConversationTemplate {
 
     fn check_expressible(&self) -> Result<()> {
         let what = match self.sep_style {
-            SeparatorStyle::Llama2 => "the first message stands without its label",
+            SeparatorStyle::Llama2 => "the first message is written without its label",
             SeparatorStyle::Chatglm => "rounds are numbered",
             SeparatorStyle::Rwkv => "line ends in contents are halved",
             SeparatorStyle::Llama3 => "white space around contents is left out",
@@ -49,7 +49,7 @@ impl ConversationTemplate {
         let text = |pieces: &[SystemPiece<String>]| -> Result<String> {
             let text = |piece: &SystemPiece<String>| match piece {
                 SystemPiece::Text(text) => Ok(text.clone()),
-                SystemPiece::Message => Err(inexpressible("the system message stands in it twice")),
+                SystemPiece::Message => Err(inexpressible("it contains the system message twice")),
             };
             pieces.iter().map(text).collect()
         };
@@ -127,5 +127,6 @@ fn of(piece: &Piece<String>) -> Result<String> {
 }
 
 fn inexpressible(what: &str) -> Error {
-    ErrorKind::Template(format!("a meta template cannot say it: {what}; use it as a conversation template")).into()
+    ErrorKind::Template(format!("a meta template cannot express this: {what}; use it as a conversation template"))
+        .into()
 }

@@ -128,7 +128,7 @@ impl ConversationRenderer {
                 Some(role) => Label::Role(role),
                 None if self.literal_labels => Label::Literal(other),
                 None if other == "system" => {
-                    return Err(ErrorKind::Conversation("a system message must be the first of all".into()).into());
+                    return Err(ErrorKind::Conversation("a system message must be the first message".into()).into());
                 }
                 None => {
                     let known = ["user", "assistant", "system"].map(str::to_owned).to_vec();
@@ -187,7 +187,7 @@ impl Renderer for ConversationRenderer {
             all => (None, all),
         };
         if system.is_some_and(|system| !system.is_empty()) && !self.writes_system() {
-            let what = "the template has no place for a system message; say it in the first message of the user";
+            let what = "the template has no place for a system message; put it in the first user message";
             return Err(Error::from(ErrorKind::Conversation(what.into()))).at(Place::Message(0));
         }
         let turns = self.turns(said, mode)?;
@@ -226,7 +226,7 @@ fn system_text<'a>(said: &Said<'a>) -> Result<&'a str> {
     said.without_images()?;
     match said.words {
         Words::Text(text) => Ok(text),
-        Words::Ids(_) => Err(ErrorKind::Conversation("a system message is text, and no token ids".into()).into()),
+        Words::Ids(_) => Err(ErrorKind::Conversation("a system message must be text, not token ids".into()).into()),
     }
 }
 

@@ -38,7 +38,7 @@ impl<'a> Said<'a> {
             [ContentPart::Text(TextPart { text, .. })] => Words::Text(text),
             [ContentPart::Ids(ids)] => Words::Ids(ids),
             _ => {
-                let what = "a conversation template takes images first and then one text; put them in this order";
+                let what = "a conversation template needs images first and then one text; put them in this order";
                 return Err(ErrorKind::Conversation(what.into()).into());
             }
         };
@@ -78,7 +78,7 @@ pub(super) fn items(items: &[Item]) -> Result<Vec<Said<'_>>> {
             Item::Marker(_) => {}
             Item::Text(text) if text.is_empty() => {}
             Item::Text(_) => {
-                let what = "a string that nobody says has no place in a conversation template; give it a role";
+                let what = "a string without a role has no place in a conversation template; give it a role";
                 return Err(Error::from(ErrorKind::Conversation(what.into())).at(Place::Item(index)));
             }
             Item::Message(message) => {
@@ -91,7 +91,7 @@ pub(super) fn items(items: &[Item]) -> Result<Vec<Said<'_>>> {
 
 fn of(message: &Message, index: usize, is_first: bool) -> Result<Said<'_>> {
     if message.begin.is_some() || message.end.is_some() || message.generate.is_some() {
-        let what = "begin, end and generate of a message belong to meta templates; leave them out";
+        let what = "begin, end and generate of a message belong to meta templates; remove them";
         return Err(ErrorKind::Conversation(what.into()).into());
     }
     let role = match (message.role.as_str(), message.fallback_role.as_deref()) {

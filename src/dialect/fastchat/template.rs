@@ -162,17 +162,17 @@ impl TryFrom<File> for ConversationTemplate {
                 system_message: message.unwrap_or_default(),
             },
             (Some(_), ..) => {
-                return Err(error("write either \"system\", or \"system_template\" and \"system_message\""));
+                return Err(error("set either \"system\", or \"system_template\" and \"system_message\""));
             }
         };
         if let SystemPrompt::Template { system_template, .. } = &system {
             pieces(system_template)?;
         }
         if file.roles.len() < 2 {
-            return Err(error("roles: a template names two, the user's label and the model's"));
+            return Err(error("roles: a template needs two, the user's label and the model's"));
         }
         let sep_style = file.sep_style.ok_or_else(|| {
-            error("sep_style: it has none, so nothing says how a conversation is laid out; write one such as \"ADD_COLON_SINGLE\"")
+            error("sep_style is missing, but it decides how a conversation is laid out; set it, for example to \"ADD_COLON_SINGLE\"")
         })?;
         Ok(Self {
             name: file.name,
@@ -207,8 +207,10 @@ pub(super) enum SystemPiece<P> {
 /// The parts of a system template, which is a Python format string.
 fn pieces(template: &str) -> Result<Vec<SystemPiece<String>>> {
     let wrong = |what: &str| -> Error {
-        ErrorKind::Template(format!("system_template: {what}; it has {{system_message}} in it, and {{{{ for a brace"))
-            .into()
+        ErrorKind::Template(format!(
+            "system_template: {what}; use {{system_message}} for the message, and {{{{ for a brace"
+        ))
+        .into()
     };
     let mut pieces = Vec::new();
     let mut text = String::new();
@@ -227,7 +229,7 @@ fn pieces(template: &str) -> Result<Vec<SystemPiece<String>>> {
             pieces.push(SystemPiece::Message);
             rest = more;
         } else {
-            return Err(wrong(&format!("{:?} is no field", &rest[at..])));
+            return Err(wrong(&format!("{:?} is not a field", &rest[at..])));
         }
     }
     text.push_str(rest);

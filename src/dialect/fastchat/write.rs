@@ -185,7 +185,7 @@ impl<'a> Writer<'a, '_> {
                 Ok(())
             }
             Err(missing) => Err(Error::from(ErrorKind::Template(format!(
-                "the style {:?} needs {missing} here, and the template has none",
+                "the style {:?} needs {missing}, but the template has none",
                 serde_name(self.template.style)
             )))),
         }

@@ -59,17 +59,17 @@ impl Config {
         let kv_heads = self.num_key_value_heads();
         let what = if !self.architectures.iter().any(|name| ARCHITECTURES.contains(&name.as_str())) {
             let named = if self.architectures.is_empty() { "none".into() } else { self.architectures.join(", ") };
-            format!("architectures names {named}; metatok computes {}", ARCHITECTURES.join(", "))
+            format!("architectures names {named}, but metatok supports {}", ARCHITECTURES.join(", "))
         } else if self.hidden_act != "silu" {
-            format!("hidden_act is {:?}, and metatok computes \"silu\"", self.hidden_act)
+            format!("hidden_act is {:?}, but metatok only supports \"silu\"", self.hidden_act)
         } else if self.num_hidden_layers == 0 {
-            "num_hidden_layers is 0, and a model has at least one".into()
+            "num_hidden_layers is 0, but a model needs at least one layer".into()
         } else if kv_heads == 0 || self.num_attention_heads == 0 || !self.num_attention_heads.is_multiple_of(kv_heads) {
-            format!("{} attention heads cannot share {kv_heads} of keys and values", self.num_attention_heads)
+            format!("{} attention heads cannot share {kv_heads} key-value heads", self.num_attention_heads)
         } else if self.head_dim() == 0 || !self.head_dim().is_multiple_of(2) {
-            format!("heads of {} numbers cannot be turned by pairs", self.head_dim())
+            format!("heads of size {} cannot be rotated in pairs", self.head_dim())
         } else if self.num_attention_heads.checked_mul(self.head_dim()).is_none() {
-            format!("{} attention heads of {} numbers are no model", self.num_attention_heads, self.head_dim())
+            format!("{} attention heads of size {} are too large", self.num_attention_heads, self.head_dim())
         } else {
             return Ok(());
         };
@@ -98,7 +98,7 @@ impl Config {
         let dim = self.head_dim();
         let plain = (0..dim).step_by(2).map(|i| 1.0 / theta.powf(i as f64 / dim as f64));
         let needed = |value: Option<f64>, key: &str| {
-            value.ok_or_else(|| ErrorKind::UnsupportedModel(format!("the scaling of rope lacks its {key}")))
+            value.ok_or_else(|| ErrorKind::UnsupportedModel(format!("rope scaling has no {key}")))
         };
         let scaled: Vec<f64> = match rope.rope_type.as_deref() {
             None | Some("default") => plain.collect(),
@@ -114,7 +114,7 @@ impl Config {
                 plain.map(|freq| llama3(freq, context * freq / std::f64::consts::TAU, factor, low, high)).collect()
             }
             Some(other) => {
-                let what = format!("rope of type {other:?} is not computed here; default, linear and llama3 are");
+                let what = format!("rope type {other:?} is not supported; choose default, linear or llama3");
                 return Err(ErrorKind::UnsupportedModel(what).into());
             }
         };

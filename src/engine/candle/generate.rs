@@ -77,7 +77,7 @@ impl Engine for CandleEngine {
 impl CandleEngine {
     fn check_request(&self, request: &Request<'_>) -> Result<()> {
         if request.input_ids.is_empty() {
-            return Err(ErrorKind::Usage("there is no token to continue".into()).into());
+            return Err(ErrorKind::Usage("there are no tokens to continue".into()).into());
         }
         self.check(request.input_ids.iter().copied(), request.input_ids.len())
     }

@@ -60,7 +60,7 @@ fn tensor_files(name: &str) -> Result<Vec<PathBuf>> {
     };
     let path_of = |file: String| {
         if Path::new(&file).file_name().is_none_or(|name| name != file.as_str()) {
-            let what = format!("weight_map names {file:?}, which is no file beside it");
+            let what = format!("weight_map names {file:?}, but there is no such file next to it");
             return Err(ErrorKind::Invalid(what)).at(Place::file(INDEX));
         }
         model_file(name, &file)
@@ -100,7 +100,7 @@ impl Weights {
             return Ok(());
         }
         let what = format!(
-            "num_hidden_layers is {asked}, and the weights have {}; take the {CONFIG} that belongs to these weights",
+            "num_hidden_layers is {asked}, but the weights have {}; use the {CONFIG} that belongs to these weights",
             counted(there, "layer")
         );
         Err(ErrorKind::UnsupportedModel(what).into())
@@ -114,7 +114,7 @@ impl Weights {
     pub(super) fn take(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
         let tensor = self.take_any(name)?;
         if tensor.dims() != shape {
-            let what = format!("the tensor {name} is {:?}, and by {CONFIG} {shape:?}", tensor.dims());
+            let what = format!("the tensor {name} has the shape {:?}, but {CONFIG} requires {shape:?}", tensor.dims());
             return Err(ErrorKind::UnsupportedModel(what).into());
         }
         Ok(tensor)
@@ -133,7 +133,7 @@ impl Weights {
 
     fn take_any(&mut self, name: &str) -> Result<Tensor> {
         let what =
-            || ErrorKind::UnsupportedModel(format!("the weights have no tensor {name}, which {CONFIG} asks for"));
+            || ErrorKind::UnsupportedModel(format!("the weights have no tensor {name}, which {CONFIG} requires"));
         Ok(self.tensors.remove(name).ok_or_else(what)?)
     }
 
@@ -143,7 +143,7 @@ impl Weights {
         match self.tensors.keys().find(|name| !name.ends_with(".rotary_emb.inv_freq")) {
             None => Ok(()),
             Some(name) => {
-                let what = format!("the weights have a tensor {name}, for which such a model has no place");
+                let what = format!("the weights have a tensor {name}, which such a model does not use");
                 Err(ErrorKind::UnsupportedModel(what).into())
             }
         }
