@@ -1,4 +1,4 @@
-//! A model's answers to the turns of dialogues, from a file, for the prompts of the turns after them.
+//! A model's answers to the turns of dialogues, from a file, for the prompts of later turns.
 //!
 //! ```
 //! use metatok::answers::ModelAnswers;
@@ -41,7 +41,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Answers the turn that was asked for.
+    /// Answers the turn that is generated next.
     fn give(&self, turns: &mut Turns) -> Result<()> {
         let turn = turns.plan().turn().unwrap_or_default();
         match (&self.token_ids, &self.text) {
@@ -101,15 +101,16 @@ pub(crate) fn of_row<'m, T>(row: &RowKey, find: impl Fn(&Asker) -> Option<&'m T>
 }
 
 impl ModelAnswers {
-    /// Reads JSON lines of `id` (and `repeat`), as prompts have them, `turn`, and `token_ids`, `text` or `error`. With
-    /// `strip_thoughts`, a model's thoughts are no part of its answers.
+    /// Reads JSON lines of `id` (and `repeat`), as in the prompts, `turn`, and `token_ids`, `text` or `error`. With
+    /// `strip_thoughts`, a model's thoughts are removed from its answers.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line that is no answer, a turn that is answered twice.
+    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line that is not an answer, a turn that is
+    /// answered twice.
     pub fn read(input: Input, strip_thoughts: bool, max_line_bytes: usize) -> Result<Self> {
         let mut by_turn = HashMap::new();
         each_answer(input, max_line_bytes, |asker, answer, _| {
-            let no_turn = || ErrorKind::Invalid("an answer to a turn has its number, \"turn\"".into());
+            let no_turn = || ErrorKind::Invalid("an answer to a turn needs the turn's number, \"turn\"".into());
             let turn = answer.turn.ok_or_else(no_turn)?;
             let id = asker.0.clone();
             match by_turn.insert((asker, turn), answer) {
@@ -125,7 +126,7 @@ impl ModelAnswers {
         self.get(&RowKey { id: without_escapes(id).into_owned(), has_id: true, repeat, columns: None }, turn).is_some()
     }
 
-    /// Whether a model's thoughts are no part of its answers.
+    /// Whether a model's thoughts are removed from its answers.
     pub fn strips_thoughts(&self) -> bool {
         self.strip_thoughts
     }
@@ -134,19 +135,19 @@ impl ModelAnswers {
         of_row(row, |asker| self.by_turn.get(&(asker.clone(), turn)))
     }
 
-    /// Answers the turn of a row that is asked for, if there is an answer to it.
+    /// Answers the turn of a row that is generated next, if there is an answer to it.
     ///
     /// # Errors
-    /// As [`Turns::answer_ids`], with the turn.
+    /// The same as for [`Turns::answer_ids`], with the turn.
     pub fn answer(&self, row: &RowKey, turns: &mut Turns) -> Result<bool> {
         let answer = turns.plan().turn().and_then(|turn| self.get(row, turn));
         answer.map_or(Ok(false), |answer| answer.give(turns).map(|()| true))
     }
 
-    /// The same for messages, which take text alone.
+    /// The same for messages, which need text.
     ///
     /// # Errors
-    /// [`ErrorKind::Row`] for an answer of token ids alone.
+    /// [`ErrorKind::Row`] for an answer with token ids only.
     pub fn answer_messages(&self, row: &RowKey, plan: &mut TurnPlan) -> Result<bool> {
         let Some((turn, answer)) = plan.turn().and_then(|turn| Some((turn, self.get(row, turn)?))) else {
             return Ok(false);
@@ -156,7 +157,7 @@ impl ModelAnswers {
             Answer { text: Some(text), .. } => plan.answer(text),
             Answer { is_failed: true, .. } => plan.fail(),
             Answer { .. } => {
-                let what = "it has token ids and no text, which messages need; add its text";
+                let what = "it has token ids but no text, which messages need; add its text";
                 return Err(ErrorKind::Row(what.into())).at(format_args!("the answer to turn {turn}"));
             }
         }
@@ -164,7 +165,7 @@ impl ModelAnswers {
     }
 }
 
-/// The error for an answer that stands there already.
+/// The error for an answer that already exists.
 pub(crate) fn twice(to: &str) -> crate::Error {
-    ErrorKind::Invalid(format!("the answer to {to} is here twice")).into()
+    ErrorKind::Invalid(format!("there are two answers to {to}")).into()
 }

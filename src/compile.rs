@@ -1,4 +1,4 @@
-//! A meta template meets its tokenizer, once: ids are checked, and text is cut at control tokens.
+//! Compiling a meta template for its tokenizer, once: ids are checked, and text is cut at control tokens.
 //!
 //! ```
 //! use metatok::compile::CompiledTemplate;
@@ -10,7 +10,7 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 //!
-//! What is compiled never depends on content, so content cannot change it.
+//! The compiled template never depends on content, so content cannot change it.
 
 use std::collections::BTreeSet;
 
@@ -19,12 +19,12 @@ use crate::stop::{StopCriteria, StopSource};
 use crate::template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem};
 use crate::tokenizer::{Cut, TokenId, Tokenizer};
 
-/// What prompts are made of: a token whose id is fixed, or text that is still to be encoded.
+/// What prompts consist of: a token with a fixed id, or text that still has to be encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Atom<T = Box<str>> {
-    /// A token that nothing merges with.
+    /// A token. Nothing merges with it.
     Token(TokenId),
-    /// Text, which is encoded together with the text beside it.
+    /// Text, which is encoded together with the text next to it.
     Text(T),
 }
 
@@ -37,7 +37,7 @@ impl Atom {
     }
 }
 
-/// A meta template whose control tokens are ids.
+/// A meta template whose control tokens have become ids.
 #[derive(Debug)]
 pub struct CompiledTemplate {
     pub(crate) begin: Box<[Atom]>,
@@ -50,7 +50,7 @@ pub struct CompiledTemplate {
     warnings: Vec<Warning>,
 }
 
-/// An entry of a compiled round, in its order.
+/// An entry of a compiled round, in order.
 #[derive(Debug)]
 pub(crate) enum CompiledItem {
     Role(usize),
@@ -67,7 +67,7 @@ pub(crate) struct CompiledRole {
     pub(crate) end: Box<[Atom]>,
     pub(crate) generate: bool,
     pub(crate) generation_prompt: Option<Box<[Atom]>>,
-    /// Where the role stands in the round; none for a reserved role.
+    /// The role's position in the round; none for a reserved role.
     pub(crate) position: Option<usize>,
     /// The role in whose next turn this one speaks, if it has no turn of its own.
     pub(crate) merge_into: Option<usize>,
@@ -77,7 +77,7 @@ pub(crate) struct CompiledRole {
 }
 
 impl CompiledRole {
-    /// Refuses a role that takes a token which the tokenizer lacks.
+    /// Rejects a role that needs a token which the tokenizer lacks.
     pub(crate) fn check_usable(&self) -> Result<()> {
         match &self.unusable {
             None => Ok(()),
@@ -93,8 +93,8 @@ impl CompiledTemplate {
     /// Compiles a template for a tokenizer.
     ///
     /// # Errors
-    /// Names the key path of a token id outside the vocabulary, of a `{ token = "…" }` that is not one
-    /// entry of it, and of a role that is defined twice.
+    /// Names the key path of a token id outside the vocabulary, of a `{ token = "…" }` that is not one entry of the
+    /// vocabulary, and of a role that is defined twice.
     pub fn new(template: &MetaTemplate, tokenizer: &Tokenizer) -> Result<Self> {
         template.validate()?;
         let mut compiler = Compiler::new(tokenizer);
@@ -117,7 +117,7 @@ impl CompiledTemplate {
         for (i, role) in template.reserved_roles.iter().enumerate() {
             let mut compiled = compiler.reserved_role(role, &format!("meta_template.reserved_roles[{i}]"))?;
             warnings.extend(compiled.unusable.iter().map(|why| {
-                let what = format!("{why}; conversations in which role {:?} speaks are refused", role.role);
+                let what = format!("{why}; conversations in which role {:?} speaks are rejected", role.role);
                 Warning::new("unusable-role", what)
             }));
             compiled.merge_into = roles.iter().position(|other| role.merge_into.as_ref() == Some(&other.name));
@@ -137,18 +137,18 @@ impl CompiledTemplate {
         Ok(compiled)
     }
 
-    /// The stop ids of the template's own: `eos_token_id`, and the first id of the generating role's
-    /// `end` where that is a control token.
+    /// The template's own stop ids: `eos_token_id`, and the first id of the generating role's `end` if that is a
+    /// control token.
     pub fn stop(&self) -> &StopCriteria {
         &self.stop
     }
 
-    /// What is worth telling the template's author, as messages with a key path.
+    /// Warnings for the template's author, with a key path.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Hands the warnings over to whoever knows which file they belong to.
+    /// Passes the warnings on to the caller, who knows which file they belong to.
     pub(crate) fn take_warnings(&mut self) -> Vec<Warning> {
         std::mem::take(&mut self.warnings)
     }
@@ -163,12 +163,12 @@ impl CompiledTemplate {
         &self.used
     }
 
-    /// Whether two template texts side by side could spell an added token that neither holds alone.
+    /// Whether two adjacent template texts could spell an added token that neither contains alone.
     pub(crate) fn has_open_seams(&self) -> bool {
         self.open_seams
     }
 
-    // There are never so many roles that hashing a name would pay.
+    // There are never so many roles that hashing a name would pay off.
     pub(crate) fn role(&self, name: &str) -> Option<usize> {
         self.roles.iter().position(|role| role.name == name)
     }
@@ -206,7 +206,7 @@ impl CompiledTemplate {
                             "eos_token_id is {}, but {place}.end of the generating role begins with {first} ({}); {}",
                             written.join(", "),
                             name(*first),
-                            if is_control { "output stops at either" } else { "output stops at the former only" }
+                            if is_control { "output stops at either" } else { "output stops only at eos_token_id" }
                         ),
                     )
                     .at("meta_template"),
@@ -217,12 +217,12 @@ impl CompiledTemplate {
     }
 }
 
-/// Cuts the texts of a template at control tokens, and keeps which.
+/// Cuts the texts of a template at control tokens, and records these.
 pub(crate) struct Compiler<'a> {
     tokenizer: &'a Tokenizer,
-    /// The added tokens that the texts have.
+    /// The added tokens in the texts.
     pub(crate) used: BTreeSet<TokenId>,
-    /// Whether two texts side by side could spell an added token that neither holds alone.
+    /// Whether two adjacent texts could spell an added token that neither contains alone.
     pub(crate) open_seams: bool,
 }
 
@@ -238,7 +238,7 @@ impl<'a> Compiler<'a> {
         Ok(atoms.into())
     }
 
-    /// A role that need not speak. Where it takes a token that the tokenizer lacks, only it cannot be used.
+    /// A role that need not speak. If it needs a token that the tokenizer lacks, only this role cannot be used.
     fn reserved_role(&mut self, role: &RoleTemplate, place: &str) -> Result<CompiledRole> {
         let error = match self.role(role, place, None) {
             Err(error) if !role.default_prompt => error,
@@ -326,7 +326,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// The error that shows into which pieces a string falls that should be one token.
+/// The error that shows the pieces of a string that should be one token.
 pub(crate) fn not_one_token(token: &str, tokenizer: &Tokenizer) -> Error {
     let pieces = tokenizer.encode(token).unwrap_or_default();
     let pieces = pieces.into_iter().map(|id| tokenizer.quoted_token(id)).collect();
@@ -334,7 +334,7 @@ pub(crate) fn not_one_token(token: &str, tokenizer: &Tokenizer) -> Error {
     ErrorKind::NotOneToken { token: token.to_owned(), pieces, near }.into()
 }
 
-/// Whether `text` ends with a beginning of `token` that is not all of it.
+/// Whether `text` ends with the beginning of `token`, but not all of it.
 fn ends_with_a_part_of(text: &str, token: &str) -> bool {
     token.char_indices().skip(1).any(|(end, _)| text.ends_with(&token[..end]))
 }

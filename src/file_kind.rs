@@ -1,4 +1,4 @@
-//! Calls a file what it is, where another was expected.
+//! Names the kind of a file where another kind was expected.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// What a file is, and what to do about it.
+/// The kind of a file, and what to do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileKind {
     Empty,
@@ -29,7 +29,7 @@ pub(crate) enum FileKind {
     ModelFile,
 }
 
-/// The beginning of a file, which is enough to tell most.
+/// The beginning of a file, which is enough to recognize most kinds.
 pub(crate) fn head(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(1 << 12).read_to_end(&mut bytes)?;
@@ -37,7 +37,7 @@ pub(crate) fn head(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 impl FileKind {
-    /// What a file is by how it begins; none where only its reader can tell.
+    /// The kind of a file, from its first bytes; none if only its reader can tell.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let text = bytes.trim_ascii_start();
         let starts =
@@ -53,14 +53,14 @@ impl FileKind {
             [b'G', b'G', b'U', b'F', ..] => Self::Gguf,
             // The length of what follows, which is JSON.
             [_, _, _, _, _, 0, 0, 0, b'{', ..] => Self::Safetensors,
-            // A message of Protocol Buffers: a first piece, with its text and behind that its score.
+            // A Protocol Buffers message: a first piece, with its text and then its score.
             [0x0a, _, 0x0a, length, rest @ ..] if rest.get(usize::from(*length)) == Some(&0x15) => Self::SentencePiece,
             _ if is_tiktoken(bytes) => Self::Tiktoken,
             _ => return None,
         })
     }
 
-    /// What a JSON file is by its keys.
+    /// The kind of a JSON file, from its keys.
     pub(crate) fn of_json(json: &Value) -> Option<Self> {
         let object = json.as_object()?;
         let has = |key: &str| object.contains_key(key);
@@ -108,13 +108,13 @@ impl FileKind {
         }
     }
 
-    /// How to get what the file should be, where that does not depend on what is wanted.
+    /// How to get the right file, if that does not depend on what is wanted.
     pub(crate) fn remedy(self) -> Option<String> {
         Some(match self {
             Self::Empty => "fetch it again".into(),
-            Self::LfsPointer => "fetch it with `git lfs pull` where the repository was cloned".into(),
+            Self::LfsPointer => "run `git lfs pull` in the cloned repository".into(),
             Self::Html => {
-                "the download gave a page instead of the file; on the hub a file's address has /resolve/ in it, not /blob/, and a gated one takes a token".into()
+                "the download returned a web page instead of the file; on the hub, a file's address contains /resolve/, not /blob/, and a gated repository needs a token".into()
             }
             Self::Compressed(program) => format!("unpack it first, with `{program}`"),
             _ => return None,

@@ -1,4 +1,4 @@
-//! Whether a file of prompts is still what would be built: hashes of all that decides the ids.
+//! Whether a file of prompts is still what would be built: hashes of everything that determines the ids.
 //!
 //! ```
 //! use metatok::{BuilderOptions, Fingerprint, Model, Tokenizer};
@@ -22,7 +22,7 @@ use crate::builder::BuilderOptions;
 use crate::dialect::Model;
 use crate::tokenizer::Tokenizer;
 
-/// What built a prompt. Of prompts with the same fingerprint the same conversations have the same ids.
+/// What built a prompt. If two prompts have the same fingerprint, the same conversation has the same ids.
 ///
 /// ```
 /// use metatok::{BuilderOptions, Fingerprint, Mode, Model, Tokenizer};
@@ -38,22 +38,22 @@ use crate::tokenizer::Tokenizer;
 pub struct Fingerprint {
     /// The version of metatok.
     pub metatok: String,
-    /// The template, stops and placeholders of the model file: 16 digits of a hash that notes for readers, the file's name
-    /// and the order of its keys have no part in.
+    /// The template, stops and placeholders of the model file: 16 digits of a hash. Notes for readers, the file's name
+    /// and the order of its keys do not affect it.
     pub template: String,
     /// The tokenizer, with its added and special tokens: 16 digits of a hash.
     pub tokenizer: String,
-    /// Of the options that ids or stops depend on, those that differ from the default.
+    /// The options that affect ids or stops, if they differ from the default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, Value>,
 }
 
-/// What two fingerprints disagree about.
+/// A difference between two fingerprints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference<'f> {
     /// The part: `metatok`, `template`, `tokenizer` or an option.
     pub part: &'f str,
-    /// What built the prompt; nothing is an option's default.
+    /// What built the prompt; none is an option's default.
     pub there: Option<String>,
     /// What would build it now.
     pub here: Option<String>,
@@ -67,7 +67,8 @@ impl fmt::Display for Difference<'_> {
 }
 
 impl Fingerprint {
-    /// Of what [`PromptBuilder::new`](crate::PromptBuilder::new) builds of the same. A renderer of one's own has no part in it.
+    /// For what [`PromptBuilder::new`](crate::PromptBuilder::new) builds from the same arguments. Your own renderer is
+    /// not included.
     pub fn new(model: &Model, tokenizer: &Tokenizer, options: &BuilderOptions) -> Self {
         let template = model.conversation_template.clone();
         let template = template.map(|template| crate::dialect::ConversationTemplate { about: None, ..template });
@@ -81,7 +82,7 @@ impl Fingerprint {
             ..model.clone()
         };
         let default = json(&BuilderOptions::default());
-        // What is known of a prompt beside its ids changes none of them.
+        // What is recorded of a prompt in addition to its ids does not change them.
         let options = BuilderOptions { spans: false, offsets: false, text: false, ..options.clone() };
         let options = match json(&options) {
             Value::Object(options) => {
@@ -104,12 +105,12 @@ impl Fingerprint {
         self
     }
 
-    /// As it stands in files, on one line.
+    /// As written in files, on one line.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("strings and values are JSON")
     }
 
-    /// What is not the same `here`.
+    /// The parts that differ from `here`.
     pub fn differences<'f>(&'f self, here: &'f Self) -> Vec<Difference<'f>> {
         let parts = [
             ("metatok", &self.metatok, &here.metatok),
@@ -125,7 +126,7 @@ impl Fingerprint {
     }
 }
 
-/// The first 16 digits of a value's hash, whatever the order of its keys.
+/// The first 16 digits of a value's hash, regardless of the order of its keys.
 pub(crate) fn digest(value: &Value) -> String {
     let mut hash = Sha256::new();
     write_sorted(value, &mut hash);

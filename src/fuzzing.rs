@@ -1,4 +1,4 @@
-//! What the fuzz targets reach that is not public. Only `cargo fuzz` builds it.
+//! Non-public functions that the fuzz targets need. Only `cargo fuzz` builds it.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -11,10 +11,10 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::run::RunAnswers;
 
-/// The records of a file of this name.
+/// The records of a file with this name.
 ///
 /// # Errors
-/// What reading the file says. What it says of one record is left out.
+/// Errors of reading the file. Errors of single records are left out.
 pub fn records(name: &str, bytes: &[u8], holds_rows: bool) -> Result<Vec<String>> {
     const LONGEST: usize = 1 << 16;
     let source = open(Path::new(name), file(bytes)?, None)?;
@@ -36,10 +36,10 @@ fn file(bytes: &[u8]) -> Result<File> {
     Ok(file)
 }
 
-/// Writes answers into a journal as a run does, two rows side by side, and stops after so many; all are then given in order.
+/// Writes answers to a journal as a run does, two rows side by side, and stops after this many; then returns all in order.
 ///
 /// # Errors
-/// What the journal says.
+/// Errors of the journal.
 pub fn run(journal: &Path, answers: &[&str], stop_after: usize, resume: bool) -> Result<Option<String>> {
     let fingerprint = Fingerprint {
         metatok: String::new(),

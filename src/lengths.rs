@@ -7,7 +7,7 @@
 //! assert_eq!(lengths.longer_than(100), 1);
 //! ```
 
-/// The lengths of prompts, in tokens. Each takes 16 bytes until they are summed up.
+/// The lengths of prompts, in tokens. Each takes 16 bytes until they are summarized.
 ///
 /// ```
 /// let mut lengths = metatok::lengths::Lengths::default();
@@ -29,7 +29,7 @@ struct Length {
     max_out_len: u64,
 }
 
-/// Lengths in short.
+/// A summary of lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LengthSummary {
     /// How many prompts there are.
@@ -55,7 +55,7 @@ impl LengthSummary {
 }
 
 impl Lengths {
-    /// Adds a prompt of so many tokens, whose answer may have so many.
+    /// Adds a prompt with this many tokens, whose answer may have `answer` tokens.
     pub fn add(&mut self, tokens: u64, max_out_len: u64) {
         self.prompts.push(Length { tokens, max_out_len });
     }
@@ -65,7 +65,7 @@ impl Lengths {
         self.prompts.extend_from_slice(&other.prompts);
     }
 
-    /// The lengths in short, by nearest rank: every one of them is a prompt's. None of no prompts.
+    /// The summary, by nearest rank: every value is the length of a prompt. None if there are no prompts.
     pub fn summary(&self) -> Option<LengthSummary> {
         let mut tokens: Vec<u64> = self.prompts.iter().map(|prompt| prompt.tokens).collect();
         tokens.sort_unstable();
@@ -75,7 +75,7 @@ impl Lengths {
         Some(LengthSummary { prompts: tokens.len() as u64, total, min, p50: rank(50), p95: rank(95), max })
     }
 
-    /// How many prompts do not fit into a context of so many tokens, their answers included.
+    /// How many prompts do not fit into a context of this many tokens, including their answers.
     pub fn longer_than(&self, max_seq_len: u64) -> u64 {
         let is_longer = |prompt: &&Length| prompt.tokens.saturating_add(prompt.max_out_len) > max_seq_len;
         self.prompts.iter().filter(is_longer).count() as u64

@@ -58,5 +58,5 @@ pub use truncate::ContextBudget;
 pub use turns::Dialogue;
 pub use view::View;
 
-/// The arrays of [`batch`], as its signatures have them.
+/// The arrays in the signatures of [`batch`].
 pub use ndarray;

@@ -1,4 +1,4 @@
-//! Panics of libraries become errors: caught where a library is called, and not printed.
+//! Panics of libraries become errors: they are caught where a library is called, and not printed.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -10,27 +10,27 @@ thread_local! {
     static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a library gives, or what it says when it panics. Without a panic this costs next to nothing. What the library
-/// was changing may be broken afterwards.
+/// A library's result, or its message if it panics. Without a panic this costs next to nothing. Anything that the
+/// library was changing may be broken afterwards.
 pub(crate) fn caught<T>(library: impl FnOnce() -> T) -> Result<T, String> {
     silence_caught();
     let outer = IS_CAUGHT.replace(true);
     let given = panic::catch_unwind(AssertUnwindSafe(library));
     IS_CAUGHT.set(outer);
-    given.map_err(|payload| format!("the library panics: {}", message(&*payload)))
+    given.map_err(|payload| format!("the library panicked: {}", message(&*payload)))
 }
 
-/// Puts a hook before the one that is there, once: it passes on all panics that are not caught here.
+/// Installs a hook before the existing one, once. It passes on all panics that are not caught here.
 fn silence_caught() {
     static HOOK: Once = Once::new();
-    // A thread that panics already must not touch the hook.
+    // A thread that is already panicking must not touch the hook.
     if HOOK.is_completed() || std::thread::panicking() {
         return;
     }
     HOOK.call_once(|| {
         let previous = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            // A thread that ends has no flag any more.
+            // A thread that is ending no longer has a flag.
             if !IS_CAUGHT.try_with(Cell::get).unwrap_or(false) {
                 previous(info);
             }
@@ -40,7 +40,7 @@ fn silence_caught() {
 
 fn message(payload: &(dyn Any + Send)) -> &str {
     let owned = || payload.downcast_ref::<String>().map(String::as_str);
-    payload.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("it does not say why")
+    payload.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("no message")
 }
 
 #[cfg(test)]
@@ -51,10 +51,10 @@ mod tests {
     #[test]
     fn what_a_panic_says() {
         assert_eq!(caught(|| 1), Ok(1));
-        assert_eq!(caught(|| panic!("as it is")), Err::<(), _>("the library panics: as it is".into()));
+        assert_eq!(caught(|| panic!("as it is")), Err::<(), _>("the library panicked: as it is".into()));
         let formatted = caught(|| panic!("{} is outside", std::hint::black_box(3)));
-        assert_eq!(formatted, Err::<(), _>("the library panics: 3 is outside".into()));
-        assert_eq!(caught(|| panic::panic_any(1)), Err::<(), _>("the library panics: it does not say why".into()));
+        assert_eq!(formatted, Err::<(), _>("the library panicked: 3 is outside".into()));
+        assert_eq!(caught(|| panic::panic_any(1)), Err::<(), _>("the library panicked: no message".into()));
     }
 
     #[test]

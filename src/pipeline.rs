@@ -1,16 +1,16 @@
-//! All cores at work on a stream, in bounded memory, with results in the order of the input.
+//! Processing a stream on all cores, in bounded memory, with results in the order of the input.
 //!
-//! Each batch takes its own one-place channel along. The writer holds the other ends in order, so
-//! nothing is sorted and nothing waits but for the oldest batch.
+//! Each batch carries its own one-element channel. The writer holds the other ends in order, so nothing is sorted, and
+//! nothing waits except for the oldest batch.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Feeds what `produce` gives through `work` on `threads` threads. The results come in order; dropping
-/// them ends the threads, each when it next has something to hand over.
+/// Passes the items of `produce` through `work` on `threads` threads. The results come in order. Dropping them ends the
+/// threads, each one when it next has a result.
 ///
-/// The threads are not waited for: one may be blocked reading a terminal.
+/// The threads are not joined: one may be blocked while reading a terminal.
 pub(crate) fn ordered<T, R>(
     threads: usize,
     mut produce: impl FnMut() -> Option<T> + Send + 'static,

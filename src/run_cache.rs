@@ -1,10 +1,10 @@
-//! A bounded, exact cache of encoded runs: few-shot examples and the template's own words come again
-//! in every prompt, and need not be encoded again.
+//! A bounded, exact cache of encoded runs: few-shot examples and the template's own words are repeated in every prompt,
+//! and need not be encoded again.
 //!
-//! Text that never comes again must cost next to nothing: a run is kept only when it is seen for the
-//! second time, and looking for it touches two small tables, not the runs. While no long run comes
-//! again, only some of them are looked for. What has proved useful is not driven out by what merely
-//! passes through. A hit compares the whole text: equal hashes are never enough.
+//! Text that is never repeated must cost next to nothing: a run is kept only when it is seen for the second time, and a
+//! look-up touches two small tables, not the runs. While no long run is repeated, only some of them are looked up.
+//! Useful entries are not evicted by text that occurs only once. A hit compares the whole text: equal hashes are never
+//! enough.
 
 use std::hash::BuildHasher;
 
@@ -17,16 +17,16 @@ const SEEN: usize = 1 << 13;
 const SLOTS: usize = 1 << 14;
 /// A longer run is not kept.
 const LONGEST: usize = 1 << 16;
-/// How many bytes of a long run are looked at to find its place, and how often, from end to end.
+/// How many bytes of a long run are sampled to find its slot, and how often, from end to end.
 const SAMPLE: usize = 16;
 const SAMPLES: usize = 5;
-/// With more bytes of text and ids than this the cache starts anew.
+/// With more bytes of text and ids than this, the cache starts over.
 const BUDGET: usize = 16 << 20;
-/// A run of so many bytes is long: worth more to keep, and too many not to be found are a waste.
+/// A run of this many bytes is long: worth more to keep, but looking up too many without a hit is a waste.
 const LONG: usize = 64;
-/// After so many long runs in a row that were not found, only one in eight is looked for.
+/// After this many long runs in a row without a hit, only one in eight is looked up.
 const PATIENCE: u32 = 512;
-/// How many runs that want its place an entry outlives between two hits.
+/// How many runs with the same slot an entry survives between two hits.
 const LIVES: u8 = 8;
 
 /// Where an encoded run may be kept, from [`RunCache::get`].
@@ -34,8 +34,8 @@ const LIVES: u8 = 8;
 pub(crate) struct Place(u64);
 
 impl Place {
-    /// Of a long text, its length and a few samples are enough to find a place by: runs that share
-    /// these are rare, and then merely compete for it.
+    /// For a long text, its length and a few samples are enough to find a slot. Runs that share these are rare, and
+    /// then merely compete for it.
     fn of(text: &str, opens_prompt: bool) -> Self {
         let (bytes, seed) = (text.as_bytes(), FixedState::with_seed(u64::from(opens_prompt)));
         if bytes.len() <= SAMPLES * SAMPLE {
@@ -59,7 +59,7 @@ impl Place {
         (self.0 >> 32) as usize % SEEN
     }
 
-    /// Never zero, which is what an empty place holds.
+    /// Never zero, which marks an empty slot.
     fn tag(self) -> u16 {
         (self.0 >> 48) as u16 | 1
     }
@@ -93,7 +93,7 @@ impl RunCache {
         Self { seen: vec![0; SEEN].into(), tags: vec![0; SLOTS].into(), entries: Vec::new(), bytes: 0, missed: 0 }
     }
 
-    /// The ids of a run, or where to put them, or neither where looking for it is not worth while.
+    /// The ids of a run, or where to put them, or neither if looking it up is not worthwhile.
     pub(crate) fn get(&mut self, text: &str, opens_prompt: bool) -> Result<&[TokenId], Option<Place>> {
         let is_long = text.len() >= LONG;
         if is_long {
@@ -118,7 +118,7 @@ impl RunCache {
         }
     }
 
-    /// Keeps the ids of a run, if it is seen for the second time and no better one has its place.
+    /// Keeps the ids of a run, if it is seen for the second time and no better one has its slot.
     pub(crate) fn put(&mut self, place: Place, text: &str, opens_prompt: bool, ids: &[TokenId]) {
         let seen = &mut self.seen[place.seen()];
         if *seen != place.tag() || text.len() > LONGEST {
@@ -147,7 +147,7 @@ impl RunCache {
     }
 }
 
-/// Picks numbers in no step with any period, or prompts with eight long runs would see one looked for.
+/// Picks numbers without any period, or else of prompts with eight long runs always the same one would be looked up.
 fn is_one_in_eight(number: u32) -> bool {
     number.wrapping_mul(0x9E37_79B1) >> 29 == 0
 }

@@ -1,11 +1,11 @@
-//! What the parsers of JSON and TOML say, in plain words: theirs name the types of this program.
+//! Error messages of the JSON and TOML parsers in plain words: the originals name this program's types.
 
 use serde_json::Error;
 use serde_json::error::Category;
 
 use crate::error::ErrorKind;
 
-/// The error of a text that is one line of a file: it names the column, and who calls names the line.
+/// The error of a text that is one line of a file: it names the column, and the caller names the line.
 pub(crate) fn in_line(error: &Error) -> ErrorKind {
     let column = if error.line() == 0 { String::new() } else { format!(" at column {}", error.column()) };
     of_category(error, &column)
@@ -16,12 +16,12 @@ pub(crate) fn in_file(error: &Error) -> ErrorKind {
     of_category(error, &position(error))
 }
 
-/// The error of a value that was read already, which has no place in a text.
+/// The error of a value that was already read, so it has no place in a text.
 pub(crate) fn in_value(error: &Error) -> ErrorKind {
     of_category(error, "")
 }
 
-/// What is no JSON, or JSON of something else.
+/// Text that is not JSON, or JSON with unexpected contents.
 fn of_category(error: &Error, position: &str) -> ErrorKind {
     let message = json(error) + position;
     match error.classify() {
@@ -30,7 +30,7 @@ fn of_category(error: &Error, position: &str) -> ErrorKind {
     }
 }
 
-/// The place that the parser puts behind its message.
+/// The place that the parser puts after its message.
 fn position(error: &Error) -> String {
     match error.line() {
         0 => String::new(),
@@ -43,7 +43,7 @@ fn json(error: &Error) -> String {
     plain(message.strip_suffix(&position(error)).unwrap_or(&message))
 }
 
-/// How many characters of a key path are said: what is nested deeper is nested to no purpose.
+/// How many characters of a key path are shown: deeper nesting has no purpose.
 const LONGEST_PATH: usize = 200;
 
 /// Where in a file it is, in few words however deep.
@@ -55,7 +55,7 @@ pub(crate) fn key_path(path: &serde_path_to_error::Path) -> String {
     }
 }
 
-/// A message without the names of types; one that has none as it is.
+/// A message without the names of types, or unchanged if it has none.
 pub(crate) fn plain(message: &str) -> String {
     let wrong = ["invalid type: ", "invalid value: "].iter().find_map(|start| message.strip_prefix(start));
     if let Some((found, expected)) = wrong.and_then(|rest| rest.rsplit_once(", expected ")) {
@@ -71,14 +71,14 @@ pub(crate) fn plain(message: &str) -> String {
     }
     if let Some(what) = message.strip_prefix("EOF while parsing ") {
         return match what {
-            "a value" => "it breaks off where a value is expected".into(),
-            what => format!("it breaks off in the middle of {what}"),
+            "a value" => "it ends where a value is expected".into(),
+            what => format!("it ends in the middle of {what}"),
         };
     }
     let known = [
         ("unknown field ", "unknown key "),
-        ("unknown variant ", "there is no "),
-        ("duplicate field ", "it has twice the key "),
+        ("unknown variant ", "unknown value "),
+        ("duplicate field ", "duplicate key "),
     ];
     if let Some((rest, start)) =
         known.iter().find_map(|(theirs, ours)| message.strip_prefix(theirs).map(|rest| (rest, ours)))
@@ -88,16 +88,16 @@ pub(crate) fn plain(message: &str) -> String {
     match message {
         "expected ident" => "expected true, false or null".into(),
         "key must be a string" => "a key must be a string in double quotes".into(),
-        "trailing characters" => "something stands behind the end".into(),
+        "trailing characters" => "there is more text after the end".into(),
         "recursion limit exceeded" => "it is nested too deeply".into(),
         message if message.starts_with("control character (") => {
-            "a line break or another control character stands unescaped in a string".into()
+            "a string contains an unescaped line break or other control character".into()
         }
         message => message.to_owned(),
     }
 }
 
-/// What is expected, by serde's name for it.
+/// What is expected, from serde's name for it.
 fn wanted(expected: &str) -> &str {
     let first = expected.split(' ').next().unwrap_or_default();
     match expected {
@@ -120,10 +120,10 @@ fn wanted(expected: &str) -> &str {
     }
 }
 
-/// The longest string that is shown whole.
+/// Longer strings are shortened.
 const SHOWN: usize = 60;
 
-/// What was found, by serde's name for it.
+/// What was found, from serde's name for it.
 fn given(found: &str) -> String {
     let quoted = |kind: &str| found.strip_prefix(kind)?.strip_prefix(" `")?.strip_suffix('`');
     if let Some(number) = quoted("integer").or_else(|| quoted("floating point")) {
@@ -186,13 +186,13 @@ mod tests {
             (r#"{"id": [1]}"#, "expected a whole number, 0 or more, found a list at column 7"),
             (r#"{"id": true}"#, "expected a whole number, 0 or more, found true at column 11"),
             (r#"{"id": 1, "count": 0}"#, "expected a whole number above 0, found the number 0 at column 20"),
-            (r#"{"id": 1, "kind": "x"}"#, "there is no `x`, expected `one` or `other` at column 21"),
+            (r#"{"id": 1, "kind": "x"}"#, "unknown value `x`, expected `one` or `other` at column 21"),
             (r#"{"id": 1, "x": 1}"#, "unknown key `x`, expected one of `id`, `count`, `kind` at column 13"),
-            (r#"{"id": 1, "id": 1}"#, "it has twice the key `id` at column 14"),
-            (r#"{"id": 1"#, "it breaks off in the middle of an object at column 8"),
-            ("", "it breaks off where a value is expected at column 0"),
+            (r#"{"id": 1, "id": 1}"#, "duplicate key `id` at column 14"),
+            (r#"{"id": 1"#, "it ends in the middle of an object at column 8"),
+            ("", "it ends where a value is expected at column 0"),
             ("{id: 1}", "a key must be a string in double quotes at column 2"),
-            (r#"{"id": 1} 2"#, "something stands behind the end at column 11"),
+            (r#"{"id": 1} 2"#, "there is more text after the end at column 11"),
         ];
         for (json, expected) in table {
             assert_eq!(said::<Thing>(json), expected, "{json}");

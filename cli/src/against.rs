@@ -16,13 +16,13 @@ use metatok::fingerprint::Fingerprint;
 use metatok::input::{Input, each_line, from_json};
 use metatok::sink::metadata;
 
-/// Of a line, what is compared.
+/// The parts of a line that are compared.
 #[derive(Deserialize)]
 struct Line {
     fingerprint: Option<Fingerprint>,
-    /// Of a file of arrays, what its rows are.
+    /// For a file of arrays, its rows.
     prompts: Option<Vec<IgnoredAny>>,
-    /// Of a table, how many it has.
+    /// For a table, the number of its rows.
     rows: Option<u64>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
         }
     }
     if lines == 0 {
-        return Err(ErrorKind::Usage("there is no prompt in it".into())).at(path.display());
+        return Err(ErrorKind::Usage("it contains no prompts".into())).at(path.display());
     }
     let prompts = output::count(lines, "prompt");
     if differ > 0 {
@@ -74,7 +74,7 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The lines of a file; of one of arrays or a table, what it says beside them is the line.
+/// The lines of a file. A file of arrays or a table has one line, with its metadata.
 fn inputs(path: &Path) -> Result<Vec<Input>> {
     let name = path.display().to_string();
     Ok(vec![match metadata(path).at(&name)? {

@@ -1,4 +1,4 @@
-//! `metatok bench`: the user's own model and data, beside joining strings and encoding them.
+//! `metatok bench`: the user's own model and data, compared with joining strings and encoding them.
 
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use metatok::error::{Error, ErrorKind, Result};
 use metatok::input::each_conversation;
 use metatok::tokenizer::AddSpecialTokens;
 
-/// What one way of making prompts took.
+/// The time of one way of building prompts.
 struct Measured {
     prompts: u64,
     tokens: u64,
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let options = setup::template_options(&args.template);
     let conversations = read(args, source, options.mode)?;
-    // Only so are the two the same work: a joined string has no content apart from its template.
+    // Only then is it the same work: a joined string does not separate content from template.
     let trusted = BuilderOptions {
         content: ContentTrust::Trusted,
         special_tokens: Some(AddSpecialTokens::Never),
@@ -51,13 +51,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     );
     head += &format!("ids equal to the joined string's: {equal} of {}\n", texts.len());
     if protected > 0 {
-        head +=
-            &format!("(not equal on purpose: {protected}, whose content holds control tokens, which are text here)\n");
+        head += &format!("(intentionally different: {protected}, whose content contains control tokens as text)\n");
     }
     output::to_stdout(head.into_bytes())?;
     if equal + protected < texts.len() {
         return Err(ErrorKind::Encode(format!(
-            "the ids of {} are not those of the joined string; this is a bug in metatok",
+            "the ids of {} differ from those of the joined string; this is a bug in metatok",
             output::count((texts.len() - equal - protected) as u64, "prompt")
         ))
         .into());
@@ -120,7 +119,7 @@ fn joined(reference: &PromptBuilder, conversations: &[Conversation]) -> Result<V
     conversations.iter().map(text).collect()
 }
 
-/// How many prompts are equal to their joined string, and how many differ on purpose only.
+/// How many prompts equal their joined string, and how many differ intentionally.
 fn compare(
     builder: &PromptBuilder,
     reference: &PromptBuilder,

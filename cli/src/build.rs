@@ -27,16 +27,16 @@ use metatok::sink::{FormOptions, Sink};
 use metatok::tokenizer::{TokenId, Tokenizer};
 use metatok::truncate::ContextBudget;
 
-/// What became of a dataset, or of conversations.
+/// The result of a dataset, or of conversations.
 pub(crate) struct Done {
     /// The exit code.
     pub(crate) code: u8,
     pub(crate) prompts: u64,
-    /// None of messages.
+    /// None for messages.
     pub(crate) tokens: Option<u64>,
 }
 
-/// Builds conversations, or the rows of one dataset; of several, that of this short name.
+/// Builds conversations, or the rows of one dataset; of several datasets, the one with this short name.
 pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Result<Done> {
     let started = Instant::now();
     let source = Source::find_for(&args.input, &args.model)?;
@@ -136,7 +136,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     }
 }
 
-/// Says what was noticed in all of the input.
+/// Prints the remarks about the whole input.
 fn say_totals(totals: &BuildTotals, of_rows: &[Warning], has_input: bool) {
     let BuildTotals { written, remarks, .. } = totals;
     remarks.notes().iter().for_each(|note| say!("note: {}", note.in_flags()));
@@ -144,7 +144,7 @@ fn say_totals(totals: &BuildTotals, of_rows: &[Warning], has_input: bool) {
         let prompts = if written.truncated == 1 { "prompt was" } else { "prompts were" };
         say!("note: {} {prompts} truncated", written.truncated);
     }
-    // The demo's answers are known to whoever looks at it.
+    // Users of the demo know its answers.
     if written.answers_omitted > 0 && has_input {
         say!("note: {}", answers_omitted(written.answers_omitted));
     }
@@ -160,7 +160,7 @@ fn done(code: u8, form: &PromptForm, written: &Written) -> Done {
     Done { code, prompts: written.prompts, tokens }
 }
 
-/// Looks whether what is written is anything that is read.
+/// Checks that no output is also an input.
 fn outputs(args: &BuildArgs, source: &Source, dataset: Option<&PreparedDataset>) -> Result<()> {
     let mut outputs = Outputs::to("--output", args.output.as_deref());
     if args.on_error == OnError::Reject {
@@ -171,7 +171,7 @@ fn outputs(args: &BuildArgs, source: &Source, dataset: Option<&PreparedDataset>)
     outputs.check_model(&args.model, source.is_some())
 }
 
-/// The answers that are named, where the turns of rows need any.
+/// The given answers, if the turns of rows need any.
 fn answers(args: &BuildArgs, dataset: Option<&PreparedDataset>) -> Result<Option<ModelAnswers>> {
     let Some(path) = &args.answers.answers else { return Ok(None) };
     if !dataset.is_some_and(PreparedDataset::goes_on_from_answers) {
@@ -181,11 +181,11 @@ fn answers(args: &BuildArgs, dataset: Option<&PreparedDataset>) -> Result<Option
     ModelAnswers::read(input, args.input.strip_thoughts, args.input.read.max_line_bytes).map(Some)
 }
 
-/// What prompts are written as, and what makes them.
+/// The output format, and the builder.
 fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, has_input: bool) -> Result<PromptForm> {
     let mut options = setup::options(&args.prompts, dataset);
     if !args.format.has_ids() {
-        // Without a model, roles are as OpenAI has them.
+        // Without a model, roles are OpenAI's.
         let model = args.model.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
         if !args.quiet {
             setup::notes(&model).filter(|note| loaded.is_new(note)).for_each(|note| say!("{note}"));
@@ -208,7 +208,7 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
     let sink = args.format.open(&builder, form_options(args, || fingerprint(builder.tokenizer()))?)?;
     let is_file = matches!(sink, Sink::File(_));
     if is_file && args.output.is_none() && io::stdout().is_terminal() {
-        let what = "this form is no text for a terminal; name a file with --output";
+        let what = "this format is not text, so it is not written to a terminal; choose a file with --output";
         return Err(ErrorKind::Usage(what.into()).into());
     }
     let fingerprint = match args.fingerprint && !is_file {
@@ -227,7 +227,7 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
     })))
 }
 
-/// What a form is told.
+/// The options of a form.
 fn form_options(args: &BuildArgs, fingerprint: impl FnOnce() -> Result<Fingerprint>) -> Result<FormOptions> {
     #[cfg(feature = "arrays")]
     let (padding_side, pad_to_multiple_of) = (args.padding_side, args.pad_to_multiple_of);
@@ -238,13 +238,13 @@ fn form_options(args: &BuildArgs, fingerprint: impl FnOnce() -> Result<Fingerpri
         served_model_name: args.served_model_name.clone(),
         padding_side,
         pad_to_multiple_of,
-        // Lines have one each, where it is asked for.
+        // Lines have one each, if requested.
         fingerprint: if args.format.accepts.columns { None } else { Some(fingerprint()?) },
     })
 }
 
-/// How long prompts may be. Where nothing says what goes, rows lose examples and may still be too long, as in
-/// OpenCompass, and conversations are refused.
+/// How long prompts may be. By default, rows lose examples and may still be too long, as in OpenCompass, and
+/// conversations are rejected.
 fn budget(args: &BuildArgs) -> Option<ContextBudget> {
     let max_seq_len = args.input.max_seq_len?;
     if args.truncate.is_none() && args.input.dataset.is_some() {
@@ -254,7 +254,7 @@ fn budget(args: &BuildArgs) -> Option<ContextBudget> {
     Some(ContextBudget { max_seq_len, max_out_len, truncation })
 }
 
-/// Says which special tokens were left out of the prompts.
+/// Reports the special tokens that were left out of the prompts.
 fn omitted(form: &PromptForm, remarks: &BatchRemarks) -> Vec<String> {
     let names = |ids: &[TokenId]| -> String {
         let name = |id: TokenId| match form {
@@ -273,7 +273,7 @@ fn omitted(form: &PromptForm, remarks: &BatchRemarks) -> Vec<String> {
     }
     if !remarks.omitted_end.is_empty() {
         notes.push(format!(
-            "the tokenizer would put {} behind every prompt, and a prompt to continue ends where the model goes on; --special-tokens always would add it",
+            "the tokenizer would add {} after every prompt, but a prompt to continue ends where the model continues; --special-tokens always would add it",
             names(&remarks.omitted_end)
         ));
     }

@@ -1,4 +1,4 @@
-//! Files of prompts or answers, each of which is a dataset: `build` names them by its short name.
+//! Files of prompts or answers, one per dataset, which `build` names by its short name.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -10,7 +10,7 @@ use metatok::input::each_line;
 /// All files together.
 pub(crate) const ALL: &str = "all";
 
-/// Visits the lines of each file; gives what came of it, with its dataset's name. A file without a line is an error, which
+/// Visits the lines of each file; returns the result and the dataset's name. A file without lines is an error, which
 /// says that `what` is missing.
 pub(crate) fn by_dataset<T: Default>(
     source: Source,
@@ -26,14 +26,14 @@ pub(crate) fn by_dataset<T: Default>(
             line.and_then(|line| visit(&mut found, line)).map_err(|error| place.of_error(error))
         })?;
         if is_empty {
-            return Err(ErrorKind::Parse(format!("there is no {what} in it"))).at(name);
+            return Err(ErrorKind::Parse(format!("it contains no {what}s"))).at(name);
         }
         datasets.push((abbr(&name), found));
     }
     Ok(datasets)
 }
 
-/// The file's name without its endings: `gsm8k` of `prompts/gsm8k.jsonl.gz`, `mmlu_v1.5` of `mmlu_v1.5.jsonl`.
+/// The file's name without its extensions: `gsm8k` for `prompts/gsm8k.jsonl.gz`, `mmlu_v1.5` for `mmlu_v1.5.jsonl`.
 fn abbr(name: &str) -> String {
     let file = Path::new(name).file_name().map_or(name.into(), |file| file.to_string_lossy());
     let mut abbr = &*file;

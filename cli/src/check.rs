@@ -1,4 +1,4 @@
-//! `metatok check`: what the lints find.
+//! `metatok check`: prints the findings of the lints.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -88,7 +88,7 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     flags::check_template(&args.prompts.template, options.mode)?;
     let (mut model, tokenizer) = setup::load(&args.model, source.is_some())?;
     if model.conversation_template.is_some() {
-        let what = "check reads meta templates, and this is a conversation template; `metatok convert` makes one of it where it can";
+        let what = "check reads meta templates, but this is a conversation template; `metatok convert` converts it if possible";
         return Err(ErrorKind::Usage(what.into())).at(&model.name);
     }
     model.allow.extend(args.allow.iter().cloned());
@@ -121,7 +121,7 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     checker.finish()
 }
 
-/// Looks at the prompts of all rows, filled in both ways.
+/// Checks the prompts of all rows, filled in both ways.
 fn see_rows(
     dataset: &PreparedDataset,
     inputs: Vec<Input>,
@@ -139,7 +139,7 @@ fn see_rows(
         let examples = retriever.retrieve(index.next().unwrap_or_default());
         let examples = examples.and_then(|examples| examples.of(&row, dataset.train()));
         let examples = examples.map_err(|error| place.of_error(error))?;
-        // Of any length: how many examples fit is no question here.
+        // Of any length: how many examples fit does not matter here.
         let prompts = dataset.prompts(&row, examples.clone().into(), &mut prompter, |_| Ok(0));
         checker.see_row(
             &row,

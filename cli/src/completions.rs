@@ -1,4 +1,4 @@
-//! `metatok completions`: a shell asks the program itself what fits.
+//! `metatok completions`: a shell asks the program itself for completions.
 
 use std::process::ExitCode;
 
@@ -8,20 +8,20 @@ use clap_complete::env::{CompleteEnv, Shells};
 use crate::{args, output};
 use metatok::error::{ErrorKind, Result};
 
-/// The variable in which a shell says that it asks.
+/// The variable that a shell sets to ask.
 const VARIABLE: &str = "METATOK_COMPLETE";
 
-/// Answers a shell, if one asks, and ends the program then.
+/// Answers a shell, if one asks, and then ends the program.
 pub(crate) fn answer() {
     CompleteEnv::with_factory(args::command).var(VARIABLE).complete();
 }
 
-/// Prints what a shell needs to ask.
+/// Prints the shell's registration script.
 pub(crate) fn run(shell: Shell) -> Result<ExitCode> {
     let shells = Shells::builtins();
     let name = shell.to_string();
     let Some(completer) = shells.completer(&name) else {
-        return Err(ErrorKind::Usage(format!("there are no completions for {name}")).into());
+        return Err(ErrorKind::Usage(format!("completions for {name} are not supported")).into());
     };
     let mut out = Vec::new();
     completer.write_registration(VARIABLE, "metatok", "metatok", "metatok", &mut out)?;

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     output::to_stdout(out)
 }
 
-/// A file of one's own to start from.
+/// A file to start from.
 pub(crate) fn to_toml(value: &impl serde::Serialize) -> Result<Vec<u8>> {
     let text = toml::to_string_pretty(value).map_err(|error| ErrorKind::Parse(error.to_string()))?;
     Ok(text.into_bytes())

@@ -1,4 +1,4 @@
-//! `metatok datasets`: the dataset files that are built in.
+//! `metatok datasets`: the built-in dataset files.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ pub(crate) fn run(args: &DatasetsArgs) -> Result<ExitCode> {
     match &args.name {
         Some(name) => match Dataset::builtin_file(name) {
             Some(text) => out.extend_from_slice(text.as_bytes()),
-            // A file of that name, or the error that says what there is.
+            // A file with that name, or the error that lists the names.
             None => out.extend_from_slice(&Dataset::read_file(Path::new(name))?),
         },
         None if args.json => {

@@ -16,14 +16,14 @@ pub(crate) fn run(args: &DecodeArgs) -> Result<ExitCode> {
     if args.ids.is_empty() || args.ids == ["-"] {
         each_list(args, |list, place| output.stream(&decoded(args, &tokenizer, list).at(place)?))?;
     } else {
-        // Whoever reads has seen enough, or not: there is no more.
+        // The reader has closed the pipe.
         let _ = output.stream(&decoded(args, &tokenizer, &args.ids.join(" "))?)?;
     }
     output.finish()?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads a list for each line of standard input; one that opens a bracket goes on until that is closed.
+/// Reads a list for each line of standard input; one that opens a bracket continues until it is closed.
 fn each_list(args: &DecodeArgs, mut visit: impl FnMut(&str, &str) -> Result<ControlFlow<()>>) -> Result<()> {
     let stdin = vec![Input::stdin()];
     let (mut open, mut opened_at) = (String::new(), String::new());

@@ -1,4 +1,4 @@
-//! Options that say nothing where they are given: refused, with the reason.
+//! Options that would have no effect: rejected, with the reason.
 
 use crate::args::{BuildArgs, CheckArgs, InputArgs, OnError, RunArgs, TemplateArgs, ViewArgs};
 use crate::setup;
@@ -6,7 +6,7 @@ use metatok::conversation::Mode;
 use metatok::error::{ErrorKind, Result};
 use metatok::prepared::PreparedDataset;
 
-/// Refuses the first that is given, saying why it says nothing.
+/// Rejects the first given option, with the reason why it has no effect.
 fn refuse<const N: usize>(flags: [(&str, bool); N], why: &str) -> Result<()> {
     match flags.into_iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => Err(ErrorKind::Usage(format!("{flag} {why}")).into()),
@@ -14,7 +14,7 @@ fn refuse<const N: usize>(flags: [(&str, bool); N], why: &str) -> Result<()> {
     }
 }
 
-/// What `build` does not take together.
+/// Options of `build` that cannot be combined.
 pub(crate) fn check_build(args: &BuildArgs) -> Result<()> {
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
     let accepts = args.format.accepts;
@@ -25,7 +25,7 @@ pub(crate) fn check_build(args: &BuildArgs) -> Result<()> {
             ("--labels", args.labels),
             ("--attention-mask", args.attention_mask),
         ];
-        refuse(ids, "goes with --format ids: no other form has a place for it")?;
+        refuse(ids, "needs --format ids: no other format has a place for it")?;
     }
     #[cfg(feature = "arrays")]
     if !accepts.padding {
@@ -33,19 +33,19 @@ pub(crate) fn check_build(args: &BuildArgs) -> Result<()> {
             ("--padding-side", args.padding_side.is_some()),
             ("--pad-to-multiple-of", args.pad_to_multiple_of.is_some()),
         ];
-        refuse(arrays, "is for arrays, --format npz, npy and safetensors: nothing else is padded")?;
+        refuse(arrays, "needs --format npz, npy or safetensors: nothing else is padded")?;
     }
     if !accepts.columns {
-        let why = "writes columns beside each prompt, and arrays and tables have no place for them; build with --format ids, or join by id";
+        let why = "writes columns with each prompt, but arrays and tables have no place for them; build with --format ids, or join by id";
         refuse([("--keep", !args.input.keep.is_empty())], why)?;
     }
     let served = [("--served-model-name", args.served_model_name.is_some())];
     if !accepts.served_model_name {
-        refuse(served, "goes with --format vllm and vllm-batch: other engines have one model")?;
+        refuse(served, "needs --format vllm or vllm-batch: other engines have one model")?;
     }
     if args.on_error == OnError::Stop {
         let rejects = [("--rejects", args.rejects.is_some())];
-        refuse(rejects, "is for rejected rows, and the first one stops the run; add --on-error reject")?;
+        refuse(rejects, "is for rejected rows, but the first one stops the run; add --on-error reject")?;
     }
     if args.format.has_ids() { Ok(()) } else { check_messages(args) }
 }
@@ -62,90 +62,90 @@ fn check_messages(args: &BuildArgs) -> Result<()> {
         ("--stop-id", !args.prompts.stop.stop_id.is_empty()),
         ("--max-seq-len", args.input.max_seq_len.is_some() && args.input.dataset.is_none()),
     ];
-    refuse(ids, "is for token ids, and messages have none; leave it out, or build in another form")?;
+    refuse(ids, "is for token ids, but messages have none; remove it, or build in another format")?;
     let conversation = [("--conversation", args.model.conversation.is_some())];
-    refuse(conversation, "is a template for token ids, and messages are left to the server's; leave it out")?;
+    refuse(conversation, "is a template for token ids, but the server applies its own to messages; remove it")?;
     let max_out_len = [("--max-out-len", args.input.max_out_len.is_some() && args.input.max_seq_len.is_none())];
-    refuse(max_out_len, "leaves room within --max-seq-len, and messages do not say it to the server; leave it out")
+    refuse(max_out_len, "leaves room within --max-seq-len, but messages do not pass it to the server; remove it")
 }
 
-/// What no command takes for texts to score.
+/// Options that no command accepts for texts to score.
 pub(crate) fn check_template(args: &TemplateArgs, mode: Mode) -> Result<()> {
     let open = [("--continue-final-message", args.continue_final_message && mode == Mode::Score)];
-    refuse(open, "is for prompts to continue, and these are texts to score; leave it out")
+    refuse(open, "is for prompts to continue, but these are texts to score; remove it")
 }
 
-/// What `build` does not take for texts to score.
+/// Options that `build` does not accept for texts to score.
 pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
     check_template(&args.prompts.template, mode)?;
     if mode == Mode::Generate {
         let labels = [("--labels", args.labels)];
-        refuse(labels, "is for texts to score, and these are prompts to continue; add --mode ppl")?;
+        refuse(labels, "is for texts to score, but these are prompts to continue; add --mode ppl")?;
     } else {
         let room = [("--max-out-len", args.input.max_out_len.is_some())];
-        refuse(room, "is for answers, and texts to score have none; leave it out")?;
+        refuse(room, "is for answers, but texts to score have none; remove it")?;
     }
     if mode == Mode::Score || args.answers.answers.is_some() {
-        let why = "is for prompts to continue that stand by themselves: a text to score would lose what is scored, and an answered dialogue its prefix";
+        let why = "is only for independent prompts to continue: a text to score would lose the scored part, and an answered dialogue its prefix";
         refuse([("--truncate", args.truncate.is_some())], why)?;
     }
     Ok(())
 }
 
-/// What `run` does not take together.
+/// Options of `run` that cannot be combined.
 pub(crate) fn check_run(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
     refuse(
         [("--top-p", args.top_p.is_some_and(|top_p| top_p < 1.0) && setup::sampling(args, dataset).temperature == 0.0)],
-        "chooses what may be drawn, and without --temperature nothing is",
+        "limits which tokens are sampled, but without --temperature none are sampled",
     )?;
     check_thoughts(&args.input, dataset.is_some_and(PreparedDataset::goes_on_from_answers))
 }
 
-/// Refuses to take thoughts out where no answer of a model stands in a prompt.
+/// Rejects stripping thoughts if no prompt contains an answer of a model.
 pub(crate) fn check_thoughts(args: &InputArgs, has_answers: bool) -> Result<()> {
     let thoughts = [("--strip-thoughts", args.strip_thoughts && !has_answers && args.judge.is_empty())];
     refuse(
         thoughts,
-        "is for a model's own answers in prompts, and there are none: --answers and --judge give them, and `run` its own in turns behind",
+        "is for a model's own answers in prompts, but there are none: they come from --answers, --judge, or earlier turns of `run`",
     )
 }
 
-/// What `view` does not take together.
+/// Options of `view` that cannot be combined.
 pub(crate) fn check_view(args: &ViewArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
     no_limit_for_conversations(args)?;
     refuse([("--keep", !args.input.keep.is_empty())], NOTHING_WRITTEN)?;
     check_thoughts(&args.input, args.answers.answers.is_some())?;
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
     let room = [("--max-out-len", args.input.max_out_len.is_some() && args.input.max_seq_len.is_none())];
-    refuse(room, "leaves room within --max-seq-len, and without that is not seen here; leave it out")?;
+    refuse(room, "leaves room within --max-seq-len, so it has no effect without that; remove it")?;
     let has_turns = dataset.is_some_and(|dataset| dataset.dataset().inferencer.kind.has_turns());
     refuse(
         [("--turn", args.turn.is_some() && !has_turns)],
-        "says which turn, and the dataset does not ask turn by turn",
+        "selects a turn, but the dataset does not generate turn by turn",
     )?;
     refuse(
         [("--label", args.label.is_some() && has_turns)],
-        "says which label, and the dataset asks turn by turn; take --turn",
+        "selects a label, but the dataset generates turn by turn; use --turn",
     )?;
     let answers =
         [("--answers", args.answers.answers.is_some() && !dataset.is_some_and(PreparedDataset::goes_on_from_answers))];
     refuse(answers, ANSWERS)
 }
 
-/// Why what goes with prompts says nothing.
-const NOTHING_WRITTEN: &str = "is for what `build` and `run` write beside each prompt; leave it out";
+/// Why columns written with prompts have no effect.
+const NOTHING_WRITTEN: &str = "is for what `build` and `run` write with each prompt; remove it";
 
-/// Why answers say nothing.
-pub(crate) const ANSWERS: &str = "is for turns that are asked for with the model's own answers in those before: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every";
+/// Why answers have no effect.
+pub(crate) const ANSWERS: &str = "is for turns that need the model's own answers to earlier turns: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every";
 
-/// Refuses a limit that nothing would hold conversations to: only `build` does.
+/// Rejects a limit that would not apply to conversations: only `build` applies it.
 fn no_limit_for_conversations(args: &ViewArgs) -> Result<()> {
     let limit = [("--max-seq-len", args.input.dataset.is_none() && args.input.max_seq_len.is_some())];
-    refuse(limit, "is for rows here, with --dataset; `build` holds conversations to it")
+    refuse(limit, "only applies to rows, with --dataset; for conversations, only `build` applies it")
 }
 
-/// What `check` does not take together.
+/// Options of `check` that cannot be combined.
 pub(crate) fn check_check(args: &CheckArgs) -> Result<()> {
     refuse(
         [("--keep", !args.input.keep.is_empty()), ("--id-column", args.input.id_column.is_some())],
@@ -154,10 +154,10 @@ pub(crate) fn check_check(args: &CheckArgs) -> Result<()> {
     let lengths =
         [("--max-seq-len", args.input.max_seq_len.is_some()), ("--max-out-len", args.input.max_out_len.is_some())];
     if args.against.is_none() {
-        refuse(lengths, "cuts prompts, and what is looked at here is of any length; leave it out")?;
+        refuse(lengths, "shortens prompts, but check accepts any length; remove it")?;
         refuse(
             [("--judge", !args.input.judge.is_empty())],
-            "is for `build`, `run` and `view`: check looks at the dataset's own prompts",
+            "is for `build`, `run` and `view`: check only reads the dataset's own prompts",
         )?;
     }
     check_thoughts(&args.input, false)?;

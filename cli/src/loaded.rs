@@ -1,4 +1,4 @@
-//! The model and its tokenizer, loaded once for all that are built with them.
+//! The model and its tokenizer, loaded once for everything that is built with them.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use metatok::dialect::Model;
 use metatok::error::Result;
 use metatok::tokenizer::Tokenizer;
 
-/// What is loaded when it is first needed, and what was said of it.
+/// What is loaded on first use, and what was already printed about it.
 #[derive(Default)]
 pub(crate) struct Loaded {
     model: OnceCell<(Model, Arc<Tokenizer>)>,
@@ -18,7 +18,7 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// The model that the arguments name, which are always the same.
+    /// The model from the arguments, which never change.
     pub(crate) fn model(&self, args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Tokenizer>)> {
         if let Some(loaded) = self.model.get() {
             return Ok(loaded.clone());
@@ -27,7 +27,7 @@ impl Loaded {
         Ok(self.model.get_or_init(|| loaded).clone())
     }
 
-    /// Whether this was not said yet.
+    /// Whether this was not printed yet.
     pub(crate) fn is_new(&self, message: &str) -> bool {
         self.said.borrow_mut().insert(message.to_owned())
     }

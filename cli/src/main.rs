@@ -74,7 +74,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// The arguments. What is wrong with them quotes them, and they may hold anything.
+/// The arguments. Errors quote them, and they may contain anything.
 fn parse() -> Args {
     parse_from(std::env::args_os()).unwrap_or_else(|error| {
         let escaped: Vec<OsString> = std::env::args_os().map(escaped_arg).collect();

@@ -1,4 +1,4 @@
-//! `metatok models`: what is built in.
+//! `metatok models`: the built-in models and templates.
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -13,7 +13,7 @@ use serde::Serialize;
 /// An open output. Dropped before [`Output::finish`], a file is removed and its predecessor untouched.
 pub(crate) enum Output {
     Stdout(io::Stdout),
-    /// A device or pipe, which is written to as it is.
+    /// A device or pipe, which is written to directly.
     Direct(File, PathBuf),
     File(Partial, PathBuf),
 }
@@ -52,7 +52,7 @@ impl Output {
         }
     }
 
-    /// Writes a part of what comes; breaks off where whoever reads has seen enough.
+    /// Writes a part of the output; breaks off if the reader has closed the pipe.
     pub(crate) fn stream(&mut self, bytes: &[u8]) -> Result<ControlFlow<()>> {
         match self.write(bytes) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
@@ -81,7 +81,7 @@ pub(crate) fn count(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Adds what a command lists, as JSON for people too.
+/// Appends a command's listing, as JSON that people can read too.
 pub(crate) fn push_json(value: &impl Serialize, out: &mut Vec<u8>) {
     serde_json::to_writer_pretty(&mut *out, value).expect("listed types are JSON, and memory takes every byte");
     out.push(b'\n');
@@ -93,17 +93,17 @@ pub(crate) fn push_json_line(value: &impl Serialize, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Prints what a command was asked for, in colour only where that is welcome.
+/// Prints a command's result, in colour only if that is supported.
 pub(crate) fn to_stdout(out: Vec<u8>) -> Result<ExitCode> {
     let mut stdout = anstream::stdout();
     match stdout.write_all(&out).and_then(|()| stdout.flush()) {
-        // Whoever reads has seen enough.
+        // The reader has closed the pipe.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         written => written.map(|()| ExitCode::SUCCESS).at("standard output"),
     }
 }
 
-/// The columns of the terminal, or 100 where there is none.
+/// The columns of the terminal, or 100 if there is none.
 pub(crate) fn width() -> usize {
     terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0))
 }

@@ -1,4 +1,4 @@
-//! What a command writes to is nothing that it reads: that would be lost. Files are compared, not their names.
+//! Checks that a command does not write to anything that it reads, which would be lost. Files are compared, not their names.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use crate::source::Source;
 use metatok::error::{ErrorKind, Result};
 use metatok::prepared::PreparedDataset;
 
-/// Where a command writes.
+/// The outputs of a command.
 pub(crate) struct Outputs(Vec<To>);
 
 /// A file that is written, or will be.
@@ -20,12 +20,12 @@ struct To {
     name: String,
     /// With links followed; standard output has none.
     path: Option<PathBuf>,
-    /// If it is there already.
+    /// If it already exists.
     handle: Option<Handle>,
 }
 
 impl Outputs {
-    /// Writes to the file that an option names, or to standard output.
+    /// Writes to the file of an option, or to standard output.
     pub(crate) fn to(option: &str, path: Option<&Path>) -> Self {
         Self(match path {
             Some(path) => vec![To::file(option, path)],
@@ -43,7 +43,7 @@ impl Outputs {
         Ok(self)
     }
 
-    /// Looks whether what prompts are made of is one of them.
+    /// Checks that no source of prompts is one of them.
     pub(crate) fn check_inputs(
         &self,
         args: &InputArgs,
@@ -61,22 +61,22 @@ impl Outputs {
         Ok(())
     }
 
-    /// Looks whether an input is one of them.
+    /// Checks that no input is one of them.
     pub(crate) fn check_source(&self, inputs: &[PathBuf], source: &Source) -> Result<()> {
         inputs.iter().try_for_each(|path| self.check("the input", Some(path)))?;
         if source.has_stdin() { self.check("standard input", Some(Path::new("-"))) } else { Ok(()) }
     }
 
-    /// Looks whether a file of the model or its tokenizer is one of them.
+    /// Checks that no file of the model or its tokenizer is one of them.
     pub(crate) fn check_model(&self, args: &ModelArgs, has_input: bool) -> Result<()> {
         self.check("the model", args.model.as_deref().map(Path::new))?;
         self.check("the conversation template", args.conversation.as_deref().map(Path::new))?;
-        // Where none is found, whoever needs one says so.
+        // If none is found, the code that needs one reports it.
         let tokenizer = setup::weights_name(args, has_input).ok();
         self.check("the tokenizer", tokenizer.as_deref().map(Path::new))
     }
 
-    /// Looks whether a file, or one in a folder, is one of them.
+    /// Checks that a file, or one in a folder, is not one of them.
     pub(crate) fn check(&self, what: &str, path: Option<&Path>) -> Result<()> {
         let Some(path) = path.filter(|_| !self.0.is_empty()) else { return Ok(()) };
         if path == Path::new("-") {
@@ -103,12 +103,12 @@ impl To {
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let of_directory = || Some(fs::canonicalize(directory).ok()?.join(path.file_name()?));
         let known = fs::canonicalize(path).ok().or_else(of_directory);
-        // Devices and pipes take whatever comes, twice too.
+        // Devices and pipes accept everything, twice too.
         let known = known.filter(|path| fs::metadata(path).map_or(true, |metadata| metadata.is_file()));
         Self { name: format!("{option} {}", path.display()), path: known, handle: handle(path) }
     }
 
-    /// If it is a file: a terminal or a pipe may well be both ends.
+    /// If it is a file: a terminal or a pipe may be both input and output.
     fn stdout() -> Option<Self> {
         let handle = regular(Handle::stdout())?;
         Some(Self { name: "standard output".into(), path: None, handle: Some(handle) })
@@ -119,12 +119,12 @@ impl To {
     }
 
     fn clash(&self, other: &str) -> metatok::Error {
-        let what = format!("{} and {other} are the same file, which would be lost; write to another", self.name);
+        let what = format!("{} and {other} are the same file, which would be lost; write to another file", self.name);
         ErrorKind::Usage(what).into()
     }
 }
 
-/// Only files are opened: opening a pipe waits for its other end.
+/// Only files are opened, because opening a pipe waits for its other end.
 fn handle(path: &Path) -> Option<Handle> {
     fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     Handle::from_path(path).ok()

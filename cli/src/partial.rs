@@ -1,4 +1,4 @@
-//! Files that are being written: hidden, beside the ones that they will be, and removed where the program is interrupted.
+//! Files that are being written: hidden, next to the final ones, and removed if the program is interrupted.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use tempfile::{NamedTempFile, TempPath};
 
-/// Those that are there now.
+/// The files that exist now.
 static FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A file that is being written. Dropped before [`Partial::persist`], it is removed.
@@ -17,17 +17,17 @@ pub(crate) struct Partial {
 }
 
 impl Partial {
-    /// Makes one beside `path`.
+    /// Creates one next to `path`.
     pub(crate) fn beside(path: &Path) -> io::Result<Self> {
         removed_at_signals();
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !directory.is_dir() {
-            let what = format!("there is no folder {}; make it first", directory.display());
+            let what = format!("there is no folder {}; create it first", directory.display());
             return Err(io::Error::new(io::ErrorKind::NotFound, what));
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let mut builder = tempfile::Builder::new();
-        // What umask leaves of these is what an ordinary file has.
+        // After umask, these are the permissions of an ordinary file.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         // The list stays locked, so that no signal comes between a file and its entry.
@@ -38,7 +38,7 @@ impl Partial {
         Ok(Self { file, path: Some(path) })
     }
 
-    /// Makes it the file that it is to be.
+    /// Moves it to its final path.
     pub(crate) fn persist(mut self, path: &Path) -> io::Result<()> {
         self.file.sync_all()?;
         let Some(partial) = self.path.take() else { return Ok(()) };
@@ -77,8 +77,8 @@ fn forget(path: &Path) {
     files().retain(|file| file != path);
 }
 
-/// Lets Ctrl-C and TERM remove what is not complete and end the program, with the exit code that shells give it; a
-/// second one ends it at once. Where this cannot be had, they end it as ever, and the files stay.
+/// Lets Ctrl-C and TERM remove incomplete files and end the program, with the exit code that shells expect. A second
+/// signal ends it at once. If this is not possible, signals end the program as usual, and the files stay.
 fn removed_at_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -103,7 +103,7 @@ mod unix {
         let mut signals = Signals::new([SIGINT, SIGTERM])?;
         thread::Builder::new().name("signals".into()).spawn(move || {
             if let Some(signal) = signals.forever().next() {
-                // Nobody makes a file from here on.
+                // From now on no file is created.
                 let files = super::files();
                 for file in files.iter() {
                     let _ = fs::remove_file(file);

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar over `bytes` of input, or a counter where the length is unknown.
+/// A bar over `bytes` of input, or a counter if the length is unknown.
 pub(crate) fn bar(bytes: Option<u64>, quiet: bool) -> ProgressBar {
     if quiet || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -1,4 +1,4 @@
-//! Lines that give no prompt: kept in a file, with the reason.
+//! Lines that are not valid prompts: saved to a file, with the reason.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::say::{InFlags, flag, say};
 use metatok::build::Rejected;
 use metatok::error::{At, Result};
 
-/// How many errors are shown where rows are rejected; the rejects file has them all.
+/// How many errors are printed if rows are rejected. The rejects file has all of them.
 const SHOWN_ERRORS: u64 = 10;
 
 pub(crate) fn rejects_path(args: &BuildArgs) -> PathBuf {
@@ -23,7 +23,7 @@ pub(crate) fn rejects_path(args: &BuildArgs) -> PathBuf {
     }
 }
 
-/// The rejected rows. The file is made only when there is one.
+/// The rejected rows. The file is only created when there is one.
 pub(crate) struct Rejects {
     path: PathBuf,
     output: Option<Output>,

@@ -1,4 +1,4 @@
-//! What a run can be resumed with: the same input, weights and options, and nothing that can be read only once.
+//! What a run can be resumed with: the same input, weights and options, and no input that can be read only once.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use metatok::fingerprint::Fingerprint;
 use metatok::input::digest_of_input;
 use metatok::run::DEFAULT_MAX_OUT_LEN;
 
-/// Refuses input that can be read only once.
+/// Rejects input that can be read only once.
 pub(crate) fn check_is_there(source: &Source) -> Result<()> {
     let is_stream = |path: &&PathBuf| path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
     let name = match source {
@@ -21,11 +21,11 @@ pub(crate) fn check_is_there(source: &Source) -> Result<()> {
         },
         _ => return Ok(()),
     };
-    let what = format!("--resume reads the input once more, and {name} is gone; give it as a file");
+    let what = format!("--resume reads the input again, but {name} can be read only once; use a file");
     Err(ErrorKind::Usage(what).into())
 }
 
-/// What is read, by name and what is in it.
+/// The inputs, by name and content.
 fn digests_of(source: &Source) -> Result<Vec<String>> {
     match source {
         Source::Files(paths) => paths.iter().map(|path| digest_of_input(path)).collect(),
@@ -34,7 +34,7 @@ fn digests_of(source: &Source) -> Result<Vec<String>> {
     }
 }
 
-/// All that answers depend on, so that no two kinds of them come into one file.
+/// Everything that answers depend on, so that one file never mixes answers with different settings.
 pub(crate) fn fingerprint(
     args: &RunArgs,
     sampling: &Sampling,

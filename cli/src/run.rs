@@ -41,7 +41,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     outputs(args, &source, dataset.as_deref())?;
     let options = setup::options(&args.prompts, dataset.as_deref());
     if options.mode == Mode::Score {
-        let what = "`run` writes answers, and these are texts to score; leave --mode ppl out, or `build` them";
+        let what = "`run` writes answers, but these are texts to score; remove --mode ppl, or use `build`";
         return Err(ErrorKind::Usage(what.into()).into());
     }
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     };
     let Some((mut answers, output)) = answers(args, fingerprint)? else {
         if !args.quiet {
-            say!("nothing to resume: all answers are there already");
+            say!("nothing to resume: all answers already exist");
         }
         return Ok(ExitCode::SUCCESS);
     };
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         let remarks = setup::remarks(&model, &builder, dataset.as_deref(), &options);
         remarks.iter().for_each(|remark| say!("{remark}"));
         if answers.rows() > 0 {
-            say!("note: {} answered already", count(answers.rows(), "line"));
+            say!("note: {} already answered", count(answers.rows(), "line"));
         }
     }
     let has_input = source.is_some();
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         }
         RunOutcome::Complete => {
             let code = front.finish(answers, &totals, has_input)?;
-            // The answers are there; whether they were worth asking for is said after them.
+            // The answers exist; errors about the input are reported after them.
             let notes = totals.remarks.check(dataset.as_deref())?;
             if !args.quiet {
                 notes.iter().for_each(|note| say!("note: {}", note.in_flags()));
@@ -124,8 +124,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
 }
 
-/// Where answers go: into this file when all are there, or to standard output as they come. Nothing, if there is nothing to
-/// resume because all is there.
+/// Where answers go: to this file when all are complete, or to standard output as they come. None if there is nothing
+/// to resume because all answers exist.
 fn answers(
     args: &RunArgs,
     fingerprint: impl FnOnce() -> Result<Fingerprint>,
@@ -133,7 +133,7 @@ fn answers(
     let file = args.output.as_deref().filter(|path| path.metadata().map_or(true, |metadata| metadata.is_file()));
     let Some(file) = file else {
         if args.resume {
-            let what = "--resume is for answers in a file; name it with --output";
+            let what = "--resume needs answers in a file; choose it with --output";
             return Err(ErrorKind::Usage(what.into()).into());
         }
         return Ok(Some((RunAnswers::streamed(), Some(Output::open(args.output.as_deref())?))));
@@ -147,14 +147,14 @@ fn answers(
     Ok(Some((RunAnswers::journaled(&journal, resume, &fingerprint()?)?, None)))
 }
 
-/// What people see of a run.
+/// What the user sees of a run.
 struct Front<'a> {
     args: &'a RunArgs,
     progress: indicatif::ProgressBar,
     started: Instant,
     answers: u64,
     tokens: u64,
-    /// Where answers go as they come.
+    /// The output of answers as they come.
     output: Option<Output>,
 }
 
@@ -198,7 +198,7 @@ impl<'a> Front<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Makes the answers final, and says what they came to.
+    /// Makes the answers final, and prints the totals.
     fn finish(self, answers: RunAnswers, totals: &RunTotals, has_input: bool) -> Result<ExitCode> {
         let Self { args, started, output, .. } = self;
         if !args.quiet {
@@ -243,12 +243,12 @@ impl<'a> Front<'a> {
     }
 }
 
-/// How many tokens an answer may have, where its row does not say.
+/// How many tokens an answer may have if its row has no limit.
 fn max_out_len(args: &RunArgs) -> Result<usize> {
     match (args.input.max_out_len, args.input.max_seq_len) {
         (None, Some(max_seq_len)) if DEFAULT_MAX_OUT_LEN >= max_seq_len => {
             let what = format!(
-                "the {DEFAULT_MAX_OUT_LEN} tokens that an answer may have leave no room in `--max-seq-len {max_seq_len}`; say how many it may have, with --max-out-len"
+                "the default limit of {DEFAULT_MAX_OUT_LEN} tokens per answer leaves no room in `--max-seq-len {max_seq_len}`; set a smaller one with --max-out-len"
             );
             Err(ErrorKind::Usage(what).into())
         }
@@ -256,7 +256,7 @@ fn max_out_len(args: &RunArgs) -> Result<usize> {
     }
 }
 
-/// Looks whether what is written is anything that is read.
+/// Checks that no output is also an input.
 fn outputs(args: &RunArgs, source: &Source, dataset: Option<&PreparedDataset>) -> Result<()> {
     let mut outputs = Outputs::to("--output", args.output.as_deref());
     if let Some(path) = &args.output {

@@ -1,4 +1,4 @@
-//! What is said on standard error, of which no byte can move the cursor or change what stands around it.
+//! Output on standard error, in which no byte can move the cursor or change the surrounding text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use metatok::error::{Error, Place, Setting, Warning, WayOut};
 
-/// Says a line: `metatok: ` and what is formatted.
+/// Prints a line: `metatok: ` and the formatted text.
 macro_rules! say {
     ($($what:tt)*) => {
         $crate::say::line(format_args!($($what)*))
@@ -14,7 +14,7 @@ macro_rules! say {
 }
 pub(crate) use say;
 
-/// What speaks of settings, with the names that they have on the command line.
+/// Messages that name settings, with their names on the command line.
 pub(crate) trait InFlags {
     fn in_flags(&self) -> String;
 }
@@ -46,7 +46,7 @@ impl InFlags for Place {
     }
 }
 
-/// Flags with another name than the library's options.
+/// Flags whose name differs from the library's option.
 const FLAGS: [(Setting, &str); 3] =
     [(Setting::CHAT_WRAPPER, "--as"), (Setting::STOP_STRINGS, "--stop"), (Setting::STOP_TOKEN_IDS, "--stop-id")];
 
@@ -64,23 +64,23 @@ pub(crate) fn flag(setting: &Setting) -> String {
     }
 }
 
-/// Where standard error is gone there is nobody to tell.
+/// If standard error is closed, there is nobody to tell.
 pub(crate) fn line(what: fmt::Arguments<'_>) {
     let line = format!("metatok: {}\n", escaped_line(&what.to_string()));
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-/// A piece of text as it comes.
+/// A piece of text as it arrives.
 pub(crate) fn piece(text: &str) {
     let _ = io::stderr().write_all(escaped(text).as_bytes());
 }
 
-/// The text with control characters, and those that turn its direction, as Rust escapes them. Line ends stay.
+/// The text with control characters, and those that change its direction, escaped as in Rust. Line ends stay.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     escaped_where(text, |c| c != '\n' && is_harmful(c))
 }
 
-/// The same of what is one line: file names, roles and values are anybody's, and none of them begins a line of its own.
+/// The same for a single line: file names, roles and values can contain anything, and must not begin a new line.
 pub(crate) fn escaped_line(text: &str) -> Cow<'_, str> {
     escaped_where(text, is_harmful)
 }

@@ -23,7 +23,7 @@ struct Entry<'a> {
     accuracy: f64,
 }
 
-/// What a line of --output has beside the input's keys.
+/// What a line of --output has in addition to the input's keys.
 #[derive(Serialize)]
 struct Worth {
     found: Option<String>,
@@ -33,7 +33,7 @@ struct Worth {
 pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
     let source = Source::find(&args.inputs)?;
     if !source.is_some() {
-        let what = "there is nothing to score: name a file of answers, or pipe one in";
+        let what = "there is nothing to score: choose a file of answers, or pipe one in";
         return Err(ErrorKind::Usage(what.into()).into());
     }
     let scorer = scorer(args)?;
@@ -72,7 +72,7 @@ fn scorer(args: &ScoreArgs) -> Result<Scorer> {
     if args.by != By::Exact {
         for (option, is_given) in [("--ignore-case", ignore_case), ("--ignore-punctuation", ignore_punctuation)] {
             if is_given {
-                let what = format!("{option} is for texts that are compared whole, with --by exact; leave it out");
+                let what = format!("{option} is only for comparing whole texts, with --by exact; remove it");
                 return Err(ErrorKind::Usage(what).into());
             }
         }
@@ -94,7 +94,7 @@ fn scorer(args: &ScoreArgs) -> Result<Scorer> {
     })
 }
 
-/// What an answer is worth; none where it failed.
+/// The score of an answer; none if it failed.
 fn score(scorer: &Scorer, answer: &ScoredAnswer, column: &str) -> Result<Option<Score>> {
     let Some(text) = answer.text() else { return Ok(None) };
     let references = answer.references(column)?;
@@ -102,10 +102,10 @@ fn score(scorer: &Scorer, answer: &ScoredAnswer, column: &str) -> Result<Option<
     Ok(Some(scorer.score(text, &references)))
 }
 
-/// The line with what it is worth, its own keys as they are.
+/// The line with its score, and its own keys unchanged.
 fn detailed(line: &str, answer: &ScoredAnswer, score: Option<Score>) -> Result<Vec<u8>> {
     if answer.was_scored() {
-        let what = "it has \"found\" or \"correct\" already, which --output writes; score what `run` or `trim` wrote";
+        let what = "it already has \"found\" or \"correct\", which --output adds; score the output of `run` or `trim`";
         return Err(ErrorKind::Parse(what.into()).into());
     }
     let worth = Worth {

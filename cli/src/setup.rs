@@ -37,7 +37,7 @@ pub(crate) fn options(args: &PromptArgs, dataset: Option<&PreparedDataset>) -> B
     options
 }
 
-/// What a command builds with that neither adds special tokens nor stops.
+/// What a command builds with if it neither adds special tokens nor stops.
 pub(crate) fn template_options(args: &TemplateArgs) -> BuilderOptions {
     BuilderOptions {
         mode: args.mode.map_or(Mode::Generate, mode),
@@ -51,12 +51,12 @@ pub(crate) fn template_options(args: &TemplateArgs) -> BuilderOptions {
     }
 }
 
-/// What people should know of a model, to be said.
+/// Notes about a model, to be printed.
 pub(crate) fn notes(model: &Model) -> impl Iterator<Item = String> {
     model.notes().into_iter().map(|note| format!("note: {}", note.in_flags()))
 }
 
-/// The same, and what is likely to be wrong with token ids by it, to be said.
+/// The same, and likely problems of its token ids, to be printed.
 pub(crate) fn remarks(
     model: &Model,
     builder: &PromptBuilder,
@@ -77,7 +77,7 @@ pub(crate) fn stop_options(args: &StopArgs) -> BuilderOptions {
     }
 }
 
-/// Refuses an answer that takes all of the context.
+/// Rejects an answer that takes all of the context.
 pub(crate) fn check_room(max_seq_len: Option<usize>, max_out_len: Option<usize>) -> Result<()> {
     match (max_seq_len, max_out_len) {
         (Some(max_seq_len), Some(max_out_len)) if max_out_len >= max_seq_len => {
@@ -117,16 +117,16 @@ fn wrapper(wrapper: WrapperArg) -> ChatWrapper {
     }
 }
 
-/// Where the weights are, if nothing else is said: where the tokenizer is.
+/// The default location of the weights: the tokenizer's.
 pub(crate) fn weights_name(args: &ModelArgs, has_input: bool) -> Result<String> {
     of_tokenizer(args.tokenizer.as_deref(), &model(args, has_input)?, Model::tokenizer_name, |name| Ok(name.to_owned()))
 }
 
-/// Loads the model and its tokenizer. The demo stands in for them only where nothing at all is named.
+/// Loads the model and its tokenizer. The demo replaces them only if nothing at all is given.
 pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Tokenizer>)> {
     let model = model(args, has_input)?;
     if args.conversation.is_none() {
-        // Before a tokenizer is fetched for nothing.
+        // Before a tokenizer is downloaded in vain.
         model.check_gives_ids()?;
     }
     let tokenizer = of_tokenizer(args.tokenizer.as_deref(), &model, Model::load_tokenizer, Tokenizer::load)?;
@@ -138,18 +138,18 @@ fn model(args: &ModelArgs, has_input: bool) -> Result<Model> {
         (Some(name), _, _) => Model::load(name),
         (None, Some(_), Some(_)) => Ok(Model::default()),
         (None, Some(_), None) => {
-            let what = "--conversation is a template and has no tokenizer; name one with --tokenizer, such as a folder or a repository of the hub";
+            let what = "--conversation is a template without a tokenizer; choose one with --tokenizer, such as a folder or a repository of the hub";
             Err(ErrorKind::Usage(what.into()).into())
         }
         (None, None, None) if !has_input => Model::load("demo"),
         (None, None, _) => {
-            let what = "name the model whose template is used: --model NAME (`metatok models` lists what is built in), --model FILE, or --model demo to try things";
+            let what = "choose the model whose template is used: --model NAME (`metatok models` lists the built-in ones), --model FILE, or --model demo to try things";
             Err(ErrorKind::Usage(what.into()).into())
         }
     }
 }
 
-/// Something of the tokenizer: a model's own, or one that --tokenizer names.
+/// A property of the tokenizer: the model's own, or the one from --tokenizer.
 pub(crate) fn of_tokenizer<T>(
     name: Option<&str>,
     model: &Model,
@@ -158,13 +158,13 @@ pub(crate) fn of_tokenizer<T>(
 ) -> Result<T> {
     match name {
         None => of_model(model),
-        // A built-in model stands for its tokenizer, unless a file or directory has that name.
+        // A built-in model's name selects its tokenizer, unless a file or directory has that name.
         Some(name) if !Path::new(name).exists() && Model::builtin_file(name).is_some() => of_model(&Model::load(name)?),
         Some(name) => named(name),
     }
 }
 
-/// What the ids of prompts depend on.
+/// The options that the ids of prompts depend on.
 pub(crate) fn fingerprint(
     args: &InputArgs,
     dataset: Option<&PreparedDataset>,
@@ -177,7 +177,7 @@ pub(crate) fn fingerprint(
     if let Some(dataset) = dataset {
         fingerprint = dataset.fingerprint(fingerprint)?;
     }
-    // A conversation that is too long is refused unless something may go.
+    // A conversation that is too long is rejected unless something may be dropped.
     let truncate = truncate.filter(|what| dataset.is_some() || *what != Truncation::Refuse);
     if let Some(truncate) = truncate {
         fingerprint = fingerprint.with("truncate", serde_json::json!(truncate));
@@ -194,19 +194,19 @@ pub(crate) fn fingerprint(
     Ok(fingerprint)
 }
 
-/// The model, or the conversation template in its place.
+/// The model, or the conversation template that replaces it.
 fn with_conversation(args: &ModelArgs, model: Model) -> Result<Model> {
     let Some(name) = &args.conversation else { return Ok(model) };
     let template = ConversationTemplate::load(name)?;
     Ok(Model { name: name.clone(), conversation_template: Some(template), ..Model::default() })
 }
 
-/// The threads that measure.
+/// The number of threads for measuring.
 pub(crate) fn threads(threads: Option<u16>) -> usize {
     threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
 }
 
-/// Tells line by line whether it is the last of so many.
+/// Returns for each line whether it is the last one within the limit.
 pub(crate) fn limit(limit: Option<usize>) -> impl FnMut() -> ControlFlow<()> {
     let mut left = limit.unwrap_or(usize::MAX);
     move || {
@@ -215,7 +215,7 @@ pub(crate) fn limit(limit: Option<usize>) -> impl FnMut() -> ControlFlow<()> {
     }
 }
 
-/// The dataset that the arguments name, or nothing if the input is conversations.
+/// The dataset from the arguments, or none if the input is conversations.
 pub(crate) fn dataset(args: &InputArgs) -> Result<Option<PreparedDataset>> {
     let Some(path) = &args.dataset else { return Ok(None) };
     let options = args.dataset_options();
@@ -226,22 +226,22 @@ pub(crate) fn dataset(args: &InputArgs) -> Result<Option<PreparedDataset>> {
     dataset.map(Some)
 }
 
-/// The same, of input that must be named.
+/// The same, for input that must be given.
 pub(crate) fn dataset_of(args: &InputArgs, source: &Source) -> Result<Option<PreparedDataset>> {
     let dataset = dataset(args)?;
     if dataset.is_some() && !source.is_some() {
-        let what = "--dataset needs rows: name a file, or - for standard input";
+        let what = "--dataset needs rows: choose a file, or - for standard input";
         return Err(ErrorKind::Usage(what.into()).into());
     }
     Ok(dataset)
 }
 
-/// What the inputs hold.
+/// The contents of the inputs.
 pub(crate) fn holds(dataset: Option<&PreparedDataset>) -> Holds {
     if dataset.is_some() { Holds::Rows } else { Holds::Conversations }
 }
 
-/// How answers are drawn: as the arguments say, or else as the dataset does.
+/// How answers are sampled: from the arguments, or else from the dataset.
 pub(crate) fn sampling(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Sampling {
     let said = dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default();
     let usual = Sampling::default();

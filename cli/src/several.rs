@@ -18,7 +18,7 @@ use metatok::dataset::retriever::RetrieverKind;
 use metatok::dataset::{Dataset, DatasetSource};
 use metatok::error::{At, Error, ErrorKind, Result};
 
-/// How the files of rows may end.
+/// The possible extensions of files of rows.
 const ENDINGS: [&str; 5] = ["jsonl", "json", "csv", "tsv", "parquet"];
 
 /// A dataset and its short name, which names its files.
@@ -26,7 +26,7 @@ struct One<'s> {
     source: &'s DatasetSource,
     abbr: String,
     needs_train: bool,
-    /// Whether it has examples where --num-fewshot asks for some.
+    /// Whether it has examples if --num-fewshot asks for some.
     takes_examples: bool,
     reads_neighbours: bool,
 }
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
     }
 }
 
-/// Builds all. What is wrong with one is said, and the others are built.
+/// Builds all. An error in one is printed, and the others are built.
 fn all(args: &BuildArgs, sources: &[DatasetSource]) -> Result<ExitCode> {
     let started = Instant::now();
     let output = check(args)?;
@@ -87,39 +87,40 @@ fn all(args: &BuildArgs, sources: &[DatasetSource]) -> Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
-/// Refuses what is for one dataset; gives the folder to write to.
+/// Rejects options for a single dataset; returns the output folder.
 fn check(args: &BuildArgs) -> Result<&Path> {
     let usage = |what: &str| Err(ErrorKind::Usage(what.into()).into());
-    let named = "and --dataset names several";
+    let named = "but --dataset names several";
     match (&args.output, &args.input.inputs[..]) {
         (_, [rows]) if !rows.is_dir() => usage(&format!(
-            "the rows of several datasets are files of one folder, such as ABBR.jsonl; {} is none",
+            "the rows of several datasets must be files of one folder, such as ABBR.jsonl; {} is not a folder",
             rows.display()
         )),
-        (Some(output), [_]) if output.is_file() => {
-            usage(&format!("--output is the folder for a file of each dataset, and {} is a file", output.display()))
-        }
+        (Some(output), [_]) if output.is_file() => usage(&format!(
+            "--output must be a folder with a file for each dataset, but {} is a file",
+            output.display()
+        )),
         _ if args.rejects.is_some() => {
-            usage(&format!("--rejects is one file, {named}; leave it out, and each has its own beside its output"))
+            usage(&format!("--rejects is one file, {named}; remove it, and each has its own file next to its output"))
         }
         _ if args.answers.answers.is_some() => {
             usage(&format!("--answers is for the dialogues of one dataset, {named}; build it alone"))
         }
         (Some(output), [_]) => Ok(output),
-        (None, _) => usage(&format!("--output is needed, {named}: name the folder for a file of each")),
-        (Some(_), _) => {
-            usage(&format!("name the folder of the rows, {named}: it has a file for each, such as ABBR.jsonl"))
-        }
+        (None, _) => usage("--dataset names several, so --output is needed: a folder for a file of each"),
+        (Some(_), _) => usage(
+            "--dataset names several, so the input must be one folder with a file of rows for each, such as ABBR.jsonl",
+        ),
     }
 }
 
-/// Refuses two datasets that would write to one file.
+/// Rejects two datasets that would write to one file.
 fn check_abbrs(all: &[One<'_>]) -> Result<()> {
     let mut seen = BTreeMap::new();
     for One { source, abbr, .. } in all {
         if let Some(before) = seen.insert(abbr, source) {
             let what = format!(
-                "{} and {} have the same abbr {abbr:?}, by which their rows and outputs are named; change one",
+                "{} and {} have the same abbr {abbr:?}, which names their rows and outputs; change one",
                 before.path().display(),
                 source.path().display()
             );
@@ -139,7 +140,7 @@ impl<'s> One<'s> {
         Ok(Self { source, abbr, needs_train: retriever.count() > 0, takes_examples, reads_neighbours })
     }
 
-    /// The arguments for it alone.
+    /// The arguments for this dataset alone.
     fn args(&self, all: &BuildArgs, output: &Path) -> Result<BuildArgs> {
         let mut args = all.clone();
         args.input.source = Some(self.source.clone());
@@ -156,7 +157,7 @@ impl<'s> One<'s> {
         Ok(args)
     }
 
-    /// A folder's file of this name, or the file that all have.
+    /// A folder's file with this name, or the file that all share.
     fn beside(&self, path: &Path) -> Result<PathBuf> {
         if !path.is_dir() {
             return Ok(path.to_owned());
@@ -164,18 +165,21 @@ impl<'s> One<'s> {
         let mut files = ENDINGS.iter().map(|ending| path.join(format!("{}.{ending}", self.abbr)));
         files.find(|file| file.is_file()).ok_or_else(|| {
             let file = format!("{}.{}", self.abbr, ENDINGS[0]);
-            let what = format!("there is no {file} in it, nor one that ends in {}", ENDINGS[1..].join(", "));
+            let what = format!(
+                "it contains no {file}, nor the same name with one of the extensions {}",
+                ENDINGS[1..].join(", ")
+            );
             Error::from(ErrorKind::NotFound(what)).at(path.display())
         })
     }
 }
 
-/// The short name as the name of a file, as OpenCompass makes one of it.
+/// The short name as a file name, converted like in OpenCompass.
 fn file_name(dataset: &Dataset) -> Result<String> {
     let name = dataset.abbr().replace('/', "_");
     if name.is_empty() || name.starts_with('.') || name.contains(|c: char| c == '\\' || c == ':' || c.is_control()) {
         let what = format!(
-            "the abbr {:?} names the files of the rows and the output, and is no name of a file",
+            "the abbr {:?} names the files of the rows and the output, but is not a valid file name",
             dataset.abbr()
         );
         return Err(ErrorKind::Dataset(what).into());

@@ -1,4 +1,4 @@
-//! Where a command's input comes from: files that are named, a pipe, or nowhere.
+//! Where a command's input comes from: given files, a pipe, or nowhere.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Stdin};
@@ -8,33 +8,33 @@ use crate::args::{InputArgs, ModelArgs};
 use metatok::error::{At, ErrorKind, Result};
 use metatok::input::Input;
 
-/// Large enough to take a whole pipe at once.
+/// Large enough to read a whole pipe at once.
 const BUFFER: usize = 1 << 18;
 
-/// Where input comes from.
+/// The origin of the input.
 pub(crate) enum Source {
     /// These files, of which `-` is standard input.
     Files(Vec<PathBuf>),
-    /// Standard input, because no file is named and something is piped into the program.
+    /// Standard input, because no file is given and something is piped into the program.
     Piped(BufReader<Stdin>),
     /// Nowhere.
     Nothing,
 }
 
 impl Source {
-    /// Finds it. A pipe without a byte in it is nothing: programs are often started with one.
+    /// Finds it. An empty pipe counts as no input, because programs are often started with one.
     ///
     /// # Errors
-    /// What reading standard input says.
+    /// Errors of reading standard input.
     pub(crate) fn find(paths: &[PathBuf]) -> Result<Self> {
         Self::find_with(paths, false)
     }
 
-    /// As [`Source::find`], but where something else of the work is named, a pipe without a byte in it is empty input:
-    /// what was to fill it has failed, and the demo must not pass for its answer.
+    /// Like [`Source::find`], but if other inputs are given, an empty pipe is empty input: the program before it has
+    /// failed, and the demo's result must not replace its output.
     ///
     /// # Errors
-    /// What reading standard input says.
+    /// Errors of reading standard input.
     pub(crate) fn find_for(input: &InputArgs, model: &ModelArgs) -> Result<Self> {
         let is_named = model.model.is_some()
             || model.tokenizer.is_some()
@@ -69,11 +69,11 @@ impl Source {
         }
     }
 
-    /// Opens every input before anything is read; of nothing, there is none. Files of rows that do not name their
-    /// columns have these.
+    /// Opens every input before anything is read; none if there is no input. Files of rows without a header get these
+    /// column names.
     pub(crate) fn open(self, columns: Option<&[String]>) -> Result<Vec<Input>> {
         if columns.is_some() && self.has_stdin() {
-            let what = "--columns names the columns of CSV and TSV files, and standard input is JSON lines";
+            let what = "--columns names the columns of CSV and TSV files, but standard input is JSON lines";
             return Err(ErrorKind::Usage(what.into()).into());
         }
         match self {
@@ -83,7 +83,7 @@ impl Source {
         }
     }
 
-    /// Opens every input; of nothing, the demo's conversations.
+    /// Opens every input; if there is none, the demo's conversations.
     pub(crate) fn open_or_demo(self, columns: Option<&[String]>) -> Result<Vec<Input>> {
         Ok(if self.is_some() { self.open(columns)? } else { vec![Input::demo()] })
     }

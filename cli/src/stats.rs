@@ -32,7 +32,7 @@ struct Entry<'a> {
 pub(crate) fn run(args: &StatsArgs) -> Result<ExitCode> {
     let source = Source::find(&args.inputs)?;
     if !source.is_some() {
-        let what = "there are no prompts: name a file that `metatok build` wrote, or pipe its output in";
+        let what = "there are no prompts: choose a file that `metatok build` wrote, or pipe its output in";
         return Err(ErrorKind::Usage(what.into()).into());
     }
     let max_out_len = args.max_out_len.unwrap_or_default() as u64;

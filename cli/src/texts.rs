@@ -17,11 +17,11 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// With the tokenizer and the options that the arguments name.
+    /// With the tokenizer and the options from the arguments.
     pub(crate) fn new(tokenizer: &TokenizerArgs, args: &TextArgs) -> Result<Self> {
         let special_tokens = setup::special_tokens(args.special_tokens);
         let options = BuilderOptions {
-            // What the tokenizer puts behind a text belongs to a whole text, not to one that goes on.
+            // What the tokenizer adds after a text belongs to a whole text, not to one that continues.
             mode: Mode::Score,
             content: setup::content(args.content),
             special_tokens: Some(special_tokens),
@@ -40,13 +40,13 @@ impl Texts {
     }
 }
 
-/// The tokenizer that is named, or that of the model.
+/// The given tokenizer, or the model's.
 pub(crate) fn load(args: &TokenizerArgs) -> Result<Arc<Tokenizer>> {
     let model = args.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
     setup::of_tokenizer(args.tokenizer.as_deref(), &model, Model::load_tokenizer, Tokenizer::load).map(Arc::new)
 }
 
-/// Bytes as the text that they are.
+/// Bytes as UTF-8 text.
 pub(crate) fn text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.utf8_error().valid_up_to()).into())
 }

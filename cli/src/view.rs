@@ -1,4 +1,4 @@
-//! `metatok view`: a prompt, to look at.
+//! `metatok view`: a prompt for inspection.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -78,7 +78,8 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     }
 }
 
-/// Names are anybody's, and a terminal would obey what is in them. What is said is drawn in signs already.
+/// Names can contain anything, and a terminal would obey control characters in them. Content is already drawn in
+/// visible signs.
 fn escape_names(view: &mut View) {
     let View { model, tokenizer, rows, stop, special_tokens_added, special_tokens_omitted, .. } = view;
     let of_rows =
@@ -92,7 +93,7 @@ fn escape_names(view: &mut View) {
     }
 }
 
-/// The line that is asked for, and where it stands.
+/// The selected line, and its place.
 fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Result<(String, String)> {
     let longest = args.input.read.max_line_bytes;
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
@@ -117,14 +118,14 @@ fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Re
             _ => {
                 let last = count - 1;
                 let message =
-                    format!("there is no prompt {}; they are counted from 0, and the last is {last}", args.prompt);
+                    format!("there is no prompt {}; prompts are counted from 0, and the last is {last}", args.prompt);
                 Error::from(ErrorKind::Usage(message)).at(names)
             }
         }
     })
 }
 
-/// The examples of the row that is asked for: some retrievers depend on the rows before.
+/// The examples of the selected row: some retrievers depend on the rows before it.
 fn examples(dataset: &PreparedDataset, args: &ViewArgs) -> Result<Examples> {
     let mut retriever = dataset.retriever()?;
     let mut examples = Examples::default();
@@ -147,7 +148,7 @@ fn row<'r>(dataset: &PreparedDataset, line: &'r str, number: usize) -> Result<Co
     Ok(row)
 }
 
-/// The prompt of the turn that is asked for.
+/// The prompt of the selected turn.
 fn turn_of_row(
     dataset: &PreparedDataset,
     line: &str,
@@ -175,17 +176,17 @@ fn turn_of_row(
             Some(answers) if answers.answer(&key, &mut turns)? => {}
             _ if needs_answers => {
                 let what = format!(
-                    "--turn: a later turn than {turn} needs the model's answer to that; give it with --answers"
+                    "--turn: a later turn than {turn} needs the model's answer to that; supply it with --answers"
                 );
                 return Err(ErrorKind::Usage(what).into());
             }
             _ => turns.answer_text(""),
         }
     }
-    Err(ErrorKind::Usage(format!("--turn: there is no such turn that is asked for; the last is {last}")).into())
+    Err(ErrorKind::Usage(format!("--turn: there is no such turn; the last is {last}")).into())
 }
 
-/// The prompt of a row, of the label that is asked for.
+/// The prompt of a row, for the selected label.
 fn of_row(dataset: &PreparedDataset, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<Conversation> {
     let row = row(dataset, line, args.prompt)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
@@ -202,6 +203,6 @@ fn of_row(dataset: &PreparedDataset, line: &str, args: &ViewArgs, builder: &Prom
         } else {
             format!("there are {}", labels.join(", "))
         };
-        ErrorKind::Usage(format!("--label: no such label; {known}")).into()
+        ErrorKind::Usage(format!("--label: there is no such label; {known}")).into()
     })
 }

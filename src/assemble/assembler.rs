@@ -1,4 +1,4 @@
-//! What assembling prompts takes: a tokenizer, the reserved tokens, and buffers.
+//! Everything that assembling prompts needs: a tokenizer, the reserved tokens, and buffers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -9,27 +9,27 @@ use crate::render::{Segment, TemplateCut};
 use crate::run_cache::RunCache;
 use crate::tokenizer::{AddSpecialTokens, AddedTokenMatcher, Scratch, TokenId, Tokenizer};
 
-/// The tokens that are written in the place of a reserved one, if there are such.
+/// The tokens that are written instead of a reserved one, if there are any.
 pub(crate) type Respelled = Option<Arc<[TokenId]>>;
 
-/// Makes prompts of segments, for one tokenizer and one set of reserved tokens.
+/// Assembles prompts from segments, for one tokenizer and one set of reserved tokens.
 pub(crate) struct Assembler {
     pub(crate) tokenizer: Arc<Tokenizer>,
-    /// Finds the added tokens that text may give; none where text may give all.
+    /// Finds the added tokens that text may produce; none if text may produce all.
     pub(crate) unreserved: Option<AddedTokenMatcher>,
     pub(crate) reserved: Reserved,
-    /// What is known so far of how reserved tokens are written in others.
+    /// How reserved tokens are written in other tokens, as far as known.
     pub(crate) respelled: Mutex<BTreeMap<TokenId, Respelled>>,
-    /// Whether content beside the template's text could merge a reserved token away, see [`come_by_merges`].
+    /// Whether content next to the template's text could merge a reserved token away, see [`come_by_merges`].
     pub(crate) own_tokens_merge: bool,
     pub(crate) special_tokens: AddSpecialTokens,
-    /// Whether prompts are to be continued, so that nothing may stand after them.
+    /// Whether prompts are to be continued, so nothing may come after them.
     pub(crate) is_open: bool,
     /// What is still to be done about control tokens in the template's text.
     pub(crate) template_text: TemplateCut,
 }
 
-/// What is wanted beside the ids.
+/// What is wanted in addition to the ids.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Detail {
     pub(crate) spans: bool,
@@ -41,12 +41,12 @@ impl Detail {
     pub(crate) const ALL: Self = Self { spans: true, offsets: true, text: true };
 }
 
-/// Buffers that make assembling again cheap. One per thread, for one assembler.
+/// Buffers that make repeated assembling cheap. One per thread, for one assembler.
 pub(crate) struct AssembleScratch {
     pub(super) text: String,
     pub(super) tokenizer: Scratch,
     pub(super) cache: RunCache,
-    /// The length of the prompt before: a good guess at the next one's.
+    /// The length of the previous prompt, as a guess for the next one's.
     pub(super) capacity: usize,
 }
 
@@ -68,7 +68,7 @@ impl Assembler {
         text
     }
 
-    /// Finds the added tokens that text may give.
+    /// Finds the added tokens that text may produce.
     pub(super) fn finder(&self) -> &AddedTokenMatcher {
         self.unreserved.as_ref().unwrap_or(self.tokenizer.finder())
     }

@@ -1,4 +1,4 @@
-//! A prompt on its way from segments to token ids. This is the one place where text is encoded.
+//! A prompt on its way from segments to token ids. This is the only place where text is encoded.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::run_cache::RunCache;
 use crate::tokenizer::{AddSpecialTokens, Neighbour, Run, Scratch, TokenId, Tokenizer, strip};
 
 impl Assembler {
-    /// Assembles a prompt in place of the one that `prompt` holds.
+    /// Assembles a prompt, replacing the one in `prompt`.
     pub(crate) fn assemble(
         &self,
         segments: &[Segment<'_>],
@@ -49,11 +49,11 @@ pub(super) struct Assembly<'p> {
     spans: Option<Vec<Span>>,
     media: Vec<MediaSpan>,
     offsets: Option<Offsets>,
-    /// What stands before the run that is being collected.
+    /// The neighbour before the run that is being collected.
     before: Neighbour,
 }
 
-/// Where in the text the tokens stand, as far as there are any.
+/// The positions of the tokens in the text, as far as there are any.
 #[derive(Default)]
 struct Offsets {
     of_tokens: Vec<Range<usize>>,
@@ -75,7 +75,7 @@ impl Assembly<'_> {
         self.run(&segments[start..], Neighbour::Edge, scratch)
     }
 
-    /// A token that takes so many bytes of the text.
+    /// A token that takes this many bytes of the text.
     fn token(&mut self, id: TokenId, part: Part, length: usize) {
         self.extend_media(part, self.ids.len());
         self.ids.push(id);
@@ -93,7 +93,7 @@ impl Assembly<'_> {
         self.own_run(pieces, None, after, scratch)
     }
 
-    /// The same where it is known which reserved tokens are the template's own.
+    /// The same if it is known which reserved tokens are the template's own.
     fn own_run(
         &mut self,
         pieces: &[Segment<'_>],
@@ -153,7 +153,7 @@ impl Assembly<'_> {
         self.own_run(&segments[start..], Some(&none_left), after, scratch)
     }
 
-    /// Appends the ids of a run, and says whether none of them is reserved where that matters.
+    /// Appends the ids of a run, and returns whether none of them is reserved where that matters.
     fn encode(&mut self, run: Run<'_>, buffers: &mut Scratch, cache: &mut RunCache) -> Result<bool> {
         let this = self.this;
         let (first, opens_prompt) = (self.ids.len(), run.before == Neighbour::Edge);
@@ -165,7 +165,7 @@ impl Assembly<'_> {
             missed => missed,
         };
         this.tokenizer.encode_run(this.finder(), run, buffers, &mut self.ids)?;
-        // What gives reserved tokens is not kept: the same text may belong to somebody else the next time.
+        // A run that produces reserved tokens is not cached: next time the same text may have another origin.
         let is_clean = this.unreserved.is_none() || !this.reserved.any(&self.ids[first..]);
         if let Some((key, Err(Some(place)))) = missed.filter(|_| is_clean) {
             cache.put(place, key, opens_prompt, &self.ids[first..]);
@@ -173,7 +173,7 @@ impl Assembly<'_> {
         Ok(is_clean)
     }
 
-    /// Notes where the tokens of a run come from, as far as somebody asks.
+    /// Records where the tokens of a run come from, if that is wanted.
     fn locate(
         &mut self,
         run: Run<'_>,
@@ -215,7 +215,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// Notes that a token belongs to what stands for an image, audio or video, if it does.
+    /// Records that a token belongs to the placeholder of an image, audio or video, if it does.
     fn extend_media(&mut self, part: Part, token: usize) {
         let (Element::Media, Some(message), Some(content_part)) = (part.element, part.message, part.content_part)
         else {
@@ -278,8 +278,8 @@ impl Assembly<'_> {
     }
 }
 
-/// What a run's ids depend on, beside whether it opens the prompt; none where they also depend on
-/// a neighbour that is normalized together with it.
+/// What a run's ids depend on, in addition to whether it opens the prompt; none if they also depend on a neighbour that
+/// is normalized together with it.
 fn cacheable<'a>(tokenizer: &Tokenizer, run: Run<'a>) -> Option<&'a str> {
     if !tokenizer.neighbours_matter() {
         return Some(run.text);

@@ -6,10 +6,10 @@ use crate::error::{ErrorKind, Result};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContentTrust {
-    /// Content never gives a reserved token: `<|im_end|>` in a question is text.
+    /// Content never produces a reserved token: `<|im_end|>` in a question is text.
     #[default]
     Data,
-    /// Content is read as the template is, as every reference system does.
+    /// Content is read like the template, as in every reference system.
     Trusted,
 }
 
@@ -22,7 +22,7 @@ impl std::str::FromStr for ContentTrust {
             "trusted" => Ok(Self::Trusted),
             _ => {
                 let known = vec!["data", "trusted"];
-                Err(ErrorKind::UnknownName { what: "trust in content", name: name.to_owned(), known }.into())
+                Err(ErrorKind::UnknownName { what: "content trust", name: name.to_owned(), known }.into())
             }
         }
     }

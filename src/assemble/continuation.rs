@@ -1,4 +1,4 @@
-//! The end of a prompt that is scored, apart from its context.
+//! The end of a prompt that is scored, separate from its context.
 
 use crate::assemble::Assembler;
 use crate::compile::Atom;
@@ -7,11 +7,11 @@ use crate::error::{ErrorKind, Result, Setting, way_out};
 use crate::render::Segment;
 
 impl Assembler {
-    /// Takes the last bytes of a prompt away, and the white space that then stands at its end: tokens begin with the space before a
-    /// word.
+    /// Removes the last bytes of a prompt, and the white space that is then at its end: tokens begin with the space
+    /// before a word.
     ///
     /// # Errors
-    /// [`ErrorKind::Conversation`] where these bytes are not what somebody says.
+    /// [`ErrorKind::Conversation`] if these bytes are not content.
     pub(crate) fn cut_continuation(&self, segments: &mut Vec<Segment<'_>>, mut bytes: usize) -> Result<()> {
         while bytes > 0 {
             let said = match segments.last_mut() {
@@ -45,6 +45,6 @@ impl Assembler {
 }
 
 fn not_at_the_end() -> crate::Error {
-    let what = "the answer that is scored is not at the end of the prompt: something else makes messages of it";
+    let what = "the scored answer is not at the end of the prompt, which was turned into messages first";
     ErrorKind::Conversation(what.into()).with_way_out(way_out!["lay it out with ", Setting::LAYOUT.set_to("chat")])
 }

@@ -1,7 +1,7 @@
 //! Segments become token ids.
 //!
-//! Adjacent text, whoever wrote it, is encoded as one run; runs are cut only at tokens. So the ids
-//! equal those of the whole prompt as one string, and yet no content can write a reserved token.
+//! Adjacent text, whatever its origin, is encoded as one run; runs are cut only at tokens. So the ids equal those of
+//! the whole prompt as one string, and yet no content can write a reserved token.
 
 mod assembler;
 mod assembly;

@@ -1,7 +1,7 @@
-//! The reserved tokens that the template's own text gives, whatever content stands beside it.
+//! The reserved tokens that the template's own text produces, whatever content is next to it.
 //!
-//! The template's text is cut only at tokens that the tokenizer finds in text. An entry of the vocabulary, or white space,
-//! that the user reserves comes by merges, and content beside it could merge it away or bring it about.
+//! The template's text is cut only at tokens that the tokenizer finds in text. If the user reserves an entry of the
+//! vocabulary, or white space, it is produced by merges, and content next to it could merge it away or produce it.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use crate::error::Result;
 use crate::render::Segment;
 use crate::tokenizer::{AddedToken, Cut, Run, Scratch, TokenId, Tokenizer};
 
-/// Stands for content: a character for private use, which merges with nothing.
+/// Represents content: a private-use character, which merges with nothing.
 const ANY_CONTENT: &str = "\u{10FFFD}";
 
-/// Reserved tokens of a run with the bytes of the run that they stand for.
+/// Reserved tokens of a run with their bytes in the run.
 #[derive(Default)]
 pub(super) struct OwnTokens(Vec<(TokenId, Range<usize>)>);
 
@@ -23,7 +23,7 @@ impl OwnTokens {
         self.0.iter().any(|(own, at)| *own == id && at == bytes)
     }
 
-    /// How many bytes of the run each stands for.
+    /// How many bytes of the run each one has.
     pub(super) fn lengths(&self) -> impl Iterator<Item = usize> {
         self.0.iter().map(|(_, bytes)| bytes.len())
     }
@@ -38,7 +38,7 @@ impl OwnTokens {
         self.0.iter().all(|(id, bytes)| tokens.any(|(other, at)| other == id && at == bytes))
     }
 
-    /// A run of this length cut at them.
+    /// A run of this length, cut at them.
     pub(super) fn cuts(&self, length: usize) -> Vec<Cut> {
         let (mut cuts, mut start) = (Vec::new(), 0);
         for (id, bytes) in &self.0 {
@@ -52,13 +52,13 @@ impl OwnTokens {
     }
 }
 
-/// Whether any reserved token comes out of text by merges and not by being found.
+/// Whether any reserved token is produced by merges and not found as an added token.
 pub(crate) fn come_by_merges(reserved: &Reserved, tokenizer: &Tokenizer) -> bool {
     reserved.iter().any(|id| tokenizer.added_token(id).is_none_or(AddedToken::is_white_space))
 }
 
 impl Assembler {
-    /// The reserved tokens that the template's text in this run gives with any content beside it; none where they are
+    /// The reserved tokens that the template's text in this run produces with any content next to it; none if they are
     /// simply those of the run.
     pub(super) fn own_tokens(&self, run: Run<'_>, pieces: &[Segment<'_>]) -> Result<Option<OwnTokens>> {
         let is_content = |piece: &Segment| piece.part.is_content();
@@ -82,7 +82,7 @@ impl Assembler {
         Ok(Some(own))
     }
 
-    /// The reserved tokens of a text with these beside it.
+    /// The reserved tokens of a text with these neighbours.
     fn reserved_in(&self, text: &str, beside: [&str; 2], run: Run<'_>) -> Result<Vec<(TokenId, Range<usize>)>> {
         let joined = [beside[0], text, beside[1]].concat();
         let run = Run { text: &joined, ..run };

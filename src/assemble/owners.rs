@@ -1,4 +1,4 @@
-//! Who wrote which bytes of a run.
+//! The origin of each byte of a run.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What stands for images, audio and video, once a tokenizer is known.
+//! Placeholders for images, audio and video, once a tokenizer is known.
 
 use crate::compile::{Atom, Compiler};
 use crate::conversation::{Conversation, MediaKind};
@@ -6,10 +6,10 @@ use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 use crate::render::{Element, Segment, Segments};
 use crate::template::{Multimodal, Placeholder};
 
-/// More tokens than this no context holds.
+/// No context holds more tokens than this.
 const MOST_TOKENS: u64 = 1 << 20;
 
-/// As many tokens as an atom can become.
+/// The largest number of tokens that an atom can become.
 fn most_tokens(atom: &Atom) -> u64 {
     match atom {
         Atom::Token(_) => 1,
@@ -17,7 +17,7 @@ fn most_tokens(atom: &Atom) -> u64 {
     }
 }
 
-/// The placeholders of a model, their control tokens ids.
+/// The placeholders of a model, with control tokens as ids.
 #[derive(Default)]
 pub(crate) struct Placeholders {
     by_kind: [Option<Box<[Atom]>>; MediaKind::ALL.len()],
@@ -32,13 +32,13 @@ impl Placeholders {
             let mut atoms = compiler.affix(begin, &format!("{place}.begin"))?.into_vec();
             let repeated = compiler.affix(placeholder, &place)?;
             if repeated.is_empty() {
-                let what = "the placeholder is empty, and nothing would stand there";
+                let what = "the placeholder is empty, so the prompt would not contain it";
                 return Err(Error::from(ErrorKind::Template(what.into()))).at(place);
             }
             let tokens = repeated.iter().map(most_tokens).sum::<u64>() * u64::from(repeat.get());
             if tokens > MOST_TOKENS {
                 let what = format!(
-                    "repeat = {repeat} would put {tokens} tokens in the place of each {}; at most {MOST_TOKENS} can stand there",
+                    "repeat = {repeat} would write {tokens} tokens for each {}; the maximum is {MOST_TOKENS}",
                     kind.name()
                 );
                 return Err(Error::from(ErrorKind::Template(what))).at(place);
@@ -55,7 +55,7 @@ impl Placeholders {
     /// Writes the placeholders where renderers left a place for them.
     ///
     /// # Errors
-    /// Names the message with a medium of a kind for which the model has none.
+    /// Names the message with media of a kind for which the model has no placeholder.
     pub(crate) fn fill<'a>(&'a self, segments: &mut Segments<'a>, conversation: &Conversation) -> Result<()> {
         let is_place = |segment: &Segment<'_>| segment.part.element == Element::Media && segment.atom == Atom::Text("");
         let segments = &mut segments.list;
@@ -73,9 +73,9 @@ impl Placeholders {
             tokens += atoms.iter().map(most_tokens).sum::<u64>();
             if tokens > MOST_TOKENS {
                 let what = format!(
-                    "the placeholders up to this one take {tokens} tokens, and no context holds more than {MOST_TOKENS}"
+                    "the placeholders up to this one have {tokens} tokens, but no context holds more than {MOST_TOKENS}"
                 );
-                let way_out = "leave media out, or write a smaller repeat under [multimodal]";
+                let way_out = "leave media out, or set a smaller repeat under [multimodal]";
                 let message = segment.part.message.unwrap_or_default();
                 return Err(ErrorKind::Conversation(what).with_way_out(way_out).at(Place::Message(message as usize)));
             }
@@ -88,15 +88,15 @@ impl Placeholders {
     fn of(&self, segment: &Segment<'_>, conversation: &Conversation) -> Result<&[Atom]> {
         let message = segment.part.message.unwrap_or_default();
         let part = segment.part.content_part.unwrap_or_default();
-        let media = conversation
-            .media_at(message as usize, part as usize)
-            .ok_or_else(|| ErrorKind::Template("the renderer leaves a place for a medium that is not there".into()));
+        let media = conversation.media_at(message as usize, part as usize).ok_or_else(|| {
+            ErrorKind::Template("the renderer leaves a place for an image, audio or video that does not exist".into())
+        });
         let media = media.at(Place::Message(message as usize))?;
         let kind = media.kind;
         self.by_kind[kind as usize].as_deref().ok_or_else(|| {
             let what = format!("the model has no placeholder for {} ({})", kind.indefinite(), media.short_source());
             let way_out = way_out![
-                format!("write {} = [\"…\"] under [multimodal] in the model file, or build with ", kind.name()),
+                format!("set {} = [\"…\"] under [multimodal] in the model file, or build with ", kind.name()),
                 Setting::FORMAT.set_to("messages")
             ];
             ErrorKind::Conversation(what).with_way_out(way_out).at(Place::Message(message as usize))

@@ -1,4 +1,4 @@
-//! A built prompt: its ids, and what is known of them.
+//! A built prompt: its ids, and their origins.
 
 use std::ops::Range;
 
@@ -8,37 +8,36 @@ use crate::error::{ErrorKind, Result};
 use crate::render::Part;
 use crate::tokenizer::TokenId;
 
-/// A prompt as an engine takes it.
+/// A prompt for an engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenizedPrompt {
     /// The token ids.
     pub input_ids: Vec<TokenId>,
-    /// Where each token comes from, if asked for: adjacent, in order, covering all of `input_ids`.
+    /// Where each token comes from, if requested: adjacent, in order, covering all of `input_ids`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spans: Option<Vec<Span>>,
-    /// Which tokens stand for the images, audio and video of the conversation, in the prompt's order.
+    /// The tokens of the conversation's images, audio and video, in the prompt's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<MediaSpan>,
-    /// The bytes of the prompt's text that each token stands for, if asked for; none for what the
-    /// tokenizer adds by itself.
+    /// The bytes of each token in the prompt's text, if requested; none for tokens that the tokenizer adds by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offsets: Option<Vec<Range<usize>>>,
-    /// The prompt as one string, without what the tokenizer adds by itself, if asked for.
+    /// The prompt as one string, without what the tokenizer adds by itself, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The special tokens that the tokenizer would have added but the prompt already has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted: Vec<TokenId>,
-    /// The special tokens that the tokenizer would have put behind the prompt, which is to be continued.
+    /// The special tokens that the tokenizer would have added after the prompt, which is to be continued.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted_end: Vec<TokenId>,
-    /// Whether the conversation's last message is an answer that was left out, because the model is to give it. See
+    /// Whether the conversation's last message is an answer that was left out because the model generates it. See
     /// [`BuilderOptions::continue_final_message`](crate::BuilderOptions::continue_final_message).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answer_omitted: bool,
 }
 
-/// The tokens that stand for an image, audio or video.
+/// The tokens of an image, audio or video.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MediaSpan {
     /// The position of the message in its conversation.
@@ -51,17 +50,17 @@ pub struct MediaSpan {
     pub end: usize,
 }
 
-/// What stands in labels for a token that is not scored: the index that loss functions leave out.
+/// The label of a token that is not scored: the index that loss functions ignore.
 pub const IGNORE_INDEX: i64 = -100;
 
-/// Tokens in a row that have one origin.
+/// Adjacent tokens with one origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// The first token.
     pub start: usize,
     /// One past the last token.
     pub end: usize,
-    /// Where they come from. A token made of several pieces belongs to that of its last byte.
+    /// Where they come from. A token made of several pieces belongs to the piece with its last byte.
     #[serde(flatten)]
     pub part: Part,
 }
@@ -72,10 +71,10 @@ impl TokenizedPrompt {
         vec![1; self.input_ids.len()]
     }
 
-    /// The ids of the tokens that are scored, and [`IGNORE_INDEX`] in the place of all others: the labels of a
-    /// causal model, which shifts them itself. `scored` are bytes of the text, a token belongs to its last
-    /// byte, and what the tokenizer adds is context; with none, everything is scored. None if bytes are
-    /// given and offsets were not asked for.
+    /// The ids of the scored tokens, and [`IGNORE_INDEX`] for all others: the labels of a causal model, which shifts
+    /// them itself. `scored` is a range of bytes of the text. A token belongs to its last byte, and the tokenizer's own
+    /// tokens are context. Without a range, everything is scored. None if there is a range but offsets were not
+    /// requested.
     ///
     /// ```
     /// use metatok::dataset::prompter::ScoredText;
@@ -100,21 +99,22 @@ impl TokenizedPrompt {
         Some(self.input_ids.iter().zip(self.offsets.as_ref()?).map(label).collect())
     }
 
-    /// The same, where all tokens are scored but so many first ones, see
+    /// The same if all tokens are scored except this many first ones, see
     /// [`PromptBuilder::context_tokens`](crate::PromptBuilder::context_tokens).
     ///
     /// # Errors
-    /// [`ErrorKind::Conversation`] where nothing is left to score.
+    /// [`ErrorKind::Conversation`] if nothing is left to score.
     pub fn labels_behind(&self, context_tokens: usize) -> Result<Vec<i64>> {
         if context_tokens >= self.input_ids.len() {
-            let what = "nothing is scored: with the answer the text has no more tokens than without it, for one stands over the seam";
-            return Err(ErrorKind::Conversation(what.into()).with_way_out("put a space or a line end between"));
+            let what = "nothing is scored: the text has no more tokens with the answer than without it, because one token covers the boundary";
+            return Err(ErrorKind::Conversation(what.into())
+                .with_way_out("put a space or a line end between context and answer"));
         }
         let label = |(place, &id): (usize, &TokenId)| if place < context_tokens { IGNORE_INDEX } else { id.into() };
         Ok(self.input_ids.iter().enumerate().map(label).collect())
     }
 
-    /// A mask with one for every token whose origin `is` so; none if spans were not asked for.
+    /// A mask with one for every token whose origin matches; none if spans were not requested.
     ///
     /// ```
     /// # let builder = metatok::PromptBuilder::demo()?.spans(true);

@@ -1,11 +1,11 @@
-//! Which reserved tokens content would give by spelling them out.
+//! The reserved tokens that content could produce by spelling them out.
 
 use crate::assemble::Assembler;
 use crate::error::{Place, Result, Warning};
 use crate::tokenizer::{Neighbour, Run, Scratch, TokenId};
 
 impl Assembler {
-    /// The reserved tokens that content would give by spelling them out, because ordinary merges reach them.
+    /// The reserved tokens that content could produce by spelling them out, by ordinary merges.
     pub(crate) fn reachable(&self) -> Result<Vec<TokenId>> {
         if self.unreserved.is_none() {
             return Ok(Vec::new());
@@ -23,7 +23,7 @@ impl Assembler {
         Ok(reachable)
     }
 
-    /// A warning of each of them that no other tokens write; the error itself where a token cannot be encoded.
+    /// A warning for each of them that no other tokens can write; the error itself if a token cannot be encoded.
     pub(crate) fn refused(&self) -> Vec<Warning> {
         let reachable = match self.reachable() {
             Ok(reachable) => reachable,
@@ -33,7 +33,7 @@ impl Assembler {
         let warning = |id| {
             let token = self.tokenizer.id_to_token(id).unwrap_or_default();
             let what = format!(
-                "ordinary merges reach the reserved token {token:?} (id {id}), and no other tokens write the same text: content that spells it is refused"
+                "ordinary merges produce the reserved token {token:?} (id {id}), and no other tokens have the same text: content that spells it is rejected"
             );
             Warning::new("reserved-reachable", what).at(Place::file(self.tokenizer.name()))
         };

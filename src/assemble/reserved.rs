@@ -1,4 +1,4 @@
-//! The ids that content must not give.
+//! The ids that content must not produce.
 
 use crate::tokenizer::TokenId;
 
@@ -23,8 +23,8 @@ impl Reserved {
         self.ids.binary_search(&id).is_ok()
     }
 
-    /// Whether any of these ids is reserved. Reserved ids mostly stand close together, far from all
-    /// others, so one comparison per id, which the compiler vectorizes, answers nearly always.
+    /// Whether any of these ids is reserved. Reserved ids are mostly close together, far from all others, so one
+    /// comparison per id, which the compiler vectorizes, is nearly always enough.
     pub(crate) fn any(&self, ids: &[TokenId]) -> bool {
         let (Some(&low), Some(&high)) = (self.ids.first(), self.ids.last()) else { return false };
         let near = ids.iter().fold(false, |near, id| near | (id.wrapping_sub(low) <= high - low));

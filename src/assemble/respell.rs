@@ -1,4 +1,4 @@
-//! Reserved tokens that content gives are written in other tokens.
+//! Reserved tokens in content are replaced by other tokens.
 
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
@@ -12,15 +12,14 @@ use crate::render::Segment;
 use crate::tokenizer::{Run, TokenId};
 
 impl Assembler {
-    /// A reserved token's text in other tokens, if that can be.
+    /// A reserved token's text in other tokens, if possible.
     pub(crate) fn respelled(&self, id: TokenId) -> Respelled {
         let mut respelled = self.respelled.lock().unwrap_or_else(PoisonError::into_inner);
         let respell = || self.tokenizer.respell(id, |id| self.reserved.contains(id)).map(Arc::from);
         respelled.entry(id).or_insert_with(respell).clone()
     }
 
-    /// The bytes of a run at which tokens stand that have these bytes together: each its own, as far as they are the
-    /// text's.
+    /// The bytes of the run for tokens that have these bytes together: each token's own bytes, if they are in the text.
     fn bytes_of(&self, ids: &[TokenId], bytes: &Range<usize>) -> Vec<Range<usize>> {
         let lengths = ids.iter().map(|&id| self.tokenizer.token_bytes(id).unwrap_or_default().len());
         if lengths.clone().sum::<usize>() != bytes.len() {
@@ -36,8 +35,8 @@ impl Assembler {
 }
 
 impl Assembly<'_> {
-    /// Reserved tokens came out of text. That is fine only where one is the template's own; any other is written in other
-    /// tokens that stand for the same bytes. Gives the bytes of all tokens of the run.
+    /// Text produced reserved tokens. That is only allowed for the template's own; any other is replaced by other
+    /// tokens with the same bytes. Returns the bytes of all tokens of the run.
     pub(super) fn write_out(
         &mut self,
         run: Run<'_>,

@@ -1,4 +1,5 @@
-//! Control tokens in the template's text that were not found before: all of them, or those that two texts spell only together.
+//! Control tokens in the template's text that were not found before: all of them, or those that only two texts together
+//! spell.
 
 use std::borrow::Cow;
 
@@ -8,8 +9,8 @@ use crate::error::Result;
 use crate::render::{Part, Segment, TemplateCut};
 use crate::tokenizer::{Cut, Tokenizer};
 
-/// Cuts the texts of the template at control tokens: those that stand side by side as one, because together they may
-/// spell a token that neither holds alone. Content beside them has no part in it.
+/// Cuts the texts of the template at control tokens: adjacent texts as one, because together they may spell a token
+/// that neither contains alone. Content next to them is not included.
 pub(crate) fn cut<'a>(
     segments: &[Segment<'a>],
     template_text: TemplateCut,
@@ -17,7 +18,7 @@ pub(crate) fn cut<'a>(
 ) -> Result<Vec<Segment<'a>>> {
     let mut all = Vec::with_capacity(segments.len());
     let is_template_text = |segment: &Segment| matches!(segment.atom, Atom::Text(_)) && !segment.part.is_content();
-    // A text that was cut holds no token alone.
+    // A text that was already cut contains no token alone.
     let fewest = if template_text == TemplateCut::Uncut { 1 } else { 2 };
     for group in segments.chunk_by(|a, b| is_template_text(a) && is_template_text(b)) {
         let cuts = match is_template_text(&group[0]) && group.len() >= fewest {
@@ -40,7 +41,7 @@ fn joined<'a>(group: &[Segment<'a>]) -> Cow<'a, str> {
     }
 }
 
-/// Appends what texts side by side are when they are cut. A token belongs to the text of its last byte.
+/// Appends the pieces of adjacent texts after cutting. A token belongs to the text with its last byte.
 pub(super) fn cut_texts<'a>(texts: &[(&'a str, Part)], cuts: &[Cut], segments: &mut Vec<Segment<'a>>) {
     for Cut { token, bytes } in cuts {
         let mut start = 0;

@@ -1,4 +1,4 @@
-//! Prompts side by side, as engines take them: padded to one length, with a mask, or packed.
+//! Prompts side by side, as engines need them: padded to one length, with a mask, or packed.
 //!
 //! ```
 //! use metatok::batch::{Batch, Padding};
@@ -9,7 +9,7 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 //!
-//! What is padding is known by its place, never by its id: eos may pad, and stand in a prompt as well.
+//! Padding is recognized by its position, never by its id: eos may pad, and be in a prompt as well.
 
 mod pack;
 mod plan;
@@ -27,14 +27,14 @@ use crate::tokenizer::TokenId;
 pub use pack::{Pack, PackPosition};
 pub use plan::{BatchPlan, BatchSize};
 
-/// On which side of a prompt its padding stands.
+/// The side of a prompt on which its padding is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PaddingSide {
-    /// Before the prompt, so that all prompts end where the model goes on.
+    /// Before the prompt, so that all prompts end where the model continues.
     #[default]
     Left,
-    /// Behind the prompt, as training wants it.
+    /// After the prompt, for training.
     Right,
 }
 
@@ -53,12 +53,12 @@ impl FromStr for PaddingSide {
     }
 }
 
-/// What fills a batch up.
+/// The padding of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Padding {
     /// The id of the padding, see [`crate::PromptBuilder::pad_token_id`].
     pub pad_token_id: TokenId,
-    /// On which side it stands.
+    /// The side of the padding.
     pub padding_side: PaddingSide,
     /// Rows are as long as the longest prompt, rounded up to a multiple of this.
     pub pad_to_multiple_of: NonZeroUsize,
@@ -71,9 +71,9 @@ impl Padding {
     }
 }
 
-/// The numbers of which arrays are made: `i64`, which most frameworks take, or `u32`.
+/// The element type of arrays: `i64`, which most frameworks accept, or `u32`.
 pub trait Dtype: Copy + Default + Send + Sync + sealed::Sealed + 'static {
-    /// The number of an id, or of a position.
+    /// An id, or a position, as this type.
     fn of(number: u32) -> Self;
 }
 
@@ -95,7 +95,7 @@ impl Dtype for u32 {
     }
 }
 
-/// Prompts as the rows of an array, one behind the other in the order in which they were given.
+/// Prompts as the rows of an array, in the order in which they were given.
 ///
 /// ```
 /// use metatok::batch::{Batch, Padding};
@@ -109,23 +109,23 @@ impl Dtype for u32 {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch<N = i64> {
-    /// The ids: a row for each prompt, filled up with padding.
+    /// The ids: a row for each prompt, with padding.
     pub input_ids: Array2<N>,
     lengths: Vec<usize>,
     padding_side: PaddingSide,
 }
 
 impl<N: Dtype> Batch<N> {
-    /// The prompts side by side. Without any there is no row.
+    /// The prompts side by side. Without prompts there are no rows.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`] if there is not memory enough.
+    /// [`ErrorKind::OutOfMemory`] if there is not enough memory.
     pub fn new<P: AsRef<[TokenId]>>(prompts: &[P], padding: Padding) -> Result<Self> {
         let lengths: Vec<usize> = prompts.iter().map(|prompt| prompt.as_ref().len()).collect();
         let longest = lengths.iter().copied().max().unwrap_or(0);
         let width = longest.checked_next_multiple_of(padding.pad_to_multiple_of.get());
         let width = width.ok_or_else(|| {
-            let what = format!("pad_to_multiple_of is {}, and no row can be so long", padding.pad_to_multiple_of);
+            let what = format!("pad_to_multiple_of is {}, but no row can be that long", padding.pad_to_multiple_of);
             ErrorKind::Usage(what)
         })?;
         let mut ids = room_for(prompts.len(), width)?;
@@ -146,17 +146,17 @@ impl<N: Dtype> Batch<N> {
         self.filled(N::default(), |prompt| prompt.fill(N::of(1)))
     }
 
-    /// The place of each token in its prompt, from 0; zero for padding.
+    /// The position of each token in its prompt, from 0; zero for padding.
     pub fn position_ids(&self) -> Array2<N> {
         self.filled(N::default(), |prompt| {
             prompt.iter_mut().zip(0..).for_each(|(position, number)| *position = N::of(number));
         })
     }
 
-    /// The labels of the prompts, as [`TokenizedPrompt::labels`] has them, and [`IGNORE_INDEX`] for padding.
+    /// The labels of the prompts, from [`TokenizedPrompt::labels`], and [`IGNORE_INDEX`] for padding.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if they are not as many as the prompts, or as the tokens of one.
+    /// [`ErrorKind::Usage`] if the number of labels differs from the number of prompts, or of tokens of a prompt.
     pub fn labels<L: AsRef<[i64]>>(&self, labels: &[L]) -> Result<Array2<i64>> {
         let lengths: Vec<usize> = labels.iter().map(|labels| labels.as_ref().len()).collect();
         if lengths != self.lengths {
@@ -167,7 +167,7 @@ impl<N: Dtype> Batch<N> {
                     format!("prompt {i} has {tokens}, but {labels}")
                 }
                 None => format!(
-                    "the batch has {}, and there are labels of {}",
+                    "the batch has {}, but there are labels for {}",
                     counted(self.lengths.len(), "prompt"),
                     lengths.len()
                 ),
@@ -205,11 +205,11 @@ impl<N: Dtype> Batch<N> {
         self.lengths.is_empty()
     }
 
-    /// An array of this shape, in which `fill` changes the place of one prompt after the other.
+    /// An array of this shape, which `fill` fills one prompt after the other.
     fn filled<T: Copy>(&self, elsewhere: T, mut fill: impl FnMut(&mut [T])) -> Array2<T> {
         let (rows, width) = self.input_ids.dim();
         let mut values = vec![elsewhere; rows * width];
-        // Rows without any column have nothing to fill.
+        // Rows without columns have nothing to fill.
         for (row, &length) in values.chunks_exact_mut(width.max(1)).zip(&self.lengths) {
             fill(&mut row[self.columns_of(length)]);
         }
@@ -231,7 +231,7 @@ impl AsRef<[TokenId]> for TokenizedPrompt {
     }
 }
 
-/// Empty, with room for so many rows.
+/// Empty, with room for this many rows.
 fn room_for<N>(rows: usize, width: usize) -> Result<Vec<N>> {
     let mut values = Vec::new();
     let has_room = rows.checked_mul(width).is_some_and(|count| values.try_reserve_exact(count).is_ok());
@@ -239,10 +239,10 @@ fn room_for<N>(rows: usize, width: usize) -> Result<Vec<N>> {
         return Ok(values);
     }
     let what = format!("{} of {} do not fit into memory", counted(rows, "row"), counted(width, "token"));
-    Err(ErrorKind::OutOfMemory(what).with_way_out("take fewer prompts at a time, or shorter rows"))
+    Err(ErrorKind::OutOfMemory(what).with_way_out("use fewer prompts at a time, or shorter rows"))
 }
 
-/// An array of rows that stand one behind the other already.
+/// An array of rows that are already stored one after the other.
 fn of_rows<N>(rows: usize, width: usize, values: Vec<N>) -> Array2<N> {
     Array2::from_shape_vec((rows, width), values).expect("every row was filled to its width")
 }

@@ -1,4 +1,4 @@
-//! Several prompts in one row, for engines and trainings that keep them apart themselves.
+//! Several prompts in one row, for engines and training code that separate them themselves.
 
 use ndarray::{Array2, ArrayView1};
 
@@ -6,7 +6,7 @@ use crate::batch::{Dtype, of_rows, room_for, view};
 use crate::error::{ErrorKind, Result, counted};
 use crate::tokenizer::TokenId;
 
-/// Prompts one behind the other in rows of one length, padded on the right.
+/// Prompts one after the other in rows of one length, padded on the right.
 ///
 /// ```
 /// use metatok::batch::Pack;
@@ -22,16 +22,16 @@ use crate::tokenizer::TokenId;
 pub struct Pack<N = i64> {
     /// The ids.
     pub input_ids: Array2<N>,
-    /// The place of each token in its prompt, from 0 anew for each; zero for padding.
+    /// The position of each token in its prompt, starting at 0 in each; zero for padding.
     pub position_ids: Array2<N>,
-    /// For each row, where its prompts begin and where the last ends: their cumulative lengths, as attention
-    /// over sequences of different lengths takes them.
+    /// For each row, where its prompts begin and where the last ends: their cumulative lengths, as attention over
+    /// sequences of different lengths needs them.
     pub cu_seqlens: Vec<Vec<u32>>,
-    /// Where each prompt stands, in the order in which they were given.
+    /// The position of each prompt, in the order in which they were given.
     pub places: Vec<PackPosition>,
 }
 
-/// Where a prompt stands in a [`Pack`].
+/// The position of a prompt in a [`Pack`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PackPosition {
     /// The row.
@@ -43,7 +43,7 @@ pub struct PackPosition {
 }
 
 impl<N: Dtype> Pack<N> {
-    /// Each prompt goes, the longest first, into the first row that has room for it.
+    /// Each prompt is put, the longest first, into the first row that has room for it.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] names a prompt that is longer than a row, and rows that are too long to be counted or for memory.
@@ -94,7 +94,7 @@ impl<N: Dtype> Pack<N> {
         })
     }
 
-    /// A prompt: a view of its place.
+    /// A prompt: a view of its part of the row.
     ///
     /// # Panics
     /// If there is no such prompt, as indexing an array does.

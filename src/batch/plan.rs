@@ -7,13 +7,13 @@ use crate::error::{ErrorKind, Result, counted};
 /// How large a batch may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchSize {
-    /// So many prompts.
+    /// This many prompts.
     Prompts(NonZeroUsize),
-    /// So many tokens, padding included: the longest prompt's, times the number of prompts.
+    /// This many tokens, including padding: the longest prompt's, times the number of prompts.
     Tokens(NonZeroUsize),
 }
 
-/// Batches of prompts by their places in a list, and the way back.
+/// Batches of prompts by their indices in a list, and the way back.
 ///
 /// ```
 /// use std::num::NonZeroUsize;
@@ -40,11 +40,11 @@ impl BatchPlan {
         Self::of((0..lengths.len()).collect(), lengths, size)
     }
 
-    /// Batches of prompts of like length, the longest first: less padding, and what does not fit into memory
-    /// fails at once. Prompts of one length keep their order.
+    /// Batches of prompts with similar lengths, the longest first: there is less padding, and if something does not fit
+    /// into memory, it fails at once. Prompts of one length keep their order.
     ///
     /// # Errors
-    /// As [`Self::in_order`].
+    /// The same as for [`Self::in_order`].
     pub fn by_length(lengths: &[usize], size: BatchSize) -> Result<Self> {
         let mut order: Vec<usize> = (0..lengths.len()).collect();
         order.sort_by_key(|&prompt| std::cmp::Reverse(lengths[prompt]));
@@ -86,15 +86,15 @@ impl BatchPlan {
         Ok(Self { batches })
     }
 
-    /// The batches, each a list of places.
+    /// The batches, each a list of indices.
     pub fn batches(&self) -> &[Vec<usize>] {
         &self.batches
     }
 
-    /// What came of the prompts, batch by batch, in the order in which they were given.
+    /// The results of the prompts, batch by batch, in the prompts' original order.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if these are not as many as the prompts.
+    /// [`ErrorKind::Usage`] if the number of results differs from the number of prompts.
     pub fn restore<T>(&self, results: Vec<T>) -> Result<Vec<T>> {
         let count: usize = self.batches.iter().map(Vec::len).sum();
         if results.len() != count {

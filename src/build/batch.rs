@@ -15,7 +15,7 @@ use crate::input::{LineBatch, RecordPlace};
 use crate::prepared::PreparedDataset;
 use crate::sink::{PromptKey, PromptRecord};
 
-/// What became of a batch of lines.
+/// The result of a batch of lines.
 #[derive(Debug, Default)]
 pub struct BuiltBatch {
     pub(super) out: Out,
@@ -25,7 +25,7 @@ pub struct BuiltBatch {
     pub(super) input: Option<Arc<str>>,
     pub(super) ids: Vec<OwnId>,
     pub(super) missing: MissingColumns,
-    /// What is to be said of the first row that is not as it should be.
+    /// The warning about the first doubtful row.
     pub(super) warning: Option<Warning>,
     pub(super) notes: Notes,
     pub(super) rejected: Vec<Rejected>,
@@ -55,7 +55,7 @@ impl BuiltBatch {
         &self.out.lines
     }
 
-    /// The prompts of a form that makes one file of all, for [`FileSink::finish`](crate::sink::FileSink::finish).
+    /// The prompts of a format that writes all of them to one file, for [`FileSink::finish`](crate::sink::FileSink::finish).
     pub fn take_records(&mut self) -> Vec<PromptRecord> {
         std::mem::take(&mut self.out.records)
     }
@@ -86,7 +86,7 @@ impl BatchBuilder<'_> {
                 }
             }
         }
-        // An error of reading travels with the batch that it ends, so that all rows before it are kept.
+        // A reading error is passed on with the batch that it ends, so that all rows before it are kept.
         self.built.error = batch.error;
         self.built
     }

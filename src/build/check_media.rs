@@ -1,4 +1,4 @@
-//! Whether the images, audio and video of a conversation are there.
+//! Whether the images, audio and video of a conversation exist.
 
 use crate::conversation::Conversation;
 use crate::error::{At, Place, Result};

@@ -1,4 +1,4 @@
-//! Prompts as messages, for servers that have the template.
+//! Prompts as messages, for servers that apply the template.
 
 use crate::answers::ModelAnswers;
 use crate::build::Written;
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::render::{ApiTemplate, empty_chat};
 use crate::sink::{MessagesJsonl, PromptKey};
 
-/// Prompts as messages: what makes them, and what they are written as.
+/// Prompts as messages: how they are built, and how they are written.
 #[derive(Debug)]
 pub struct MessagesForm {
     template: ApiTemplate,
@@ -24,11 +24,11 @@ pub struct MessagesForm {
 }
 
 impl MessagesForm {
-    /// By the roles of a model, or as OpenAI has them where the model is the default. `check_files` refuses images, audio and
+    /// With the roles of a model, or with OpenAI's if the model is the default. `check_files` rejects images, audio and
     /// video whose file is missing.
     ///
     /// # Errors
-    /// As [`Model::to_api`].
+    /// The same as for [`Model::to_api`].
     pub fn new(model: &Model, options: &BuilderOptions, check_files: bool) -> Result<Self> {
         let stop = model.stop.strings.iter().chain(&options.stop_strings).cloned().collect();
         let BuilderOptions { each_message, continue_final_message, mode, .. } = *options;
@@ -45,7 +45,7 @@ impl MessagesForm {
         Ok(Self { template, each_message, is_chat_wrapper, continue_final_message, mode, sink, check_files })
     }
 
-    /// What prompts are for.
+    /// The purpose of the prompts.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -82,7 +82,7 @@ impl MessagesForm {
         tools: Option<&str>,
         out: &mut Vec<u8>,
     ) -> Result<Written> {
-        // A prompt list's messages become others, which lack these keys.
+        // A prompt list's messages are converted to new ones, which lack these keys.
         if matches!(conversation, Conversation::List(_)) {
             conversation.check_others()?;
         }
@@ -90,12 +90,12 @@ impl MessagesForm {
         let mut answers_omitted = 0;
         let mut messages = match conversation {
             conversation if self.is_chat_wrapper => self.chat(conversation)?,
-            // One by one they stay as they are.
+            // One by one they stay unchanged.
             Conversation::Messages(messages) if self.each_message && messages.is_empty() => return Err(empty_chat()),
             Conversation::Messages(messages) if self.each_message => messages.clone(),
             conversation => self.template.messages(conversation, self.mode)?,
         };
-        // As in token ids, the turn that the model is to take is its own.
+        // As in token ids, the model's next turn is left to it.
         if self.mode == Mode::Generate && !self.continue_final_message {
             answers_omitted = u64::from(messages.pop_if(|last| last.role == "assistant").is_some());
         }

@@ -1,4 +1,4 @@
-//! Conversations and rows in, prompts out: batches of the input are built on all cores, and come in its order.
+//! Conversations and rows in, prompts out: batches of the input are built on all cores, and returned in order.
 //!
 //! ```
 //! use metatok::PromptBuilder;
@@ -54,18 +54,18 @@ pub use writer::IdsForm;
 use writer::PromptWriter;
 pub use written::Written;
 
-/// What prompts are written as, and what makes them. Shared by all threads.
+/// The format of prompts, and the builder. Shared by all threads.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PromptForm {
     /// Token ids.
     Ids(Box<IdsForm>),
-    /// Messages, for a server that has the template.
+    /// Messages, for a server that applies the template.
     Messages(MessagesForm),
 }
 
 impl PromptForm {
-    /// What prompts are for.
+    /// The purpose of the prompts.
     pub fn mode(&self) -> Mode {
         match self {
             Self::Ids(ids) => ids.builder.mode(),
@@ -81,7 +81,7 @@ impl PromptForm {
         }
     }
 
-    /// Whether a server lays the prompts out, which has places that templates lack.
+    /// Whether a server renders the prompts, which has places that templates lack.
     fn is_for_server(&self) -> bool {
         matches!(self, Self::Messages(_))
     }
@@ -108,13 +108,13 @@ pub struct Build {
     form: Arc<PromptForm>,
     dataset: Option<Arc<PreparedDataset>>,
     answers: Option<Arc<ModelAnswers>>,
-    /// How conversations are written down.
+    /// The format of conversations.
     pub input_format: InputFormat,
     /// How long a line may be, in bytes.
     pub max_line_bytes: usize,
-    /// Whether the first bad line ends the work; each is rejected otherwise.
+    /// Whether the first bad line ends the build; otherwise each one is rejected.
     pub stop_at_error: bool,
-    /// How many threads build: one for each core, if nobody says.
+    /// How many threads build: one per core by default.
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -139,23 +139,23 @@ impl Build {
         self
     }
 
-    /// The turns of rows have these answers in those before.
+    /// Earlier turns of rows contain these answers.
     #[must_use]
     pub fn with_answers(mut self, answers: ModelAnswers) -> Self {
         self.answers = Some(Arc::new(answers));
         self
     }
 
-    /// What prompts are written as.
+    /// The format of the prompts.
     pub fn form(&self) -> &PromptForm {
         &self.form
     }
 
-    /// Builds the inputs, up to so many lines, in batches of lines. The threads end when the batches are dropped; they are not
-    /// waited for, because one may be blocked where input comes from a terminal.
+    /// Builds the inputs, up to this many lines, in batches of lines. The threads end when the batches are dropped.
+    /// They are not joined, because one may be blocked while reading a terminal.
     ///
     /// # Errors
-    /// Where examples lack their rows. What is wrong with a line, or with reading, comes with the batch.
+    /// If the rows of examples are missing. Errors of a line, or of reading, come with the batch.
     pub fn batches(
         &self,
         inputs: Vec<Input>,

@@ -1,20 +1,20 @@
-//! What is noticed in the input and said once, however often it happens: each thing with its first place and how often.
+//! Notes about the input that are given once, however often they apply: each with its first place and its count.
 
 use crate::conversation::Conversation;
 use crate::dataset::{Record, Row};
 use crate::error::{Setting, Warning, counted, way_out};
 use crate::input::RecordPlace;
 
-/// So many different things are told apart, whatever the input holds.
+/// At most this many different notes are distinguished, whatever the input contains.
 const KEPT: usize = 24;
 
-/// So many of them are listed.
+/// At most this many of them are listed.
 const LISTED: usize = 10;
 
-/// Of a longer name this is enough to know it.
+/// Longer names are shortened to this length.
 const LONGEST_NAME: usize = 60;
 
-/// What was noticed, in the order of the input.
+/// The notes, in the order of the input.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     noticed: Vec<Noticed>,
@@ -31,16 +31,16 @@ struct Noticed {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
-    /// A key of messages that nobody knows.
+    /// An unknown key of messages.
     Key(String),
-    /// A text's completion, where the text is to be continued.
+    /// A text's completion, if the text is to be continued.
     Completion,
-    /// A column that stands twice in a row.
+    /// A column that occurs twice in a row.
     Column(String),
 }
 
 impl Notes {
-    /// Notices what is left out of a conversation.
+    /// Notes what is left out of a conversation.
     pub(crate) fn see(&mut self, conversation: &Conversation, place: RecordPlace<'_>) {
         for (_, key) in conversation.unknown_keys() {
             let key = shortened(key);
@@ -53,14 +53,14 @@ impl Notes {
         }
     }
 
-    /// Notices that a record's completion is no part of its prompt.
+    /// Notes that a record's completion is not part of its prompt.
     pub(crate) fn see_completion(&mut self, record: &Record<'_>, place: RecordPlace<'_>) {
         if record.completion.as_ref().is_some_and(|completion| !completion.is_empty()) {
             self.add(|what| *what == What::Completion, || What::Completion, 1, || place.to_string());
         }
     }
 
-    /// Notices a column that stands twice.
+    /// Notes a column that occurs twice.
     pub(crate) fn see_row(&mut self, row: &Row, place: RecordPlace<'_>) {
         if let Some(column) = row.repeated() {
             let column = shortened(column);
@@ -69,7 +69,7 @@ impl Notes {
         }
     }
 
-    /// Adds what was noticed behind all this.
+    /// Adds the notes of the following input.
     pub(crate) fn append(&mut self, other: Self) {
         self.has_more |= other.has_more;
         for Noticed { what, first, count } in other.noticed {
@@ -86,14 +86,14 @@ impl Notes {
         }
     }
 
-    /// What to say of it.
+    /// The notes as warnings.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let keys: Vec<String> = self.noticed.iter().filter_map(Noticed::key).collect();
         if !keys.is_empty() {
             let more = if self.has_more || keys.len() > LISTED { ", and more" } else { "" };
             let listed = keys[..keys.len().min(LISTED)].join(", ");
-            let what = format!("keys of messages that nothing here knows are left out: {listed}{more}");
+            let what = format!("unknown keys of messages are ignored: {listed}{more}");
             warnings.push(Warning::new("unknown-keys", what));
         }
         warnings.extend(self.noticed.iter().filter_map(Noticed::warning));
@@ -114,7 +114,7 @@ impl Noticed {
             What::Key(_) => None,
             What::Completion => {
                 let completions = counted(*count, "completion");
-                let what = format!("{completions} left out, for prompts to continue end before them");
+                let what = format!("{completions} left out, because prompts to continue end before them");
                 let first = format!(" scores them (first at {first})");
                 let way_out = way_out![Setting::MODE.set_to("ppl"), first];
                 Some(Warning::new("completion-left-out", what).with_way_out(way_out))
@@ -122,7 +122,7 @@ impl Noticed {
             What::Column(column) => {
                 let rows = if *count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") };
                 let what = format!(
-                    "{rows} the column {column:?} twice, of which the last counts, as in Python (first at {first})"
+                    "{rows} the column {column:?} twice; the last one is used, as in Python (first at {first})"
                 );
                 Some(Warning::new("repeated-column", what))
             }

@@ -1,4 +1,4 @@
-//! Lines that give no prompt, with the reason.
+//! Lines that are not valid prompts, with the reason.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use crate::dataset::Line;
 use crate::error::{Error, SettingName};
 use crate::input::RecordPlace;
 
-/// A line that gives no prompt.
+/// A line that is not a valid prompt.
 #[derive(Debug)]
 pub struct Rejected {
     input: Arc<str>,
     line: Line,
     bytes: Vec<u8>,
-    /// It says nothing of the place.
+    /// The error, without the place.
     error: Error,
 }
 
@@ -22,14 +22,14 @@ impl Rejected {
         Self { input: Arc::clone(input), line: line.clone(), bytes, error }
     }
 
-    /// Why it gave no prompt, with its place.
+    /// Why it is not a valid prompt, with its place.
     pub fn into_error(self) -> Error {
         RecordPlace::new(&self.input, &self.line).of_error(self.error)
     }
 
-    /// A line of JSON: the input's name, the line's number and bytes, why it gave no prompt, with the program's own names of
-    /// settings, and the line itself, as text or, where it is none, as bytes. A line that was too long to keep is found by its
-    /// offset.
+    /// A line of JSON: the input's name, the line's number and bytes, the error, with settings named as the program
+    /// names them, and the line itself, as text or, if it is not UTF-8, as bytes. A line that was too long to keep can
+    /// be found by its offset.
     pub fn json_with(&self, name: &SettingName<'_>) -> Vec<u8> {
         let Self { input, line, bytes, error } = self;
         let error = error.display_with(name).to_string();

@@ -1,4 +1,4 @@
-//! What is noticed in the input and said at the end: what is left out, what rows lack, ids that come twice.
+//! Remarks about the input at the end: what is left out, what rows lack, and repeated ids.
 
 use crate::build::notes::Notes;
 use crate::build::repeated_ids::RepeatedIds;
@@ -6,7 +6,7 @@ use crate::dataset::MissingColumns;
 use crate::error::{Result, Warning};
 use crate::prepared::PreparedDataset;
 
-/// What was noticed in the input.
+/// Remarks about the input.
 #[derive(Debug, Default)]
 pub struct InputRemarks {
     pub(crate) notes: Notes,
@@ -16,7 +16,7 @@ pub struct InputRemarks {
 }
 
 impl InputRemarks {
-    /// A warning, unless there was one before.
+    /// A warning, unless there was an earlier one.
     pub(crate) fn first_warning(&mut self, warning: impl FnOnce() -> Option<Warning>) -> Option<Warning> {
         if self.has_warned {
             return None;
@@ -31,11 +31,11 @@ impl InputRemarks {
         self.notes.warnings()
     }
 
-    /// What is to be said of the rows, when all are there: answers to judge that found no row, columns that some rows lack, ids
-    /// that come twice.
+    /// Warnings about the rows, after all were read: answers to judge without a row, columns that some rows lack, and
+    /// repeated ids.
     ///
     /// # Errors
-    /// Where no row has a column of the template, or an answer: then the dataset or the answers are for other rows.
+    /// If no row has a column of the template, or an answer: then the dataset or the answers are for other rows.
     pub fn check(&self, dataset: Option<&PreparedDataset>) -> Result<Vec<Warning>> {
         let mut notes = Vec::new();
         if let Some(dataset) = dataset {

@@ -1,4 +1,4 @@
-//! Finds ids that come twice in the input: whoever reads the output could not tell their prompts apart.
+//! Finds repeated ids in the input: readers of the output could not tell their prompts apart.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::dataset::{Line, RowKey};
 use crate::error::{Warning, counted};
 use crate::input::without_escapes;
 
-/// So many ids are remembered, in some 50 MB. Those behind are compared with these.
+/// At most this many ids are remembered, in some 50 MB. Later ids are compared with these.
 const MOST: usize = 1_000_000;
 
-/// An id that a line gives itself.
+/// A line's own id.
 #[derive(Debug)]
 pub(crate) struct OwnId {
     hash: u64,
@@ -29,7 +29,7 @@ pub(crate) struct RepeatedIds {
     seen: HashMap<u64, (usize, u64)>,
     inputs: Vec<Arc<str>>,
     again: u64,
-    /// What to say of the first that comes again.
+    /// The note about the first repeated id.
     first: Option<String>,
 }
 
@@ -40,14 +40,14 @@ impl OwnId {
         Self { hash: FixedState::with_seed(14).hash_one(&*json), line: line.clone(), text: (*json).into() }
     }
 
-    /// The id that a row gives itself. Its repeats are no other rows.
+    /// A row's own id. Its repeats are not other rows.
     pub(crate) fn of_row(key: &RowKey, line: &Line) -> Option<Self> {
         (key.has_id && key.repeat.is_none_or(|repeat| repeat == 0)).then(|| Self::new(&key.id, line))
     }
 }
 
 impl RepeatedIds {
-    /// Takes notice of ids of an input, in their order.
+    /// Looks at the ids of an input, in order.
     pub(crate) fn see(&mut self, input: &Arc<str>, ids: Vec<OwnId>) {
         if ids.is_empty() {
             return;
@@ -61,7 +61,7 @@ impl RepeatedIds {
                 self.again += 1;
                 if self.first.is_none() {
                     let before = format!("{}: {} {number}", self.inputs[*before], line.unit);
-                    self.first = Some(format!("{text} in {input}: {line}, and before in {before}"));
+                    self.first = Some(format!("{text} in {input}: {line}, first in {before}"));
                 }
             } else if self.seen.len() < MOST {
                 self.seen.insert(hash, (at, line.number));
@@ -69,11 +69,11 @@ impl RepeatedIds {
         }
     }
 
-    /// What to say at the end.
+    /// The warning at the end.
     pub(crate) fn note(&self) -> Option<Warning> {
         let first = self.first.as_ref()?;
         let have = if self.again == 1 { "has" } else { "have" };
-        let what = format!("{} {have} an id that came before: {first}", counted(self.again, "line"));
+        let what = format!("{} {have} a repeated id: {first}", counted(self.again, "line"));
         Some(Warning::new("repeated-id", what))
     }
 }
@@ -92,7 +92,7 @@ mod tests {
             (&["1", "2", "\"1\"", "1.0"][..], None),
             (
                 &["\"a\"", "2", "\"\\u0061\"", "2"],
-                Some("2 lines have an id that came before: \"a\" in x: line 2, and before in x: line 0"),
+                Some("2 lines have a repeated id: \"a\" in x: line 2, first in x: line 0"),
             ),
         ] {
             let mut seen = RepeatedIds::default();

@@ -1,4 +1,4 @@
-//! What all batches come to, and what is to be said of them.
+//! The totals of all batches, and the remarks about them.
 
 use crate::build::InputRemarks;
 use crate::build::batch::BuiltBatch;
@@ -7,25 +7,25 @@ use crate::build::written::Written;
 use crate::error::{Error, Warning};
 use crate::tokenizer::TokenId;
 
-/// What the batches came to, added in their order.
+/// The totals of the batches, added in order.
 #[derive(Debug, Default)]
 pub struct BuildTotals {
     /// How much was written.
     pub written: Written,
-    /// What was noticed in the input.
+    /// Remarks about the input.
     pub remarks: InputRemarks,
 }
 
-/// What is to be said of a batch, and was not said of one before.
+/// The new remarks of a batch, which no earlier batch had.
 #[derive(Debug, Default)]
 pub struct BatchRemarks {
-    /// Special tokens that the tokenizer would have added before a prompt, and that the prompt had already.
+    /// Special tokens that the tokenizer would have added before a prompt, but that the prompt already had.
     pub omitted: Vec<TokenId>,
-    /// Those that it would have put after a prompt to continue.
+    /// Those that it would have added after a prompt to continue.
     pub omitted_end: Vec<TokenId>,
-    /// A row that is not as it should be: the first one.
+    /// A warning about a row: the first one.
     pub warning: Option<Warning>,
-    /// The lines that gave no prompt.
+    /// The lines that are not valid prompts.
     pub rejected: Vec<Rejected>,
     /// Reading failed after these lines.
     pub error: Option<Error>,

@@ -15,30 +15,30 @@ use crate::tokenizer::TokenId;
 use crate::truncate::{ContextBudget, Fitted};
 use crate::turns::TurnPrompt;
 
-/// Prompts as token ids: what builds them, and what they are written as.
+/// Prompts as token ids: how they are built, and how they are written.
 pub struct IdsForm {
-    /// What builds prompts.
+    /// The builder.
     pub builder: PromptBuilder,
-    /// What writes them.
+    /// The output format.
     pub sink: Sink,
-    /// How many tokens an answer may have where its row does not say.
+    /// How many tokens an answer may have if its row has no limit.
     pub max_out_len: Option<u64>,
-    /// How answers are drawn.
+    /// How answers are sampled.
     pub sampling_params: SamplingParams,
-    /// How long prompts may be, and what goes where they are longer.
+    /// How long prompts may be, and what is dropped if they are longer.
     pub budget: Option<ContextBudget>,
     /// Whether the text of a prompt is written too.
     pub text: bool,
     /// Whether the labels of a text to score are written too.
     pub labels: bool,
-    /// Whether prompts with an image, audio or video are refused whose file is missing.
+    /// Whether prompts with an image, audio or video whose file is missing are rejected.
     pub check_files: bool,
-    /// What built the prompts, to be written beside each.
+    /// What built the prompts, to be written with each one.
     pub fingerprint: Option<String>,
 }
 
 impl IdsForm {
-    /// Prompts of any length, with nothing beside their ids.
+    /// Prompts of any length, with only their ids.
     pub fn new(builder: PromptBuilder, sink: Sink) -> Self {
         Self {
             builder,
@@ -60,7 +60,7 @@ impl fmt::Debug for IdsForm {
     }
 }
 
-/// Prompts that are written: lines, or what a file is made of.
+/// Prompts that are written: lines, or parts of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Out {
     pub(crate) lines: Vec<u8>,
@@ -68,12 +68,12 @@ pub(crate) struct Out {
 }
 
 impl Out {
-    /// How much is there.
+    /// The current length.
     pub(crate) fn len(&self) -> (usize, usize) {
         (self.lines.len(), self.records.len())
     }
 
-    /// Leaves out what came after.
+    /// Removes what was added later.
     pub(crate) fn truncate(&mut self, (lines, records): (usize, usize)) {
         self.lines.truncate(lines);
         self.records.truncate(records);
@@ -90,7 +90,7 @@ impl Out {
     }
 }
 
-/// A prompt to write, and what is asked of it.
+/// A prompt to write, and its parameters.
 #[derive(Clone, Copy)]
 pub(crate) struct PromptRequest<'p> {
     label: Option<&'p Value>,
@@ -110,7 +110,7 @@ pub(crate) enum PromptWriter<'f> {
 }
 
 impl<'p> PromptRequest<'p> {
-    /// A conversation, of which so much is scored.
+    /// A conversation, and how much of it is scored.
     pub(crate) fn new(conversation: &'p Conversation, scored: &'p ScoredText, tools: Option<&'p str>) -> Self {
         let (label, turn, max_out_len, choices) = (None, None, None, &[][..]);
         Self { label, is_normalizing: false, turn, max_out_len, scored, choices, tools, conversation }
@@ -134,7 +134,7 @@ impl<'p> From<&'p RowPrompt> for PromptRequest<'p> {
 }
 
 impl PromptWriter<'_> {
-    /// How many tokens a prompt has; as messages, an estimate.
+    /// How many tokens a prompt has; an estimate for messages.
     pub(crate) fn tokens(&mut self, conversation: &Conversation) -> Result<usize> {
         match self {
             Self::Ids(_, session) => Ok(session.build(conversation)?.input_ids.len()),
@@ -152,8 +152,8 @@ impl PromptWriter<'_> {
         }
     }
 
-    /// Appends the prompts of a dialogue's turns, each with the model's answers in those before, up to the
-    /// first that is not answered.
+    /// Appends the prompts of a dialogue's turns, each with the model's answers in earlier turns, up to the first
+    /// unanswered turn.
     pub(crate) fn write_turns(
         &mut self,
         row: &RowKey,
@@ -209,7 +209,7 @@ impl IdsForm {
         Ok(Written { truncated: u64::from(truncated.is_some()), ..Written::of(prompt) })
     }
 
-    /// The ids of what is scored, and the number for the context; none where all is scored.
+    /// The ids of the scored part, and the number of context tokens; none if everything is scored.
     fn labels_of(
         &self,
         prompt: &mut TokenizedPrompt,
@@ -256,18 +256,18 @@ impl IdsForm {
         Ok(written)
     }
 
-    /// With what all prompts share.
+    /// With the values that all prompts share.
     fn key<'k>(&'k self, key: PromptKey<'k>) -> PromptKey<'k> {
         PromptKey { fingerprint: self.fingerprint.as_deref(), sampling_params: self.sampling_params, ..key }
     }
 }
 
-/// A choice must be one token, for the model's next token is what is compared.
+/// A choice must be one token, because the model's next token is compared.
 fn one_token(choice: &str, builder: &PromptBuilder) -> Result<TokenId> {
     match builder.tokenizer().encode(choice)?[..] {
         [id] => Ok(id),
         ref ids => Err(ErrorKind::Row(format!(
-            "the choice {choice:?} is {} tokens, and the model's next one is compared; name choices that are one token each, or score them with PPLInferencer",
+            "the choice {choice:?} is {} tokens, but only the model's next token is compared; use choices that are one token each, or score them with PPLInferencer",
             ids.len()
         ))
         .into()),

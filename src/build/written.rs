@@ -1,4 +1,4 @@
-//! How much was written, of prompts that were built.
+//! How much was written.
 
 use crate::assemble::TokenizedPrompt;
 use crate::tokenizer::TokenId;
@@ -8,17 +8,17 @@ use crate::tokenizer::TokenId;
 pub struct Written {
     /// How many prompts.
     pub prompts: u64,
-    /// How many tokens they have together; none of messages.
+    /// How many tokens they have together; none for messages.
     pub tokens: u64,
     /// How many dialogues wait for an answer.
     pub waiting: u64,
-    /// Of how many prompts something had to go.
+    /// How many prompts were truncated.
     pub truncated: u64,
     /// How many conversations end with an answer, which was left out.
     pub answers_omitted: u64,
-    /// The special tokens that the prompt had already.
+    /// The special tokens that the prompt already had.
     pub omitted: Vec<TokenId>,
-    /// Those that the tokenizer would have put after a prompt to continue.
+    /// Those that the tokenizer would have added after a prompt to continue.
     pub omitted_end: Vec<TokenId>,
 }
 
@@ -29,7 +29,7 @@ impl Written {
         Self { prompts: 1, tokens, answers_omitted, omitted, omitted_end, ..Self::default() }
     }
 
-    /// Adds what was written after it. Of what is omitted, the first is enough to be said.
+    /// Adds what was written after it. Of what is omitted, only the first is kept.
     pub fn add(&mut self, other: Self) {
         self.prompts += other.prompts;
         self.tokens += other.tokens;

@@ -1,11 +1,11 @@
-//! Memory that is used again from one prompt to the next.
+//! Memory that is reused from one prompt to the next.
 
 use std::fmt;
 
 use crate::assemble::AssembleScratch;
 use crate::render::Segment;
 
-/// What makes building again cheap: the segments' memory, and the assembler's buffers.
+/// What makes repeated building cheap: the segments' memory, and the assembler's buffers.
 #[derive(Default)]
 pub(super) struct Buffers {
     pub(super) segments: Vec<Segment<'static>>,
@@ -13,8 +13,8 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// Empties the segments, keeping their memory for segments of another conversation: collecting into
-    /// the same layout reuses the allocation.
+    /// Empties the segments, keeping their memory for segments of another conversation: collecting into the same layout
+    /// reuses the allocation.
     pub(super) fn reuse<'b>(mut segments: Vec<Segment<'_>>) -> Vec<Segment<'b>> {
         segments.clear();
         segments.into_iter().map(|_| -> Segment<'b> { unreachable!("it was just emptied") }).collect()

@@ -1,4 +1,4 @@
-//! Building prompts: one, several side by side, and one behind the other in a flat buffer.
+//! Building prompts: one, several side by side, and one after the other in a flat buffer.
 
 use std::ops::Range;
 
@@ -13,8 +13,8 @@ impl PromptBuilder {
     /// Builds one prompt.
     ///
     /// # Errors
-    /// Names the item of the conversation that the template has no place for, and content that
-    /// produces a reserved token.
+    /// Names the item of the conversation that the template has no place for, or content that produces a reserved
+    /// token.
     pub fn build(&self, conversation: &Conversation) -> Result<TokenizedPrompt> {
         self.session().build(conversation)
     }
@@ -34,8 +34,8 @@ impl PromptBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::build`], with the conversation's place, and [`ErrorKind::Usage`] if there is nothing to pad with,
-    /// or not memory enough.
+    /// The same as for [`Self::build`], with the conversation's place, and [`ErrorKind::Usage`] if there is no padding token, or
+    /// not enough memory.
     pub fn build_batch(&self, conversations: &[Conversation]) -> Result<Batch> {
         let padding = self.padding()?;
         let mut session = self.session();
@@ -44,8 +44,8 @@ impl PromptBuilder {
         Batch::new(&prompts, padding)
     }
 
-    /// Builds one prompt of messages that are pairs of a role and a content. See [`Session::build_messages`](crate::Session::build_messages)
-    /// for many.
+    /// Builds one prompt from messages that are pairs of a role and a content. To build many, see
+    /// [`Session::build_messages`](crate::Session::build_messages).
     ///
     /// ```
     /// let prompt = metatok::PromptBuilder::demo()?.build_messages(&[("system", "Be brief."), ("user", "Hi!")])?;
@@ -54,13 +54,13 @@ impl PromptBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::build`].
+    /// The same as for [`Self::build`].
     pub fn build_messages<R: AsRef<str>, C: AsRef<str>>(&self, messages: &[(R, C)]) -> Result<TokenizedPrompt> {
         self.session().build_messages(messages)
     }
 
-    /// Appends the ids of a prompt to a flat buffer, and gives their places in it. See [`Session::append`](crate::Session::append)
-    /// for many.
+    /// Appends the ids of a prompt to a flat buffer, and returns their range in it. To append many, see
+    /// [`Session::append`](crate::Session::append).
     ///
     /// ```
     /// use metatok::{Conversation, PromptBuilder};
@@ -73,19 +73,19 @@ impl PromptBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::build`]. The buffer then is as it was.
+    /// The same as for [`Self::build`]. The buffer is then unchanged.
     pub fn append(&self, conversation: &Conversation, ids: &mut Vec<TokenId>) -> Result<Range<usize>> {
         self.session().append(conversation, ids)
     }
 
-    /// Padding with [`Self::pad_token_id`] on the left, as models that go on want it.
+    /// Padding with [`Self::pad_token_id`] on the left, as models need it to continue.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if there is nothing to pad with.
+    /// [`ErrorKind::Usage`] if there is no padding token.
     pub fn padding(&self) -> Result<Padding> {
         let pad_token_id = self.pad_token_id().ok_or_else(|| {
-            let what = "nothing is there to pad with: the tokenizer has neither a pad token nor an eos";
-            ErrorKind::Usage(what.into()).with_way_out("name a pad_token_id in the model file")
+            let what = "there is no padding token: the tokenizer has neither a pad token nor an eos";
+            ErrorKind::Usage(what.into()).with_way_out("set pad_token_id in the model file")
         })?;
         Ok(Padding::new(pad_token_id))
     }
@@ -97,13 +97,13 @@ impl PromptBuilder {
         Ok(prompt)
     }
 
-    /// Refuses a prompt without a token, unless there may be such.
+    /// Rejects an empty prompt, unless empty prompts are allowed.
     pub(crate) fn check_not_empty(&self, prompt: &TokenizedPrompt) -> Result<()> {
         let is_refused = prompt.input_ids.is_empty() && !self.shared.allow_empty_prompts;
         if is_refused { Err(ErrorKind::EmptyPrompt.into()) } else { Ok(()) }
     }
 
-    /// Builds one prompt with this detail, whatever was asked of the builder.
+    /// Builds one prompt with this detail, whatever the builder's options are.
     pub(crate) fn build_with(&self, conversation: &Conversation, detail: Detail) -> Result<TokenizedPrompt> {
         let mut prompt = TokenizedPrompt::default();
         self.session().build_with(conversation, detail, &mut prompt)?;

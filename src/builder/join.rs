@@ -1,4 +1,4 @@
-//! The way that metatok replaces: render, join, encode the string.
+//! The method that metatok replaces: render, join, encode the string.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::render::TextArena;
 use crate::tokenizer::TokenId;
 
-/// Makes a prompt the way that metatok replaces: render, join, encode the string. For measuring; from
+/// Builds a prompt with the method that metatok replaces: render, join, encode the string. For measuring; from
 /// [`PromptBuilder::join_session`].
 pub struct JoinSession<'b> {
     builder: &'b PromptBuilder,
@@ -23,7 +23,7 @@ impl fmt::Debug for JoinSession<'_> {
 }
 
 impl PromptBuilder {
-    /// Makes prompts the way that metatok replaces, to be measured beside [`PromptBuilder::session`].
+    /// Builds prompts with the method that metatok replaces, for comparison with [`PromptBuilder::session`].
     pub fn join_session(&self) -> JoinSession<'_> {
         JoinSession { builder: self, scratch: crate::tokenizer::Scratch::default(), ids: Vec::new() }
     }
@@ -33,7 +33,7 @@ impl JoinSession<'_> {
     /// How many tokens the joined string has.
     ///
     /// # Errors
-    /// As [`PromptBuilder::build`].
+    /// The same as for [`PromptBuilder::build`].
     pub fn encode(&mut self, conversation: &Conversation) -> Result<usize> {
         let conversation = self.builder.prepared(conversation)?;
         let arena = TextArena::default();

@@ -39,8 +39,8 @@ use reserving::assembler;
 pub use session::Session;
 use stops::add_stops;
 
-/// Builds prompts for one model: a template, a tokenizer and what was asked for. Cloning it is cheap, and clones share what
-/// they have built.
+/// Builds prompts for one model: a template, a tokenizer and options. Cloning it is cheap, and clones share their
+/// caches.
 ///
 /// ```
 /// use metatok::{ChatMessage, Conversation, PromptBuilder};
@@ -60,33 +60,33 @@ pub struct PromptBuilder {
     continue_final_message: bool,
 }
 
-/// What all clones of a builder have in common.
+/// What all clones of a builder share.
 struct Shared {
     renderer: Box<dyn Renderer>,
     placeholders: Placeholders,
     assembler: Assembler,
     mode: Mode,
     compat: bool,
-    /// What makes messages of conversations first, and whether of each message by itself.
+    /// Which chat wrapper converts conversations to messages first, and whether each message by itself.
     chat_wrapper: Option<(ApiTemplate, bool)>,
     open_answer: bool,
     allow_empty_prompts: bool,
     pad: Option<TokenId>,
     stop: StopCriteria,
-    /// Once somebody has asked for it: it reads the whole vocabulary.
+    /// Computed on first use, because it reads the whole vocabulary.
     trimmer: OnceLock<Trimmer>,
     template_warnings: Vec<Warning>,
-    /// Warnings of content that is refused, once somebody has asked for them.
+    /// Warnings about content that is rejected, computed on first use.
     refused: OnceLock<Vec<Warning>>,
     idle: Mutex<Vec<Buffers>>,
 }
 
-/// What is wrong with a template that only names roles, and what to do.
+/// The problem with a template that only names roles, and what to do.
 pub(crate) const ROLES_ONLY: &str =
-    "the roles have names and no text, as for models behind an API, so that prompts are only what is said";
+    "the roles have names but no text, as for models behind an API, so prompts are only the contents of messages";
 pub(crate) fn name_a_template() -> WayOut {
     way_out![
-        "name the model's own template, such as ",
+        "use the model's own template, such as ",
         Setting::MODEL.set_to("qwen3"),
         " ",
         Setting::CHAT_WRAPPER.set_to("opencompass-chat"),
@@ -96,11 +96,11 @@ pub(crate) fn name_a_template() -> WayOut {
 }
 
 impl PromptBuilder {
-    /// Brings a model and a tokenizer together.
+    /// Combines a model and a tokenizer.
     ///
     /// # Errors
-    /// Names what in the template does not fit the tokenizer, see [`CompiledTemplate::new`], and a
-    /// reserved or stop token that does not exist.
+    /// Names what in the template does not fit the tokenizer, see [`CompiledTemplate::new`], or a reserved or stop
+    /// token that does not exist.
     pub fn new(model: &Model, tokenizer: Arc<Tokenizer>, options: &BuilderOptions) -> Result<Self> {
         if let Some(template) = &model.conversation_template {
             let renderer = ConversationRenderer::new(template, &tokenizer).at(Place::file(&model.name))?;
@@ -128,7 +128,7 @@ impl PromptBuilder {
         Self::with_warnings(renderer, model, tokenizer, options, warnings)
     }
 
-    /// As [`Self::new`], with a format of one's own in the place of the model's template.
+    /// Like [`Self::new`], with your own format instead of the model's template.
     ///
     /// ```
     /// use metatok::render::{Renderer, Segments};
@@ -210,7 +210,7 @@ impl PromptBuilder {
     /// Loads a model and its tokenizer by name, as [`Model::load`] and [`Tokenizer::load`] find them.
     ///
     /// # Errors
-    /// What loading either, or [`Self::new`], says.
+    /// Errors of loading either, or of [`Self::new`].
     pub fn load(model: &str) -> Result<Self> {
         Self::load_with(model, &BuilderOptions::default())
     }
@@ -228,7 +228,7 @@ impl PromptBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::load`].
+    /// The same as for [`Self::load`].
     pub fn load_with(model: &str, options: &BuilderOptions) -> Result<Self> {
         let model = Model::load(model)?;
         let tokenizer = Arc::new(model.load_tokenizer()?);
@@ -243,7 +243,7 @@ impl PromptBuilder {
         Self::load("demo")
     }
 
-    /// Whether prompts know where each token comes from.
+    /// Whether prompts record where each token comes from.
     #[must_use]
     pub fn spans(mut self, spans: bool) -> Self {
         self.detail.spans = spans;
@@ -258,7 +258,7 @@ impl PromptBuilder {
     /// let begun = [("user", "Which planet is red?"), ("assistant", "Mars")];
     /// let prompt = builder.clone().continue_final_message(true).build_messages(&begun)?;
     /// assert!(builder.tokenizer().decode(&prompt.input_ids, false)?.ends_with("<|im_start|>assistant\nMars"));
-    /// // Otherwise it is left out, and the model begins anew.
+    /// // Otherwise it is left out, and the model starts a new answer.
     /// assert!(builder.build_messages(&begun)?.answer_omitted);
     /// # Ok::<(), metatok::Error>(())
     /// ```
@@ -268,37 +268,37 @@ impl PromptBuilder {
         self
     }
 
-    /// The id that fills batches up: the model file's, or the tokenizer's pad token, or its eos.
+    /// The id for padding batches: the model file's, or the tokenizer's pad token, or its eos.
     pub fn pad_token_id(&self) -> Option<TokenId> {
         self.shared.pad
     }
 
-    /// What its prompts have beside the ids.
+    /// What its prompts contain in addition to the ids.
     pub(crate) fn detail(&self) -> Detail {
         self.detail
     }
 
-    /// What is built: prompts to continue, or texts to score.
+    /// The purpose of the prompts: to continue, or to score.
     pub fn mode(&self) -> Mode {
         self.shared.mode
     }
 
-    /// The reserved tokens that content would give by spelling them out, because ordinary merges reach them, each with
-    /// the tokens that are written instead; none where such content is refused.
+    /// The reserved tokens that content could produce by spelling them out, by ordinary merges, each with the tokens
+    /// that are written instead; none if such content is rejected.
     pub(crate) fn reachable(&self) -> Result<Vec<(TokenId, Respelled)>> {
         let reachable = self.shared.assembler.reachable()?;
         Ok(reachable.into_iter().map(|id| (id, self.shared.assembler.respelled(id))).collect())
     }
 
-    /// Where the model's output ends, and who says so.
+    /// Where the model's output ends, with the sources of each stop.
     pub fn stop(&self) -> &StopCriteria {
         &self.shared.stop
     }
 
-    /// Trims what the model gives to where it should have ended. The first one reads the whole vocabulary; it is kept.
+    /// Trims the model's output to where it should have ended. The first call reads the whole vocabulary and keeps it.
     ///
     /// # Errors
-    /// As [`StopCriteria::matcher`].
+    /// The same as for [`StopCriteria::matcher`].
     pub fn trimmer(&self) -> Result<Trimmer> {
         if let Some(trimmer) = self.shared.trimmer.get() {
             return Ok(trimmer.clone());
@@ -307,10 +307,10 @@ impl PromptBuilder {
         Ok(self.shared.trimmer.get_or_init(|| trimmer).clone())
     }
 
-    /// What the model gave, trimmed.
+    /// The model's output, trimmed.
     ///
     /// # Errors
-    /// As [`Trimmer::complete`].
+    /// The same as for [`Trimmer::complete`].
     pub fn complete(&self, ids: &[TokenId]) -> Result<Completion> {
         self.trimmer()?.complete(ids)
     }
@@ -325,14 +325,14 @@ impl PromptBuilder {
         self.shared.renderer.role_names()
     }
 
-    /// What is worth telling the author of the model file.
+    /// Warnings for the author of the model file.
     pub fn warnings(&self) -> impl Iterator<Item = &Warning> {
-        // Each reserved token is encoded for it, which whoever builds one prompt need not wait for.
+        // Each reserved token is encoded for it, and building a single prompt need not wait for that.
         let refused = self.shared.refused.get_or_init(|| self.shared.assembler.refused());
         self.shared.template_warnings.iter().chain(refused)
     }
 
-    /// Whether it is a control token: an added token that is not white space, or one that content must not give.
+    /// Whether it is a control token: an added token that is not white space, or one that content must not produce.
     pub(crate) fn is_control(&self, id: TokenId) -> bool {
         self.tokenizer().added_token(id).is_some_and(|token| !token.is_white_space()) || self.is_reserved(id)
     }

@@ -1,4 +1,4 @@
-//! From a conversation to the segments of its prompt: what other systems make of it first, and the rules for a last answer.
+//! From a conversation to the segments of its prompt: conversion as in other systems, and the rules for a last answer.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,10 @@ use crate::error::{At, Result};
 use crate::render::{Segment, Segments, TemplateCut, TextArena, is_answer, render_open_answer, render_to_continue};
 
 impl PromptBuilder {
-    /// What is built of a conversation: it itself, or what other systems make of it first.
+    /// The conversation to build: the original, or what another system converts it to first.
     ///
     /// # Errors
-    /// What the chat wrapper, or the other system, refuses.
+    /// Errors of the chat wrapper, or the other system.
     pub fn prepared<'c>(&self, conversation: &'c Conversation) -> Result<Cow<'c, Conversation>> {
         match &self.shared.chat_wrapper {
             Some((template, each_message)) => template.chat(conversation, self.shared.mode, *each_message),
@@ -46,14 +46,13 @@ impl PromptBuilder {
         self.check_ids(&segments.list)
     }
 
-    /// Ids of compiled templates are those of tokens. Those of renderers of one's own, and of earlier answers, may be
-    /// anything.
+    /// The ids of compiled templates are tokens. Those of your own renderers, and of earlier answers, may be anything.
     fn check_ids(&self, segments: &[Segment<'_>]) -> Result<()> {
         let tokenizer = self.tokenizer();
         let is_own = self.shared.renderer.template_text() == TemplateCut::Uncut;
         for segment in segments {
             match segment.atom {
-                // Looking for gaps takes memory, which answers of thousands of tokens need not.
+                // Looking for gaps takes memory, which answers of thousands of tokens do not need.
                 Atom::Token(id) if is_own || id as usize >= tokenizer.vocab_size() => {
                     let message = segment.part.message;
                     let place = message.map_or("the renderer".into(), |message| format!("message {message}"));
@@ -65,7 +64,7 @@ impl PromptBuilder {
         Ok(())
     }
 
-    /// Whether the last message is an answer that is left out because the model is to give it.
+    /// Whether the last message is an answer that is left out because the model generates it.
     pub(super) fn omits_answer(&self, conversation: &Conversation) -> bool {
         let is_open = self.shared.mode == Mode::Generate && !self.continue_final_message;
         is_open && is_answer(&*self.shared.renderer, conversation)

@@ -1,4 +1,4 @@
-//! Which tokens only the template may write, and what makes prompts so that nobody else does.
+//! Which tokens only the template may write, and the assembler that enforces it.
 
 use std::sync::{Arc, Mutex};
 
@@ -22,9 +22,9 @@ pub(super) fn assembler(
     let listed = named_tokens(&options.reserve, &tokenizer).at(Setting::RESERVE)?;
     let freed = named_tokens(&options.unreserve, &tokenizer).at(Setting::UNRESERVE)?;
     let special = tokenizer.added_tokens().filter(|token| token.special).map(|token| token.id);
-    // Text that the model has no entry for gives this id by itself: nobody forged it.
+    // Text that the model has no entry for produces this id by itself: nobody forged it.
     let unknown = tokenizer.unk_token_id().filter(|id| !used.contains(id) && !listed.contains(id));
-    // Everybody writes white space, and no structure can be forged with it alone.
+    // Everybody writes white space, and no structure can be forged with white space alone.
     let is_white_space = |id: &TokenId| tokenizer.added_token(*id).is_some_and(AddedToken::is_white_space);
     let structure = used.iter().copied().filter(|id| !is_white_space(id));
     let all = Reserved::new(special.chain(structure).chain(listed.iter().copied()));
@@ -59,11 +59,11 @@ fn named_tokens(tokens: &[String], tokenizer: &Tokenizer) -> Result<Vec<TokenId>
     tokens.iter().map(|token| tokenizer.token_to_id(token).ok_or_else(|| not_one_token(token, tokenizer))).collect()
 }
 
-/// Refuses to free what is not reserved, or what is reserved by name at the same time.
+/// Rejects unreserving a token that is not reserved, or that is also reserved by name.
 fn check_freed(freed: &[TokenId], reserved: &Reserved, listed: &[TokenId], tokenizer: &Tokenizer) -> Result<()> {
     for &id in freed {
         let (what, way_out) = if listed.contains(&id) {
-            ("is reserved by name too", way_out!["take it out of ", Setting::RESERVE, " or ", Setting::UNRESERVE])
+            ("is also reserved by name", way_out!["remove it from ", Setting::RESERVE, " or ", Setting::UNRESERVE])
         } else if !reserved.contains(id) {
             ("is not reserved, so content may write it anyway", way_out!["leave it out"])
         } else {

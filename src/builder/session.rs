@@ -12,7 +12,7 @@ use crate::render::{Segments, TextArena};
 use crate::tokenizer::TokenId;
 
 impl PromptBuilder {
-    /// Builds many prompts on one thread with the same buffers, which come from, and go back to, this builder and its clones.
+    /// Builds many prompts on one thread with the same buffers, which are shared with this builder and its clones.
     pub fn session(&self) -> Session {
         let idle = self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let buffers = idle.unwrap_or_default();
@@ -24,8 +24,8 @@ impl PromptBuilder {
         }
     }
 
-    /// How many tokens a text to score has before its last bytes, so many, which are scored. As in lm-evaluation-harness, these
-    /// are the tokens of the text before alone, and white space at its end is scored too.
+    /// How many tokens of a text to score come before its last bytes, this many, which are scored. As in
+    /// lm-evaluation-harness, these are the tokens of the text before alone, and white space at its end is scored too.
     ///
     /// ```
     /// use metatok::{Conversation, Model, PromptBuilder, Tokenizer};
@@ -39,7 +39,8 @@ impl PromptBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::build`], and [`ErrorKind::Conversation`](crate::ErrorKind::Conversation) where the text ends with what nobody says.
+    /// The same as for [`Self::build`], and [`ErrorKind::Conversation`](crate::ErrorKind::Conversation) if the text does not end
+    /// with content.
     pub fn context_tokens(&self, conversation: &Conversation, scored_bytes: usize) -> Result<usize> {
         let conversation = &*self.prepared(conversation)?;
         let arena = TextArena::default();
@@ -56,7 +57,7 @@ impl PromptBuilder {
 #[derive(Debug)]
 pub struct Session {
     builder: PromptBuilder,
-    /// What was built of pairs before.
+    /// The messages of earlier pairs.
     messages: Conversation,
     /// The prompt whose ids are appended to others.
     prompt: TokenizedPrompt,
@@ -67,26 +68,26 @@ impl Session {
     /// Builds one prompt.
     ///
     /// # Errors
-    /// As [`PromptBuilder::build`].
+    /// The same as for [`PromptBuilder::build`].
     pub fn build(&mut self, conversation: &Conversation) -> Result<TokenizedPrompt> {
         let mut prompt = TokenizedPrompt::default();
         self.build_into(conversation, &mut prompt)?;
         Ok(prompt)
     }
 
-    /// Builds one prompt in place of another, whose memory is used again.
+    /// Builds one prompt in place of another, whose memory is reused.
     ///
     /// # Errors
-    /// As [`PromptBuilder::build`]. What `prompt` then holds is unspecified.
+    /// The same as for [`PromptBuilder::build`]. The contents of `prompt` are then unspecified.
     pub fn build_into(&mut self, conversation: &Conversation, prompt: &mut TokenizedPrompt) -> Result<()> {
         self.build_with(conversation, self.builder.detail, prompt)
     }
 
-    /// Builds one prompt of messages that are pairs of a role and a content. Their texts are copied into memory that is used
-    /// again.
+    /// Builds one prompt from messages that are pairs of a role and a content. Their texts are copied into reused
+    /// memory.
     ///
     /// # Errors
-    /// As [`PromptBuilder::build`].
+    /// The same as for [`PromptBuilder::build`].
     pub fn build_messages<R: AsRef<str>, C: AsRef<str>>(&mut self, messages: &[(R, C)]) -> Result<TokenizedPrompt> {
         let mut conversation = std::mem::replace(&mut self.messages, Conversation::Messages(Vec::new()));
         conversation.set_messages(messages);
@@ -95,10 +96,10 @@ impl Session {
         built
     }
 
-    /// Appends the ids of a prompt to a flat buffer, and gives their places in it.
+    /// Appends the ids of a prompt to a flat buffer, and returns their range in it.
     ///
     /// # Errors
-    /// As [`PromptBuilder::build`]. The buffer then is as it was.
+    /// The same as for [`PromptBuilder::build`]. The buffer is then unchanged.
     pub fn append(&mut self, conversation: &Conversation, ids: &mut Vec<TokenId>) -> Result<Range<usize>> {
         let mut prompt = std::mem::take(&mut self.prompt);
         let built = self.build_with(conversation, Detail::default(), &mut prompt);
@@ -110,7 +111,7 @@ impl Session {
         built.map(|()| start..ids.len())
     }
 
-    /// What it builds with.
+    /// The builder.
     pub fn builder(&self) -> &PromptBuilder {
         &self.builder
     }

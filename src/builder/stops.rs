@@ -1,4 +1,4 @@
-//! Where output ends, by all that say so but the template: the model file, the tokenizer's files, and the user.
+//! Where output ends, from all sources but the template: the model file, the tokenizer's files, and the user.
 
 use crate::builder::BuilderOptions;
 use crate::dialect::Model;
@@ -20,7 +20,7 @@ pub(super) fn add_stops(
     if let Some(id) = special.eos {
         stop.add_id(id, StopSource::TokenizerConfig);
     }
-    // Engines know these by themselves; models pad their vocabulary, so they are not checked against it.
+    // Engines know these by themselves. Models pad their vocabulary, so they are not checked against it.
     for &id in &special.generation_eos {
         stop.add_id(id, StopSource::GenerationConfig);
     }

@@ -10,9 +10,9 @@ pub(super) const LINT: Lint = Lint {
     code: "boundary-moves",
     level: Level::Note,
     about: "A template text's first characters merge with the content before it.",
-    why: "The prompt is right: metatok encodes both as one text, as the tokenizer would. But one token then is content and \
-          template at once, so a loss mask or a cached prefix that ends with the content ends elsewhere. A control token \
-          in that place keeps the boundary.",
+    why: "The prompt is right: metatok encodes both as one text, as the tokenizer would. But one token then belongs to \
+        both the content and the template, so a loss mask or a cached prefix that should end with the content ends \
+        elsewhere. A control token between them keeps the boundary.",
     find,
 };
 
@@ -30,8 +30,9 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
             for ending in ENDINGS {
                 if let Some(merged) = merged(&subject.tokenizer, ending, text)? {
                     let shared = subject.name(merged);
-                    let message = format!("{text:?} merges with content before it: {ending:?} and it share {shared}");
-                    let help = "let a control token stand there, if masks or cached prefixes must end with the content";
+                    let message =
+                        format!("{text:?} merges with content before it: they share {shared} after {ending:?}");
+                    let help = "put a control token between them if masks or cached prefixes must end with the content";
                     findings.add(subject.place(part), message, help);
                     break;
                 }
@@ -41,7 +42,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// The token that content with this ending and a text behind it share.
+/// The token shared by content with this ending and the text after it.
 fn merged(tokenizer: &Tokenizer, ending: &str, text: &str) -> Result<Option<TokenId>> {
     let alone = tokenizer.encode(ending)?;
     let together = tokenizer.encode(&format!("{ending}{text}"))?;

@@ -1,4 +1,4 @@
-//! What building warns of, where no other lint says it.
+//! Warnings of the builder that no other lint covers.
 
 use crate::check::{Findings, Level, Lint, Subject, eos_not_in_end, reserved_reachable, roles_only};
 use crate::error::{Place, Result, Warning};
@@ -6,12 +6,12 @@ use crate::error::{Place, Result, Warning};
 pub(super) const LINT: Lint = Lint {
     code: "build-warning",
     level: Level::Warning,
-    about: "Building warns of something that no other lint is about.",
-    why: "`metatok build` says this on standard error before the first prompt.",
+    about: "Building gives a warning that no other lint covers.",
+    why: "`metatok build` prints this on standard error before the first prompt.",
     find,
 };
 
-/// Lints that say what building warns of, under the same code.
+/// Lints that repeat warnings of the builder, under the same code.
 const SAID_BY: [&Lint; 3] = [&eos_not_in_end::LINT, &reserved_reachable::LINT, &roles_only::LINT];
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
@@ -25,7 +25,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     for warning in unsaid(builder.warnings(), &said) {
         let name = Place::file(&subject.model.name);
         let message = warning.clone().within(&name).to_string();
-        findings.add(name, message, "mend what the message names; `metatok build` warns of the same");
+        findings.add(name, message, "fix what the message names; `metatok build` gives the same warning");
     }
     Ok(())
 }

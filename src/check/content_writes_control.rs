@@ -1,4 +1,4 @@
-//! Tokens that the template relies on and content may write.
+//! Tokens that the template relies on and content can write.
 
 use crate::assemble::ContentTrust;
 use crate::check::{Findings, Level, Lint, Subject};
@@ -10,10 +10,10 @@ use crate::tokenizer::TokenId;
 pub(super) const LINT: Lint = Lint {
     code: "content-writes-control",
     level: Level::Warning,
-    about: "The template relies on a token that content can produce as well.",
-    why: "Added tokens that a template uses are kept from content, but an ordinary vocabulary entry that it names by id or \
-          by { token = \"…\" } is ordinary text in content too: whoever writes it can speak for another role. Reserve it, or \
-          choose a control token. With trusted content this holds for every token.",
+    about: "The template relies on a token that content can also produce.",
+    why: "Content cannot produce an added token that a template uses. But an ordinary vocabulary entry that the \
+        template names by id or by { token = \"…\" } is also ordinary text in content: whoever writes it can speak for \
+        another role. Reserve it, or choose a control token. With trusted content this applies to every token.",
     find,
 };
 

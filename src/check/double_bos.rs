@@ -7,8 +7,8 @@ pub(super) const LINT: Lint = Lint {
     code: "double-bos",
     level: Level::Warning,
     about: "Prompts begin with the BOS token twice.",
-    why: "Models are trained with one; two make answers measurably worse. It happens where special_tokens is always and \
-          the template writes BOS too, or where the template writes it in begin and again in its first role.",
+    why: "Models are trained with one BOS; two make answers measurably worse. This happens if special_tokens is always \
+        and the template writes BOS too, or if the template writes it in begin and again in its first role.",
     find,
 };
 
@@ -20,7 +20,8 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     for builder in subject.both() {
         let Ok(prompt) = builder.build(&dialogue) else { continue };
         if prompt.input_ids.starts_with(&[bos, bos]) {
-            let help = "write it once, and leave special_tokens at auto: then the tokenizer adds none to a prompt that has one";
+            let help =
+                "write it once, and leave special_tokens at auto, which does not add BOS to a prompt that has one";
             findings.add("meta_template", format!("prompts begin with {} twice", subject.name(bos)), help);
         }
     }

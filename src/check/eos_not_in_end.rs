@@ -9,9 +9,9 @@ pub(super) const LINT: Lint = Lint {
     code: "eos-not-in-end",
     level: Level::Warning,
     about: "eos_token_id is not the first id of the generating role's end.",
-    why: "Where a turn ends the model writes the first id of that role's end. If eos_token_id is another one, either the \
-          output runs on or the template is not the one that the model was trained with. White space before that id \
-          does no harm.",
+    why: "At the end of its turn, the model writes the first id of that role's end. If eos_token_id is a different id, \
+        the output does not stop there, or the model was trained with another template. White space before that id \
+        does no harm.",
     find,
 };
 
@@ -37,8 +37,8 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         };
         findings.add(
             "meta_template.eos_token_id",
-            format!("{} is not what {place}.end begins with: {first}", written.join(", ")),
-            format!("let {place}.end begin with eos_token_id, or set eos_token_id to what it begins with"),
+            format!("{} is not the first id of {place}.end, which is {first}", written.join(", ")),
+            format!("begin {place}.end with eos_token_id, or set eos_token_id to the first id of {place}.end"),
         );
     }
     Ok(())

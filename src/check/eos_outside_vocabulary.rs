@@ -1,4 +1,4 @@
-//! Stop ids of the tokenizer's files that the tokenizer does not have.
+//! Stop ids in the tokenizer's files that the tokenizer does not have.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::error::Result;
@@ -7,9 +7,9 @@ pub(super) const LINT: Lint = Lint {
     code: "eos-outside-vocabulary",
     level: Level::Warning,
     about: "generation_config.json names an eos id that the tokenizer does not have.",
-    why: "An engine stops at this id, and may well see it: models often have room for more ids than their tokenizer. But \
-          then the tokenizer lacks the token that ends a turn, or the two files belong to different models. Compare them with \
-          the repository that the model comes from.",
+    why: "An engine stops at this id and may well see it, because models often have room for more ids than their \
+        tokenizer has. But either the tokenizer lacks the token that ends a turn, or the two files belong to different \
+        models. Compare them with the model's original repository.",
     find,
 };
 

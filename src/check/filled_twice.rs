@@ -1,4 +1,4 @@
-//! Rows whose text is taken for fields of the template.
+//! Rows whose text is mistaken for fields of the template.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::error::Result;
@@ -7,17 +7,18 @@ pub(super) const LINT: Lint = Lint {
     code: "filled-twice",
     level: Level::Warning,
     about: "A row or example has text that looks like a field, and is filled in as one.",
-    why: "Columns are filled one after the other, as in the references, so \"{answer}\" in a question brings in the answer, and \
-          examples are filled from the row that is asked. Scores of the references depend on it; where they are not to be matched, \
-          substitution = \"single-pass\" searches the template's own text only. The first ten rows are named.",
+    why: "Columns are filled in one after the other, as in the reference implementations, so \"{answer}\" in a \
+        question is replaced by the answer. Examples are filled in from the row that is asked. The references' scores \
+        depend on this. If you need not match them, substitution = \"single-pass\" only searches the template's own \
+        text. The first ten rows are listed.",
     find,
 };
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let seen = &subject.seen.filled_twice;
-    let help = "write substitution = \"single-pass\" into the template, unless prompts must equal the references'";
+    let help = "set substitution = \"single-pass\" in the template, unless prompts must equal those of the references";
     for (place, ()) in &seen.named {
-        findings.add(place, "text that a column brings in is filled in again", help);
+        findings.add(place, "text from one column contains a field that is filled in again", help);
     }
     match seen.rest() {
         0 => {}

@@ -1,4 +1,4 @@
-//! What a lint finds, and how bad it is.
+//! What a lint finds, and how severe it is.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Place, WayOut};
 
-/// How bad a finding is.
+/// How severe a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -33,7 +33,7 @@ impl fmt::Display for Level {
 pub struct Finding {
     /// The lint's code.
     pub code: &'static str,
-    /// The lint's level, or a lower one where the finding does less harm.
+    /// The lint's level, or a lower one if the finding does less harm.
     pub level: Level,
     /// Where: a key path of the model file, a file of the tokenizer, or a line of input.
     pub place: Place,

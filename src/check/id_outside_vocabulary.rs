@@ -8,8 +8,8 @@ pub(super) const LINT: Lint = Lint {
     code: "id-outside-vocabulary",
     level: Level::Error,
     about: "A token id that the tokenizer does not have.",
-    why: "The model has no row for such an id, so nothing can be built. Take the id from the tokenizer's files, or name \
-          the token instead: { token = \"<|im_end|>\" }. Often the template belongs to another tokenizer.",
+    why: "The model has no embedding for such an id, so prompts cannot be built. Take the id from the tokenizer's \
+        files, or name the token instead: { token = \"<|im_end|>\" }. Often the template belongs to another tokenizer.",
     find,
 };
 

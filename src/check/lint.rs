@@ -1,4 +1,4 @@
-//! A lint: what can be wrong, and the function that finds it.
+//! A lint: something that can be wrong, and the function that finds it.
 
 use crate::check::finding::{Finding, Level};
 use crate::check::subject::Subject;
@@ -9,7 +9,7 @@ use crate::error::{Place, Result, WayOut};
 pub struct Lint {
     /// The stable code, such as `double-bos`.
     pub code: &'static str,
-    /// How bad it is.
+    /// How severe it is.
     pub level: Level,
     /// What is wrong, in a sentence.
     pub about: &'static str,
@@ -21,7 +21,7 @@ pub struct Lint {
 /// Collects what one lint finds.
 pub(crate) struct Findings {
     code: &'static str,
-    /// How bad the next finding is.
+    /// How severe the next finding is.
     pub(crate) level: Level,
     found: Vec<Finding>,
 }
@@ -42,7 +42,7 @@ impl Findings {
             message: message.into(),
             help: help.into(),
         };
-        // Two prompts may show the same thing.
+        // Two prompts may have the same problem.
         if !self.found.contains(&finding) {
             self.found.push(finding);
         }

@@ -1,4 +1,4 @@
-//! Rows that lack a column which the dataset's template names.
+//! Rows without a column that the dataset's template names.
 
 use crate::check::seen::SeenDataset;
 use crate::check::{Findings, Level, Lint, Subject};
@@ -8,8 +8,8 @@ pub(super) const LINT: Lint = Lint {
     code: "missing-column",
     level: Level::Warning,
     about: "Some rows lack a column that the dataset's template names.",
-    why: "In the prompts of such rows the field stands as it is written, braces and all, as in the references. A strict build \
-          refuses the rows. The same holds for rows that examples are made of.",
+    why: "In the prompts of such rows the field stays as it is written, braces and all, as in the reference \
+        implementations. A strict build rejects the rows. The same applies to rows used as examples.",
     find,
 };
 
@@ -21,7 +21,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
             let lack = if some == 1 { "lacks" } else { "lack" };
             let column = &lacking.field.column;
             let message = format!("{some} of {all} rows {lack} the column {column:?}, first {}", lacking.rows.first());
-            let help = format!("give the column to every row; until then {{{column}}} stays in their prompts");
+            let help = format!("add the column to every row; without it, {{{column}}} stays in the prompt");
             findings.add(seen.place(&lacking.field.place), message, help);
         }
     }
@@ -34,7 +34,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// The columns that rows have, that of nearly the same name first.
+/// The rows' columns, those with a similar name first.
 pub(super) fn columns_there(seen: &SeenDataset, column: &str) -> String {
     let near = seen.columns.iter().find(|known| *known != column && known.eq_ignore_ascii_case(column));
     if let Some(near) = near {
@@ -42,7 +42,7 @@ pub(super) fn columns_there(seen: &SeenDataset, column: &str) -> String {
     }
     let known: Vec<&str> = seen.columns.iter().map(String::as_str).filter(|known| *known != column).collect();
     match known.is_empty() {
-        true => "write the fields of the template as the rows' columns are named".to_owned(),
+        true => "name the fields of the template after the rows' columns".to_owned(),
         false => format!("the columns are {}", known.join(", ")),
     }
 }

@@ -1,4 +1,4 @@
-//! Messages whose role, and the role to fall back to, do not exist.
+//! Messages whose role and fallback role do not exist.
 
 use crate::check::{Findings, Level, Lint, Subject, subject};
 use crate::conversation::{ChatMessage, Conversation};
@@ -8,29 +8,31 @@ use crate::render::TextArena;
 pub(super) const LINT: Lint = Lint {
     code: "missing-fallback",
     level: Level::Warning,
-    about: "A message has no role here, nor one to fall back to.",
-    why: "Chat messages of the roles system, user and assistant look for SYSTEM, HUMAN and BOT, by api_role or by name, and \
-          system falls back to HUMAN; messages of a prompt list say themselves what to fall back to. Without either, the \
-          conversation cannot be built.",
+    about: "The template has neither a message's role nor its fallback role.",
+    why: "Chat messages with the roles system, user and assistant use SYSTEM, HUMAN and BOT, found by api_role or by \
+        name, and system falls back to HUMAN. Messages of a prompt list name their own fallback_role. If neither role \
+        exists, the conversation cannot be built.",
     find,
 };
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Ok([_, builder]) = &subject.builders else { return Ok(()) };
     for name in ["system", "user", "assistant"] {
-        // Something is said before and behind, so that only the role can be missing.
+        // There are messages before and after it, so that only the role can be missing.
         let conversation = Conversation::Messages(vec![ChatMessage::new(name, "a")]);
         if let Err(error) = builder.segments(&conversation, &TextArena::default())
             && let ErrorKind::UnknownRole { known, .. } = error.kind()
         {
-            let message =
-                format!("chat messages of the role {name:?} have no role here; there are {}", known.join(", "));
+            let message = format!(
+                "the template has no role for chat messages of role {name:?}; its roles are {}",
+                known.join(", ")
+            );
             let role = match name {
                 "system" => "SYSTEM or HUMAN",
                 "user" => "HUMAN",
                 _ => "BOT",
             };
-            findings.add("meta_template", message, format!("give a role the api_role {role}"));
+            findings.add("meta_template", message, format!("set the api_role of a role to {role}"));
         }
     }
     for (place, error) in subject.seen.refused.named.iter().filter(|(_, error)| subject::is_missing_role(error)) {

@@ -1,4 +1,4 @@
-//! Lints: what is likely to be wrong with a template, its tokenizer, and the two together.
+//! Lints: what is probably wrong with a template, its tokenizer, or the two together.
 //!
 //! ```
 //! use metatok::{BuilderOptions, Checker, Model, Tokenizer};
@@ -9,7 +9,7 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 //!
-//! A lint is a file here with a constant [`Lint`], and a line in [`LINTS`].
+//! A lint is a file in this folder with a constant [`Lint`], and a line in [`LINTS`].
 
 mod boundary_moves;
 mod build_warning;
@@ -94,7 +94,7 @@ pub static LINTS: [Lint; 31] = [
     no_pad::LINT,
 ];
 
-/// Lints a model with its tokenizer, and the conversations it is given.
+/// Lints a model with its tokenizer, and the conversations that it is given.
 ///
 /// ```
 /// use metatok::{BuilderOptions, Checker, Model, Tokenizer};
@@ -120,19 +120,19 @@ impl Checker {
         Self { subject: Subject::new(model, tokenizer.into(), options) }
     }
 
-    /// Looks at a conversation too; `place` says where it stands.
+    /// Checks a conversation too. `place` says where it is.
     pub fn see(&mut self, conversation: &Conversation, place: &str) {
         self.subject.see(conversation, place);
     }
 
-    /// Looks at a dataset's templates too, and at the rows that its examples are made of.
+    /// Checks a dataset's templates too, and the rows that its examples come from.
     pub fn see_dataset(&mut self, dataset: &Dataset, train: &[Row]) {
         self.subject.seen.dataset = Some(SeenDataset::new(dataset, train));
     }
 
-    /// Looks at a row of the dataset and its prompts too, and at those of
-    /// [`Dataset::single_pass`](crate::Dataset::single_pass): where they differ, text of the row or its examples was
-    /// taken for a field.
+    /// Checks a row of the dataset and its prompts too, and compares them with those of
+    /// [`Dataset::single_pass`](crate::Dataset::single_pass): if they differ, text of the row or its examples was
+    /// mistaken for a field.
     pub fn see_row(
         &mut self,
         row: &Row,
@@ -154,11 +154,11 @@ impl Checker {
         }
     }
 
-    /// What was found, the worst first; nothing of what the model file allows.
+    /// The findings, the most severe first, without those that the model file allows.
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownName`] for a code in the model's `allow` that no lint has; [`ErrorKind::Encode`]
-    /// where the tokenizer fails.
+    /// [`ErrorKind::UnknownName`] for a code in the model's `allow` that no lint has; [`ErrorKind::Encode`] if the
+    /// tokenizer fails.
     pub fn finish(self) -> Result<Vec<Finding>> {
         let model = &self.subject.model;
         for (i, code) in model.allow.iter().enumerate() {
@@ -175,10 +175,10 @@ impl Checker {
 }
 
 impl Lint {
-    /// The lint of this code.
+    /// The lint with this code.
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownName`] lists the codes there are.
+    /// [`ErrorKind::UnknownName`] lists the existing codes.
     pub fn find(code: &str) -> Result<&'static Self> {
         LINTS.iter().find(|lint| lint.code == code).ok_or_else(|| {
             let known = LINTS.iter().map(|lint| lint.code).collect();

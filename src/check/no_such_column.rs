@@ -7,8 +7,8 @@ pub(super) const LINT: Lint = Lint {
     code: "no-such-column",
     level: Level::Error,
     about: "A dataset's template names a column that no row has.",
-    why: "The field would stand in every prompt as it is written, braces and all. Look for a spelling mistake, or for rows of \
-          another dataset. If the braces are meant as text, take substitution by tokens: column_token_map.",
+    why: "The field would stay in every prompt as it is written, braces and all. Look for a spelling mistake, or for \
+        rows of another dataset. If the braces are meant as text, use substitution by tokens: column_token_map.",
     find,
 };
 

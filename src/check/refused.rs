@@ -1,4 +1,4 @@
-//! Everything else with which nothing can be built.
+//! Everything else that cannot be built.
 
 use crate::check::{Findings, Level, Lint, Subject, id_outside_vocabulary, subject, token_of_several_ids};
 use crate::error::{Error, Place, Result};
@@ -6,13 +6,13 @@ use crate::error::{Error, Place, Result};
 pub(super) const LINT: Lint = Lint {
     code: "refused",
     level: Level::Error,
-    about: "Prompts cannot be built: of the model, or of a conversation given.",
-    why: "This is the error that `metatok build` would stop with. The first ten conversations are named.",
+    about: "The model, or a given conversation, cannot be built.",
+    why: "This is the error that `metatok build` would stop with. The first ten conversations are listed.",
     find,
 };
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
-    let help = "mend what the message names; `metatok build` stops with the same";
+    let help = "fix what the message names; `metatok build` stops with the same error";
     if let Some(error) = subject.error()
         && !is_said(subject, &error.to_string())?
     {
@@ -33,7 +33,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Whether a lint of its own says this.
+/// Whether another lint covers this.
 fn is_said(subject: &Subject, message: &str) -> Result<bool> {
     for lint in [&id_outside_vocabulary::LINT, &token_of_several_ids::LINT] {
         let says =

@@ -1,4 +1,4 @@
-//! Roles that no prompt has.
+//! Roles that appear in no prompt.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,10 @@ use crate::render::TextArena;
 pub(super) const LINT: Lint = Lint {
     code: "role-never-rendered",
     level: Level::Warning,
-    about: "A role that is never rendered.",
-    why: "Neither a round nor a system, user or assistant message renders it; only messages that name the role itself do, and \
-          of the conversations given none does. Often an api_role is missing, or another role has the same one.",
+    about: "A role is never rendered.",
+    why: "The role is in no round and renders no system, user or assistant message. Only messages that name the role \
+        itself use it, and none of the given conversations does. Often an api_role is missing, or another role has the \
+        same one.",
     find,
 };
 
@@ -25,12 +26,12 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let nobody = "no round and no system, user or assistant message renders it";
     let message = match subject.seen.conversations - subject.seen.strings {
         0 => nobody.to_owned(),
-        1 => format!("{nobody}, nor does the conversation given"),
-        n => format!("{nobody}, nor does any of the {n} conversations"),
+        1 => format!("{nobody}, nor does the given conversation"),
+        n => format!("{nobody}, nor does any of the {n} given conversations"),
     };
     for (i, (place, (_, role))) in subject.roles.iter().zip(subject.template.roles()).enumerate() {
         if !rendered.contains(&(i as u32)) && !subject.is_unusable(i) {
-            let help = "give it the api_role HUMAN, BOT or SYSTEM, name it in messages, or leave it out";
+            let help = "give it the api_role HUMAN, BOT or SYSTEM, name it in messages, or remove it";
             findings.add(place, format!("role {:?}: {message}", role.role), help);
         }
     }
@@ -50,7 +51,7 @@ fn usual(subject: &Subject) -> BTreeSet<u32> {
             rendered.extend(segments.iter().filter_map(|segment| segment.part.role));
         }
     }
-    // A role of the round has its turn even where it is silent and has nothing around it.
+    // A role of the round has its turn even if it has no content and no text around it.
     let in_round = subject.roles.iter().take_while(|place| place.starts_with("meta_template.round"));
     rendered.extend((0..).zip(in_round).map(|(i, _)| i));
     rendered

@@ -1,4 +1,4 @@
-//! Templates that name roles and write no text.
+//! Templates that name roles but write no text.
 
 use crate::builder::{ROLES_ONLY, name_a_template};
 use crate::check::{Findings, Level, Lint, Subject};
@@ -7,10 +7,11 @@ use crate::error::Result;
 pub(super) const LINT: Lint = Lint {
     code: "roles-only",
     level: Level::Warning,
-    about: "The template names roles for an API and writes no text.",
-    why: "Such a template is for models behind an API, which take messages. As token ids nothing tells who speaks: prompts are \
-          what is said, one message behind the other. OpenCompass's chat wrappers take it too, and then write the \
-          tokenizer's chat template: name the model that has it, and OpenCompass's chat wrapper.",
+    about: "The template names roles for an API but writes no text.",
+    why: "Such a template is for models behind an API, which accept messages. As token ids, nothing tells the roles \
+        apart: prompts are just the contents, one message after the other. OpenCompass's chat wrappers accept it too, \
+        and write the tokenizer's chat template: name the model that has this template, and use OpenCompass's chat \
+        wrapper.",
     find,
 };
 

@@ -1,11 +1,11 @@
-//! What the conversations and rows showed that a check was given.
+//! What a check learned from the conversations and rows that it was given.
 
 use std::collections::BTreeSet;
 
 use crate::dataset::{Dataset, Row, TemplateField};
 use crate::error::Error;
 
-/// What the conversations showed.
+/// What a check learned from the conversations.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) conversations: usize,
@@ -20,19 +20,19 @@ pub(crate) struct Seen {
     pub(crate) dataset: Option<SeenDataset>,
 }
 
-/// A dataset and what its rows have.
+/// A dataset and what its rows contain.
 #[derive(Debug)]
 pub(crate) struct SeenDataset {
     pub(crate) dataset: Dataset,
     pub(crate) rows: usize,
-    /// Every column that any row has, the columns that the reader names among them.
+    /// Every column that any row has, including the columns that the reader names.
     pub(crate) columns: BTreeSet<String>,
-    /// The fields that some rows have no column for.
+    /// The fields for which some rows have no column.
     pub(crate) lacking: Vec<Lacking>,
     /// The same for the examples' fields and the rows of the training set.
     pub(crate) lacking_examples: Vec<Lacking>,
     pub(crate) train_rows: usize,
-    /// The rows whose turns stand in lists of different lengths.
+    /// The rows whose turns are in lists of different lengths.
     pub(crate) uneven: Places<String>,
 }
 
@@ -87,13 +87,13 @@ impl SeenDataset {
         }
     }
 
-    /// Where a field or text of its file stands.
+    /// Where a field or text of its file is.
     pub(crate) fn place(&self, place: impl std::fmt::Display) -> String {
         format!("{}: {place}", self.dataset.name)
     }
 }
 
-/// The first of many places, what is there, and how many there are.
+/// The first of many places, what was found there, and how many there are.
 #[derive(Debug)]
 pub(crate) struct Places<T> {
     pub(crate) named: Vec<(String, T)>,
@@ -114,7 +114,7 @@ impl<T> Places<T> {
         }
     }
 
-    /// How many are not named.
+    /// How many are not listed.
     pub(crate) fn rest(&self) -> usize {
         self.in_all - self.named.len()
     }
@@ -125,5 +125,5 @@ impl<T> Places<T> {
     }
 }
 
-/// How many places of a file are named.
+/// How many places of a file are listed.
 const NAMED: usize = 10;

@@ -9,9 +9,9 @@ pub(super) const LINT: Lint = Lint {
     code: "space-before-generation",
     level: Level::Warning,
     about: "Prompts to continue end with a space.",
-    why: "In nearly all vocabularies the space belongs to the word behind it. A prompt that ends with one leaves the model \
-          to begin without, which it was hardly trained for. Set generation_prompt to the text without the space: \
-          begin = \"ASSISTANT: \", generation_prompt = \"ASSISTANT:\".",
+    why: "In nearly all vocabularies the space belongs to the word after it. After a prompt that ends with a space, \
+        the model must begin without one, which it rarely saw in training. Set generation_prompt to the text without \
+        the space: begin = \"ASSISTANT: \", generation_prompt = \"ASSISTANT:\".",
     find,
 };
 

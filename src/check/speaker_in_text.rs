@@ -1,4 +1,4 @@
-//! Templates in which ordinary text says who speaks.
+//! Templates in which ordinary text tells who speaks.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::compile::Atom;
@@ -8,10 +8,11 @@ use crate::render::{Segment, TextArena};
 pub(super) const LINT: Lint = Lint {
     code: "speaker-in-text",
     level: Level::Note,
-    about: "Ordinary text of the template says who speaks next, and content can hold the same text.",
-    why: "Whoever writes \"### Response:\" or \"[/INST]\" into a message can let another role speak, for the model sees no \
-          difference. metatok keeps control tokens from content; it cannot forbid words. If others write your messages, look for \
-          such text in them, or take a model whose template marks turns by control tokens.",
+    about: "Ordinary text of the template marks who speaks next, and content can contain the same text.",
+    why: "Whoever writes \"### Response:\" or \"[/INST]\" in a message can make another role speak, because the model \
+        sees no difference. metatok prevents content from producing control tokens, but it cannot forbid words. If \
+        others write your messages, look for such text in them, or use a model whose template marks turns with control \
+        tokens.",
     find,
 };
 
@@ -29,16 +30,17 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         };
         let (before, after) = (role(&segments[turns[0]]), role(&segments[turns[1]]));
         if before != after {
-            let message = format!("{text:?} makes {after:?} speak, and is ordinary text, which {before:?} can say too");
+            let message =
+                format!("{text:?} makes {after:?} speak, but it is ordinary text that {before:?} can write too");
             let help =
-                "look for it in messages that others write, or take a template that marks turns by control tokens";
+                "look for it in messages that others write, or use a template that marks turns with control tokens";
             findings.add(subject.place(&first.part), message, help);
         }
     }
     Ok(())
 }
 
-/// The text, if it is nothing else and not only white space, and where its first word stands.
+/// The text, unless it is only white space or contains something else, and where its first word is.
 fn visible_text<'s>(between: &'s [Segment<'s>]) -> Option<(String, &'s Segment<'s>)> {
     let text = |segment: &Segment<'s>| match segment.atom {
         Atom::Text(text) => Some(text.to_owned()),

@@ -6,9 +6,9 @@ use crate::error::{Result, Setting, way_out};
 pub(super) const LINT: Lint = Lint {
     code: "special-token-left-out",
     level: Level::Note,
-    about: "The template writes a special token that the tokenizer would add as well.",
-    why: "With special_tokens = \"auto\" it is written once: what the prompt begins or ends with already is not added again. \
-          special_tokens = \"always\" adds it nevertheless, as Hugging Face does for a text.",
+    about: "The template writes a special token that the tokenizer would also add.",
+    why: "With special_tokens = \"auto\" it is written once: a token that the prompt already begins or ends with is \
+        not added again. special_tokens = \"always\" adds it anyway, as Hugging Face does for a text.",
     find,
 };
 
@@ -19,7 +19,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         for id in prompt.omitted {
             let message = format!("the template writes {}, so the tokenizer does not add it again", subject.name(id));
             let always = Setting::SPECIAL_TOKENS.set_to("always");
-            let help = way_out!["nothing is to be done; ", always, " would double it"];
+            let help = way_out!["nothing needs to be done; ", always, " would double it"];
             findings.add("meta_template", message, help);
         }
     }

@@ -6,9 +6,9 @@ use crate::error::{Place, Result, Setting};
 pub(super) const LINT: Lint = Lint {
     code: "stop-never-matches",
     level: Level::Warning,
-    about: "A stop string that can never match.",
-    why: "Engines look for stop strings in decoded text, from which special tokens are left out, and a tokenizer may fold \
-          case or drop characters. A control token belongs into stop.token_ids or eos_token_id instead.",
+    about: "A stop string can never match.",
+    why: "Engines look for stop strings in decoded text, which has no special tokens, and a tokenizer may fold case or \
+        drop characters. A control token belongs in stop.token_ids or eos_token_id instead.",
     find,
 };
 
@@ -23,10 +23,10 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let user = subject.options.stop_strings.iter().map(|text| (Setting::STOP_STRINGS.into(), text));
     for (place, text) in model.chain(user) {
         if text.is_empty() {
-            findings.add(place, "it is empty, and left out", "leave it out, or write what to stop at");
+            findings.add(place, "it is empty, so it is ignored", "remove it, or write what to stop at");
             continue;
         }
-        // In the middle, because tokenizers treat the edges of a text in their own ways.
+        // In the middle, because tokenizers treat the edges of a text differently.
         let ids = subject.tokenizer.encode(&format!("a{text}a"))?;
         let decoded = subject.tokenizer.decode(&ids, true)?;
         if !decoded.contains(text.as_str()) {
@@ -34,7 +34,11 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
                 Some(id) => format!("stop at the id instead: stop.token_ids = [{id}]"),
                 None => "write it as the tokenizer decodes it".to_owned(),
             };
-            findings.add(place, format!("{text:?} never comes out: between two letters it is {decoded:?}"), help);
+            findings.add(
+                place,
+                format!("{text:?} never appears in output: between two letters it is decoded as {decoded:?}"),
+                help,
+            );
         }
     }
     Ok(())

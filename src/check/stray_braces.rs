@@ -1,4 +1,4 @@
-//! Braces in a dataset's template that look like a field and are none.
+//! Braces in a dataset's template that look like a field but are not one.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::error::Result;
@@ -6,10 +6,10 @@ use crate::error::Result;
 pub(super) const LINT: Lint = Lint {
     code: "stray-braces",
     level: Level::Warning,
-    about: "Braces in the dataset's template look like a field and are none.",
-    why: "A field is a column's name in one pair of braces, without spaces: {question}. Everything else stays in the prompt as \
-          it is written; Python's format codes and doubled braces mean nothing, as in the references. Where the braces are \
-          meant, allow this code.",
+    about: "Braces in the dataset's template look like a field but are not one.",
+    why: "A field is a column's name in one pair of braces, without spaces: {question}. Everything else stays in the \
+        prompt as it is written. Python's format codes and doubled braces have no effect, as in the reference \
+        implementations. If the braces are intended, allow this code.",
     find,
 };
 
@@ -25,7 +25,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// What looks like the field of a column.
+/// Text that looks like the field of a column.
 #[derive(Debug, PartialEq)]
 struct Stray<'t> {
     written: &'t str,
@@ -59,8 +59,8 @@ fn opening<'t>(text: &'t str, at: usize, is_unmatched: bool, is_column: &impl Fn
         return match closed {
             0 => None,
             _ if name.is_empty() => None,
-            1 if is_unmatched => stray(name.len() + 3, name, "has a brace too many, which stays"),
-            2.. if !is_argument => stray(name.len() + 4, name, "keeps a pair of braces around what is filled in"),
+            1 if is_unmatched => stray(name.len() + 3, name, "has an extra brace, which stays in the prompt"),
+            2.. if !is_argument => stray(name.len() + 4, name, "keeps a pair of braces around the column's value"),
             _ => None,
         };
     }
@@ -69,7 +69,7 @@ fn opening<'t>(text: &'t str, at: usize, is_unmatched: bool, is_column: &impl Fn
     let is_closed = rest[line..].starts_with('}');
     let trimmed = inner.trim();
     if is_closed && trimmed.len() < inner.len() && is_column(trimmed) {
-        return stray(line + 2, trimmed, "has spaces, so it is no field and stays as it is");
+        return stray(line + 2, trimmed, "has spaces, so it is not a field and stays in the prompt");
     }
     let name = name_at(rest);
     if name.is_empty() {
@@ -77,11 +77,11 @@ fn opening<'t>(text: &'t str, at: usize, is_unmatched: bool, is_column: &impl Fn
     }
     let behind = &rest[name.len()..];
     if is_closed && is_column(name) && is_format(&inner[name.len()..]) {
-        return stray(line + 2, name, "has a format code, so it is no field and stays as it is");
+        return stray(line + 2, name, "has a format code, so it is not a field and stays in the prompt");
     }
     let ends_a_word = behind.chars().next().is_none_or(char::is_whitespace);
     if is_unmatched || (!is_closed && ends_a_word && is_column(name)) {
-        return stray(name.len() + 1, name, "is not closed, so it is no field and stays as it is");
+        return stray(name.len() + 1, name, "is not closed, so it is not a field and stays in the prompt");
     }
     None
 }
@@ -95,18 +95,18 @@ fn closing<'t>(text: &'t str, at: usize, is_column: &impl Fn(&str) -> bool) -> O
     let opened = start.checked_sub(1).filter(|&brace| text[brace..].starts_with('{'));
     match (opened, whole.len() < before.len()) {
         (Some(open), true) if !name.is_empty() => {
-            Some(Stray { written: &text[open..=at], name, what: "has a brace too many, which stays" })
+            Some(Stray { written: &text[open..=at], name, what: "has an extra brace, which stays in the prompt" })
         }
         (None, false) if is_column(name) => Some(Stray {
             written: &text[start..=at],
             name,
-            what: "is not opened, so it is no field and stays as it is",
+            what: "is not opened, so it is not a field and stays in the prompt",
         }),
         _ => None,
     }
 }
 
-/// Python's conversions, format codes, attributes and items; a colon with a space is text.
+/// Python's conversions, format codes, attributes and items. A colon followed by a space is text.
 fn is_format(behind: &str) -> bool {
     let next = behind.chars().nth(1);
     match behind.chars().next() {
@@ -125,7 +125,7 @@ fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Where braces stand that have no other.
+/// The positions of unmatched braces.
 fn unmatched(text: &str) -> Vec<usize> {
     let (mut open, mut alone) = (Vec::new(), Vec::new());
     for (at, brace) in text.match_indices(['{', '}']) {

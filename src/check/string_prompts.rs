@@ -1,4 +1,4 @@
-//! Prompts that are strings, which no template touches.
+//! Prompts that are strings, to which no template is applied.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::error::{Result, Setting, way_out};
@@ -6,10 +6,11 @@ use crate::error::{Result, Setting, way_out};
 pub(super) const LINT: Lint = Lint {
     code: "string-prompts",
     level: Level::Note,
-    about: "Prompts are strings, and the model's template does not touch them.",
-    why: "As in OpenCompass, a string is a whole prompt: it gets no role, no begin and no end of the template, also with a \
-          chat model. That is meant for base models and for texts to score. OpenCompass's chat wrappers send it as a message of \
-          the user. Or write the dataset's template as a dialogue: round = [{ role = \"HUMAN\", prompt = \"…\" }, { role = \"BOT\", prompt = \"…\" }].",
+    about: "Prompts are strings, and the model's template is not applied to them.",
+    why: "As in OpenCompass, a string is a whole prompt: it gets no role, begin or end from the template, even with a \
+        chat model. That is meant for base models and for texts to score. OpenCompass's chat wrappers send it as a \
+        user message. Or write the dataset's template as a dialogue: round = [{ role = \"HUMAN\", prompt = \"…\" }, { \
+        role = \"BOT\", prompt = \"…\" }].",
     find,
 };
 
@@ -26,19 +27,17 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     };
     let help = match has_layouts {
         true => way_out![
-            "take ",
+            "use ",
             Setting::LAYOUT.set_to("chat"),
             " or ",
             Setting::LAYOUT.set_to("turns"),
-            " to make messages of them, or "
+            " to turn them into messages, or "
         ],
-        false => way_out![
-            "take ",
-            Setting::CHAT_WRAPPER.set_to("opencompass-chat"),
-            " to make each a message of the user, or "
-        ],
+        false => {
+            way_out!["use ", Setting::CHAT_WRAPPER.set_to("opencompass-chat"), " to make each one a user message, or "]
+        }
     };
-    let help = help.and(Setting::MODEL.set_to("plain")).and(" if they are meant so");
+    let help = help.and(Setting::MODEL.set_to("plain")).and(" if this is intended");
     findings.add(place, format!("{message}: no role, begin or end of the template is written"), help);
     Ok(())
 }

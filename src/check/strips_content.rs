@@ -1,4 +1,4 @@
-//! Control tokens that swallow white space of the content beside them.
+//! Control tokens that remove white space from the content next to them.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::compile::Atom;
@@ -8,10 +8,10 @@ use crate::render::{Segment, TextArena};
 pub(super) const LINT: Lint = Lint {
     code: "strips-content",
     level: Level::Warning,
-    about: "A control token with lstrip or rstrip stands beside content and eats its white space.",
-    why: "The tokenizer declares that the token takes white space on that side with it, so the indentation of code or a \
-          leading line end never reaches the model. That is how the tokenizer treats its own chat template too; it matters \
-          where white space carries meaning.",
+    about: "A control token with lstrip or rstrip is next to content and removes its white space.",
+    why: "The tokenizer declares that the token includes the white space on that side, so the indentation of code or a \
+        leading line end never reaches the model. The tokenizer treats its own chat template the same way. It matters \
+        if white space carries meaning.",
     find,
 };
 
@@ -24,7 +24,8 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
             let Some(token) = subject.tokenizer.added_token(id) else { continue };
             let mut add = |side: &str, flag: &str| {
                 let message = format!("{} has {flag}: white space {side} of content is lost", subject.name(id));
-                let help = "put visible text between the token and the content, or accept it: the model was trained so";
+                let help =
+                    "put visible text between the token and the content, or accept it: the model was trained this way";
                 findings.add(subject.place(&segment.part), message, help);
             };
             if token.rstrip && reaches_content(segments[i + 1..].iter()) {
@@ -38,7 +39,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Whether nothing but white space stands before the first content.
+/// Whether only white space comes before the first content.
 fn reaches_content<'s>(mut segments: impl Iterator<Item = &'s Segment<'s>>) -> bool {
     let first = segments.find(|segment| {
         let is_space = matches!(segment.atom, Atom::Text(text) if text.chars().all(char::is_whitespace));

@@ -1,4 +1,4 @@
-//! What lints look at: the model, its tokenizer, prompts made of them, and the conversations given.
+//! What lints look at: the model, its tokenizer, prompts made with them, and the given conversations.
 
 use std::sync::Arc;
 
@@ -18,15 +18,15 @@ pub(crate) struct Subject {
     pub(crate) model: Model,
     pub(crate) tokenizer: Arc<Tokenizer>,
     pub(crate) options: BuilderOptions,
-    /// The template; an empty one where the model has none.
+    /// The template; an empty one if the model has none.
     pub(crate) template: MetaTemplate,
     /// The template's roles with their key paths, those of the round first.
     pub(crate) roles: Vec<String>,
-    /// None where the template does not fit the tokenizer.
+    /// None if the template does not fit the tokenizer.
     pub(crate) compiled: Option<CompiledTemplate>,
-    /// Prompts to continue, and texts to score; or why there are none. In rounds, as the template has them.
+    /// Prompts to continue, and texts to score, or why there are none. In rounds, as the template defines them.
     pub(crate) builders: std::result::Result<[PromptBuilder; 2], Error>,
-    /// What builds the conversations given, where that is another one: messages one by one.
+    /// What builds the given conversations, if it is a different builder: messages one by one.
     each_message: Option<std::result::Result<PromptBuilder, Error>>,
     pub(crate) seen: Seen,
 }
@@ -51,12 +51,12 @@ impl Subject {
         self.builders.as_ref().err().or(self.each_message.as_ref().and_then(|builder| builder.as_ref().err()))
     }
 
-    /// How bad it is that something cannot be built: where the rest can, it is only left out.
+    /// How severe it is that something cannot be built. If the rest can be built, it is only left out.
     pub(crate) fn level_of_refusal(&self) -> Level {
         if self.error().is_some() { Level::Error } else { Level::Warning }
     }
 
-    /// What builds the conversations given.
+    /// What builds the given conversations.
     pub(crate) fn builder(&self) -> Option<&PromptBuilder> {
         let [generate, score] = self.builders.as_ref().ok()?;
         match &self.each_message {
@@ -89,12 +89,12 @@ impl Subject {
         self.builders.as_ref().ok().map(|[generate, _]| generate)
     }
 
-    /// Both builders, if the model can be built with.
+    /// Both builders, if prompts can be built with the model.
     pub(crate) fn both(&self) -> impl Iterator<Item = &PromptBuilder> {
         self.builders.iter().flatten()
     }
 
-    /// Every begin, end and text of the template with its key path.
+    /// Every begin, end and text of the template, with its key path.
     pub(crate) fn affixes(&self) -> Vec<(String, Affix)> {
         let template = &self.template;
         let mut all = vec![("meta_template.begin".to_owned(), template.begin.clone())];
@@ -126,12 +126,12 @@ impl Subject {
         all
     }
 
-    /// Whether a reserved role cannot speak with this tokenizer, which the builder warns of.
+    /// Whether a reserved role cannot speak with this tokenizer. The builder warns about it.
     pub(crate) fn is_unusable(&self, role: usize) -> bool {
         self.compiled.as_ref().is_some_and(|compiled| compiled.roles[role].check_usable().is_err())
     }
 
-    /// The key path of what a part of a prompt comes from; of content, the role that says it.
+    /// The key path of the source of a part of a prompt; for content, the role that says it.
     pub(crate) fn place(&self, part: &Part) -> String {
         let role = part.role.and_then(|role| self.roles.get(role as usize));
         let role = role.map_or("meta_template", String::as_str);
@@ -163,7 +163,7 @@ impl Subject {
         self.template.round.iter().filter_map(RoundItem::role).count()
     }
 
-    /// The role by which an OpenAI-style message speaks: by its own name, or as the API has it.
+    /// The role that speaks an OpenAI-style message, found by its name or its api_role.
     pub(crate) fn speaker(&self, name: &str, api_role: &str) -> Option<usize> {
         let find = |is: &dyn Fn(&RoleTemplate) -> bool| self.role_templates().position(|(_, role)| is(role));
         find(&|role| role.role == name)
@@ -187,12 +187,12 @@ impl Subject {
         Conversation::List(items)
     }
 
-    /// How a message names a token: its string, and its id.
+    /// How a message names a token: by its string and its id.
     pub(crate) fn name(&self, id: TokenId) -> String {
         format!("{} (id {id})", self.tokenizer.quoted_token(id))
     }
 
-    /// The tokens into which a text falls, quoted.
+    /// The tokens that a text is split into, quoted.
     pub(crate) fn pieces(&self, text: &str) -> Result<String> {
         let ids = self.tokenizer.encode(text)?;
         Ok(ids.into_iter().map(|id| self.tokenizer.quoted_token(id)).collect::<Vec<_>>().join(" "))

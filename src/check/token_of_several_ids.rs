@@ -1,4 +1,4 @@
-//! Named tokens that are no single vocabulary entry.
+//! Named tokens that are not one vocabulary entry.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::compile::not_one_token;
@@ -8,9 +8,9 @@ use crate::template::AffixItem;
 pub(super) const LINT: Lint = Lint {
     code: "token-of-several-ids",
     level: Level::Error,
-    about: "A { token = \"…\" } for which the tokenizer needs several ids.",
-    why: "A control token that falls into pieces controls nothing: the model has never seen them together in that place. \
-          Name a token that exists, or write a plain string if the pieces are meant.",
+    about: "The tokenizer needs several ids for a { token = \"…\" }.",
+    why: "A control token that is split into pieces controls nothing: the model has never seen those pieces together \
+        in that place. Name a token that exists, or write a plain string if the pieces are intended.",
     find,
 };
 

@@ -7,14 +7,14 @@ pub(super) const LINT: Lint = Lint {
     code: "uneven-turns",
     level: Level::Warning,
     about: "The lists of a row's turns differ in length.",
-    why: "There are as many turns as the shortest list has, as in the references; what the longer ones have more is left out. \
-          A strict build refuses such rows. The first ten are named.",
+    why: "There are as many turns as the shortest list has, as in the reference implementations. The rest of the \
+        longer lists is left out. A strict build rejects such rows. The first ten are listed.",
     find,
 };
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(seen) = &subject.seen.dataset else { return Ok(()) };
-    let help = "give each question its answer, an empty one where there is none";
+    let help = "give each question an answer, which may be empty";
     for (place, what) in &seen.uneven.named {
         findings.add(place, what.as_str(), help);
     }

@@ -1,4 +1,4 @@
-//! Fields that a dataset's template leaves as they are.
+//! Fields that a dataset's template never fills.
 
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::dataset::InferencerKind;
@@ -7,10 +7,10 @@ use crate::error::Result;
 pub(super) const LINT: Lint = Lint {
     code: "unfilled-field",
     level: Level::Warning,
-    about: "A field of the dataset's template is never filled, whatever the rows have.",
-    why: "A MultiTurnPromptTemplate fills {question} and {answer} in its round and nothing else; an MMPromptTemplate fills what \
-          stands for the fragments of its content, unless all_columns = true; a ChatInferencer takes only the columns that the \
-          reader names. Other fields stand in the prompt as they are written.",
+    about: "A field of the dataset's template is never filled, whatever columns the rows have.",
+    why: "A MultiTurnPromptTemplate only fills {question} and {answer} in its round. An MMPromptTemplate only fills \
+        the fields for the fragments of its content, unless all_columns = true. A ChatInferencer only uses the columns \
+        that the reader names. Other fields stay in the prompt as they are written.",
     find,
 };
 
@@ -23,9 +23,9 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
             None if seen.dataset.inferencer.kind == InferencerKind::Chat => {
                 format!("add {:?} to reader_cfg.input_columns", field.column)
             }
-            None => "write it out".to_owned(),
+            None => "replace it with text".to_owned(),
         };
-        let message = format!("{{{}}} stays as it is in every prompt", field.column);
+        let message = format!("{{{}}} is never filled: it stays in every prompt", field.column);
         findings.add(seen.place(&field.place), message, help);
     }
     Ok(())

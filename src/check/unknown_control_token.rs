@@ -1,4 +1,4 @@
-//! Strings that look like control tokens and are none.
+//! Strings that look like control tokens but are not.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use crate::template::AffixItem;
 pub(super) const LINT: Lint = Lint {
     code: "unknown-control-token",
     level: Level::Warning,
-    about: "A string that looks like a control token but is none for this tokenizer.",
-    why: "It falls into ordinary pieces, which the model was hardly trained on, and content may write the same. Look for \
-          a spelling mistake, or for a template that belongs to another tokenizer. A few models do use such strings as \
-          text: there, put allow = [\"unknown-control-token\"] into the model file.",
+    about: "A string looks like a control token but is not a token of this tokenizer.",
+    why: "It is split into ordinary pieces, which the model rarely saw in training, and content can write the same. \
+        Look for a spelling mistake, or for a template that belongs to another tokenizer. A few models do use such \
+        strings as text: for these, put allow = [\"unknown-control-token\"] in the model file.",
     find,
 };
 
@@ -25,10 +25,13 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
                 let is_token = |cut: &crate::tokenizer::Cut| cut.bytes.start < found.end && found.start < cut.bytes.end;
                 if !tokens.iter().any(is_token) {
                     let look = &text[found];
-                    let message = format!("{look:?} is no token here: it falls into {}", subject.pieces(look)?);
+                    let message = format!(
+                        "{look:?} is not a token in this vocabulary; it is split into {}",
+                        subject.pieces(look)?
+                    );
                     let help = "write a token that the tokenizer has, or plain words";
                     let help = match subject.tokenizer.added_like(look) {
-                        Some(near) => format!("did you mean `{near}`? else {help}"),
+                        Some(near) => format!("did you mean `{near}`? otherwise, {help}"),
                         None => help.to_owned(),
                     };
                     findings.add(&place, message, help);
@@ -46,7 +49,7 @@ fn control_like(text: &str) -> Vec<Range<usize>> {
     while let Some(start) = text[from..].find(['<', '[']).map(|at| from + at) {
         let close = if text[start..].starts_with('<') { '>' } else { ']' };
         let end = text[start + 1..].find(close).map(|at| start + 1 + at + close.len_utf8());
-        // Doubled brackets are a way to write text, as in Llama 2's <<SYS>>.
+        // Doubled brackets are used as text, as in Llama 2's <<SYS>>.
         let is_doubled = |end: usize| text[..start].ends_with('<') && text[end..].starts_with('>');
         match end.filter(|&end| is_control_like(&text[start + 1..end - 1], close) && !is_doubled(end)) {
             Some(end) => {
@@ -69,7 +72,7 @@ fn is_control_like(inner: &str, close: char) -> bool {
             between('|').or(between('｜')).is_some_and(|name| !name.is_empty() && !name.contains(['\n', '<']))
                 || is_word(inner.strip_prefix('/').unwrap_or(inner))
         }
-        // A single word in brackets is text too often, as in Llama 2's [INST].
+        // A single word in brackets is too often plain text, as in Llama 2's [INST].
         _ => {
             inner.contains('_')
                 && inner.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_' || c == '/')

@@ -1,4 +1,4 @@
-//! What a message says: a text, or parts of several kinds in their order.
+//! The content of a message: a text, or parts of several kinds in order.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::conversation::json_object::Others;
 use crate::conversation::media::Media;
 use crate::tokenizer::TokenId;
 
-/// What a message says.
+/// The content of a message.
 ///
 /// ```
 /// use metatok::conversation::{Content, ContentPart, Media, MediaKind};
@@ -26,7 +26,7 @@ use crate::tokenizer::TokenId;
 pub enum Content {
     /// A text.
     Text(String),
-    /// Parts, in their order. In JSON they are OpenAI's content parts.
+    /// Parts, in order. In JSON they are OpenAI's content parts.
     Parts(Vec<ContentPart>),
 }
 
@@ -37,13 +37,13 @@ pub enum ContentPart {
     Text(TextPart),
     /// An image, audio or video.
     Media(Media),
-    /// Token ids that are written as they are: a model's own answer. A turn that begins with them opens with
-    /// the role's generation prompt, behind which they were given. They are never read from JSON, for no text
-    /// and no message may forge them.
+    /// Token ids that are written unchanged: a model's own answer. A turn that begins with them opens with the role's
+    /// generation prompt, after which the model gave them. They are never read from JSON, because no text and no
+    /// message may forge them.
     Ids(Vec<TokenId>),
 }
 
-/// A text among other parts.
+/// A text part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextPart {
     /// The text.
@@ -52,7 +52,7 @@ pub struct TextPart {
 }
 
 impl Content {
-    /// The text, if it is nothing but one.
+    /// The text, if it is only a text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -67,8 +67,7 @@ impl Content {
         }
     }
 
-    /// Adds `other` behind `separator`: texts become one, and among parts the separator belongs to the text
-    /// beside it.
+    /// Adds `other` after `separator`. Texts are joined; between parts, the separator is added to the adjacent text.
     pub(crate) fn append(&mut self, separator: &str, other: Self) {
         if let (Self::Text(own), Self::Text(other)) = (&mut *self, &other) {
             own.push_str(separator);
@@ -95,7 +94,7 @@ impl Content {
         })
     }
 
-    /// Its texts, whatever stands between.
+    /// Its texts, whatever is between them.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         let (text, parts) = match self {
             Self::Text(text) => (Some(text.as_str()), &[][..]),
@@ -114,7 +113,7 @@ impl Content {
         }
     }
 
-    /// Whether it says nothing: an empty text, or no part.
+    /// Whether it is empty: an empty text, or no parts.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Text(text) => text.is_empty(),
@@ -155,7 +154,7 @@ pub(crate) fn map_texts(
     parts.into_iter().map(changed).collect()
 }
 
-/// What a message says, borrowed.
+/// The content of a message, borrowed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ContentRef<'a> {
     Text(&'a str),
@@ -163,7 +162,7 @@ pub(crate) enum ContentRef<'a> {
 }
 
 impl ContentRef<'_> {
-    /// Whether it opens with token ids: an answer, which belongs behind what the model was asked with.
+    /// Whether it opens with token ids: an answer, which belongs directly after the generation prompt.
     pub(crate) fn opens_with_ids(self) -> bool {
         matches!(self, Self::Parts([ContentPart::Ids(_), ..]))
     }
@@ -184,7 +183,7 @@ impl ContentRef<'_> {
 }
 
 impl ContentPart {
-    /// How many bytes of text it has, or of a source.
+    /// How many bytes its texts and sources have.
     pub(super) fn text_bytes(&self) -> usize {
         match self {
             Self::Text(part) => part.text.len(),
@@ -304,7 +303,7 @@ impl<'de> Deserialize<'de> for ContentPart {
 }
 
 impl ContentPart {
-    /// A part of JSON's entries; the error says what is wrong with them.
+    /// A part from the entries of a JSON object. The error describes what is wrong with them.
     pub(crate) fn from_json(mut entries: Others) -> std::result::Result<Self, String> {
         let kind = match entries.remove("type") {
             Some(serde_json::Value::String(kind)) => kind,
@@ -315,7 +314,7 @@ impl ContentPart {
         }
         match entries.remove("text") {
             Some(serde_json::Value::String(text)) => Ok(Self::Text(TextPart { text, others: entries })),
-            _ => Err("a content part of type \"text\" has no string \"text\"".into()),
+            _ => Err("a content part of type \"text\" needs a string \"text\"".into()),
         }
     }
 }

@@ -19,12 +19,12 @@ pub(super) enum Entry {
 /// What an entry is.
 pub(super) enum Resolved {
     Item(Item),
-    /// A message of which only the role is known: one of a prompt list says its role's default.
+    /// A message with only a role: in a prompt list, it has its role's default content.
     Bare(Message),
     Chat(ChatMessage),
 }
 
-/// Each as it is written, with null inside where that means something.
+/// Each as written, with an inner null if that has a meaning.
 #[derive(Default)]
 pub(super) struct Keys {
     section: Option<CompactString>,
@@ -91,7 +91,7 @@ fn put<T, E: de::Error>(key: &str, value: T, slot: &mut Option<T>) -> std::resul
 }
 
 fn twice<E: de::Error>(key: &str) -> E {
-    E::custom(format_args!("{key:?} stands twice in a message; leave one out"))
+    E::custom(format_args!("{key:?} occurs twice in a message (remove one)"))
 }
 
 enum Key {
@@ -189,7 +189,7 @@ impl Keys {
             || self.pos.is_some();
         if is_item {
             return Err(E::custom(
-                "a message with \"content\" has no keys of a prompt list (prompt, prompt_mm, fallback_role, begin, end, generate, pos) beside it",
+                "a message with \"content\" cannot have keys of a prompt list (prompt, prompt_mm, fallback_role, begin, end, generate, pos)",
             ));
         }
         let content = match self.content.flatten() {
@@ -213,7 +213,7 @@ impl Keys {
             (Some(None), None) => Prompt::Null,
             (Some(Some(text)), None) => Prompt::Text(text),
             (None, Some(parts)) => Prompt::Parts(parts),
-            _ => return Err(E::custom("a message has both \"prompt\" and \"prompt_mm\"; leave one out")),
+            _ => return Err(E::custom("a message has both \"prompt\" and \"prompt_mm\" (remove one)")),
         };
         let message = Message {
             role,
@@ -227,15 +227,19 @@ impl Keys {
         Ok(if is_bare { Resolved::Bare(message) } else { Resolved::Item(Item::Message(message)) })
     }
 
-    /// A turn of `from` and `value`, as ShareGPT has them.
+    /// A turn of `from` and `value`, as in ShareGPT.
     fn sharegpt<E: de::Error>(mut self) -> std::result::Result<Resolved, E> {
         let from = match self.others.remove("from") {
             Some(Value::String(from)) => from,
-            _ => return Err(E::custom("\"from\" is no string: it names who speaks, such as \"human\" or \"gpt\"")),
+            _ => {
+                return Err(E::custom(
+                    "\"from\" must be a string that names the speaker, such as \"human\" or \"gpt\"",
+                ));
+            }
         };
         let Some(role) = speaker(&from) else {
             return Err(E::custom(format_args!(
-                "nobody knows who {from:?} is; \"from\" is human or user, gpt, assistant, model, chatgpt, bard or bing, system, tool or observation"
+                "unknown speaker {from:?} (\"from\" must be human or user, gpt, assistant, model, chatgpt, bard or bing, system, tool or observation)"
             )));
         };
         match self.others.remove("value") {
@@ -243,12 +247,12 @@ impl Keys {
                 Ok(Resolved::Chat(ChatMessage { role: role.into(), content: value.into(), others: self.others }))
             }
             _ => Err(E::custom(format_args!(
-                "the turn of {from:?} has no string \"value\"; a turn that says nothing has \"value\": \"\", or is left out"
+                "the turn of {from:?} has no string \"value\" (an empty turn has \"value\": \"\")"
             ))),
         }
     }
 
-    /// The keys beside those that all messages may have.
+    /// The keys other than those that all messages may have.
     fn names(&self) -> String {
         let others: Vec<String> = self.others.keys().take(8).map(|key| format!("{key:?}")).collect();
         let content = self.content.is_some().then(|| "\"content\"".to_owned());
@@ -258,10 +262,9 @@ impl Keys {
     }
 }
 
-pub(super) const NULL_CONTENT: &str =
-    "a message has no \"content\", or null; one that says nothing has \"content\": \"\", or is left out";
+pub(super) const NULL_CONTENT: &str = "a message has no \"content\", or null (an empty message has \"content\": \"\")";
 
-/// OpenAI's name for who speaks in ShareGPT's turns and their many variants.
+/// OpenAI's name for the speaker in ShareGPT's turns and their many variants.
 fn speaker(from: &str) -> Option<&'static str> {
     Some(match from.to_ascii_lowercase().as_str() {
         "human" | "user" => "user",

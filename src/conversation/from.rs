@@ -1,11 +1,11 @@
-//! Conversations of what a program has: pairs of roles and contents, messages, strings.
+//! Conversations from a program's own values: pairs of role and content, messages, strings.
 
 use compact_str::CompactString;
 
 use crate::conversation::{ChatMessage, Content, Conversation};
 
 impl Conversation {
-    /// Replaces all by these messages, in the memory of those before.
+    /// Replaces all messages with these, reusing the memory.
     pub(crate) fn set_messages<R: AsRef<str>, C: AsRef<str>>(&mut self, pairs: &[(R, C)]) {
         let mut messages = match std::mem::replace(self, Self::Messages(Vec::new())) {
             Self::Messages(messages) => messages,

@@ -1,4 +1,4 @@
-//! A conversation as JSON: any of its forms is read, and written as it is read.
+//! A conversation as JSON: all of its forms can be read, and are written as they are read.
 
 use std::fmt;
 
@@ -94,7 +94,7 @@ impl<'de> Deserialize<'de> for Conversation {
 
             fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Conversation, A::Error> {
                 let (mut list, mut messages) = (Vec::new(), Vec::new());
-                // Messages that say nothing, and whether a prompt list could have them.
+                // Messages without content, and whether a prompt list could have them.
                 let (mut bare, mut is_list) = (false, false);
                 while let Some(item) = items.next_element::<Entry>()? {
                     match item.resolve::<A::Error>()? {
@@ -111,7 +111,7 @@ impl<'de> Deserialize<'de> for Conversation {
                     }
                     if is_list && !messages.is_empty() {
                         return Err(de::Error::custom(
-                            "messages with \"content\" and PromptList items with \"prompt\" do not mix",
+                            "messages with \"content\" cannot be mixed with PromptList items with \"prompt\"",
                         ));
                     }
                 }

@@ -1,4 +1,4 @@
-//! The entries of a JSON object that are read by nobody here and kept for others.
+//! The entries of a JSON object that are not read here but kept for others.
 
-/// A JSON object's entries beside those that mean something here: they are kept as they are.
+/// The other entries of a JSON object, kept unchanged.
 pub(crate) type Others = serde_json::Map<String, serde_json::Value>;

@@ -1,4 +1,4 @@
-//! Images, audio and video in a message: where they are, never what they hold.
+//! Images, audio and video in a message: where they are, never their contents.
 
 use std::path::Path;
 
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use crate::conversation::json_object::Others;
 use crate::error::{Error, ErrorKind, Result};
 
-/// An image, audio or video. metatok passes on where it is; it never opens, fetches or decodes it.
+/// An image, audio or video. metatok passes on its location and never opens, fetches or decodes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Media {
-    /// What it is.
+    /// The kind.
     pub kind: MediaKind,
-    /// Where it is: a path, a URL, or a data URL; of OpenAI's `input_audio` the base64 data.
+    /// The source: a path, a URL, or a data URL; for OpenAI's `input_audio` the base64 data.
     pub source: String,
     pub(super) form: Form,
     pub(super) others: Others,
 }
 
-/// What a [`Media`] is.
+/// The kind of a [`Media`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MediaKind {
@@ -28,7 +28,7 @@ pub enum MediaKind {
     Image,
     /// Sound.
     Audio,
-    /// Pictures that move.
+    /// Moving pictures.
     Video,
 }
 
@@ -64,26 +64,26 @@ impl MediaKind {
     }
 }
 
-/// How the JSON of a content part has the source.
+/// How the source is written in the JSON of a content part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Form {
     /// `"image_url": {"url": …, others}`
     UrlObject(Others),
     /// `"image_url": …`
     Url,
-    /// `"image": …`, as vision libraries have it.
+    /// `"image": …`, as in vision libraries.
     Bare,
     /// `"input_audio": {"data": …, others}`
     InputAudio(Others),
 }
 
 impl Media {
-    /// In the form that servers take: `{"type": "image_url", "image_url": {"url": source}}`.
+    /// In the form that servers accept: `{"type": "image_url", "image_url": {"url": source}}`.
     pub fn new(kind: MediaKind, source: impl Into<String>) -> Self {
         Self { kind, source: source.into(), form: Form::UrlObject(Others::new()), others: Others::new() }
     }
 
-    /// The source, short enough for a message: what opens it, and how long it is.
+    /// The source, short enough for a message: its beginning and its length.
     ///
     /// ```
     /// use metatok::conversation::{Media, MediaKind};
@@ -106,7 +106,7 @@ impl Media {
         }
     }
 
-    /// The path, if the source is one or a `file:` URL.
+    /// The path, if the source is a path or a `file:` URL.
     pub fn path(&self) -> Option<&str> {
         match self.source.split_once("://") {
             Some(("file", path)) => Some(path),
@@ -119,20 +119,19 @@ impl Media {
         self.source.starts_with("data:") || matches!(self.form, Form::InputAudio(_))
     }
 
-    /// Checks what can be checked without looking at it: that the base64 of a data URL is some; a video may
-    /// be several frames with commas between, as AISBench has them. With `files`, also that a local file is
-    /// there.
+    /// Checks what can be checked without opening it: that the data of a data URL is valid base64. A video may be
+    /// several frames separated by commas, as in AISBench. With `files`, also checks that a local file exists.
     ///
     /// ```
     /// use metatok::conversation::{Media, MediaKind};
     ///
     /// assert!(Media::new(MediaKind::Audio, "data:audio/wav;base64,UklGRg==").check(false).is_ok());
     /// let error = Media::new(MediaKind::Image, "data:image/png;base64,iVBO/x.png").check(false).unwrap_err();
-    /// assert_eq!(error.to_string(), "the image data:image/png;base64,iVBO/x.p… (32 bytes) is no base64: Invalid symbol 46, offset 6.");
+    /// assert_eq!(error.to_string(), "the image data:image/png;base64,iVBO/x.p… (32 bytes) is not valid base64: Invalid symbol 46, offset 6.");
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Media`] says which, its source shortened, and what is wrong with it.
+    /// [`ErrorKind::Media`] with the kind, the shortened source, and what is wrong with it.
     pub fn check(&self, files: bool) -> Result<()> {
         let wrong = |what: String| -> Result<()> {
             Err(Error::from(ErrorKind::Media { kind: self.kind.name(), shortened: self.short_source(), what }))
@@ -143,12 +142,12 @@ impl Media {
             _ => match self.source.split_once(',') {
                 Some((head, data)) if head.ends_with(";base64") => Some(data),
                 Some(_) => None,
-                None => return wrong("is no data URL: there is no comma before the data".into()),
+                None => return wrong("is not a data URL: there is no comma before the data".into()),
             },
         };
         if let Some(base64) = base64 {
             let invalid = base64.split(',').find_map(|frame| undecodable(frame).err());
-            return invalid.map_or(Ok(()), |error| wrong(format!("is no base64: {error}")));
+            return invalid.map_or(Ok(()), |error| wrong(format!("is not valid base64: {error}")));
         }
         match self.path().filter(|_| files) {
             Some(path) if !exists(path) => wrong("does not exist".into()),
@@ -212,7 +211,7 @@ impl Media {
     }
 }
 
-/// The object that holds a source, which comes first.
+/// The object that contains a source, which comes first.
 struct Inner<'m> {
     key: &'static str,
     source: &'m str,
@@ -228,13 +227,13 @@ impl Serialize for Inner<'_> {
     }
 }
 
-/// Decodes without keeping what comes out.
+/// Decodes without keeping the output.
 fn undecodable(base64: &str) -> std::io::Result<u64> {
     let mut bytes = base64.as_bytes();
     std::io::copy(&mut base64::read::DecoderReader::new(&mut bytes, &STANDARD), &mut std::io::sink())
 }
 
-/// Some write the path of a `file:` URL as it is, others with percent signs.
+/// Some programs write the path of a `file:` URL unchanged, others with percent signs.
 fn exists(path: &str) -> bool {
     Path::new(path).exists()
         || percent_encoding::percent_decode_str(path).decode_utf8().is_ok_and(|path| Path::new(&*path).exists())

@@ -1,4 +1,4 @@
-//! Conversations, before any template has touched them.
+//! Conversations, before any template is applied.
 //!
 //! ```
 //! use metatok::{ChatMessage, Conversation};
@@ -7,7 +7,7 @@
 //! assert_eq!(chat, Conversation::Messages(vec![ChatMessage::new("user", "Hi!")]));
 //! ```
 //!
-//! The three forms are those that OpenCompass tells apart (`PromptList`, `str`, chat messages).
+//! The three forms are those that OpenCompass distinguishes (`PromptList`, `str`, chat messages).
 
 mod content;
 mod entry;
@@ -31,11 +31,11 @@ pub use media::{Media, MediaKind};
 /// What a prompt is for. OpenCompass calls the modes `gen` and `ppl`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Mode {
-    /// The model is to continue: the last round is cut where the generating role begins to speak.
+    /// The model continues it: the last round is cut where the generating role begins to speak.
     #[default]
     #[serde(rename = "gen", alias = "generate")]
     Generate,
-    /// The model is to score the whole text: nothing is cut.
+    /// The model scores the whole text: nothing is cut.
     #[serde(rename = "ppl", alias = "score")]
     Score,
 }
@@ -72,18 +72,18 @@ impl fmt::Display for Mode {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Conversation {
-    /// A string, which no template touches: OpenCompass passes strings on as they are.
+    /// A string, to which no template is applied: OpenCompass passes strings on unchanged.
     Text(String),
     /// OpenCompass's `PromptList`: messages, strings and section markers.
     List(Vec<Item>),
-    /// OpenAI-style messages. `user`, `assistant` and `system` speak as the template's HUMAN, BOT and
-    /// SYSTEM (by `api_role`, then by name); other names must be roles of the template.
+    /// OpenAI-style messages. `user`, `assistant` and `system` speak as the template's HUMAN, BOT and SYSTEM (found by
+    /// `api_role`, then by name). Other names must be roles of the template.
     Messages(Vec<ChatMessage>),
 }
 
 impl Conversation {
-    /// This, and then `other`, as OpenCompass joins prompts with `+`: strings become one, beside a list a
-    /// string is one more item, and nothing adds nothing.
+    /// This, and then `other`, as OpenCompass joins prompts with `+`: strings are concatenated, a string next to a list
+    /// becomes one more item, and an empty conversation adds nothing.
     ///
     /// ```
     /// use metatok::conversation::Item;
@@ -96,7 +96,7 @@ impl Conversation {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Conversation`] for messages beside anything else that says something.
+    /// [`ErrorKind::Conversation`] for messages combined with anything else that is not empty.
     pub fn join(self, other: Self) -> Result<Self> {
         match (self, other) {
             (one, other) if other.is_empty() && !matches!((&one, &other), (Self::Text(_), Self::List(_))) => Ok(one),
@@ -107,7 +107,7 @@ impl Conversation {
                 Ok(Self::Messages(one))
             }
             (Self::Messages(_), _) | (_, Self::Messages(_)) => {
-                Err(ErrorKind::Conversation("messages do not mix with strings and prompt lists".into()).into())
+                Err(ErrorKind::Conversation("messages cannot be mixed with strings or prompt lists".into()).into())
             }
             (one, other) => {
                 let mut items = one.into_items();
@@ -117,7 +117,7 @@ impl Conversation {
         }
     }
 
-    /// Adds a message to messages. What says nothing yet becomes messages.
+    /// Adds a message to messages. An empty conversation becomes messages.
     ///
     /// ```
     /// use metatok::Conversation;
@@ -130,7 +130,7 @@ impl Conversation {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Conversation`] where there is a string or a prompt list already.
+    /// [`ErrorKind::Conversation`] if it already is a string or a prompt list.
     pub fn append_message(&mut self, role: impl Into<CompactString>, content: impl Into<Content>) -> Result<()> {
         if !matches!(self, Self::Messages(_)) && self.is_empty() {
             *self = Self::Messages(Vec::new());
@@ -141,12 +141,12 @@ impl Conversation {
                 Ok(())
             }
             Self::Text(_) | Self::List(_) => {
-                Err(ErrorKind::Conversation("messages do not mix with strings and prompt lists".into()).into())
+                Err(ErrorKind::Conversation("messages cannot be mixed with strings or prompt lists".into()).into())
             }
         }
     }
 
-    /// What a message, or item of a prompt list, says; nothing where there is none, or it says nothing.
+    /// The content of a message, or item of a prompt list; none if there is no such message, or no content.
     pub(crate) fn said(&self, index: usize) -> Option<ContentRef<'_>> {
         match self {
             Self::Text(_) => None,
@@ -158,7 +158,7 @@ impl Conversation {
         }
     }
 
-    /// Every image, audio and video, with the places of its message and of its part therein.
+    /// Every image, audio and video, with the positions of its message and of its part in the message.
     ///
     /// ```
     /// use metatok::Conversation;
@@ -206,7 +206,7 @@ impl Conversation {
         strings + (0..messages).map(bytes).sum::<usize>()
     }
 
-    /// The image, audio or video at these places.
+    /// The image, audio or video at these positions.
     pub fn media_at(&self, message: usize, part: usize) -> Option<&Media> {
         match self.said(message)? {
             ContentRef::Parts(parts) => parts.get(part)?.as_media(),
@@ -214,8 +214,8 @@ impl Conversation {
         }
     }
 
-    /// The same, where the messages of a prompt list that are made of parts say nothing; none if there are no
-    /// such.
+    /// The same with the content removed from messages of a prompt list that consist of parts; none if there are no
+    /// such messages.
     pub(crate) fn without_parts(&self) -> Option<Self> {
         let Self::List(items) = self else { return None };
         let is_lost = |item: &Item| matches!(item, Item::Message(Message { prompt: Prompt::Parts(parts), .. }) if !parts.iter().all(|part| matches!(part, ContentPart::Ids(_))) || parts.is_empty());
@@ -230,7 +230,7 @@ impl Conversation {
         })
     }
 
-    /// Whether there is nothing in it: no text, no item, no message.
+    /// Whether it is empty: no text, no item, no message.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Text(text) => text.is_empty(),
@@ -253,42 +253,42 @@ impl Conversation {
 pub enum Item {
     /// A string outside any role.
     Text(String),
-    /// What a role says.
+    /// A message of a role.
     Message(Message),
     /// A section begins or ends.
     Marker(Marker),
 }
 
-/// What a role of the dataset's template says.
+/// A message of a role in the dataset's template.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message {
-    /// The role. The template decides how it speaks. (Such short strings need no memory of their own.)
+    /// The role. The template decides how it speaks. (Such short strings need no allocation.)
     pub role: CompactString,
-    /// The role to use where the template does not have `role`.
+    /// The role to use if the template does not have `role`.
     pub fallback_role: Option<CompactString>,
-    /// What is said; without it, the template's default for the role.
+    /// The content; if missing, the template's default for the role.
     pub prompt: Prompt,
-    /// Replaces the template's `begin` for this message. Content: it holds no control tokens.
+    /// Replaces the template's `begin` for this message. Content: it cannot produce control tokens.
     pub begin: Option<String>,
     /// Replaces the template's `end` for this message. Content, like `begin`.
     pub end: Option<String>,
     /// Replaces the template's `generate` for this message.
     pub generate: Option<bool>,
-    /// Its other keys, such as `name`, as they are. They change no prompt.
+    /// Its other keys, such as `name`, unchanged. They do not affect prompts.
     pub others: serde_json::Map<String, serde_json::Value>,
 }
 
-/// The prompt of a [`Message`]. OpenCompass tells a missing prompt from a null one.
+/// The prompt of a [`Message`]. OpenCompass distinguishes a missing prompt from a null one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Prompt {
-    /// There is none: the template's default counts.
+    /// There is none: the template's default is used.
     #[default]
     Absent,
-    /// It is null, an error with a meta template and nothing without one.
+    /// It is null, which is an error with a meta template and empty without one.
     Null,
-    /// It is this.
+    /// It is this text.
     Text(String),
-    /// It is made of these, in their order. AISBench: `prompt_mm`.
+    /// It consists of these parts, in order. AISBench: `prompt_mm`.
     Parts(Vec<ContentPart>),
 }
 
@@ -326,8 +326,8 @@ pub struct Marker {
     pub section: Section,
     /// Whether it begins here, or ends.
     pub opens: bool,
-    /// Whether the marker has other keys too. OpenCompass, without a meta template, then takes it for
-    /// an empty message.
+    /// Whether the marker has other keys too. Without a meta template, OpenCompass then mistakes it for an empty
+    /// message.
     pub has_extra_keys: bool,
 }
 
@@ -336,10 +336,10 @@ pub struct Marker {
 pub struct ChatMessage {
     /// `user`, `assistant`, `system`, or a role of the template.
     pub role: CompactString,
-    /// What is said.
+    /// The content.
     pub content: Content,
-    /// Its other keys, such as `name` or `tool_calls`, as they are. What would change a prompt is refused where
-    /// one is built.
+    /// Its other keys, such as `name` or `tool_calls`, unchanged. Keys that would change a prompt are rejected when one
+    /// is built.
     pub others: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -360,7 +360,7 @@ pub(crate) fn opencompass_role(role: &str) -> &str {
     }
 }
 
-/// The other way round, if OpenAI-style messages have the role.
+/// The reverse, if OpenAI-style messages have the role.
 pub(crate) fn openai_role(role: &str) -> Option<&'static str> {
     match role {
         "HUMAN" => Some("user"),
@@ -371,7 +371,7 @@ pub(crate) fn openai_role(role: &str) -> Option<&'static str> {
 }
 
 impl Message {
-    /// A message with nothing but a role and a prompt.
+    /// A message with only a role and a prompt.
     pub fn new(role: impl Into<CompactString>, prompt: impl Into<Content>) -> Self {
         Self { role: role.into(), prompt: prompt.into().into(), ..Self::default() }
     }
@@ -384,7 +384,7 @@ impl From<Message> for Item {
 }
 
 impl Prompt {
-    /// What is said; nothing where it is absent or null.
+    /// The content; none if it is missing or null.
     pub(crate) fn said(&self) -> Option<ContentRef<'_>> {
         match self {
             Self::Text(text) => Some(ContentRef::Text(text)),

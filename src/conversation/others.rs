@@ -1,4 +1,4 @@
-//! The keys of a message beside what it says: which change no prompt, which would, and which nobody knows.
+//! The keys of a message other than its content: those that change no prompt, those that would, and unknown ones.
 
 use serde_json::Value;
 
@@ -6,13 +6,13 @@ use crate::conversation::json_object::Others;
 use crate::conversation::{ChatMessage, Conversation, Item, Message};
 use crate::error::{At, Error, ErrorKind, Place, Result, Setting, way_out};
 
-/// Keys that change no prompt, whatever they hold.
+/// Keys that change no prompt, whatever their value.
 const HARMLESS: [&str; 5] = ["name", "weight", "id", "annotations", "tool_call_id"];
 
 /// The error of a key.
 type Refuse = fn(&'static str) -> Error;
 
-/// Keys that would change the prompt unless they are empty, and the error that each is.
+/// Keys that would change the prompt unless they are empty, and the error for each.
 const SAID: [(&str, Refuse); 7] = [
     ("tool_calls", call),
     ("function_call", call),
@@ -24,28 +24,28 @@ const SAID: [(&str, Refuse); 7] = [
 ];
 
 fn call(key: &'static str) -> Error {
-    lost(key, "a template has no place for calls").with_way_out(way_out![
-        "write the call into \"content\" as the model writes it, leave the message out, or use ",
+    lost(key, "templates have no place for calls").with_way_out(way_out![
+        "put the call in \"content\" in the form that the model writes, leave the message out, or use ",
         Setting::FORMAT.set_to("messages"),
-        " for a server that has the template"
+        " for a server that applies the template"
     ])
 }
 
 fn thought(key: &'static str) -> Error {
-    lost(key, "a template has no place for thoughts").with_way_out(way_out![
-        "write them into \"content\" as the model writes them (<think>…</think>), leave the key out, or use ",
+    lost(key, "templates have no place for thoughts").with_way_out(way_out![
+        "put them in \"content\" in the form that the model writes (<think>…</think>), remove the key, or use ",
         Setting::FORMAT.set_to("messages"),
-        " for a server that has the template"
+        " for a server that applies the template"
     ])
 }
 
 fn refusal(key: &'static str) -> Error {
-    lost(key, "a template has no place for refusals").with_way_out("say it in \"content\", or leave the key out")
+    lost(key, "templates have no place for refusals").with_way_out("put it in \"content\", or remove the key")
 }
 
 fn audio(key: &'static str) -> Error {
-    lost(key, "a template has no place for what an answer sounds like")
-        .with_way_out("say what is heard in \"content\", or leave the key out")
+    lost(key, "templates have no place for the sound of an answer")
+        .with_way_out("put its transcript in \"content\", or remove the key")
 }
 
 fn lost(key: &'static str, why: &'static str) -> ErrorKind {
@@ -66,17 +66,17 @@ const OF_SERVERS: [&str; 9] = [
 ];
 
 impl Conversation {
-    /// Refuses what messages say beside their text, for which templates have no place.
+    /// Rejects contents of messages other than their text for which templates have no place.
     ///
     /// # Errors
-    /// [`ErrorKind::WouldBeLost`] names the first.
+    /// [`ErrorKind::WouldBeLost`] names the first one.
     pub(crate) fn check_others(&self) -> Result<()> {
         let place = if matches!(self, Self::List(_)) { Place::Item } else { Place::Message };
         self.others().try_for_each(|(index, others)| check(others).at(place(index)))
     }
 
-    /// The keys of its messages that nobody knows, each with the place of its message. They are kept, and change
-    /// no prompt.
+    /// The unknown keys of its messages, each with the position of its message. They are kept, but do not affect
+    /// prompts.
     ///
     /// ```
     /// use metatok::Conversation;
@@ -93,7 +93,7 @@ impl Conversation {
         })
     }
 
-    /// The other keys of its messages, where there are any.
+    /// The other keys of its messages, if there are any.
     fn others(&self) -> impl Iterator<Item = (usize, &Others)> {
         let (items, messages) = match self {
             Self::Text(_) => (&[][..], &[][..]),
@@ -117,12 +117,12 @@ impl ChatMessage {
     }
 }
 
-/// Whether the model's turn is to call something.
+/// Whether the model calls something in this turn.
 pub(super) fn has_calls(others: &Others) -> bool {
     ["tool_calls", "function_call"].iter().any(|key| others.get(*key).is_some_and(|calls| !is_nothing(calls)))
 }
 
-/// Whether a value says as little as none.
+/// Whether a value is as good as missing.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -133,7 +133,7 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// Whether a key is one that messages are known to have.
+/// Whether it is a known key of messages.
 fn is_known(key: &str) -> bool {
     HARMLESS.contains(&key) || SAID.iter().any(|(said, _)| *said == key)
 }

@@ -1,4 +1,4 @@
-//! Datasets: rows become prompts by templates, in-context examples and labels, as OpenCompass has them in its dataset dicts.
+//! Datasets: templates, in-context examples and labels turn rows into prompts, as in OpenCompass's dataset dicts.
 //!
 //! ```
 //! use metatok::dataset::DatasetPrompter;
@@ -27,7 +27,7 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 //!
-//! Lines of conversations, which need no templates, are read by [`records`].
+//! Lines of conversations need no templates; [`records`] reads them.
 
 mod source;
 mod python;

@@ -1,4 +1,4 @@
-//! The errors for what is wrong with a dataset's configuration, and with a row for it.
+//! The errors of a dataset's configuration, and of a row that does not fit it.
 
 use crate::error::{Error, ErrorKind};
 

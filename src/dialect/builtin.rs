@@ -1,4 +1,4 @@
-//! The models that are built in, and the demo's conversations.
+//! The built-in models, and the demo's conversations.
 
 use crate::dialect::Model;
 
@@ -49,7 +49,7 @@ const MODELS: [(&str, &str); 39] = built_in! {
     "zephyr"
 };
 
-/// Names less alike than this are not worth suggesting.
+/// Less similar names are not worth suggesting.
 const ALIKE: f64 = 0.75;
 
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
@@ -60,24 +60,24 @@ pub(crate) fn text(name: &str) -> Option<&'static str> {
     MODELS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// Every built-in model: the demo, and then by name.
+/// Every built-in model: the demo first, then by name.
 pub(crate) fn models() -> impl Iterator<Item = Model> {
     MODELS.iter().map(|(name, text)| Model::parse(name, text.as_bytes()).expect("the tests read every built-in model"))
 }
 
-/// The built-in model that claims a repository of the hub: of several, the one whose pattern says most.
+/// The built-in model for a repository of the hub. If there are several, the one with the most specific pattern.
 pub(crate) fn claiming(repository: &str) -> Option<Model> {
     let claim = |model: &Model| model.hub.iter().filter(|hub| claims(hub, repository)).map(String::len).max();
     models().filter(|model| claim(model).is_some()).max_by_key(claim)
 }
 
-/// The built-in model that claims a repository of this name, whoever's it is.
+/// The built-in model for a repository with this name, whoever owns it.
 pub(crate) fn claiming_name(name: &str) -> Option<String> {
     let own = |pattern: &String| pattern.split_once('/').is_some_and(|(_, pattern)| claims(pattern, name));
     models().find(|model| model.hub.iter().any(own)).map(|model| model.name)
 }
 
-/// Whether `pattern`, in which one `*` stands for a size or version, is this repository.
+/// Whether `pattern`, in which one `*` matches a size or version, matches this repository.
 fn claims(pattern: &str, repository: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == repository,
@@ -87,11 +87,11 @@ fn claims(pattern: &str, repository: &str) -> bool {
     }
 }
 
-/// What else the weights of one template may be called: how they are stored, and how far they are trained.
+/// Other names for weights with the same template: how they are stored, and how far they are trained.
 const SAME_TEMPLATE: [&str; 7] = ["instruct", "sft", "plus", "awq", "gptq", "mlx", "hf"];
 
-/// Whether this is `7B`, `30B-A3B-Instruct-2507` or the like. Any other word may mean another template, as
-/// `Base`, `Embedding`, `VL` and `Thinking` do.
+/// Whether this is `7B`, `30B-A3B-Instruct-2507` or the like. Any other word may mean another template, such as `Base`,
+/// `Embedding`, `VL` and `Thinking`.
 fn is_size_or_version(name: &str) -> bool {
     let is_harmless = |word: &str| {
         word.is_empty()
@@ -101,7 +101,7 @@ fn is_size_or_version(name: &str) -> bool {
     !name.contains('/') && name.split(['-', '_']).all(is_harmless)
 }
 
-/// The built-in models and their repositories whose names are most like `name`, the best first.
+/// The built-in models and their repositories with names similar to `name`, the best match first.
 pub(crate) fn near(name: &str) -> Vec<String> {
     let repositories: Vec<String> =
         models().flat_map(|model| model.hub).filter(|pattern| !pattern.contains('*')).collect();
@@ -109,7 +109,7 @@ pub(crate) fn near(name: &str) -> Vec<String> {
     near_among(name, own.chain(repositories.iter().map(String::as_str)))
 }
 
-/// The names most like `name`, the best first.
+/// The names most similar to `name`, the best match first.
 pub(crate) fn near_among<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let name = name.to_lowercase();
     let mut near: Vec<(f64, &str)> = names
@@ -121,12 +121,13 @@ pub(crate) fn near_among<'n>(name: &str, names: impl Iterator<Item = &'n str>) -
     near.into_iter().map(|(_, known)| known.to_owned()).take(3).collect()
 }
 
-/// Whether a key was meant to be another. Keys that are alike may be others' own, as `infer_method` is beside `infer_cfg`.
+/// Whether a key is a misspelling of another. Similar keys may have their own meaning, as `infer_method` next to
+/// `infer_cfg`.
 pub(crate) fn is_misspelt(key: &str, known: &str) -> bool {
     key != known && strsim::damerau_levenshtein(key, known) <= 2
 }
 
-/// The conversations that `metatok build` builds when it is given none, as JSON lines.
+/// The default conversations of `metatok build`, as JSON lines.
 pub(crate) fn demo_conversations() -> &'static str {
     include_str!("../../models/demo/conversations.jsonl")
 }

@@ -10,8 +10,8 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 //!
-//! A dialect is a function that recognizes its files and reads them; a new one is a file here and a
-//! line in `DIALECTS`.
+//! A dialect is a function that recognizes and reads its files. A new one is a file in this folder and a line in
+//! `DIALECTS`.
 
 mod builtin;
 mod fastchat;
@@ -34,21 +34,21 @@ use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result, Setting, 
 use crate::file_kind::{FileKind, head};
 use syntax::{Syntax, text_of};
 
-/// The first dialect that takes a text for its own reads it.
+/// The first dialect that recognizes a text reads it.
 type Dialect = fn(&str, Syntax) -> Option<Result<Model>>;
 
 const DIALECTS: [Dialect; 4] = [opencompass_model::read, opencompass::read, fastchat::read, model_file::read];
 
 impl Model {
-    /// Loads a model by name: a TOML or JSON file, a built-in model, or a repository of the hub that a
-    /// built-in model claims, which then is the tokenizer too.
+    /// Loads a model by name: a TOML or JSON file, a built-in model, or a repository of the hub that belongs to a
+    /// built-in model; the repository is then the tokenizer too.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] suggests names like it; otherwise the error names file, key path and line.
+    /// [`ErrorKind::NotFound`] suggests similar names; other errors name file, key path and line.
     pub fn load(name: &str) -> Result<Self> {
         let path = Path::new(name);
         if path.is_file() {
-            // Before all of it is read: weights may be larger than the memory.
+            // Before reading all of it, because weights may be larger than the memory.
             let kind = FileKind::of_bytes(&head(path).at(Place::file(name))?);
             if let Some(error) = kind.and_then(|kind| not_a_model::file(name, kind)) {
                 return Err(error);
@@ -62,10 +62,10 @@ impl Model {
         }
     }
 
-    /// The built-in model of this name, or the one that claims this repository, which then is its tokenizer.
+    /// The built-in model with this name, or the one for this repository, which is then its tokenizer.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] suggests names like it.
+    /// [`ErrorKind::NotFound`] suggests similar names.
     pub fn find_builtin(name: &str) -> Result<Self> {
         if let Some(text) = builtin::text(name) {
             return Self::parse(name, text.as_bytes());
@@ -77,7 +77,7 @@ impl Model {
         }
     }
 
-    /// The built-in models: the demo, and then by name.
+    /// The built-in models: the demo first, then by name.
     pub fn builtin() -> impl Iterator<Item = Self> {
         builtin::models()
     }
@@ -87,10 +87,10 @@ impl Model {
         builtin::text(name)
     }
 
-    /// Reads a model file; `name` is for messages, and its ending tells TOML from JSON.
+    /// Reads a model file. `name` is used in messages, and its extension distinguishes TOML from JSON.
     ///
     /// # Errors
-    /// Names the key path and line of what is not as it should be, and the keys there are.
+    /// Names the key path and line of what is wrong, and the valid keys.
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self> {
         Self::read(name, bytes).of_file(Fault::Model)
     }
@@ -110,16 +110,16 @@ impl Model {
     }
 }
 
-/// The error for a name that is neither a file nor a built-in model, with names like it.
+/// The error for a name that is neither a file nor a built-in model, with similar names.
 fn not_found(name: &str) -> Error {
     let near = near(name);
-    let mut what = format!("there is no file {name:?} and no built-in model of that name");
+    let mut what = format!("there is no file {name:?} and no built-in model with that name");
     let way_out = match &near[..] {
         [] if name.contains('/') => {
-            what += ", nor does one claim such a repository";
-            way_out!["name one that fits, with ", Setting::TOKENIZER.set_to(name.to_owned())]
+            what += " or for that repository";
+            way_out!["choose a model that fits, with ", Setting::TOKENIZER.set_to(name.to_owned())]
         }
-        [] => way_out!["`metatok models` lists those there are"],
+        [] => way_out!["`metatok models` lists the built-in ones"],
         near => way_out![format!("did you mean {}? `metatok models` lists all", near.join(" or "))],
     };
     ErrorKind::NotFound(what).with_way_out(way_out)

@@ -1,4 +1,4 @@
-//! A model's side of every prompt: its template, its tokenizer's name, and where its output ends.
+//! A model's part of every prompt: its template, its tokenizer's name, and where its output ends.
 
 use std::path::Path;
 
@@ -11,60 +11,60 @@ use crate::render::{ApiTemplate, ChatWrapper};
 use crate::template::{MetaTemplate, Multimodal, TokenIds};
 use crate::tokenizer::{AddSpecialTokens, TokenId, Tokenizer};
 
-/// A model's side of every prompt: its template, its tokenizer's name, and where its output ends.
+/// A model's part of every prompt: its template, its tokenizer's name, and where its output ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// The file, or the built-in model's name.
     #[serde(skip)]
     pub name: String,
-    /// What is particular about it, in a line.
+    /// A description, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// The tokenizer as [`Tokenizer::load`] finds it; a path is relative to the model file, and `demo` is
-    /// always the embedded one.
+    /// The tokenizer, as a name for [`Tokenizer::load`]. A path is relative to the model file, and `demo` is always the
+    /// embedded one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<String>,
-    /// The repositories of the hub whose models take this template; one `*` in a name stands for a size or version.
+    /// The repositories of the hub whose models use this template; one `*` in a name matches a size or version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hub: Vec<String>,
-    /// Whether what the tokenizer adds by itself is added; `auto` if nothing is said.
+    /// Whether the tokenizer's own special tokens are added; `auto` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub special_tokens: Option<AddSpecialTokens>,
-    /// The template. Without one, messages stand one below the other.
+    /// The template. Without one, messages are written one per line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta_template: Option<MetaTemplate>,
-    /// The template as FastChat has them, in the place of `meta_template`.
+    /// The template in FastChat's form, instead of `meta_template`.
     #[serde(skip)]
     pub conversation_template: Option<ConversationTemplate>,
-    /// The template in the words of an API, where it is one for models behind an API.
+    /// The template in terms of an API, for models behind an API.
     #[serde(skip)]
     pub api_template: Option<ApiTemplate>,
-    /// The chat wrapper that it is, which makes messages of prompts for the tokenizer's chat template.
+    /// The chat wrapper, if it is one, which turns prompts into messages for the tokenizer's chat template.
     #[serde(skip)]
     pub chat_wrapper: Option<ChatWrapper>,
-    /// The id that fills batches up, where it is not the tokenizer's pad token.
+    /// The id for padding batches, if it is not the tokenizer's pad token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pad_token_id: Option<i64>,
-    /// What stands for images, audio and video in token ids.
+    /// The placeholders of images, audio and video in token ids.
     #[serde(default, skip_serializing_if = "Multimodal::is_empty")]
     pub multimodal: Multimodal,
-    /// Where output ends, beside what the template and the tokenizer say.
+    /// Where output ends, in addition to the stops of the template and the tokenizer.
     #[serde(default, skip_serializing_if = "StopConfig::is_empty")]
     pub stop: StopConfig,
-    /// Codes of lints whose findings are known and meant to be so, see [`crate::check::Lint`].
+    /// Codes of lints whose findings are known and intended, see [`crate::check::Lint`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
-    /// The keys of an OpenCompass model dict that may say something about prompts or answers and are not read.
+    /// The keys of an OpenCompass model dict that may affect prompts or answers but are not read.
     #[serde(skip)]
     pub unread_keys: Vec<String>,
-    /// A conversation and the prompt that it must give, for readers and for tests.
+    /// A conversation and its expected prompt, for readers and for tests.
     #[serde(default, skip_serializing)]
     pub example: Option<Example>,
 }
 
 impl From<MetaTemplate> for Model {
-    /// A model of this template, for a tokenizer that is given apart.
+    /// A model with this template. Its tokenizer is given separately.
     fn from(template: MetaTemplate) -> Self {
         Self { name: "template".into(), meta_template: Some(template), ..Self::default() }
     }
@@ -89,7 +89,7 @@ impl StopConfig {
     }
 }
 
-/// A conversation with the prompt texts that a model must make of it.
+/// A conversation with the expected prompt texts of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Example {
@@ -101,18 +101,18 @@ pub struct Example {
     /// The text to score.
     #[serde(rename = "ppl")]
     pub score: String,
-    /// The ids of `gen` with the model's own tokenizer, without what that adds by itself.
+    /// The ids of `gen` with the model's own tokenizer, without its own special tokens.
     pub gen_ids: Option<Vec<TokenId>>,
     /// The ids of `ppl`, likewise.
     pub ppl_ids: Option<Vec<TokenId>>,
 }
 
 impl Model {
-    /// How the model is spoken to in messages: by its template for APIs, or by the roles of its template
-    /// for token ids, whose `begin`s and `end`s a server writes by itself.
+    /// How to address the model in messages: by its template for APIs, or by the roles of its template for token ids,
+    /// whose `begin`s and `end`s a server writes by itself.
     ///
     /// # Errors
-    /// As [`MetaTemplate::validate`].
+    /// The same as for [`MetaTemplate::validate`].
     pub fn to_api(&self) -> Result<ApiTemplate> {
         match (&self.api_template, &self.meta_template) {
             (Some(template), _) => Ok(template.clone()),
@@ -121,7 +121,7 @@ impl Model {
         }
     }
 
-    /// Whether there is a template for token ids, or none is wanted.
+    /// Whether there is a template for token ids, or none is needed.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for templates of messages, and for chat wrappers.
@@ -130,11 +130,11 @@ impl Model {
             return Err(self.of_chat_wrapper(wrapper)).at(Place::file(&self.name));
         }
         if self.meta_template.is_none() && self.api_template.is_some() {
-            let what = "this template is for models behind an API, which take messages and no token ids";
+            let what = "this template is for models behind an API, which accept messages, not token ids";
             let error = ErrorKind::Usage(what.into()).with_way_out(way_out![
                 "build with ",
                 Setting::FORMAT.set_to("messages"),
-                ", or give a template with a \"round\" of texts"
+                ", or supply a template with a \"round\" of texts"
             ]);
             return Err(error.at(Place::file(&self.name)));
         }
@@ -144,26 +144,26 @@ impl Model {
     /// Loads the tokenizer that the model names.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if it names none; otherwise as [`Tokenizer::load`].
+    /// [`ErrorKind::Usage`] if it does not name one; otherwise as for [`Tokenizer::load`].
     pub fn load_tokenizer(&self) -> Result<Tokenizer> {
         match self.tokenizer_name()?.as_str() {
-            // Whatever folder of that name there is.
+            // Even if there is a folder with that name.
             "demo" => Tokenizer::demo(),
             name => Tokenizer::load(name),
         }
     }
 
-    /// Where the tokenizer is: beside the model file, if there is one of its name.
+    /// Where the tokenizer is: next to the model file, if it exists there.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] where the model names none.
+    /// [`ErrorKind::Usage`] if the model does not name one.
     pub fn tokenizer_name(&self) -> Result<String> {
         let tokenizer = self
             .tokenizer
             .as_deref()
             .ok_or_else(|| {
-                ErrorKind::Usage("the model names no tokenizer".into()).with_way_out(way_out![
-                    "write tokenizer = \"org/name\" into it, or give one with ",
+                ErrorKind::Usage("the model does not name a tokenizer".into()).with_way_out(way_out![
+                    "set tokenizer = \"org/name\" in it, or choose one with ",
                     Setting::TOKENIZER
                 ])
             })

@@ -1,4 +1,4 @@
-//! Says of what is given as a model and is none what it is, and which template may be meant.
+//! Explains what something is that is not a model, and which template may be meant.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ const FAMILIES: [(&str, &[&str]); 17] = [
     ("qwen3", &["qwen3"]),
 ];
 
-/// The error of a folder.
+/// The error for a folder.
 pub(super) fn folder(name: &str) -> Error {
     let path = Path::new(name);
     let toml = || {
@@ -42,15 +42,15 @@ pub(super) fn folder(name: &str) -> Error {
     let (what, way_out) = if has_model.iter().any(|file| path.join(file).is_file()) {
         ("a folder with a tokenizer, not a template", beside(path, name))
     } else if let Some(file) = toml() {
-        ("a folder", way_out![format!("name a model file in it, such as {}", file.display())])
+        ("a folder", way_out![format!("choose a model file in it, such as {}", file.display())])
     } else {
-        let way_out = way_out!["`metatok models` lists what is built in"];
-        ("a folder, with neither a model file nor a tokenizer in it", way_out)
+        let way_out = way_out!["`metatok models` lists the built-in ones"];
+        ("a folder without a model file or a tokenizer", way_out)
     };
     ErrorKind::WrongFile(what.into()).with_way_out(way_out).at(Place::file(name))
 }
 
-/// The error of a file that is something else; none where it may be a model file that is wrong.
+/// The error for a file of another kind; none if it may be an invalid model file.
 pub(super) fn file(name: &str, kind: FileKind) -> Option<Error> {
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -68,12 +68,12 @@ pub(super) fn file(name: &str, kind: FileKind) -> Option<Error> {
     Some(ErrorKind::WrongFile(format!("{}{what}", kind.name())).with_way_out(remedy).at(Place::file(name)))
 }
 
-/// The error of bytes that no dialect reads, if their keys say what they are.
+/// The error for bytes that no dialect reads, if their keys reveal what they are.
 pub(super) fn json(name: &str, text: &str) -> Option<Error> {
     file(name, FileKind::of_json(&serde_json::from_str(text).ok()?)?)
 }
 
-/// How the template is named beside a tokenizer.
+/// How to name the template together with a tokenizer.
 fn beside(folder: &Path, tokenizer: &str) -> WayOut {
     match &fitting(folder)[..] {
         [] => pair("NAME", tokenizer).and(" (`metatok models` lists the names)"),
@@ -84,14 +84,14 @@ fn beside(folder: &Path, tokenizer: &str) -> WayOut {
 
 fn pair(name: &str, tokenizer: &str) -> WayOut {
     way_out![
-        "name the template beside it: ",
+        "name the template too: ",
         Setting::MODEL.set_to(name.to_owned()),
         " ",
         Setting::TOKENIZER.set_to(tokenizer.to_owned())
     ]
 }
 
-/// The built-in models whose template this folder's model may take: by its repository's name, or else by its family.
+/// The built-in models whose template this folder's model may use: by its repository's name, or else by its family.
 fn fitting(folder: &Path) -> Vec<String> {
     let json = |file: &str| -> Value {
         let bytes = std::fs::read(folder.join(file)).unwrap_or_default();

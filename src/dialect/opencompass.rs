@@ -1,4 +1,4 @@
-//! A bare OpenCompass `meta_template` as JSON: the dict that stands in a Python model configuration.
+//! A bare OpenCompass `meta_template` as JSON: the dict from a Python model configuration.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -17,11 +17,11 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
     }
     let value = match serde_json::from_str(text) {
         Ok(value) => value,
-        // No dialect reads what is not JSON.
+        // No dialect reads text that is not JSON.
         Err(error) => return Some(Err(wording::in_file(&error).into())),
     };
     match value {
-        // What OpenCompass takes for no template at all.
+        // OpenCompass treats this as no template at all.
         Value::Null => Some(Ok(Model::default())),
         Value::Object(keys) if keys.is_empty() => Some(Ok(Model::default())),
         Value::Object(keys)
@@ -36,7 +36,7 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
     }
 }
 
-/// The `meta_template` of the model dict that a file holds.
+/// The `meta_template` of the model dict in a file.
 pub(super) fn in_dict(text: &str, value: &Value) -> Result<Model> {
     match value {
         Value::Object(keys) if !keys.is_empty() => template(&File::Dict(text), keys),
@@ -45,11 +45,11 @@ pub(super) fn in_dict(text: &str, value: &Value) -> Result<Model> {
             list(&File::Dict(text))
         }
         Value::Null | Value::Object(_) | Value::Array(_) => Ok(Model::default()),
-        _ => Err(ErrorKind::Invalid("a meta template is a dict with \"round\"".into())).at("meta_template"),
+        _ => Err(ErrorKind::Invalid("a meta template must be a dict with \"round\"".into())).at("meta_template"),
     }
 }
 
-/// The text of a file that has a meta template: alone, or in a model dict.
+/// The text of a file that contains a meta template: alone, or in a model dict.
 enum File<'t> {
     Bare(&'t str),
     Dict(&'t str),
@@ -73,7 +73,7 @@ fn template(file: &File<'_>, keys: &serde_json::Map<String, Value>) -> Result<Mo
     let roles = ["round", "reserved_roles"].into_iter().filter_map(|key| keys.get(key)?.as_array()).flatten();
     let is_for_api = roles.into_iter().any(|role| role.get("api_role").is_some());
     let api_template = is_for_api.then(|| file.read()).transpose()?;
-    // What an API's conversations open with is a turn, which has no token ids.
+    // The opening of an API's conversations is a turn, which has no token ids.
     let opens_with_turn = keys.get("begin").is_some_and(Value::is_object);
     let meta_template = match is_for_api && opens_with_turn {
         true => None,
@@ -85,8 +85,8 @@ fn template(file: &File<'_>, keys: &serde_json::Map<String, Value>) -> Result<Mo
 fn check_no_tuple(items: &[Value]) -> Result<()> {
     match items {
         [Value::Object(keys)] if keys.contains_key("round") => {
-            let what = "a list of one meta template, which a comma after it makes in Python";
-            Err(ErrorKind::Invalid(what.into()).with_way_out("give the template itself"))
+            let what = "a list of one meta template (in Python, from a comma after the dict)";
+            Err(ErrorKind::Invalid(what.into()).with_way_out("write the template itself"))
         }
         _ => Ok(()),
     }

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Place, Result, Setting, Warning, way_out};
 use crate::render::{ApiTemplate, ChatWrapper};
 use crate::tokenizer::TokenId;
 
-/// What prompts and their ends depend on. Of the other keys some are of running the model, and the rest is noted.
+/// The keys that affect prompts and where output ends. Some others are only for running the model; the rest are reported.
 const READ: [&str; 8] = [
     "meta_template",
     "path",
@@ -33,7 +33,7 @@ const OF_RUNNING: [&str; 45] = [
     "use_timestamp", "verbose", "with_visual",
 ];
 
-/// The classes that make messages of prompts for the tokenizer's chat template.
+/// The classes that turn prompts into messages for the tokenizer's chat template.
 const CHAT_WRAPPERS: [&str; 5] = [
     "HuggingFacewithChatTemplate",
     "HuggingFaceQwen2VLwithChatTemplate",
@@ -61,18 +61,18 @@ struct Dict {
 }
 
 impl Model {
-    /// What people should know: keys that are not read.
+    /// What the user should know: keys that are not read.
     pub fn notes(&self) -> Vec<Warning> {
         match &self.unread_keys[..] {
             [] => Vec::new(),
             keys => {
-                let what = "not read here; options of this command or of the engine say such things";
+                let what = "ignored; use options of this command or of the engine instead";
                 vec![Warning::new("unread-keys", what).at(keys.join(", ")).at(Place::file(&self.name))]
             }
         }
     }
 
-    /// The error of asking one of its chat wrappers for token ids.
+    /// The error for requesting token ids from one of its chat wrappers.
     pub(super) fn of_chat_wrapper(&self, wrapper: ChatWrapper) -> Error {
         let (owner, name) = (wrapper.owner(), wrapper.name());
         let what = format!("this is {owner}'s chat wrapper, which leaves the template to the tokenizer");
@@ -80,7 +80,7 @@ impl Model {
         let wrapper = Setting::CHAT_WRAPPER.set_to(name);
         ErrorKind::Usage(what).with_way_out(match claiming(tokenizer) {
             Some(_) => {
-                way_out!["for token ids give ", Setting::MODEL.set_to(tokenizer.to_owned()), " ", wrapper]
+                way_out!["for token ids use ", Setting::MODEL.set_to(tokenizer.to_owned()), " ", wrapper]
             }
             None => way_out![
                 "for token ids name the template, such as ",
@@ -98,10 +98,10 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
     if syntax != Syntax::Json {
         return None;
     }
-    // What is not JSON another dialect refuses.
+    // Another dialect rejects what is not JSON.
     match serde_json::from_str(text).ok()? {
         Value::Object(keys) if is_dataset(&keys) => {
-            let way_out = way_out!["name it with ", Setting::DATASET];
+            let way_out = way_out!["use it with ", Setting::DATASET];
             Some(Err(ErrorKind::WrongFile("a dataset".into()).with_way_out(way_out)))
         }
         Value::Object(keys) if is_model(&keys) => Some(model(text, &keys)),
@@ -123,9 +123,9 @@ fn is_model(keys: &Map<String, Value>) -> bool {
 
 fn list(models: usize) -> String {
     match models {
-        1 => "a list of one model; give the dict itself, without the brackets".into(),
+        1 => "a list of one model; write the dict itself, without the brackets".into(),
         _ => format!(
-            "a list of {models} models; give one of them (examples/opencompass_export.py writes each into a file of its own)"
+            "a list of {models} models; use one of them (examples/opencompass_export.py writes each to its own file)"
         ),
     }
 }
@@ -153,19 +153,19 @@ fn model(text: &str, keys: &Map<String, Value>) -> Result<Model> {
     })
 }
 
-/// Whose class it is.
+/// Who owns the class.
 fn whose(class: &str) -> ChatWrapper {
     if class.starts_with("ais_bench.") { ChatWrapper::AisBench } else { ChatWrapper::OpenCompass }
 }
 
-/// Whether this is a folder, or looks like a repository of the hub. Models behind an API have names that are neither.
+/// Whether this is a folder, or looks like a repository of the hub. The names of models behind an API are neither.
 fn is_tokenizer(name: &str) -> bool {
     let is_word = |word: &str| !word.is_empty() && !word.starts_with('.') && !word.contains([' ', ':', '\\']);
     Path::new(name).exists()
         || name.split_once('/').is_some_and(|(org, name)| is_word(org) && is_word(name) && !name.contains('/'))
 }
 
-/// The keys that may say something about prompts or answers and are not read.
+/// The keys that may affect prompts or answers but are not read.
 fn unread(keys: &Map<String, Value>) -> Result<Vec<String>> {
     let mut unread = Vec::new();
     for key in keys.iter().filter(|(_, value)| says_something(value)).map(|(key, _)| key.as_str()) {
@@ -187,7 +187,7 @@ fn says_something(value: &Value) -> bool {
     }
 }
 
-/// A key that is nearly one that is read was meant to be it.
+/// A key that is very similar to a known key is a misspelling of it.
 fn check_spelling(key: &str, keys: &Map<String, Value>) -> Result<()> {
     match READ.iter().find(|read| !keys.contains_key(**read) && is_misspelt(key, read)) {
         Some(near) => {

@@ -1,4 +1,4 @@
-//! The languages that files are written in, TOML and JSON, read with the place of what is wrong.
+//! The languages of files, TOML and JSON, read with the place of any error.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::wording;
 
-/// The languages that a model file may be written in.
+/// The possible languages of a model file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Syntax {
     Json,
@@ -24,11 +24,11 @@ impl Syntax {
     }
 }
 
-/// The text of a file and the language it is written in, by its name's ending or else by its looks.
+/// The text of a file and its language, by the file's extension or else by its contents.
 pub(super) fn text_of<'t>(name: &str, bytes: &'t [u8]) -> Result<(&'t str, Syntax)> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if Path::new(name).extension().is_some_and(|extension| extension == "py") {
-        let way_out = "`python examples/opencompass_export.py` writes each of its models and datasets as a file that is read here";
+        let way_out = "`python examples/opencompass_export.py` writes each of its models and datasets as a file that metatok reads";
         return Err(ErrorKind::WrongFile("a configuration in Python".into())
             .with_way_out(way_out)
             .at(Place::file(name)));

@@ -2,7 +2,7 @@
 
 macro_rules! pages {
     ($($(#[$attribute:meta])* $page:ident = $file:literal;)*) => { $(
-        // Of two definitions of a link the first holds: here the module, elsewhere the file at the page's end.
+        // If a link is defined twice, the first definition counts: here the module, elsewhere the file at the page's end.
         #[cfg_attr(not(doctest), doc = include_str!("links.md"))]
         #[doc = include_str!(concat!("../../", $file))]
         $(#[$attribute])*

@@ -1,11 +1,11 @@
-//! Engines: what continues prompts. A new one is a file here.
+//! Engines: what continues prompts. A new engine is a file in this folder.
 //!
 //! ```
 //! use std::ops::ControlFlow;
 //!
 //! use metatok::engine::{Engine, OnToken, Request, Sampling};
 //!
-//! /// Says the prompt again.
+//! /// Repeats the prompt.
 //! struct Echo;
 //!
 //! impl Engine for Echo {
@@ -55,15 +55,15 @@ pub struct Request<'p> {
     pub sampling: Sampling,
 }
 
-/// Takes a token of a request, by the request's place, and says whether that one goes on.
+/// Takes a token of a request, given by its index, and returns whether that request continues.
 pub type OnToken<'f> = dyn FnMut(usize, TokenId) -> Result<ControlFlow<()>> + 'f;
 
-/// What becomes of a request, while it is answered.
+/// The events of a request while it is answered.
 #[derive(Debug, Clone, Copy)]
 pub enum GenerationEvent<'p> {
     /// It has a further token.
     Token,
-    /// Text of the answer that can be no part of a stop.
+    /// Text of the answer that cannot be part of a stop.
     Text(&'p str),
     /// The answer is complete.
     End(&'p Completion),
@@ -71,15 +71,15 @@ pub enum GenerationEvent<'p> {
 
 /// What continues prompts.
 pub trait Engine: Send {
-    /// Continues requests side by side. Each token is handed to `on_token`, a request's own in order; a request ends
-    /// where that breaks off, at its `max_new_tokens`, or where the model's context is full. Equal requests in an equal
-    /// order give equal tokens.
+    /// Continues requests side by side. Each token is passed to `on_token`, those of one request in order. A request
+    /// ends when that breaks off, at its `max_new_tokens`, or when the model's context is full. Equal requests in an
+    /// equal order give equal tokens.
     ///
     /// # Errors
-    /// What `on_token` says, and what of a request the engine cannot continue.
+    /// Errors of `on_token`, and requests that the engine cannot continue.
     fn generate(&self, requests: &[Request<'_>], on_token: &mut OnToken<'_>) -> Result<()>;
 
-    /// How many tokens a prompt and its answer may have together, where that is known.
+    /// How many tokens a prompt and its answer may have together, if known.
     fn max_seq_len(&self) -> Option<usize> {
         None
     }
@@ -87,7 +87,7 @@ pub trait Engine: Send {
     /// Continues requests to where the model stops, and trims them there. `watch` sees the text of each grow.
     ///
     /// # Errors
-    /// As [`Self::generate`], what `watch` says, and an id that the tokenizer does not have.
+    /// The same as for [`Self::generate`], errors of `watch`, and an id that the tokenizer does not have.
     fn complete(
         &self,
         requests: &[Request<'_>],

@@ -1,4 +1,4 @@
-//! Choosing the next token by the model's logits.
+//! Choosing the next token from the model's logits.
 
 use rand_mt::Mt64;
 
@@ -8,13 +8,13 @@ use crate::tokenizer::TokenId;
 /// How tokens are chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
-    /// What logits are divided by; at zero, the likeliest token is taken.
+    /// Divides the logits; at zero, the likeliest token is always chosen.
     pub temperature: f64,
-    /// Only the likeliest tokens are drawn from whose probabilities come to this.
+    /// Only the likeliest tokens are sampled whose probabilities add up to this.
     pub top_p: f64,
-    /// What is drawn depends on this and on [`Self::stream`] alone.
+    /// The samples depend on this and on [`Self::stream`] only.
     pub seed: u64,
-    /// Tells prompts of one seed apart.
+    /// Distinguishes prompts with the same seed.
     pub stream: u64,
 }
 
@@ -26,15 +26,15 @@ impl Default for Sampling {
 }
 
 impl Sampling {
-    /// Whether it can be.
+    /// Whether the values are valid.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] names a temperature or `top_p` out of range.
     pub fn check(&self) -> Result<()> {
         let what = if !(0.0..=f64::MAX).contains(&self.temperature) {
-            format!("temperature {} is not 0 or more", self.temperature)
+            format!("temperature is {}, but must be 0 or more", self.temperature)
         } else if !(self.top_p > 0.0 && self.top_p <= 1.0) {
-            format!("top_p {} is not above 0 and at most 1", self.top_p)
+            format!("top_p is {}, but must be above 0 and at most 1", self.top_p)
         } else {
             return Ok(());
         };
@@ -58,7 +58,7 @@ impl Sampling {
 pub struct Sampler {
     sampling: Sampling,
     random: Mt64,
-    /// Tokens and their probabilities, kept for its memory.
+    /// Tokens and their probabilities, kept to reuse the memory.
     drawn_from: Vec<(TokenId, f64)>,
 }
 
@@ -66,13 +66,13 @@ impl Sampler {
     /// For one answer.
     ///
     /// # Errors
-    /// As [`Sampling::check`].
+    /// The same as for [`Sampling::check`].
     pub fn new(sampling: Sampling) -> Result<Self> {
         sampling.check()?;
         Ok(Self { sampling, random: Mt64::new_with_key([sampling.seed, sampling.stream]), drawn_from: Vec::new() })
     }
 
-    /// The next token, whose id is its place among the logits. Of several that are likeliest it is the first.
+    /// The next token, whose id is its index among the logits. If several are likeliest, the first one.
     ///
     /// # Errors
     /// [`ErrorKind::Engine`] if no logit is a number.
@@ -80,7 +80,7 @@ impl Sampler {
         let numbers = (0..).zip(logits.iter().copied()).filter(|(_, logit)| !logit.is_nan());
         let likeliest = numbers.clone().reduce(|best, next| if next.1 > best.1 { next } else { best });
         let Some((likeliest, max)) = likeliest.filter(|(_, max)| max.is_finite()) else {
-            let what = "the model gives no number for any token: its weights are damaged, or their type too small";
+            let what = "all of the model's logits are NaN: its weights are damaged, or their type is too small";
             return Err(ErrorKind::Engine(what.into()).into());
         };
         let Sampling { temperature, top_p, .. } = self.sampling;
@@ -92,7 +92,7 @@ impl Sampler {
         self.drawn_from.clear();
         self.drawn_from.extend(numbers.map(|(id, logit)| (id, weight(logit) / total)));
         if top_p < 1.0 {
-            // Those below come to less than what is left out, so that few are sorted.
+            // The probabilities below add up to less than what is left out, so that few are sorted.
             let least = (1.0 - top_p) / self.drawn_from.len() as f64;
             self.drawn_from.retain(|(_, probability)| *probability >= least);
             self.drawn_from.sort_by(|a, b| b.1.total_cmp(&a.1));

@@ -1,4 +1,4 @@
-//! How a program acts on a kind of error: its code, whose fault it is, and the way out.
+//! How a program can react to a kind of error: its code, whose fault it is, and the way out.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::error::{ErrorKind, Setting, WayOut, way_out};
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Fault {
-    /// The conversation, row or line: others of the same input may be fine.
+    /// The conversation, row or line. Others in the same input may be fine.
     Input,
     /// The files of the model or its tokenizer.
     Model,
@@ -20,7 +20,7 @@ pub enum Fault {
     Dataset,
     /// The options, or a file that they name.
     Usage,
-    /// The machine, the network, or how this library was built.
+    /// The machine, the network, or the way this library was built.
     System,
 }
 
@@ -78,7 +78,7 @@ impl ErrorKind {
         }
     }
 
-    /// Whose fault it is where the place says nothing else.
+    /// Whose fault it is, unless the place says otherwise.
     pub(super) fn fault(&self) -> Fault {
         match self {
             Self::Io(error) => fault_of_io(error),
@@ -106,49 +106,51 @@ impl ErrorKind {
         }
     }
 
-    /// Whether it is about a token id, which a model file, an option and a message may hold.
+    /// Whether it is about a token id, which can be in a model file, an option or a message.
     pub(super) fn is_of_token_id(&self) -> bool {
         matches!(self, Self::OutsideVocabulary { .. } | Self::UnusedTokenId(_))
     }
 
-    /// What to do about it, where that is the same everywhere.
+    /// What to do about it, if that is the same everywhere.
     pub(super) fn way_out(&self) -> Option<WayOut> {
         Some(match self {
             Self::OtherEncoding(_) => way_out!["convert it first, for example with `iconv -t UTF-8`"],
             Self::LineTooLong(_) => way_out!["raise ", Setting::MAX_LINE_BYTES, " if that is intended"],
             Self::RowTooLong(_) => way_out![
-                "write substitution = \"single-pass\" into the template, or raise ",
+                "set substitution = \"single-pass\" in the template, or raise ",
                 Setting::MAX_ROW_BYTES,
                 " if that is intended"
             ],
             Self::RowTooSlow(_) => way_out![
-                "leave out columns, write substitution = \"single-pass\" into the template, or raise ",
+                "remove columns, set substitution = \"single-pass\" in the template, or raise ",
                 Setting::MAX_ROW_BYTES
             ],
-            Self::EmptyInput => way_out!["a line is {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}"],
+            Self::EmptyInput => {
+                way_out!["a line looks like {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}"]
+            }
             Self::NoRows => {
-                way_out!["a line is {\"question\": \"…\"}, or a record below the names of a CSV file"]
+                way_out!["a line looks like {\"question\": \"…\"}; in a CSV file, rows follow the header"]
             }
             Self::NotOneToken { near, .. } => {
-                let near = near.as_ref().map_or_else(String::new, |near| format!("did you mean `{near}`? else "));
-                way_out![format!("{near}write it as a plain string, or name a token that exists")]
+                let near = near.as_ref().map_or_else(String::new, |near| format!("did you mean `{near}`? otherwise "));
+                way_out![format!("{near}write it as a plain string, or name an existing token")]
             }
-            Self::ReservedOnly(_) => way_out!["move it to reserved_roles, or leave the key out"],
+            Self::ReservedOnly(_) => way_out!["move it to reserved_roles, or remove the key"],
             Self::NoTurnToMergeInto { merge_into, .. } => {
-                way_out![format!("let a message of {merge_into:?} follow")]
+                way_out![format!("add a message of role {merge_into:?} after it")]
             }
             Self::UnknownRole { role, fallback: None, .. } => return of_unknown_role(role),
             Self::RoleOutsideRound { role, has_fallback, .. } => of_role_outside_round(role, *has_fallback),
-            Self::EmptyConversation => way_out![
-                "leave it out, or let somebody speak: {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}"
-            ],
+            Self::EmptyConversation => {
+                way_out!["leave it out, or add a message: {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}"]
+            }
             Self::EmptyPrompt => way_out!["leave it out"],
-            Self::TooLong { .. } => way_out!["shorten it, or let more go with ", Setting::TRUNCATE],
+            Self::TooLong { .. } => way_out!["shorten it, or allow more truncation with ", Setting::TRUNCATE],
             Self::MissingFeature { feature, .. } => way_out![format!("build it with the cargo feature `{feature}`")],
             Self::ReservedInContent { .. } => way_out![
                 "change the text, or set ",
                 Setting::CONTENT.set_to("trusted"),
-                " if it may control the prompt"
+                " if content may write control tokens"
             ],
             _ => return None,
         })
@@ -166,20 +168,20 @@ fn fault_of_io(error: &io::Error) -> Fault {
 fn of_unknown_role(role: &str) -> Option<WayOut> {
     let other_way = match role {
         "developer" => "write \"system\", or use ",
-        _ if is_tool(role) => "give the template such a role, let another one say it, or use ",
+        _ if is_tool(role) => "add this role to the template, use another role, or use ",
         _ => return None,
     };
-    Some(way_out![other_way, Setting::FORMAT.set_to("messages"), " for a server that has the template"])
+    Some(way_out![other_way, Setting::FORMAT.set_to("messages"), " for a server that applies the template"])
 }
 
 fn of_role_outside_round(role: &str, has_fallback: bool) -> WayOut {
     let mut way_out = way_out!["move the message to the begin section"];
     if role == "SYSTEM" {
         let wrapper = Setting::CHAT_WRAPPER.set_to("opencompass-chat");
-        way_out = way_out.and(", or take ").and(wrapper).and(", by which it speaks as the user");
+        way_out = way_out.and(", or use ").and(wrapper).and(", which makes it a user message");
     }
     if has_fallback {
-        way_out = way_out.and(", or turn on round_fallback to let its fallback_role speak there");
+        way_out = way_out.and(", or turn on round_fallback to use its fallback_role there");
     }
     way_out
 }

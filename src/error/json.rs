@@ -1,4 +1,4 @@
-//! An error as an object for programs, such as the answer of a service.
+//! An error as an object for programs, for example in the response of a service.
 
 use serde::{Serialize, Serializer};
 

@@ -1,4 +1,4 @@
-//! What can go wrong, in words; codes, faults and ways out are in [`super::class`].
+//! What can go wrong, in words. Codes, faults and ways out are in [`super::class`].
 
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
@@ -8,15 +8,15 @@ pub enum ErrorKind {
     #[error("{0}")]
     Io(#[from] std::io::Error),
     /// Bytes that are not UTF-8.
-    #[error("not UTF-8: the byte at offset {0} starts no valid character")]
+    #[error("not UTF-8: there is no valid character at byte offset {0}")]
     NotUtf8(usize),
     /// A byte order mark of an encoding other than UTF-8.
-    #[error("this is {0}, metatok reads UTF-8")]
+    #[error("this is {0}, but metatok only reads UTF-8")]
     OtherEncoding(&'static str),
-    /// Text that is not the JSON, TOML or other format it should be; the message is the parser's.
+    /// Text that is not valid JSON, TOML or other expected format. The message is the parser's.
     #[error("{0}")]
     Parse(String),
-    /// JSON, TOML or another format that holds something else than it should: an unknown key, a value of another type.
+    /// JSON, TOML or another format with unexpected contents, such as an unknown key or a value of the wrong type.
     #[error("{0}")]
     Invalid(String),
     /// A file of another kind, such as a dataset where a model is expected.
@@ -25,17 +25,19 @@ pub enum ErrorKind {
     /// A line longer than the limit. Only its beginning was read.
     #[error("the line is longer than {0} bytes")]
     LineTooLong(usize),
-    /// A row that is longer than the limit once its columns are filled in. Nothing so long was made.
-    #[error("filled in, the row's text is longer than {0} bytes, perhaps because its columns bring in one another")]
+    /// A row that is longer than the limit after its columns are filled in. The full text was never allocated.
+    #[error(
+        "the row's text is longer than {0} bytes after its columns are filled in; perhaps they refer to each other"
+    )]
     RowTooLong(usize),
-    /// A row of so many columns, in so long a text, that filling them in would take minutes.
-    #[error("filling in the row's columns takes too long, with texts of up to {0} bytes")]
+    /// A row with so many columns, in such a long text, that filling them in would take minutes.
+    #[error("filling in the row's columns would take too long, with text of up to {0} bytes")]
     RowTooSlow(usize),
-    /// An input without a single conversation.
-    #[error("no conversation in it")]
+    /// An input without any conversation.
+    #[error("no conversations found")]
     EmptyInput,
-    /// An input without a single row.
-    #[error("no row in it")]
+    /// An input without any row.
+    #[error("no rows found")]
     NoRows,
 
     /// A token id that the tokenizer does not have.
@@ -47,7 +49,7 @@ pub enum ErrorKind {
         size: usize,
     },
     /// A token id in a gap of the vocabulary.
-    #[error("token id {0} is a gap in the vocabulary: no token has it")]
+    #[error("token id {0} is in a gap of the vocabulary: no token has this id")]
     UnusedTokenId(u32),
     /// A `{ token = "…" }`, or a string of [`BuilderOptions::reserve`](crate::BuilderOptions::reserve) or
     /// [`unreserve`](crate::BuilderOptions::unreserve), that is not one vocabulary entry.
@@ -55,14 +57,14 @@ pub enum ErrorKind {
     NotOneToken {
         /// The string as written.
         token: String,
-        /// The tokens that the tokenizer splits it into, as they are shown.
+        /// The tokens that the tokenizer splits it into, as displayed.
         pieces: Vec<String>,
-        /// A token that it may have been meant to be.
+        /// A token that was perhaps meant.
         near: Option<String>,
     },
-    /// Two roles of one name.
+    /// Two roles with the same name.
     #[error(
-        "role {role:?} is defined twice, first as {first}; role names must be unique over round and reserved_roles"
+        "role {role:?} is defined twice, first as {first}; role names must be unique across round and reserved_roles"
     )]
     DuplicateRole {
         /// The name.
@@ -70,10 +72,10 @@ pub enum ErrorKind {
         /// Key path of the first definition.
         first: String,
     },
-    /// A key of reserved roles on a role of the round.
-    #[error("{0:?} is for reserved roles, and this role has its turn in every round")]
+    /// A key for reserved roles on a role of the round.
+    #[error("{0:?} is only for reserved roles, but this role is part of the round")]
     ReservedOnly(&'static str),
-    /// A `merge_into` that names no role of the round.
+    /// A `merge_into` that does not name a role of the round.
     #[error("merge_into: the round has no role {role:?}; its roles are {}", quoted(.known))]
     UnknownMergeInto {
         /// The name as written.
@@ -81,26 +83,26 @@ pub enum ErrorKind {
         /// The roles of the round.
         known: Vec<String>,
     },
-    /// A message that is merged into a turn that never comes.
-    #[error("role {role:?} is merged into the next turn of {merge_into:?}, and no such turn comes")]
+    /// A message that should be merged into a turn that never comes.
+    #[error("role {role:?} is merged into the next turn of {merge_into:?}, but no such turn follows")]
     NoTurnToMergeInto {
         /// The message's role.
         role: String,
         /// The role whose turn it is merged into.
         merge_into: String,
     },
-    /// A message whose role, and fallback role, the template does not have.
+    /// A message whose role and fallback role are both missing from the template.
     #[error("{}", unknown_role(.role, .fallback.as_deref(), .known))]
     UnknownRole {
         /// The message's role.
         role: String,
         /// The message's fallback role.
         fallback: Option<String>,
-        /// The roles that the template has.
+        /// The template's roles.
         known: Vec<String>,
     },
-    /// A message inside a round whose role is not one of the template's `round`.
-    #[error("role {role:?} cannot stand inside a round, whose roles are {}", quoted(.known))]
+    /// A message inside a round whose role is not in the template's `round`.
+    #[error("role {role:?} cannot speak inside a round; the round's roles are {}", quoted(.known))]
     RoleOutsideRound {
         /// The message's role.
         role: String,
@@ -109,33 +111,33 @@ pub enum ErrorKind {
         /// Whether `round_fallback` would help.
         has_fallback: bool,
     },
-    /// Something of a conversation that would change the prompt, and that a template has no place for.
+    /// Part of a conversation that would change the prompt but has no place in the template.
     #[error("{key:?} would be lost: {why}")]
     WouldBeLost {
         /// Its key.
         key: &'static str,
-        /// Why there is no place for it.
+        /// Why it has no place.
         why: &'static str,
     },
-    /// A conversation with nothing in it.
+    /// A conversation without any content.
     #[error("the conversation is empty")]
     EmptyConversation,
-    /// A prompt without a single token, which no engine takes.
-    #[error("the prompt has no token: nobody says anything in it, and the template writes nothing")]
+    /// A prompt without tokens, which no engine accepts.
+    #[error("the prompt has no tokens: the messages are empty, and the template adds no text")]
     EmptyPrompt,
     /// Section markers that do not nest, or a message outside every section.
     #[error("{0}")]
     Sections(String),
-    /// A conversation that no prompt can be made of with this template.
+    /// A conversation that cannot become a prompt with this template.
     #[error("{0}")]
     Conversation(String),
-    /// A model's template that no prompt can be made with.
+    /// A model's template that cannot be used to build prompts.
     #[error("{0}")]
     Template(String),
-    /// A dataset's configuration that no prompt can be made with.
+    /// A dataset's configuration that cannot be used to build prompts.
     #[error("{0}")]
     Dataset(String),
-    /// A row that no prompt can be made of with this dataset.
+    /// A row that cannot become a prompt with this dataset.
     #[error("{0}")]
     Row(String),
     /// A column that a row does not have.
@@ -143,56 +145,56 @@ pub enum ErrorKind {
     MissingColumn {
         /// The column.
         column: String,
-        /// The columns that the row has, as they are shown.
+        /// The row's columns, as displayed.
         columns: String,
     },
-    /// An image, audio or video that cannot be what it says.
+    /// An image, audio or video that is not what it claims to be.
     #[error("the {kind} {shortened} {what}")]
     Media {
         /// `image`, `audio` or `video`.
         kind: &'static str,
         /// Its source, shortened.
         shortened: String,
-        /// What is wrong with it.
+        /// What is wrong with it, as the rest of the sentence.
         what: String,
     },
     /// A prompt that leaves no room for its answer.
     #[error("the prompt has {tokens} tokens, but only {} fit {}", max_seq_len.saturating_sub(*.max_out_len), room(*.max_seq_len, *.max_out_len))]
     TooLong {
-        /// How many tokens it has when all has gone that can.
+        /// How many tokens it has after everything that may be dropped is dropped.
         tokens: usize,
         /// The context.
         max_seq_len: usize,
-        /// The answer's share of it.
+        /// The part of it that is kept for the answer.
         max_out_len: usize,
     },
-    /// Two options that cannot both hold, or an option that makes no sense here.
+    /// Two options that exclude each other, or an option that does not apply.
     #[error("{0}")]
     Usage(String),
-    /// A name that is none of those there are.
-    #[error("there is no {what} {name:?}; there are {}", .known.join(", "))]
+    /// A name that does not exist.
+    #[error("unknown {what} {name:?}; choose one of {}", .known.join(", "))]
     UnknownName {
-        /// What it should be the name of.
+        /// What kind of name it is.
         what: &'static str,
         /// The name as written.
         name: String,
-        /// The names there are.
+        /// The names that exist.
         known: Vec<&'static str>,
     },
-    /// Arrays that do not fit into memory. Nothing so large was made.
+    /// Arrays that do not fit into memory. They were never allocated.
     #[error("{0}")]
     OutOfMemory(String),
-    /// What this build of the library cannot do.
-    #[error("this metatok is built without {what}")]
+    /// Something that this build of the library cannot do.
+    #[error("this build of metatok does not include {what}")]
     MissingFeature {
         /// What it lacks.
         what: &'static str,
-        /// The cargo feature that brings it.
+        /// The cargo feature that adds it.
         feature: &'static str,
     },
 
     /// Content produced an id that only the template may produce.
-    #[error("content produces the reserved token {token:?} (id {id}) around {excerpt:?}: ordinary merges reach it")]
+    #[error("content produces the reserved token {token:?} (id {id}) around {excerpt:?} by ordinary merges")]
     ReservedInContent {
         /// The reserved id.
         id: u32,
@@ -202,17 +204,17 @@ pub enum ErrorKind {
         excerpt: String,
     },
 
-    /// A `tokenizer.json` that neither library can load.
+    /// A `tokenizer.json` that no tokenizer library can load.
     #[error("cannot load this tokenizer: {0}")]
     UnsupportedTokenizer(String),
-    /// A tokenizer library failed on a text.
+    /// A tokenizer library failed to encode or decode a text.
     #[error("the tokenizer failed: {0}")]
     Encode(String),
-    /// A model that an engine cannot compute, or whose files do not fit together.
+    /// A model that the engine does not support, or whose files do not match each other.
     #[error("{0}")]
     UnsupportedModel(String),
-    /// A prompt that is longer than a model's context.
-    #[error("the model's context has room for {max_seq_len} tokens, and these are {tokens}")]
+    /// A prompt that is longer than the model's context.
+    #[error("there are {tokens} tokens, but the model's context has room for only {max_seq_len}")]
     ContextFull {
         /// How many tokens there are.
         tokens: usize,
@@ -222,22 +224,22 @@ pub enum ErrorKind {
     /// An engine failed.
     #[error("{0}")]
     Engine(String),
-    /// Nothing of that name: no directory, file, built-in model or repository.
+    /// No directory, file, built-in model or repository has this name.
     #[error("{0}")]
     NotFound(String),
     /// The Hugging Face Hub has no such repository or file.
     #[error("{0}")]
     HubMissing(String),
-    /// The Hugging Face Hub wants a token, or another one.
+    /// The Hugging Face Hub requires an access token, or a different one.
     #[error("{0}")]
     HubAccess(String),
-    /// A file of the Hugging Face Hub is not in the cache, and may not be fetched.
+    /// A file of the Hugging Face Hub is not in the cache and may not be downloaded.
     #[error("{0}")]
     Offline(String),
     /// The Hugging Face Hub could not be reached, or failed.
     #[error("{0}")]
     Hub(String),
-    /// The error of a renderer, engine or retriever of your own.
+    /// An error from your own renderer, engine or retriever.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -258,10 +260,12 @@ fn unknown_role(role: &str, fallback: Option<&str>, known: &[String]) -> String 
     let known = quoted(known);
     match fallback {
         None if role == "developer" => {
-            format!("the template has no role \"developer\", a newer name for \"system\"; its roles are {known}")
+            format!("the template has no role \"developer\" (a newer name for \"system\"); its roles are {known}")
         }
         None if is_tool(role) => format!("the template has no role {role:?}; its roles are {known}"),
-        None => format!("the template has no role {role:?} and the message no fallback_role; its roles are {known}"),
+        None => format!(
+            "the template has no role {role:?} and the message has no fallback_role; the template's roles are {known}"
+        ),
         Some(fallback) => {
             format!("the template has neither role {role:?} nor its fallback_role {fallback:?}; its roles are {known}")
         }
@@ -270,8 +274,8 @@ fn unknown_role(role: &str, fallback: Option<&str>, known: &[String]) -> String 
 
 fn split(pieces: &[String]) -> String {
     match pieces {
-        [] => "it gives no token at all".into(),
-        [one] => format!("it is read as {one}"),
+        [] => "it produces no tokens".into(),
+        [one] => format!("it is encoded as {one}"),
         several => format!("it is split into {}", several.join(" ")),
     }
 }

@@ -1,8 +1,8 @@
 //! Errors and warnings: what is wrong, where, whose fault it is, and what to do about it, each as data.
 //!
-//! Inner code says *what* with an [`ErrorKind`]; each boundary on the way out adds *where* with
-//! [`Error::at`], so a message reads from the outside in:
-//! `models/x.toml: meta_template.round[1].end[0]: token id 99999 is outside the vocabulary (92544 tokens)`.
+//! Inner code says *what* with an [`ErrorKind`]. Each boundary on the way out adds *where* with [`Error::at`], so a
+//! message reads from the outside in: `models/x.toml: meta_template.round[1].end[0]: token id 99999 is outside the
+//! vocabulary (92544 tokens)`.
 //!
 //! ```
 //! use metatok::error::{Fault, Place};
@@ -44,7 +44,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// What is wrong ([`ErrorKind`]), where ([`Place`]), whose fault it is ([`Fault`]) and what to do ([`WayOut`]).
 ///
-/// It serializes as an object for programs, such as the answer of a service.
+/// It serializes as an object for programs, for example in the response of a service.
 ///
 /// ```
 /// use metatok::error::{Fault, Setting, WayOut};
@@ -68,39 +68,39 @@ pub struct Error {
 }
 
 impl Error {
-    /// The error of a renderer, engine or retriever of your own. [`Self::kind`] has it, as [`ErrorKind::Other`].
+    /// An error from your own renderer, engine or retriever. [`Self::kind`] returns it as [`ErrorKind::Other`].
     pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         ErrorKind::Other(error.into()).into()
     }
 
-    /// Puts `place` in front of where the error is said to be. Text is a key path.
+    /// Adds `place` before the places that the error already has. Text is a key path.
     #[must_use]
     pub fn at(mut self, place: impl Into<Place>) -> Self {
         self.places.insert(0, place.into());
         self
     }
 
-    /// Says what to do about it, instead of what was said before.
+    /// Sets what to do about it, replacing any earlier advice.
     #[must_use]
     pub fn with_way_out(mut self, way_out: impl Into<WayOut>) -> Self {
         self.way_out = Some(way_out.into());
         self
     }
 
-    /// The same where something else says what to do.
+    /// Leaves out what to do about it, because something else says so.
     #[must_use]
     pub(crate) fn without_way_out(self) -> Self {
         Self { way_out: None, ..self }
     }
 
-    /// Says whose fault it is.
+    /// Sets whose fault it is.
     #[must_use]
     pub fn with_fault(mut self, fault: Fault) -> Self {
         self.fault = Some(fault);
         self
     }
 
-    /// What is the fault of an input is the fault of the file that it was read from.
+    /// If it is the input's fault, it becomes the fault of the file that the input was read from.
     fn of_file(self, fault: Fault) -> Self {
         match self.fault() {
             Fault::Input => self.with_fault(fault),
@@ -129,7 +129,7 @@ impl Error {
         self.way_out.as_ref()
     }
 
-    /// What to do about it, by `other` where it says nothing.
+    /// What to do about it, or `other` if there is no advice yet.
     pub(crate) fn way_out_or(&self, other: impl Into<WayOut>) -> WayOut {
         self.way_out.clone().unwrap_or_else(|| other.into())
     }
@@ -147,7 +147,7 @@ impl Error {
         })
     }
 
-    /// The line of the file, or the row or item of one without lines, counted from 1.
+    /// The line of the file, counted from 1. For a file without lines, the row or item.
     pub fn line(&self) -> Option<u64> {
         self.places.iter().find_map(|place| match place {
             Place::Line { number, .. } => Some(*number),
@@ -171,13 +171,13 @@ impl Error {
         })
     }
 
-    /// What and where, without the way out, as it is told where `place` is said already.
+    /// What and where, without the way out, leaving out `place` if it is already shown.
     pub(crate) fn message_within(&self, place: &Place) -> String {
         let places = self.places.strip_prefix(std::slice::from_ref(place)).unwrap_or(&self.places);
         Shown { places, message: &self.kind, way_out: None, name: &Setting::to_string }.to_string()
     }
 
-    /// The whole text, with the program's own names of settings.
+    /// The whole text, with settings named as the program names them.
     ///
     /// ```
     /// let error = metatok::Error::from(metatok::ErrorKind::LineTooLong(10)).at(metatok::error::Place::file("x.jsonl"));
@@ -229,7 +229,7 @@ pub trait At<T> {
     fn at(self, place: impl Into<Place>) -> Result<T>;
 }
 
-/// Says whose fault the error of a result is.
+/// Sets whose fault the error of a result is.
 pub(crate) trait OfFile<T> {
     /// [`Error::of_file`] on the error, if there is one.
     fn of_file(self, fault: Fault) -> Result<T>;

@@ -6,13 +6,13 @@ use serde::{Serialize, Serializer};
 
 use crate::error::{Setting, SettingName};
 
-/// One step of the way to an error, such as a file, and a line in it.
+/// One step on the way to an error, such as a file, or a line in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Place {
-    /// A file, a folder, or a built-in model, as it was named.
+    /// A file, a folder, or a built-in model, as the user named it.
     File(String),
-    /// A line, or a row or item of a file without lines.
+    /// A line, or a row or item in a file without lines.
     Line {
         /// `line`, `row` or `item`.
         unit: &'static str,
@@ -130,7 +130,7 @@ impl From<fmt::Arguments<'_>> for Place {
     }
 }
 
-/// Several places as they are shown: each with a colon behind it.
+/// Several places as displayed, each followed by a colon.
 pub(super) fn write_all(places: &[Place], f: &mut fmt::Formatter<'_>, name: &SettingName<'_>) -> fmt::Result {
     places.iter().try_for_each(|place| {
         place.write(f, name)?;

@@ -1,11 +1,11 @@
-//! Options by the library's own names, for messages that tell which one to change.
+//! Options under the library's own names, for messages that tell the user which one to change.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// An option by the library's name, perhaps with a value.
+/// An option under the library's name, optionally with a value.
 ///
 /// ```
 /// use metatok::error::Setting;
@@ -23,7 +23,7 @@ macro_rules! settings {
     ($($(#[$about:meta])* $constant:ident = $name:literal;)*) => {
         impl Setting {
             $($(#[$about])* pub const $constant: Self = Self::new($name);)*
-            /// Every setting that a message may name.
+            /// Every setting that messages mention.
             pub const ALL: &[Self] = &[$(Self::$constant),*];
         }
     };
@@ -34,35 +34,35 @@ settings! {
     ANSWERS = "answers";
     /// The choices of a question.
     CHOICES = "choices";
-    /// Whose chat wrapper makes messages of a prompt.
+    /// Which chat wrapper turns prompts into messages.
     CHAT_WRAPPER = "chat_wrapper";
-    /// The names of the columns of a file without a header.
+    /// The column names of a file without a header.
     COLUMNS = "columns";
-    /// Whether the quirks of the reference are kept.
+    /// Whether the quirks of the reference implementation are kept.
     COMPAT = "compat";
     /// Whether content may write control tokens.
     CONTENT = "content";
     /// The dataset.
     DATASET = "dataset";
-    /// The form of the output.
+    /// The output format.
     FORMAT = "format";
-    /// The column of the rows' ids.
+    /// The column with the rows' ids.
     ID_COLUMN = "id_column";
-    /// Which turns of a dialogue are asked for.
+    /// Which turns of a dialogue are generated.
     INFER_MODE = "infer_mode";
-    /// What records of the input are.
+    /// The format of the input's records.
     INPUT_FORMAT = "input_format";
-    /// Models' answers that a judge is asked about.
+    /// Models' answers that a judge evaluates.
     JUDGE = "judge";
-    /// Columns that outputs keep.
+    /// Columns that the output keeps.
     KEEP = "keep";
-    /// How examples and question become messages.
+    /// How examples and the question become messages.
     LAYOUT = "layout";
     /// The longest line that is read.
     MAX_LINE_BYTES = "max_line_bytes";
     /// The longest text of a row.
     MAX_ROW_BYTES = "max_row_bytes";
-    /// Prompts to continue, or texts to score.
+    /// Whether to build prompts to continue, or texts to score.
     MODE = "mode";
     /// The model.
     MODEL = "model";
@@ -70,13 +70,13 @@ settings! {
     NEIGHBOURS = "neighbours";
     /// How many in-context examples a row has.
     NUM_FEWSHOT = "num_fewshot";
-    /// The file that is written.
+    /// The output file.
     OUTPUT = "output";
-    /// What the length of padded prompts is a multiple of.
+    /// Padded prompts are as long as a multiple of this.
     PAD_TO_MULTIPLE_OF = "pad_to_multiple_of";
     /// Tokens that content must not produce.
     RESERVE = "reserve";
-    /// Whether a run that was cut off goes on.
+    /// Whether an interrupted run continues.
     RESUME = "resume";
     /// Whether special tokens are added.
     SPECIAL_TOKENS = "special_tokens";
@@ -84,20 +84,20 @@ settings! {
     STOP_STRINGS = "stop_strings";
     /// Ids at which output ends.
     STOP_TOKEN_IDS = "stop_token_ids";
-    /// Whether doubtful rows are refused.
+    /// Whether doubtful rows are rejected.
     STRICT = "strict";
     /// The tokenizer.
     TOKENIZER = "tokenizer";
     /// The rows that in-context examples come from.
     TRAIN = "train";
-    /// What goes from a prompt that is too long.
+    /// What is dropped from a prompt that is too long.
     TRUNCATE = "truncate";
     /// Reserved tokens that content may produce.
     UNRESERVE = "unreserve";
 }
 
 impl Setting {
-    /// An option of a program of your own.
+    /// An option of your own program.
     pub const fn new(name: &'static str) -> Self {
         Self { name, value: None }
     }
@@ -109,12 +109,12 @@ impl Setting {
         self
     }
 
-    /// The library's name, in snake case.
+    /// The library's name for it, in snake case.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The value that is spoken of.
+    /// The value that the message mentions.
     pub fn value(&self) -> Option<&str> {
         self.value.as_deref()
     }

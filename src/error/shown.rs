@@ -1,10 +1,10 @@
-//! The one line of text of an error or a warning.
+//! An error or a warning as one line of text.
 
 use std::fmt::{self, Display};
 
 use crate::error::{Place, SettingName, WayOut, place};
 
-/// Places, what is wrong there, and the way out, in one line.
+/// The places, what is wrong there, and the way out, in one line.
 pub(super) struct Shown<'a, M> {
     pub(super) places: &'a [Place],
     pub(super) message: M,

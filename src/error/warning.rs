@@ -1,4 +1,4 @@
-//! What is worth telling although the work can go on.
+//! Something the user should know although the work can continue.
 
 use std::fmt::{self, Display};
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::error::shown::Shown;
 use crate::error::{Error, ErrorKind, Place, Setting, SettingName, WayOut};
 
-/// What is worth telling although the work can go on: what, where, and what to do about it.
+/// Something the user should know although the work can continue: what, where, and what to do about it.
 ///
 /// ```
 /// use metatok::error::Place;
@@ -35,18 +35,18 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// A warning of this stable code, in kebab case.
+    /// A warning with this stable code, in kebab case.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, places: Vec::new(), message: message.into(), way_out: None }
     }
 
-    /// Puts `place` in front of where it is said to be.
+    /// Adds `place` before the places that the warning already has.
     pub fn at(mut self, place: impl Into<Place>) -> Self {
         self.places.insert(0, place.into());
         self
     }
 
-    /// The same, as it is told where `place` is said already.
+    /// The same without `place`, if that comes first: it is already shown.
     pub(crate) fn within(mut self, place: &Place) -> Self {
         if self.places.first() == Some(place) {
             self.places.remove(0);
@@ -60,7 +60,7 @@ impl Warning {
         self
     }
 
-    /// The error of what was worth a warning, for programs that are strict.
+    /// Turns the warning into an error, for strict programs.
     pub fn into_error(self, kind: impl FnOnce(String) -> ErrorKind) -> Error {
         Error { places: self.places, way_out: self.way_out, ..kind(self.message).into() }
     }
@@ -85,13 +85,13 @@ impl Warning {
         self.way_out.as_ref()
     }
 
-    /// The whole text, with the program's own names of settings.
+    /// The whole text, with settings named as the program names them.
     pub fn display_with<'a>(&'a self, name: &'a SettingName<'a>) -> impl Display + 'a {
         Shown { places: &self.places, message: &self.message, way_out: self.way_out.as_ref(), name }
     }
 }
 
-/// An error that is no reason to stop.
+/// An error that does not stop the work.
 impl From<Error> for Warning {
     fn from(error: Error) -> Self {
         Self { code: error.kind.code(), message: error.kind.to_string(), places: error.places, way_out: error.way_out }

@@ -1,4 +1,4 @@
-//! What to do about an error, as data: text in which options stand apart.
+//! What to do about an error, as data: text with the options marked in it.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -9,7 +9,7 @@ use crate::error::Setting;
 
 /// What to do about an error or a warning: text with [`Setting`]s in it.
 ///
-/// A program with option names of its own shows them with [`Self::display_with`].
+/// A program with its own option names displays it with [`Self::display_with`].
 ///
 /// ```
 /// use metatok::error::{Setting, WayOut};
@@ -31,7 +31,7 @@ pub type SettingName<'a> = dyn Fn(&Setting) -> String + 'a;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WayOutPart {
-    /// Text as it is.
+    /// Plain text.
     Text(Cow<'static, str>),
     /// An option.
     Setting(Setting),
@@ -62,7 +62,7 @@ impl<P: Into<WayOutPart>> From<P> for WayOut {
 }
 
 impl WayOut {
-    /// The same with a further part.
+    /// Appends a part.
     #[must_use]
     pub fn and(mut self, part: impl Into<WayOutPart>) -> Self {
         self.parts.push(part.into());
@@ -74,7 +74,7 @@ impl WayOut {
         &self.parts
     }
 
-    /// The settings that it speaks of.
+    /// The settings that it mentions.
     pub fn settings(&self) -> impl Iterator<Item = &Setting> {
         self.parts.iter().filter_map(|part| match part {
             WayOutPart::Setting(setting) => Some(setting),
@@ -82,7 +82,7 @@ impl WayOut {
         })
     }
 
-    /// The text, with the program's own names of settings.
+    /// The text, with settings named as the program names them.
     pub fn display_with(&self, name: &SettingName<'_>) -> impl Display {
         let shown = |part: &WayOutPart| match part {
             WayOutPart::Text(text) => text.to_string(),

@@ -4,10 +4,10 @@ use crate::error::Result;
 use crate::input::{Batches, Input, batches};
 use crate::prepared::PreparedDataset;
 
-/// The batches of the inputs, up to so many lines.
+/// The batches of the inputs, up to this many lines.
 ///
 /// # Errors
-/// Where examples lack their rows; where the dataset picks among all rows, what reading them says.
+/// If examples lack their rows; if the dataset picks from all rows, errors of reading them.
 pub(crate) fn line_batches(
     dataset: Option<&PreparedDataset>,
     inputs: Vec<Input>,

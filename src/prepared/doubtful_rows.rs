@@ -1,4 +1,4 @@
-//! Rows that lack a column or lose turns: warned of, counted, or refused.
+//! Rows that lack a column or lose turns: warned about, counted, or rejected.
 
 use crate::dataset::Row;
 use crate::dataset::template::{MissingColumns, MultimodalTemplate, TemplateField};
@@ -6,7 +6,7 @@ use crate::error::{ErrorKind, Place, Result, Setting, Warning, counted, way_out}
 use crate::prepared::PreparedDataset;
 
 impl PreparedDataset {
-    /// Refuses what would be warned of, where that is wanted.
+    /// Rejects such rows instead of warning, if requested.
     pub(super) fn check(&self, row: &Row) -> Result<()> {
         if !self.options.strict {
             return Ok(());
@@ -18,7 +18,7 @@ impl PreparedDataset {
         }
     }
 
-    /// Counts the columns that rows lack; nothing where such rows are refused.
+    /// Counts the columns that rows lack; none if such rows are rejected.
     pub fn missing(&self) -> MissingColumns {
         if self.options.strict {
             return MissingColumns::default();
@@ -26,18 +26,18 @@ impl PreparedDataset {
         MissingColumns::new(self.fields.iter().cloned().chain(self.kept.fields()).collect())
     }
 
-    /// What to say at the end of columns that some rows lacked.
+    /// Warnings at the end about columns that some rows lacked.
     ///
     /// # Errors
-    /// Where no row has one: then the dataset file is for other rows.
+    /// If no row has one: then the dataset file is for other rows.
     pub fn check_missing(&self, missing: &MissingColumns) -> Result<Vec<Warning>> {
         let name = || Place::file(&self.dataset.name);
         if let Some((field, warning)) = missing.everywhere() {
-            let way_out = way_out!["write the column's name as the rows have it"];
+            let way_out = way_out!["use the column's name in the rows"];
             let way_out = match self.kept.fields().any(|kept| kept == *field) {
                 true => Some(way_out),
                 false => (!(self.options.compat || self.options.arrow_compat))
-                    .then(|| way_out.and(" (").and(Setting::COMPAT).and(" leaves such fields as they are)")),
+                    .then(|| way_out.and(" (").and(Setting::COMPAT).and(" leaves such fields unfilled)")),
             };
             if let Some(way_out) = way_out {
                 let error = warning.into_error(|message| ErrorKind::Dataset(message + ", in no row"));
@@ -53,25 +53,25 @@ impl PreparedDataset {
         Ok(missing.somewhere().map(note).collect())
     }
 
-    /// What to warn of, if a row lacks a column or loses turns; nothing if that is an error anyway.
+    /// A warning if a row lacks a column or loses turns; none if that is an error anyway.
     pub fn warning(&self, row: &Row) -> Option<Warning> {
         if self.options.strict {
             return None;
         }
-        let stays = || way_out!["such fields stay as they are (", Setting::STRICT, " refuses the row)"];
+        let stays = || way_out!["such fields stay unfilled (", Setting::STRICT, " rejects the row)"];
         let missing = self.missing_column(row).map(|missing| missing.with_way_out(stays()));
-        let strict = || way_out![Setting::STRICT, " refuses the row"];
+        let strict = || way_out![Setting::STRICT, " rejects the row"];
         let uneven = || self.uneven_turns(row).map(|uneven| uneven.with_way_out(strict()));
         missing.or_else(uneven).or_else(|| self.unfilled())
     }
 
-    /// What to say of fields that a multimodal template leaves as they are.
+    /// A warning about fields that a multimodal template does not fill.
     fn unfilled(&self) -> Option<Warning> {
         let template = self.dataset.task.prompt_template.as_ref()?;
         template.downcast_ref::<MultimodalTemplate>()?;
         let TemplateField { place, column } = template.unfilled().into_iter().next()?;
-        let warning = Warning::new("unfilled-field", format!("{{{column}}} stays as it is, as in AISBench"))
-            .with_way_out("all_columns = true fills it");
+        let warning = Warning::new("unfilled-field", format!("{{{column}}} is not filled, as in AISBench"))
+            .with_way_out("set all_columns = true to fill it");
         Some(warning.at(format_args!("infer_cfg.prompt_template.{place}")).at(Place::file(&self.dataset.name)))
     }
 

@@ -1,5 +1,5 @@
-//! A dataset with all that its prompts are made of: its options, the rows that its examples come from, the answers that a
-//! judge is asked about.
+//! A dataset with everything that its prompts need: its options, the rows of its examples, the answers that a judge is
+//! asked about.
 //!
 //! ```
 //! use metatok::Dataset;
@@ -48,23 +48,23 @@ pub use options::DatasetOptions;
 pub struct PreparedDataset {
     dataset: Arc<Dataset>,
     options: DatasetOptions,
-    /// What the dataset file says, in few bytes.
+    /// A hash of the dataset file.
     digest: String,
     train: Arc<[Row]>,
     prompter: RowPrompter,
-    /// What these rows are, in few bytes.
+    /// A hash of these rows.
     train_digest: String,
     fields: Vec<TemplateField>,
     kept: KeptColumns,
-    /// What models answered, where a judge is asked.
+    /// Models' answers, if a judge is asked.
     judged: Option<Arc<Judged>>,
 }
 
 impl PreparedDataset {
-    /// A dataset file, or a built-in dataset of this name.
+    /// A dataset file, or the built-in dataset with this name.
     ///
     /// # Errors
-    /// As [`Dataset::parse`]; for options that do not go with the dataset; what reading the files of the options says.
+    /// The same as for [`Dataset::parse`]; for options that do not apply to the dataset; errors of reading the options' files.
     pub fn open(path: &Path, options: &DatasetOptions) -> Result<Self> {
         let bytes = Dataset::read_file(path)?;
         Self::with_digest(Dataset::parse_at(path, &bytes)?, &bytes, options)
@@ -73,15 +73,15 @@ impl PreparedDataset {
     /// One of several datasets, see [`Dataset::sources`].
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The same as for [`Self::open`].
     pub fn from_source(source: &DatasetSource, options: &DatasetOptions) -> Result<Self> {
         Self::with_digest(source.read()?, source.bytes(), options)
     }
 
-    /// A dataset that is in memory. Its fingerprint does not tell it from others.
+    /// A dataset in memory. Its fingerprint does not distinguish it from others.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The same as for [`Self::open`].
     pub fn new(dataset: Dataset, options: &DatasetOptions) -> Result<Self> {
         Self::with_digest(dataset, b"", options)
     }
@@ -102,7 +102,7 @@ impl PreparedDataset {
             let rows = range.rows(train.len()).at("reader_cfg.train_range").at(Place::file(&dataset.name))?;
             train = rows.into_iter().map(|row| train[row].clone()).collect();
         }
-        // What is wrong with the templates is said before anything is read.
+        // Errors in the templates are reported before anything is read.
         let train: Arc<[Row]> = train.into();
         let dataset = Arc::new(dataset);
         let prompter = RowPrompter::new(Arc::clone(&dataset), Arc::clone(&train))?;
@@ -119,17 +119,17 @@ impl PreparedDataset {
         })
     }
 
-    /// The dataset, with its options applied; the judge's where one is asked.
+    /// The dataset, with its options applied; the judge's if one is asked.
     pub fn dataset(&self) -> &Dataset {
         &self.dataset
     }
 
-    /// What of a row goes with its prompts.
+    /// Which columns of a row are written with its prompts.
     pub fn kept_columns(&self) -> &KeptColumns {
         &self.kept
     }
 
-    /// The same, with what columns bring in never searched for fields.
+    /// The same, with values of columns never searched for fields.
     #[must_use]
     pub fn single_pass(&self) -> Self {
         let dataset = Arc::new(self.dataset.single_pass());
@@ -138,13 +138,13 @@ impl PreparedDataset {
         Self { dataset, prompter, ..self.clone() }
     }
 
-    /// What people should know of the dataset.
+    /// Warnings about the dataset.
     pub fn notes(&self) -> Vec<Warning> {
         let of_judge = self.judged.iter().flat_map(|judged| &judged.notes);
         self.dataset.notes().into_iter().chain(of_judge.cloned()).collect()
     }
 
-    /// What to say of prompts that are strings where the model has a template for roles.
+    /// A warning about prompts that are strings although the model has a template for roles.
     pub fn warn_of_strings(&self, model: &Model, options: &BuilderOptions) -> Option<Warning> {
         let is_string = self.dataset.task.template().is_ok_and(|template| template.is_string())
             && !self.dataset.inferencer.kind.gives_messages();
@@ -155,22 +155,22 @@ impl PreparedDataset {
                     Setting::LAYOUT.set_to("chat"),
                     " and ",
                     Setting::LAYOUT.set_to("turns"),
-                    " make messages of them"
+                    " turn them into messages"
                 ],
                 false => {
-                    way_out![Setting::CHAT_WRAPPER.set_to("opencompass-chat"), " makes each a message of the user"]
+                    way_out![Setting::CHAT_WRAPPER.set_to("opencompass-chat"), " turns each one into a user message"]
                 }
             };
-            Warning::new("string-prompts", "prompts are strings, which the model's template does not touch")
+            Warning::new("string-prompts", "prompts are strings, to which the model's template is not applied")
                 .with_way_out(way_out)
                 .at(Place::file(&self.dataset.name))
         })
     }
 
-    /// With what of the files and options decides prompts.
+    /// With everything in the files and options that affects prompts.
     ///
     /// # Errors
-    /// What reading the file of neighbours says.
+    /// Errors of reading the file of neighbours.
     pub fn fingerprint(&self, fingerprint: Fingerprint) -> Result<Fingerprint> {
         let mut fingerprint = fingerprint.with("dataset", &*self.digest);
         if let Some(neighbours) = self.dataset.task.retriever.neighbours() {
@@ -196,36 +196,36 @@ impl PreparedDataset {
         Ok(judged.add(row.to_mut(), &key, pick.row)?.then_some(row))
     }
 
-    /// What to say at the end of rows and answers that a judge was not asked about.
+    /// Warnings at the end about rows and answers that a judge was not asked about.
     ///
     /// # Errors
-    /// Where no row has an answer.
+    /// If no row has an answer.
     pub fn check_judged(&self) -> Result<Vec<Warning>> {
         self.judged.as_ref().map_or_else(|| Ok(Vec::new()), |judged| judged.check())
     }
 
-    /// The rows that examples come from.
+    /// The rows of the examples.
     pub fn train(&self) -> &[Row] {
         &self.train
     }
 
-    /// Leaves it to others how prompts become short enough.
+    /// Leaves it to the caller to shorten prompts.
     pub fn keep_examples(&mut self) {
         self.options.max_seq_len = None;
     }
 
-    /// How long an answer may be, where nobody says.
+    /// How long an answer may be by default.
     pub fn default_max_out_len(&mut self, max_out_len: usize) {
         self.options.max_out_len.get_or_insert(max_out_len);
     }
 
-    /// Whether turns are asked for with the model's own answers in those before.
+    /// Whether turns are generated with the model's own answers in earlier turns.
     pub fn goes_on_from_answers(&self) -> bool {
         let Inferencer { kind, infer_mode, .. } = &self.dataset.inferencer;
         kind.has_turns() && infer_mode.takes_answers()
     }
 
-    /// What the dataset says about building, in its own mode or another.
+    /// Warnings of the dataset about building, in its own mode or another one.
     pub fn set(&self, options: &mut BuilderOptions, mode: Option<Mode>) {
         options.mode = mode.unwrap_or(self.dataset.inferencer.kind.mode());
         options.stop_strings.extend(self.dataset.inferencer.stopping_criteria.iter().cloned());
@@ -237,10 +237,10 @@ impl PreparedDataset {
         }
     }
 
-    /// The inputs' rows as Hugging Face `datasets` would give them, as one input, where that is asked for.
+    /// The inputs' rows in the form of Hugging Face `datasets`, as one input, if that is requested.
     ///
     /// # Errors
-    /// What reading them says.
+    /// Errors of reading them.
     pub fn through_arrow(&self, inputs: Vec<Input>) -> Result<Vec<Input>> {
         if !self.options.arrow_compat {
             return Ok(inputs);
@@ -250,19 +250,20 @@ impl PreparedDataset {
         Ok(vec![Input::rows(name, arrow_rows(rows, &format!("{}_test", self.dataset.abbr())))])
     }
 
-    /// Gives the examples for one row after the other.
+    /// Returns the examples for one row after the other.
     ///
     /// # Errors
-    /// Where the dataset asks for examples and nobody says of which rows.
+    /// If the dataset needs examples and their rows are not specified.
     pub fn retriever(&self) -> Result<Box<dyn Retriever>> {
         let Dataset { task, name, .. } = &*self.dataset;
         let count = task.retriever.count();
         if count > 0 && self.options.train.is_none() {
-            let what = format!("{} for each row, and nobody says of which rows", counted(count, "example"));
+            let what =
+                format!("the dataset needs {} for each row, but their rows are not given", counted(count, "example"));
             let way_out = way_out![
-                "name their file with ",
+                "choose their file with ",
                 Setting::TRAIN,
-                ", or take none with ",
+                ", or use none with ",
                 Setting::NUM_FEWSHOT.set_to("0")
             ];
             let error = ErrorKind::Usage(what).with_way_out(way_out);
@@ -271,15 +272,15 @@ impl PreparedDataset {
         task.retriever.open(&self.train, &task.input_columns).at("infer_cfg.retriever").at(Place::file(name))
     }
 
-    /// What makes prompts of rows; one per thread.
+    /// Builds prompts from rows; one per thread.
     pub fn prompter(&self) -> RowPrompter {
         self.prompter.clone()
     }
 
-    /// The prompts of a row, with as many of the examples as fit by what `tokens` counts.
+    /// The prompts of a row, with as many of the examples as fit, measured by `tokens`.
     ///
     /// # Errors
-    /// As [`RowPrompter::prompts`]; for a row that lacks a column, where that is refused.
+    /// The same as for [`RowPrompter::prompts`]; for a row that lacks a column, if that is rejected.
     pub fn prompts(
         &self,
         row: &Row,
@@ -291,10 +292,10 @@ impl PreparedDataset {
         prompter.prompts(row, examples.of(row, &self.train)?, self.excess(row, tokens)?)
     }
 
-    /// The turns of a row, with as many of the examples as fit by what `tokens` counts.
+    /// The turns of a row, with as many of the examples as fit, measured by `tokens`.
     ///
     /// # Errors
-    /// As [`Self::prompts`].
+    /// The same as for [`Self::prompts`].
     pub fn plan(
         &self,
         row: &Row,
@@ -319,7 +320,7 @@ impl PreparedDataset {
         Ok(move |prompt: &Conversation| longest.map_or(Ok(0), |longest| Ok(tokens(prompt)?.saturating_sub(longest))))
     }
 
-    /// How many tokens must have room behind the prompts of a row.
+    /// How many tokens must fit after the prompts of a row.
     fn room(&self, row: &Row) -> Result<usize> {
         let kind = self.dataset.inferencer.kind;
         let said = match kind.mode() {
@@ -332,7 +333,7 @@ impl PreparedDataset {
     }
 }
 
-/// Every row of the inputs, and what they are in few bytes.
+/// Every row of the inputs, and a hash of them.
 fn read(inputs: Vec<Input>, longest: usize) -> Result<(Vec<Row>, String)> {
     let (mut rows, mut hash) = (Vec::new(), Sha256::new());
     each_record(inputs, Holds::Rows, longest, |place, record| {

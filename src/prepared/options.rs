@@ -1,4 +1,4 @@
-//! What a dataset is told beside its file.
+//! The options of a dataset, in addition to its file.
 
 use std::path::PathBuf;
 
@@ -8,40 +8,40 @@ use crate::error::{At, ErrorKind, Place, Result, Setting};
 use crate::fingerprint::Fingerprint;
 use crate::input::DEFAULT_MAX_LINE_BYTES;
 
-/// What a dataset is told beside its file. The default changes nothing.
+/// The options of a dataset, in addition to its file. The defaults change nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetOptions {
-    /// The file of the rows that in-context examples come from.
+    /// The file with the rows of in-context examples.
     pub train: Option<PathBuf>,
-    /// For each row the rows of `train` that are nearest to it, for `TopkRetriever`: a file of JSON lists.
+    /// For each row the nearest rows of `train`, for `TopkRetriever`: a file of JSON lists.
     pub neighbours: Option<PathBuf>,
     /// How many in-context examples a row has.
     pub num_fewshot: Option<u32>,
-    /// How questions stand with their examples, for a `QaTemplate`.
+    /// How questions are laid out with their examples, for a `QaTemplate`.
     pub layout: Option<Layout>,
-    /// Which turns of a chat are asked for.
+    /// Which turns of a chat are generated.
     pub infer_mode: Option<InferMode>,
-    /// The names of the columns of CSV and TSV files that do not name them.
+    /// The column names of CSV and TSV files without a header.
     pub columns: Option<Vec<String>>,
-    /// The column of the rows' ids; every row must have it then.
+    /// The column of the rows' ids; then every row must have it.
     pub id_column: Option<String>,
-    /// Columns of the row to write beside each prompt.
+    /// Columns of the row to write with each prompt.
     pub keep: Vec<String>,
     /// Files of answers that the dataset's judge is asked about, one for each model.
     pub judge: Vec<PathBuf>,
-    /// Whether a model's thoughts are taken out of its answers.
+    /// Whether a model's thoughts are removed from its answers.
     pub strip_thoughts: bool,
     /// The model's context, in tokens: examples are dropped from the end until a prompt fits with its answer.
     pub max_seq_len: Option<usize>,
-    /// How many tokens an answer may have, where its row does not say.
+    /// How many tokens an answer may have if its row has no limit.
     pub max_out_len: Option<usize>,
-    /// Whether is dropped silently what AISBench drops.
+    /// Whether to drop silently what AISBench drops.
     pub compat: bool,
     /// Whether rows have the types that Hugging Face `datasets` gives them.
     pub arrow_compat: bool,
-    /// Whether rows that lack a column of the template, or an answer to judge, are refused.
+    /// Whether rows that lack a column of the template, or an answer to judge, are rejected.
     pub strict: bool,
-    /// How long the texts of a row may be together once its columns are filled in, in bytes.
+    /// How long the texts of a row may be together after its columns are filled in, in bytes.
     pub max_row_bytes: Option<usize>,
     /// How long a line of a file may be, in bytes.
     pub max_line_bytes: usize,
@@ -72,7 +72,7 @@ impl Default for DatasetOptions {
 }
 
 impl DatasetOptions {
-    /// Changes the dataset, before a judge takes its place.
+    /// Changes the dataset, before a judge replaces it.
     pub(super) fn apply(&self, dataset: &mut Dataset) -> Result<()> {
         dataset.task.compat = self.compat;
         if let Some(bytes) = self.max_row_bytes {
@@ -84,7 +84,7 @@ impl DatasetOptions {
         if let Some(mode) = self.infer_mode {
             if !dataset.inferencer.kind.has_turns() {
                 let error =
-                    ErrorKind::Usage("this dataset does not ask turn by turn".into()).with_way_out("leave it out");
+                    ErrorKind::Usage("this dataset does not generate turn by turn".into()).with_way_out("leave it out");
                 return Err(error.at(Setting::INFER_MODE).at(Place::file(&dataset.name)));
             }
             dataset.inferencer.infer_mode_is_said = true;
@@ -98,7 +98,7 @@ impl DatasetOptions {
         let has_examples = dataset.task.retriever.count() > 0 || self.num_fewshot.is_some_and(|count| count > 0);
         if self.train.is_some() && !has_examples {
             let error = ErrorKind::Usage("this dataset has no in-context examples".into())
-                .with_way_out("leave it out, or write a retriever");
+                .with_way_out("leave it out, or add a retriever");
             return Err(error.at(Setting::TRAIN).at(Place::file(&dataset.name)));
         }
         if let Some(count) = self.num_fewshot {
@@ -113,7 +113,7 @@ impl DatasetOptions {
         Ok(())
     }
 
-    /// With the options that decide prompts.
+    /// With the options that affect prompts.
     pub(super) fn fingerprint(&self, mut fingerprint: Fingerprint) -> Fingerprint {
         if let Some(count) = self.num_fewshot {
             fingerprint = fingerprint.with("num_fewshot", count);

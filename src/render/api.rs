@@ -1,5 +1,5 @@
-//! A conversation for models behind an API, which take turns instead of tokens: the rules of
-//! OpenCompass's `APITemplateParser`.
+//! A conversation for models behind an API, which accept turns instead of tokens: the rules of OpenCompass's
+//! `APITemplateParser`.
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use crate::render::each_message::empty_chat;
 use crate::render::sections::{Flow, close};
 use crate::template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem};
 
-/// How a model behind an API wants its dialogue.
+/// The dialogue format of a model behind an API.
 ///
 /// ```
 /// use metatok::render::ApiTemplate;
@@ -33,28 +33,27 @@ use crate::template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected an API template { round = […], … }, or a list of messages {role, content}")]
 pub enum ApiTemplate {
-    /// Messages that go in front of a conversation's own.
+    /// Messages that are put before a conversation's own.
     Messages(Vec<ChatMessage>),
-    /// Roles, of which `api_role` says what the API calls them.
+    /// Roles, with `api_role` as the API's name for them.
     Roles(Box<ApiRoles>),
 }
 
-/// The roles of an [`ApiTemplate`], and what every conversation opens with.
+/// The roles of an [`ApiTemplate`], and the opening of every conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "RolesFile")]
 pub struct ApiRoles {
     begin: Option<Opening>,
     round: Vec<RoundItem>,
     reserved_roles: Vec<RoleTemplate>,
-    /// Whether a turn in which nobody says anything is an error, as in AISBench, or empty, as in
-    /// OpenCompass.
+    /// Whether a turn without content is an error, as in AISBench, or empty, as in OpenCompass.
     pub needs_prompts: bool,
-    /// Whether content parts are lost where AISBench loses them: a role's own `prompt` hides them, and its
-    /// `begin` and `end` are not written around them.
+    /// Whether content parts are lost where AISBench loses them: a role's own `prompt` hides them, and its `begin` and
+    /// `end` are not written around them.
     pub compat: bool,
 }
 
-/// The roles as they are written; other keys of a meta template say nothing to an API.
+/// The roles as written. Other keys of a meta template have no meaning for an API.
 #[derive(Deserialize)]
 struct RolesFile {
     begin: Option<Opening>,
@@ -74,23 +73,22 @@ impl TryFrom<RolesFile> for ApiRoles {
     }
 }
 
-/// What an API's conversations open with.
+/// The opening of an API's conversations.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected a turn {role, prompt}, or a text")]
 pub enum Opening {
-    /// Text, which has no place between turns unless it is empty. First, because a list of two strings would
-    /// pass for a turn.
+    /// Text, which has no place between turns unless it is empty. First, because a list of two strings would be
+    /// accepted as a turn.
     Text(Affix),
     /// A turn, which is never merged with others.
     ApiTurn(ApiTurn),
 }
 
-/// What speaks before all others.
+/// The role that speaks before all others.
 const SYSTEM: &str = "SYSTEM";
 
 impl Default for ApiTemplate {
-    /// HUMAN, BOT, and a SYSTEM that speaks as HUMAN: what OpenCompass takes for chat models without a
-    /// meta template.
+    /// HUMAN, BOT, and a SYSTEM that speaks as HUMAN: OpenCompass's default for chat models without a meta template.
     fn default() -> Self {
         let round = [("HUMAN", "HUMAN"), ("SYSTEM", "HUMAN"), ("BOT", "BOT")].map(api_role);
         Self::of_round(round.map(Box::new).map(RoundItem::Role).to_vec(), Vec::new())
@@ -103,18 +101,17 @@ fn api_role((role, api_role): (&str, &str)) -> RoleTemplate {
 }
 
 impl ApiTemplate {
-    /// HUMAN and BOT in turn, and SYSTEM beside them, each as itself: what AISBench takes without a meta
-    /// template.
+    /// HUMAN, BOT and SYSTEM, each as itself: AISBench's default without a meta template.
     pub fn openai() -> Self {
         let round = [("HUMAN", "HUMAN"), ("BOT", "BOT")].map(api_role).map(Box::new).map(RoundItem::Role);
         Self::of_round(round.to_vec(), vec![api_role(("SYSTEM", "SYSTEM"))])
     }
 
-    /// The roles of a template for token ids. Its `begin`s and `end`s are left out: a server writes them
-    /// by itself.
+    /// The roles of a template for token ids. Its `begin`s and `end`s are left out, because a server writes them by
+    /// itself.
     ///
     /// # Errors
-    /// As [`MetaTemplate::validate`].
+    /// The same as for [`MetaTemplate::validate`].
     pub fn of_roles(template: &MetaTemplate) -> Result<Self> {
         template.validate()?;
         let bare = |role: &RoleTemplate| RoleTemplate {
@@ -135,8 +132,8 @@ impl ApiTemplate {
     /// The turns of a conversation; in [`Mode::Generate`] up to where the model speaks.
     ///
     /// # Errors
-    /// Names the item that the template has no place for, a role without `api_role`, and a conversation
-    /// of which nothing is left.
+    /// Names the item that the template has no place for, a role without `api_role`, and a conversation of which
+    /// nothing is left.
     pub fn prompt(&self, conversation: &Conversation, mode: Mode) -> Result<ApiPrompt> {
         match (self, conversation) {
             (_, Conversation::Text(text)) => Ok(ApiPrompt::Text(text.clone())),
@@ -144,18 +141,18 @@ impl ApiTemplate {
             (Self::Messages(own), Conversation::Messages(messages)) => Ok(ApiPrompt::Messages(merged(own, messages))),
             (Self::Roles(roles), Conversation::List(items)) => Ok(ApiPrompt::Turns(roles.turns(items, mode)?)),
             (Self::Messages(_), Conversation::List(_)) => Err(ErrorKind::Conversation(
-                "a meta template of messages takes messages, and this conversation is a prompt list; use one with roles".into(),
+                "a meta template of messages needs messages, but this conversation is a prompt list; use a template with roles".into(),
             )
             .into()),
         }
     }
 
-    /// The conversation as OpenAI-style messages: HUMAN, BOT, SYSTEM and TOOL are user, assistant, system and
-    /// tool, other roles are as the template names them, and empty turns are left out. A system message that the
-    /// conversation has stays when it is empty: without it servers put their own.
+    /// The conversation as OpenAI-style messages: HUMAN, BOT, SYSTEM and TOOL are user, assistant, system and tool,
+    /// other roles keep the template's names, and empty turns are left out. A system message of the conversation stays
+    /// even if it is empty: without it, servers insert their own.
     ///
     /// # Errors
-    /// As [`Self::prompt`].
+    /// The same as for [`Self::prompt`].
     pub fn messages(&self, conversation: &Conversation, mode: Mode) -> Result<Vec<ChatMessage>> {
         let has_empty_system = self.has_empty_system(conversation);
         Ok(self.prompt(conversation, mode)?.own_messages(true, |turn| has_empty_system && turn.role == SYSTEM))
@@ -173,8 +170,8 @@ impl ApiTemplate {
 }
 
 impl ApiTemplate {
-    /// Messages one by one, each with the name that the API has for its role; a role that the template
-    /// does not have keeps its own. The rules of OpenCompass's `ChatInferencer`, which knows no rounds.
+    /// Messages one by one, each with the API's name for its role. A role that the template does not have keeps its
+    /// own. The rules of OpenCompass's `ChatInferencer`, which has no rounds.
     ///
     /// # Errors
     /// [`ErrorKind::Template`] for a role without `api_role`, a string between roles, and a chat without messages.
@@ -200,8 +197,8 @@ impl ApiTemplate {
     }
 }
 
-/// Puts the template's messages before the conversation's, each before the next of its role; where there
-/// is none, where the order of the template has it.
+/// Puts the template's messages before the conversation's, each before the next one of its role; if there is none, in
+/// the template's order.
 fn merged(own: &[ChatMessage], messages: &[ChatMessage]) -> Vec<ChatMessage> {
     let mut all = Vec::with_capacity(own.len() + messages.len());
     let (mut own, mut rest) = (own, messages);
@@ -227,7 +224,7 @@ fn merged(own: &[ChatMessage], messages: &[ChatMessage]) -> Vec<ChatMessage> {
     all
 }
 
-/// A message with the role of the round by which it speaks.
+/// A message with the role of the round that speaks it.
 #[derive(Clone, Copy)]
 struct Said<'a> {
     role: &'a RoleTemplate,
@@ -240,7 +237,7 @@ impl ApiRoles {
         let opening = match &self.begin {
             Some(Opening::ApiTurn(turn)) => vec![turn.clone()],
             Some(Opening::Text(text)) if !text.is_empty() => {
-                let what = "a text has no place in the turns of an API; write {role, prompt}, or leave it out";
+                let what = "a text has no place in the turns of an API; write {role, prompt}, or remove it";
                 return Err(Error::from(ErrorKind::Template(what.into())).at("meta_template.begin"));
             }
             _ => Vec::new(),
@@ -251,7 +248,7 @@ impl ApiRoles {
         for (i, item) in items.iter().enumerate() {
             let place = format_args!("item {i}");
             match (item, open.last().map(|(section, _)| *section)) {
-                // An API has no place for what nobody says.
+                // An API has no place for text without a role.
                 (Item::Text(_), _) => {}
                 (Item::Marker(marker), _) => {
                     let closed = close(marker, items, &mut open, i).at(place)?;
@@ -265,20 +262,20 @@ impl ApiRoles {
                     let role = self.alone(message).at(place)?;
                     if mode == Mode::Generate && generates(role, Some(message)) {
                         let what =
-                            format!("role {:?} is the model's own: it cannot speak outside rounds here", role.role);
+                            format!("role {:?} is the model's own, which cannot speak outside rounds", role.role);
                         return Err(Error::from(ErrorKind::Sections(what)).at(place));
                     }
                     turns.speak(role, Some(message)).at(place)?;
                 }
                 (Item::Message(message), Some(_)) => said.push(self.in_round(message).at(place)?),
                 (Item::Message(message), None) => {
-                    let what = format!("the message of role {:?} stands outside every section", message.role);
+                    let what = format!("the message of role {:?} is outside every section", message.role);
                     return Err(Error::from(ErrorKind::Sections(what)).at(place));
                 }
             }
         }
         if turns.spoken.is_empty() {
-            let what = "nothing is left of this conversation for the model to answer";
+            let what = "nothing in this conversation is left for the model to answer";
             return Err(ErrorKind::Sections(what.into()).into());
         }
         turns.opening.append(&mut turns.spoken);
@@ -302,7 +299,7 @@ impl ApiRoles {
         self.named(&message.role).or_else(fallback).ok_or_else(|| self.unknown(message))
     }
 
-    /// A message of a round speaks by its own role or the one to fall back to, whichever the round has.
+    /// A message of a round speaks with its own role or its fallback role, whichever the round has.
     fn in_round<'a>(&'a self, message: &'a Message) -> Result<Said<'a>> {
         let fallback = || message.fallback_role.as_deref().and_then(|role| self.placed(role));
         let (position, role) = self.placed(&message.role).or_else(fallback).ok_or_else(|| self.unknown(message))?;
@@ -319,7 +316,7 @@ impl ApiRoles {
         .into()
     }
 
-    /// A new round begins with every message whose role does not come later than the one before.
+    /// A new round begins with every message whose role does not come later than the previous one.
     fn rounds(&self, said: &[Said<'_>], section: Section, mode: Mode, turns: &mut Turns) -> Result<Flow> {
         let mut rounds = said.chunk_by(|a, b| b.position > a.position).peekable();
         if rounds.peek().is_none() {
@@ -348,7 +345,7 @@ impl ApiRoles {
     }
 }
 
-/// The role that speaks at a place of the round.
+/// The role that speaks at a position of the round.
 fn turn_of(item: &RoundItem, index: usize) -> Result<&RoleTemplate> {
     item.role().ok_or_else(|| {
         let what = "a string between roles has no place in the turns of an API";
@@ -359,7 +356,7 @@ fn turn_of(item: &RoundItem, index: usize) -> Result<&RoleTemplate> {
 /// The API's name for a role.
 fn named_by(role: &RoleTemplate) -> Result<&str> {
     role.api_role.as_deref().ok_or_else(|| {
-        ErrorKind::Template(format!("role {:?} has no api_role; give it HUMAN, BOT or SYSTEM", role.role)).into()
+        ErrorKind::Template(format!("role {:?} has no api_role; set it to HUMAN, BOT or SYSTEM", role.role)).into()
     })
 }
 
@@ -387,12 +384,12 @@ impl Turns {
             }
             Some(Prompt::Parts(parts)) => ContentRef::Parts(parts),
             None | Some(Prompt::Absent) if self.needs_prompts && role.prompt.is_empty() => {
-                let what = format!("role {:?} says nothing, and the template has no prompt for it", role.role);
+                let what = format!("role {:?} has no content, and the template has no prompt for it", role.role);
                 return Err(ErrorKind::Conversation(what).into());
             }
             None | Some(Prompt::Absent) => ContentRef::Text(&role.prompt),
             Some(Prompt::Null) => {
-                let what = format!("the prompt of role {:?} is null; leave the key out, or write \"\"", role.role);
+                let what = format!("the prompt of role {:?} is null; remove the key, or write \"\"", role.role);
                 return Err(ErrorKind::Invalid(what).into());
             }
         };
@@ -411,7 +408,7 @@ impl Turns {
     }
 }
 
-/// Parts with texts before and behind them, if those say something.
+/// Parts with the texts before and after them, if these are not empty.
 fn around(begin: String, parts: Vec<ContentPart>, end: String) -> Content {
     let mut content = match &*begin {
         "" => Content::Parts(parts),
@@ -427,7 +424,7 @@ fn around(begin: String, parts: Vec<ContentPart>, end: String) -> Content {
     content
 }
 
-/// An affix as text, which an id is not.
+/// An affix as text, which is impossible for an id.
 fn plain(affix: &Affix) -> Result<String> {
     affix
         .0
@@ -435,7 +432,7 @@ fn plain(affix: &Affix) -> Result<String> {
         .map(|item| match item {
             AffixItem::Text(text) | AffixItem::Token(text) => Ok(text.as_str()),
             AffixItem::Id(id) => Err(ErrorKind::Template(format!(
-                "the token id {id} has no text for an API; name the token, or leave it out for this model"
+                "the token id {id} has no text for an API; name the token, or remove it for this model"
             ))
             .into()),
         })

@@ -1,38 +1,38 @@
-//! What a model behind an API gets: turns, or OpenAI-style messages.
+//! The prompt of a model behind an API: turns, or OpenAI-style messages.
 
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::{ChatMessage, Content, openai_role};
 use crate::error::{ErrorKind, Result};
 
-/// A turn of the dialogue as an API takes it: HUMAN, BOT or SYSTEM, and what is said.
+/// A turn of the dialogue for an API: HUMAN, BOT or SYSTEM, and its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiTurn {
     /// The API's name for the role.
     pub role: String,
-    /// What is said, with the role's `begin` and `end` around it where it is a text.
+    /// The content. If it is a text, the role's `begin` and `end` are written around it.
     pub prompt: Content,
 }
 
-/// What an API model gets.
+/// The prompt of an API model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum ApiPrompt {
-    /// A string, which no template touches.
+    /// A string, to which no template is applied.
     Text(String),
-    /// Turns, of which no two in a row have the same role.
+    /// Turns, of which no two adjacent ones have the same role.
     Turns(Vec<ApiTurn>),
-    /// Messages that were OpenAI-style already.
+    /// Messages that already were OpenAI-style.
     Messages(Vec<ChatMessage>),
 }
 
 impl ApiPrompt {
-    /// How many tokens OpenCompass takes the prompt for where the model is behind an API: each run of
-    /// ASCII letters and digits counts as one, and so does each Chinese character.
+    /// OpenCompass's estimate of the number of tokens if the model is behind an API: each run of ASCII letters and
+    /// digits counts as one, and so does each Chinese character.
     pub fn estimated_tokens(&self) -> usize {
         match self {
             Self::Text(text) => estimated_tokens(text),
-            // Of turns it counts the text, one behind the other.
+            // For turns it counts the text of all of them joined.
             Self::Turns(turns) => {
                 estimated_tokens(&turns.iter().flat_map(|turn| turn.prompt.texts()).collect::<String>())
             }
@@ -42,8 +42,8 @@ impl ApiPrompt {
         }
     }
 
-    /// The prompt as OpenAI-style messages, `merge`d where two in a row have one role, and with empty
-    /// ones if they are to be kept. OpenCompass: `_convert_chat_messages`.
+    /// The prompt as OpenAI-style messages, `merge`d if two adjacent ones have the same role, and with empty ones if
+    /// they should be kept. OpenCompass: `_convert_chat_messages`.
     ///
     /// # Errors
     /// [`ErrorKind::UnknownRole`] for a role that is not HUMAN, BOT or SYSTEM.
@@ -60,13 +60,13 @@ impl ApiPrompt {
         )
     }
 
-    /// The prompt as OpenAI-style messages, turn by turn: HUMAN, BOT, SYSTEM and TOOL are user, assistant,
-    /// system and tool, and a template may name any other role itself. AISBench: `VLLMCustomAPIChat`.
+    /// The prompt as OpenAI-style messages, turn by turn: HUMAN, BOT, SYSTEM and TOOL are user, assistant, system and
+    /// tool, and any other role keeps the template's name. AISBench: `VLLMCustomAPIChat`.
     pub fn turn_messages(&self) -> Vec<ChatMessage> {
         self.own_messages(false, |_| true)
     }
 
-    /// As [`Self::messages`], with the roles that a template names itself as they are.
+    /// The same as [`Self::messages`], but roles that a template names itself are kept.
     pub(super) fn own_messages(&self, merge: bool, keep_empty: impl Fn(&ApiTurn) -> bool) -> Vec<ChatMessage> {
         let named = |role| openai_role(role).unwrap_or(if role == "TOOL" { "tool" } else { role });
         self.named(merge, keep_empty, |role| Ok::<_, std::convert::Infallible>(named(role)))

@@ -8,7 +8,7 @@ use crate::conversation::{Conversation, Mode};
 use crate::error::Result;
 use crate::render::ApiTemplate;
 
-/// Whose chat wrappers make messages of prompts.
+/// Which chat wrapper turns prompts into messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum ChatWrapper {
@@ -19,7 +19,7 @@ pub enum ChatWrapper {
 }
 
 impl ChatWrapper {
-    /// The roles by which it speaks.
+    /// The roles of the wrapper.
     pub fn template(self) -> ApiTemplate {
         match self {
             Self::OpenCompass => ApiTemplate::default(),
@@ -27,7 +27,7 @@ impl ChatWrapper {
         }
     }
 
-    /// Whose it is.
+    /// Whose wrapper it is.
     pub(crate) fn owner(self) -> &'static str {
         match self {
             Self::OpenCompass => "OpenCompass",
@@ -35,7 +35,7 @@ impl ChatWrapper {
         }
     }
 
-    /// Its name among options.
+    /// Its name in options.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::OpenCompass => "opencompass-chat",
@@ -45,9 +45,9 @@ impl ChatWrapper {
 }
 
 impl ApiTemplate {
-    /// A conversation as chat wrappers hand it to the tokenizer's chat template: a string is a message of
-    /// the user, turns of one role in a row are one message, and empty ones are left out. Messages stay as they are,
-    /// unless they are turns of its `ChatInferencer`.
+    /// A conversation as chat wrappers pass it to the tokenizer's chat template: a string is a user message, adjacent
+    /// turns of one role are one message, and empty ones are left out. Messages stay unchanged, unless they are turns
+    /// of its `ChatInferencer`.
     ///
     /// ```
     /// use metatok::render::ApiTemplate;
@@ -64,7 +64,7 @@ impl ApiTemplate {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::prompt`] and [`crate::render::ApiPrompt::messages`].
+    /// The same as for [`Self::prompt`] and [`crate::render::ApiPrompt::messages`].
     pub fn chat<'c>(
         &self,
         conversation: &'c Conversation,
@@ -76,7 +76,7 @@ impl ApiTemplate {
             Conversation::Messages(messages) => self.each_message(messages)?,
             _ => self.prompt(conversation, mode)?,
         };
-        // Those that are made lack a message's other keys.
+        // The new messages lack the other keys of a message.
         conversation.check_others()?;
         Ok(Cow::Owned(Conversation::Messages(prompt.messages(true, false)?)))
     }

@@ -1,5 +1,5 @@
-//! Rendering messages one by one: the rules of OpenCompass's `ChatInferencer`, which brings a parser of
-//! its own. There are no rounds: every message stands as its role speaks, and the model's turn is open.
+//! Rendering messages one by one: the rules of OpenCompass's `ChatInferencer`, which has its own parser. There are no
+//! rounds: every message is written as its role speaks, and the model's turn is open.
 
 use crate::compile::{CompiledItem, CompiledRole, CompiledTemplate};
 use crate::conversation::{ChatMessage, Conversation, Mode, opencompass_role};
@@ -8,8 +8,8 @@ use crate::render::{Element, Part, Renderer, Segments, TemplateCut};
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
 
-/// Messages one by one. `begin` and `end` of the template itself are left out, and a role that the
-/// template does not have says its content without anything around it.
+/// Messages one by one. `begin` and `end` of the template itself are left out, and a role that the template does not
+/// have writes its content without anything around it.
 #[derive(Debug)]
 pub struct EachMessage {
     template: Option<CompiledTemplate>,
@@ -18,17 +18,17 @@ pub struct EachMessage {
 }
 
 impl EachMessage {
-    /// With a template, or without: contents then stand one below the other.
+    /// With a template, or without: then contents are written one per line.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] for a string between the roles of the round, which has no place here, and
-    /// for a template that has no role for the assistant.
+    /// [`ErrorKind::Template`] for a string between the roles of the round, which has no place here, and for a template
+    /// without a role for the assistant.
     pub fn new(template: Option<CompiledTemplate>) -> Result<Self> {
         let assistant = match &template {
             None => None,
             Some(template) => {
                 if let Some(i) = template.round.iter().position(|item| matches!(item, CompiledItem::Text(_))) {
-                    let what = "a string between roles has no place where messages stand one by one, without rounds";
+                    let what = "a string between roles has no place if messages are written one by one, without rounds";
                     return Err(Error::from(ErrorKind::Template(what.into())))
                         .at(format_args!("meta_template.round[{i}]"));
                 }
@@ -86,8 +86,7 @@ impl Renderer for EachMessage {
             Conversation::Messages(messages) => self.messages(messages, mode, segments),
             Conversation::List(items) if items.is_empty() => Err(empty_chat()),
             Conversation::List(_) => Err(ErrorKind::Conversation(
-                "a prompt list stands in rounds, and here messages stand one by one; give {role, content} messages"
-                    .into(),
+                "a prompt list has rounds, but messages are written one by one; use {role, content} messages".into(),
             )
             .into()),
         }
@@ -97,7 +96,7 @@ impl Renderer for EachMessage {
         self.template.iter().flat_map(CompiledTemplate::role_names).collect()
     }
 
-    /// As in the reference, a last answer stays, and a further one is asked for.
+    /// As in the reference, a last answer stays, and a further one is generated.
     fn speaks_for_model(&self, _: &str) -> bool {
         false
     }
@@ -115,9 +114,9 @@ impl Renderer for EachMessage {
     }
 }
 
-/// The error for a chat in which nobody says anything.
+/// The error for a chat without messages.
 pub(crate) fn empty_chat() -> Error {
-    ErrorKind::Conversation("the chat has no message, so there is nothing to answer".into()).into()
+    ErrorKind::Conversation("the chat has no messages, so there is nothing to answer".into()).into()
 }
 
 fn role_of(template: &CompiledTemplate, name: &str) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! A last message of the assistant: the model is to give it, goes on with it, or is scored by it.
+//! A last message of the assistant: the model generates it, continues it, or is scored on it.
 
 use crate::conversation::{Conversation, Mode};
 use crate::error::{ErrorKind, Result};
@@ -10,21 +10,22 @@ pub(crate) fn is_answer(renderer: &dyn Renderer, conversation: &Conversation) ->
     messages.last().is_some_and(|last| renderer.speaks_for_model(&last.role))
 }
 
-/// Renders messages up to the end of what the last one says.
+/// Renders messages up to the end of the last one's content.
 ///
 /// # Errors
-/// [`ErrorKind::Conversation`] where the last message is not the assistant's, and for what is no messages.
+/// [`ErrorKind::Conversation`] if the last message is not the assistant's, or if the conversation is not messages.
 pub(crate) fn render_to_continue<'a>(
     renderer: &'a dyn Renderer,
     conversation: &'a Conversation,
     segments: &mut Segments<'a>,
 ) -> Result<()> {
     let Conversation::Messages(messages) = conversation else {
-        let what = "continue_final_message is for messages: a string is continued as it is, and a prompt list ends where the model speaks";
+        let what = "continue_final_message is for messages: a string is always continued, and a prompt list ends where the model speaks";
         return Err(ErrorKind::Conversation(what.into()).into());
     };
     if !is_answer(renderer, conversation) {
-        let what = "the last message is not the assistant's, so there is no answer to continue; leave continue_final_message out";
+        let what =
+            "the last message is not the assistant's, so there is no answer to continue; remove continue_final_message";
         return Err(ErrorKind::Conversation(what.into()).into());
     }
     let last = messages.len() - 1;
@@ -36,10 +37,10 @@ pub(crate) fn render_to_continue<'a>(
     Ok(())
 }
 
-/// Renders messages up to where the model speaks, and then what the last one says, as if the model went on so.
+/// Renders messages up to where the model speaks, and then the content of the last one, as if the model continued with it.
 ///
 /// # Errors
-/// As [`render_to_continue`].
+/// The same as for [`render_to_continue`].
 pub(crate) fn render_open_answer<'a>(
     renderer: &'a dyn Renderer,
     conversation: &'a Conversation,
@@ -52,7 +53,7 @@ pub(crate) fn render_open_answer<'a>(
         _ => None,
     };
     let Some((last, answer)) = answer else {
-        let what = "the last message is not the assistant's, so there is no answer to score; leave open_answer out";
+        let what = "the last message is not the assistant's, so there is no answer to score; remove open_answer";
         return Err(ErrorKind::Conversation(what.into()).into());
     };
     renderer.render(conversation, Mode::Generate, segments)?;

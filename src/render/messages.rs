@@ -1,5 +1,5 @@
-//! OpenAI-style messages by a meta template: each stands as its role speaks, in the order in which they come. No turn is
-//! made up for a role that is silent.
+//! Rendering OpenAI-style messages with a meta template: each is written as its role speaks, in order. No turn is
+//! invented for a role without a message.
 
 use crate::compile::CompiledItem;
 use crate::conversation::{ChatMessage, ContentRef, Mode, Section};
@@ -10,7 +10,7 @@ use crate::render::{Element, Part, Renderer};
 impl<'a> Writer<'a, '_> {
     pub(super) fn messages(&mut self, messages: &'a [ChatMessage]) -> Result<()> {
         if messages.is_empty() {
-            return Err(ErrorKind::Conversation("there is no message in this conversation".into()).into());
+            return Err(ErrorKind::Conversation("the conversation has no messages".into()).into());
         }
         let is_open = self.mode == Mode::Generate;
         let generating = if is_open { self.generating()? } else { None };
@@ -60,8 +60,8 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
-    /// Goes on to a place of the round, or of the next where that place has gone by. What stands between is written:
-    /// the round's own texts, and the roles that neither user nor assistant speaks by, with their default prompts.
+    /// Moves on to a position of the round, or of the next round if that position is past. What is between is written:
+    /// the round's own texts, and roles that are neither the user's nor the assistant's, with their default prompts.
     fn go_to(&mut self, position: usize, round: &mut Round) {
         if position < round.at {
             self.texts(self.after_roles());
@@ -81,7 +81,7 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    /// The place in the round behind its last role, where only texts stand.
+    /// The position in the round after its last role, where there are only texts.
     fn after_roles(&self) -> usize {
         let is_role = |item: &CompiledItem| matches!(item, CompiledItem::Role(_));
         self.renderer.template.round.iter().rposition(is_role).map_or(0, |last| last + 1)
@@ -103,7 +103,7 @@ impl<'a> Writer<'a, '_> {
         self.atoms(atoms, Part { element: Element::GenerationPrompt, ..part });
     }
 
-    /// The role by which the model is to speak; none where the template has no role for it, and ends with what it is told.
+    /// The role with which the model speaks; none if the template has no role for it, and ends with the last message.
     fn generating(&self) -> Result<Option<usize>> {
         let roles = &self.renderer.template.roles;
         let Some(assistant) = self.renderer.assistant() else { return Ok(None) };
@@ -113,29 +113,29 @@ impl<'a> Writer<'a, '_> {
         let own = &roles[assistant].name;
         let what = match roles.iter().find(|role| role.generate) {
             None => {
-                format!("no role has generate = true, so nothing says where the model speaks; set it for role {own:?}")
+                format!("no role has generate = true, which marks where the model speaks; set it for role {own:?}")
             }
             Some(other) => format!(
-                "role {:?} has generate = true, and the assistant speaks as role {own:?}; set it there instead",
+                "role {:?} has generate = true, but the assistant speaks as role {own:?}; set it there instead",
                 other.name
             ),
         };
         Err(Error::from(ErrorKind::Template(what)).at("meta_template"))
     }
 
-    /// The error for a message that speaks by another's role where that would make up a turn.
+    /// The error for a message that uses another role if that would invent a turn.
     fn no_place(&self, role: &str) -> Error {
         let what = format!("the template has no role for a {role:?} message that comes after others");
         ErrorKind::Conversation(what)
-            .with_way_out("put it first, or say it in a message of the user (round_fallback writes it as one)")
+            .with_way_out("put it first, or put its text in a user message (round_fallback writes it as one)")
     }
 }
 
-/// How far the round is that is being written.
+/// The progress in the round that is being written.
 #[derive(Default)]
 struct Round {
     has_begun: bool,
-    /// The place behind the role that spoke last.
+    /// The position after the role that spoke last.
     at: usize,
 }
 

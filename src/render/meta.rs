@@ -1,5 +1,5 @@
-//! Rendering by a meta template: the rules of OpenCompass's `LMTemplateParser`, the quirks that
-//! evaluations depend on included. What only crashes there works here or is a clear error.
+//! Rendering with a meta template: the rules of OpenCompass's `LMTemplateParser`, including the quirks that evaluations
+//! depend on. Anything that only crashes there works here or is a clear error.
 
 use crate::compile::{Atom, CompiledItem, CompiledRole, CompiledTemplate};
 use crate::conversation::{
@@ -16,8 +16,8 @@ use crate::tokenizer::TokenId;
 pub struct MetaRenderer {
     /// The template.
     pub template: CompiledTemplate,
-    /// Whether `fallback_role` counts inside rounds too, as for OpenCompass's API models. Its language
-    /// models stop with a KeyError there.
+    /// Whether `fallback_role` also counts inside rounds, as for OpenCompass's API models. Its language models stop
+    /// with a KeyError there.
     pub round_fallback: bool,
 }
 
@@ -58,7 +58,7 @@ impl Renderer for MetaRenderer {
 }
 
 impl MetaRenderer {
-    /// The role by which an OpenAI-style message speaks, if the template has one.
+    /// The role that speaks an OpenAI-style message, if the template has one.
     fn chat_role(&self, name: &str) -> Option<usize> {
         let template = &self.template;
         let spoken_as = |name: &str| template.api_role(name).or_else(|| template.role(name));
@@ -72,20 +72,20 @@ impl MetaRenderer {
         self.chat_role("assistant")
     }
 
-    /// Whether users or assistants speak by this role.
+    /// Whether the user or the assistant speaks with this role.
     pub(super) fn is_of_chats(&self, role: usize) -> bool {
         ["user", "assistant"].into_iter().any(|name| self.chat_role(name) == Some(role))
     }
 }
 
-/// A message that knows its role in the template.
+/// A message with its role in the template.
 struct ApiTurn<'a> {
     role: usize,
     position: usize,
     message: Spoken<'a>,
 }
 
-/// What a message says, and what of the template it replaces.
+/// The content of a message, and what it replaces in the template.
 #[derive(Clone, Copy)]
 pub(super) struct Spoken<'a> {
     pub(super) index: u32,
@@ -99,11 +99,11 @@ pub(super) struct Writer<'a, 's> {
     pub(super) renderer: &'a MetaRenderer,
     pub(super) mode: Mode,
     segments: &'s mut Segments<'a>,
-    /// Who speaks within a turn that is still to come.
+    /// A message that is written in a later turn.
     waiting: Vec<Waiting<'a>>,
 }
 
-/// What a role without a turn of its own says.
+/// The content of a role without a turn of its own.
 struct Waiting<'a> {
     role: usize,
     spoken: Option<Spoken<'a>>,
@@ -124,7 +124,7 @@ impl<'a> Writer<'a, '_> {
         for (i, item) in items.iter().enumerate() {
             let section = open.last().map(|(section, _)| *section);
             match item {
-                // Also within a round, whose own text comes out only when it closes.
+                // Also within a round, whose own text is only written when it closes.
                 Item::Text(text) => {
                     let part = Part { section, message: Some(i as u32), ..Part::default() };
                     self.segments.text(text, part);
@@ -152,7 +152,7 @@ impl<'a> Writer<'a, '_> {
                     Some(Section::Round | Section::Ice) => turns.push(self.turn(message, i).at(Place::Item(i))?),
                     None => {
                         return Err(Error::from(ErrorKind::Sections(format!(
-                            "the message of role {:?} stands outside every section; put {{\"section\": \"round\", \"pos\": \"begin\"}} before it and a marker with \"end\" behind", message.role
+                            "the message of role {:?} is outside every section; put {{\"section\": \"round\", \"pos\": \"begin\"}} before it and a marker with \"end\" after it", message.role
                         ))).at(Place::Item(i)));
                     }
                 },
@@ -172,7 +172,7 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
-    /// Writes what every prompt begins with: the template's `begin`, and the roles that are never silent.
+    /// Writes the beginning of every prompt: the template's `begin`, and the roles with a default prompt.
     pub(super) fn open(&mut self, speaks: impl Fn(&Self, usize) -> bool) -> Result<()> {
         let template = &self.renderer.template;
         self.atoms(&template.begin, Part { element: Element::Begin, ..Part::default() });
@@ -185,7 +185,7 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
-    /// Says what stands outside rounds: at once, or within a turn to come.
+    /// Writes a message outside rounds: at once, or in a later turn.
     pub(super) fn speak(&mut self, role: usize, spoken: Option<Spoken<'a>>, part: Part) -> Result<()> {
         let template = &self.renderer.template.roles[role];
         template.check_usable()?;
@@ -197,7 +197,7 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
-    /// A message whose turn never came would be lost; a template's own words may be.
+    /// A message whose turn never comes would be lost; the template's own text may be.
     fn nobody_waits(&self, messages: Option<&[ChatMessage]>) -> Result<()> {
         let roles = &self.renderer.template.roles;
         let Some((waiting, spoken)) = self.waiting.iter().find_map(|waiting| Some((waiting, waiting.spoken?))) else {
@@ -216,7 +216,7 @@ impl<'a> Writer<'a, '_> {
         Err(Error::from(ErrorKind::NoTurnToMergeInto { role, merge_into }).at(Place::Message(spoken.index as usize)))
     }
 
-    /// The role by which an OpenAI-style message speaks, and whether only for want of another.
+    /// The role that speaks an OpenAI-style message, and whether it is only a substitute.
     pub(super) fn chat_role(&self, message: &ChatMessage) -> Result<(usize, bool)> {
         let renderer = self.renderer;
         if let Some(role) = renderer.chat_role(&message.role) {
@@ -241,7 +241,7 @@ impl<'a> Writer<'a, '_> {
         template.role(&message.role).or_else(fallback)
     }
 
-    /// A message of a round or example with its place in the template's round.
+    /// A message of a round or example with its position in the template's round.
     fn turn(&self, message: &'a Message, index: usize) -> Result<ApiTurn<'a>> {
         let template = &self.renderer.template;
         let position = |role: usize| template.roles[role].position.map(|position| (role, position));
@@ -253,8 +253,8 @@ impl<'a> Writer<'a, '_> {
         Ok(ApiTurn { role, position, message: spoken(message, index)? })
     }
 
-    /// Writes a dialogue round by round. A new round begins with every message whose role does not
-    /// come later in the round than the one before. Only the last round of a dialogue can be cut.
+    /// Writes a dialogue round by round. A new round begins with every message whose role does not come later in the
+    /// round than the previous one. Only the last round of a dialogue can be cut.
     fn rounds(&mut self, turns: &[ApiTurn<'a>], section: Section, example: Option<u32>) -> Flow {
         let mut start = 0;
         loop {
@@ -313,7 +313,7 @@ impl<'a> Writer<'a, '_> {
         Flow::Continue
     }
 
-    /// Those who waited for a turn of this role speak in it.
+    /// The messages that waited for a turn of this role are written in it.
     fn others_merged_into(&mut self, role: usize) {
         let roles = &self.renderer.template.roles;
         for Waiting { role, spoken, part } in
@@ -323,7 +323,7 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    /// What the message says instead, or what the template says.
+    /// The message's own text, or else the template's.
     fn replaceable(&mut self, own: Option<&'a str>, atoms: &'a [Atom], part: Part) {
         match own {
             Some("") => {}
@@ -359,7 +359,7 @@ impl<'a> Writer<'a, '_> {
 fn spoken(message: &Message, index: usize) -> Result<Spoken<'_>> {
     if message.prompt == Prompt::Null {
         let what = format!(
-            "the prompt of role {:?} is null; leave the key out for the template's default, or write \"\"",
+            "the prompt of role {:?} is null; remove the key to use the template's default, or write \"\"",
             message.role
         );
         return Err(ErrorKind::Invalid(what).into());

@@ -1,4 +1,4 @@
-//! A conversation and a template become segments, in the order in which the prompt has them.
+//! A conversation and a template become segments, in the prompt's order.
 //!
 //! ```
 //! use metatok::render::{Plain, Renderer, Segments, TextArena};
@@ -41,34 +41,34 @@ pub use plain::Plain;
 pub use segments::{Segment, Segments};
 pub use text_arena::TextArena;
 
-/// What a renderer has done about the control tokens in its template's text.
+/// What a renderer did about the control tokens in its template's text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum TemplateCut {
     /// Nothing: the text is cut at them before it is encoded.
     #[default]
     Uncut,
-    /// Each text was cut by itself; two of them side by side may spell one that neither holds alone.
+    /// Each text was cut separately; two adjacent texts may spell a token that neither contains alone.
     CutApart,
-    /// All were found, whatever texts stand side by side.
+    /// All were found, even across adjacent texts.
     Cut,
 }
 
 impl TemplateCut {
-    /// Of a compiled template, whose texts are cut one by one.
+    /// For a compiled template, whose texts are cut one by one.
     pub(crate) fn compiled(has_open_seams: bool) -> Self {
         if has_open_seams { Self::CutApart } else { Self::Cut }
     }
 }
 
-/// Turns a conversation into segments. A format of one's own implements this, see
+/// Turns a conversation into segments. Implement this for your own format, see
 /// [`PromptBuilder::with_renderer`](crate::PromptBuilder::with_renderer).
 pub trait Renderer: Send + Sync {
     /// Writes the segments of a prompt.
     ///
     /// # Errors
-    /// Names the item of the conversation that the template has no place for. [`Error::other`](crate::Error::other) makes
-    /// an error of any other.
+    /// Names the item of the conversation that the template has no place for. [`Error::other`](crate::Error::other)
+    /// wraps any other error.
     fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()>;
 
     /// The names that [`Part::role`] refers to.
@@ -76,18 +76,19 @@ pub trait Renderer: Send + Sync {
         Vec::new()
     }
 
-    /// Whether the model itself speaks in OpenAI-style messages of this role. Where the last one is such, it is left out
-    /// of a prompt to continue, for the model is to give it.
+    /// Whether the model itself speaks OpenAI-style messages of this role. If the last message has this role, a prompt
+    /// to continue leaves it out, because the model generates it.
     fn speaks_for_model(&self, role: &str) -> bool {
         role == "assistant"
     }
 
-    /// Where the format itself says that output ends.
+    /// The stops of the format itself.
     fn stop(&self) -> StopCriteria {
         StopCriteria::default()
     }
 
-    /// The added tokens that the format writes, which content then may not. Those flagged special it never may.
+    /// The added tokens that the format writes, which content then cannot produce. It can never produce those flagged
+    /// special.
     fn used_tokens(&self) -> Vec<TokenId> {
         Vec::new()
     }

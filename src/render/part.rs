@@ -8,7 +8,7 @@ use crate::conversation::Section;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Part {
-    /// What of the template, or content.
+    /// Which element of the template, or content.
     pub element: Element,
     /// The section of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -22,7 +22,7 @@ pub struct Part {
     /// The number of the in-context example, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<u32>,
-    /// The position of the part in the message's content, where that is made of parts.
+    /// The position of the part in the message's content, if that consists of parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_part: Option<u32>,
 }
@@ -32,11 +32,11 @@ pub struct Part {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Element {
-    /// Said by a message, or a string of the conversation.
+    /// Content of a message, or a string of the conversation.
     #[default]
     Content,
-    /// What stands for an image, audio or video of the conversation. A renderer writes an empty text with
-    /// the message's and the part's position, and the model's placeholder takes its place.
+    /// An image, audio or video of the conversation. A renderer writes an empty text with the positions of the message
+    /// and the part, and the model's placeholder replaces it.
     Media,
     /// `begin` of the meta template.
     Begin,
@@ -46,37 +46,37 @@ pub enum Element {
     RoleBegin,
     /// `end` of a role.
     RoleEnd,
-    /// `prompt` of a role, where the conversation has nothing.
+    /// `prompt` of a role, if the conversation has no content for it.
     DefaultPrompt,
-    /// What a prompt to be continued ends with.
+    /// The end of a prompt to be continued.
     GenerationPrompt,
     /// A string in the round.
     RoundText,
-    /// What stands between messages where there is no meta template.
+    /// The separator of messages if there is no meta template.
     Separator,
     /// Added by the tokenizer itself.
     SpecialToken,
 }
 
 impl Part {
-    /// Of this element, and nothing else is known.
+    /// With this element, and nothing else known.
     pub fn new(element: Element) -> Self {
         Self { element, ..Self::default() }
     }
 
-    /// Of the role at this place in [`Renderer::role_names`](crate::render::Renderer::role_names).
+    /// With the role at this index of [`Renderer::role_names`](crate::render::Renderer::role_names).
     #[must_use]
     pub fn role(self, role: u32) -> Self {
         Self { role: Some(role), ..self }
     }
 
-    /// Of the message, or string, at this position in its conversation.
+    /// With the message, or string, at this position in its conversation.
     #[must_use]
     pub fn message(self, message: u32) -> Self {
         Self { message: Some(message), ..self }
     }
 
-    /// Whether it comes from the conversation and not from the template.
+    /// Whether it comes from the conversation, and not from the template.
     pub fn is_content(&self) -> bool {
         self.element == Element::Content
     }

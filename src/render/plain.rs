@@ -4,7 +4,7 @@ use crate::conversation::{ContentRef, Conversation, Item, Message, Mode};
 use crate::error::Result;
 use crate::render::{Element, Part, Renderer, Segments, TemplateCut};
 
-/// No template: messages and strings one below the other, as OpenCompass does without a meta template.
+/// No template: messages and strings one per line, as OpenCompass writes them without a meta template.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Plain;
 
@@ -19,7 +19,7 @@ impl Renderer for Plain {
                 }
                 segments.say(said, part);
             }
-            // OpenCompass counts empty items too, so that an empty first one leaves a leading newline.
+            // OpenCompass counts empty items too, so an empty first one leaves a leading newline.
             separator = "\n";
         };
         match conversation {

@@ -1,20 +1,20 @@
-//! The sections of a prompt list: which is open, and whether the prompt was cut.
+//! The sections of a prompt list: which one is open, and whether the prompt was cut.
 
 use crate::conversation::{Item, Marker, Section};
 use crate::error::{ErrorKind, Result};
 
-/// Whether the prompt goes on, or was cut for the model to continue it.
+/// Whether the prompt goes on, or was cut so that the model continues it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
     Continue,
     Cut,
 }
 
-/// Opens or closes a section by the marker at `index`; gives the section that is now complete.
+/// Opens or closes a section by the marker at `index`, and returns the section that is now complete.
 ///
-/// OpenCompass opens a section within a round, and stops with a KeyError when that round closes; in a prompt
-/// to continue it never does where a round within it is cut. What the outer round then has said already would
-/// be lost without a word, so that is an error here.
+/// OpenCompass opens a section within a round, and stops with a KeyError when that round closes; in a prompt to
+/// continue it never closes it if a round within it is cut. The earlier messages of the outer round would then be lost
+/// silently, so this is an error here.
 pub(super) fn close(
     marker: &Marker,
     items: &[Item],
@@ -41,19 +41,19 @@ pub(super) fn close(
             });
             let Some((name, at)) = within else { return Ok(Some(section)) };
             let what = format!(
-                "the {:?} that ends here holds a section {name:?}, begun by item {at}; close the one before the other",
+                "the {:?} that ends here contains a section {name:?}, begun by item {at}; close that one first",
                 section.name()
             );
             Err(ErrorKind::Sections(what).into())
         }
         Some((section, start)) => Err(ErrorKind::Sections(format!(
-            "the section {:?} ends here, but the one that is open is {:?}, begun by item {start}",
+            "the section {:?} ends here, but the open section is {:?}, begun by item {start}",
             marker.section.name(),
             section.name()
         ))
         .into()),
         None => {
-            Err(ErrorKind::Sections(format!("the section {:?} ends here and never began", marker.section.name()))
+            Err(ErrorKind::Sections(format!("the section {:?} ends here but never began", marker.section.name()))
                 .into())
         }
     }
@@ -63,7 +63,7 @@ fn is_round(section: Section) -> bool {
     matches!(section, Section::Round | Section::Ice)
 }
 
-/// Whether a message stands behind the last marker.
+/// Whether a message follows the last marker.
 fn has_said(items: &[Item]) -> bool {
     let since = items.iter().rev().take_while(|item| !matches!(item, Item::Marker(_)));
     since.into_iter().any(|item| matches!(item, Item::Message(_)))

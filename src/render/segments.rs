@@ -1,4 +1,4 @@
-//! What a renderer writes: the segments of a prompt in their order, with memory for text that it makes itself.
+//! The output of a renderer: the segments of a prompt in order, with memory for text that it creates itself.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::render::text_arena::ArenaEnd;
 use crate::render::{Element, Part, TextArena};
 use crate::tokenizer::TokenId;
 
-/// A piece of a prompt that has one origin.
+/// A piece of a prompt with one origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment<'a> {
     /// A token, or text.
@@ -19,7 +19,7 @@ pub struct Segment<'a> {
 
 /// The segments of a prompt that is being rendered.
 ///
-/// Text is borrowed: from the renderer, from the conversation, or, where a renderer makes it, from the [`TextArena`].
+/// Text is borrowed: from the renderer, from the conversation, or, if a renderer creates it, from the [`TextArena`].
 ///
 /// ```
 /// use metatok::render::{Segments, TextArena};
@@ -38,23 +38,23 @@ pub struct Segments<'a> {
 }
 
 impl<'a> Segments<'a> {
-    /// No segments yet; texts that are made while rendering are kept in the arena.
+    /// No segments yet. Texts that are created while rendering are kept in the arena.
     pub fn new(arena: &'a TextArena) -> Self {
         Self::with_memory(Vec::new(), arena)
     }
 
-    /// The same in memory that was used before.
+    /// The same, reusing memory.
     pub(crate) fn with_memory(list: Vec<Segment<'a>>, arena: &'a TextArena) -> Self {
         Self { list, end: arena.end() }
     }
 
-    /// Keeps a text that was made while rendering, so that segments can borrow it. It is no part of the prompt until it is
-    /// written as one.
+    /// Keeps a text that was created while rendering, so that segments can borrow it. It is not part of the prompt
+    /// until it is written as a segment.
     pub fn owned(&mut self, text: impl Into<String>) -> &'a str {
         self.end.keep(text.into())
     }
 
-    /// Writes text of the template. Control tokens are found in it.
+    /// Writes text of the template. Control tokens in it are recognized.
     pub fn template(&mut self, text: &'a str) {
         self.push(Atom::Text(text), Part::new(Element::RoundText));
     }
@@ -65,44 +65,45 @@ impl<'a> Segments<'a> {
         self.list.extend(ids.iter().map(|&id| Segment { atom: Atom::Token(id), part }));
     }
 
-    /// Writes text of the message, or string, at this position of the conversation. No control token can come of it.
+    /// Writes text of the message, or string, at this position of the conversation. It cannot produce control tokens.
     pub fn content(&mut self, text: &'a str, message: u32) {
         self.push(Atom::Text(text), Part::new(Element::Content).message(message));
     }
 
-    /// Writes all that a message says: its text, the model's placeholders for its images, audio and video, and the ids of
-    /// earlier answers.
+    /// Writes the whole content of a message: its text, the model's placeholders for its images, audio and video, and
+    /// the ids of earlier answers.
     pub fn said(&mut self, content: &'a Content, message: u32) {
         self.say(content.said(), Part::new(Element::Content).message(message));
     }
 
-    /// Writes a token or text of any origin.
+    /// Writes a token or text with any origin.
     pub fn push(&mut self, atom: Atom<&'a str>, part: Part) {
         self.list.push(Segment { atom, part });
     }
 
-    /// What was written so far.
+    /// The segments written so far.
     pub fn as_slice(&self) -> &[Segment<'a>] {
         &self.list
     }
 
-    /// What was written, in memory of its own.
+    /// The segments, with ownership of their memory.
     pub fn into_vec(self) -> Vec<Segment<'a>> {
         self.list
     }
 
-    /// Writes text of this origin.
+    /// Writes text with this origin.
     pub(crate) fn text(&mut self, text: &'a str, part: Part) {
         self.push(Atom::Text(text), part);
     }
 
-    /// Writes what was compiled.
+    /// Writes compiled pieces.
     pub(crate) fn atoms(&mut self, atoms: &'a [Atom], part: Part) {
         self.list.extend(atoms.iter().map(|atom| Segment { atom: atom.borrowed(), part }));
     }
 
-    /// Writes a content. An empty text stands between those of the template as any other: they spell no token together. An image,
-    /// audio or video is an empty text of [`Element::Media`], in the place of which the model's placeholder is written later.
+    /// Writes a content. An empty text separates the template's texts like any other content: they do not spell a token
+    /// together. An image, audio or video is an empty text with [`Element::Media`], which the model's placeholder
+    /// replaces later.
     pub(crate) fn say(&mut self, said: ContentRef<'a>, part: Part) {
         let parts = match said {
             ContentRef::Text(text) => return self.text(text, part),

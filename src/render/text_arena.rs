@@ -1,14 +1,14 @@
-//! Keeps the texts that a renderer makes for as long as the segments that borrow them.
+//! Keeps the texts that a renderer creates for as long as the segments that borrow them.
 
 use std::fmt;
 use std::sync::OnceLock;
 
-/// Memory for texts that are made while a prompt is rendered, such as a counter or a chat template's output. A text that
-/// is in it stays where it is. An empty arena takes no memory.
+/// Memory for texts that are created while a prompt is rendered, such as a counter or a chat template's output. Texts
+/// in it never move. An empty arena does not allocate.
 #[derive(Default)]
 pub struct TextArena(Slot);
 
-/// A place for the next text.
+/// A slot for the next text.
 type Slot = OnceLock<Box<Kept>>;
 
 struct Kept {
@@ -17,7 +17,7 @@ struct Kept {
 }
 
 impl TextArena {
-    /// The texts in it, in the order in which they came.
+    /// Its texts, in the order in which they were added.
     fn texts(&self) -> impl Iterator<Item = &str> {
         std::iter::successors(self.0.get(), |kept| kept.next.get()).map(|kept| &*kept.text)
     }
@@ -27,12 +27,12 @@ impl TextArena {
     }
 }
 
-/// Where the next text of an arena goes.
+/// The slot for the next text of an arena.
 #[derive(Clone, Copy)]
 pub(super) struct ArenaEnd<'a>(&'a Slot);
 
 impl<'a> ArenaEnd<'a> {
-    /// Keeps a text. Where others have kept some since, it comes after theirs.
+    /// Keeps a text. If others were kept in the meantime, it comes after them.
     pub(super) fn keep(&mut self, text: String) -> &'a str {
         let mut unkept = Some(text);
         loop {
@@ -47,7 +47,7 @@ impl<'a> ArenaEnd<'a> {
 }
 
 impl Drop for TextArena {
-    // Dropping the first would drop all others within it, each deeper in the stack.
+    // Dropping the first one would drop all others recursively, each deeper in the stack.
     fn drop(&mut self) {
         let mut first = self.0.take();
         while let Some(mut kept) = first {

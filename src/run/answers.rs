@@ -1,4 +1,4 @@
-//! The answers of a run: handed out as they come, or kept in a journal, from which a run that was cut off is resumed.
+//! The answers of a run: returned as they come, or kept in a journal, from which an interrupted run is resumed.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use crate::run::{Journal, KnownAnswer, Place};
 #[derive(Debug)]
 pub struct RunAnswers {
     to: To,
-    /// How many rows have an error in place of an answer.
+    /// How many rows have an error instead of an answer.
     refused: u64,
     /// Whether these are asked again.
     retry_errors: bool,
@@ -43,12 +43,12 @@ pub fn journal_path(output: &Path) -> PathBuf {
 }
 
 impl RunAnswers {
-    /// Handed out as they come.
+    /// Returned as they come.
     pub fn streamed() -> Self {
         Self { to: To::Stream(BTreeMap::new()), refused: 0, retry_errors: false }
     }
 
-    /// Kept in a journal: the one that is there, if the run is to be resumed, or a new one.
+    /// Kept in a journal: the existing one, if the run is resumed, or a new one.
     ///
     /// # Errors
     /// Where the journal is damaged, has answers and is not to be resumed, or was made with something else than what the
@@ -70,7 +70,7 @@ impl RunAnswers {
         }
     }
 
-    /// How many rows are answered already.
+    /// How many rows are already answered.
     pub fn rows(&self) -> u64 {
         match &self.to {
             To::Stream(_) => 0,
@@ -78,17 +78,17 @@ impl RunAnswers {
         }
     }
 
-    /// How many rows have an error in place of an answer.
+    /// How many rows have an error instead of an answer.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// An answer is complete.
+    /// Records a complete answer.
     pub(crate) fn add(&mut self, place: Place, json: String) -> Result<()> {
         self.write(place, json, false)
     }
 
-    /// There is an error in place of an answer.
+    /// Records an error instead of an answer.
     pub(crate) fn refuse(&mut self, place: Place, json: String) -> Result<()> {
         self.write(place, json, true)
     }
@@ -103,7 +103,8 @@ impl RunAnswers {
         Ok(())
     }
 
-    /// So many rows are answered: what is not kept is handed out, in the order of the rows. Breaks off where `take` does.
+    /// This many rows are answered: answers without a journal are returned, in the order of the rows. Stops when `take`
+    /// does.
     pub(crate) fn done(
         &mut self,
         rows: u64,
@@ -122,10 +123,10 @@ impl RunAnswers {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Gives the answers that are kept, in the order of the rows.
+    /// Returns the kept answers, in the order of the rows.
     ///
     /// # Errors
-    /// Where the journal is not what was written to it; what `take` says.
+    /// If the journal is not what was written to it; errors of `take`.
     pub fn each(&self, take: impl FnMut(&str) -> Result<()>) -> Result<()> {
         match &self.to {
             To::Stream(_) => Ok(()),
@@ -133,10 +134,10 @@ impl RunAnswers {
         }
     }
 
-    /// Removes the journal, when what it holds is elsewhere.
+    /// Removes the journal, when its contents are stored elsewhere.
     ///
     /// # Errors
-    /// What removing the file says.
+    /// Errors of removing the file.
     pub fn remove(self) -> Result<()> {
         match self.to {
             To::Stream(_) => Ok(()),
@@ -158,11 +159,11 @@ fn open_journal(path: &Path, options: ResumeOptions, fingerprint: &Fingerprint) 
         _ if resume && differences.is_empty() => return Ok((found.resume(retry_errors)?, refused)),
         _ if resume => (
             format!("its answers were made with other settings: {}", differences.join("; ")),
-            "remove it to start again".into(),
+            "remove it to start over".into(),
         ),
         answers => (
-            format!("it has {} of a run that was cut off", counted(answers, "answer")),
-            way_out!["go on from there with ", Setting::RESUME, ", or remove it to start again"],
+            format!("it has {} of an interrupted run", counted(answers, "answer")),
+            way_out!["continue it with ", Setting::RESUME, ", or remove it to start over"],
         ),
     };
     Err(ErrorKind::Usage(what).with_way_out(way_out).at(path.display()))

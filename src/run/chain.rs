@@ -1,5 +1,5 @@
-//! Lines that each end with the checksum of all up to there, so that nothing but what was written passes for it: no
-//! line that was changed, repeated, moved, put in or left out.
+//! Lines that each end with the checksum of everything so far, so that only what was written is accepted: no line that
+//! was changed, repeated, moved, inserted or removed.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek};
@@ -13,7 +13,7 @@ use crate::fingerprint::hex;
 pub(super) struct Chain(Sha256);
 
 impl Chain {
-    /// Adds a line, which has no line end in it. Gives it as it stands in the file.
+    /// Adds a line, which contains no line end. Returns it as written to the file.
     pub(super) fn link(&mut self, line: &str) -> String {
         self.0.update(line);
         self.0.update("\n");
@@ -30,9 +30,9 @@ impl Chain {
 pub(super) enum Line<'l> {
     /// The next line, without its checksum.
     Whole(&'l str),
-    /// Something else than what was written.
+    /// Something other than what was written.
     Damaged,
-    /// Nothing, or a line without an end: that one was being written.
+    /// Nothing, or a line without an end, which was being written.
     End,
 }
 

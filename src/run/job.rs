@@ -1,4 +1,4 @@
-//! A line of the input on its way: the prompts that it asks for, one after the other.
+//! A line of the input in progress: its prompts, one after the other.
 
 use std::sync::Arc;
 use std::vec;
@@ -23,16 +23,16 @@ pub(crate) struct Job {
     input: Arc<str>,
     line: Line,
     pub(crate) key: JobKey,
-    /// How many prompts it has asked for.
+    /// How many prompts it has produced.
     pub(crate) asked: u64,
     prompts: Prompts,
 }
 
-/// What tells the line's answers apart from those of others.
+/// What distinguishes the line's answers from those of others.
 pub(crate) struct JobKey {
     /// As JSON.
     pub(crate) id: Box<RawValue>,
-    /// Whether the line gives it itself.
+    /// Whether the line has its own id.
     pub(crate) has_id: bool,
     pub(crate) repeat: Option<usize>,
     /// The columns that are kept.
@@ -49,11 +49,11 @@ impl From<RowKey> for JobKey {
 enum Prompts {
     Conversation(Option<Conversation>),
     Known(vec::IntoIter<RowPrompt>),
-    /// Each has the answers to those before.
+    /// Each contains the answers to the earlier ones.
     Turns(Box<Turns>, MaxOutLen),
 }
 
-/// A prompt that is asked for.
+/// A prompt to answer.
 pub(crate) struct Ask {
     pub(crate) prompt: TokenizedPrompt,
     pub(crate) turn: Option<usize>,
@@ -82,7 +82,7 @@ impl Job {
         Ok(Self { number, input: Arc::clone(&batch.input), line: line.clone(), key, asked: 0, prompts })
     }
 
-    /// A row of which nothing is asked.
+    /// A row without prompts.
     pub(crate) fn unasked(number: u64, (batch, line): (&LineBatch, &Line), pick: PickedRow) -> Self {
         let prompts = Prompts::Known(Vec::new().into_iter());
         Self {
@@ -117,12 +117,12 @@ impl Job {
         Ok(Self { number, input: Arc::clone(&batch.input), line: line.clone(), key, asked: 0, prompts })
     }
 
-    /// Where it stands.
+    /// Where it is.
     pub(crate) fn place(&self) -> RecordPlace<'_> {
         RecordPlace::new(&self.input, &self.line)
     }
 
-    /// The next prompt; nothing when all were answered. An answer may have so many tokens where its row does not say.
+    /// The next prompt; none when all are answered. An answer may have this many tokens if its row has no limit.
     pub(crate) fn next(&mut self, builder: &PromptBuilder, budget: ContextBudget, usual: usize) -> Result<Option<Ask>> {
         let limit = |said: Option<u64>| said.map_or(usual, |said| usize::try_from(said).unwrap_or(usize::MAX));
         let ask = match &mut self.prompts {
@@ -137,7 +137,7 @@ impl Job {
                 };
                 if !choices.is_empty() {
                     let what =
-                        "the answer is chosen among tokens by their logits, which `build` names; `run` writes answers";
+                        "the answer is chosen by the logits of tokens, which `build` lists; `run` only writes answers";
                     return Err(ErrorKind::Usage(what.into()).into());
                 }
                 let prompt = builder.build_within(&conversation, &budget.of_answer(max_out_len))?.prompt;
@@ -151,7 +151,7 @@ impl Job {
             }
         };
         if !ask.prompt.media.is_empty() {
-            let what = "the engine reads text, and there is an image, audio or video in it";
+            let what = "the engine only reads text, but the prompt has an image, audio or video";
             return Err(ErrorKind::Usage(what.into()).into());
         }
         self.asked += 1;
@@ -174,7 +174,7 @@ impl Job {
         }
     }
 
-    /// There is no further prompt.
+    /// Marks that there are no further prompts.
     pub(crate) fn fail(&mut self) {
         self.prompts = Prompts::Known(Vec::new().into_iter());
     }

@@ -1,4 +1,4 @@
-//! The journal of a run: its answers in the order in which they were complete, in a file of which no damage goes unseen.
+//! The journal of a run: its answers in the order in which they were completed, in a file in which any damage is detected.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -13,10 +13,10 @@ use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::run::chain::{Chain, Line, Lines};
 
-/// How a journal begins.
+/// The beginning of a journal.
 const BEGINNING: &[u8] = b"{\"metatok\":";
 
-/// Which answer it is: its row, and which of the row's.
+/// Which answer it is: its row, and which of the row's answers.
 pub(crate) type Place = (u64, u64);
 
 /// A line after the first, which is the fingerprint.
@@ -25,18 +25,18 @@ pub(crate) type Place = (u64, u64);
 enum Entry<'a> {
     Answer {
         place: Place,
-        /// Whether it is an error in place of an answer.
+        /// Whether it is an error instead of an answer.
         is_refused: bool,
         #[serde(borrow)]
         json: &'a RawValue,
     },
-    /// So many rows are answered.
+    /// This many rows are answered.
     Rows(u64),
     /// The rows from this one on are open again: those with errors are asked once more.
     Reopened(u64),
 }
 
-/// Answers that are kept, and how far they go.
+/// The kept answers, and how far they go.
 #[derive(Debug)]
 pub(crate) struct Journal {
     file: File,
@@ -68,7 +68,7 @@ pub(crate) struct KnownAnswer {
     pub(crate) is_refused: bool,
 }
 
-/// What a journal holds when it is opened.
+/// The contents of a journal when it is opened.
 pub(crate) struct Found {
     /// It knows all answers.
     journal: Journal,
@@ -121,7 +121,7 @@ impl Found {
         Ok(journal)
     }
 
-    /// Begins anew.
+    /// Starts over.
     pub(crate) fn begin(self, fingerprint: &Fingerprint) -> Result<Journal> {
         let Journal { file, path, .. } = self.journal;
         let mut journal = Self { journal: Journal::of(file, path), ..self }.resume(false)?;
@@ -135,16 +135,16 @@ impl Journal {
         Self { file, path, chain: Chain::default(), end: 0, rows: 0, known: Known::new() }
     }
 
-    /// Opens a journal for this run alone, and reads all of it.
+    /// Opens a journal exclusively for this run, and reads all of it.
     ///
     /// # Errors
-    /// Says that another run has it, that the file is no journal, or which line is damaged.
+    /// If another run has it, if the file is not a journal, or with the damaged line.
     pub(crate) fn open(path: &Path) -> Result<Found> {
         let file = locked(path).at(path.display())?;
         let mut lines = file.try_clone().and_then(Lines::of).at(path.display())?;
         let ahead = lines.ahead().at(path.display())?;
         if !ahead.starts_with(&BEGINNING[..BEGINNING.len().min(ahead.len())]) {
-            let what = ErrorKind::Usage("it is here, and no journal of a run; move it away".into());
+            let what = ErrorKind::Usage("the file exists, but is not the journal of a run; move it away".into());
             return Err(what).at(path.display());
         }
         let journal = Self::of(file, path.into());
@@ -181,7 +181,7 @@ impl Journal {
         Ok(Some(KnownAnswer { json, is_refused: *is_refused }))
     }
 
-    /// So many rows are answered.
+    /// Records that this many rows are answered.
     pub(crate) fn done(&mut self, rows: u64) -> Result<()> {
         if rows > self.rows {
             self.write_entry(&Entry::Rows(rows))?;
@@ -200,7 +200,7 @@ impl Journal {
         self.write(&serde_json::to_string(entry).map_err(|error| ErrorKind::Parse(error.to_string()))?)
     }
 
-    /// A line is written at once, so that no end of the program can take it away.
+    /// A line is written at once, so that it survives any end of the program.
     fn write(&mut self, line: &str) -> Result<()> {
         let line = self.chain.link(line);
         // What was read in between moved the place.
@@ -210,10 +210,10 @@ impl Journal {
         Ok(())
     }
 
-    /// Gives the answers in the order of their rows.
+    /// Returns the answers in the order of their rows.
     ///
     /// # Errors
-    /// Says where the file is not what was written to it.
+    /// If the file is not what was written to it, with the place.
     pub(crate) fn each(&self, mut take: impl FnMut(&str) -> Result<()>) -> Result<()> {
         let mut lines = self.file.try_clone().and_then(Lines::of).at(self.path.display())?;
         let mut answers: Vec<(Place, u64)> = Vec::new();
@@ -247,7 +247,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the file, when what it holds is elsewhere.
+    /// Removes the file, when its contents are stored elsewhere.
     pub(crate) fn remove(self) -> Result<()> {
         fs::remove_file(&self.path).at(self.path.display())
     }
@@ -271,20 +271,20 @@ fn answer_at(file: &mut BufReader<&File>, start: u64) -> Result<String> {
 fn damaged(path: &Path, byte: u64) -> Error {
     let path = path.display();
     let keep =
-        if byte == 0 { String::new() } else { format!("`truncate -s {byte} {path}` keeps what is before it, or ") };
-    let what = format!("the line at byte {byte} is not the one that was written there");
-    ErrorKind::Invalid(what).with_way_out(format!("{keep}remove the file to start again")).at(path)
+        if byte == 0 { String::new() } else { format!("`truncate -s {byte} {path}` keeps everything before it, or ") };
+    let what = format!("the line at byte {byte} is not the line that was written there");
+    ErrorKind::Invalid(what).with_way_out(format!("{keep}remove the file to start over")).at(path)
 }
-/// Opens a journal for this run alone.
+/// Opens a journal exclusively for this run.
 fn locked(path: &Path) -> Result<File> {
     loop {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
-                let way_out = way_out!["wait until that is done, or name another ", Setting::OUTPUT];
+                let way_out = way_out!["wait until that is done, or choose another ", Setting::OUTPUT];
                 return Err(ErrorKind::Usage("another run is writing it".into()).with_way_out(way_out));
             }
-            // Not every file system knows locks.
+            // Not every file system supports locks.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(file),
             Err(TryLockError::Error(error)) => return Err(error.into()),
             Ok(()) => {}
@@ -322,7 +322,7 @@ mod tests {
                 None => assert_eq!(found, Ok(3)),
                 Some(line) => {
                     let byte = text[..line].concat().len();
-                    let what = format!("the line at byte {byte} is not the one that was written there");
+                    let what = format!("the line at byte {byte} is not the line that was written there");
                     assert!(found.as_ref().is_err_and(|error| error.contains(&what)), "{found:?}");
                 }
             }

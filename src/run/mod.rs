@@ -1,6 +1,6 @@
 //! Prompts are built, answered by an engine in this process or by a server, and trimmed; a run that was cut off is resumed.
 //!
-//! [`Runner`] does it; `metatok run` is its front.
+//! [`Runner`] does it; `metatok run` is its front end.
 
 mod answers;
 mod chain;
@@ -21,5 +21,5 @@ pub use runner::Runner;
 #[cfg(feature = "http")]
 pub use server_totals::ServerTotals;
 
-/// How many tokens an answer may have where nobody says.
+/// The default limit for the tokens of an answer.
 pub const DEFAULT_MAX_OUT_LEN: usize = 512;

@@ -28,7 +28,7 @@ use crate::truncate::ContextBudget;
 
 /// What answers lines.
 pub struct Runner {
-    /// What builds prompts.
+    /// The prompt builder.
     pub builder: PromptBuilder,
     /// What answers them.
     engine: Answering,
@@ -36,17 +36,17 @@ pub struct Runner {
     pub sampling: Sampling,
     /// How long prompts may be.
     pub budget: ContextBudget,
-    /// How many tokens an answer may have, where its row does not say.
+    /// How many tokens an answer may have if its row has no limit.
     pub max_out_len: usize,
-    /// How conversations are written down.
+    /// The format of conversations.
     pub input_format: InputFormat,
     /// How long a line may be, in bytes.
     pub max_line_bytes: usize,
     /// How many lines are answered side by side.
     pub batch_size: NonZeroUsize,
-    /// Whether the first bad line ends the run; each is refused otherwise.
+    /// Whether the first bad line ends the run; otherwise each is rejected.
     pub stop_at_error: bool,
-    /// Whether a model's thoughts are no part of its answers in later turns.
+    /// Whether a model's thoughts are removed from its answers in later turns.
     pub strip_thoughts: bool,
     /// What a server is told in each request, beside what its row says.
     pub form_options: FormOptions,
@@ -77,7 +77,7 @@ pub(super) struct Refused {
     pub(super) error: Error,
 }
 
-/// What a line has in place of an answer.
+/// A line's error instead of an answer.
 #[derive(Serialize)]
 pub(super) struct Failed<'a> {
     pub(super) id: &'a RawValue,
@@ -156,7 +156,7 @@ impl Runner {
     /// Answers the inputs, up to so many lines, but for those that are answered already.
     ///
     /// # Errors
-    /// What reading the input, the engine, the journal or `watch` says.
+    /// Errors of reading the input, the engine, the journal or `watch`.
     pub fn run(
         &self,
         inputs: Vec<Input>,
@@ -221,7 +221,7 @@ impl Run<'_> {
             return Ok(ControlFlow::Break(error));
         }
         let _ = (self.watch)(RunEvent::Refused(&error))?;
-        // After the answers that there are.
+        // After the existing answers.
         let JobKey { id, repeat, columns, .. } = key;
         let error = error.display_with(&self.runner.setting_name).to_string();
         let columns = columns.as_deref();

@@ -1,4 +1,4 @@
-//! An answer beside its reference, as a line that `metatok run` or `metatok trim` wrote.
+//! An answer and its reference, from a line that `metatok run` or `metatok trim` wrote.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::error::{At, Error, ErrorKind, Result, Setting, counted, way_out};
 use crate::wording;
 
-/// An answer with the columns that were kept of its row.
+/// An answer with the columns of its row that were kept.
 ///
 /// ```
 /// use metatok::score::ScoredAnswer;
@@ -33,31 +33,31 @@ impl ScoredAnswer {
     /// Reads a line.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] for a line that is no JSON, [`ErrorKind::Invalid`] for one with neither a text nor an error.
+    /// [`ErrorKind::Parse`] for a line that is not JSON, [`ErrorKind::Invalid`] for one with neither a text nor an error.
     pub fn read(line: &str) -> Result<Self> {
         let answer: Self = serde_json::from_str(line).map_err(|error| wording::in_line(&error))?;
         if answer.text.is_none() && answer.error.is_none() {
-            let what = "there is no \"text\"; an answer is a line that `metatok run` or `metatok trim` wrote";
+            let what = "there is no \"text\"; an answer must be a line that `metatok run` or `metatok trim` wrote";
             return Err(ErrorKind::Invalid(what.into()).into());
         }
         Ok(answer)
     }
 
-    /// What the model said; none where an error stands in place of it.
+    /// The text of the answer; none if it is an error.
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()
     }
 
-    /// Whether the line has the keys already that scoring adds, `found` and `correct`.
+    /// Whether the line already has the keys that scoring adds, `found` and `correct`.
     pub fn was_scored(&self) -> bool {
         self.found.or(self.correct).is_some()
     }
 
-    /// The right answers, by the column that has them: a text or number, or a list of several that are all right. Of an answer
-    /// to a turn, the list has one item for each turn.
+    /// The right answers, from the column that contains them: a text or number, or a list of several that are all
+    /// right. For an answer to a turn, the list has one item for each turn.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] where there is no such column, or nothing in it that an answer could be.
+    /// [`ErrorKind::Invalid`] if there is no such column, or if it contains nothing that could be an answer.
     pub fn references(&self, column: &str) -> Result<Vec<String>> {
         let value = self.columns.as_ref().and_then(|columns| columns.get(column)).ok_or_else(|| self.no_column(column));
         let value = value.at("columns")?;
@@ -67,7 +67,7 @@ impl ScoredAnswer {
                 Some(name) => texts(std::slice::from_ref(name)),
                 None => {
                     let what = format!(
-                        "the list has {}, one for each turn from 0, and this is the answer to turn {turn}",
+                        "the list has {}, one for each turn from 0, but this is the answer to turn {turn}",
                         counted(turns.len(), "item")
                     );
                     Err(ErrorKind::Invalid(what).into())
@@ -83,7 +83,8 @@ impl ScoredAnswer {
     fn no_column(&self, column: &str) -> Error {
         let names: Vec<String> =
             self.columns.iter().flat_map(|columns| columns.keys()).map(|name| format!("{name:?}")).collect();
-        let there = if names.is_empty() { "nor any other".to_owned() } else { format!("only {}", names.join(", ")) };
+        let there =
+            if names.is_empty() { "and no other column".to_owned() } else { format!("only {}", names.join(", ")) };
         ErrorKind::Invalid(format!("there is no {column:?}, {there}"))
             .with_way_out(way_out!["keep it with ", Setting::KEEP.set_to(column.to_owned())])
     }
@@ -93,10 +94,10 @@ fn texts(names: &[Value]) -> Result<Vec<String>> {
     let text = |name: &Value| match name {
         Value::String(text) => Ok(text.clone()),
         Value::Number(number) => Ok(number.to_string()),
-        other => Err(ErrorKind::Invalid(format!("a right answer is a text or a number, not {other}")).into()),
+        other => Err(ErrorKind::Invalid(format!("a right answer must be a text or a number, not {other}")).into()),
     };
     if names.is_empty() {
-        return Err(ErrorKind::Invalid("an empty list has no right answer in it".into()).into());
+        return Err(ErrorKind::Invalid("an empty list contains no right answer".into()).into());
     }
     names.iter().map(text).collect()
 }

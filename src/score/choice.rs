@@ -1,14 +1,14 @@
-//! Which of several labels an answer settles on. Nothing is guessed: where two are left, it is none.
+//! Which of several labels an answer settles on. Nothing is guessed: if two are left, there is none.
 
-/// What stands before the label that is meant, in small letters.
+/// Words before the intended label, in lower case.
 const ANNOUNCED: [&str; 8] = ["answer", "option", "choice", "答案", "选项", "選項", "选", "故选"];
 
-/// What may stand between such a word and the label.
+/// What may come between such a word and the label.
 const BETWEEN: [&str; 12] =
     ["is", "are", "be", "should", "would", "will", "the", "option", "choice", "correct", "是", "为"];
 
-/// The label, by the first of these that tells: one behind `answer` and the like, the last of them; one alone at the
-/// begin; one in brackets or bold; the only one there is.
+/// The label, by the first of these rules that finds one: one after `answer` and the like, the last of them; one alone
+/// at the beginning; one in brackets or bold; the only one in the text.
 pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let text = text.trim();
     let found = standing_alone(text, labels);
@@ -32,7 +32,7 @@ impl Found<'_> {
     }
 }
 
-/// All labels that are no part of a word. Chinese is written without spaces, so its characters end words.
+/// All labels that are not part of a word. Chinese is written without spaces, so its characters end words.
 fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
     let is_part = |c: char| c.is_alphanumeric() && (c.is_ascii() || !is_cjk(c)) || c == '_' || c == '\'' || c == '’';
     let mut found: Vec<Found<'l>> = Vec::new();
@@ -45,7 +45,7 @@ fn standing_alone<'l>(text: &str, labels: &'l [String]) -> Vec<Found<'l>> {
         }
     }
     found.sort_by_key(|found| (found.at, std::cmp::Reverse(found.label.len())));
-    // Of labels that hold one another the longest.
+    // If labels contain each other, the longest one.
     found.dedup_by(|next, kept| next.at < kept.end());
     found
 }
@@ -54,7 +54,7 @@ fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3000}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ff00}'..='\u{ffef}')
 }
 
-/// Whether a word such as `answer` leads to what stands behind.
+/// Whether a word such as `answer` introduces the text after it.
 fn is_announced(before: &str) -> bool {
     let mut before = before.to_lowercase();
     loop {
@@ -72,7 +72,7 @@ fn is_announced(before: &str) -> bool {
     }
 }
 
-/// Whether the answer begins with it, and what follows is not the rest of a sentence.
+/// Whether the answer begins with it, and is not continued as a sentence.
 fn leads(text: &str, found: &Found<'_>) -> bool {
     let is_begin = !text[..found.at].contains(char::is_alphanumeric);
     let rest = text[found.end()..].trim_start_matches(' ');
@@ -80,7 +80,7 @@ fn leads(text: &str, found: &Found<'_>) -> bool {
     is_begin && (rest.is_empty() || rest.starts_with(ends))
 }
 
-/// Whether it stands in brackets, bold, or a box.
+/// Whether it is in brackets, bold, or a box.
 fn is_marked(text: &str, found: &Found<'_>) -> bool {
     let (before, after) = (&text[..found.at], &text[found.end()..]);
     [("(", ")"), ("[", "]"), ("{", "}"), ("（", "）"), ("【", "】"), ("**", "*"), ("**", "."), ("**", ":")]
@@ -97,7 +97,7 @@ fn is_article(text: &str, found: &Found<'_>) -> bool {
         && !["and", "as", "because", "is", "or", "since"].contains(&word)
 }
 
-/// The label of all of them, if it is one.
+/// The label, if all of them are the same.
 fn only<'f, 'l: 'f>(mut found: impl Iterator<Item = &'f Found<'l>>) -> Option<&'f Found<'l>> {
     let first = found.next()?;
     found.all(|other| other.label == first.label).then_some(first)

@@ -24,20 +24,20 @@ use crate::error::{ErrorKind, Result, Setting, way_out};
 /// How an answer and its reference are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Compare {
-    /// As texts, without the white space around them.
+    /// As texts, without surrounding white space.
     Exact {
-        /// Whether capital letters are small ones.
+        /// Whether upper and lower case are the same.
         ignore_case: bool,
         /// Whether ASCII punctuation is left out.
         ignore_punctuation: bool,
     },
-    /// As numbers: the last of each text, whatever its commas and zeros, `$1,234.50` as `1234.5`.
+    /// As numbers: the last one of each text, regardless of commas and zeros, `$1,234.50` as `1234.5`.
     Number,
     /// As one of these labels: the one that the answer settles on.
     Choice(Vec<String>),
 }
 
-/// What is looked at in answers and references, and how both are compared.
+/// Which part of answers and references is compared, and how.
 ///
 /// ```
 /// use metatok::score::{Compare, Scorer};
@@ -56,28 +56,28 @@ pub enum Compare {
 pub struct Scorer {
     /// How they are compared.
     pub compare: Compare,
-    /// What of an answer is looked at; all of it, if nothing is said.
+    /// Which part of an answer is compared; all of it by default.
     pub pattern: Option<Pattern>,
-    /// What of a reference is looked at.
+    /// Which part of a reference is compared.
     pub reference_pattern: Option<Pattern>,
 }
 
-/// What an answer is worth.
+/// The score of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Score {
-    /// What was found in the answer to compare; none where it has nothing of the kind.
+    /// The part of the answer that was compared; none if it has no such part.
     pub found: Option<String>,
     /// Whether it is one of the references.
     pub is_correct: bool,
 }
 
 impl Scorer {
-    /// Compares whole texts so.
+    /// Compares whole texts in this way.
     pub fn new(compare: Compare) -> Self {
         Self { compare, pattern: None, reference_pattern: None }
     }
 
-    /// Whether an answer is one of the references, which are names of the same thing.
+    /// Whether an answer equals one of the references, which are alternatives.
     pub fn score(&self, answer: &str, references: &[impl AsRef<str>]) -> Score {
         let found = self.found(answer, self.pattern.as_ref());
         let is_correct = found.as_ref().is_some_and(|found| {
@@ -86,12 +86,12 @@ impl Scorer {
         Score { found, is_correct }
     }
 
-    /// What a reference is compared by; none where it has nothing of the kind, so that no answer would be right.
+    /// The part of a reference that is compared; none if it has no such part, so that no answer would be right.
     pub fn reference(&self, reference: &str) -> Option<String> {
         self.found(reference, self.reference_pattern.as_ref())
     }
 
-    /// Refuses references with nothing in them to compare: no answer could be right.
+    /// Rejects references without such a part: no answer could be right.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] with the reference.
@@ -103,12 +103,10 @@ impl Scorer {
         let (what, way_out) = match (&self.reference_pattern, &self.compare) {
             (Some(_), _) => ("the pattern for references finds nothing in it to compare".to_owned(), None),
             (None, Compare::Choice(labels)) => (
-                format!("it is none of the choices {}", labels.join(", ")),
-                Some(way_out!["name others with ", Setting::CHOICES]),
+                format!("it is not one of the choices {}", labels.join(", ")),
+                Some(way_out!["set others with ", Setting::CHOICES]),
             ),
-            (None, _) => {
-                ("there is no number in it".to_owned(), Some("compare by exact, or take another column".into()))
-            }
+            (None, _) => ("it contains no number".to_owned(), Some("compare by exact, or use another column".into())),
         };
         let error = ErrorKind::Invalid(format!("{references:?}: {what}"));
         Err(match way_out {

@@ -1,4 +1,4 @@
-//! The last number of a text, written in one way.
+//! The last number of a text, in a normalized form.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use regex::Regex;
 static NUMBER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+").expect("it is a regular expression"));
 
-/// The last number, without commas, a plus, and zeros that say nothing.
+/// The last number, without commas, a plus, and redundant zeros.
 pub(super) fn last(text: &str) -> Option<String> {
     let found = NUMBER.find_iter(text).last()?;
     let digits = found.as_str().replace(',', "");
@@ -21,7 +21,7 @@ pub(super) fn last(text: &str) -> Option<String> {
     Some(format!("{sign}{number}"))
 }
 
-/// Whether a minus stands before, and not between two numbers or words; a currency may stand between.
+/// Whether there is a minus before it, and not between two numbers or words; a currency may come between.
 fn is_negative(before: &str) -> bool {
     let before = before.trim_end_matches(['$', '€', '£', '¥']);
     let Some(before) = before.strip_suffix(['-', '−']) else { return false };

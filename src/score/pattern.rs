@@ -14,7 +14,7 @@ pub enum Which {
     Last,
 }
 
-/// A regular expression: what its first group that takes part in a match holds, or without one the whole match.
+/// A regular expression: it finds its first group that takes part in a match, or without groups the whole match.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     regex: Regex,
@@ -22,21 +22,21 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles it; the syntax is that of the crate `regex`, which takes linear time.
+    /// Compiles it. The syntax is that of the crate `regex`, which takes linear time.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] says what is wrong.
+    /// [`ErrorKind::Parse`] with what is wrong.
     pub fn new(regex: &str, which: Which) -> Result<Self> {
         let regex = Regex::new(regex).map_err(|error| {
             let error = error.to_string();
-            // Before it stands a drawing, of several lines.
+            // Before it there is a drawing, of several lines.
             let what = error.rsplit_once("error: ").map_or(&*error, |(_, what)| what);
-            ErrorKind::Parse(format!("{regex:?} is no regular expression: {what}"))
+            ErrorKind::Parse(format!("{regex:?} is not a regular expression: {what}"))
         })?;
         Ok(Self { regex, which })
     }
 
-    /// What it finds.
+    /// The text that it finds.
     ///
     /// ```
     /// use metatok::score::{Pattern, Which};

@@ -4,21 +4,21 @@ use serde::Serialize;
 
 use crate::score::Score;
 
-/// Answers by what they are worth. The accuracy counts all of them.
+/// Counts of answers. The accuracy includes all of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
     /// All answers.
     pub answers: u64,
     /// Those that are right.
     pub correct: u64,
-    /// Those with nothing in them to compare, which are wrong.
+    /// Those with nothing to compare, which are wrong.
     pub nothing_found: u64,
-    /// Those that an error stands in place of, which are wrong too.
+    /// Those with an error instead of an answer, which are wrong too.
     pub failed: u64,
 }
 
 impl Tally {
-    /// Counts an answer; none where it failed.
+    /// Counts an answer; none if it failed.
     pub fn add(&mut self, score: Option<&Score>) {
         self.answers += 1;
         match score {
@@ -30,7 +30,7 @@ impl Tally {
         }
     }
 
-    /// Counts the answers of another.
+    /// Adds the counts of another.
     pub fn append(&mut self, other: Self) {
         self.answers += other.answers;
         self.correct += other.correct;
@@ -38,13 +38,13 @@ impl Tally {
         self.failed += other.failed;
     }
 
-    /// The part of the answers that is right, in percent; 0 of none.
+    /// The share of answers that are right, in percent; 0 if there are none.
     #[allow(clippy::cast_precision_loss, reason = "counts of answers are far below 2^52")]
     pub fn accuracy(&self) -> f64 {
         if self.answers == 0 { 0.0 } else { self.correct as f64 * 100.0 / self.answers as f64 }
     }
 
-    /// The mean of the accuracies of datasets, each of which counts the same; 0 of none.
+    /// The mean of the accuracies of datasets, each with the same weight; 0 if there are none.
     #[allow(clippy::cast_precision_loss, reason = "there are far fewer datasets than 2^52")]
     pub fn mean_accuracy<'t>(datasets: impl ExactSizeIterator<Item = &'t Self>) -> f64 {
         let count = datasets.len().max(1) as f64;

@@ -1,11 +1,11 @@
-//! The automaton that stop strings are searched with: a table where they are few, smaller where a table would take gigabytes.
+//! The automaton that searches for stop strings: a table if they are few, something smaller if a table would take gigabytes.
 
 use aho_corasick::automaton::{Automaton as _, StateID};
 use aho_corasick::dfa::DFA;
 use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::{Anchored, BuildError, MatchError, MatchKind};
 
-/// Of so many bytes of strings a table takes up to 16 MiB.
+/// For this many bytes of strings a table takes up to 16 MiB.
 const FEW_BYTES: usize = 1 << 14;
 
 /// An automaton over bytes.
@@ -47,7 +47,7 @@ impl Automaton {
         }
     }
 
-    /// One of the strings that end here, by its place.
+    /// One of the strings that end here, by its index.
     pub(super) fn matched(&self, state: StateID, at: usize) -> usize {
         match self {
             Self::Table(automaton) => automaton.match_pattern(state, at).as_usize(),

@@ -1,11 +1,11 @@
-//! What a model said, trimmed, and the stop at which it ended.
+//! A model's output, trimmed, and the stop at which it ended.
 
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::stop::{FinishReason, StopSource};
 use crate::tokenizer::TokenId;
 
-/// What a model said, trimmed. Its JSON has the keys that `metatok trim` and `metatok run` write.
+/// A model's output, trimmed. Its JSON has the keys that `metatok trim` and `metatok run` write.
 ///
 /// ```
 /// let completion = metatok::PromptBuilder::demo()?.complete(&[44, 695, 1052])?;
@@ -18,23 +18,23 @@ use crate::tokenizer::TokenId;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Completion {
-    /// The tokens before the stop. Where a stop string begins within a token, that token is not among them.
+    /// The tokens before the stop. If a stop string begins within a token, that token is not among them.
     pub token_ids: Vec<TokenId>,
-    /// The text before the stop, special tokens left out but for a stop that stays. What is no UTF-8 is U+FFFD.
+    /// The text before the stop, without special tokens except a stop that is kept. Invalid UTF-8 becomes U+FFFD.
     pub text: String,
-    /// Why it ends. In JSON `"stop"` or `"length"`, as engines have it.
+    /// Why it ends. In JSON `"stop"` or `"length"`, as in engines.
     #[serde(serialize_with = "as_engines_have_it")]
     pub finish_reason: FinishReason,
     /// The stop at which it ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// The ids behind [`Self::token_ids`]: the stop, and whatever came then.
+    /// The ids after [`Self::token_ids`]: the stop, and everything after it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tail: Vec<TokenId>,
 }
 
 impl Completion {
-    /// Who asks for the stop id at which it ends; nobody where it ends otherwise.
+    /// The sources of the stop id at which it ends; none if it ends otherwise.
     pub fn stop_sources(&self) -> &[StopSource] {
         match &self.stop {
             Some(Stop::Token { sources, .. }) => sources,
@@ -43,7 +43,7 @@ impl Completion {
     }
 }
 
-/// At what output ended.
+/// The stop at which output ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Stop {
@@ -51,10 +51,10 @@ pub enum Stop {
     Token {
         /// The id.
         token_id: TokenId,
-        /// What it stands for in text; none of an id that the tokenizer does not have.
+        /// Its text; none for an id that the tokenizer does not have.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<String>,
-        /// Who asks for it.
+        /// The sources of the stop id.
         sources: Vec<StopSource>,
     },
     /// At a stop string.
@@ -65,7 +65,7 @@ pub enum Stop {
 }
 
 impl FinishReason {
-    /// `"stop"` or `"length"`, as engines have it.
+    /// `"stop"` or `"length"`, as in engines.
     pub fn name(self) -> &'static str {
         match self {
             Self::StopToken(_) | Self::StopString(_) => "stop",

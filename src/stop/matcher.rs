@@ -1,8 +1,8 @@
-//! Finding where output ends: in a stream, token by token, or in what is finished.
+//! Finding where output ends: in a stream, token by token, or in finished output.
 //!
-//! The stop that is complete first counts; of several that are complete at once, the longest. So a stream
-//! and a finished text are cut at the same place, wherever the borders of tokens fall. FastChat looks for
-//! the last place of the first string in its list, on every other token.
+//! The stop that is complete first counts; if several are complete at once, the longest. So a stream and a finished
+//! text are cut at the same place, wherever the boundaries of tokens are. FastChat looks for the last occurrence of the
+//! first string in its list, on every other token.
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ use crate::tokenizer::TokenId;
 pub enum FinishReason {
     /// The model gave this stop id.
     StopToken(TokenId),
-    /// The text came to this stop string, by its place in [`StopCriteria::strings`].
+    /// The text contains this stop string, by its index in [`StopCriteria::strings`].
     StopString(usize),
     /// Nothing stopped it.
     Length,
 }
 
-/// Stop ids and stop strings, made ready to be found. Cloning it is cheap.
+/// Stop ids and stop strings, prepared for searching. Cloning it is cheap.
 ///
 /// ```
 /// use metatok::stop::{FinishReason, StopCriteria};
@@ -61,7 +61,7 @@ struct Strings {
 }
 
 impl StopCriteria {
-    /// Makes the stops ready to be found.
+    /// Prepares the stops for searching.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if there are too many stop strings for an automaton.
@@ -94,7 +94,7 @@ impl Strings {
         Ok(Self { automaton, start, lengths: strings.iter().map(String::len).collect(), held })
     }
 
-    /// Reads text up to the first stop. Gives the state, or where the stop ends and which it is.
+    /// Reads text up to the first stop. Returns the state, or where the stop ends and which one it is.
     fn read(&self, mut state: StateID, text: &[u8]) -> std::result::Result<StateID, (usize, usize)> {
         for (i, &byte) in text.iter().enumerate() {
             state = self.automaton.next(state, byte);
@@ -142,17 +142,17 @@ impl StopMatcher {
         StopStream { matcher: self.clone(), state: self.start(), held: String::new(), finished: None }
     }
 
-    /// Whether output ends at this id. There are few, and comparing each is faster than searching.
+    /// Whether output ends at this id. There are few, and comparing each one is faster than searching.
     pub(super) fn stops_at(&self, id: TokenId) -> bool {
         self.ids.contains(&id)
     }
 
-    /// The state before any text; none where there are no strings.
+    /// The state before any text; none if there are no strings.
     pub(super) fn start(&self) -> Option<StateID> {
         self.strings.as_ref().map(|strings| strings.start)
     }
 
-    /// Reads bytes up to the first stop. Gives the state, or where the stop ends and which it is.
+    /// Reads bytes up to the first stop. Returns the state, or where the stop ends and which one it is.
     pub(super) fn read(&self, state: StateID, bytes: &[u8]) -> std::result::Result<StateID, (usize, usize)> {
         self.strings.as_ref().map_or(Ok(state), |strings| strings.read(state, bytes))
     }
@@ -179,8 +179,8 @@ pub struct StopStream {
 }
 
 impl StopStream {
-    /// Takes a token and the text that it adds. Appends to `out` what can be no part of a stop any more, and
-    /// says why the output ends, if it does; what comes then is not read. A stop is no part of the output.
+    /// Takes a token and the text that it adds. Appends to `out` the text that can no longer be part of a stop, and
+    /// returns why the output ends, if it does. Anything after that is not read. A stop is not part of the output.
     pub fn push(&mut self, id: TokenId, text: &str, out: &mut String) -> Option<FinishReason> {
         if self.finished.is_some() {
             return self.finished;
@@ -212,8 +212,8 @@ impl StopStream {
         self.finished
     }
 
-    /// The end of a stream: appends what was held back, which no stop came of.
-    /// Once it has ended, nothing changes that.
+    /// The end of a stream: appends the text that was held back, because it did not become a stop. If the stream had
+    /// already ended, nothing changes.
     pub fn finish(&mut self, out: &mut String) -> FinishReason {
         out.push_str(&std::mem::take(&mut self.held));
         *self.finished.get_or_insert(FinishReason::Length)
@@ -226,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    /// With `is_large`, a string beside them that makes the other automaton.
+    /// With `is_large`, an additional string that requires the other automaton.
     fn criteria(strings: &[String], is_large: bool) -> StopCriteria {
         let mut criteria = StopCriteria::default();
         strings.iter().for_each(|string| criteria.add_string(string));

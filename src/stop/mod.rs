@@ -1,4 +1,4 @@
-//! Where a model's output ends: stop ids and stop strings, each with the sources that ask for it.
+//! Where a model's output ends: stop ids and stop strings, each with the sources that declare it.
 //!
 //! ```
 //! use metatok::PromptBuilder;
@@ -24,7 +24,7 @@ pub use completion::{Completion, Stop};
 pub use matcher::{FinishReason, StopMatcher, StopStream};
 pub use trim::{CompletionEnd, TokenStream, Trimmer, without_echo};
 
-/// Where generation stops: the union of what the template, the tokenizer's files and the user say.
+/// Where generation stops: the union of the stops of the template, the tokenizer's files and the user.
 ///
 /// ```
 /// use metatok::stop::{StopCriteria, StopSource};
@@ -42,14 +42,14 @@ pub use trim::{CompletionEnd, TokenStream, Trimmer, without_echo};
 pub struct StopCriteria {
     ids: Vec<StopId>,
     strings: Vec<String>,
-    /// Where each id stands, and which strings there are: model files may list thousands.
+    /// The position of each id, and the set of strings: model files may list thousands.
     #[serde(skip)]
     places: HashMap<TokenId, usize>,
     #[serde(skip)]
     known: HashSet<String>,
 }
 
-/// Stops as they are written.
+/// Stops as written.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct StopLists {
@@ -68,23 +68,23 @@ impl From<StopLists> for StopCriteria {
     }
 }
 
-/// A stop id and everything that asks for it.
+/// A stop id and all its sources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopId {
     /// The id.
     pub id: TokenId,
-    /// Who asks for it, in the order of [`StopSource`].
+    /// Its sources, in the order of [`StopSource`].
     pub sources: Vec<StopSource>,
 }
 
-/// Who asks to stop at an id.
+/// The source of a stop id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StopSource {
     /// `eos_token_id` of the meta template.
     MetaTemplate,
-    /// The first id of the generating role's `end`, where that is a control token.
+    /// The first id of the generating role's `end`, if that is a control token.
     RoleEnd,
     /// `stop_token_ids` of a conversation template.
     ConversationTemplate,
@@ -116,7 +116,7 @@ impl fmt::Display for StopSource {
 }
 
 impl StopCriteria {
-    /// Adds an id on behalf of `source`.
+    /// Adds an id from `source`.
     pub fn add_id(&mut self, id: TokenId, source: StopSource) {
         let place = *self.places.entry(id).or_insert(self.ids.len());
         if place == self.ids.len() {
@@ -128,7 +128,7 @@ impl StopCriteria {
         }
     }
 
-    /// Adds a stop string. An empty one would stop at once and is left out.
+    /// Adds a stop string. An empty one would stop at once, so it is ignored.
     pub fn add_string(&mut self, string: &str) {
         if !string.is_empty() && self.known.insert(string.to_owned()) {
             self.strings.push(string.to_owned());
@@ -140,12 +140,12 @@ impl StopCriteria {
         &self.ids
     }
 
-    /// The stop ids alone, as an engine's `stop_token_ids` wants them.
+    /// The stop ids alone, for an engine's `stop_token_ids`.
     pub fn stop_token_ids(&self) -> impl Iterator<Item = TokenId> + '_ {
         self.ids.iter().map(|stop| stop.id)
     }
 
-    /// The stop strings, as an engine's `stop` wants them.
+    /// The stop strings, for an engine's `stop`.
     pub fn strings(&self) -> &[String] {
         &self.strings
     }

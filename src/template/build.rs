@@ -1,4 +1,4 @@
-//! Templates that are written in code.
+//! Templates written in code.
 
 use crate::template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem, TokenIds};
 use crate::tokenizer::TokenId;
@@ -45,7 +45,7 @@ impl MetaTemplate {
         self
     }
 
-    /// With one more role that is no part of a round.
+    /// With one more role that is not part of a round.
     #[must_use]
     pub fn reserved_role(mut self, role: RoleTemplate) -> Self {
         self.reserved_roles.push(role);
@@ -61,7 +61,7 @@ impl MetaTemplate {
 }
 
 impl RoleTemplate {
-    /// A role that says what it says, with nothing around it.
+    /// A role that writes only its content, with nothing around it.
     pub fn new(role: impl Into<String>) -> Self {
         Self { role: role.into(), ..Self::default() }
     }
@@ -73,21 +73,21 @@ impl RoleTemplate {
         self
     }
 
-    /// With this before what it says.
+    /// With this before its content.
     #[must_use]
     pub fn begin(mut self, begin: impl Into<Affix>) -> Self {
         self.begin = begin.into();
         self
     }
 
-    /// With what it says where a conversation has nothing for it.
+    /// With this content if a conversation has none for it.
     #[must_use]
     pub fn prompt(mut self, prompt: impl Into<String>) -> Self {
         self.prompt = prompt.into();
         self
     }
 
-    /// With this after what it says.
+    /// With this after its content.
     #[must_use]
     pub fn end(mut self, end: impl Into<Affix>) -> Self {
         self.end = end.into();
@@ -101,7 +101,7 @@ impl RoleTemplate {
         self
     }
 
-    /// With what a prompt to be continued ends with, where that is not `begin`.
+    /// With the end of a prompt to be continued, if that is not `begin`.
     #[must_use]
     pub fn generation_prompt(mut self, prompt: impl Into<Affix>) -> Self {
         self.generation_prompt = Some(prompt.into());
@@ -115,7 +115,7 @@ impl RoleTemplate {
         self
     }
 
-    /// Opening every conversation in which it says nothing itself, with its `prompt`.
+    /// Opening every conversation in which it has no message, with its `prompt`.
     #[must_use]
     pub fn default_prompt(mut self) -> Self {
         self.default_prompt = true;

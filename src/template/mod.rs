@@ -25,10 +25,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::{At, ErrorKind, Result};
 pub use placeholder::{Multimodal, Placeholder};
 
-/// How a model wants its dialogue: what stands around a whole prompt, and how each role speaks.
+/// How a model's dialogue is written: the text around a whole prompt, and how each role speaks.
 ///
-/// The keys are those of OpenCompass's `meta_template`. What its documents promise and its code
-/// refuses works here: a `begin` or `end` may mix strings and token ids.
+/// The keys are those of OpenCompass's `meta_template`. Its documentation promises, but its code rejects, a `begin` or
+/// `end` that mixes strings and token ids; here this works.
 ///
 /// ```
 /// let template: metatok::MetaTemplate = serde_json::from_str(r#"{
@@ -44,20 +44,19 @@ pub use placeholder::{Multimodal, Placeholder};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MetaTemplate {
-    /// Stands before everything, always.
+    /// Always written before everything.
     #[serde(default, skip_serializing_if = "Affix::is_empty")]
     pub begin: Affix,
-    /// One round of dialogue: every role in the order in which it speaks. Each round is written out
-    /// whole, also the roles for which a conversation has nothing.
+    /// One round of dialogue: every role in the order in which it speaks. Each round is written completely, including
+    /// the roles for which a conversation has no message.
     pub round: Vec<RoundItem>,
-    /// Roles that are no part of a round but may speak in the sections begin and end, such as SYSTEM.
+    /// Roles that are not part of a round but may speak in the sections begin and end, such as SYSTEM.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reserved_roles: Vec<RoleTemplate>,
-    /// Stands after everything, unless the prompt was cut for generation.
+    /// Written after everything, unless the prompt was cut for generation.
     #[serde(default, skip_serializing_if = "Affix::is_empty")]
     pub end: Affix,
-    /// The id, or ids, at which the model's output ends. By rights the first id of the generating
-    /// role's `end`.
+    /// The id, or ids, at which the model's output ends. Normally the first id of the generating role's `end`.
     #[serde(default, skip_serializing_if = "TokenIds::is_empty")]
     pub eos_token_id: TokenIds,
 }
@@ -91,51 +90,51 @@ pub struct RoleTemplate {
     /// The role's name for API models: HUMAN, BOT or SYSTEM. OpenAI-style messages find their role by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_role: Option<String>,
-    /// Stands before what the role says.
+    /// Written before the role's content.
     #[serde(default, skip_serializing_if = "Affix::is_empty")]
     pub begin: Affix,
-    /// What the role says where a conversation has nothing for it.
+    /// The role's content if a conversation has none for it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
-    /// Stands after what the role says.
+    /// Written after the role's content.
     #[serde(default, skip_serializing_if = "Affix::is_empty")]
     pub end: Affix,
     /// Whether the model plays this role, so that a prompt to be continued ends where it begins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub generate: bool,
-    /// What a prompt to be continued ends with, where that is not `begin`: `"ASSISTANT:"` and
-    /// `"ASSISTANT: "` are different tokens, and many formats need both. Not in OpenCompass.
+    /// The end of a prompt to be continued, if that is not `begin`: `"ASSISTANT:"` and `"ASSISTANT: "` are different
+    /// tokens, and many formats need both. Not in OpenCompass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation_prompt: Option<Affix>,
-    /// For a reserved role: it has no turn of its own; what it says stands in the next turn of this
-    /// role of the round, right after that turn's `begin`. So Llama 2 and Gemma take a system message
-    /// into the first question. Not in OpenCompass.
+    /// For a reserved role: it has no turn of its own. Its content is written in the next turn of this role of the
+    /// round, right after that turn's `begin`. This is how Llama 2 and Gemma put a system message in the first
+    /// question. Not in OpenCompass.
     #[serde(default, alias = "within", skip_serializing_if = "Option::is_none")]
     pub merge_into: Option<String>,
-    /// For a reserved role: it opens every conversation in which it says nothing itself, with its
-    /// `prompt`. So Qwen2.5 and Vicuna have a system message of their own. Not in OpenCompass.
+    /// For a reserved role: it opens every conversation in which it has no message, with its `prompt`. This is how
+    /// Qwen2.5 and Vicuna have their own system message. Not in OpenCompass.
     #[serde(default, alias = "always", skip_serializing_if = "std::ops::Not::not")]
     pub default_prompt: bool,
 }
 
-/// What stands before or after something: a string, or a list of strings, token ids and
-/// `{ token = "<|im_end|>" }`, freely mixed.
+/// Text before or after something: a string, or a list of strings, token ids and `{ token = "<|im_end|>" }`, freely
+/// mixed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Affix(pub Vec<AffixItem>);
 
 /// An element of an [`Affix`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AffixItem {
-    /// Text, in which the tokenizer's added tokens are found. Adjacent strings are one text.
+    /// Text, in which the tokenizer's added tokens are recognized. Adjacent strings are one text.
     Text(String),
-    /// A token by its id. Kept as written, so that an impossible id can be named in the error.
+    /// A token by its id. Kept as written, so that the error can show an invalid id.
     Id(i64),
     /// A token by its string, which must be one entry of the vocabulary.
     Token(String),
 }
 
 impl Affix {
-    /// Whether it puts nothing into a prompt.
+    /// Whether it adds nothing to a prompt.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|item| matches!(item, AffixItem::Text(text) if text.is_empty()))
     }
@@ -153,7 +152,7 @@ impl TokenIds {
 }
 
 impl MetaTemplate {
-    /// Whether it only says what an API calls the roles, and writes no text.
+    /// Whether it only declares what an API calls the roles, and writes no text.
     pub(crate) fn names_roles_only(&self) -> bool {
         let is_silent = |role: &RoleTemplate| {
             let prompt = role.generation_prompt.as_ref();
@@ -173,8 +172,8 @@ impl MetaTemplate {
         round.chain(reserved.map(|(i, role)| (format!("reserved_roles[{i}]"), role)))
     }
 
-    /// Checks what does not need a tokenizer: that no two roles have one name, and that only reserved
-    /// roles have `merge_into` or `default_prompt`.
+    /// Checks what does not need a tokenizer: that no two roles have the same name, and that only reserved roles have
+    /// `merge_into` or `default_prompt`.
     ///
     /// # Errors
     /// [`ErrorKind::DuplicateRole`] with both places; [`ErrorKind::Usage`] for the latter.
@@ -237,7 +236,7 @@ impl Serialize for TokenIds {
     }
 }
 
-/// Reads a value whose form decides what it is, with a message that says which forms there are.
+/// Reads a value of one of several forms, with an error that lists these.
 macro_rules! deserialize_by_form {
     ($type:ty, $expecting:literal, { $($method:tt)* }) => {
         impl<'de> Deserialize<'de> for $type {
@@ -330,5 +329,5 @@ deserialize_by_form!(RoundItem, "a role { role = \"…\", … } or a string", {
 });
 
 fn out_of_range<E: de::Error>(id: u64) -> E {
-    E::custom(format_args!("token id {id} is larger than any token id"))
+    E::custom(format_args!("token id {id} is too large for a token id"))
 }

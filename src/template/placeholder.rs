@@ -1,4 +1,4 @@
-//! What stands for images, audio and video in a prompt of token ids: `[multimodal]` of a model file.
+//! Placeholders for images, audio and video in a prompt of token ids: `[multimodal]` of a model file.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::conversation::MediaKind;
 use crate::template::Affix;
 
-/// The placeholders of a model, one for each kind that it takes.
+/// The placeholders of a model, one for each kind that it supports.
 ///
 /// ```
 /// let multimodal: metatok::template::Multimodal = toml::from_str(r#"
@@ -49,17 +49,17 @@ impl Multimodal {
     }
 }
 
-/// What stands for one image, audio or video: an [`Affix`], of which a part may be repeated.
+/// The placeholder of one image, audio or video: an [`Affix`], of which a part may be repeated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Placeholder {
-    /// Stands before it, once.
+    /// Written before it, once.
     #[serde(skip_serializing_if = "Affix::is_empty")]
     pub begin: Affix,
     /// What is repeated.
     pub placeholder: Affix,
-    /// How often: as many tokens as the engine will put there, or once where the engine repeats it itself.
+    /// How often: as many tokens as the engine will put there, or once if the engine repeats it itself.
     pub repeat: NonZeroU32,
-    /// Stands behind it, once.
+    /// Written after it, once.
     #[serde(skip_serializing_if = "Affix::is_empty")]
     pub end: Affix,
 }

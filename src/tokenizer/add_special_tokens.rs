@@ -1,20 +1,20 @@
-//! Whether a tokenizer adds special tokens of its own.
+//! Whether a tokenizer adds its own special tokens.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Whether the special tokens that a tokenizer adds around a text by itself (its post-processor,
-/// `add_special_tokens`) are added to a prompt.
+/// Whether the special tokens that a tokenizer adds around a text by itself (its post-processor, `add_special_tokens`)
+/// are added to a prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AddSpecialTokens {
-    /// As the tokenizer does, but what the prompt already begins or ends with is not doubled.
+    /// Like the tokenizer, but a token that the prompt already begins or ends with is not added again.
     #[default]
     Auto,
-    /// As Hugging Face does, doubling what the template has written out.
+    /// Like Hugging Face, which adds tokens again that the template has already written.
     Always,
-    /// Only what the template says.
+    /// Only those that the template writes.
     Never,
 }
 

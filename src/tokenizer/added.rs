@@ -1,8 +1,8 @@
 //! Added tokens, and finding them in text exactly as the `tokenizers` library does.
 //!
-//! Both libraries number added tokens by themselves and tie finding them to the whole tokenizer.
-//! metatok keeps them apart: ids stay as the files declare them, and a finder can be built for any
-//! subset, which is how content is read without its reserved tokens.
+//! Both libraries number added tokens by themselves and tie finding them to the whole tokenizer. metatok keeps these
+//! separate: ids stay as the files declare them, and a finder can be built for any subset. Content is read with a
+//! finder that lacks the reserved tokens.
 
 use std::ops::Range;
 
@@ -20,13 +20,13 @@ pub struct AddedToken {
     pub id: TokenId,
     /// The token's text.
     pub content: String,
-    /// Found only where no word character touches it.
+    /// Only found if no word character is next to it.
     #[serde(default)]
     pub single_word: bool,
-    /// Swallows white space on its left.
+    /// Removes white space on its left.
     #[serde(default)]
     pub lstrip: bool,
-    /// Swallows white space on its right.
+    /// Removes white space on its right.
     #[serde(default)]
     pub rstrip: bool,
     /// Found in the normalized text, by its normalized form.
@@ -38,7 +38,7 @@ pub struct AddedToken {
 }
 
 impl AddedToken {
-    /// Whether it is text that anybody writes: white space, and no control token.
+    /// Whether it is ordinary text: white space, and not a control token.
     pub(crate) fn is_white_space(&self) -> bool {
         !self.special && !self.content.is_empty() && self.content.chars().all(char::is_whitespace)
     }
@@ -50,7 +50,7 @@ pub(crate) struct AddedTokenMatcher {
     normalized: Option<Automaton>,
 }
 
-/// Which text is searched: the text as written, or what the normalizer made of it.
+/// Which text is searched: the text as written, or the normalizer's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Raw,
@@ -63,7 +63,7 @@ struct Automaton {
 }
 
 impl AddedTokenMatcher {
-    /// `normalize` gives the form in which a token flagged `normalized` is looked for.
+    /// `normalize` returns the form in which a token flagged `normalized` is searched for.
     pub(crate) fn new<'a>(
         tokens: impl Iterator<Item = &'a AddedToken>,
         normalize: impl Fn(&str) -> Result<String>,
@@ -87,14 +87,14 @@ impl AddedTokenMatcher {
         }
     }
 
-    /// The tokens found in `text` with the bytes each takes, white space it strips included.
+    /// The tokens found in `text` with the bytes of each, including white space that it strips.
     pub(crate) fn find<'a>(&'a self, form: Form, text: &'a str) -> impl Iterator<Item = (TokenId, Range<usize>)> + 'a {
         let mut taken = 0;
         self.automaton(form).into_iter().flat_map(move |this| {
             this.automaton.find_iter(text).filter_map(move |found| {
                 let token = &this.tokens[found.pattern().as_usize()];
                 let (mut start, mut end) = (found.start(), found.end());
-                // White space that the token before already swallowed is not there any more.
+                // White space that the previous token already removed is no longer there.
                 if end <= taken {
                     return None;
                 }

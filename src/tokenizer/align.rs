@@ -1,11 +1,11 @@
-//! Carrying the offsets that one library gives over to the ids of the other.
+//! Transferring the offsets of one library to the ids of the other.
 
 use std::ops::Range;
 
 use crate::tokenizer::TokenId;
 
-/// Gives the offsets of `reference` to equal ids from both ends. What differs in between (code points
-/// newer than one library's Unicode tables) shares the bytes in between.
+/// Transfers the offsets of `reference` to equal ids from both ends. Ids that differ in between (code points newer than
+/// one library's Unicode tables) share the bytes in between.
 pub(crate) fn align(ids: &[TokenId], reference: &[(TokenId, Range<usize>)], len: usize) -> Vec<Range<usize>> {
     let same = |(id, token): &(&TokenId, &(TokenId, Range<usize>))| **id == token.0;
     let head = ids.iter().zip(reference).take_while(same).count();

@@ -1,4 +1,4 @@
-//! What metatok asks of a tokenizer library.
+//! What metatok needs from a tokenizer library.
 
 use std::any::Any;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::tokenizer::run::{Reader, Run};
 /// An id, and the bytes of a run that it comes from.
 pub(crate) type IdWithBytes = (TokenId, Range<usize>);
 
-/// A tokenizer library, reduced to what metatok asks of it.
+/// A tokenizer library, reduced to what metatok needs from it.
 pub(crate) trait Backend: Send + Sync {
     fn name(&self) -> &'static str;
     /// Appends the ids of a run.
@@ -21,7 +21,7 @@ pub(crate) trait Backend: Send + Sync {
     fn id_to_token(&self, id: TokenId) -> Option<String>;
     /// Text from tokens in the spelling of the vocabulary.
     fn decode(&self, tokens: Vec<String>) -> Result<String>;
-    /// Text from the model's own ids, where these stand for bytes and so must not mix with added tokens.
+    /// Text from the model's own ids, if these stand for bytes and so must not be mixed with added tokens.
     fn decode_ids(&self, _ids: &[TokenId]) -> Option<Result<String>> {
         None
     }
@@ -29,7 +29,7 @@ pub(crate) trait Backend: Send + Sync {
     fn encode_run_with_offsets(&self, _reader: Reader<'_>, _run: Run<'_>) -> Option<Result<Vec<IdWithBytes>>> {
         None
     }
-    /// What the post-processor puts before and after a text.
+    /// What the post-processor adds before and after a text.
     fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)>;
 }
 

@@ -1,23 +1,22 @@
-//! The bytes of every token at once, for reading what a model gives without decoding it again and again.
+//! The bytes of every token at once, for reading a model's output without decoding it again and again.
 
 use crate::error::Result;
 use crate::tokenizer::TokenId;
 
-/// What each id of a vocabulary stands for in a text that special tokens are left out of. Made once; a look-up
-/// is two array accesses.
+/// The bytes of each id of a vocabulary in a text without special tokens. Made once; a look-up is two array accesses.
 #[derive(Debug)]
 pub(crate) struct ByteTable {
     bytes: Vec<u8>,
     /// Where the bytes of an id end; those of the next begin there.
     ends: Vec<u32>,
-    /// The special tokens in the order of their ids, with the bytes that they have otherwise.
+    /// The special tokens in the order of their ids, with the bytes that they would have otherwise.
     special: Vec<(TokenId, Vec<u8>)>,
     /// The ids that do not exist.
     gaps: Vec<TokenId>,
 }
 
 impl ByteTable {
-    /// Of so many ids, the bytes of each, and the special tokens.
+    /// For this many ids, the bytes of each, and the special tokens.
     pub(crate) fn new(
         ids: TokenId,
         bytes: impl Fn(TokenId) -> Option<Vec<u8>>,
@@ -46,7 +45,7 @@ impl ByteTable {
         Some(&self.bytes[start..end])
     }
 
-    /// The bytes that a special token has where it is not left out; none if it is not special.
+    /// The bytes of a special token if it is not left out; none if it is not special.
     pub(crate) fn special(&self, id: TokenId) -> Option<&[u8]> {
         let at = self.special.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         Some(&self.special[at].1)

@@ -27,7 +27,7 @@ impl TokenBytes {
         Self(steps)
     }
 
-    /// Whether the bytes of tokens in a row are the bytes of their text: nothing is put between them.
+    /// Whether the bytes of adjacent tokens are the bytes of their text: nothing is put between them.
     pub(crate) fn is_exact(&self) -> bool {
         !self.0.is_empty() && !self.0.iter().any(|step| matches!(step, Step::Prefix(_) | Step::Suffix(_)))
     }
@@ -41,7 +41,7 @@ impl TokenBytes {
         for step in &self.0 {
             match step {
                 Step::ByteLevel => {
-                    // What has another character was not written by this vocabulary's rule.
+                    // A token with another character was not written by this vocabulary's rule.
                     let bytes: Option<Vec<u8>> = text.chars().map(byte_of).collect();
                     return bytes.unwrap_or_else(|| text.into_owned().into_bytes());
                 }
@@ -86,8 +86,8 @@ fn collect(decoder: &Value, steps: &mut Vec<Step>) {
     }
 }
 
-/// The byte that a character of a byte-level vocabulary stands for: printable Latin-1 stands for
-/// itself, the others for the remaining bytes in their order.
+/// The byte of a character in a byte-level vocabulary: printable Latin-1 stands for itself, the others for the
+/// remaining bytes in order.
 fn byte_of(c: char) -> Option<u8> {
     match u32::from(c) {
         code @ (0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff) => Some(code as u8),

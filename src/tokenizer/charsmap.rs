@@ -1,4 +1,4 @@
-//! Whether a normalizer's map of characters is as long as it says: the libraries make room for what it says.
+//! Whether a normalizer's character map is as long as it declares: the libraries allocate the declared length.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::error::{At, ErrorKind, Result};
 
-/// Refuses a `precompiled_charsmap` that is cut off, in a normalizer or in a sequence of them.
+/// Rejects a truncated `precompiled_charsmap`, in a normalizer or in a sequence of them.
 pub(crate) fn check(normalizer: &Value) -> Result<()> {
     for inner in normalizer["normalizers"].as_array().into_iter().flatten() {
         check(inner)?;
@@ -16,13 +16,13 @@ pub(crate) fn check(normalizer: &Value) -> Result<()> {
 
 /// It begins with the number of bytes of a trie, which follows.
 fn check_length(charsmap: &str) -> Result<()> {
-    // What is no base64 the libraries refuse by themselves.
+    // The libraries themselves reject invalid base64.
     let Ok(bytes) = STANDARD.decode(charsmap) else { return Ok(()) };
     let Some((length, rest)) = bytes.split_first_chunk() else { return Ok(()) };
     let length = u32::from_le_bytes(*length);
     if length as usize <= rest.len() {
         return Ok(());
     }
-    let what = format!("it announces {length} bytes, and {} follow; the file is damaged", rest.len());
+    let what = format!("it declares {length} bytes, but {} follow; the file is damaged", rest.len());
     Err(ErrorKind::UnsupportedTokenizer(what).into())
 }

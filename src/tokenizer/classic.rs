@@ -1,5 +1,5 @@
-//! The classic library, `tokenizers` 0.23: loads every file and knows where in the text each token
-//! comes from, at a fortieth of the fast library's speed.
+//! The classic library, `tokenizers` 0.23: loads every file and knows which text each token comes from, but is forty
+//! times as slow as the fast library.
 
 use std::ops::Range;
 
@@ -62,7 +62,7 @@ impl Backend for Classic {
     }
 
     fn decode_ids(&self, ids: &[TokenId]) -> Option<Result<String>> {
-        // This decoder takes each character for a byte, also those of added tokens, which are none.
+        // This decoder reads each character as a byte, also those of added tokens, which are not bytes.
         let is_byte_level = matches!(self.tokenizer.get_decoder(), Some(tokenizers::DecoderWrapper::ByteLevel(_)));
         is_byte_level.then(|| self.decode(ids.iter().filter_map(|id| self.id_to_token(*id)).collect()))
     }
@@ -75,7 +75,7 @@ impl Backend for Classic {
         let Some(post_processor) = self.tokenizer.get_post_processor() else {
             return Ok(Default::default());
         };
-        // What surrounds this token once the post-processor is done is what it adds.
+        // What surrounds this token after the post-processor is what it adds.
         let probe = TokenId::MAX;
         let encoding = Encoding::new(
             vec![probe],
@@ -94,7 +94,7 @@ impl Backend for Classic {
     }
 }
 
-/// A normalized chunk that knows where its text comes from.
+/// A normalized chunk that knows which text it comes from.
 pub(crate) struct Aligned(NormalizedString);
 
 impl AsRef<str> for Aligned {
@@ -103,11 +103,11 @@ impl AsRef<str> for Aligned {
     }
 }
 
-/// Stands before a chunk that does not open the prompt, so that its offsets do not begin at 0:
-/// that is how the library tells the beginning of a prompt.
+/// Put before a chunk that does not open the prompt, so that its offsets do not begin at 0: this is how the library
+/// recognizes the beginning of a prompt.
 const NOT_FIRST: &str = "\u{1}";
 
-/// Where in its run a byte of a chunk stands, counted with what was put before the chunk.
+/// The position of a chunk's byte in its run, counting the text that was put before the chunk.
 fn in_run(chunk: &Chunk<'_>, offset: usize) -> usize {
     let before = chunk.left.len() + if chunk.opens_prompt { 0 } else { NOT_FIRST.len() };
     chunk.offset + offset.saturating_sub(before).min(chunk.text.len())
@@ -122,7 +122,7 @@ impl Steps for Classic {
         let joined = NormalizedString::from([pad, chunk.left, chunk.text, chunk.right].concat());
         let mut text = joined
             .slice(Referential::Original(pad.len()..))
-            .ok_or_else(|| ErrorKind::Encode("a slice at a character boundary is refused".into()))?;
+            .ok_or_else(|| ErrorKind::Encode("the library rejected a slice at a character boundary".into()))?;
         if let Some(normalizer) = self.tokenizer.get_normalizer() {
             normalizer.normalize(&mut text).map_err(failed)?;
         }
@@ -142,7 +142,7 @@ impl Steps for Classic {
         let part = normalized
             .0
             .slice(Referential::Normalized(part))
-            .ok_or_else(|| ErrorKind::Encode("a slice at a character boundary is refused".into()))?;
+            .ok_or_else(|| ErrorKind::Encode("the library rejected a slice at a character boundary".into()))?;
         let mut split = PreTokenizedString::from(part);
         if let Some(pre_tokenizer) = self.tokenizer.get_pre_tokenizer() {
             pre_tokenizer.pre_tokenize(&mut split).map_err(failed)?;

@@ -1,6 +1,6 @@
-//! Telling cheaply that a text is composed (in the form NFC), as nearly all text is.
+//! A cheap test whether a text is composed (in the form NFC), as nearly all text is.
 //!
-//! Normalizing begins with the same question, but asks it of each character through three tables.
+//! Normalizing begins with the same test, but looks up each character in three tables.
 
 use std::iter::once;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, is_nfc_quick};
 
-/// One bit for each character below U+20000 that is composed whatever stands beside it.
+/// One bit for each character below U+20000 that is composed regardless of its neighbours.
 static INERT: LazyLock<Box<[u64]>> = LazyLock::new(|| {
     let mut bits = vec![0; 0x20000 / 64];
     for c in '\0'..='\u{1ffff}' {
@@ -19,9 +19,9 @@ static INERT: LazyLock<Box<[u64]>> = LazyLock::new(|| {
     bits.into()
 });
 
-/// Whether the text is certainly composed. Where this says no, only normalizing can tell.
+/// Whether the text is certainly composed. If not, only normalizing can tell.
 pub(crate) fn is_composed(text: &str) -> bool {
-    // In UTF-8 these bytes, and no others, begin the characters from U+0300 on, where combining begins.
+    // In UTF-8 these bytes, and no others, begin the characters from U+0300 on, where combining characters begin.
     let is_beyond_latin = |byte: &u8| *byte >= 0xCC;
     if !text.as_bytes().iter().fold(false, |beyond, byte| beyond | is_beyond_latin(byte)) {
         return true;
@@ -49,7 +49,7 @@ mod tests {
     fn composed_text_does_not_change() {
         let inert: Vec<char> = ('\0'..=char::MAX).filter(|c| is_composed(c.encode_utf8(&mut [0; 4]))).collect();
         assert!(inert.len() > 100_000);
-        // Each by itself, behind others and before others.
+        // Each by itself, after others and before others.
         for (a, b) in inert.iter().zip(inert.iter().rev()) {
             let text: String = [*a, 'a', *b, '\u{e9}', *a, *b, '\u{4e00}', *a, '\u{1100}', *b].iter().collect();
             assert_eq!(text.nfc().collect::<String>(), text);

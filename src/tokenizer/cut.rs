@@ -14,8 +14,8 @@ pub(crate) struct Cut {
 }
 
 impl Tokenizer {
-    /// Cuts a template's text at its added tokens, as the library would in a text of its own. White space stays
-    /// text, for in the joined string a longer token may begin with it and end in the content behind.
+    /// Cuts a template's text at its added tokens, as the library would in a separate text. White space stays text,
+    /// because in the joined string a longer token may begin with it and end in the content after it.
     pub(crate) fn cut(&self, text: &str) -> Result<Vec<Cut>> {
         let mut cuts = Vec::new();
         let mut start = 0;
@@ -58,8 +58,7 @@ impl Tokenizer {
         if self.finder.is_empty(Form::Normalized) || self.normalize(text)? == text {
             cut(&self.finder);
         } else {
-            // Positions in the normalized text are not positions here, so tokens are looked for as
-            // they are written.
+            // Positions in the normalized text are not positions in this one, so tokens are searched for as written.
             cut(&AddedTokenMatcher::new(self.added.values().filter(|token| token.normalized), |form| {
                 Ok(form.to_owned())
             })?);

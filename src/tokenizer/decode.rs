@@ -1,4 +1,4 @@
-//! Ids become text again.
+//! Decoding ids to text.
 
 use crate::error::Result;
 use crate::tokenizer::{TokenId, Tokenizer};

@@ -1,5 +1,5 @@
-//! What a tokenizer's files say: `tokenizer.json`, and beside it `tokenizer_config.json`,
-//! `special_tokens_map.json` and `generation_config.json`, each of which may be missing.
+//! The contents of a tokenizer's files: `tokenizer.json`, and the optional `tokenizer_config.json`,
+//! `special_tokens_map.json` and `generation_config.json`.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -12,7 +12,7 @@ use crate::file_kind::FileKind;
 use crate::tokenizer::{AddedToken, TokenId, charsmap, not_a_tokenizer};
 use crate::wording;
 
-/// The files of one tokenizer as bytes. Only `tokenizer_json` must be there.
+/// The files of one tokenizer as bytes. Only `tokenizer_json` is required.
 #[derive(Debug, Default, Clone)]
 pub struct TokenizerFiles {
     /// Where they come from, for messages: a path or a repository.
@@ -27,7 +27,7 @@ pub struct TokenizerFiles {
     pub generation_config: Option<Vec<u8>>,
 }
 
-/// Ids above this, twice the largest vocabulary, are taken for a damaged file: tables are as long as the largest id.
+/// A larger id, twice the largest vocabulary, is taken for a damaged file, because tables are as long as the largest id.
 const LARGEST_ID: TokenId = 1 << 21;
 
 /// A tokenizer's files, read and reconciled.
@@ -38,10 +38,10 @@ pub(crate) struct Definition {
     pub(crate) added: BTreeMap<TokenId, AddedToken>,
     /// One more than the largest id.
     pub(crate) vocab_size: usize,
-    /// What the model gives for text that it has no entry for.
+    /// The id for text that the model has no entry for.
     pub(crate) unk_token_id: Option<TokenId>,
     pub(crate) special: SpecialTokenIds,
-    /// What the files say differently about one token or id, as sentences.
+    /// Contradictions between the files about a token or id, as sentences.
     pub(crate) conflicts: Vec<String>,
 }
 
@@ -94,7 +94,7 @@ impl Definition {
             let added = added.values().find(|token| token.content == content).map(|token| token.id);
             let id = added.or_else(|| vocabulary.ids.get(content.as_str()).copied());
             if id.is_none() && !content.is_empty() {
-                conflicts.push(format!("{key} is {content:?}, and tokenizer.json has no such token; it is left out"));
+                conflicts.push(format!("{key} is {content:?}, but tokenizer.json has no such token; it is ignored"));
             }
             id
         };
@@ -124,7 +124,7 @@ impl Vocabulary {
             Some(Value::Object(entries)) => {
                 for (token, id) in entries {
                     let id = id.as_u64().filter(|&id| id <= u64::from(LARGEST_ID)).ok_or_else(|| {
-                        bad(format!("entry {token:?} has the id {id}, which is no number from 0 to {LARGEST_ID}"))
+                        bad(format!("entry {token:?} has the id {id}, which is not a number from 0 to {LARGEST_ID}"))
                     })?;
                     ids.insert(token.clone(), id as TokenId);
                 }
@@ -134,7 +134,7 @@ impl Vocabulary {
                     let token = entry
                         .get(0)
                         .and_then(Value::as_str)
-                        .ok_or_else(|| bad(format!("entry {id} is no [token, score] pair")))?;
+                        .ok_or_else(|| bad(format!("entry {id} is not a [token, score] pair")))?;
                     ids.insert(token.to_owned(), id as TokenId);
                 }
             }
@@ -145,9 +145,9 @@ impl Vocabulary {
     }
 }
 
-/// Takes the added tokens out of `json` and joins them with those of the config. A token that the
-/// model has too keeps the model's id, as in both libraries; every other has its declared id. The
-/// sentences say where the files disagree.
+/// Removes the added tokens from `json` and combines them with those of the config. A token that is also in the model
+/// keeps the model's id, as in both libraries. Every other one has its declared id. The sentences describe
+/// contradictions between the files.
 fn added_tokens(
     json: &mut Value,
     config: BTreeMap<String, Value>,
@@ -171,7 +171,7 @@ fn added_tokens(
         if id != token.id {
             let (content, declared) = (&token.content, token.id);
             conflicts
-                .push(format!("{place} gives {content:?} the id {declared}, which elsewhere is {id}; {id} counts"));
+                .push(format!("{place} gives {content:?} the id {declared}, but elsewhere it is {id}; {id} is used"));
         }
         if known.insert(token.content.clone(), id).is_some() {
             return Ok(());
@@ -187,7 +187,7 @@ fn added_tokens(
             Entry::Vacant(entry) => drop(entry.insert(AddedToken { id, ..token })),
             Entry::Occupied(entry) => {
                 let (content, first) = (&token.content, &entry.get().content);
-                conflicts.push(format!("{place} gives {content:?} the id {id} of {first:?}; {first:?} counts"));
+                conflicts.push(format!("{place} gives {content:?} the id {id} of {first:?}; {first:?} is used"));
             }
         }
         Ok(())
@@ -200,20 +200,20 @@ fn added_tokens(
     for (id, token) in config {
         let at = format!("{place}[{id:?}]");
         let token: AddedToken = serde_json::from_value(token).map_err(|error| wording::in_file(&error)).at(&at)?;
-        let id = id.parse().map_err(|_| ErrorKind::Invalid("the key is no token id".into())).at(&at)?;
+        let id = id.parse().map_err(|_| ErrorKind::Invalid("the key is not a token id".into())).at(&at)?;
         declared.push(AddedToken { id, ..token });
     }
     declared.sort_by_key(|token| token.id);
     for token in &declared {
         add(token.clone(), place)?;
     }
-    // Found in one pass over the vocabulary, which has no way from an id to its entry.
+    // Found in one pass over the vocabulary, which cannot be searched by id.
     let renamed = |id: TokenId| declared.binary_search_by_key(&id, |token| token.id).ok().map(|at| &declared[at]);
     for (entry, &id) in &vocabulary.ids {
         if let Some(token) = renamed(id).filter(|token| token.content != *entry && added.contains_key(&id)) {
             let content = &token.content;
             conflicts.push(format!(
-                "{place} gives {content:?} the id {id}, which is {entry:?} in tokenizer.json; {content:?} counts"
+                "{place} gives {content:?} the id {id}, which is {entry:?} in tokenizer.json; {content:?} is used"
             ));
         }
     }
@@ -235,7 +235,7 @@ struct GenerationConfig {
     eos_token_id: Option<OneOrMany>,
 }
 
-/// A token named by its string, or by a serialized `AddedToken`.
+/// A token given as its string, or as a serialized `AddedToken`.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a token as a string, or as an object with the key \"content\"")]
 enum TokenName {

@@ -1,13 +1,13 @@
-//! How messages write tokens: as `view` shows them, whatever the vocabulary's spelling.
+//! How messages show tokens: like `view`, regardless of the vocabulary's spelling.
 
 use crate::tokenizer::{Glyph, TokenId, Tokenizer, glyphs};
 
-/// Tokens less alike than this are not worth suggesting.
+/// Less similar tokens are not worth suggesting.
 const ALIKE: f64 = 0.7;
 
 impl Tokenizer {
-    /// A token to be read by people: a space is `·`, the end of a line `↵`, a byte that is part of a character
-    /// `<E4>`. Empty for an id that no token has.
+    /// A token in readable form: a space is `·`, the end of a line `↵`, a byte that is part of a character `<E4>`.
+    /// Empty for an id without a token.
     ///
     /// ```
     /// let tokenizer = metatok::Tokenizer::demo()?;
@@ -22,7 +22,7 @@ impl Tokenizer {
         glyphs(&bytes).iter().map(|glyph| glyph.text().0).collect()
     }
 
-    /// The same in quotation marks, which bytes without a character have none of: `<E4>` may be text too.
+    /// The same in quotation marks, except for bytes that are not a character: `<E4>` may be text too.
     pub fn quoted_token(&self, id: TokenId) -> String {
         let glyphs = glyphs(&self.token_bytes(id).unwrap_or_default());
         let text: String = glyphs.iter().map(|glyph| glyph.text().0).collect();
@@ -32,7 +32,7 @@ impl Tokenizer {
         }
     }
 
-    /// The added token that a misspelt one may have been meant to be.
+    /// The added token that a misspelled one may have meant.
     pub(crate) fn added_like(&self, token: &str) -> Option<&str> {
         let lower = token.to_lowercase();
         let alike = |known: &str| strsim::normalized_damerau_levenshtein(&lower, &known.to_lowercase());

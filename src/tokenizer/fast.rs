@@ -19,11 +19,11 @@ use crate::tokenizer::run::{Chunk, Reader, Run, Steps, encode_run};
 
 pub(crate) struct Fast {
     tokenizer: PipelineTokenizer,
-    /// How many of the normalizers the file declares as such. One more is `Metaspace`, which the
-    /// library moves here from the pre-tokenizers; it belongs after the normalized added tokens are
-    /// found, or text behind such a token would lose its prefix space.
+    /// How many of the normalizers the file declares as such. There may be one more, `Metaspace`, which the library
+    /// moves here from the pre-tokenizers. It must run after the normalized added tokens are found, or text after such
+    /// a token would lose its prefix space.
     declared: usize,
-    /// Whether all that the normalizers do is to compose characters (NFC).
+    /// Whether the normalizers only compose characters (NFC).
     only_composes: bool,
 }
 
@@ -37,7 +37,7 @@ impl Fast {
         let text = json.to_string();
         drop(json);
         let tokenizer = tokenizers::from_json(&text).map_err(|error| unsupported(error.to_string()))?;
-        // A pattern that the library does not know shows only when text is split by it.
+        // A pattern that the library does not support only fails when text is split with it.
         tokenizer
             .encode_into("A b, 12 é\n法", &EncodeOptions::no_specials(), &mut Vec::new())
             .map_err(|error| unsupported(error.to_string()))?;
@@ -51,7 +51,7 @@ impl Fast {
     }
 }
 
-/// A sequence of one is that one, and spares the library a pass over what was split.
+/// A sequence of one is replaced by its element, which saves the library a pass over the split text.
 fn unwrap_sequence_of_one(pre_tokenizer: &mut Value) {
     let members = pre_tokenizer.get_mut("pretokenizers").and_then(Value::as_array_mut);
     if let Some([_]) = members.as_deref().map(Vec::as_slice) {
@@ -59,8 +59,8 @@ fn unwrap_sequence_of_one(pre_tokenizer: &mut Value) {
     }
 }
 
-/// The library refuses a byte-fallback vocabulary that lacks a `<0xNN>` entry. Where the character
-/// itself is in the vocabulary the entry can never be asked for, so one is made up behind the others.
+/// The library rejects a byte-fallback vocabulary that lacks a `<0xNN>` entry. If the character itself is in the
+/// vocabulary, the entry is never used, so one is added after the others.
 fn fill_byte_fallback(json: &mut Value) {
     let Some(model) = json.get_mut("model") else { return };
     if model.get("byte_fallback").and_then(Value::as_bool) != Some(true) {
@@ -77,7 +77,7 @@ fn fill_byte_fallback(json: &mut Value) {
     }
 }
 
-/// Buffers that live as long as a thread encodes; the model's holds a cache of words.
+/// Buffers that live as long as a thread encodes; the model's contains a cache of words.
 pub(crate) struct Buffers {
     model: PipelineModelScratch,
     split: PreTokenizerScratch,

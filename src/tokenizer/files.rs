@@ -1,4 +1,4 @@
-//! The files of a tokenizer: which there are, and what each is called in messages.
+//! The files of a tokenizer: which ones there are, and their names in messages.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ pub(crate) const FILES: [&str; 4] =
     ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "generation_config.json"];
 
 impl TokenizerFiles {
-    /// Collects the files by `get`, which gives `None` for a file that does not exist.
+    /// Collects the files with `get`, which returns `None` for a file that does not exist.
     pub(crate) fn collect(name: &str, mut get: impl FnMut(&str) -> Result<Option<Vec<u8>>>) -> Result<Self> {
         let [tokenizer, config, map, generation] = FILES;
         let tokenizer_json = get(tokenizer)?.ok_or_else(|| not_a_tokenizer::folder(Path::new(name)))?;
@@ -23,7 +23,7 @@ impl TokenizerFiles {
         })
     }
 
-    /// What one of the files is called in messages: where a file is named, it or its neighbour.
+    /// The name of one of the files in messages: if a file was given, this file or its neighbour.
     pub(crate) fn place(&self, file: &str) -> String {
         let name = Path::new(&self.name);
         match file {

@@ -1,11 +1,11 @@
-//! Bytes as signs that can be seen: white space, invisible characters and stray bytes included.
+//! Bytes as visible signs, including white space, invisible characters and stray bytes.
 
 use unicode_normalization::char::is_combining_mark;
 
 /// Something to draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Glyph {
-    /// Text that can be seen as it is.
+    /// Visible text.
     Text(String),
     /// A space.
     Space,
@@ -15,7 +15,7 @@ pub(crate) enum Glyph {
     Newline,
     /// A carriage return.
     Return,
-    /// A byte that is part of a character which this token does not hold whole.
+    /// A byte that is part of a character that this token does not contain completely.
     Byte(u8),
     /// A character that would be invisible, or change how others are drawn.
     Code(char),
@@ -47,7 +47,7 @@ pub(crate) fn glyphs(bytes: &[u8]) -> Vec<Glyph> {
                 '\n' => Glyph::Newline,
                 '\r' => Glyph::Return,
                 c if is_invisible(c) => Glyph::Code(c),
-                // A mark with nothing before it would be drawn onto the token before.
+                // A combining mark with nothing before it would be drawn onto the previous token.
                 c if is_combining_mark(c) && !matches!(glyphs.last(), Some(Glyph::Text(_))) => {
                     Glyph::Text(format!("◌{c}"))
                 }
@@ -66,7 +66,7 @@ pub(crate) fn glyphs(bytes: &[u8]) -> Vec<Glyph> {
     glyphs
 }
 
-/// White space of other kinds, controls, what formats the text around it, and private use.
+/// White space of other kinds, control and formatting characters, and private use.
 fn is_invisible(c: char) -> bool {
     c.is_control()
         || c.is_whitespace()

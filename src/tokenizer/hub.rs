@@ -1,4 +1,4 @@
-//! Fetching files from the Hugging Face Hub, or from its cache.
+//! Downloading files from the Hugging Face Hub, or reading them from its cache.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::tokenizer::files::FILES;
 use crate::tokenizer::hub_home::HubHome;
 use crate::tokenizer::hub_name::{split_dataset_file, split_revision};
 
-/// Fetches `org/name` or `org/name@revision`.
+/// Downloads `org/name` or `org/name@revision`.
 pub(crate) fn fetch(name: &str) -> Result<TokenizerFiles> {
     let hub = Hub::of(name, RepoType::Model)?;
     let known = hub.cache.find(FILES[0]).is_some();
@@ -28,8 +28,8 @@ pub(crate) fn fetch(name: &str) -> Result<TokenizerFiles> {
     })
 }
 
-/// Fetches a file of `org/name` or `org/name@revision`; none if it is not `required` and the hub has none. Gives it in
-/// the cache.
+/// Downloads a file of `org/name` or `org/name@revision`; none if it is not `required` and the hub does not have it.
+/// Returns its path in the cache.
 #[cfg(feature = "candle")]
 pub(crate) fn fetch_file(name: &str, file: &str, required: bool) -> Result<Option<PathBuf>> {
     let hub = Hub::of(name, RepoType::Model)?;
@@ -41,8 +41,7 @@ pub(crate) fn fetch_file(name: &str, file: &str, required: bool) -> Result<Optio
     }
 }
 
-/// Fetches `hf://datasets/org/name/path`, or `hf://datasets/org/name@revision/path`; gives the file in
-/// the cache.
+/// Downloads `hf://datasets/org/name/path`, or `hf://datasets/org/name@revision/path`. Returns its path in the cache.
 pub(crate) fn fetch_dataset_file(url: &str) -> Result<PathBuf> {
     let (name, file) = split_dataset_file(url)?;
     let hub = Hub::of(name, RepoType::Dataset)?;
@@ -84,13 +83,13 @@ impl Hub {
 
     fn not_cached(&self, file: &str) -> Error {
         let cache = self.cache.cache.path().display();
-        ErrorKind::Offline(format!("HF_HUB_OFFLINE is set, and {file} is not in the cache {cache}"))
-            .with_way_out("unset it to fetch the file")
+        ErrorKind::Offline(format!("HF_HUB_OFFLINE is set, but {file} is not in the cache {cache}"))
+            .with_way_out("unset it to download the file")
     }
 }
 
-/// The file in the cache; none of one that is not `required` where the hub has none, or, of a `known`
-/// repository, cannot be reached.
+/// The file in the cache; none if it is not `required` and the hub does not have it, or if the repository is `known`
+/// and cannot be reached.
 fn download(api: &ApiRepo, file: &str, required: bool, known: bool) -> Result<Option<PathBuf>> {
     let error = match api.download(file) {
         Ok(path) => return Ok(Some(path)),
@@ -100,16 +99,16 @@ fn download(api: &ApiRepo, file: &str, required: bool, known: bool) -> Result<Op
     Err(match status(&error) {
         Some(404) if !required => return Ok(None),
         Some(404) => ErrorKind::HubMissing(format!("the hub has no {file} under {url}"))
-            .with_way_out("check the spelling, and that the repository has one"),
-        Some(401 | 403) => {
-            ErrorKind::HubAccess(format!("the hub refuses {url}: the repository is gated, private or does not exist"))
-                .with_way_out("accept its terms on its page and set HF_TOKEN to a token that may read it")
-        }
+            .with_way_out("check the spelling, and that the repository has this file"),
+        Some(401 | 403) => ErrorKind::HubAccess(format!(
+            "the hub refuses access to {url}: the repository is gated, private or does not exist"
+        ))
+        .with_way_out("accept its terms on its page and set HF_TOKEN to a token that may read it"),
         Some(status) => ErrorKind::Hub(format!("the hub answered {url} with status {status}")).into(),
-        // What the cache holds works without the network; only files that may be missing are asked for here.
+        // What the cache contains works without the network; only files that may be missing are requested here.
         None if known && !required => return Ok(None),
-        None => ErrorKind::Hub(format!("{url} could not be fetched ({error})"))
-            .with_way_out("what has arrived is kept, so try again, or give a directory"),
+        None => ErrorKind::Hub(format!("{url} could not be downloaded ({error})"))
+            .with_way_out("the partial download is kept, so try again, or use a local directory"),
     })
 }
 
@@ -127,7 +126,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).at(path.display())
 }
 
-/// What a variable of the environment says, if it says anything.
+/// The value of an environment variable, if it is not empty.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -136,7 +135,7 @@ fn flag(name: &str) -> bool {
     std::env::var(name).is_ok_and(|value| matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on"))
 }
 
-/// What the cache holds of a repository.
+/// The contents of the cache for a repository.
 struct Cached {
     cache: Cache,
     repo: Repo,
@@ -145,10 +144,10 @@ struct Cached {
 impl Cached {
     fn find(&self, file: &str) -> Option<PathBuf> {
         let repo = self.cache.repo(self.repo.clone());
-        // A revision given as a commit has a snapshot but, when another program fetched it, no ref.
+        // A revision given as a commit has a snapshot but, if another program downloaded it, no ref.
         let snapshot = repo.pointer_path(self.repo.revision()).join(file);
         let found = repo.get(file).or_else(|| snapshot.exists().then_some(snapshot));
-        // What a ref says is a folder's name too.
+        // A ref's content is a folder's name too.
         let is_below = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
         found.filter(|path| path.strip_prefix(self.cache.path()).is_ok_and(is_below))
     }

@@ -1,4 +1,4 @@
-//! Where the hub's cache and token are: in the places in which Python's `huggingface_hub` has them.
+//! Where the hub's cache and token are: in the same places as for Python's `huggingface_hub`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ impl HubHome {
         })
     }
 
-    /// None where neither the variables nor a home directory say it.
+    /// None if neither the variables nor a home directory determine it.
     fn find(variable: impl Fn(&str) -> Option<OsString>, home: Option<PathBuf>) -> Option<Self> {
         let path = |name: &str| {
             let path = PathBuf::from(variable(name)?);
@@ -32,7 +32,7 @@ impl HubHome {
         };
         let caches = || path("XDG_CACHE_HOME").or_else(|| Some(home.as_ref()?.join(".cache")));
         let own = path("HF_HOME").or_else(|| Some(caches()?.join("huggingface")));
-        // The older name counts where the newer is not set.
+        // The older name is used if the newer one is not set.
         let cache = path("HF_HUB_CACHE").or_else(|| path("HUGGINGFACE_HUB_CACHE"));
         Some(Self {
             cache: cache.or_else(|| Some(own.as_ref()?.join("hub")))?,

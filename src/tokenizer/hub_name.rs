@@ -1,10 +1,10 @@
-//! How the hub's repositories and their files are named: so that no name leads out of a repository, in its address nor in
-//! the cache.
+//! Names of the hub's repositories and their files, checked so that no name leads out of a repository, in its address
+//! or in the cache.
 
 #[cfg(feature = "hub")]
 use crate::error::{ErrorKind, Result};
 
-/// `org/name` or `org/name@revision`, which a path that does not exist may look like too: the hub then says so.
+/// `org/name` or `org/name@revision`. A path that does not exist may look the same; then the hub reports it.
 pub(crate) fn looks_like_a_repository(name: &str) -> bool {
     let repository = name.split('@').next().unwrap_or_default();
     let part = |part: &str| {
@@ -24,8 +24,8 @@ pub(crate) fn split_revision(name: &str) -> Result<(&str, &str)> {
     if stays_below(revision) {
         return Ok((id, revision));
     }
-    let way_out = "write a branch, a tag or a commit behind the @, or leave it out";
-    Err(ErrorKind::Usage(format!("{revision:?} is no revision")).with_way_out(way_out))
+    let way_out = "write a branch, a tag or a commit after the @, or remove it";
+    Err(ErrorKind::Usage(format!("{revision:?} is not a revision")).with_way_out(way_out))
 }
 
 /// Splits `hf://datasets/org/name/path/to/file` into the repository with its revision, and the file.
@@ -39,14 +39,17 @@ pub(crate) fn split_dataset_file(url: &str) -> Result<(&str, &str)> {
     match parts {
         Some((name, file)) if stays_below(file) => Ok((name, file)),
         Some((name, file)) if !file.is_empty() => {
-            let way_out = "write its path as the hub lists it, such as data/test.csv";
-            Err(ErrorKind::Usage(format!("{file:?} is no file of {name}")).with_way_out(way_out))
+            let way_out = "use its path on the hub, such as data/test.csv";
+            Err(ErrorKind::Usage(format!("{file:?} is not a file of {name}")).with_way_out(way_out))
         }
-        _ => Err(ErrorKind::Usage("a file of the hub is named hf://datasets/ORG/NAME/path/to/file".into()).into()),
+        _ => {
+            Err(ErrorKind::Usage("a file of the hub must be written as hf://datasets/ORG/NAME/path/to/file".into())
+                .into())
+        }
     }
 }
 
-/// Whether a path stays below where it begins, for file systems and servers alike.
+/// Whether a path stays below its start, for file systems and servers alike.
 #[cfg(feature = "hub")]
 fn stays_below(path: &str) -> bool {
     path.split('/').all(|part| !matches!(part, "" | "." | ".."))

@@ -1,4 +1,4 @@
-//! Finding a tokenizer's files: in a directory, beside a `tokenizer.json`, or on the hub.
+//! Finding a tokenizer's files: in a directory, next to a `tokenizer.json`, or on the hub.
 
 use std::path::{Path, PathBuf};
 
@@ -26,15 +26,15 @@ fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>> {
 }
 
 impl Tokenizer {
-    /// Loads a tokenizer by name: a directory; a `tokenizer.json` file, whose neighbours are read too;
-    /// `demo`, which is embedded; or a repository of the Hugging Face Hub, `org/name` or `org/name@revision`.
+    /// Loads a tokenizer by name: a directory; a `tokenizer.json` file, together with the files next to it; `demo`,
+    /// which is embedded; or a repository of the Hugging Face Hub, `org/name` or `org/name@revision`.
     ///
-    /// The hub honours `HF_HUB_CACHE`, `HF_HOME`, `HF_ENDPOINT`, `HF_TOKEN` and `HF_HUB_OFFLINE` as Python's
-    /// `huggingface_hub` does; what it has once fetched is read from its cache.
+    /// The hub honours `HF_HUB_CACHE`, `HF_HOME`, `HF_ENDPOINT`, `HF_TOKEN` and `HF_HUB_OFFLINE` like Python's
+    /// `huggingface_hub`. Files are downloaded once and then read from its cache.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] says what was looked for; [`ErrorKind::Hub`] what the hub answered;
-    /// otherwise as [`Self::new`].
+    /// [`ErrorKind::NotFound`] names what was looked for; [`ErrorKind::Hub`] has the hub's response; otherwise as for
+    /// [`Self::new`].
     pub fn load(name: &str) -> Result<Self> {
         Self::new(&Self::files(name)?)
     }
@@ -50,7 +50,7 @@ impl Tokenizer {
     /// The files that [`Self::load`] would read.
     ///
     /// # Errors
-    /// As [`Self::load`].
+    /// The same as for [`Self::load`].
     pub fn files(name: &str) -> Result<TokenizerFiles> {
         let path = Path::new(name);
         if path.is_dir() {
@@ -82,7 +82,8 @@ impl Tokenizer {
 }
 
 fn not_found(name: &str) -> crate::Error {
-    let what = format!("there is no directory or file {name:?}, and a repository of the hub is named org/name");
+    let what =
+        format!("there is no directory or file {name:?}, and a repository of the hub would have the form org/name");
     ErrorKind::NotFound(what).into()
 }
 
@@ -91,19 +92,20 @@ fn from_hub(name: &str) -> Result<TokenizerFiles> {
     crate::tokenizer::hub::fetch(name).at(Place::file(name))
 }
 
-/// A file of the folder or repository in which [`Tokenizer::load`] finds a tokenizer under this name.
+/// A file of the folder or repository in which [`Tokenizer::load`] finds a tokenizer with this name.
 ///
 /// # Errors
-/// As [`Tokenizer::load`], and if there is no such file.
+/// The same as for [`Tokenizer::load`], and if there is no such file.
 #[cfg(feature = "candle")]
 pub(crate) fn model_file(name: &str, file: &str) -> Result<PathBuf> {
     optional_model_file(name, file, true)?.ok_or_else(|| {
-        ErrorKind::NotFound(format!("there is no {file} here"))
-            .with_way_out("a model is a folder, or a repository of the hub, with config.json and model.safetensors")
+        ErrorKind::NotFound(format!("there is no {file}")).with_way_out(
+            "a model must be a folder, or a repository of the hub, with config.json and model.safetensors",
+        )
     })
 }
 
-/// The same for a file that need not be there, unless it `is_required`.
+/// The same for a file that may be missing, unless it `is_required`.
 #[cfg(feature = "candle")]
 pub(crate) fn optional_model_file(name: &str, file: &str, is_required: bool) -> Result<Option<PathBuf>> {
     let path = Path::new(name);
@@ -128,7 +130,7 @@ fn repository_file(_: &str, _: &str, _: bool) -> Result<Option<PathBuf>> {
 /// A file of a dataset on the hub, by its `hf://` name.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] for another name, [`ErrorKind::Hub`] where the file cannot be had.
+/// [`ErrorKind::Usage`] for another form of name, [`ErrorKind::Hub`] if the file cannot be downloaded.
 #[cfg(feature = "hub")]
 pub(crate) fn dataset_file(url: &str) -> Result<PathBuf> {
     crate::tokenizer::hub::fetch_dataset_file(url)
@@ -142,7 +144,7 @@ pub(crate) fn dataset_file(_: &str) -> Result<PathBuf> {
 #[cfg(not(feature = "hub"))]
 fn without_hub(instead: &str) -> crate::Error {
     ErrorKind::MissingFeature { what: "the hub", feature: "hub" }
-        .with_way_out(format!("build it with the cargo feature `hub`, or give {instead}"))
+        .with_way_out(format!("build it with the cargo feature `hub`, or use {instead}"))
 }
 
 #[cfg(not(feature = "hub"))]

@@ -67,10 +67,10 @@ use run::Reader;
 pub(crate) use run::{Neighbour, Run, strip};
 pub use token_id::TokenId;
 
-/// A tokenizer and everything that its files say.
+/// A tokenizer and the contents of its files.
 ///
-/// The ids are those of the `tokenizers` library, with two differences on purpose: added tokens that
-/// only `tokenizer_config.json` declares exist, and every added token has its declared id.
+/// The ids are those of the `tokenizers` library, with two intentional differences: added tokens that only
+/// `tokenizer_config.json` declares exist, and every added token has its declared id.
 ///
 /// ```
 /// let tokenizer = metatok::Tokenizer::demo()?;
@@ -81,7 +81,7 @@ pub use token_id::TokenId;
 /// ```
 pub struct Tokenizer {
     name: String,
-    /// What its `tokenizer.json` is called in messages.
+    /// The name of its `tokenizer.json` in messages.
     place: String,
     added: BTreeMap<TokenId, AddedToken>,
     vocab_size: usize,
@@ -111,21 +111,20 @@ impl fmt::Debug for Tokenizer {
 }
 
 impl Tokenizer {
-    /// Builds a tokenizer from the bytes of its files: with the fast library, or with the classic one
-    /// where the fast one cannot load the file.
+    /// Builds a tokenizer from the bytes of its files: with the fast library, or with the classic one if the fast one
+    /// cannot load the file.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] name the file and place of what is not as it should be;
+    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] name the file and the place of what is wrong.
     /// [`ErrorKind::UnsupportedTokenizer`] says why neither library can load it.
     pub fn new(files: &TokenizerFiles) -> Result<Self> {
         Self::build(files, true)
     }
 
-    /// Like [`Self::new`], with the classic library even where the fast one can load the file: slow,
-    /// and meant as a reference to compare with.
+    /// Like [`Self::new`], but always with the classic library: slow, and meant as a reference to compare with.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// The same as for [`Self::new`].
     pub fn classic(files: &TokenizerFiles) -> Result<Self> {
         Self::build(files, false)
     }
@@ -185,7 +184,7 @@ impl Tokenizer {
         (self.backend.name(), self.fallback.as_deref())
     }
 
-    /// One more than the largest id, added tokens included.
+    /// One more than the largest id, including added tokens.
     pub fn vocab_size(&self) -> usize {
         self.vocab_size
     }
@@ -200,32 +199,32 @@ impl Tokenizer {
         &self.special
     }
 
-    /// All that decides ids, as the files say it together.
+    /// Everything in the files that determines ids, combined.
     pub(crate) fn definition(&self) -> Value {
         let json: Value = serde_json::from_str(&self.json).expect("it was written from JSON");
         json!([json, self.added, self.special, self.special_tokens])
     }
 
-    /// What the tokenizer's files say differently about one token or id, as sentences.
+    /// Contradictions between the tokenizer's files about a token or id, as sentences.
     pub fn conflicts(&self) -> &[String] {
         &self.conflicts
     }
 
-    /// What the model gives for text that it has no entry for, if it has such an id.
+    /// The id for text that the model has no entry for, if there is one.
     pub fn unk_token_id(&self) -> Option<TokenId> {
         self.unk_token_id
     }
 
-    /// The ids that the tokenizer's post-processor puts before and after a text.
+    /// The ids that the tokenizer's post-processor adds before and after a text.
     pub fn special_tokens_around(&self) -> (&[TokenId], &[TokenId]) {
         (&self.special_tokens.0, &self.special_tokens.1)
     }
 
-    /// The ids of a text, added tokens found in it, nothing put around it: the `tokenizers` library's
+    /// The ids of a text, with added tokens found in it and nothing added around it: the `tokenizers` library's
     /// `encode(text, add_special_tokens=False)`.
     ///
     /// # Errors
-    /// [`ErrorKind::Encode`] where the library fails.
+    /// [`ErrorKind::Encode`] if the library fails.
     pub fn encode(&self, text: &str) -> Result<Vec<TokenId>> {
         let mut ids = Vec::new();
         self.encode_into(text, &mut Scratch::default(), &mut ids)?;
@@ -237,19 +236,19 @@ impl Tokenizer {
         self.encode_run(&self.finder, run, scratch, ids)
     }
 
-    /// The token that has this id: an added token's text, or the model's entry as its vocabulary
-    /// spells it (`Ġhello`, `▁hello`).
+    /// The token with this id: an added token's text, or the model's entry in the spelling of its vocabulary (`Ġhello`,
+    /// `▁hello`).
     pub fn id_to_token(&self, id: TokenId) -> Option<String> {
         match self.added.get(&id) {
             Some(token) => Some(token.content.clone()),
-            // The library may have an entry more, which it wants and never uses.
+            // The library may have an additional entry, which it requires but never uses.
             None if id as usize >= self.vocab_size => None,
             None => self.backend.id_to_token(id),
         }
     }
 
-    /// The id of an added token's text or of a vocabulary entry. Reads the whole vocabulary for the
-    /// latter: meant for templates, not for text.
+    /// The id of an added token's text or of a vocabulary entry. For the latter it reads the whole vocabulary: meant
+    /// for templates, not for text.
     pub fn token_to_id(&self, token: &str) -> Option<TokenId> {
         let added = self.added.values().find(|added| added.content == token).map(|added| added.id);
         added.or_else(|| {
@@ -280,7 +279,7 @@ impl Tokenizer {
         }
     }
 
-    /// Finds every added token but those that `hidden` names.
+    /// Finds every added token except those in `hidden`.
     pub(crate) fn finder_without(&self, hidden: impl Fn(&AddedToken) -> bool) -> Result<AddedTokenMatcher> {
         AddedTokenMatcher::new(self.added.values().filter(|token| !hidden(token)), |form| self.normalize(form))
     }
@@ -290,12 +289,12 @@ impl Tokenizer {
         &self.finder
     }
 
-    /// The added token of this id.
+    /// The added token with this id.
     pub(crate) fn added_token(&self, id: TokenId) -> Option<&AddedToken> {
         self.added.get(&id)
     }
 
-    /// Whether any added token has a flag that reaches into the text beside it.
+    /// Whether any added token has a flag that affects the text next to it.
     pub(crate) fn neighbours_matter(&self) -> bool {
         self.neighbours_matter
     }
@@ -319,12 +318,12 @@ impl Tokenizer {
         encoded
     }
 
-    /// A text as the tokenizer's normalizer leaves it.
+    /// The normalizer's output for a text.
     fn normalize(&self, text: &str) -> Result<String> {
         self.try_library(|| self.backend.normalize(text))
     }
 
-    /// What a library gives; where it fails or panics, the error names the file.
+    /// A library's result. If it fails or panics, the error names the file.
     fn try_library<T>(&self, library: impl FnOnce() -> Result<T>) -> Result<T> {
         caught(library).map_err(ErrorKind::Encode).map_err(Error::from).flatten().at(Place::file(&self.place))
     }

@@ -1,37 +1,37 @@
-//! Says of what is given as a tokenizer and is none what it is, and the way out.
+//! Explains what something is that is not a tokenizer, and what to do.
 
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Setting, WayOut, way_out};
 use crate::file_kind::FileKind;
 
-/// What is done about other forms of tokenizers.
-const CONVERT: &str = "metatok reads tokenizer.json, and transformers writes one: \
+/// What to do about other forms of tokenizers.
+const CONVERT: &str = "metatok only reads tokenizer.json, which transformers can write: \
     AutoTokenizer.from_pretrained(\"FOLDER\").save_pretrained(\"FOLDER\")";
 
-/// The error of a file that is something else.
+/// The error for a file of another kind.
 pub(crate) fn file(kind: FileKind) -> Error {
     let remedy = kind.remedy().map_or_else(
         || match kind {
             FileKind::SentencePiece | FileKind::Tiktoken | FileKind::Vocabulary | FileKind::Tekken => CONVERT.into(),
             FileKind::Gguf => {
-                "its tokenizer is inside; take the tokenizer.json of the repository that it was made from".into()
+                "its tokenizer is inside; use the tokenizer.json of the repository that it was made from".into()
             }
             FileKind::ModelFile => way_out![
-                "give it with ",
+                "use it with ",
                 Setting::MODEL,
                 "; without ",
                 Setting::TOKENIZER,
-                " the tokenizer that it names is taken"
+                " the tokenizer that it names is used"
             ],
-            _ => "give the folder that has the tokenizer.json, or that file".into(),
+            _ => "use the folder with the tokenizer.json, or that file".into(),
         },
         WayOut::from,
     );
     ErrorKind::WrongFile(kind.name().into()).with_way_out(remedy)
 }
 
-/// The error of a folder without a tokenizer.json.
+/// The error for a folder without a tokenizer.json.
 pub(crate) fn folder(path: &Path) -> Error {
     let has = |name: &str| path.join(name).is_file();
     let what = if has("tokenizer.model") {
@@ -47,15 +47,15 @@ pub(crate) fn folder(path: &Path) -> Error {
     } else {
         None
     };
-    let missing = "there is no tokenizer.json here";
+    let missing = "there is no tokenizer.json";
     match what {
-        Some(what) => ErrorKind::NotFound(format!("{missing} but {what}")).with_way_out(CONVERT),
+        Some(what) => ErrorKind::NotFound(format!("{missing}, only {what}")).with_way_out(CONVERT),
         None if has_ending(path, "gguf") => {
-            ErrorKind::NotFound(format!("{missing} but a GGUF model, whose tokenizer is inside"))
-                .with_way_out("take the tokenizer.json of the repository that it was made from")
+            ErrorKind::NotFound(format!("{missing}, only a GGUF model, whose tokenizer is inside"))
+                .with_way_out("use the tokenizer.json of the repository that it was made from")
         }
         None => ErrorKind::NotFound(missing.into())
-            .with_way_out("metatok reads that format only (transformers writes it with `save_pretrained`)"),
+            .with_way_out("metatok only reads that format (transformers writes it with `save_pretrained`)"),
     }
 }
 

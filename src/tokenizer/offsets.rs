@@ -1,8 +1,8 @@
 //! Which bytes of a run each of its tokens comes from.
 //!
-//! Where the tokens' own bytes are the run's text, as nearly always with byte-level and SentencePiece
-//! vocabularies, counting them says it all. Where a normalizer changed the text, or a token does not
-//! tell its bytes, the classic library is asked, which is forty times as slow.
+//! If the tokens' own bytes are the run's text, as nearly always with byte-level and SentencePiece vocabularies,
+//! counting them is enough. If a normalizer changed the text, or a token's bytes are unknown, the classic library is
+//! used, which is forty times as slow.
 
 use std::ops::Range;
 
@@ -13,8 +13,8 @@ use crate::tokenizer::classic::Classic;
 use crate::tokenizer::{AddedTokenMatcher, ByteTable, Neighbour, Run, TokenId, Tokenizer, strip};
 
 impl Tokenizer {
-    /// The bytes of the run that each of its `ids` comes from: whole characters, so that tokens which share
-    /// a character all have its bytes.
+    /// The bytes of the run that each of its `ids` comes from: whole characters, so all tokens that share a character
+    /// have its bytes.
     pub(crate) fn offsets(
         &self,
         finder: &AddedTokenMatcher,
@@ -42,8 +42,8 @@ impl Tokenizer {
         classic.map_err(|error| ErrorKind::UnsupportedTokenizer(error.clone())).at(Place::file(&self.place))
     }
 
-    /// The offsets by the tokens' own bytes; none unless these are the run's text to the last byte, but for
-    /// one space that the tokenizer may have put before it.
+    /// The offsets from the tokens' own bytes; none unless these are exactly the run's text, except for one space that
+    /// the tokenizer may have put before it.
     fn counted_offsets(&self, run: Run<'_>, ids: &[TokenId]) -> Option<Vec<Range<usize>>> {
         let bytes = if self.neighbours_matter { self.left_of(run) } else { 0..run.text.len() };
         let text = &run.text[bytes.clone()];
@@ -62,7 +62,7 @@ impl Tokenizer {
     }
 }
 
-/// The offsets of tokens whose bytes are `prefix` and `text`, where the text stands at `offset` in its run.
+/// The offsets of tokens whose bytes are `prefix` and `text`, if the text is at `offset` in its run.
 fn count(table: &ByteTable, text: &str, offset: usize, prefix: &str, ids: &[TokenId]) -> Option<Vec<Range<usize>>> {
     let mut offsets = Vec::with_capacity(ids.len());
     let (mut prefix, mut end) = (prefix.as_bytes(), 0);
@@ -83,7 +83,7 @@ fn count(table: &ByteTable, text: &str, offset: usize, prefix: &str, ids: &[Toke
     (end == text.len()).then_some(offsets)
 }
 
-/// The characters that have these bytes; of none, the character that stands there.
+/// The characters with these bytes; if there are no bytes, the character at this position.
 fn whole_characters(text: &str, bytes: Range<usize>) -> Range<usize> {
     let Range { mut start, mut end } = bytes;
     if start == end && end < text.len() {

@@ -1,13 +1,12 @@
-//! A token's text in other tokens, for content that would give it by merges and must not.
+//! A token's text in other tokens, for content that would produce it by merges but must not.
 
 use foldhash::HashMap;
 
 use crate::tokenizer::{TokenId, Tokenizer};
 
 impl Tokenizer {
-    /// The fewest tokens, none of them `avoided`, that stand for the same bytes as this one; none where there are no
-    /// such, or where this vocabulary's tokens do not stand for bytes, so that the text would read otherwise. Reads the
-    /// whole vocabulary.
+    /// The fewest tokens, none of them `avoided`, with the same bytes as this one; none if there are none, or if this
+    /// vocabulary's tokens do not stand for bytes, so that the text would be different. Reads the whole vocabulary.
     pub(crate) fn respell(&self, id: TokenId, avoided: impl Fn(TokenId) -> bool) -> Option<Vec<TokenId>> {
         if !self.spelling.is_exact() {
             return None;
@@ -33,8 +32,8 @@ impl Tokenizer {
         Some(spelled).filter(|spelled| !spelled.is_empty())
     }
 
-    /// The tokens of the model's own that stand for a part of these bytes. Of several for one part, the one that the
-    /// vocabulary spells shortest: a character rather than its bytes.
+    /// The model's own tokens for a part of these bytes. If there are several for one part, the one with the shortest
+    /// spelling in the vocabulary: a character rather than its bytes.
     fn pieces_of(&self, whole: &[u8], avoided: impl Fn(TokenId) -> bool) -> HashMap<Vec<u8>, TokenId> {
         let mut pieces: HashMap<Vec<u8>, (usize, TokenId)> = HashMap::default();
         for id in 0..self.vocab_size as TokenId {

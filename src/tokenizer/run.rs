@@ -1,9 +1,8 @@
-//! Encoding a run: the text between two control tokens, exactly as if it stood in the whole prompt.
+//! Encoding a run: the text between two control tokens, exactly as if it were in the whole prompt.
 //!
-//! What a tokenizer does to a run depends on its surroundings in four ways, and on nothing else:
-//! a token beside it may strip white space (`lstrip`, `rstrip`); one flagged `normalized` is
-//! normalized together with the run; some tokenizers mark the beginning of the prompt; and added
-//! tokens inside the run cut it again.
+//! A tokenizer's result for a run depends on its surroundings in four ways only: a token next to it may strip white
+//! space (`lstrip`, `rstrip`); a token flagged `normalized` is normalized together with the run; some tokenizers mark
+//! the beginning of the prompt; and added tokens inside the run cut it again.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,7 +11,7 @@ use crate::error::Result;
 use crate::tokenizer::added::{AddedTokenMatcher, Form};
 use crate::tokenizer::{AddedToken, TokenId};
 
-/// The added tokens that exist, and those that are to be found in a text.
+/// The existing added tokens, and those that are searched for in a text.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'a> {
     pub(crate) added: &'a BTreeMap<TokenId, AddedToken>,
@@ -20,7 +19,7 @@ pub(crate) struct Reader<'a> {
     pub(crate) finder: &'a AddedTokenMatcher,
 }
 
-/// A run of text and what stands on either side of it.
+/// A run of text and its neighbours on either side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run<'a> {
     pub(crate) text: &'a str,
@@ -28,10 +27,10 @@ pub(crate) struct Run<'a> {
     pub(crate) after: Neighbour,
 }
 
-/// What stands beside a run.
+/// The neighbour of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Neighbour {
-    /// Nothing: here the prompt begins or ends.
+    /// Nothing: the prompt begins or ends here.
     Edge,
     Token(TokenId),
 }
@@ -45,11 +44,11 @@ pub(crate) struct Chunk<'a> {
     pub(crate) right: &'a str,
     /// Where the text begins in its run.
     pub(crate) offset: usize,
-    /// Whether nothing stands before it in the prompt.
+    /// Whether nothing comes before it in the prompt.
     pub(crate) opens_prompt: bool,
 }
 
-/// The steps of a tokenizer library that encoding a run is made of.
+/// The steps of a tokenizer library for encoding a run.
 pub(crate) trait Steps {
     type Normalized<'t>: AsRef<str>;
     type Output;
@@ -64,8 +63,8 @@ pub(crate) trait Steps {
         part: Range<usize>,
         out: &mut Self::Output,
     ) -> Result<()>;
-    /// The bytes of the run from which a part of the normalized text comes; all of the chunk's where the
-    /// library does not know.
+    /// The bytes of the run that a part of the normalized text comes from; all of the chunk's bytes if the library does
+    /// not know.
     fn bytes(&self, chunk: &Chunk, _normalized: &Self::Normalized<'_>, _part: Range<usize>) -> Range<usize> {
         chunk.offset..chunk.offset + chunk.text.len()
     }
@@ -73,7 +72,7 @@ pub(crate) trait Steps {
     fn push(&self, id: TokenId, bytes: Range<usize>, out: &mut Self::Output);
 }
 
-/// Encodes a run into `out`. Of the added tokens only those that `finder` has are found in it.
+/// Encodes a run into `out`. Only the added tokens in `finder` are found in it.
 pub(crate) fn encode_run<S: Steps>(steps: &S, reader: Reader<'_>, run: Run<'_>, out: &mut S::Output) -> Result<()> {
     let finder = reader.finder;
     let token = |neighbour| match neighbour {
@@ -125,8 +124,8 @@ fn encode_chunk<S: Steps>(steps: &S, finder: &AddedTokenMatcher, chunk: &Chunk<'
     }
     let normalized = steps.normalize(chunk)?;
     let Some(part) = between(steps, normalized.as_ref(), chunk)? else {
-        // The normalizer fused a neighbour with the text. The neighbour is a control token all the
-        // same, so the text is read without it.
+        // The normalizer merged a neighbour with the text. The neighbour is still a control token, so the text is read
+        // without it.
         let alone = Chunk { left: "", right: "", ..*chunk };
         return encode_chunk(steps, finder, &alone, out);
     };
@@ -143,7 +142,7 @@ fn encode_chunk<S: Steps>(steps: &S, finder: &AddedTokenMatcher, chunk: &Chunk<'
     steps.encode(chunk, &normalized, start..part.end, out)
 }
 
-/// Where the text stands in the normalized chunk, without its neighbours.
+/// The position of the text in the normalized chunk, without its neighbours.
 fn between<S: Steps>(steps: &S, normalized: &str, chunk: &Chunk<'_>) -> Result<Option<Range<usize>>> {
     let mut part = 0..normalized.len();
     if !chunk.left.is_empty() {

@@ -1,11 +1,11 @@
-//! What bytes a single token stands for, and those of every token at once.
+//! The bytes of a single token, and those of every token at once.
 
 use crate::tokenizer::{ByteTable, TokenId, Tokenizer};
 
 impl Tokenizer {
-    /// The bytes that a token stands for within a text, which need not be whole characters: `[0x20, 0x68,
-    /// 0x69]` for `Ġhi` or `▁hi`, `[0xe4]` for `<0xE4>`, the string of an added token. Joined, the bytes of
-    /// a text's tokens are the text as the tokenizer's normalizer left it.
+    /// The bytes of a token within a text, which need not be whole characters: `[0x20, 0x68, 0x69]` for `Ġhi` or `▁hi`,
+    /// `[0xe4]` for `<0xE4>`, the string of an added token. Joined, the bytes of a text's tokens are the normalizer's
+    /// output for the text.
     ///
     /// ```
     /// let tokenizer = metatok::Tokenizer::demo()?;
@@ -17,7 +17,7 @@ impl Tokenizer {
     pub fn token_bytes(&self, id: TokenId) -> Option<Vec<u8>> {
         let entry = self.backend.id_to_token(id);
         match self.added.get(&id) {
-            // Gemma lists its runs of white space, which come from the model, as added tokens too.
+            // Gemma also lists its runs of white space, which come from the model, as added tokens.
             Some(token) if self.spelling.is_byte_level() || entry.as_ref() != Some(&token.content) => {
                 Some(token.content.clone().into_bytes())
             }

@@ -11,8 +11,8 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 //!
-//! Only what the conversation says is ever cut, as ids: control tokens, the template's own words, what the
-//! tokenizer adds, the generation prompt and what stands for images stay whole.
+//! Only the content of the conversation is ever cut, as ids: control tokens, the template's own words, the tokenizer's
+//! own tokens, the generation prompt and placeholders of images stay whole.
 
 mod truncation;
 mod units;
@@ -45,10 +45,10 @@ use units::{units, without_items};
 pub struct ContextBudget {
     /// The model's context, in tokens.
     pub max_seq_len: usize,
-    /// How many of them are the answer's.
+    /// How many of them are reserved for the answer.
     #[serde(default)]
     pub max_out_len: usize,
-    /// What goes where that is not enough.
+    /// What is dropped if that is not enough.
     #[serde(default)]
     pub truncation: Truncation,
 }
@@ -58,28 +58,28 @@ pub struct ContextBudget {
 pub struct Fitted {
     /// The prompt.
     pub prompt: TokenizedPrompt,
-    /// What had to go; nothing if it fitted as it was.
+    /// What was dropped; none if it fitted unchanged.
     pub truncated: Option<Truncated>,
-    /// What is left of the conversation, where whole messages went. Spans and media count its messages.
+    /// The rest of the conversation, if whole messages were dropped. Spans and media count its messages.
     pub conversation: Option<Conversation>,
 }
 
-/// What had to go of a prompt.
+/// What was dropped from a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Truncated {
     /// How many tokens it had.
     pub from: usize,
     /// How many it has.
     pub to: usize,
-    /// The tokens that went, message by message.
+    /// The dropped tokens, message by message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<CutTokens>,
-    /// The messages, or items of a prompt list, that went whole, by their positions.
+    /// The messages, or items of a prompt list, that were dropped entirely, by their positions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<usize>,
 }
 
-/// Tokens of a message that went.
+/// Dropped tokens of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutTokens {
     /// The position of the message.
@@ -89,18 +89,18 @@ pub struct CutTokens {
 }
 
 impl ContextBudget {
-    /// A context of so many tokens, of which so many are the answer's. What is longer is refused.
+    /// A context of `max_seq_len` tokens, of which `max_out_len` are reserved for the answer. Longer prompts are rejected.
     pub fn new(max_seq_len: usize, max_out_len: usize) -> Self {
         Self { max_seq_len, max_out_len, truncation: Truncation::Refuse }
     }
 
-    /// With what goes where a prompt is too long.
+    /// Sets what is dropped if a prompt is too long.
     #[must_use]
     pub fn truncation(self, truncation: Truncation) -> Self {
         Self { truncation, ..self }
     }
 
-    /// The same for an answer that may have so many tokens, where that is said.
+    /// The same for an answer that may have this many tokens, if given.
     #[must_use]
     pub fn of_answer(self, max_out_len: Option<u64>) -> Self {
         let said = max_out_len.map(|said| usize::try_from(said).unwrap_or(usize::MAX));
@@ -117,14 +117,14 @@ impl ContextBudget {
         ErrorKind::TooLong { tokens, max_seq_len, max_out_len }.into()
     }
 
-    /// Refuses a prompt of too many tokens.
+    /// Rejects a prompt with too many tokens.
     pub(crate) fn check(&self, tokens: usize) -> Result<()> {
         if tokens <= self.limit() { Ok(()) } else { Err(self.too_long(tokens)) }
     }
 }
 
 impl PromptBuilder {
-    /// Builds a prompt that leaves room for its answer, and says what had to go.
+    /// Builds a prompt that leaves room for its answer, and reports what was dropped.
     ///
     /// ```
     /// use metatok::truncate::Truncation;
@@ -140,12 +140,12 @@ impl PromptBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::build`], [`ErrorKind::TooLong`] where nothing more can go, and [`ErrorKind::Usage`] for texts to score, which
-    /// are never truncated.
+    /// The same as for [`Self::build`], [`ErrorKind::TooLong`] if nothing more can be dropped, and [`ErrorKind::Usage`] for
+    /// texts to score, which are never truncated.
     pub fn build_within(&self, conversation: &Conversation, budget: &ContextBudget) -> Result<Fitted> {
         if self.mode() == Mode::Score && budget.truncation != Truncation::Refuse {
-            let what = "a text to score is never truncated, for what is scored would be lost";
-            let way_out = way_out!["let long texts be refused with ", Setting::TRUNCATE.set_to("refuse")];
+            let what = "a text to score is never truncated, because the scored part would be lost";
+            let way_out = way_out!["reject long texts with ", Setting::TRUNCATE.set_to("refuse")];
             return Err(ErrorKind::Usage(what.into()).with_way_out(way_out));
         }
         let prompt = self.build(conversation)?;
@@ -179,7 +179,7 @@ impl PromptBuilder {
         }
     }
 
-    /// The prompt of the longest conversation that fits when whole units go.
+    /// The prompt of the longest conversation that fits after whole units are dropped.
     fn build_dropping(&self, conversation: &Conversation, budget: &ContextBudget, from: usize) -> Result<Fitted> {
         let units = units(conversation, budget.truncation);
         let mut last = None;
@@ -203,7 +203,7 @@ impl PromptBuilder {
         }
     }
 
-    /// The tokens to cut, in order; none if what is said is not enough.
+    /// The tokens to cut, in order; none if the content is not enough.
     fn choose(&self, prompt: &TokenizedPrompt, excess: usize, truncation: Truncation) -> Option<Vec<usize>> {
         let spans = prompt.spans.iter().flatten().filter(|span| may_go(span));
         let said: Vec<usize> =
@@ -227,7 +227,7 @@ impl PromptBuilder {
     }
 }
 
-/// Whether tokens of this origin may be cut.
+/// Whether tokens with this origin may be cut.
 fn may_go(span: &Span) -> bool {
     matches!(span.part.element, Element::Content | Element::DefaultPrompt)
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// What goes where a prompt is too long.
+/// What is dropped if a prompt is too long.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -14,17 +14,17 @@ pub enum Truncation {
     /// Nothing: it is an error.
     #[default]
     Refuse,
-    /// The first tokens of what is said.
+    /// The first tokens of the content.
     Left,
-    /// The last tokens of what is said.
+    /// The last tokens of the content.
     Right,
-    /// The tokens in the middle of what is said.
+    /// The tokens in the middle of the content.
     Middle,
-    /// In-context examples, the last first.
+    /// In-context examples, starting with the last.
     LastExamples,
-    /// In-context examples, the first first.
+    /// In-context examples, starting with the first.
     FirstExamples,
-    /// Whole turns, the oldest first; what stands before the turns, and the last question, stay.
+    /// Whole turns, the oldest first. The messages before the turns, and the last question, stay.
     OldestTurns,
 }
 

@@ -1,9 +1,9 @@
-//! The turns and examples of a conversation that may go whole, and the conversation without some of them.
+//! The turns and examples of a conversation that may be dropped entirely, and the conversation without some of them.
 
 use crate::conversation::{ChatMessage, Conversation, Item, Section};
 use crate::truncate::Truncation;
 
-/// What may be dropped, in the order in which it goes.
+/// What may be dropped, in the order in which it is dropped.
 pub(super) fn units(conversation: &Conversation, truncation: Truncation) -> Vec<Vec<usize>> {
     let mut units = match (conversation, truncation) {
         (Conversation::Text(_), _) => Vec::new(),
@@ -18,12 +18,12 @@ pub(super) fn units(conversation: &Conversation, truncation: Truncation) -> Vec<
     units
 }
 
-/// Who speaks, as far as turns go.
+/// The kind of speaker, for finding turns.
 #[derive(Clone, Copy, PartialEq)]
 enum Speaker {
     Model,
     Other,
-    /// Stands outside of the turns.
+    /// Outside of the turns.
     Outside,
 }
 
@@ -35,7 +35,7 @@ fn role_of(message: &ChatMessage) -> Speaker {
     }
 }
 
-/// Who speaks in each item: only the first round has turns.
+/// The speaker of each item: only the first round has turns.
 fn speakers(items: &[Item]) -> impl Iterator<Item = Speaker> {
     let is_round = |item: &Item| matches!(item, Item::Marker(marker) if marker.section == Section::Round);
     items.iter().scan(0, move |markers, item| {
@@ -48,7 +48,7 @@ fn speakers(items: &[Item]) -> impl Iterator<Item = Speaker> {
     })
 }
 
-/// The turns but for the last: what others say, and the model's answer to it.
+/// The turns except the last: the others' messages, and the model's answer to them.
 fn turns(speakers: impl Iterator<Item = Speaker>) -> Vec<Vec<usize>> {
     let mut turns: Vec<Vec<usize>> = Vec::new();
     let mut before = Speaker::Model;
@@ -67,7 +67,7 @@ fn turns(speakers: impl Iterator<Item = Speaker>) -> Vec<Vec<usize>> {
     turns
 }
 
-/// The examples of a prompt list: its sections `ice`, markers and all.
+/// The examples of a prompt list: its sections `ice`, including markers.
 fn examples(items: &[Item]) -> Vec<Vec<usize>> {
     let mut examples: Vec<Vec<usize>> = Vec::new();
     let mut is_open = false;

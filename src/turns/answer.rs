@@ -1,19 +1,19 @@
-//! A model's answer, as what it says in the dialogue: to the first stop, and without its thoughts where that is wanted.
+//! A model's answer as a message of the dialogue: up to the first stop, and optionally without its thoughts.
 
 use crate::builder::PromptBuilder;
 use crate::conversation::ContentPart;
 use crate::error::Result;
 use crate::tokenizer::TokenId;
 
-/// What stands at the end of a model's thoughts.
+/// The end of a model's thoughts.
 const END_OF_THOUGHTS: &str = "</think>";
 
-/// What a model said behind its thoughts, if it had any.
+/// A model's text after its thoughts, if it had any.
 pub(crate) fn without_thoughts(text: &str) -> &str {
     text.rsplit_once(END_OF_THOUGHTS).map_or(text, |(_, said)| said.trim_start_matches('\n'))
 }
 
-/// What an answer of these ids says, and how many of them were read: to the first stop id, which ends it.
+/// The content of an answer with these ids, and how many of them were read: up to the first stop id, which ends it.
 ///
 /// # Errors
 /// Names an id outside the vocabulary.
@@ -28,7 +28,7 @@ pub(super) fn read(builder: &PromptBuilder, ids: &[TokenId], strip_thoughts: boo
     Ok((said, end.map_or(ids.len(), |end| end + 1)))
 }
 
-/// What ids say behind the model's thoughts: as ids where the end of thoughts is a token, else as text.
+/// The content of ids after the model's thoughts: as ids if the end of thoughts is a token, else as text.
 fn said_after_thoughts(builder: &PromptBuilder, said: &[TokenId]) -> Result<ContentPart> {
     let tokenizer = builder.tokenizer();
     let Some(end) = tokenizer.token_to_id(END_OF_THOUGHTS) else {

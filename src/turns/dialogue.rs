@@ -1,4 +1,4 @@
-//! A dialogue that grows: messages come one by one, and its prompts fit into the model's context.
+//! A dialogue that grows: messages are added one by one, and its prompts fit into the model's context.
 
 use crate::assemble::TokenizedPrompt;
 use crate::builder::{PromptBuilder, Session};
@@ -9,10 +9,10 @@ use crate::truncate::{ContextBudget, Truncated};
 use crate::turns::seen::{Answer, Seen};
 use crate::turns::{PrefixBreak, answer, without_thoughts};
 
-/// A dialogue with a model, kept for as long as it takes. It owns its builder.
+/// A dialogue with a model, of any duration. It owns its builder.
 ///
-/// Answers given as ids are written as those ids, so that the next prompt begins with the tokens that the engine has in its
-/// cache; [`DialoguePrompt::prefix_tokens`] says how many.
+/// Answers given as ids are written as those ids, so the next prompt begins with the tokens that are already in the
+/// engine's cache. [`DialoguePrompt::prefix_tokens`] is their number.
 ///
 /// ```
 /// use metatok::truncate::Truncation;
@@ -22,7 +22,7 @@ use crate::turns::{PrefixBreak, answer, without_thoughts};
 /// let mut dialogue = PromptBuilder::demo()?.dialogue().budget(budget);
 /// dialogue.push(("user", "Which planet is red?"));
 /// let first = dialogue.next_prompt()?;
-/// // What the engine gives: "Mars", and <|im_end|>.
+/// // The engine's output: "Mars", and <|im_end|>.
 /// dialogue.answer_ids(&[44, 695, 1052])?;
 /// dialogue.push(("user", "How many moons has it?"));
 /// let second = dialogue.next_prompt()?;
@@ -48,7 +48,7 @@ pub struct Dialogue {
 /// What the engine has seen of a dialogue.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct SeenPrompt {
-    /// So many of the messages were in the prompt.
+    /// This many of the messages were in the prompt.
     pub(super) messages: usize,
     /// Whether tokens of them were cut.
     pub(super) is_cut: bool,
@@ -62,18 +62,18 @@ pub(super) struct SeenPrompt {
 pub struct DialoguePrompt {
     /// The prompt.
     pub prompt: TokenizedPrompt,
-    /// How many of its first tokens are the first of what the engine has seen: the prompt before, and the answer to it.
+    /// How many of its first tokens the engine has already seen: in the previous prompt, and in the answer to it.
     pub prefix_tokens: usize,
-    /// Why these are not all of them, if they are not.
+    /// Why the engine has seen more tokens than these, if it has.
     pub prefix_break: Option<PrefixBreak>,
-    /// What had to go so that it fits.
+    /// What was dropped so that it fits.
     pub truncated: Option<Truncated>,
-    /// The messages that went whole. They are in no later prompt either.
+    /// The messages that were dropped entirely. They are not in any later prompt either.
     pub dropped: Vec<ChatMessage>,
 }
 
 impl PromptBuilder {
-    /// A dialogue in which nothing was said yet.
+    /// A dialogue without messages.
     pub fn dialogue(&self) -> Dialogue {
         let session = self.session();
         Dialogue { session, messages: Vec::new(), budget: None, strip_thoughts: false, seen: None }
@@ -81,27 +81,27 @@ impl PromptBuilder {
 }
 
 impl Dialogue {
-    /// With room for the answers, and with what goes where a prompt is too long.
+    /// Sets the room for the answers, and what is dropped if a prompt is too long.
     #[must_use]
     pub fn budget(mut self, budget: ContextBudget) -> Self {
         self.budget = Some(budget);
         self
     }
 
-    /// Whether a model's thoughts, up to `</think>`, are taken out of its answers before they go back in.
+    /// Whether a model's thoughts, up to `</think>`, are removed from its answers in later prompts.
     #[must_use]
     pub fn strip_thoughts(mut self, strip: bool) -> Self {
         self.strip_thoughts = strip;
         self
     }
 
-    /// Adds a message of anybody. An answer of the model's is better given by [`Self::answer_ids`] or [`Self::answer_text`].
+    /// Adds a message. Add the model's answers with [`Self::answer_ids`] or [`Self::answer_text`] instead.
     pub fn push(&mut self, message: impl Into<ChatMessage>) {
         self.messages.push(message.into());
     }
 
-    /// Adds the model's answer as the engine's ids, to the first stop id: what comes after it does not count, and the template
-    /// itself writes how a turn ends.
+    /// Adds the model's answer as the engine's ids, up to the first stop id: ids after it are ignored, and the template
+    /// itself writes the end of a turn.
     ///
     /// # Errors
     /// Names an id outside the vocabulary.
@@ -123,7 +123,7 @@ impl Dialogue {
         self.push(("assistant", if self.strip_thoughts { without_thoughts(&text) } else { &text }));
     }
 
-    /// The messages that the next prompt is made of.
+    /// The messages of the next prompt.
     pub fn messages(&self) -> &[ChatMessage] {
         &self.messages
     }
@@ -133,10 +133,10 @@ impl Dialogue {
         self.session.builder()
     }
 
-    /// The prompt that is to be answered next.
+    /// The next prompt to answer.
     ///
     /// # Errors
-    /// As [`PromptBuilder::build`] and [`PromptBuilder::build_within`]. The dialogue then is as it was.
+    /// The same as for [`PromptBuilder::build`] and [`PromptBuilder::build_within`]. The dialogue is then unchanged.
     pub fn next_prompt(&mut self) -> Result<DialoguePrompt> {
         let conversation = Conversation::Messages(std::mem::take(&mut self.messages));
         let next = self.build(&conversation);

@@ -1,4 +1,4 @@
-//! A dialogue as data, to be kept where no program runs.
+//! A dialogue as data, to be stored while no program runs.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::truncate::ContextBudget;
 use crate::turns::Dialogue;
 use crate::turns::dialogue::SeenPrompt;
 
-/// All of a [`Dialogue`] but its builder, for serde; from [`Dialogue::state`].
+/// Everything in a [`Dialogue`] except its builder, for serde; from [`Dialogue::state`].
 ///
 /// ```
 /// use metatok::PromptBuilder;
@@ -33,7 +33,7 @@ use crate::turns::dialogue::SeenPrompt;
 #[serde(deny_unknown_fields)]
 pub struct DialogueState {
     messages: Vec<ChatMessage>,
-    /// The answers that were given as ids. Messages in JSON bring none, so empty texts stand in their places.
+    /// The answers that were given as ids. Messages in JSON cannot contain ids, so empty texts take their places.
     answers: Vec<AnswerIds>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     budget: Option<ContextBudget>,
@@ -43,7 +43,7 @@ pub struct DialogueState {
     seen: Option<SeenPrompt>,
 }
 
-/// The ids at a place of a message.
+/// The ids at a position of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct AnswerIds {
     message: usize,
@@ -52,7 +52,7 @@ struct AnswerIds {
 }
 
 impl Dialogue {
-    /// All that is to be kept for [`PromptBuilder::resume`].
+    /// Everything that [`PromptBuilder::resume`] needs.
     pub fn state(&self) -> DialogueState {
         let (mut messages, mut answers) = (self.messages.clone(), Vec::new());
         for (message, said) in messages.iter_mut().enumerate() {
@@ -70,11 +70,11 @@ impl Dialogue {
 }
 
 impl PromptBuilder {
-    /// Goes on with a dialogue. With a builder of another model the engine's cache is of no use, and that is what the next
-    /// prompt says.
+    /// Continues a dialogue. With a builder of another model the engine's cache is useless, and the next prompt will
+    /// say so.
     ///
     /// # Errors
-    /// Names an answer that is in no message, and an id outside the vocabulary.
+    /// Names an answer that is in no message, or an id outside the vocabulary.
     pub fn resume(&self, state: DialogueState) -> Result<Dialogue> {
         let DialogueState { mut messages, answers, budget, strip_thoughts, seen } = state;
         for (i, AnswerIds { message, content_part, token_ids }) in answers.into_iter().enumerate() {
@@ -94,7 +94,7 @@ impl PromptBuilder {
             .is_some_and(|seen| seen.messages > messages.len() || seen.seen.prompt_tokens > seen.seen.ids.len())
         {
             let what =
-                "it is of more messages or tokens than there are; leave it out, and the next prompt is a first one";
+                "it counts more messages or tokens than there are; remove it, and the next prompt is a first one";
             return Err(ErrorKind::Parse(what.into())).at("seen");
         }
         Ok(Dialogue { session: self.session(), messages, budget, strip_thoughts, seen })
@@ -102,5 +102,5 @@ impl PromptBuilder {
 }
 
 fn missing(message: usize, content_part: usize) -> String {
-    format!("the content of message {message} has no part {content_part}; is the state whole?")
+    format!("the content of message {message} has no part {content_part}; is the state complete?")
 }

@@ -1,4 +1,4 @@
-//! Dialogues as token ids, where each prompt begins with what the engine has seen.
+//! Dialogues as token ids, in which each prompt begins with the tokens that the engine has already seen.
 //!
 //! ```
 //! use metatok::PromptBuilder;
@@ -31,11 +31,11 @@ pub use dialogue_state::DialogueState;
 pub use prefix_break::PrefixBreak;
 use seen::{Answer, Seen};
 
-/// Yields the prompts of a dataset's dialogue, one turn after the other, and takes the model's answers. [`Dialogue`] is for one whose
-/// messages come later.
+/// Returns the prompts of a dataset's dialogue, one turn after the other, and takes the model's answers. Use
+/// [`Dialogue`] if messages arrive later.
 ///
-/// An answer given as ids is written as those ids, so that the next prompt begins with exactly the tokens
-/// that the engine has in its cache; [`TurnPrompt::prefix_tokens`] says how many.
+/// An answer given as ids is written as those ids, so the next prompt begins with exactly the tokens that are already
+/// in the engine's cache. [`TurnPrompt::prefix_tokens`] is their number.
 ///
 /// ```
 /// use metatok::dataset::prompter::{InferMode, TurnPlan};
@@ -48,7 +48,7 @@ use seen::{Answer, Seen};
 /// let builder = PromptBuilder::demo()?;
 /// let mut turns = builder.turns(TurnPlan::new(dialogue, InferMode::Every)?);
 /// let first = turns.next_prompt()?.expect("there are two turns").prompt;
-/// // What the engine gives: "2", and <|im_end|>.
+/// // The engine's output: "2", and <|im_end|>.
 /// turns.answer_ids(&[17, 1052])?;
 /// let second = turns.next_prompt()?.expect("there are two turns");
 /// assert_eq!(second.prefix_tokens, first.input_ids.len() + 2);
@@ -59,7 +59,7 @@ use seen::{Answer, Seen};
 pub struct Turns {
     session: Session,
     plan: TurnPlan,
-    /// With the conversation that its prompt was made of.
+    /// With the conversation of its prompt.
     seen: Option<(Conversation, Seen)>,
     strip_thoughts: bool,
 }
@@ -69,14 +69,14 @@ pub struct Turns {
 pub struct TurnPrompt {
     /// Which of the model's turns, from 0.
     pub turn: usize,
-    /// What it was made of.
+    /// The conversation.
     pub conversation: Conversation,
     /// The prompt.
     pub prompt: TokenizedPrompt,
-    /// How many of its first tokens are the first of what the engine has seen: the prompt of the turn
-    /// before, and the answer to it.
+    /// How many of its first tokens the engine has already seen: in the prompt of the previous turn, and in the answer
+    /// to it.
     pub prefix_tokens: usize,
-    /// Why these are not all of them, if they are not.
+    /// Why the engine has seen more tokens than these, if it has.
     pub prefix_break: Option<PrefixBreak>,
 }
 
@@ -88,18 +88,17 @@ impl PromptBuilder {
 }
 
 impl Turns {
-    /// Whether a model's thoughts, up to `</think>`, are taken out of its answers before they go back in.
+    /// Whether a model's thoughts, up to `</think>`, are removed from its answers in later prompts.
     #[must_use]
     pub fn strip_thoughts(mut self, strip: bool) -> Self {
         self.strip_thoughts = strip;
         self
     }
 
-    /// The prompt of the turn that is to be answered next; nothing when all were. Without an answer it is
-    /// the same again.
+    /// The prompt of the next turn to answer; none when all are answered. Without an answer it is the same again.
     ///
     /// # Errors
-    /// As [`PromptBuilder::build`].
+    /// The same as for [`PromptBuilder::build`].
     pub fn next_prompt(&mut self) -> Result<Option<TurnPrompt>> {
         let (Some(conversation), Some(turn)) = (self.plan.prompt(), self.plan.turn()) else { return Ok(None) };
         let prompt = self.session.build(&conversation)?;
@@ -119,8 +118,8 @@ impl Turns {
         Ok(Some(TurnPrompt { turn, conversation, prompt, prefix_tokens, prefix_break }))
     }
 
-    /// Takes the answer as the engine's ids, to the first stop id: what comes behind it does not count, and
-    /// the template itself writes how a turn ends.
+    /// Adds the answer as the engine's ids, up to the first stop id: ids after it are ignored, and the template itself
+    /// writes the end of a turn.
     ///
     /// # Errors
     /// Names an id outside the vocabulary.
@@ -133,7 +132,7 @@ impl Turns {
         Ok(())
     }
 
-    /// Takes the answer as text.
+    /// Adds the answer as text.
     pub fn answer_text(&mut self, text: impl Into<String>) {
         if let Some((_, seen)) = &mut self.seen {
             seen.answer = Answer::Text;
@@ -142,12 +141,12 @@ impl Turns {
         self.plan.answer(if self.strip_thoughts { without_thoughts(&text) } else { &text });
     }
 
-    /// What is asked for, and what was answered.
+    /// The turn to generate, and the answers so far.
     pub fn plan(&self) -> &TurnPlan {
         &self.plan
     }
 
-    /// There is no answer: the engine failed. The turns behind are not asked for.
+    /// There is no answer: the engine failed. The later turns are not generated.
     pub fn fail(&mut self) {
         self.plan.fail();
     }

@@ -1,4 +1,4 @@
-//! What the engine has seen: the prompt before, and the answer to it.
+//! What the engine has seen: the previous prompt, and the answer to it.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,11 +17,11 @@ pub(super) struct Seen {
     /// How many of the ids are the prompt's.
     pub(super) prompt_tokens: usize,
     pub(super) answer: Answer,
-    /// Whether the answer's thoughts are taken out of it.
+    /// Whether the answer's thoughts are removed from it.
     pub(super) strips_thoughts: bool,
 }
 
-/// In what form the answer came.
+/// The form of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Answer {
@@ -47,7 +47,7 @@ impl Seen {
         self.ids.iter().zip(&prompt.input_ids).take_while(|(a, b)| a == b).count()
     }
 
-    /// What the difference behind `prefix` tokens comes from, for a prompt of this conversation.
+    /// The cause of the difference after `prefix` tokens, for a prompt of this conversation.
     pub(super) fn prefix_break(
         &self,
         prefix: usize,

@@ -1,4 +1,4 @@
-//! A prompt as a page of its own: no network, no script, light and dark.
+//! A prompt as a self-contained page: no network, no script, light and dark.
 
 use std::fmt::{Display, Write};
 use std::ops::Range;
@@ -8,16 +8,16 @@ use crate::render::Element;
 use crate::tokenizer::{Glyph, glyphs};
 use crate::view::{View, ViewRow, ViewToken};
 
-/// The most tokens of a row that is shown whole.
+/// Rows with at most this many tokens are shown completely.
 const UNFOLDED: usize = 600;
-/// How many tokens of a longer row stand before the fold.
+/// How many tokens of a longer row come before the fold.
 const HEAD: usize = 300;
-/// And behind it.
+/// And after it.
 const TAIL: usize = 60;
 
 impl View {
-    /// The prompt as one self-contained HTML page. Pointing at a token shows its id, its bytes, where
-    /// in the prompt it stands, and where it comes from.
+    /// The prompt as one self-contained HTML page. Pointing at a token shows its id, its bytes, its position in the
+    /// prompt, and its origin.
     pub fn html(&self) -> String {
         let mut out = String::with_capacity(4096 + self.tokens.len() * 160);
         let _ = write!(
@@ -83,7 +83,7 @@ impl View {
             None if row.tokens.len() <= UNFOLDED => self.lines(row, start..end, out),
             None => {
                 self.lines(row, start..start + HEAD, out);
-                // A mark, so that copied text is the prompt's.
+                // A mark element, so that copied text is the prompt's.
                 let _ =
                     write!(out, "<details><summary><s>{} more tokens</s></summary>", row.tokens.len() - HEAD - TAIL);
                 self.lines(row, start + HEAD..end - TAIL, out);
@@ -94,7 +94,7 @@ impl View {
         out.push_str("</div></div>\n");
     }
 
-    /// A block in place of the tokens of an image, audio or video.
+    /// A block instead of the tokens of an image, audio or video.
     fn chip(&self, row: &ViewRow, chip: &str, out: &mut String) {
         let ids: Vec<String> = self.tokens[row.tokens.clone()].iter().map(|token| token.id.to_string()).collect();
         let about = format!("{}  ·  tokens {:?}  ·  {}", shortened(&ids), row.tokens, row.source());
@@ -106,7 +106,7 @@ impl View {
         let source = row.source();
         let mut positions = tokens.clone();
         for line in self.tokens[tokens].split_inclusive(|token| token.bytes.ends_with(b"\n")) {
-            // Not dir="auto", which browsers work out again for every token: a minute for 100,000.
+            // Not dir="auto", which browsers compute again for every token: a minute for 100,000.
             out.push_str(if is_right_to_left(line) { "<p dir=\"rtl\">" } else { "<p>" });
             for (token, position) in line.iter().zip(positions.by_ref()) {
                 write_token(token, position, &source, out);
@@ -115,7 +115,7 @@ impl View {
         }
     }
 
-    /// What the model stops at, and what the tokenizer added.
+    /// The stops, and what the tokenizer added.
     fn ending(&self, out: &mut String) {
         out.push_str("<dl>\n<dt>stops at</dt>\n");
         for (stop, sources) in self.stops() {
@@ -146,8 +146,8 @@ fn write_token(token: &ViewToken, position: usize, source: &str, out: &mut Strin
             _ if is_itself => write!(out, "{}", Escaped(&text)),
             Glyph::Byte(byte) => write!(out, "<s class=\"b\">{byte:02X}</s>"),
             Glyph::Code(c) => write!(out, "<s class=\"b\">U+{:04X}</s>", u32::from(*c)),
-            // White space is there itself, so that lines can break at it and copied text is the prompt's;
-            // its mark is drawn by the style sheet or cannot be selected.
+            // White space is there itself, so that lines can break at it and copied text is the prompt's. Its mark is
+            // drawn by the style sheet or cannot be selected.
             Glyph::Space => out.write_str("<u> </u>"),
             Glyph::Tab => write!(out, "<s>{text}</s>\t"),
             _ => write!(out, "<s>{text}</s>"),
@@ -168,7 +168,7 @@ fn is_right_to_left(line: &[ViewToken]) -> bool {
     })
 }
 
-/// What pointing at a token shows, beside its id.
+/// The tooltip of a token, in addition to its id.
 fn about(token: &ViewToken, position: usize, source: &str) -> String {
     let ViewToken { token, bytes, range, .. } = token;
     let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -180,7 +180,7 @@ fn about(token: &ViewToken, position: usize, source: &str) -> String {
     )
 }
 
-/// Text with what HTML gives a meaning to written out.
+/// Text with HTML's special characters escaped.
 struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {
@@ -195,7 +195,7 @@ impl Display for Escaped<'_> {
                 b'"' => "&quot;",
                 b'\'' => "&#39;",
                 b'\r' => "&#13;",
-                // HTML has no way to write it.
+                // HTML cannot represent it.
                 _ => "\u{fffd}",
             })?;
             rest = &rest[at + 1..];

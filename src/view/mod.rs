@@ -1,4 +1,4 @@
-//! A prompt to look at: its tokens with their origins, in rows of one origin each.
+//! A prompt for inspection: its tokens with their origins, in rows of one origin each.
 //!
 //! ```
 //! use metatok::view::TerminalOptions;
@@ -11,7 +11,7 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 //!
-//! This is data. [`View::terminal`] and [`View::html`] are two ways to show it; it serializes to JSON.
+//! This is data. [`View::terminal`] and [`View::html`] are two ways to display it; it serializes to JSON.
 
 mod html;
 mod terminal;
@@ -30,7 +30,7 @@ use crate::stop::StopSource;
 use crate::tokenizer::{Glyph, TokenId, glyphs};
 pub use terminal::TerminalOptions;
 
-/// A prompt exactly as the model gets it, and what the model stops at.
+/// A prompt exactly as the model gets it, and its stops.
 ///
 /// ```
 /// use metatok::{ChatMessage, Conversation, PromptBuilder, View};
@@ -44,13 +44,13 @@ pub use terminal::TerminalOptions;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct View {
-    /// The model's name; of a path that leads out of the folder, the last two components.
+    /// The model's name. For a path that leads out of the folder, its last two components.
     pub model: String,
     /// The tokenizer's name, likewise.
     pub tokenizer: String,
     /// Whether it is a prompt to continue or a text to score.
     pub mode: Mode,
-    /// Which of the model's turns it asks for, in a dialogue.
+    /// Which of the model's turns it is for, in a dialogue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<ViewTurn>,
     /// The prompt as one string.
@@ -65,24 +65,24 @@ pub struct View {
     pub stop_strings: Vec<String>,
     /// The special tokens that the tokenizer itself added.
     pub special_tokens_added: Vec<NamedToken>,
-    /// Those that it would have added, had the prompt not had them.
+    /// Those that it would have added if the prompt did not have them.
     pub special_tokens_omitted: Vec<NamedToken>,
-    /// Those that it would have added behind the prompt, were it not to be continued.
+    /// Those that it would have added after the prompt if it were not to be continued.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub special_tokens_omitted_end: Vec<NamedToken>,
-    /// Whether the conversation's last message is an answer, which is left out for the model to give.
+    /// Whether the conversation's last message is an answer, which is left out because the model generates it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub answer_omitted: bool,
 }
 
-/// Which turn a [`View`] shows.
+/// The turn of a [`View`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ViewTurn {
     /// The turn, from 0.
     pub turn: usize,
     /// How many turns the model has in the dialogue.
     pub turns: usize,
-    /// How many of the first tokens the engine has seen in the turn before, and its answer.
+    /// How many of the first tokens the engine saw in the previous turn and its answer.
     pub prefix_tokens: usize,
     /// Why these are not all that it has seen.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,30 +105,30 @@ impl std::fmt::Display for ViewTurn {
 pub struct ViewToken {
     /// The id.
     pub id: TokenId,
-    /// As the vocabulary spells it.
+    /// In the vocabulary's spelling.
     pub token: String,
-    /// The bytes it stands for, see [`crate::Tokenizer::token_bytes`].
+    /// Its bytes, see [`crate::Tokenizer::token_bytes`].
     pub bytes: Vec<u8>,
     /// The bytes of the prompt's text that it comes from.
     pub range: Range<usize>,
-    /// Whether it is a control token: an added token that is not white space, or one that the template gives by id.
+    /// Whether it is a control token: an added token that is not white space, or one that the template has by id.
     pub control: bool,
 }
 
-/// Tokens in a row that have one origin.
+/// Adjacent tokens with one origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ViewRow {
     /// The tokens, by their positions.
     pub tokens: Range<usize>,
-    /// What of the template, or content.
+    /// Which element of the template, or content.
     pub element: Element,
     /// The section of the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub section: Option<Section>,
-    /// The role, as the template calls it.
+    /// The template's name for the role.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The role, as OpenAI-style messages call it.
+    /// The role's name in OpenAI-style messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message_role: Option<String>,
     /// The position of the message in its conversation.
@@ -145,19 +145,19 @@ pub struct ViewRow {
 /// An image, audio or video of a [`View`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ViewMedia {
-    /// What it is.
+    /// Its kind.
     pub kind: MediaKind,
-    /// Where it is, shortened: see [`crate::conversation::Media::short_source`].
+    /// Its source, shortened: see [`crate::conversation::Media::short_source`].
     pub source: String,
 }
 
-/// A stop id and who asks for it.
+/// A stop id and its sources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ViewStop {
     /// The id with its string; the string is empty for an id that only the engine knows.
     #[serde(flatten)]
     pub named: NamedToken,
-    /// Who asks for it.
+    /// Its sources.
     pub sources: Vec<StopSource>,
 }
 
@@ -166,16 +166,16 @@ pub struct ViewStop {
 pub struct NamedToken {
     /// The id.
     pub id: TokenId,
-    /// As the vocabulary spells it.
+    /// In the vocabulary's spelling.
     pub token: String,
 }
 
 impl View {
-    /// Builds a prompt to look at. `model` is the name to show; what the builder was told about spans
-    /// and text does not matter.
+    /// Builds a prompt for inspection. `model` is the name to show. The builder's options for spans and text do not
+    /// matter.
     ///
     /// # Errors
-    /// As [`PromptBuilder::build`].
+    /// The same as for [`PromptBuilder::build`].
     pub fn new(builder: &PromptBuilder, model: &str, conversation: &Conversation) -> Result<Self> {
         let prompt = builder.build_with(conversation, Detail::ALL)?;
         let roles = builder.role_names();
@@ -210,7 +210,7 @@ impl View {
         })
     }
 
-    /// What became of the special tokens that the tokenizer adds by itself, as a sentence.
+    /// What happened to the tokenizer's own special tokens, as a sentence.
     fn special_tokens(&self) -> String {
         let list = |named: &[NamedToken]| {
             named.iter().map(|named| format!("{} ({})", named.token, named.id)).collect::<Vec<_>>().join(" ")
@@ -221,10 +221,10 @@ impl View {
         };
         let mut said = added;
         if !self.special_tokens_omitted.is_empty() {
-            said += &format!("; {} is there already and was not doubled", list(&self.special_tokens_omitted));
+            said += &format!("; {} was already there and not added again", list(&self.special_tokens_omitted));
         }
         if !self.special_tokens_omitted_end.is_empty() {
-            said += &format!("; {} has no place behind a prompt to continue", list(&self.special_tokens_omitted_end));
+            said += &format!("; {} has no place after a prompt to continue", list(&self.special_tokens_omitted_end));
         }
         said
     }
@@ -241,7 +241,7 @@ impl View {
 }
 
 impl ViewRow {
-    /// What the row is, in a word: the template's key, or "content".
+    /// A label for the row: the template's key, or "content".
     pub fn label(&self) -> &'static str {
         match self.element {
             Element::Content => "content",
@@ -256,7 +256,7 @@ impl ViewRow {
         }
     }
 
-    /// Who speaks: a role and its message's number, the template, or the tokenizer.
+    /// The speaker: a role and its message's number, the template, or the tokenizer.
     fn speaker(&self) -> String {
         match (self.message_role.as_ref().or(self.role.as_ref()), self.message, self.element) {
             (Some(role), Some(message), _) => format!("{role} #{message}"),
@@ -267,7 +267,7 @@ impl ViewRow {
         }
     }
 
-    /// What stands in the place of the tokens of an image, audio or video: its source, and how many there are.
+    /// The text shown instead of the tokens of an image, audio or video: its source, and how many there are.
     fn chip(&self) -> Option<String> {
         let tokens = self.tokens.len();
         let media = self.media.as_ref()?;
@@ -285,7 +285,7 @@ impl ViewRow {
         }
     }
 
-    /// What else there is to say of the speaker: the template's name for the role, and the section.
+    /// More about the speaker: the template's name for the role, and the section.
     fn about_speaker(&self) -> String {
         let role = self
             .role
@@ -296,7 +296,7 @@ impl ViewRow {
         role.into_iter().chain(place).collect::<Vec<_>>().join(" · ")
     }
 
-    /// Where a token of this row comes from, in words.
+    /// The origin of this row's tokens, in words.
     fn source(&self) -> String {
         let place = self.place();
         let place = if place.is_empty() { place } else { format!("{place}, ") };
@@ -322,15 +322,15 @@ fn row(span: &Span, roles: &[&str], conversation: &Conversation) -> ViewRow {
     }
 }
 
-/// How OpenAI-style messages call a role: as the message does, or as they call it elsewhere.
+/// The name of a role in OpenAI-style messages: the message's own, or the usual one.
 fn message_role(conversation: &Conversation, message: Option<u32>, role: Option<&str>) -> Option<String> {
     let Conversation::Messages(messages) = conversation else { return None };
     let said = message.and_then(|message| messages.get(message as usize)).map(|message| message.role.to_string());
     said.or_else(|| openai_role(role?).map(str::to_owned))
 }
 
-/// A name as it is given; of a path from the root, or out of the folder, the last two components: enough to know it
-/// by, and nothing about the machine.
+/// A name as given. For a path from the root, or out of the folder, the last two components: enough to recognize it,
+/// and nothing about the machine.
 fn short_name(name: &str) -> String {
     let path = Path::new(name);
     if !path.has_root() && path.components().next() != Some(Component::ParentDir) {

@@ -13,11 +13,11 @@ use crate::view::{View, ViewRow, ViewToken};
 /// How a prompt is shown in a terminal.
 #[derive(Debug, Clone, Copy)]
 pub struct TerminalOptions {
-    /// The columns there are.
+    /// The number of columns.
     pub width: usize,
-    /// Whether tokens are told apart by colour; otherwise by marks.
+    /// Whether tokens are distinguished by colour; otherwise by marks.
     pub colour: bool,
-    /// Whether each token's id stands below it.
+    /// Whether each token's id is shown below it.
     pub ids: bool,
 }
 
@@ -31,19 +31,19 @@ const fn block(background: u8, foreground: u8) -> Style {
 const CONTENT: [Style; 2] = [block(236, 255), block(240, 255)];
 const TEMPLATE: [Style; 2] = [block(24, 231), block(31, 231)];
 const CONTROL: Style = block(90, 231).bold();
-/// What stands for an image, audio or video.
+/// The block for an image, audio or video.
 const MEDIA: Style = block(64, 231).bold();
 const FAINT: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 
-/// What stands above the margin.
+/// The heading of the margin.
 const HEADS: [&str; 4] = ["section", "role", "part", "n"];
 
 /// The narrowest column of tokens, however wide the margin is.
 const NARROWEST: usize = 16;
 
 impl View {
-    /// The prompt as text for a terminal, ANSI colours included.
+    /// The prompt as text for a terminal, including ANSI colours.
     pub fn terminal(&self, options: TerminalOptions) -> String {
         let mut out = String::new();
         let style = |style: Style| if options.colour { style } else { Style::new() };
@@ -98,7 +98,7 @@ impl<'v> Rows<'v> {
             widest(|row| row.tokens.len().to_string()),
         ];
         let margin = std::array::from_fn(|i| if widths[i] == 0 { 0 } else { widths[i].max(HEADS[i].len()) });
-        // Two spaces behind each column that is not empty.
+        // Two spaces after each column that is not empty.
         let taken: usize = margin.iter().filter(|width| **width > 0).map(|width| width + 2).sum();
         Self { view, options, margin, room: options.width.saturating_sub(taken).max(NARROWEST) }
     }
@@ -139,7 +139,7 @@ impl<'v> Rows<'v> {
             let fill = " ".repeat(width - column.width());
             let _ = match (column, i) {
                 ("", _) => write!(margin, "{fill}  "),
-                // Numbers end at one column.
+                // Numbers are right-aligned.
                 (_, 3) => write!(margin, "{fill}{faint}{column}{faint:#}  "),
                 _ => write!(margin, "{faint}{column}{faint:#}{fill}  "),
             };
@@ -197,7 +197,7 @@ impl<'v> Lines<'v> {
                 _ => text,
             };
             let id = if ids && i == 0 { token.id.to_string() } else { String::new() };
-            // Without colours, a bar stands between tokens; ids need a space between them anyway.
+            // Without colours, a bar separates tokens; ids need a space between them anyway.
             let bar = if !colour && !ids && i == last { "|" } else { "" };
             let width = text.width().max(id.len() + usize::from(ids)) + bar.len();
             if self.line.width > 0 && self.line.width + width > self.rows.room {
@@ -249,7 +249,7 @@ impl<'v> Lines<'v> {
     }
 }
 
-/// A token's glyphs as texts of at most `room` columns, and whether the line ends behind each.
+/// A token's glyphs as texts of at most `room` columns, and whether the line ends after each.
 fn pieces(glyphs: &[Glyph], room: usize) -> Vec<(String, bool)> {
     let mut pieces = Vec::new();
     let mut piece = String::new();
@@ -270,7 +270,7 @@ fn pieces(glyphs: &[Glyph], room: usize) -> Vec<(String, bool)> {
     pieces
 }
 
-/// What of a glyph must stay on one line: a character with its marks, or the whole sign.
+/// The part of a glyph that must stay on one line: a character with its marks, or the whole sign.
 fn parts(glyph: &Glyph) -> Vec<String> {
     let Glyph::Text(text) = glyph else { return vec![glyph.text().0] };
     let mut parts: Vec<String> = Vec::new();

@@ -75,11 +75,11 @@ fn rows_that_no_memory_holds_are_an_error() {
     };
     assert_eq!(
         error(1 << 62),
-        "2 rows of 4611686018427387904 tokens do not fit into memory; take fewer prompts at a time, or shorter rows"
+        "2 rows of 4611686018427387904 tokens do not fit into memory; use fewer prompts at a time, or shorter rows"
     );
     assert_eq!(
         error(usize::MAX),
-        "2 rows of 18446744073709551615 tokens do not fit into memory; take fewer prompts at a time, or shorter rows"
+        "2 rows of 18446744073709551615 tokens do not fit into memory; use fewer prompts at a time, or shorter rows"
     );
 }
 
@@ -162,11 +162,11 @@ fn errors() {
     let budget = BatchSize::Tokens(nonzero(4));
     for (error, expected) in [
         (batch.labels(&[vec![1], vec![2]]).err(), "prompt 1 has 2 tokens, but 1 label"),
-        (batch.labels(&[vec![1]]).err(), "the batch has 2 prompts, and there are labels of 1"),
+        (batch.labels(&[vec![1]]).err(), "the batch has 2 prompts, but there are labels for 1"),
         (BatchPlan::by_length(&[3, 5], budget).err(), "prompt 1 has 5 tokens, more than the 4 of a whole batch"),
         (plan.restore(vec!["one"]).err(), "the batches have 2 prompts, but there is not one result for each: 1"),
         (Pack::<i64>::new(&[vec![1, 2]], 1, PAD).err(), "prompt 0 has 2 tokens, more than the 1 of a row"),
-        ("middle".parse::<PaddingSide>().err(), "there is no padding_side \"middle\"; there are left, right"),
+        ("middle".parse::<PaddingSide>().err(), "unknown padding_side \"middle\"; choose one of left, right"),
     ] {
         assert_eq!(error.map(|error| error.to_string()).as_deref(), Some(expected));
     }

@@ -111,7 +111,7 @@ fn an_unknown_code_is_refused() {
     let model = Model::parse("x.toml", br#"allow = ["no-such"]"#).unwrap_or_else(|error| panic!("{error}"));
     let tokenizer = Tokenizer::demo().unwrap_or_else(|error| panic!("{error}"));
     let error = Checker::new(&model, tokenizer, &BuilderOptions::default()).finish().expect_err("there is none");
-    assert!(error.to_string().starts_with("x.toml: allow[0]: there is no lint \"no-such\"; there are "), "{error}");
+    assert!(error.to_string().starts_with("x.toml: allow[0]: unknown lint \"no-such\"; choose one of "), "{error}");
 }
 
 /// The built-in models with their own tokenizers, and all that may be found there.

@@ -153,7 +153,7 @@ fn damaged_states() {
     let cases = [
         (
             r#""answers":[{"message":0,"content_part":0,"token_ids":[1]}]"#,
-            "answers[0]: the content of message 0 has no part 0; is the state whole?",
+            "answers[0]: the content of message 0 has no part 0; is the state complete?",
         ),
         (
             r#""answers":[{"message":0,"content_part":0,"token_ids":[99999]}]"#,
@@ -161,7 +161,7 @@ fn damaged_states() {
         ),
         (
             r#""answers":[],"seen":{"messages":2,"is_cut":false,"ids":[],"prompt_tokens":0,"answer":"none","strips_thoughts":false}"#,
-            "seen: it is of more messages or tokens than there are; leave it out, and the next prompt is a first one",
+            "seen: it counts more messages or tokens than there are; remove it, and the next prompt is a first one",
         ),
     ];
     for (state, expected) in cases {

@@ -253,51 +253,51 @@ fn wrong_models_and_prompts() {
         (
             "LlamaForCausalLM",
             "GPT2LMHeadModel",
-            "config.json: architectures names GPT2LMHeadModel; metatok computes LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM",
+            "config.json: architectures names GPT2LMHeadModel, but metatok supports LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM",
         ),
-        ("\"silu\"", "\"gelu\"", "config.json: hidden_act is \"gelu\", and metatok computes \"silu\""),
+        ("\"silu\"", "\"gelu\"", "config.json: hidden_act is \"gelu\", but metatok only supports \"silu\""),
         (
             "\"num_key_value_heads\": 2",
             "\"num_key_value_heads\": 3",
-            "config.json: 4 attention heads cannot share 3 of keys and values",
+            "config.json: 4 attention heads cannot share 3 key-value heads",
         ),
         (
             "\"num_hidden_layers\": 2",
             "\"num_hidden_layers\": 3",
-            "num_hidden_layers is 3, and the weights have 2 layers; take the config.json that belongs to these weights",
+            "num_hidden_layers is 3, but the weights have 2 layers; use the config.json that belongs to these weights",
         ),
         (
             "\"num_hidden_layers\": 2",
             "\"num_hidden_layers\": 18446744073709551615",
-            "num_hidden_layers is 18446744073709551615, and the weights have 2 layers; take the config.json that belongs to these weights",
+            "num_hidden_layers is 18446744073709551615, but the weights have 2 layers; use the config.json that belongs to these weights",
         ),
         (
             "\"num_hidden_layers\": 2",
             "\"num_hidden_layers\": 0",
-            "config.json: num_hidden_layers is 0, and a model has at least one",
+            "config.json: num_hidden_layers is 0, but a model needs at least one layer",
         ),
         (
             "\"head_dim\": 4",
             "\"head_dim\": 4611686018427387904",
-            "config.json: 4 attention heads of 4611686018427387904 numbers are no model",
+            "config.json: 4 attention heads of size 4611686018427387904 are too large",
         ),
         (
             "\"num_attention_heads\": 4",
             "\"num_attention_heads\": 0",
-            "config.json: 0 attention heads cannot share 2 of keys and values",
+            "config.json: 0 attention heads cannot share 2 key-value heads",
         ),
         (
             "\"num_hidden_layers\": 2",
             "\"num_hidden_layers\": 1",
-            "the weights have a tensor model.layers.1.input_layernorm.weight, for which such a model has no place",
+            "the weights have a tensor model.layers.1.input_layernorm.weight, which such a model does not use",
         ),
         (
             "\"vocab_size\": 40",
             "\"vocab_size\": 41",
-            "the tensor model.embed_tokens.weight is [40, 16], and by config.json [41, 16]",
+            "the tensor model.embed_tokens.weight has the shape [40, 16], but config.json requires [41, 16]",
         ),
-        ("\"default\"", "\"yarn\"", "rope of type \"yarn\" is not computed here; default, linear and llama3 are"),
-        ("\"default\"", "\"linear\"", "the scaling of rope lacks its factor"),
+        ("\"default\"", "\"yarn\"", "rope type \"yarn\" is not supported; choose default, linear or llama3"),
+        ("\"default\"", "\"linear\"", "rope scaling has no factor"),
     ];
     let name = folder.path().to_string_lossy().into_owned();
     std::fs::write(folder.path().join("model.safetensors"), &weights).expect("written");
@@ -306,7 +306,7 @@ fn wrong_models_and_prompts() {
     assert_eq!(
         message(),
         format!(
-            "{name}: there is no config.json here; a model is a folder, or a repository of the hub, with config.json and model.safetensors"
+            "{name}: there is no config.json; a model must be a folder, or a repository of the hub, with config.json and model.safetensors"
         )
     );
     for (from, to, expected) in cases {
@@ -322,7 +322,8 @@ fn wrong_models_and_prompts() {
     for file in ["../x", "/etc/passwd", "..", "a/../../x", ""] {
         let index = serde_json::json!({ "weight_map": { "x": file } }).to_string();
         std::fs::write(folder.path().join("model.safetensors.index.json"), index).expect("written");
-        let what = format!("model.safetensors.index.json: weight_map names {file:?}, which is no file beside it");
+        let what =
+            format!("model.safetensors.index.json: weight_map names {file:?}, but there is no such file next to it");
         assert_eq!(message(), format!("{name}: {what}"));
     }
 
@@ -333,11 +334,14 @@ fn wrong_models_and_prompts() {
         error.map_or("none".into(), |error| error.to_string())
     };
     let greedy = Sampling::default();
-    assert_eq!(refused(&[], greedy), "request 0: there is no token to continue");
+    assert_eq!(refused(&[], greedy), "request 0: there are no tokens to continue");
     assert_eq!(refused(&[1, 40], greedy), "request 0: token id 40 is outside the vocabulary (40 tokens)");
-    assert_eq!(refused(&[1; 65], greedy), "request 0: the model's context has room for 64 tokens, and these are 65");
-    assert_eq!(refused(&[1], Sampling { top_p: 0.0, ..greedy }), "top_p 0 is not above 0 and at most 1");
-    assert_eq!(refused(&[1], Sampling { temperature: -1.0, ..greedy }), "temperature -1 is not 0 or more");
+    assert_eq!(
+        refused(&[1; 65], greedy),
+        "request 0: there are 65 tokens, but the model's context has room for only 64"
+    );
+    assert_eq!(refused(&[1], Sampling { top_p: 0.0, ..greedy }), "top_p is 0, but must be above 0 and at most 1");
+    assert_eq!(refused(&[1], Sampling { temperature: -1.0, ..greedy }), "temperature is -1, but must be 0 or more");
 }
 
 fn answers_end_where_the_context_does() {

@@ -168,7 +168,7 @@ fn added_tokens_of_the_config_have_their_declared_ids() {
     assert_eq!(subject.fast.vocab_size(), 2001);
     assert_eq!(subject.fast.special_token_ids().eos, Some(1111));
     let gap = subject.fast.check_id(1500).expect_err("no token has it").to_string();
-    assert_eq!(gap, "token id 1500 is a gap in the vocabulary: no token has it");
+    assert_eq!(gap, "token id 1500 is in a gap of the vocabulary: no token has this id");
 }
 
 fn which_library_loads_what() {
@@ -243,7 +243,7 @@ fn truncated_files_are_named() {
         let files =
             TokenizerFiles { name: "cut".into(), tokenizer_json: whole[..len].to_vec(), ..TokenizerFiles::default() };
         let error = Tokenizer::new(&files).expect_err("it is not whole").to_string();
-        let what = if len == 0 { "this is an empty file" } else { "it breaks off" };
+        let what = if len == 0 { "this is an empty file" } else { "it ends" };
         assert!(error.starts_with("cut: tokenizer.json: ") && error.contains(what), "{error}");
     }
 }

@@ -244,8 +244,8 @@ fn nothing_outside_a_repository_is_read() {
     let outside = home.path().join("outside.jsonl");
     std::fs::write(&outside, "\"Once upon a time\"\n").expect("it can be written");
     let cases = [
-        ("org/demo@../..".into(), "-".into(), "org/demo@../..: \"../..\" is no revision; "),
-        ("org/demo".into(), "-".into(), "org/demo: HF_HUB_OFFLINE is set, and tokenizer.json is not in the cache "),
+        ("org/demo@../..".into(), "-".into(), "org/demo@../..: \"../..\" is not a revision; "),
+        ("org/demo".into(), "-".into(), "org/demo: HF_HUB_OFFLINE is set, but tokenizer.json is not in the cache "),
         ("demo".to_owned(), format!("hf://datasets/org/rows/{}", outside.display()), "hf://datasets/org/rows//"),
         (
             "demo".to_owned(),
@@ -273,7 +273,7 @@ fn missing() {
     assert_eq!(
         stderr(&output),
         format!(
-            "metatok: org/none: the hub has no tokenizer.json under {url}; check the spelling, and that the repository has one\n"
+            "metatok: org/none: the hub has no tokenizer.json under {url}; check the spelling, and that the repository has this file\n"
         )
     );
     assert_eq!(output.status.code(), Some(2));
@@ -305,7 +305,7 @@ fn offline_and_not_cached() {
     let output = server.build("org/demo", home.path(), &[("HF_HUB_OFFLINE", "1")]);
     assert!(
         stderr(&output)
-            .starts_with("metatok: org/demo: HF_HUB_OFFLINE is set, and tokenizer.json is not in the cache "),
+            .starts_with("metatok: org/demo: HF_HUB_OFFLINE is set, but tokenizer.json is not in the cache "),
         "{}",
         stderr(&output)
     );
@@ -319,7 +319,7 @@ fn an_interrupted_download_is_continued() {
     let path = "/org/demo/resolve/main/tokenizer.json";
     server.serve(path, Answer::Interrupted(whole.clone(), 10_000));
     let output = server.build("org/demo", home.path(), &[]);
-    assert!(stderr(&output).contains("could not be fetched"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("could not be downloaded"), "{}", stderr(&output));
     assert_eq!(output.status.code(), Some(2));
 
     server.serve(path, Answer::File(whole));

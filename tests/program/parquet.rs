@@ -58,6 +58,6 @@ fn a_file_at_which_the_library_panics() {
     let output = build(r#"infer_cfg = { prompt_template = { template = "{q}" } }"#, &rows);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
-    let expected = "rows.parquet: row 1: the library panics: column start and length should not be negative\n";
+    let expected = "rows.parquet: row 1: the library panicked: column start and length should not be negative\n";
     assert!(stderr.starts_with("metatok: ") && stderr.ends_with(expected), "{stderr}");
 }

@@ -170,7 +170,7 @@ fn what_is_before_the_damage_can_be_kept() {
     std::fs::remove_file(at.join("out")).expect("it was there");
     let args = [&RUN[..], &["--temperature", "0.8", "--seed", "0"], &RESUME].concat();
     let message = format!(
-        "metatok: out.partial: the line at byte {byte} is not the one that was written there; `truncate -s {byte} out.partial` keeps what is before it, or remove the file to start again\n"
+        "metatok: out.partial: the line at byte {byte} is not the line that was written there; `truncate -s {byte} out.partial` keeps everything before it, or remove the file to start over\n"
     );
     assert_eq!(stderr(&output(at, &args)), message);
     let cut = std::fs::OpenOptions::new().write(true).open(at.join("out.partial")).expect("it is there");
@@ -190,6 +190,6 @@ fn a_stream_is_not_resumed_as_something_else() {
     assert_eq!(ran.status.code(), Some(1), "{}", stderr(&ran));
     let resumed = output(at, &[&args[..], &["--resume"]].concat());
     assert_eq!(resumed.status.code(), Some(2));
-    let message = "metatok: out.partial: its answers were made with other settings: input differs: file has [\"stream\"], current is [\"demo\"]; remove it to start again\n";
+    let message = "metatok: out.partial: its answers were made with other settings: input differs: file has [\"stream\"], current is [\"demo\"]; remove it to start over\n";
     assert_eq!(stderr(&resumed), message);
 }

@@ -66,7 +66,7 @@ fn a_killed_build_is_built_again() {
 fn without_an_engine_nothing_runs() {
     let ran = output(Path::new("."), &["run"]);
     assert_eq!(ran.status.code(), Some(2));
-    let message = "metatok: this metatok is built without an engine; build it with --features candle\n";
+    let message = "metatok: this build of metatok does not include an engine; build it with --features candle\n";
     assert_eq!(stderr(&ran), message);
 }
 
@@ -191,23 +191,23 @@ mod with_an_engine {
         let with = |more: &[&'static str]| [file, more].concat();
         let stopped = "metatok: stopped at the first bad row (1 answer written); use --on-error reject to skip bad rows, and --resume to continue from here";
         std::fs::write(at.join("out.partial"), "my own").expect("written");
-        let foreign = "metatok: out.partial: it is here, and no journal of a run; move it away";
+        let foreign = "metatok: out.partial: the file exists, but is not the journal of a run; move it away";
         assert_eq!(run(file), (Some(2), foreign.into()));
         std::fs::remove_file(at.join("out.partial")).expect("it was there");
         // Where there is no answer yet there is nothing to lose.
         assert_eq!(run(&with(&["--weights", "nowhere"])).0, Some(2));
         assert_eq!(run(file), (Some(1), stopped.into()));
-        let cut_off = "metatok: out.partial: it has 1 answer of a run that was cut off; go on from there with --resume, or remove it to start again";
+        let cut_off = "metatok: out.partial: it has 1 answer of an interrupted run; continue it with --resume, or remove it to start over";
         assert_eq!(run(file), (Some(2), cut_off.into()));
-        let otherwise = "metatok: out.partial: its answers were made with other settings: seed differs: file has 0, current is 1; remove it to start again";
+        let otherwise = "metatok: out.partial: its answers were made with other settings: seed differs: file has 0, current is 1; remove it to start over";
         assert_eq!(run(&with(&["--resume", "--seed", "1"])), (Some(2), otherwise.into()));
         assert_eq!(
             run(&["--resume", "-o", "out", "-"]).1,
-            "metatok: --resume reads the input once more, and standard input is gone; give it as a file"
+            "metatok: --resume reads the input again, but standard input can be read only once; use a file"
         );
         assert_eq!(
             run(&["--resume", "-o", "/dev/null", "in.jsonl"]).1,
-            "metatok: --resume is for answers in a file; name it with --output"
+            "metatok: --resume needs answers in a file; choose it with --output"
         );
         std::fs::write(at.join("in.jsonl"), "\"Once upon a day\"\n").expect("written");
         let (code, message) = run(&with(&["--resume"]));
@@ -222,7 +222,7 @@ mod with_an_engine {
         assert_eq!(run(&with(&["-q"])).0, Some(0));
         assert_eq!(
             run(&with(&["--resume"])),
-            (Some(0), "metatok: nothing to resume: all answers are there already".into())
+            (Some(0), "metatok: nothing to resume: all answers already exist".into())
         );
     }
 
@@ -230,26 +230,26 @@ mod with_an_engine {
         let cases: [(&[&str], &str); 8] = [
             (
                 &["--mode", "ppl"],
-                "`run` writes answers, and these are texts to score; leave --mode ppl out, or `build` them",
+                "`run` writes answers, but these are texts to score; remove --mode ppl, or use `build`",
             ),
-            (&["--temperature", "-1"], "temperature -1 is not 0 or more"),
-            (&["--top-p", "1.5"], "top_p 1.5 is not above 0 and at most 1"),
-            (&["--device", "tpu"], "--device \"tpu\" is neither cpu, nor cuda, nor cuda:N"),
+            (&["--temperature", "-1"], "temperature is -1, but must be 0 or more"),
+            (&["--top-p", "1.5"], "top_p is 1.5, but must be above 0 and at most 1"),
+            (&["--device", "tpu"], "--device \"tpu\" must be cpu, cuda, or cuda:N"),
             (
                 &["--weights", "nowhere"],
-                "nowhere: there is no directory or file \"nowhere\", and a repository of the hub is named org/name",
+                "nowhere: there is no directory or file \"nowhere\", and a repository of the hub would have the form org/name",
             ),
             (
                 &["--max-seq-len", "8", "--max-out-len", "2"],
-                "demo: line 1: the prompt has 18 tokens, but only 6 fit (context 8, minus 2 for the answer); shorten it, or let more go with --truncate",
+                "demo: line 1: the prompt has 18 tokens, but only 6 fit (context 8, minus 2 for the answer); shorten it, or allow more truncation with --truncate",
             ),
             (
                 &["--max-seq-len", "520"],
-                "demo: line 1: the prompt has 18 tokens, but only 8 fit (context 520, minus 512 for the answer); shorten it, or let more go with --truncate",
+                "demo: line 1: the prompt has 18 tokens, but only 8 fit (context 520, minus 512 for the answer); shorten it, or allow more truncation with --truncate",
             ),
             (
                 &["/dev/null"],
-                "/dev/null: no conversation in it; a line is {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}",
+                "/dev/null: no conversations found; a line looks like {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}",
             ),
         ];
         for (args, expected) in cases {

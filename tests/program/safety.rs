@@ -57,7 +57,7 @@ fn files_are_compared_not_their_names() {
     }
     for (sides, mut command) in cases {
         let ran = command.output().expect("the program runs");
-        let expected = format!("metatok: {sides} are the same file, which would be lost; write to another\n");
+        let expected = format!("metatok: {sides} are the same file, which would be lost; write to another file\n");
         assert_eq!(stderr(&ran), expected, "{command:?}");
         assert_eq!(ran.status.code(), Some(2), "{command:?}");
         assert_eq!(fs::read_to_string(at.join("x")).expect("it is there"), HI, "{command:?}");
@@ -139,7 +139,7 @@ fn two_runs_do_not_share_a_journal() {
     wait_for(|| fs::read_to_string(at.join("out.partial")).is_ok_and(|text| text.contains("\"rows\":1")));
     let second = metatok(at, &["run", "-m", "demo", "-q", "-o", "out"]).output().expect("the program runs");
     let expected =
-        "metatok: out.partial: another run is writing it; wait until that is done, or name another --output\n";
+        "metatok: out.partial: another run is writing it; wait until that is done, or choose another --output\n";
     assert_eq!((second.status.code(), stderr(&second)), (Some(2), expected.into()));
     // What is answered stays for --resume.
     assert_eq!(signalled(&mut child, "-TERM").code(), None);
@@ -191,15 +191,15 @@ fn an_option_that_says_nothing_is_refused() {
     ] {
         fs::write(at.join(name), text).expect("written");
     }
-    let of_ids = "is for token ids, and messages have none; leave it out, or build in another form";
-    let no_limit = "cuts prompts, and what is looked at here is of any length; leave it out";
-    let padded = "is for arrays, --format npz, npy and safetensors: nothing else is padded";
+    let of_ids = "is for token ids, but messages have none; remove it, or build in another format";
+    let no_limit = "shortens prompts, but check accepts any length; remove it";
+    let padded = "needs --format npz, npy or safetensors: nothing else is padded";
     for (args, expected) in [
         ("build --padding-side left x", format!("--padding-side {padded}")),
         ("build --pad-to-multiple-of 8 --format vllm x", format!("--pad-to-multiple-of {padded}")),
         (
             "build --rejects bad x",
-            "--rejects is for rejected rows, and the first one stops the run; add --on-error reject".into(),
+            "--rejects is for rejected rows, but the first one stops the run; add --on-error reject".into(),
         ),
         ("build --format messages --tokenizer demo x", format!("--tokenizer {of_ids}")),
         ("build --format messages --special-tokens never x", format!("--special-tokens {of_ids}")),
@@ -210,40 +210,40 @@ fn an_option_that_says_nothing_is_refused() {
         ("build --format messages --max-seq-len 9 x", format!("--max-seq-len {of_ids}")),
         (
             "build --format messages --max-out-len 9 x",
-            "--max-out-len leaves room within --max-seq-len, and messages do not say it to the server; leave it out".into(),
+            "--max-out-len leaves room within --max-seq-len, but messages do not pass it to the server; remove it".into(),
         ),
         (
             "build --mode ppl --max-out-len 9 x",
-            "--max-out-len is for answers, and texts to score have none; leave it out".into(),
+            "--max-out-len is for answers, but texts to score have none; remove it".into(),
         ),
         (
             "build -d d.toml --infer-mode last r.jsonl",
-            "d.toml: --infer-mode: this dataset does not ask turn by turn; leave it out".into(),
+            "d.toml: --infer-mode: this dataset does not generate turn by turn; leave it out".into(),
         ),
         (
             "run -d d.toml --strip-thoughts r.jsonl",
-            "--strip-thoughts is for a model's own answers in prompts, and there are none: --answers and --judge give them, and `run` its own in turns behind".into(),
+            "--strip-thoughts is for a model's own answers in prompts, but there are none: they come from --answers, --judge, or earlier turns of `run`".into(),
         ),
         (
             "run --top-p 0.5 x",
-            "--top-p chooses what may be drawn, and without --temperature nothing is".into(),
+            "--top-p limits which tokens are sampled, but without --temperature none are sampled".into(),
         ),
         (
             "run --max-seq-len 300 x",
-            "the 512 tokens that an answer may have leave no room in `--max-seq-len 300`; say how many it may have, with --max-out-len".into(),
+            "the default limit of 512 tokens per answer leaves no room in `--max-seq-len 300`; set a smaller one with --max-out-len".into(),
         ),
         (
             "view --max-out-len 9 x",
-            "--max-out-len leaves room within --max-seq-len, and without that is not seen here; leave it out".into(),
+            "--max-out-len leaves room within --max-seq-len, so it has no effect without that; remove it".into(),
         ),
-        ("view -d d.toml --turn 0 r.jsonl", "--turn says which turn, and the dataset does not ask turn by turn".into()),
+        ("view -d d.toml --turn 0 r.jsonl", "--turn selects a turn, but the dataset does not generate turn by turn".into()),
         (
             "view -d t.toml --label A r.jsonl",
-            "--label says which label, and the dataset asks turn by turn; take --turn".into(),
+            "--label selects a label, but the dataset generates turn by turn; use --turn".into(),
         ),
         (
             "view -d t.toml --answers x r.jsonl",
-            "--answers is for turns that are asked for with the model's own answers in those before: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every".into(),
+            "--answers is for turns that need the model's own answers to earlier turns: ChatInferencer or MultiTurnGenInferencer, and --infer-mode every".into(),
         ),
         ("check --max-seq-len 9 x", format!("--max-seq-len {no_limit}")),
         ("check --max-out-len 9 x", format!("--max-out-len {no_limit}")),

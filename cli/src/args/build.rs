@@ -102,11 +102,11 @@ pub(crate) struct BuildArgs {
 
     /// File for lines that --on-error reject skips
     ///
-    /// Each line comes with its error. Default: rejects.jsonl, or a file beside --output.
+    /// Each line comes with its error. Default: rejects.jsonl, or a file next to --output.
     #[arg(long, value_name = "FILE", help_heading = heading::ERRORS, hide_short_help = true)]
     pub(crate) rejects: Option<PathBuf>,
 
-    /// Refuse prompts with an image, audio or video whose file is missing
+    /// Reject prompts with an image, audio or video whose file is missing
     ///
     /// metatok does not open these files.
     #[arg(long, help_heading = heading::ERRORS, hide_short_help = true)]

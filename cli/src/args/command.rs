@@ -72,14 +72,14 @@ Fish, in config.fish:          metatok completions fish | source")]
     },
 }
 
-/// The command, whose pages end with what all commands have.
+/// The command. The help pages of its subcommands end with what all of them share.
 pub(crate) fn command() -> clap::Command {
     let help = || {
         let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).help_heading(heading::GENERAL);
         help.help("Print help; --help shows more").long_help("Print help; -h is shorter").display_order(1000)
     };
     let with_help = |command: clap::Command| {
-        // Where answers end is what `trim` is about; elsewhere it is rarely said.
+        // `trim` is about where answers end; elsewhere these options are rarely used.
         let rare: &[&str] = if command.get_name() == "trim" { &[] } else { &["stop", "stop_id"] };
         let command = command.mut_args(|arg| match rare.contains(&arg.get_id().as_str()) {
             true => arg.hide_short_help(true),

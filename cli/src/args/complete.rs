@@ -1,4 +1,4 @@
-//! What the shell offers for a value: names that are built in, and files beside them.
+//! The shell's completions for a value: built-in names, and files next to them.
 
 use std::ffi::OsStr;
 
@@ -31,20 +31,20 @@ pub(crate) fn datasets() -> ArgValueCompleter {
     names_and_files(|| Dataset::builtin().map(|(name, about)| candidate(name, Some(about))).collect())
 }
 
-/// Lints to deny: their codes, and what stands for several.
+/// Lints to deny: their codes, and the names of groups.
 pub(crate) fn denied() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
-        let several = [candidate("warnings", Some("All that warn")), candidate("all", Some("All, notes too"))];
+        let several = [candidate("warnings", Some("All warnings")), candidate("all", Some("All, including notes"))];
         fitting(lints().chain(several), current)
     })
 }
 
-/// Lints to leave out.
+/// Lints to allow.
 pub(crate) fn allowed() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| fitting(lints(), current))
 }
 
-/// Their names as they are listed, and without the system's where only one has it.
+/// Their names as listed, and without the system's name if only one system has it.
 fn conversation_names() -> Vec<CompletionCandidate> {
     let short = |name: &'static str| name.rsplit('/').next().unwrap_or(name);
     let all: Vec<_> = ConversationTemplate::builtin().collect();
@@ -72,7 +72,7 @@ fn names_and_files(names: fn() -> Vec<CompletionCandidate>) -> ArgValueCompleter
     })
 }
 
-/// Those that go on from what is typed.
+/// Those that continue what was typed.
 fn fitting(candidates: impl IntoIterator<Item = CompletionCandidate>, current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = current.as_encoded_bytes();
     let goes_on = |candidate: &CompletionCandidate| candidate.get_value().as_encoded_bytes().starts_with(typed);

@@ -1,5 +1,5 @@
-//! The headings of help pages. A struct of arguments names its own with `next_help_heading`, so that an argument
-//! added to it stands with its like; sections come in the order in which they first appear.
+//! The headings of help pages. A struct of arguments names its own with `next_help_heading`, so that an argument added
+//! to it is listed with related ones. Sections come in the order in which they first appear.
 
 use clap::builder::{Resettable, Str};
 
@@ -12,5 +12,5 @@ pub(crate) const LENGTH: &str = "Length";
 pub(crate) const PROMPT: &str = "Prompt";
 pub(crate) const STOP: &str = "Stop";
 pub(crate) const GENERAL: &str = "General";
-/// Files and the like have the place that clap gives them, before all options.
+/// Files and the like come where clap puts them, before all options.
 pub(crate) const ARGUMENTS: Resettable<Str> = Resettable::Reset;

@@ -1,4 +1,4 @@
-//! What prompts are made of.
+//! The arguments for the contents of prompts.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use metatok::dataset::template::Layout;
 use metatok::input::DEFAULT_MAX_LINE_BYTES;
 use metatok::prepared::DatasetOptions;
 
-/// More examples than this no context holds.
+/// No context holds more examples than this.
 const MANY: i64 = 1 << 20;
 
-/// What prompts are made of: conversations, or rows and how they become prompts.
+/// The contents of prompts: conversations, or rows and how they become prompts.
 #[derive(Clone, clap::Args)]
 #[command(next_help_heading = heading::INPUT)]
 pub(crate) struct InputArgs {
@@ -36,7 +36,7 @@ pub(crate) struct InputArgs {
     #[arg(short, long, value_name = "FILE|NAME", help_heading = heading::DATASET, add = complete::datasets())]
     pub(crate) dataset: Option<PathBuf>,
 
-    /// Which of several datasets it is.
+    /// Which one of several datasets.
     #[arg(skip)]
     pub(crate) source: Option<DatasetSource>,
 
@@ -74,7 +74,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "NAME", requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) id_column: Option<String>,
 
-    /// Columns of the row to write beside each prompt
+    /// Columns of the row to write with each prompt
     ///
     /// They are written under "columns". `run` and `trim` write them too, so that answers have their references.
     #[arg(long, value_name = "NAME,…", requires = "dataset", value_delimiter = ',', help_heading = heading::DATASET, hide_short_help = true)]
@@ -120,8 +120,8 @@ pub(crate) struct InputArgs {
 
     /// Drop silently what AISBench drops
     ///
-    /// Without this option, the following are errors: text outside the tags of a multimodal content, parts beside a
-    /// prompt or where a model takes text, examples without a place.
+    /// Without this option, the following are errors: text outside the tags of a multimodal content, parts next to
+    /// a prompt or for a model that only accepts text, examples without a place.
     #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) compat: bool,
 
@@ -132,7 +132,7 @@ pub(crate) struct InputArgs {
     #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) arrow_compat: bool,
 
-    /// Refuse rows that lack a column of the template
+    /// Reject rows that lack a column of the template
     ///
     /// Without this option, metatok prints a warning.
     #[arg(long, requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
@@ -156,7 +156,7 @@ pub(crate) struct InputArgs {
 }
 
 impl InputArgs {
-    /// What the dataset is told beside its file.
+    /// The options of a dataset, in addition to its file.
     pub(crate) fn dataset_options(&self) -> DatasetOptions {
         let Self { max_seq_len, max_out_len, strip_thoughts, compat, arrow_compat, strict, max_row_bytes, .. } = *self;
         DatasetOptions {
@@ -190,7 +190,7 @@ pub(crate) struct ReadArgs {
     pub(crate) max_line_bytes: usize,
 }
 
-/// What a model said already, in the turns of a dialogue.
+/// The model's earlier answers, in the turns of a dialogue.
 #[derive(Clone, clap::Args)]
 #[command(next_help_heading = heading::DATASET)]
 pub(crate) struct AnswersArgs {

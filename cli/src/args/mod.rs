@@ -1,4 +1,4 @@
-//! The program's arguments: a file for each command, and for what several share.
+//! The program's arguments: a file for each command, and for those that several share.
 
 mod bench;
 mod build;

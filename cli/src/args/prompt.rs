@@ -80,7 +80,7 @@ pub(crate) struct TemplateArgs {
     pub(crate) continue_final_message: bool,
 }
 
-/// Where answers end, beside what the model and its tokenizer say.
+/// Where answers end, in addition to the stops of the model and its tokenizer.
 #[derive(Clone, clap::Args)]
 #[command(next_help_heading = heading::STOP)]
 pub(crate) struct StopArgs {
@@ -97,7 +97,7 @@ pub(crate) struct StopArgs {
     pub(crate) stop: Vec<String>,
 }
 
-/// Nothing is found everywhere.
+/// An empty string is found everywhere.
 fn stop_string(text: &str) -> Result<String, &'static str> {
     if text.is_empty() { Err("an empty string would end every answer before it begins") } else { Ok(text.to_owned()) }
 }

@@ -1,4 +1,4 @@
-//! The arguments of `metatok encode`, `decode` and `count`, which need a tokenizer and no template.
+//! The arguments of `metatok encode`, `decode` and `count`, which need a tokenizer but no template.
 
 use std::path::PathBuf;
 
@@ -90,7 +90,7 @@ pub(crate) struct CountArgs {
     pub(crate) tokenizer: TokenizerArgs,
 }
 
-/// Whose tokenizer.
+/// The choice of the tokenizer.
 #[derive(clap::Args)]
 #[command(
     next_help_heading = heading::MODEL,

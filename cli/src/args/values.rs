@@ -1,4 +1,4 @@
-//! Values that several options take.
+//! Values that several options share.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -15,31 +15,31 @@ pub(crate) fn truncation() -> impl TypedValueParser<Value = Truncation> {
         ("left", "The first tokens"),
         ("right", "The last tokens"),
         ("middle", "The tokens in the middle"),
-        ("last-examples", "In-context examples, the last first"),
-        ("first-examples", "In-context examples, the first first"),
+        ("last-examples", "In-context examples, starting with the last"),
+        ("first-examples", "In-context examples, starting with the first"),
         ("oldest-turns", "Turns, the oldest first, but not the system message or the last question"),
     ])
 }
 
-/// A file that is written. `-` would become a file of this name.
+/// A file to write. `-` would become a file with this name.
 pub(crate) fn output_file() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match path.to_str() {
-        Some("-") => Err("standard output is where results go without this option; leave it out"),
+        Some("-") => Err("results go to standard output without this option; remove it"),
         _ => Ok(path),
     })
 }
 
-/// A number of things, of which there must be one.
+/// A number that must be at least one.
 pub(crate) fn at_least_one() -> impl TypedValueParser<Value = usize> {
     RangedU64ValueParser::<usize>::new().range(1..)
 }
 
-/// A count of at least one; the standard library would speak of a "non-zero type".
+/// A count of at least one. The standard library would call it a "non-zero type".
 pub(crate) fn positive(number: &str) -> Result<NonZeroUsize, &'static str> {
-    number.parse().map_err(|_| "a whole number of at least 1 is expected")
+    number.parse().map_err(|_| "expected a whole number of at least 1")
 }
 
-/// One of these names, as the library reads them.
+/// One of these names, parsed by the library.
 pub(crate) fn named<T, const N: usize>(names: [(&'static str, &'static str); N]) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err = Error> + Clone + Send + Sync + 'static,

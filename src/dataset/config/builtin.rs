@@ -33,7 +33,7 @@ const DATASETS: [(&str, &str); 16] = built_in! {
 };
 
 impl Dataset {
-    /// The built-in dataset files by their names, with what each is for.
+    /// The names of the built-in dataset files, each with its purpose.
     pub fn builtin() -> impl Iterator<Item = (&'static str, &'static str)> {
         let about = |text: &'static str| text.lines().next().unwrap_or_default().trim_start_matches("# ");
         DATASETS.iter().map(move |(name, text)| (*name, about(text)))
@@ -44,10 +44,10 @@ impl Dataset {
         DATASETS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
     }
 
-    /// What is in a dataset file, or in the built-in one of that name where there is no such file.
+    /// The contents of a dataset file, or of the built-in one with that name if there is no such file.
     ///
     /// # Errors
-    /// Names the file; [`ErrorKind::NotFound`] where it is neither.
+    /// Names the file; [`ErrorKind::NotFound`] if there is neither.
     pub fn read_file(path: &Path) -> Result<Cow<'static, [u8]>> {
         let name = path.display().to_string();
         if !path.exists()
@@ -56,7 +56,7 @@ impl Dataset {
             return Ok(text.as_bytes().into());
         }
         if path.is_dir() {
-            let what = "a folder of datasets, which only `build` takes; name one of its files";
+            let what = "a folder of datasets, which only `build` accepts; name one of its files";
             return Err(ErrorKind::Usage(what.into())).at(Place::file(name));
         }
         match std::fs::read(path) {
@@ -69,9 +69,9 @@ impl Dataset {
 fn not_found(name: &str) -> Error {
     let near = near_among(name, DATASETS.iter().map(|(known, _)| *known));
     let way_out = match &near[..] {
-        [] => "`metatok datasets` lists those there are".to_owned(),
+        [] => "`metatok datasets` lists the built-in ones".to_owned(),
         near => format!("did you mean {}? `metatok datasets` lists all", near.join(" or ")),
     };
-    ErrorKind::NotFound(format!("there is no dataset file {name:?} and no built-in one of that name"))
+    ErrorKind::NotFound(format!("there is no dataset file {name:?} and no built-in dataset with that name"))
         .with_way_out(way_out)
 }

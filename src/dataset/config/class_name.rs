@@ -16,15 +16,15 @@ impl ClassName {
         bare(&self.0)
     }
 
-    /// The package that its module is in, where it has one.
+    /// The package of its module, if it has a module.
     pub(crate) fn package(&self) -> Option<&str> {
         self.0.split_once('.').map(|(package, _)| package)
     }
 
-    /// The variant that has the bare name.
+    /// The variant with the bare name.
     ///
     /// # Errors
-    /// Where none has.
+    /// If there is no such variant.
     pub(crate) fn variant<T: DeserializeOwned, E: Error>(&self) -> std::result::Result<T, E> {
         let name: StrDeserializer<'_, value::Error> = self.bare().into_deserializer();
         T::deserialize(name).map_err(E::custom)
@@ -43,22 +43,18 @@ pub(crate) fn variant<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     ClassName::deserialize(deserializer)?.variant()
 }
 
-/// Refuses the classes of OpenCompass whose prompts cannot be built, before it is their keys that are unknown.
+/// Rejects the OpenCompass classes whose prompts cannot be built, before any of their keys is reported as unknown.
 ///
 /// # Errors
 /// [`ErrorKind::Dataset`] says why, and what to do instead.
 pub(crate) fn check(class: &str) -> Result<()> {
     let class = bare(class);
     let why = match class {
-        "AgentInferencer" => {
-            "lets the model call tools between its answers, so that its prompts cannot be built beforehand"
-        }
-        "AttackInferencer" => "changes a prompt until the model fails, so that its prompts cannot be built beforehand",
-        "ToTInferencer" => {
-            "lets the model choose among its own thoughts, so that its prompts cannot be built beforehand"
-        }
+        "AgentInferencer" => "lets the model call tools between its answers, so its prompts cannot be built in advance",
+        "AttackInferencer" => "changes a prompt until the model fails, so its prompts cannot be built in advance",
+        "ToTInferencer" => "lets the model choose among its own thoughts, so its prompts cannot be built in advance",
         "SWCELossInferencer" => {
-            "scores windows of a text, for which there is no prompt; give the windows as rows to PPLOnlyInferencer"
+            "scores windows of a text, which are not prompts; use PPLOnlyInferencer with the windows as rows"
         }
         _ => return Ok(()),
     };

@@ -28,58 +28,58 @@ use crate::error::{ErrorKind, Place, Result, Warning};
 pub struct Dataset {
     /// The file.
     pub name: String,
-    /// The short name that it gives itself.
+    /// The dataset's short name, if the file declares one.
     pub abbr: Option<String>,
     /// How rows become prompts.
     pub task: Task,
-    /// Which rows of the test set are used; all, if nothing is said.
+    /// Which rows of the test set are used; all by default.
     pub test_range: Option<SplitRange>,
     /// Which rows of the training set are used.
     pub train_range: Option<SplitRange>,
-    /// The columns that are made of those that a row has.
+    /// The columns that are derived from a row's own columns.
     pub derived_columns: DerivedColumns,
     /// How often each row of the test set is asked.
     pub repeats: Repeats,
     /// What is done with the prompts.
     pub inferencer: Inferencer,
-    /// How answers are evaluated, as it is written: of it [`Self::judge`] reads who judges them.
+    /// How answers are evaluated, as written in the file. [`Self::judge`] reads the judge from it.
     pub eval_cfg: Option<Value>,
-    /// In which order a judge that compares models sees their answers, as it is written.
+    /// In which order a judge that compares models sees their answers, as written in the file.
     pub infer_order: Option<String>,
-    /// The key path of the templates: `infer_cfg`, or where the file describes a judge.
+    /// The key path of the templates: `infer_cfg`, or the place where the file describes a judge.
     pub key_path: &'static str,
-    /// The keys of the file that say nothing about prompts, but for those that all of OpenCompass's datasets have.
+    /// The keys of the file that do not affect prompts, except those that all of OpenCompass's datasets have.
     pub unread_keys: Vec<String>,
 }
 
 impl Dataset {
-    /// The short name that it gives itself, or its file's.
+    /// The dataset's short name, or else the file's name.
     pub fn abbr(&self) -> &str {
         let stem = || Path::new(&self.name).file_stem().and_then(|stem| stem.to_str());
         self.abbr.as_deref().or_else(stem).unwrap_or_default()
     }
 
-    /// What people should know: keys that are not read, and what was decided where the file does not say.
+    /// What the user should know: keys that are ignored, and defaults that were chosen.
     pub fn notes(&self) -> Vec<Warning> {
         let mut notes = Vec::new();
         if !self.unread_keys.is_empty() {
             let keys = self.unread_keys.join(", ");
-            let note = Warning::new("unread-keys", "not read here")
-                .with_way_out("the rows must be as the dataset's own loader makes them");
+            let note = Warning::new("unread-keys", "ignored")
+                .with_way_out("the rows must already be in the form that the dataset's own loader gives them");
             notes.push(note.at(keys));
         }
         if self.inferencer.kind == InferencerKind::Chat && !self.inferencer.infer_mode_is_said {
-            let what = "the last turn is asked for, as in OpenCompass, because infer_mode is not said; AISBench asks for every turn (infer_mode = \"every\")";
+            let what = "only the last turn is generated, as in OpenCompass, because infer_mode is not set; AISBench generates every turn (infer_mode = \"every\")";
             notes.push(Warning::new("default-infer-mode", what).at(format_args!("{}.inferencer", self.key_path)));
         }
         if self.inferencer.kind == InferencerKind::FunctionCalls {
-            let what = "only the first prompt of each row is built; the others stand on what its functions give, and metatok calls none";
+            let what = "only the first prompt of each row is built; the others depend on the results of its functions, which metatok does not call";
             notes.push(Warning::new("first-prompt-only", what).at("infer_cfg.inferencer"));
         }
         notes.into_iter().map(|note| note.at(Place::file(&self.name))).collect()
     }
 
-    /// The same, with templates that search their own text only for fields, see
+    /// The same, with templates that only search their own text for fields, see
     /// [`Substitution::SinglePass`](crate::dataset::template::Substitution::SinglePass).
     #[must_use]
     pub fn single_pass(&self) -> Self {
@@ -90,7 +90,7 @@ impl Dataset {
         dataset
     }
 
-    /// Says how many bytes the texts of a row's prompts may have once they are filled: 16 MiB where nobody says.
+    /// Sets how many bytes the texts of a row's prompts may have after their fields are filled. The default is 16 MiB.
     pub fn set_max_row_bytes(&mut self, bytes: usize) {
         self.task.max_row_bytes = bytes;
         for template in self.task.ice_template.iter_mut().chain(&mut self.task.prompt_template) {
@@ -98,15 +98,15 @@ impl Dataset {
         }
     }
 
-    /// Lays its questions and answers out so.
+    /// Sets the layout of its questions and answers.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] where its template is of another kind.
+    /// [`ErrorKind::Dataset`] if its template is of another kind.
     pub fn set_layout(&mut self, layout: Layout) -> Result<()> {
         match self.task.prompt_template.as_mut().filter(|template| template.layout().is_some()) {
             Some(template) => template.set_layout(layout),
             None => {
-                let what = "only a prompt_template of type = \"QaTemplate\" has layouts; leave it out";
+                let what = "only a prompt_template of type = \"QaTemplate\" has layouts; remove it";
                 return Err(ErrorKind::Template(what.into()).into());
             }
         }

@@ -32,7 +32,7 @@ struct File {
 /// Where prompts are described.
 const INFER_CFG: &str = "infer_cfg";
 
-/// The keys that are read, and those of OpenCompass's configurations that say nothing about prompts.
+/// The keys that are read, and those of OpenCompass's configurations that do not affect prompts.
 const READ: [&str; 5] = ["abbr", "reader_cfg", "infer_cfg", "n", "num_repeats"];
 const OF_EVALUATION: [&str; 5] = ["eval_cfg", "k", "name", "path", "type"];
 
@@ -52,9 +52,9 @@ struct Reader {
     _test_split: IgnoredAny,
 }
 
-/// Names of columns: a list, or a string with white space between them.
+/// Column names: a list, or a string with white space between them.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a list of column names, or one string of them")]
+#[serde(untagged, expecting = "expected a list of column names, or a string of them")]
 enum Columns {
     List(Vec<String>),
     Text(String),
@@ -88,7 +88,7 @@ struct Infer {
 }
 
 impl Dataset {
-    /// Reads a dataset file, or the built-in one of that name. A file of neighbours that it names stands beside it.
+    /// Reads a dataset file, or the built-in one with that name. A file of neighbours that it names is relative to it.
     ///
     /// # Errors
     /// Names the file, the key path, and the line.
@@ -96,7 +96,7 @@ impl Dataset {
         Self::parse_at(path, &Self::read_file(path)?)
     }
 
-    /// As [`Self::load`], from the bytes that the file has.
+    /// The same as [`Self::load`], for the bytes of a file.
     pub(crate) fn parse_at(path: &Path, bytes: &[u8]) -> Result<Self> {
         let mut dataset = Self::parse(&path.display().to_string(), bytes)?;
         if let RetrieverKind::TopK { neighbours, .. } = &mut dataset.task.retriever.kind {
@@ -106,12 +106,12 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// Reads a dataset file from its bytes; `name` is for messages, and its ending tells TOML from JSON.
+    /// Reads a dataset file from its bytes. `name` is used in messages, and its extension distinguishes TOML from JSON.
     ///
     /// # Errors
-    /// As [`Self::load`].
+    /// The same as for [`Self::load`].
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self> {
-        // Apart: a struct that takes in keys it does not know loses the places of errors.
+        // Separate, because a struct that also collects unknown keys loses the places of errors.
         let keys: Value = parse_file(name, bytes).of_file(Fault::Dataset)?;
         let unread_keys = unread(&keys).at(Place::file(name)).of_file(Fault::Dataset)?;
         let file = parse_file(name, bytes).of_file(Fault::Dataset)?;
@@ -156,14 +156,14 @@ impl Dataset {
 /// The keys of a dataset dict that are not read.
 ///
 /// # Errors
-/// [`ErrorKind::Parse`] for what is no dict, and for keys that are not what they were meant to be.
+/// [`ErrorKind::Parse`] for something that is not a dict, and for keys that are not what they should be.
 fn unread(file: &Value) -> Result<Vec<String>> {
     let Value::Dict(keys) = file else {
         if matches!(file, Value::List(_)) {
-            let what = "a list of datasets, which only `build` takes; write the one into a file of its own";
+            let what = "a list of datasets, which only `build` accepts; put this one in its own file";
             return Err(ErrorKind::Invalid(what.into()).into());
         }
-        return Err(ErrorKind::Invalid("a dataset file is a dict with reader_cfg and infer_cfg".into()).into());
+        return Err(ErrorKind::Invalid("a dataset file must be a dict with reader_cfg and infer_cfg".into()).into());
     };
     for part in ["retriever", "inferencer"] {
         let class = file.get("infer_cfg").and_then(|infer| infer.get(part)?.get("type"));
@@ -179,7 +179,7 @@ fn unread(file: &Value) -> Result<Vec<String>> {
         };
         match value {
             Value::List(list) if READ.contains(&key) && matches!(list[..], [Value::Dict(_)]) => {
-                let what = "a list of one dict, which a comma after it makes in Python; give the dict itself";
+                let what = "a list of one dict (in Python, from a comma after the dict); write the dict itself";
                 return Err(ErrorKind::Invalid(what.into())).at(key);
             }
             _ if READ.contains(&key) || OF_EVALUATION.contains(&key) => {}

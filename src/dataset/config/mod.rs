@@ -1,4 +1,4 @@
-//! Datasets as files: OpenCompass's dataset dicts as TOML or JSON, one or several, and those that are built in.
+//! Datasets as files: OpenCompass's dataset dicts as TOML or JSON, one or several, and the built-in ones.
 
 mod builtin;
 pub(in crate::dataset) mod class_name;

@@ -5,8 +5,8 @@ use crate::dataset::prompter::InferencerKind;
 use crate::dataset::template::{RowTemplate, TemplateField, TemplateText};
 
 impl Dataset {
-    /// The fields for which a row must have a column, with their key paths. A column of the answer that is
-    /// masked need not be there: something else stands in its place.
+    /// The fields for which a row must have a column, with their key paths. The answer's column may be missing if it is
+    /// masked: it is replaced anyway.
     pub fn needed_fields(&self) -> Vec<TemplateField> {
         let Some((name, template)) = self.own_template() else { return Vec::new() };
         let masked = self.task.output_column.as_deref().filter(|_| self.masks_answer(template));
@@ -20,7 +20,7 @@ impl Dataset {
         template.example_fields().into_iter().map(|field| self.located(name, field)).collect()
     }
 
-    /// The fields that stay as they are in every prompt, whatever a row has, with their key paths.
+    /// The fields that stay in every prompt, whatever columns a row has, with their key paths.
     pub fn unfilled_fields(&self) -> Vec<TemplateField> {
         let Some((name, template)) = self.own_template() else { return Vec::new() };
         let left_out = template.fields().into_iter().filter(|field| !self.takes(&field.column));
@@ -37,7 +37,7 @@ impl Dataset {
         texts.flat_map(located).collect()
     }
 
-    /// The template by which prompts are made, and its key.
+    /// The template of the prompts, and its key.
     fn own_template(&self) -> Option<(&'static str, &dyn RowTemplate)> {
         let own = self.task.prompt_template.as_deref().map(|template| ("prompt_template", template));
         own.or_else(|| Some(("ice_template", self.task.ice_template.as_deref()?)))
@@ -50,7 +50,7 @@ impl Dataset {
                 || self.inferencer.labels_column.is_some())
     }
 
-    /// Whether a column reaches the template: a chat takes only those that the reader names.
+    /// Whether a column reaches the template: a chat only uses the columns that the reader names.
     fn takes(&self, column: &str) -> bool {
         self.inferencer.kind != InferencerKind::Chat
             || self.task.input_columns.iter().any(|name| name == column)

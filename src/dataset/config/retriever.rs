@@ -1,4 +1,4 @@
-//! The retriever of a dataset file, with the keys that OpenCompass's take.
+//! The retriever of a dataset file, with the keys that OpenCompass's retrievers accept.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::dataset::config::class_name;
 use crate::dataset::retriever::{MOST_EXAMPLES, RetrieverConfig, RetrieverKind, too_many};
 use crate::error::{ErrorKind, Result};
 
-/// A retriever as it is written.
+/// A retriever as written in the file.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RetrieverFile {
@@ -69,14 +69,14 @@ enum Class {
     #[serde(rename = "BM25Retriever", alias = "bm25")]
     Bm25,
     #[serde(rename = "TopkRetriever", alias = "top-k")]
-    // These choose by other models, or by the columns of their rows, and write down what they chose as it does.
+    // These choose with other models, or by the columns of their rows, and record their choice in the same way.
     #[serde(alias = "DPPRetriever", alias = "MDLRetriever", alias = "VotekRetriever", alias = "XiezhiRetriever")]
     TopK,
     #[serde(rename = "SlidingWindowRetriever", alias = "sliding-window")]
     SlidingWindow,
 }
 
-/// OpenCompass's own, and lm-evaluation-harness's.
+/// OpenCompass's retrievers, and lm-evaluation-harness's.
 const DEFAULT_SEED: u32 = 43;
 const DEFAULT_FEWSHOT_SEED: u32 = 1234;
 
@@ -85,7 +85,7 @@ impl RetrieverFile {
         let Self { class, fix_id_list, ice_num, seed, neighbours, k, ice_separator, ice_eos_token, .. } = self;
         let ice_num = ice_num.unwrap_or(1);
         if self.leave_out_row.is_some() && !matches!(class, Class::Sampled) {
-            let what = "leave_out_row is for type = \"ContextSampler\", and says nothing here; leave it out";
+            let what = "leave_out_row only applies to type = \"ContextSampler\"; remove it";
             return Err(ErrorKind::Dataset(what.into()).into());
         }
         let missing = |key: &str| ErrorKind::Dataset(format!("the key `{key}` is missing"));

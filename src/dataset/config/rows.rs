@@ -9,12 +9,12 @@ use crate::dataset::source::RawRecord;
 use crate::error::{At, Place, Result};
 
 impl Dataset {
-    /// Whether rows are asked in another order than they stand in, not all, or more than once.
+    /// Whether rows are asked in a different order from the file's, not all of them, or more than once.
     pub fn picks_rows(&self) -> bool {
         self.test_range.is_some() || self.repeats.times() > 1
     }
 
-    /// The rows that are asked, of so many. As in OpenCompass, `test_range` chooses from the repeated rows.
+    /// The rows that are asked, out of `len`. As in OpenCompass, `test_range` chooses from the repeated rows.
     ///
     /// ```
     /// use metatok::Dataset;
@@ -26,7 +26,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`crate::dataset::rows::SplitRange::rows`], with the place.
+    /// The same as [`crate::dataset::rows::SplitRange::rows`], with the place.
     pub fn picked_rows(&self, rows: usize) -> Result<Box<dyn Iterator<Item = PickedRow> + Send>> {
         let (repeats, all) = (self.repeats, rows.saturating_mul(self.repeats.times()));
         Ok(match &self.test_range {
@@ -38,7 +38,7 @@ impl Dataset {
         })
     }
 
-    /// Reads a row of JSON, with the columns that the file derives.
+    /// Reads a row of JSON, and adds the columns that the file derives.
     ///
     /// ```
     /// use metatok::Dataset;
@@ -59,7 +59,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`Row::from_json`]; [`crate::ErrorKind::Dataset`] where a column cannot be made of the row.
+    /// The same as for [`Row::from_json`]; [`crate::ErrorKind::Dataset`] if a column cannot be derived from the row.
     pub fn row(&self, json: &str) -> Result<Row> {
         self.row_of(json.into()).map(Cow::into_owned)
     }
@@ -81,10 +81,10 @@ impl Dataset {
         self.derived_columns.set(row, self.task.max_row_bytes)
     }
 
-    /// How long the answers of a row may be: as the row says, or else as the inferencer does.
+    /// How long the answers of a row may be: the row's own limit, or else the inferencer's.
     ///
     /// # Errors
-    /// As [`Task::max_out_len`](crate::dataset::Task::max_out_len).
+    /// The same as for [`Task::max_out_len`](crate::dataset::Task::max_out_len).
     pub fn max_out_len(&self, row: &Row) -> Result<MaxOutLen> {
         Ok(self.task.max_out_len(row)?.or(self.inferencer.max_out_len))
     }

@@ -6,7 +6,7 @@ use crate::dataset::config::Dataset;
 use crate::dataset::rows::Value;
 use crate::error::{At, ErrorKind, Result};
 
-/// One of several datasets, before it is read: what is wrong with it is no error of the others.
+/// One of several datasets, before it is read. An error in it does not affect the others.
 ///
 /// ```
 /// use metatok::Dataset;
@@ -23,7 +23,7 @@ use crate::error::{At, ErrorKind, Result};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetSource {
-    /// The file; of a list behind it the number of the dict, `several.json[3]`.
+    /// The file; if it is a list, followed by the dict's number, as in `several.json[3]`.
     path: PathBuf,
     bytes: Vec<u8>,
 }
@@ -34,7 +34,7 @@ impl DatasetSource {
         &self.path
     }
 
-    /// What it says, as TOML or JSON.
+    /// Its contents, as TOML or JSON.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -42,18 +42,18 @@ impl DatasetSource {
     /// Reads it.
     ///
     /// # Errors
-    /// As [`Dataset::load`].
+    /// The same as for [`Dataset::load`].
     pub fn read(&self) -> Result<Dataset> {
         Dataset::parse_at(&self.path, &self.bytes)
     }
 }
 
 impl Dataset {
-    /// The datasets of a folder's TOML and JSON files in the order of their names, or of a JSON list; nothing where the path is
-    /// one dataset.
+    /// The datasets of a folder's TOML and JSON files in the order of their names, or of a JSON list; none if the path
+    /// is a single dataset.
     ///
     /// # Errors
-    /// Names the file that cannot be read; [`ErrorKind::NotFound`] for a folder and a list without any.
+    /// Names the file that cannot be read; [`ErrorKind::NotFound`] for an empty folder or list.
     pub fn sources(path: &Path) -> Result<Option<Vec<DatasetSource>>> {
         let sources = if path.is_dir() {
             let files = files_of(path).at(path.display())?;
@@ -68,7 +68,7 @@ impl Dataset {
             return Ok(None);
         };
         if sources.is_empty() {
-            let what = "there is no dataset in it: a folder has files that end in .toml or .json, a list has dicts";
+            let what = "no datasets found: a folder must contain .toml or .json files, and a list must contain dicts";
             return Err(ErrorKind::NotFound(what.into())).at(path.display());
         }
         Ok(Some(sources))
@@ -88,7 +88,7 @@ fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The dicts that a file lists, or the file.
+/// The dicts that a file lists, or the file itself.
 fn sources_of(file: &Path) -> Result<Vec<DatasetSource>> {
     let bytes = std::fs::read(file).at(file.display())?;
     let is_json = file.extension().is_none_or(|extension| extension != "toml");

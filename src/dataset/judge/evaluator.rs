@@ -18,7 +18,7 @@ use crate::wording;
 const EVALUATOR: &str = "eval_cfg.evaluator";
 const WITHIN_CASCADE: &str = "eval_cfg.evaluator.llm_evaluator";
 
-/// An evaluator that asks a judge, as it is written.
+/// An evaluator that asks a judge, as written in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EvaluatorFile {
@@ -36,14 +36,14 @@ struct EvaluatorFile {
     // The rows and the references are the dataset's own, in OpenCompass too.
     #[serde(default, rename = "dataset_cfg")]
     _dataset_cfg: IgnoredAny,
-    // What stands beside the judge's answers, and where.
+    // What is stored with the judge's answers, and where.
     #[serde(default, rename = "keep_predictions")]
     _keep_predictions: IgnoredAny,
     #[serde(default, rename = "output_path")]
     _output_path: IgnoredAny,
 }
 
-/// The judge's model, of which most is said elsewhere.
+/// The judge's model, most of which is configured elsewhere.
 #[derive(Deserialize)]
 struct JudgeModel {
     max_out_len: Option<u64>,
@@ -75,7 +75,8 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Dataset`] and [`crate::ErrorKind::Parse`] where the evaluator asks no judge, or none that is known.
+    /// [`crate::ErrorKind::Dataset`] and [`crate::ErrorKind::Parse`] if the evaluator does not ask a judge, or not a
+    /// known one.
     pub fn judge(&self) -> Result<Judge> {
         self.read_judge().at(Place::file(&self.name))
     }
@@ -84,19 +85,19 @@ impl Dataset {
         let (evaluator, key_path, keys) = self.evaluator()?;
         let file: EvaluatorFile = from_value(keys, key_path)?;
         if file.multi_eval == Some(true) {
-            let what = "multi_eval asks the judge several times about a row, with prompts that the row lists";
-            return Err(template_error(what).with_way_out("write a row for each of them").at(key_path));
+            let what = "multi_eval asks the judge about a row several times, with prompts from the row";
+            return Err(template_error(what).with_way_out("write a row for each prompt").at(key_path));
         }
         let notes = self.judge_notes(evaluator, &file);
         let max_out_len = file.judge_cfg.and_then(|judge| judge.max_out_len);
         let template = file.prompt_template.read().at(format_args!("{key_path}.prompt_template"))?;
         let sees_turns = self.inferencer.kind.has_turns() && self.inferencer.infer_mode != InferMode::Last;
         if sees_turns && evaluator != Evaluator::Lm {
-            let what = "this judge sees one answer, and the dataset asks for every turn of a dialogue";
+            let what = "this judge sees one answer, but the dataset generates every turn of a dialogue";
             let way_out = way_out![
-                "LMEvaluator shows each turn (",
+                "use LMEvaluator, which shows each turn (",
                 Setting::INFER_MODE.set_to("last"),
-                " asks for the last alone)"
+                " generates only the last turn)"
             ];
             return Err(template_error(what).with_way_out(way_out).at(key_path));
         }
@@ -120,17 +121,18 @@ impl Dataset {
         Ok(Judge { dataset, columns, notes })
     }
 
-    /// Which evaluator asks a judge, its key path, and what is written there.
+    /// The evaluator that asks a judge, its key path, and its configuration.
     fn evaluator(&self) -> Result<(Evaluator, &'static str, &Value)> {
         let written = self.eval_cfg.as_ref().and_then(|eval_cfg| eval_cfg.get("evaluator"));
-        let known = "those that are known to ask one are GenericLLMEvaluator, LMEvaluator and CascadeEvaluator";
+        let known = "the supported ones are GenericLLMEvaluator, LMEvaluator and CascadeEvaluator";
         let Some(written) = written else {
-            return Err(template_error(&format!("there is no evaluator that asks a judge; {known}"))).at(EVALUATOR);
+            return Err(template_error(&format!("the dataset has no evaluator that asks a judge; {known}")))
+                .at(EVALUATOR);
         };
         let class = |keys: &Value| keys.get("type").map(Value::text).map(|class| class_name::bare(&class).to_owned());
         let other = |class: Option<String>| {
             let class = class.unwrap_or_else(|| "an evaluator without a type".into());
-            template_error(&format!("{class} is not known to ask a judge; {known}"))
+            template_error(&format!("{class} is not a supported evaluator that asks a judge; {known}"))
         };
         match class(written).as_deref() {
             Some("GenericLLMEvaluator") => Ok((Evaluator::GenericLlm, EVALUATOR, written)),
@@ -145,7 +147,7 @@ impl Dataset {
         }
     }
 
-    /// What the judge is asked of a row. The model's own limits for a row are none of the judge.
+    /// What the judge is asked about a row. The model's own limits for a row do not apply to the judge.
     fn task_of_judge(&self, template: Box<dyn RowTemplate>) -> Task {
         Task {
             input_columns: Vec::new(),
@@ -158,7 +160,7 @@ impl Dataset {
         }
     }
 
-    /// What of the evaluator is not done here.
+    /// The parts of the evaluator that metatok does not run.
     fn judge_notes(&self, evaluator: Evaluator, file: &EvaluatorFile) -> Vec<Warning> {
         let of_eval_cfg = |key: &str| self.eval_cfg.as_ref().is_some_and(|eval_cfg| eval_cfg.get(key).is_some());
         let of_judge = file.judge_cfg.as_ref().is_some_and(|judge| judge.pred_postprocessor.is_some());
@@ -175,47 +177,48 @@ impl Dataset {
         ]);
         let mut notes = Vec::new();
         if !before.is_empty() {
-            let what = "what changes answers or references before the judge sees them is Python, and not run here: "
+            let what = "Python code that changes answers or references before the judge sees them is not run: "
                 .to_owned()
                 + &before;
-            let way_out = "give answers and rows that it went over";
+            let way_out = "use answers and rows that this code has already processed";
             notes.push(Warning::new("not-run-before-judge", what).with_way_out(way_out));
         }
         if !behind.is_empty() {
-            let what = format!("what OpenCompass does with the judge's answers is not done here: {behind}");
+            let what = format!("OpenCompass's processing of the judge's answers is not done: {behind}");
             notes.push(Warning::new("not-run-after-judge", what));
         }
         let parallel = self.eval_cfg.as_ref().and_then(|eval_cfg| eval_cfg.get("evaluator")?.get("parallel"));
         if evaluator == Evaluator::Cascade && parallel == Some(&Value::Bool(false)) {
-            let what = "OpenCompass asks the judge about the answers that its rule refuses; here it is asked about all that are given";
+            let what = "OpenCompass only asks the judge about the answers that its rule rejects; metatok asks about all given answers";
             notes.push(Warning::new("judge-asked-about-all", what).at("parallel = false"));
         }
         if let Some(order) = self.infer_order.as_deref() {
-            let way_out = "build again with them the other way round for the other order";
-            let what =
-                format!("infer_order {order:?} is not made here: answers stand in the order in which models are given");
+            let way_out = "for the other order, build again with the models in reverse";
+            let what = format!(
+                "infer_order {order:?} is not supported: answers are in the order in which the models are given"
+            );
             notes.push(Warning::new("unread-infer-order", what).with_way_out(way_out));
         }
         notes
     }
 
-    /// Says that the judge's template has the reference in it and no prompt will.
+    /// Warns that the judge's template contains the reference, but no prompt will.
     fn masked_reference(&self) -> Option<Warning> {
         let template = self.task.prompt_template.as_ref().filter(|template| template.masks_answer())?;
         let field = template.fields().into_iter().find(|field| field.column == REFERENCE)?;
-        let what = format!("{{{REFERENCE}}} is empty, as in OpenCompass, where it is the judge's output column");
-        let warning =
-            Warning::new("masked-reference", what).with_way_out("the dataset's own output column has the reference");
+        let what = format!("{{{REFERENCE}}} is empty, as in OpenCompass, because it is the judge's output column");
+        let warning = Warning::new("masked-reference", what)
+            .with_way_out("use the dataset's own output column, which has the reference");
         Some(warning.at(format_args!("{}.prompt_template.{}", self.key_path, field.place)))
     }
 }
 
-/// The keys that are there.
+/// The keys that are present.
 fn listed<const N: usize>(keys: [(&str, bool); N]) -> String {
     keys.iter().filter(|(_, is_there)| *is_there).map(|(key, _)| *key).collect::<Vec<_>>().join(", ")
 }
 
-/// What a value says, with the key path of what is wrong in it.
+/// A value's contents, with the key path of any error in it.
 fn from_value<T: serde::de::DeserializeOwned>(value: &Value, key_path: &str) -> Result<T> {
     let json = serde_json::to_string(value).expect("what was read from a file is JSON");
     let mut json = serde_json::Deserializer::from_str(&json);

@@ -1,4 +1,4 @@
-//! Judges: models that are asked what other models' answers are worth.
+//! Judges: models that rate other models' answers.
 //!
 //! ```
 //! use metatok::Dataset;

@@ -1,4 +1,4 @@
-//! The columns that a judge's prompts need beside the row's own: models' answers and the reference.
+//! The columns that a judge's prompts need in addition to the row's own: models' answers and the reference.
 
 use std::sync::Arc;
 
@@ -10,30 +10,30 @@ use crate::dataset::rows::{Row, Value};
 use crate::dataset::{row_error, template_error};
 use crate::error::{At, Result, Warning};
 
-/// The column in which a judge sees the answer, or the first of several.
+/// The column in which a judge sees the answer, or the first of several answers.
 const PREDICTION: &str = "prediction";
 /// The columns of the reference. The second is the judge's output column, so most of its templates mask it.
 const OBJ_GOLD: &str = "obj_gold";
 pub(crate) const REFERENCE: &str = "reference";
 
-/// What a dataset says of its judge, see [`Dataset::judge`].
+/// A dataset's judge, see [`Dataset::judge`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judge {
-    /// The same rows, of which the judge's prompts are made.
+    /// The same rows, with the judge's prompts.
     pub dataset: Dataset,
-    /// The columns that a row needs for that beside its own.
+    /// The columns that a row needs for this in addition to its own.
     pub columns: PredictionColumns,
-    /// What people should know: what OpenCompass does before and behind these prompts.
+    /// What the user should know: what OpenCompass does before and after these prompts.
     pub notes: Vec<Warning>,
 }
 
-/// What a model answered to a row.
+/// A model's answer to a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prediction {
     /// One answer.
     Text(String),
-    /// An answer to each turn of a dialogue, where [`PredictionColumns::turns`] says that the judge sees each. Behind the end of a
-    /// dialogue that is shorter than others there is none.
+    /// An answer to each turn of a dialogue, if [`PredictionColumns::turns`] says that the judge sees each. After the
+    /// end of a dialogue that is shorter than others there is none.
     Turns(Vec<Option<String>>),
 }
 
@@ -45,7 +45,7 @@ pub struct PredictionColumns {
     pub(crate) output_column: Option<String>,
     /// What asks the models, if it asks turn by turn and the judge sees each turn.
     pub(crate) dialogues: Option<Arc<Dataset>>,
-    /// Whether the turns of a dialogue stand in one column.
+    /// Whether the turns of a dialogue are in one column.
     pub(crate) packs_turns: bool,
 }
 
@@ -53,17 +53,17 @@ pub struct PredictionColumns {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Evaluator {
     GenericLlm,
-    /// It asks a `GenericLLMEvaluator` about the answers that a rule refuses.
+    /// It asks a `GenericLLMEvaluator` about the answers that a rule rejects.
     Cascade,
     Lm,
 }
 
 impl PredictionColumns {
-    /// How many answers of one model the judge sees side by side in a row: the turns that its dialogue asks for; nothing where
-    /// it sees one answer, which is that to the row or to the last turn.
+    /// How many answers of one model the judge sees side by side in a row: the turns that the dialogue generates. None
+    /// if it sees a single answer, which is the one to the row or to the last turn.
     ///
     /// # Errors
-    /// As [`RowPrompter::plan`].
+    /// The same as for [`RowPrompter::plan`].
     pub fn turns(&self, row: &Row) -> Result<Option<usize>> {
         let Some(dataset) = &self.dialogues else { return Ok(None) };
         let mut plan = RowPrompter::new(Arc::clone(dataset), [])?.plan(row, Vec::new(), |_| Ok(0))?;
@@ -75,26 +75,27 @@ impl PredictionColumns {
         Ok(Some(turns))
     }
 
-    /// Refuses more models than the judge compares.
+    /// Rejects more models than the judge compares.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Dataset`] with their number.
     pub fn check_models(&self, models: usize) -> Result<()> {
         if models > 1 && self.evaluator != Evaluator::Lm {
             let what = format!(
-                "the judge sees the answers of one model, and here are those of {models}; LMEvaluator is for judges that compare models"
+                "the judge sees the answers of one model, but there are answers of {models}; use LMEvaluator for judges that compare models"
             );
             return Err(template_error(&what));
         }
         Ok(())
     }
 
-    /// Adds what the models answered to the row, in their order, and its reference: `prediction`, `prediction2`, …, or turn by
-    /// turn `prediction_r1`, `prediction_r2`, …, `prediction1_r1`, …; `obj_gold` and `reference`; with `LMEvaluator`
-    /// `prediction_en_word_count` and `prediction_cn_word_count`.
+    /// Adds the models' answers to the row, in their order, and its reference: `prediction`, `prediction2`, …, or turn
+    /// by turn `prediction_r1`, `prediction_r2`, …, `prediction1_r1`, …; `obj_gold` and `reference`; with `LMEvaluator`
+    /// also `prediction_en_word_count` and `prediction_cn_word_count`.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Row`] where the row has such a column already, and where turns cannot be packed as the dataset wants.
+    /// [`crate::ErrorKind::Row`] if the row already has such a column, or if turns cannot be packed in the way the
+    /// dataset requires.
     pub fn add(&self, row: &mut Row, predictions: &[Prediction]) -> Result<()> {
         self.check_models(predictions.len())?;
         let reference = self.output_column.as_deref().and_then(|column| row.get(column)).cloned();
@@ -111,7 +112,9 @@ impl PredictionColumns {
         columns.extend(reference.map(|reference| (REFERENCE.to_owned(), reference)));
         for (column, value) in columns {
             if row.get(&column).is_some() && self.output_column.as_ref() != Some(&column) {
-                let what = format!("the row has a column {column:?}, and what the judge sees stands there; rename it");
+                let what = format!(
+                    "the row already has a column {column:?}, which the judge's prompt needs for itself; rename it"
+                );
                 return Err(row_error(&what));
             }
             row.set(&column, value);
@@ -132,13 +135,13 @@ impl PredictionColumns {
         }
     }
 
-    /// A dialogue with its answers, as OpenCompass's `ChatInferencer` writes it down.
+    /// A dialogue with its answers, in the form of OpenCompass's `ChatInferencer`.
     fn packed(&self, row: &Row, turns: &[Option<String>]) -> Result<Value> {
         let said: Vec<&str> = turns.iter().flatten().map(String::as_str).collect();
         let chat = self.dialogues.as_ref().map(|dataset| dataset.task.chat(row)).transpose()?.unwrap_or_default();
         if chat.len() != 2 * said.len() {
             let what = format!(
-                "it takes what the user and the model say in turn, and this dialogue has {} messages and {} answers",
+                "the user and the model must take turns, but this dialogue has {} messages and {} answers",
                 chat.len(),
                 said.len()
             );

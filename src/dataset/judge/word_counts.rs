@@ -1,14 +1,14 @@
-//! How many words an answer has, as OpenCompass's `LMEvaluator` counts them for judges.
+//! How many words an answer has, counted for judges like OpenCompass's `LMEvaluator`.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
-/// Runs of letters, digits and underscores that are ASCII letters alone: Python's `\b[a-zA-Z]+\b`.
+/// Runs of letters, digits and underscores that consist of ASCII letters only: Python's `\b[a-zA-Z]+\b`.
 pub(crate) fn english_words(text: &str) -> usize {
     let words = text.split(|c: char| !is_word_character(c)).filter(|word| !word.is_empty());
     words.filter(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic())).count()
 }
 
-/// The ideographs of Unicode's first block of them.
+/// The ideographs of Unicode's first block.
 pub(crate) fn chinese_characters(text: &str) -> usize {
     text.chars().filter(|c| matches!(c, '\u{4e00}'..='\u{9fff}')).count()
 }

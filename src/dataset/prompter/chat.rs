@@ -1,4 +1,4 @@
-//! Rows as chats: OpenCompass's `ChatInferencer`, which asks for the model's turns one by one.
+//! Rows as chats: OpenCompass's `ChatInferencer`, which generates the model's turns one by one.
 
 use crate::conversation::{ChatMessage, ContentRef, Conversation, Item, Message, openai_role};
 use crate::dataset::prompter::Task;
@@ -8,9 +8,9 @@ use crate::dataset::{row_error, template_error};
 use crate::error::{At, Result};
 
 impl Task {
-    /// The chat of a row, the model's own turns filled with the answers that the row has for them. Of the
-    /// row only input and output columns count; where all of them are lists, it is one exchange after the
-    /// other, as many as the shortest has.
+    /// The chat of a row, with the model's own turns filled with the row's answers. Only the input and output columns
+    /// of the row count. If all of them are lists, it is one exchange after the other, as many as the shortest list
+    /// has.
     ///
     /// ```
     /// use metatok::{Dataset, Row};
@@ -27,7 +27,7 @@ impl Task {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Row`] if the columns hold neither strings, nor lists of strings, nor a chat.
+    /// [`crate::ErrorKind::Row`] if the columns contain neither strings, nor lists of strings, nor a chat.
     pub fn chat(&self, row: &Row) -> Result<Vec<ChatMessage>> {
         let is_used = |name: &str| {
             self.input_columns.iter().any(|column| column == name) || self.output_column.as_deref() == Some(name)
@@ -49,17 +49,17 @@ impl Task {
             columns if columns.iter().any(|column| column == "dialogue") => "dialogue",
             _ => {
                 return Err(template_error(
-                    "no chat can be made of this row: its input columns and its output_column must all be strings, or all lists of strings, or a single input column or one named \"dialogue\" must list {role, content} messages",
+                    "this row cannot become a chat: its input columns and its output_column must all be strings, or all lists of strings, or a single input column or one named \"dialogue\" must list {role, content} messages",
                 ));
             }
         };
         let Some(Value::List(list)) = row.get(column) else {
-            return Err(row_error(&format!("column {column:?} is no list of {{role, content}} messages")));
+            return Err(row_error(&format!("column {column:?} is not a list of {{role, content}} messages")));
         };
         list.iter().enumerate().map(|(i, value)| message(value).at(format_args!("column {column:?}[{i}]"))).collect()
     }
 
-    /// What to say of a row whose turns stand in lists of different lengths, for the longer ones lose some.
+    /// A warning about a row whose turns are in lists of different lengths, because the longer ones lose some.
     pub fn uneven_turns(&self, row: &Row) -> Option<String> {
         let columns: Vec<&str> = match self.prompt_template.as_ref().and_then(|template| template.turn_columns()) {
             Some(columns) => columns.into(),
@@ -75,7 +75,7 @@ impl Task {
         }
         let listed: Vec<String> = lengths.iter().map(|(column, length)| format!("{column} {length}")).collect();
         Some(format!(
-            "the lists of the turns differ in length ({}); what the longer have more is left out",
+            "the lists of the turns differ in length ({}); the rest of the longer ones is left out",
             listed.join(", ")
         ))
     }
@@ -89,7 +89,7 @@ impl Task {
         let Some(template) = &self.prompt_template else {
             let [column] = &self.input_columns[..] else {
                 return Err(template_error(&format!(
-                    "without a prompt_template the one input column is what the user says, and there are {}",
+                    "without a prompt_template there must be one input column, the user's text, but there are {}",
                     self.input_columns.len()
                 )));
             };
@@ -108,8 +108,8 @@ impl Task {
 }
 
 impl Conversation {
-    /// The conversation as OpenAI-style messages, as OpenCompass's `ChatInferencer` makes them: strings
-    /// are the user's, SYSTEM, HUMAN and BOT are system, user and assistant, and other roles are left out.
+    /// The conversation as OpenAI-style messages, as OpenCompass's `ChatInferencer` creates them: strings are the
+    /// user's, SYSTEM, HUMAN and BOT become system, user and assistant, and other roles are left out.
     pub fn to_chat(&self) -> Vec<ChatMessage> {
         let items = match self {
             Self::Text(text) => return vec![ChatMessage::new("user", text.as_str())],

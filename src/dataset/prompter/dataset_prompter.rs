@@ -10,8 +10,8 @@ use crate::dataset::retriever::Retriever;
 use crate::dataset::rows::Row;
 use crate::error::{At, Result};
 
-/// Makes the prompts of a dataset's rows in their order, with in-context examples. The retriever is the dataset's, or one of
-/// one's own:
+/// Builds the prompts of a dataset's rows in their order, with in-context examples. The retriever is the dataset's, or
+/// your own:
 ///
 /// ```
 /// use metatok::dataset::DatasetPrompter;
@@ -62,7 +62,7 @@ impl DatasetPrompter {
     /// With the retriever of the dataset, which chooses from `train`.
     ///
     /// # Errors
-    /// As [`RowPrompter::new`] and [`RetrieverConfig::open`](crate::dataset::retriever::RetrieverConfig::open).
+    /// The same as for [`RowPrompter::new`] and [`RetrieverConfig::open`](crate::dataset::retriever::RetrieverConfig::open).
     pub fn new(dataset: impl Into<Arc<Dataset>>, train: impl Into<Arc<[Row]>>) -> Result<Self> {
         let (dataset, train) = (dataset.into(), train.into());
         let retriever = dataset.task.retriever.open(&train, &dataset.task.input_columns);
@@ -70,10 +70,10 @@ impl DatasetPrompter {
         Self::with_retriever(dataset, train, retriever)
     }
 
-    /// With a retriever of one's own, whose numbers are those of `train`. The dataset's separators stand between the examples.
+    /// With your own retriever, whose numbers refer to `train`. The dataset's separators are put between the examples.
     ///
     /// # Errors
-    /// As [`RowPrompter::new`].
+    /// The same as for [`RowPrompter::new`].
     pub fn with_retriever(
         dataset: impl Into<Arc<Dataset>>,
         train: impl Into<Arc<[Row]>>,
@@ -85,7 +85,7 @@ impl DatasetPrompter {
     /// The prompts of the next row, see [`RowPrompter::prompts`].
     ///
     /// # Errors
-    /// As [`RowPrompter::prompts`], and what the retriever says.
+    /// The same as [`RowPrompter::prompts`], and the retriever's errors.
     pub fn prompts(&mut self, row: &Row, excess: impl FnMut(&Conversation) -> Result<usize>) -> Result<Vec<RowPrompt>> {
         let examples = self.retriever.retrieve(self.next)?;
         self.next += 1;

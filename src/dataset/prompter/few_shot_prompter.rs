@@ -10,7 +10,7 @@ use crate::dataset::prompter::fewest_dropped::fewest_dropped;
 use crate::dataset::rows::{Row, Value};
 use crate::error::Result;
 
-/// What a row is asked for.
+/// What to build from a row.
 #[derive(Debug, Clone, Copy)]
 pub enum Asked<'v> {
     /// A prompt to continue, the answer masked.
@@ -24,7 +24,7 @@ pub enum Asked<'v> {
     },
 }
 
-/// Makes prompts with as many examples as fit. Examples that come again are not joined again.
+/// Builds prompts with as many examples as fit. The same examples are joined only once.
 #[derive(Debug, Clone)]
 pub struct FewShotPrompter {
     task: Arc<Task>,
@@ -37,12 +37,12 @@ impl FewShotPrompter {
         Self { task: task.into(), shots: Shots::new(train.into()) }
     }
 
-    /// The prompt of a row, or its text to score for a label. Examples are dropped from the end of `ids`
-    /// until the prompt has no `excess` of tokens, or none is left; with the same `ids` they stay dropped for the
-    /// labels that follow, as in the reference.
+    /// The prompt of a row, or its text to score for a label. Examples are dropped from the end of `ids` until the
+    /// prompt has no `excess` of tokens, or none is left. For later labels with the same `ids` they stay dropped, as in
+    /// the reference.
     ///
     /// # Errors
-    /// As [`Task::examples`] and [`Task::prompt`], and what `excess` says.
+    /// The same as for [`Task::examples`] and [`Task::prompt`], and the errors of `excess`.
     pub fn prompt(
         &mut self,
         row: &Row,
@@ -61,7 +61,7 @@ pub(crate) struct Shots {
     joined: HashMap<Vec<i64>, Conversation>,
 }
 
-/// So many lists of examples are kept: retrievers that choose anew for each row never repeat one.
+/// At most this many lists of examples are kept: retrievers that choose new examples for each row never repeat a list.
 const KEPT: usize = 64;
 
 impl Shots {
@@ -73,7 +73,7 @@ impl Shots {
         &self.train
     }
 
-    /// As [`FewShotPrompter::prompt`].
+    /// The same as [`FewShotPrompter::prompt`].
     pub(crate) fn prompt(
         &mut self,
         task: &Task,

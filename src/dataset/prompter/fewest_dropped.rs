@@ -1,16 +1,16 @@
-//! Finding, with few prompts built, how little must be dropped so that a prompt fits.
+//! Finding out, with few prompts built, how little must be dropped so that a prompt fits.
 
 use crate::error::Result;
 
-/// What goes may make a prompt longer: its neighbours then meet and merge otherwise, or the template writes something
-/// else. Not by more tokens than this.
+/// Dropping something may make a prompt longer: its neighbours may then merge differently, or the template may write
+/// something else. But not by more tokens than this.
 const SLACK: usize = 32;
 
-/// The first number from 1 to `most` for which `excess` is zero; the last call is for this number, or for `most` if there
-/// is none. `excess` says by how many tokens the prompt is too long when so many things are gone.
+/// The first number from 1 to `most` for which `excess` is zero. The last call is for this number, or for `most` if
+/// there is none. `excess` returns by how many tokens the prompt is too long when that many things are dropped.
 ///
-/// It is asked about a number of times that grows with the logarithm of `most`, and then one by one where the
-/// excess is within the slack: so the number is the same as if all had been tried in their order.
+/// The number of calls grows with the logarithm of `most`; only within the slack, numbers are tried one by one. So the
+/// result is the same as if all had been tried in order.
 pub(crate) fn fewest_dropped(most: usize, mut excess: impl FnMut(usize) -> Result<usize>) -> Result<Option<usize>> {
     if most == 0 {
         return Ok(None);
@@ -22,7 +22,7 @@ pub(crate) fn fewest_dropped(most: usize, mut excess: impl FnMut(usize) -> Resul
         }
         Ok(last.1)
     };
-    // With so many gone it is far too long, and with fewer too.
+    // With this many dropped it is far too long, so with fewer dropped it is too.
     let (mut too_few, mut step) = (0, 1);
     let mut near = loop {
         let tried = most.min(too_few + step);

@@ -10,8 +10,8 @@ use crate::dataset::rows::{Row, Value};
 use crate::dataset::template::message;
 use crate::error::{At, Place, Result};
 
-/// The messages of the first turn that the column `question` lists, and the descriptions that the column `tools` lists;
-/// either may be JSON in a text. What is said in later turns stands on what the functions gave.
+/// The messages of the first turn in the column `question`, and the descriptions of tools in the column `tools`. Either
+/// may be JSON in a string. Later turns depend on the functions' results.
 pub(crate) fn first_prompt(row: &Row, for_server: bool) -> Result<RowPrompt> {
     let question = listed(row, "question")?.ok_or_else(|| row.no_column("question"))?;
     let Value::List(turns) = &*question else { return Err(no_turns(&question)) };
@@ -28,16 +28,16 @@ pub(crate) fn first_prompt(row: &Row, for_server: bool) -> Result<RowPrompt> {
 
 fn tools(row: &Row) -> Result<Option<String>> {
     match listed(row, "tools")? {
-        // The order of keys stays: templates write it out.
+        // The order of keys stays, because templates write it out.
         Some(tools) => Ok(Some(serde_json::to_string(&*tools).expect("a row's values are JSON"))),
         None if row.get("function").is_some() => Err(row_error(
-            "the row has the column \"function\" and no \"tools\": write there what bfcl_eval's convert_to_tool makes of it, or its system prompt into the messages, and then leave \"function\" out",
+            "the row has a column \"function\" but no \"tools\": put the result of bfcl_eval's convert_to_tool in \"tools\", or its system prompt in the messages, and then remove \"function\"",
         )),
         None => Ok(None),
     }
 }
 
-/// A column that lists something; nothing where the row lacks it, or the list is empty.
+/// A column that contains a list; none if the row lacks it, or if the list is empty.
 fn listed<'r>(row: &'r Row, column: &str) -> Result<Option<Cow<'r, Value>>> {
     let value = match row.get(column) {
         None | Some(Value::Null) => return Ok(None),
@@ -47,13 +47,13 @@ fn listed<'r>(row: &'r Row, column: &str) -> Result<Option<Cow<'r, Value>>> {
     match &*value {
         Value::List(items) if items.is_empty() => Ok(None),
         Value::List(_) => Ok(Some(value)),
-        other => Err(row_error(&format!("column {column:?} is no list but {}", other.repr()))),
+        other => Err(row_error(&format!("column {column:?} must be a list, not {}", other.repr()))),
     }
 }
 
 fn no_turns(question: &Value) -> crate::Error {
     row_error(&format!(
-        "column \"question\" lists turns, each of which lists {{role, content}} messages, and this is {}",
+        "column \"question\" must be a list of turns, each a list of {{role, content}} messages, not {}",
         question.repr()
     ))
 }

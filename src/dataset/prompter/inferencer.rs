@@ -1,4 +1,4 @@
-//! OpenCompass's inferencers: which prompts they make of a dataset's rows.
+//! OpenCompass's inferencers: which prompts they build from a dataset's rows.
 
 use serde::Deserialize;
 
@@ -6,28 +6,28 @@ use crate::conversation::Mode;
 use crate::dataset::prompter::{InferMode, SamplingParams};
 use crate::dataset::rows::Value;
 
-/// What is done with a dataset's prompts, as far as it changes them.
+/// What is done with a dataset's prompts, as far as it affects them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inferencer {
     /// Which kind of prompts.
     pub kind: InferencerKind,
     /// The labels to score, instead of those of the templates.
     pub labels: Option<Vec<Value>>,
-    /// The column that lists the labels of each row, instead. One after the other stands in the output column.
+    /// The column that lists the labels of each row instead. Each label in turn is put in the output column.
     pub labels_column: Option<String>,
-    /// Where answers end, beside what the model says.
+    /// Where answers end, in addition to the model's own stops.
     pub stopping_criteria: Vec<String>,
-    /// What stands in the place of the answer where it is masked.
+    /// What replaces the answer when it is masked.
     pub gen_field_replace_token: String,
-    /// What stands in the place of the context when answers are scored by themselves, to compare.
+    /// What replaces the context when answers are scored by themselves for comparison.
     pub normalizing_str: Option<String>,
-    /// Which turns of a chat are asked for.
+    /// Which turns of a chat are generated.
     pub infer_mode: InferMode,
-    /// Whether the file says so, by the key or by whose inferencer it names.
+    /// Whether the file sets this, by the key or by the inferencer's package.
     pub infer_mode_is_said: bool,
-    /// How many tokens an answer may have where its row does not say.
+    /// How many tokens an answer may have if its row has no limit.
     pub max_out_len: Option<u64>,
-    /// How answers are drawn.
+    /// How answers are sampled.
     pub sampling_params: SamplingParams,
 }
 
@@ -54,7 +54,7 @@ pub enum InferencerKind {
     /// Texts to score without labels, the answer masked.
     #[serde(rename = "PPLOnlyInferencer", alias = "ppl-only", alias = "InferencePPLOnlyInferencer")]
     ScoreOnly,
-    /// Prompts to continue by one of the row's `choices`, of which the first tokens are compared.
+    /// Prompts that continue with one of the row's `choices`, whose first tokens are compared.
     #[serde(rename = "CLPInferencer", alias = "clp")]
     Choose,
     /// The model's turns of a chat, see [`TurnPlan`](crate::dataset::prompter::TurnPlan).
@@ -63,8 +63,8 @@ pub enum InferencerKind {
     /// The model's turns of a dialogue, see [`TurnPlan`](crate::dataset::prompter::TurnPlan). AISBench's.
     #[serde(rename = "MultiTurnGenInferencer", alias = "turns")]
     Turns,
-    /// The first request of a row whose functions the model may call: `question` lists messages turn by turn, `tools` describes
-    /// the functions. AISBench's.
+    /// The first request of a row whose functions the model may call: `question` lists messages turn by turn, `tools`
+    /// describes the functions. AISBench's.
     #[serde(rename = "BFCLV3FunctionCallInferencer", alias = "function-calls")]
     FunctionCalls,
 }
@@ -78,12 +78,12 @@ impl InferencerKind {
         }
     }
 
-    /// How many tokens must have room behind a prompt: the one that is chosen.
+    /// How many tokens must fit after a prompt: one, the chosen one.
     pub fn room(self) -> usize {
         usize::from(self == Self::Choose)
     }
 
-    /// Whether it asks turn by turn.
+    /// Whether it generates turn by turn.
     pub fn has_turns(self) -> bool {
         matches!(self, Self::Chat | Self::Turns)
     }

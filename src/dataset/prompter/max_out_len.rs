@@ -1,4 +1,4 @@
-//! The length of answers where rows give it, in their column `max_out_len`, as in AISBench.
+//! The length of answers if rows specify it, in their column `max_out_len`, as in AISBench.
 
 use crate::dataset::rows::{Row, Value};
 use crate::error::{At, Error, ErrorKind, Place, Result};
@@ -8,17 +8,17 @@ const COLUMN: &str = "max_out_len";
 /// How many tokens the answers of a row may have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum MaxOutLen {
-    /// The row does not say.
+    /// The row has no limit.
     #[default]
     Unsaid,
-    /// So many, in every turn.
+    /// This many, in every turn.
     Same(u64),
-    /// So many in one turn after the other.
+    /// This many for each turn in order.
     PerTurn(Vec<Option<u64>>),
 }
 
 impl MaxOutLen {
-    /// The same, with a limit where none is said.
+    /// The same, with this limit if there is none.
     #[must_use]
     pub fn or(self, limit: Option<u64>) -> Self {
         match self {
@@ -28,7 +28,7 @@ impl MaxOutLen {
         }
     }
 
-    /// What a row says, whose column counts only if it is an input column.
+    /// A row's limit. Its column only counts if it is an input column.
     pub(crate) fn of_row(row: &Row, input_columns: &[String]) -> Result<Self> {
         let is_input = input_columns.iter().any(|column| column == COLUMN);
         Self::new(row.get(COLUMN).filter(|_| is_input)).at(format_args!("column {COLUMN:?}"))
@@ -43,7 +43,7 @@ impl MaxOutLen {
         })
     }
 
-    /// How long the answer of a turn may be; nothing where the row does not say.
+    /// How long the answer of a turn may be; none if the row has no limit.
     ///
     /// # Errors
     /// [`ErrorKind::Row`] if the list ends before this turn.
@@ -53,7 +53,7 @@ impl MaxOutLen {
             Self::Same(limit) => Ok(Some(*limit)),
             Self::PerTurn(list) => list.get(turn).copied().ok_or_else(|| {
                 let what = format!(
-                    "the list is for {} of the turns, and turn {turn} (the first is 0) is asked for too",
+                    "the list only covers {} of the turns, but turn {turn} (counted from 0) is generated too",
                     list.len()
                 );
                 Error::from(ErrorKind::Row(what)).at(Place::column(COLUMN))
@@ -61,7 +61,7 @@ impl MaxOutLen {
         }
     }
 
-    /// How long the longest answer may be, of those that the row speaks of.
+    /// The longest limit in the row.
     pub fn longest(&self) -> Option<u64> {
         match self {
             Self::Unsaid => None,
@@ -70,7 +70,7 @@ impl MaxOutLen {
         }
     }
 
-    /// How long the answer may be where only the last turn is asked for: the list's last.
+    /// How long the answer may be if only the last turn is generated: the list's last item.
     pub fn of_last(&self) -> Option<u64> {
         match self {
             Self::Unsaid => None,
@@ -80,7 +80,7 @@ impl MaxOutLen {
     }
 }
 
-/// A number, also one that a CSV file has as text.
+/// A number, or a number as text from a CSV file.
 fn limit(value: &Value) -> Result<Option<u64>> {
     let number = match value {
         Value::Null => return Ok(None),
@@ -94,7 +94,7 @@ fn limit(value: &Value) -> Result<Option<u64>> {
         Some(0) => Ok(None),
         Some(number) => Ok(Some(number)),
         None => {
-            let what = format!("{} is no number of tokens", value.repr());
+            let what = format!("{} is not a number of tokens", value.repr());
             Err(ErrorKind::Row(what).into())
         }
     }

@@ -1,4 +1,4 @@
-//! A prompt that a row gives.
+//! A prompt of a row.
 
 use crate::conversation::Conversation;
 use crate::dataset::prompter::ScoredText;
@@ -9,19 +9,19 @@ use crate::dataset::rows::Value;
 pub struct RowPrompt {
     /// The label that the text is scored for.
     pub label: Option<Value>,
-    /// Whether it is the answer alone, behind [`Inferencer::normalizing_str`](crate::dataset::Inferencer::normalizing_str).
+    /// Whether it is the answer alone, after [`Inferencer::normalizing_str`](crate::dataset::Inferencer::normalizing_str).
     pub is_normalizing: bool,
-    /// Which of the model's turns is asked for, in a chat.
+    /// Which of the model's turns is generated, in a chat.
     pub turn: Option<usize>,
-    /// How many tokens the answer may have, where the row says so.
+    /// How many tokens the answer may have, if the row specifies it.
     pub max_out_len: Option<u64>,
-    /// What is scored, of a text to score.
+    /// Which part of a text to score is scored.
     pub scored: ScoredText,
-    /// What is chosen from.
+    /// The choices.
     pub choices: Vec<String>,
-    /// The descriptions of tools that stand beside the conversation, as JSON: only servers have a place for them.
+    /// The descriptions of tools for the conversation, as JSON. Only servers have a place for them.
     pub tools: Option<String>,
-    /// What is to be rendered.
+    /// What is rendered.
     pub conversation: Conversation,
 }
 

@@ -14,7 +14,7 @@ use crate::dataset::template::Room;
 use crate::dataset::{row_error, template_error};
 use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
 
-/// Makes the prompts of rows, as a dataset's inferencer does. One per thread; a clone shares the rows of examples.
+/// Builds the prompts of rows, like a dataset's inferencer. Use one per thread; a clone shares the rows of examples.
 #[derive(Debug, Clone)]
 pub struct RowPrompter {
     dataset: Arc<Dataset>,
@@ -47,11 +47,11 @@ impl RowPrompter {
             }
             let labels = match &inferencer.labels {
                 Some(labels) => labels.clone(),
-                // Rows are read one by one, so their answers are not all known beforehand.
+                // Rows are read one by one, so not all of their answers are known in advance.
                 None => task.labels(&[])?,
             };
             if labels.is_empty() {
-                let what = "there are no labels to score; write them as inferencer.labels, or as keys of the template";
+                let what = "there are no labels to score; set inferencer.labels, or use labels as keys of the template";
                 return Err(ErrorKind::Dataset(what.into()).into());
             }
             Ok(labels)
@@ -60,7 +60,7 @@ impl RowPrompter {
         Ok(Self { labels: labels.into(), shots: Shots::new(train.into()), for_server: false, dataset })
     }
 
-    /// Takes what only servers have a place for, the column `tools`, instead of refusing it.
+    /// Accepts the column `tools`, which only servers have a place for, instead of rejecting it.
     ///
     /// ```
     /// use metatok::dataset::RowPrompter;
@@ -102,8 +102,8 @@ impl RowPrompter {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Row`] and [`ErrorKind::MissingColumn`] where the row does not fit the templates or lacks a column that the
-    /// inferencer needs; for a chat of which every turn is asked for, where a prompt needs an answer.
+    /// [`ErrorKind::Row`] and [`ErrorKind::MissingColumn`] if the row does not fit the templates or lacks a column that
+    /// the inferencer needs; for a chat in which every turn is generated, if a prompt needs an answer.
     pub fn prompts(
         &mut self,
         row: &Row,
@@ -147,10 +147,10 @@ impl RowPrompter {
         }
     }
 
-    /// The turns of a row's dialogue, for whoever has the model's answers.
+    /// The turns of a row's dialogue, for callers that have the model's answers.
     ///
     /// # Errors
-    /// As [`Self::prompts`]; [`ErrorKind::Dataset`] where the inferencer does not ask turn by turn.
+    /// The same as for [`Self::prompts`]; [`ErrorKind::Dataset`] if the inferencer does not generate turn by turn.
     pub fn plan(
         &mut self,
         row: &Row,
@@ -162,7 +162,7 @@ impl RowPrompter {
         let dialogue = match kind {
             InferencerKind::Chat => Conversation::Messages(self.dataset.task.chat(row)?),
             InferencerKind::Turns => self.shots.prompt(&dataset.task, row, &mut ids, Asked::Answer, excess)?,
-            _ => return Err(template_error("only ChatInferencer and MultiTurnGenInferencer ask turn by turn")),
+            _ => return Err(template_error("only ChatInferencer and MultiTurnGenInferencer generate turn by turn")),
         };
         TurnPlan::new(dialogue, infer_mode)
     }
@@ -172,7 +172,7 @@ impl RowPrompter {
         self.shots.train()
     }
 
-    /// For the texts of all prompts of a row.
+    /// The limit for the texts of all prompts of a row.
     fn room(&self) -> Room {
         Room::new(self.dataset.task.max_row_bytes)
     }
@@ -208,7 +208,7 @@ impl RowPrompter {
     }
 }
 
-/// A text of which what stands behind the separator is scored, and that alone behind `normalizing`.
+/// A text of which the part after the separator is scored, and that part alone after `normalizing`.
 fn normalized(conversation: Conversation, separator: &str, normalizing: &str) -> Result<Vec<RowPrompt>> {
     let Conversation::Text(text) = conversation else {
         return Err(template_error("normalizing_str needs a template that is a string, not a dialogue"));
@@ -226,10 +226,10 @@ fn normalized(conversation: Conversation, separator: &str, normalizing: &str) ->
 fn turns(mut plan: TurnPlan, max_out_len: &MaxOutLen, room: &Room) -> Result<Vec<RowPrompt>> {
     if plan.needs_answers() {
         let way_out = way_out![
-            "to build without a model, take \"every_with_gt\", which puts the dataset's there, or \"last\", or give its answers with ",
+            "to build without a model, use \"every_with_gt\", which inserts the dataset's answers, or \"last\", or supply the model's answers with ",
             Setting::ANSWERS
         ];
-        let what = "infer_mode \"every\" puts the model's own answers between the turns";
+        let what = "infer_mode \"every\" inserts the model's own answers between the turns";
         return Err(template_error(what).with_way_out(way_out));
     }
     let mut prompts = Vec::new();
@@ -252,19 +252,19 @@ fn list<'r>(row: &'r Row, column: &str) -> Result<&'r [Value]> {
     match row.get(column) {
         None => Err(row.no_column(column)),
         Some(Value::List(items)) if !items.is_empty() => Ok(items),
-        Some(other) => Err(row_error(&format!("column {column:?} is no list of strings but {}", other.repr()))),
+        Some(other) => Err(row_error(&format!("column {column:?} must be a list of strings, not {}", other.repr()))),
     }
 }
 
-/// Refuses a column of labels that nothing would be scored for.
+/// Rejects a column of labels that would have no effect.
 fn check_labels_column(inferencer: &Inferencer, task: &Task) -> Result<()> {
     let Inferencer { kind, labels, labels_column: Some(column), .. } = inferencer else { return Ok(()) };
     let what = if !kind.has_labels() {
-        "is for PPLInferencer and LLInferencer, which score a text for each label; leave it out"
+        "is for PPLInferencer and LLInferencer, which score a text for each label; remove it"
     } else if labels.is_some() {
-        "says which labels each row has, and labels says it of all rows; leave one out"
+        "sets the labels of each row, but labels sets them for all rows; remove one"
     } else if task.output_column.is_none() && !task.has_layouts() {
-        "puts one label after the other into the output column; name that as reader_cfg.output_column"
+        "puts each label in turn in the output column; name that column in reader_cfg.output_column"
     } else {
         return Ok(());
     };

@@ -2,25 +2,25 @@
 
 use serde::Deserialize;
 
-/// What engines are told about drawing answers, by the names that OpenAI's API, vLLM, SGLang and llama.cpp share. What is
-/// not said is left to the engine.
+/// What engines need to know to sample answers, under the names that OpenAI's API, vLLM, SGLang and llama.cpp share.
+/// Parameters that are not set are left to the engine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 pub struct SamplingParams {
-    /// What logits are divided by; at zero, the likeliest token is taken.
+    /// Divides the logits; at zero, the likeliest token is always chosen.
     pub temperature: Option<f64>,
-    /// Only the likeliest tokens are drawn from whose probabilities come to this.
+    /// Only the likeliest tokens are sampled whose probabilities add up to this.
     pub top_p: Option<f64>,
-    /// Only so many of the likeliest tokens are drawn from.
+    /// Only this many of the likeliest tokens are sampled.
     pub top_k: Option<i64>,
 }
 
 impl SamplingParams {
-    /// With `do_sample = False`, as transformers calls it, the likeliest token is always taken.
+    /// With `do_sample = False`, in transformers' terms, the likeliest token is always chosen.
     pub(crate) fn of_transformers(self, do_sample: Option<bool>) -> Self {
         if do_sample == Some(false) { Self { temperature: Some(0.0), ..Self::default() } } else { self }
     }
 
-    /// What is said, by name.
+    /// The parameters that are set, by name.
     pub(crate) fn said(&self) -> impl Iterator<Item = (&'static str, String)> {
         let number = |number: f64| number.to_string();
         let said = [

@@ -10,13 +10,13 @@ pub enum ScoredText {
     /// All of it.
     #[default]
     Whole,
-    /// What stands behind so many bytes.
+    /// Everything after this many bytes.
     After(usize),
-    /// The last bytes, so many: an answer behind its context. Its tokens are those that the prompt has beyond the tokens of the context
-    /// alone, without the white space at that one's end. See
+    /// The last bytes, this many: an answer after its context. Its tokens are those that the prompt has beyond the
+    /// tokens of the context alone, without the white space at the end of the context. See
     /// [`PromptBuilder::context_tokens`](crate::PromptBuilder::context_tokens).
     Continuation(usize),
-    /// The last place where this stands: a continuation, wherever the template puts it.
+    /// The last occurrence of this text: a continuation, wherever the template puts it.
     Last(String),
 }
 
@@ -34,7 +34,7 @@ impl ScoredText {
             Self::Last(continuation) => match text.rfind(continuation.as_str()) {
                 Some(start) => Ok(Some(start..start + continuation.len())),
                 None => Err(ErrorKind::Row(format!(
-                    "the continuation {continuation:?} does not stand in the prompt; put its column into the template"
+                    "the prompt does not contain the continuation {continuation:?}; put its column in the template"
                 ))
                 .into()),
             },

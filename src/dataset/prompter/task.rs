@@ -1,4 +1,4 @@
-//! A dataset's task: its templates and examples together make prompts of rows.
+//! A dataset's task: its templates and examples together turn rows into prompts.
 
 use crate::conversation::Conversation;
 use crate::dataset::prompter::MaxOutLen;
@@ -10,10 +10,10 @@ use crate::error::{At, Result, Setting, way_out};
 
 const ICE_TEMPLATE: &str = "ice_template";
 
-/// How rows become prompts: `infer_cfg` and `reader_cfg` of OpenCompass, but for the rows themselves.
+/// How rows become prompts: `infer_cfg` and `reader_cfg` of OpenCompass, except for the rows themselves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
-    /// The columns that a chat is made of; templates take every column.
+    /// The columns that a chat is built from. Templates use every column.
     pub input_columns: Vec<String>,
     /// The column of the answer.
     pub output_column: Option<String>,
@@ -21,21 +21,21 @@ pub struct Task {
     pub ice_template: Option<Box<dyn RowTemplate>>,
     /// How the prompt is written.
     pub prompt_template: Option<Box<dyn RowTemplate>>,
-    /// Where examples come from, and what stands between them.
+    /// Where examples come from, and what separates them.
     pub retriever: RetrieverConfig,
-    /// What stands in the place of the answer where it is masked.
+    /// What replaces the answer when it is masked.
     pub gen_field_replace_token: String,
-    /// Whether what AISBench loses silently is lost, and not an error: examples for a template that has no
-    /// place for them, text outside the tags of a multimodal content, and its parts beside a prompt.
+    /// Whether to lose what AISBench loses silently, instead of an error: examples for a template that has no place for
+    /// them, text outside the tags of a multimodal content, and its parts next to a prompt.
     pub compat: bool,
-    /// How many bytes the texts of a row's prompts may have together; its templates have a limit of their own, see
+    /// How many bytes the texts of a row's prompts may have together. Its templates have their own limit, see
     /// [`Dataset::set_max_row_bytes`](crate::Dataset::set_max_row_bytes).
     pub max_row_bytes: usize,
 }
 
 impl Task {
-    /// The in-context examples of these rows of the training set, joined as the templates want it.
-    /// OpenCompass: `generate_ice`.
+    /// The in-context examples from these rows of the training set, joined as the templates require. OpenCompass:
+    /// `generate_ice`.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Dataset`] without an `ice_template`, and for an example that does not exist.
@@ -45,7 +45,7 @@ impl Task {
             if ids.is_empty() {
                 return Ok(Conversation::Text(self.retriever.separators().1.to_owned()));
             }
-            return Err(template_error("there are examples to show and no ice_template that says how"));
+            return Err(template_error("there are examples, but no ice_template to write them with"));
         };
         if name == ICE_TEMPLATE && template.example_support() != ExampleSupport::Placed {
             return Err(no_ice_template(template.describe()));
@@ -66,7 +66,7 @@ impl Task {
         let has_no_place = |template: &&dyn RowTemplate| template.example_support() == ExampleSupport::None;
         match self.prompt_template.as_deref().filter(has_no_place) {
             Some(template) if !ids.is_empty() && !self.compat => {
-                let way_out = way_out!["take ZeroRetriever (", Setting::COMPAT, " leaves them out, as AISBench does)"];
+                let way_out = way_out!["use ZeroRetriever (", Setting::COMPAT, " leaves them out, as AISBench does)"];
                 let what = format!("{} has no place for examples", template.describe());
                 Err(template_error(&what).with_way_out(way_out))
             }
@@ -74,7 +74,7 @@ impl Task {
         }
     }
 
-    /// The template that examples are written by, and its key.
+    /// The template of the examples, and its key.
     pub(crate) fn example_template(&self) -> Option<(&'static str, &dyn RowTemplate)> {
         let writes_own = |template: &&dyn RowTemplate| matches!(template.example_support(), ExampleSupport::Own(_));
         match self.prompt_template.as_deref().filter(writes_own) {
@@ -86,16 +86,16 @@ impl Task {
     /// A prompt to continue, the answer masked.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Dataset`] where the templates do not fit together, or the row.
+    /// [`crate::ErrorKind::Dataset`] if the templates do not fit together; an error of the row if it does not fit them.
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
         let masked = self.output_column.as_deref().map(|column| (column, self.gen_field_replace_token.as_str()));
         self.template()?.fill(&TemplateInput { row, examples, masked, compat: self.compat })
     }
 
-    /// A text to score for a label; nothing is masked.
+    /// A text to score for a label. Nothing is masked.
     ///
     /// # Errors
-    /// As [`Self::prompt`].
+    /// The same as for [`Self::prompt`].
     pub fn label_prompt(
         &self,
         row: &Row,
@@ -107,17 +107,17 @@ impl Task {
         self.template()?.fill_for_label(&input, label, keep_sep_token)
     }
 
-    /// The labels of a scoring task: those of the templates, or the answers of the test set, each once.
+    /// The labels of a scoring task: those of the templates, or the distinct answers of the test set.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Dataset`] if the template is one dialogue, which has none: the reference then takes
-    /// the names of its sections.
+    /// [`crate::ErrorKind::Dataset`] if the template is a single dialogue, which has no labels. The reference uses the
+    /// names of its sections.
     pub fn labels(&self, test: &[Row]) -> Result<Vec<Value>> {
         let ice = self.ice_template.as_ref().filter(|template| template.ice_token().is_some());
         for template in self.prompt_template.iter().chain(ice) {
             if template.is_dialogue() {
                 return Err(template_error(
-                    "one dialogue for all has no labels; write a template for each label, or list the labels",
+                    "a single dialogue has no labels; write a template for each label, or list the labels",
                 ));
             }
             if let Some(labels) = template.labels() {
@@ -128,7 +128,7 @@ impl Task {
         let answers = test.iter().filter_map(|row| row.get(self.output_column.as_deref()?));
         for answer in answers {
             if matches!(answer, Value::List(_) | Value::Dict(_)) {
-                return Err(row_error(&format!("{} is no label: it must be a string or a number", answer.repr())));
+                return Err(row_error(&format!("{} is not a label: it must be a string or a number", answer.repr())));
             }
             if !labels.iter().any(|label| label.equals(answer)) {
                 labels.push(answer.clone());
@@ -137,14 +137,14 @@ impl Task {
         Ok(labels)
     }
 
-    /// The template that prompts are made by.
+    /// The template of the prompts.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Dataset`] if there is none, or no place in it for the examples.
+    /// [`crate::ErrorKind::Dataset`] if there is none, or if it has no place for the examples.
     pub fn template(&self) -> Result<&dyn RowTemplate> {
         let lacks = |name: &str| {
             template_error(&format!(
-                "{name} has no ice_token, which says where the examples go; write ice_token = \"</E>\" and put </E> into the template"
+                "{name} has no ice_token, which marks where the examples go; set ice_token = \"</E>\" and put </E> in the template"
             ))
         };
         match (self.prompt_template.as_deref(), self.ice_template.as_deref()) {
@@ -165,27 +165,27 @@ impl Task {
         self.prompt_template.as_ref().is_some_and(|template| template.layout().is_some())
     }
 
-    /// The template that lays out a chat of questions and answers, where there is one.
+    /// The template that lays out a chat of questions and answers, if there is one.
     pub(crate) fn qa_chat(&self) -> Option<&QaTemplate> {
         let template = self.prompt_template.as_ref()?.downcast_ref::<QaTemplate>();
         template.filter(|template| template.layout != Layout::Text)
     }
 
-    /// What is scored for a label, where the template says so.
+    /// What is scored for a label, if the template decides that.
     pub(crate) fn continuation(&self, label: &Value) -> Option<String> {
         self.prompt_template.as_ref()?.continuation(label)
     }
 
-    /// What parts a context from an answer.
+    /// What separates a context from an answer.
     pub(crate) fn sep_token(&self) -> Option<&str> {
         self.prompt_template.iter().chain(&self.ice_template).find_map(|template| template.sep_token())
     }
 
-    /// How long the answers of a row may be. The column counts only if it is an input column; what Python
-    /// takes for false says nothing.
+    /// How long the answers of a row may be. The column only counts if it is an input column. Values that are false in
+    /// Python set no limit.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] if it holds neither a number nor a list of them.
+    /// [`crate::ErrorKind::Template`] if it is neither a number nor a list of numbers.
     pub fn max_out_len(&self, row: &Row) -> Result<MaxOutLen> {
         MaxOutLen::of_row(row, &self.input_columns)
     }
@@ -196,7 +196,7 @@ impl Task {
     }
 }
 
-/// A row by its number, from the end if that is negative.
+/// A row by its number, which counts from the end if it is negative.
 fn row_of(id: i64, train: &[Row]) -> Result<&Row> {
     let at = if id < 0 { id + train.len() as i64 } else { id };
     usize::try_from(at).ok().and_then(|at| train.get(at)).ok_or_else(|| no_such_example(id, train.len()))

@@ -1,4 +1,4 @@
-//! The turns of a chat that a model is asked for, one after the other.
+//! The turns of a chat that a model generates, one after the other.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,24 +9,24 @@ use crate::conversation::{ChatMessage, Content, Conversation, Item, Message, Pro
 use crate::dataset::prompter::MaxOutLen;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Which of the model's turns are asked for, and what stands in those before. OpenCompass and AISBench:
+/// Which of the model's turns are generated, and what the earlier turns contain. OpenCompass and AISBench:
 /// `infer_mode`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InferMode {
-    /// All of them, with the model's own answers in those before.
+    /// All of them, with the model's own answers in earlier turns.
     #[default]
     Every,
-    /// Those that are empty, with the model's own answers in those before. OpenCompass: `multiround`.
+    /// Those that are empty, with the model's own answers in earlier turns. OpenCompass: `multiround`.
     EveryEmpty,
-    /// All of them, with the dataset's answers in those before.
+    /// All of them, with the dataset's answers in earlier turns.
     EveryWithGt,
-    /// The last one only, with the dataset's answers in those before.
+    /// The last one only, with the dataset's answers in earlier turns.
     Last,
 }
 
 impl InferMode {
-    /// Whether the model's own answers stand in the turns before.
+    /// Whether earlier turns contain the model's own answers.
     pub fn takes_answers(self) -> bool {
         matches!(self, Self::Every | Self::EveryEmpty)
     }
@@ -60,7 +60,7 @@ impl fmt::Display for InferMode {
     }
 }
 
-/// Asks for the turns of the model in a dialogue.
+/// Generates the model's turns in a dialogue.
 ///
 /// ```
 /// use metatok::dataset::prompter::{InferMode, TurnPlan};
@@ -81,14 +81,14 @@ impl fmt::Display for InferMode {
 pub struct TurnPlan {
     dialogue: Dialogue,
     mode: InferMode,
-    /// The message that the model is to give next.
+    /// The message that the model generates next.
     next: Option<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum Dialogue {
     Messages(Vec<ChatMessage>),
-    /// What every prompt has before the round and behind it, with the markers, and the round.
+    /// What every prompt has before and after the round, with the markers, and the round.
     List {
         before: Vec<Item>,
         round: Vec<Item>,
@@ -97,8 +97,8 @@ enum Dialogue {
 }
 
 impl TurnPlan {
-    /// For a dialogue in which the model's turns stand with the dataset's answers: messages of `assistant`,
-    /// or messages of BOT in the round of a prompt list.
+    /// For a dialogue whose model turns contain the dataset's answers: messages of `assistant`, or messages of BOT in
+    /// the round of a prompt list.
     ///
     /// # Errors
     /// [`ErrorKind::Row`] if the model has no turn in it.
@@ -111,7 +111,7 @@ impl TurnPlan {
         if plan.next.is_none() {
             let what = match plan.dialogue {
                 _ if mode == InferMode::EveryEmpty && plan.turns() > 0 => {
-                    "multiround asks for those that are empty, and all have a text"
+                    "multiround only generates empty turns, but all have text"
                 }
                 Dialogue::Messages(_) => "there is no message of role \"assistant\"",
                 Dialogue::List { .. } => "there is no message of role \"BOT\" in the round",
@@ -121,7 +121,7 @@ impl TurnPlan {
         Ok(plan)
     }
 
-    /// What stands before the turn that is asked for next; nothing when all were answered.
+    /// What comes before the turn that is generated next; none when all are answered.
     pub fn prompt(&self) -> Option<Conversation> {
         self.next.map(|next| match &self.dialogue {
             Dialogue::Messages(messages) => Conversation::Messages(messages[..next].to_vec()),
@@ -129,18 +129,18 @@ impl TurnPlan {
         })
     }
 
-    /// Which of the model's turns is asked for next, from 0.
+    /// Which of the model's turns is generated next, from 0.
     pub fn turn(&self) -> Option<usize> {
         self.next.map(|next| (0..next).filter(|&i| self.dialogue.is_models(i)).count())
     }
 
-    /// How many turns the model has in the dialogue, whether asked for or not.
+    /// How many turns the model has in the dialogue, generated or not.
     pub fn turns(&self) -> usize {
         (0..self.dialogue.len()).filter(|&i| self.dialogue.is_models(i)).count()
     }
 
-    /// Takes the model's answer and goes on to the next turn. Where [`InferMode::takes_answers`] it replaces the
-    /// dataset's own, whatever the template put around that.
+    /// Adds the model's answer and moves on to the next turn. If [`InferMode::takes_answers`], it replaces the
+    /// dataset's own answer and any text that the template put around it.
     pub fn answer(&mut self, content: impl Into<Content>) {
         let Some(turn) = self.next else { return };
         if self.mode.takes_answers() {
@@ -152,20 +152,20 @@ impl TurnPlan {
         };
     }
 
-    /// There is no answer: the model failed, and the turns behind are not asked for.
+    /// There is no answer: the model failed, and the later turns are not generated.
     pub fn fail(&mut self) {
         self.next = None;
     }
 
-    /// Which turns are asked for.
+    /// Which turns are generated.
     pub fn mode(&self) -> InferMode {
         self.mode
     }
 
-    /// How long the next answer may be, by what the row says.
+    /// How long the next answer may be, according to the row.
     ///
     /// # Errors
-    /// As [`MaxOutLen::of_turn`].
+    /// The same as for [`MaxOutLen::of_turn`].
     pub fn max_out_len(&self, row: &MaxOutLen) -> Result<Option<u64>> {
         match (self.mode, self.turn()) {
             (_, None) => Ok(None),

@@ -1,4 +1,4 @@
-//! What Python does where the references rely on it: its random numbers, and its idea of white space and capitals.
+//! Python behaviour that the references rely on: its random numbers, and its rules for white space and capitals.
 
 mod random;
 mod text;

@@ -30,19 +30,19 @@ impl PythonRandom {
         }
     }
 
-    /// The places of what `sample(population, k)` takes of so many, of which there are `k`.
+    /// The positions that `sample(population, k)` picks out of this many.
     pub(crate) fn sample(&mut self, population: u32, k: u32) -> Vec<u32> {
         if population <= pool_size(k) { self.sample_pool(population, k) } else { self.sample_apart(population, k) }
     }
 
-    /// Each is taken out of a list of all, and the last comes in its place.
+    /// Each is taken out of a list of all, and the last one takes its place.
     fn sample_pool(&mut self, population: u32, k: u32) -> Vec<u32> {
         let mut pool: Vec<u32> = (0..population).collect();
         let take = |left: u32| pool.swap_remove(self.below(left) as usize);
         (0..k).map(|taken| population - taken).map(take).collect()
     }
 
-    /// What was drawn already is drawn again.
+    /// A position that was already drawn is drawn again.
     fn sample_apart(&mut self, population: u32, k: u32) -> Vec<u32> {
         let (mut drawn, mut known) = (Vec::with_capacity(k as usize), HashSet::new());
         while drawn.len() < k as usize {
@@ -55,7 +55,7 @@ impl PythonRandom {
     }
 }
 
-/// Up to so many Python makes a list of all, which is then smaller than a set of those that were drawn.
+/// Up to this size Python makes a list of all, which is smaller than a set of the drawn positions.
 fn pool_size(k: u32) -> u32 {
     match k {
         0..=5 => 21,

@@ -1,20 +1,20 @@
-//! White space and capitals as Python's strings know them.
+//! White space and capitals in Python's strings.
 
-/// `str.isspace` of a character: Unicode's white space, and the four separators of ASCII.
+/// `str.isspace` for a character: Unicode's white space, and the four ASCII separators.
 pub(crate) fn is_space(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
 }
 
-/// `str.capitalize`: the first character large and all others small. The few that have a third form between these, as `ǆ`
-/// has, become large.
+/// `str.capitalize`: the first character in upper case and all others in lower case. The few characters with a title
+/// case, such as `ǆ`, become upper case.
 pub(crate) fn capitalized(text: &str) -> String {
     let mut characters = text.chars();
     let Some(first) = characters.next() else { return String::new() };
     let mut large = first.to_uppercase();
-    // Of "ß" one letter is large.
+    // Of the upper case of "ß", one letter is upper case.
     let mut capitalized: String = large.next().into_iter().collect();
     capitalized.extend(large.flat_map(char::to_lowercase));
-    // With the first one, for a Σ that ends a word is small in another way.
+    // Together with the first one, because a Σ at the end of a word has another lower case.
     let small = text.to_lowercase();
     let rest = first.to_lowercase().map(char::len_utf8).sum();
     capitalized + small.get(rest..).unwrap_or_default()

@@ -39,20 +39,21 @@ fn messages<'a>(keys: &Keys<'a>) -> Result<Record<'a>> {
     let key = ["messages", "conversation", "conversations", "prompt"].into_iter().find(|key| keys.has(key));
     let key = key.unwrap_or("messages");
     if key != "prompt" && keys.begins(key, '"') {
-        let what = "is a string; a list of messages is expected, and a text that no template touches is \"prompt\" or \"text\"";
+        let what =
+            "is a string, but must be a list of messages; for text without a template use \"prompt\" or \"text\"";
         return Err(refused(&format!("{key:?} {what}")));
     }
     let conversation = listed(keys, key)?;
     with_system(conversation, keys)
 }
 
-/// Refuses a prompt beside messages, unless it is what these begin with, as in data for preference training.
+/// Rejects a prompt next to messages, unless the messages begin with it, as in data for preference training.
 fn no_other_prompt(keys: &Keys<'_>) -> Result<()> {
     if !keys.has("prompt") || opens_with(&listed(keys, "messages")?, keys) {
         return Ok(());
     }
-    Err(refused("there is both \"messages\" and \"prompt\"").with_way_out(way_out![
-        "leave one out, or say ",
+    Err(refused("the record has both \"messages\" and \"prompt\"").with_way_out(way_out![
+        "remove one, or use ",
         Setting::INPUT_FORMAT.set_to("messages"),
         " or ",
         Setting::INPUT_FORMAT.set_to("prompt-completion")
@@ -74,13 +75,15 @@ fn listed(keys: &Keys<'_>, key: &str) -> Result<Conversation> {
     Ok(keys.get(key)?.unwrap_or_else(|| Conversation::Messages(Vec::new())))
 }
 
-/// Puts the system message that stands beside a conversation before it.
+/// Puts the system message of a record before its conversation.
 fn with_system<'a>(conversation: Conversation, keys: &Keys<'_>) -> Result<Record<'a>> {
     let Some(key) = ["system", "system_prompt"].into_iter().find(|key| !keys.is_empty(key)) else {
         return Ok(Record::of(conversation));
     };
     let system = keys.text(key)?;
-    let place = |what: &str| refused(&format!("{key:?} stands beside {what}; put it in there, or leave it out"));
+    let place = |what: &str| {
+        refused(&format!("{key:?} cannot be combined with {what}; put it in the conversation, or remove it"))
+    };
     match conversation {
         Conversation::Messages(messages) => match messages.first() {
             Some(first) if first.role == "system" && first.content == *system => {
@@ -94,11 +97,11 @@ fn with_system<'a>(conversation: Conversation, keys: &Keys<'_>) -> Result<Record
         },
         Conversation::List(items) if items.is_empty() => Ok(Record::of(Conversation::List(items))),
         Conversation::List(_) => Err(place("a prompt list")),
-        Conversation::Text(_) => Err(place("a text that no template touches")),
+        Conversation::Text(_) => Err(place("a text without a template")),
     }
 }
 
-/// Alpaca's columns as LLaMA-Factory joins them: what is empty is no line of the question.
+/// Alpaca's columns, joined like LLaMA-Factory: empty ones add no line to the question.
 fn alpaca<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
     let mut messages = Vec::new();
     let exchange = |question: String, answer: String, messages: &mut Vec<ChatMessage>| {
@@ -129,7 +132,7 @@ fn answered<'a>(keys: &Keys<'_>, answer: &str) -> Result<Record<'a>> {
             let record = with_system(Conversation::Text(prompt), keys)?;
             Ok(Record { completion: Some(answer), ..record })
         }
-        // The whole conversation stands in the answer, too.
+        // The whole conversation is in the answer, too.
         (Some(prompt), Some(Conversation::Messages(answers))) if is_whole(&prompt, &answers) => {
             with_system(Conversation::Messages(answers), keys)
         }
@@ -137,7 +140,7 @@ fn answered<'a>(keys: &Keys<'_>, answer: &str) -> Result<Record<'a>> {
             with_system(Conversation::Messages([prompt, answers].concat()), keys)
         }
         (Some(one), None) | (None, Some(one)) => with_system(one, keys),
-        _ => Err(refused(&format!("\"prompt\" and {answer:?} are two texts, or two lists of messages"))),
+        _ => Err(refused(&format!("\"prompt\" and {answer:?} must be two texts or two lists of messages"))),
     }
 }
 
@@ -154,7 +157,7 @@ fn is_whole(prompt: &Conversation, answers: &[ChatMessage]) -> bool {
 
 /// A request to `/v1/chat/completions` or `/v1/completions`.
 fn request<'a>(keys: &Keys<'a>, for_server: bool) -> Result<Record<'a>> {
-    let Some(body) = keys.inner("body")? else { return Err(refused("\"body\" is no object")) };
+    let Some(body) = keys.inner("body")? else { return Err(refused("\"body\" is not an object")) };
     let read = || {
         for key in ["chat_template", "chat_template_kwargs", "documents"] {
             if !body.is_empty(key) {
@@ -183,7 +186,7 @@ fn ultrachat<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
     with_system(Conversation::Messages(messages), keys)
 }
 
-/// The descriptions of tools. ShareGPT has them as JSON within a string.
+/// The descriptions of tools. In ShareGPT they are JSON in a string.
 fn tools(keys: &Keys<'_>, for_server: bool) -> Result<Option<String>> {
     if !keys.is_empty("functions") {
         return Err(functions_would_be_lost());
@@ -194,10 +197,10 @@ fn tools(keys: &Keys<'_>, for_server: bool) -> Result<Option<String>> {
         Some(raw) if raw.starts_with('"') => {
             let tools = keys.text("tools")?;
             let parsed: serde_json::Value = serde_json::from_str(&tools)
-                .map_err(|error| Error::from(ErrorKind::Parse(format!("no JSON: {error}"))).at("tools"))?;
+                .map_err(|error| Error::from(ErrorKind::Parse(format!("not JSON: {error}"))).at("tools"))?;
             Ok(Some(parsed.to_string()))
         }
-        // As the sink writes one line.
+        // Because the sink writes one line.
         Some(_) => Ok(keys.get::<serde_json::Value>("tools")?.map(|tools| tools.to_string())),
     }
 }

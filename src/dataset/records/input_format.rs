@@ -7,22 +7,22 @@ use crate::dataset::records::Keys;
 use crate::dataset::records::parse_error::{of_format, refused};
 use crate::error::{Error, ErrorKind, Result, Setting, way_out};
 
-/// How a record says its conversation.
+/// How a record contains its conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum InputFormat {
-    /// Whichever of the others the record's keys tell.
+    /// The format is detected from the record's keys.
     #[default]
     Auto,
     /// `messages` (or `conversation`, or `prompt`) lists OpenAI-style messages, or is a `PromptList`.
     Messages,
     /// `conversations` lists turns of `from` and `value`.
     Sharegpt,
-    /// `instruction`, `input` and `output`, with `history` and `system`, joined as LLaMA-Factory does it.
+    /// `instruction`, `input` and `output`, with `history` and `system`, joined like LLaMA-Factory.
     Alpaca,
-    /// `prompt` and `completion`: texts that no template touches, or lists of messages.
+    /// `prompt` and `completion`: texts to which no template is applied, or lists of messages.
     PromptCompletion,
-    /// `text`, which no template touches.
+    /// `text`, to which no template is applied.
     Text,
     /// `body` is a request to OpenAI's API, as batch files list them.
     OpenaiBatch,
@@ -88,7 +88,7 @@ impl InputFormat {
     }
 }
 
-/// The format that a record's keys tell.
+/// The format, detected from a record's keys.
 pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     let has = |all: &[&str]| all.iter().all(|key| keys.has(key));
     Ok(if keys.begins("body", '{') && (has(&["custom_id"]) || has(&["url"]) || has(&["method"])) {
@@ -100,8 +100,8 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     } else if keys.begins("conversation", '[') {
         InputFormat::Messages
     } else if has(&["chosen", "rejected"]) {
-        return Err(refused("there are two answers, \"chosen\" and \"rejected\"").with_way_out(way_out![
-            "say which with ",
+        return Err(refused("the record has two answers, \"chosen\" and \"rejected\"").with_way_out(way_out![
+            "choose one with ",
             Setting::INPUT_FORMAT.set_to("chosen"),
             " or ",
             Setting::INPUT_FORMAT.set_to("rejected")
@@ -121,26 +121,26 @@ pub(super) fn detected(keys: &Keys<'_>) -> Result<InputFormat> {
     })
 }
 
-/// Says what a record has, and what it might have.
+/// An error with the keys that a record has, and those that it could have.
 fn nothing_fits(keys: &Keys<'_>) -> Error {
     let has = |all: &[&str]| all.iter().all(|key| keys.has(key));
     let names = keys.names();
     let way_out = if keys.begins("turns", '[') {
         way_out![
-            "\"turns\" lists questions without answers, each asked with the answer before: make them rows, with ",
+            "\"turns\" lists questions without answers, each of which needs the previous answer: use them as rows, with ",
             Setting::DATASET,
             " and the inferencer MultiTurnGenInferencer (docs/turns.md)"
         ]
     } else if has(&["role", "content"]) || has(&["from", "value"]) || has(&["section"]) {
-        "this is one message, and a record is a whole conversation: {\"messages\": [ … ]}".into()
+        "this is one message, but a record must be a whole conversation: {\"messages\": [ … ]}".into()
     } else if has(&["parent_id"]) || has(&["role", "text"]) {
-        "this is one message of a tree; list the messages of each way through it: {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}, …]}".into()
+        "this is one message of a tree; list the messages of each path through it: {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}, …]}".into()
     } else {
         way_out![
-            "a record has messages, conversations, instruction with output, prompt, text, or a request's body (docs/input.md); with ",
+            "a record needs messages, conversations, instruction with output, prompt, text, or a request's body (docs/input.md); with ",
             Setting::DATASET,
-            " it is a row of any columns"
+            " it is a row with any columns"
         ]
     };
-    refused(&format!("no conversation in it: it has {names}")).with_way_out(way_out)
+    refused(&format!("no conversation found: the record has {names}")).with_way_out(way_out)
 }

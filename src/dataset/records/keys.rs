@@ -1,4 +1,4 @@
-//! The keys of a record that some format reads, each with its value as raw JSON.
+//! The keys of a record that any format reads, each with its value as raw JSON.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::dataset::records::parse_error::parse_error;
 use crate::error::{Error, ErrorKind, Result};
 
-/// They, in no order.
+/// The keys, in no particular order.
 const KNOWN: [&str; 35] = [
     "body",
     "chat_template",
@@ -47,22 +47,22 @@ const KNOWN: [&str; 35] = [
     "value",
 ];
 
-/// So many keys are named in an error.
+/// At most this many keys are listed in an error.
 const NAMED: usize = 12;
 
 /// A record that is an object.
 pub(crate) struct Keys<'a> {
     record: &'a str,
-    /// The object, which is the record or lies within it.
+    /// The object: the record itself, or an object in it.
     object: &'a str,
     values: [Option<&'a RawValue>; KNOWN.len()],
 }
 
 impl<'a> Keys<'a> {
-    /// Reads an object's keys. Values that are null are none.
+    /// Reads an object's keys. A null value counts as missing.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] with the column, and for a known key that stands there twice.
+    /// [`ErrorKind::Parse`] with the column, and for a known key that occurs twice.
     pub(crate) fn parse(record: &'a str) -> Result<Self> {
         Self::within(record, record)
     }
@@ -72,13 +72,13 @@ impl<'a> Keys<'a> {
         Ok(Self { record, object, values })
     }
 
-    /// The value of a known key as it is written.
+    /// The value of a known key as written.
     pub(crate) fn raw(&self, key: &str) -> Option<&'a str> {
         let index = KNOWN.iter().position(|known| *known == key)?;
         self.values[index].map(RawValue::get)
     }
 
-    /// Whether the object has the key, and not null.
+    /// Whether the object has the key with a value other than null.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.raw(key).is_some()
     }
@@ -93,10 +93,10 @@ impl<'a> Keys<'a> {
         serde_json::from_str(raw).map(Some).map_err(failed)
     }
 
-    /// A text, empty where there is none.
+    /// A text, empty if there is none.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// The same as for [`Self::get`].
     pub(crate) fn text(&self, key: &str) -> Result<String> {
         Ok(self.get(key)?.unwrap_or_default())
     }
@@ -106,7 +106,7 @@ impl<'a> Keys<'a> {
         self.raw(key).is_some_and(|raw| raw.starts_with(with))
     }
 
-    /// Whether a value says as little as none: an empty string, list or object, `false`, or such a list as a string.
+    /// Whether a value is as good as missing: an empty string, list or object, `false`, or an empty list as a string.
     pub(crate) fn is_empty(&self, key: &str) -> bool {
         self.raw(key).is_none_or(|raw| {
             let bare: String = raw.chars().filter(|c| !c.is_ascii_whitespace()).take(6).collect();
@@ -114,18 +114,18 @@ impl<'a> Keys<'a> {
         })
     }
 
-    /// The keys of an object within.
+    /// The keys of a nested object.
     ///
     /// # Errors
-    /// As [`Self::parse`], and if it is none.
+    /// The same as for [`Self::parse`], and if it is not an object.
     pub(crate) fn inner(&self, key: &str) -> Result<Option<Self>> {
         self.raw(key).map(|raw| Self::within(self.record, raw).map_err(|error| error.at(key))).transpose()
     }
 
-    /// The first of these keys that names the record.
+    /// The first of these keys that identifies the record.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for an `id` that is no string or number.
+    /// [`ErrorKind::Invalid`] for an `id` that is neither a string nor a number.
     pub(crate) fn id(&self) -> Result<Option<&'a str>> {
         let is_id = |id: &&str| !id.starts_with(['{', '[', 't', 'f']);
         if let Some(id) = self.raw("id") {
@@ -167,7 +167,7 @@ impl<'de> Deserialize<'de> for Values<'de> {
                     let value: &RawValue = map.next_value()?;
                     if std::mem::replace(&mut seen[index], true) {
                         let key = KNOWN[index];
-                        return Err(de::Error::custom(format_args!("{key:?} stands there twice; leave one out")));
+                        return Err(de::Error::custom(format_args!("{key:?} occurs twice (remove one)")));
                     }
                     values[index] = Some(value).filter(|value| value.get() != "null");
                 }
@@ -178,7 +178,7 @@ impl<'de> Deserialize<'de> for Values<'de> {
     }
 }
 
-/// The place of a key among those that are known.
+/// The position of a key among the known keys.
 struct Key(Option<usize>);
 
 impl<'de> Deserialize<'de> for Key {

@@ -1,4 +1,4 @@
-//! Conversations as files record them: the formats, their keys, and the reader.
+//! Conversations as recorded in files: the formats, their keys, and the reader.
 //!
 //! ```
 //! use metatok::dataset::records::{InputFormat, RecordReader};

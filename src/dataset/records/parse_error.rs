@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Fault, Setting, way_out};
 
-/// A parser's message with the place in the record, of which `part` was parsed.
+/// A parser's message with the place in the record; `part` is what was parsed.
 pub(crate) fn parse_error(record: &str, part: &str, error: &serde_json::Error) -> ErrorKind {
     let message = error.to_string();
     let Some((what, _)) = message.rsplit_once(" at line ") else { return ErrorKind::Parse(message) };
@@ -15,40 +15,40 @@ pub(crate) fn parse_error(record: &str, part: &str, error: &serde_json::Error) -
     };
     ErrorKind::Parse(match record.trim_end().contains('\n') {
         false => format!("{what} at column {column}"),
-        true => format!("{what} at line {line} of it, column {column}"),
+        true => format!("{what} at line {line} of the value, column {column}"),
     })
 }
 
-/// What is wrong with a record whose JSON is as it should be.
+/// An error of a record that is valid JSON.
 pub(super) fn refused(what: &str) -> Error {
     ErrorKind::Invalid(what.to_owned()).into()
 }
 
-/// What is wrong with a record of a format that was asked for. The record is wrong, not the option.
+/// An error of a record in a format that the user chose. The record is wrong, not the option.
 pub(super) fn of_format(name: &str, what: String) -> Error {
     Error::from(ErrorKind::Invalid(what)).at(Setting::INPUT_FORMAT.set_to(name.to_owned())).with_fault(Fault::Input)
 }
 
 pub(super) fn layout_would_be_lost(key: &'static str) -> Error {
-    let why = "it tells a server how to lay the prompt out";
+    let why = "it tells a server how to render the prompt";
     ErrorKind::WouldBeLost { key, why }.with_way_out(way_out![
-        "name the model as it should be with ",
+        "choose the model with",
         Setting::MODEL,
-        ", and leave the key out"
+        ", and remove the key"
     ])
 }
 
 pub(crate) fn tools_would_be_lost() -> Error {
-    let why = "a template has no place for descriptions of tools";
+    let why = "templates have no place for tool descriptions";
     ErrorKind::WouldBeLost { key: "tools", why }.with_way_out(way_out![
-        "write them into the system message as the model knows them, leave the key out, or use ",
+        "put them in the system message in the form that the model expects, remove the key, or use ",
         Setting::FORMAT.set_to("messages"),
-        ", which passes tools on"
+        ", which passes tools to the server"
     ])
 }
 
 pub(super) fn functions_would_be_lost() -> Error {
-    let why = "they are older than \"tools\", and a template has a place for neither";
+    let why = "they are an older form of \"tools\", and templates have no place for either";
     ErrorKind::WouldBeLost { key: "functions", why }
-        .with_way_out("write them into the system message as the model knows them, or leave the key out")
+        .with_way_out("put them in the system message in the form that the model expects, or remove the key")
 }

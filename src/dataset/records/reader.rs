@@ -1,4 +1,4 @@
-//! Reading a record of conversations, in any of the formats that are in use.
+//! Reading a record of a conversation, in any of the common formats.
 
 use crate::dataset::records::parse_error::{of_format, parse_error};
 use crate::dataset::records::{InputFormat, Keys, Record, formats};
@@ -28,19 +28,19 @@ impl RecordReader {
         Self { format, for_server: false }
     }
 
-    /// Takes what only servers have a place for, `tools`, instead of refusing it.
+    /// Accepts `tools`, which only servers have a place for, instead of rejecting it.
     #[must_use]
     pub fn for_server(mut self, is: bool) -> Self {
         self.for_server = is;
         self
     }
 
-    /// Reads a record: an object in the format, a list (a `PromptList`, or messages), or a string. Keys beside
-    /// those of the format are ignored.
+    /// Reads a record: an object in the format, a list (a `PromptList`, or messages), or a string. Keys that the format
+    /// does not have are ignored.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] with the column, or with the keys that the record has where none of them is a
-    /// conversation; [`ErrorKind::WouldBeLost`], [`ErrorKind::EmptyConversation`].
+    /// [`ErrorKind::Parse`] with the column, or with the record's keys if none of them is a conversation;
+    /// [`ErrorKind::WouldBeLost`], [`ErrorKind::EmptyConversation`].
     pub fn parse<'a>(&self, json: &'a str) -> Result<Record<'a>> {
         check_nesting(json)?;
         let record = match json.trim_start().as_bytes() {
@@ -49,10 +49,10 @@ impl RecordReader {
                 Record::of(serde_json::from_str(json).map_err(|error| parse_error(json, json, &error))?)
             }
             [b'[' | b'"', ..] => {
-                return Err(of_format(&self.format.to_string(), "a record is a JSON object".into()));
+                return Err(of_format(&self.format.to_string(), "a record must be a JSON object".into()));
             }
             _ => {
-                let what = "not a conversation: a line is a JSON object, list or string";
+                let what = "not a conversation: a line must be a JSON object, list or string";
                 return Err(ErrorKind::Invalid(what.into()).into());
             }
         };
@@ -67,7 +67,7 @@ impl<'a> Record<'a> {
     /// Reads a record of any format, see [`RecordReader`].
     ///
     /// # Errors
-    /// As [`RecordReader::parse`].
+    /// The same as for [`RecordReader::parse`].
     pub fn parse(json: &'a str) -> Result<Self> {
         RecordReader::default().parse(json)
     }

@@ -1,20 +1,21 @@
-//! What a record of conversations holds.
+//! The contents of a conversation record.
 
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::ScoredText;
 use crate::error::{ErrorKind, Result};
 
-/// A conversation, and what its record says beside it.
+/// A conversation, and the other contents of its record.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Record<'a> {
-    /// The record's `id` as it is written: a JSON string or number.
+    /// The record's `id` as written: a JSON string or number.
     pub id: Option<&'a str>,
     /// The conversation; a text without its completion.
     pub conversation: Conversation,
-    /// What goes on behind a text, which is no part of what a model is to continue.
+    /// The continuation of a text, which a prompt to continue leaves out.
     pub completion: Option<String>,
-    /// The descriptions of tools, as JSON. Only where [`RecordReader::for_server`](crate::dataset::records::RecordReader::for_server) takes them.
+    /// The descriptions of tools, as JSON. Only if
+    /// [`RecordReader::for_server`](crate::dataset::records::RecordReader::for_server) accepts them.
     pub tools: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The examples whose words are most like a row's: BM25, as `rank_bm25`'s `BM25Okapi` scores.
+//! The examples whose words are most similar to a row's: BM25, scored like `rank_bm25`'s `BM25Okapi`.
 
 use foldhash::{HashMap, HashMapExt};
 use unicode_segmentation::UnicodeSegmentation;
@@ -7,14 +7,14 @@ use crate::dataset::rows::Row;
 
 const K1: f64 = 1.5;
 const B: f64 = 0.75;
-/// Words in more than half of all rows would count against a row; they get this share of the mean.
+/// Words in more than half of all rows would count against a row; they get this share of the mean instead.
 const EPSILON: f64 = 0.25;
 
-/// The training set's words. Words are those of Unicode's rules, where the reference asks NLTK for
-/// English ones; of equal scores the smaller number wins, where the reference leaves that open.
+/// The training set's words. Words follow Unicode's rules, while the reference uses NLTK's for English. If scores are
+/// equal, the smaller number wins, while the reference leaves that open.
 pub(crate) struct Bm25 {
     words: HashMap<String, Word>,
-    /// What a row's length does to its frequencies.
+    /// How a row's length affects its frequencies.
     norms: Vec<f64>,
     columns: Vec<String>,
     k: usize,
@@ -56,7 +56,7 @@ impl Bm25 {
         Self { words, norms: lengths.into_iter().map(norm).collect(), columns: columns.to_vec(), k }
     }
 
-    /// The numbers of the rows most like this one, the most alike first.
+    /// The numbers of the rows most similar to this one, the most similar first.
     pub(crate) fn nearest(&self, row: &Row) -> Vec<i64> {
         let mut scores = vec![0.0; self.norms.len()];
         for word in text(row, &self.columns).unicode_words().filter_map(|word| self.words.get(word)) {
@@ -70,7 +70,7 @@ impl Bm25 {
     }
 }
 
-/// The columns, with a space between.
+/// The columns, joined with spaces.
 fn text(row: &Row, columns: &[String]) -> String {
     let texts: Vec<_> = columns.iter().filter_map(|column| row.get(column)).map(|value| value.text()).collect();
     texts.join(" ")

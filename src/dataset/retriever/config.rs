@@ -1,4 +1,4 @@
-//! Retrievers by the names and keys that a dataset's configuration has for them.
+//! Retrievers under the names and keys of a dataset's configuration.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use crate::error::{At, ErrorKind, Result, Setting, way_out};
 pub struct RetrieverConfig {
     /// Which one.
     pub kind: RetrieverKind,
-    /// What stands between examples that are strings.
+    /// What separates examples that are strings.
     pub ice_separator: Option<String>,
-    /// What stands behind them.
+    /// What follows them.
     pub ice_eos_token: Option<String>,
 }
 
@@ -33,14 +33,14 @@ pub enum RetrieverKind {
         /// Their numbers.
         fix_id_list: Vec<i64>,
     },
-    /// Drawn anew for each row, the same for the same seed as numpy draws.
+    /// Drawn anew for each row; a seed gives the same examples as numpy.
     Random {
         /// How many.
         ice_num: usize,
         /// numpy's seed.
         seed: u32,
     },
-    /// Drawn anew for each row, the same for the same seed as Python's `random.sample` draws: lm-evaluation-harness's way.
+    /// Drawn anew for each row; a seed gives the same examples as Python's `random.sample`: lm-evaluation-harness's way.
     Sampled {
         /// How many.
         ice_num: usize,
@@ -49,12 +49,12 @@ pub enum RetrieverKind {
         /// Whether one more is drawn, so that the row itself can be left out.
         leave_out_row: bool,
     },
-    /// Those whose words are most like the row's, by the input columns.
+    /// Those whose words are most similar to the row's, in the input columns.
     Bm25 {
         /// How many.
         ice_num: usize,
     },
-    /// Those that a file lists for each row: what another program found nearest.
+    /// Those that a file lists for each row: the nearest ones, found by another program.
     TopK {
         /// How many of them.
         ice_num: usize,
@@ -75,7 +75,7 @@ impl Default for RetrieverConfig {
 }
 
 impl RetrieverConfig {
-    /// The retriever for a training set, of which `input_columns` are compared where rows are.
+    /// The retriever for a training set. `input_columns` are the columns for comparing rows.
     ///
     /// # Errors
     /// [`ErrorKind::Dataset`] names examples that do not exist.
@@ -98,7 +98,7 @@ impl RetrieverConfig {
             }
             RetrieverKind::Bm25 { .. } if input_columns.is_empty() => {
                 return Err(
-                    ErrorKind::Dataset("reader_cfg.input_columns says which columns are compared".into()).into()
+                    ErrorKind::Dataset("reader_cfg.input_columns must name the columns to compare".into()).into()
                 );
             }
             RetrieverKind::Bm25 { ice_num } => {
@@ -106,11 +106,11 @@ impl RetrieverConfig {
                 Box::new(Always(Examples::ByRow(Arc::new(move |row| index.nearest(row)))))
             }
             RetrieverKind::TopK { neighbours: None, .. } => {
-                let what = "this retriever chooses examples by another model, such as by their embeddings";
+                let what = "this retriever chooses examples with another model, for example by their embeddings";
                 return Err(ErrorKind::Dataset(what.into()).with_way_out(way_out![
-                    "give what it chooses with ",
+                    "supply its choices with ",
                     Setting::NEIGHBOURS.set_to("FILE"),
-                    " (or the key neighbours), a list of row numbers such as [3, 17, 4] for each row, the nearest first"
+                    " (or the key neighbours): a list of row numbers such as [3, 17, 4] for each row, the nearest first"
                 ]));
             }
             RetrieverKind::TopK { ice_num, neighbours: Some(neighbours) } => {
@@ -136,15 +136,15 @@ impl RetrieverConfig {
         }
     }
 
-    /// Chooses so many instead. Of a list of examples the first stay; one that counts 0, 1, 2, … goes on.
+    /// Chooses this many instead. A list of examples is shortened; one that counts 0, 1, 2, … is extended.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] where none are chosen, and for more than are listed otherwise.
+    /// [`ErrorKind::Dataset`] if no examples are chosen, or if more are wanted than another list has.
     pub fn set_count(&mut self, count: usize) -> Result<()> {
         match &mut self.kind {
             RetrieverKind::Zero if count > 0 => {
                 let what = format!(
-                    "{count} examples are wanted, and the dataset has none; write a retriever, such as FixKRetriever, and an ice_template"
+                    "{count} examples are wanted, but the dataset has none; add a retriever, such as FixKRetriever, and an ice_template"
                 );
                 return Err(ErrorKind::Dataset(what).into());
             }
@@ -158,7 +158,7 @@ impl RetrieverConfig {
             }
             RetrieverKind::Fixed { fix_id_list } => {
                 let what =
-                    format!("{count} examples are wanted, and fix_id_list names {}; list more", fix_id_list.len());
+                    format!("{count} examples are wanted, but fix_id_list has only {}; list more", fix_id_list.len());
                 return Err(ErrorKind::Dataset(what).into());
             }
             RetrieverKind::Random { ice_num, .. }
@@ -170,16 +170,16 @@ impl RetrieverConfig {
         Ok(())
     }
 
-    /// Takes the neighbours that another file lists.
+    /// Uses the neighbours that another file lists.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] where examples are not chosen by neighbours.
+    /// [`ErrorKind::Dataset`] if examples are not chosen by neighbours.
     pub fn set_neighbours(&mut self, file: &Path) -> Result<()> {
         match &mut self.kind {
             RetrieverKind::TopK { neighbours, .. } => *neighbours = Some(file.to_owned()),
             _ => {
                 return Err(ErrorKind::Dataset(
-                    "only retrievers that choose by another model, as TopkRetriever, read neighbours; leave it out"
+                    "only retrievers that choose with another model, such as TopkRetriever, read neighbours; remove it"
                         .into(),
                 )
                 .into());
@@ -188,7 +188,7 @@ impl RetrieverConfig {
         Ok(())
     }
 
-    /// The file that lists neighbours, where there is one.
+    /// The file that lists neighbours, if there is one.
     pub fn neighbours(&self) -> Option<&Path> {
         match &self.kind {
             RetrieverKind::TopK { neighbours, .. } => neighbours.as_deref(),
@@ -196,7 +196,7 @@ impl RetrieverConfig {
         }
     }
 
-    /// What stands between examples, and behind them.
+    /// What separates examples, and what follows them.
     pub(crate) fn separators(&self) -> (&str, &str) {
         let default = match self.kind {
             RetrieverKind::Zero => "",

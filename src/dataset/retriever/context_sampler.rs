@@ -1,15 +1,15 @@
-//! Examples as lm-evaluation-harness's `ContextSampler` draws them: by Python's `random.sample`, one row after the other.
+//! Examples drawn like lm-evaluation-harness's `ContextSampler`: with Python's `random.sample`, one row after the other.
 
 use crate::dataset::python::PythonRandom;
 use crate::dataset::retriever::{Examples, MOST_EXAMPLES, Retriever};
 use crate::error::{ErrorKind, Result, counted};
 
-/// Goes on drawing from row to row.
+/// Keeps drawing from row to row.
 pub(crate) struct ContextSampler {
     random: PythonRandom,
     train: u32,
     count: u32,
-    /// Whether one more is drawn, in whose place the row itself may be left out.
+    /// Whether one more is drawn, so that the row itself can be left out.
     leave_out_row: bool,
 }
 

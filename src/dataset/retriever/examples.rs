@@ -1,4 +1,4 @@
-//! What a retriever gives: the examples of a row, by their numbers in the training set.
+//! A retriever's result: the examples of a row, by their numbers in the training set.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use crate::dataset::rows::Row;
 use crate::error::{Error, ErrorKind, Result, counted};
 
-/// Gives the examples for one row after the other.
+/// Returns the examples for one row after the other.
 pub trait Retriever: Send {
     /// The examples of row number `index` of the test set.
     ///
     /// # Errors
-    /// What is particular to the retriever.
+    /// Any error of the retriever.
     fn retrieve(&mut self, index: usize) -> Result<Examples>;
 }
 
@@ -27,7 +27,7 @@ pub enum Examples {
         /// How many are wanted.
         count: usize,
     },
-    /// Those that this finds for the row itself, which takes time and so is left to whoever has the row.
+    /// Those that this finds for the row itself. Finding takes time, so it is left to the caller that has the row.
     ByRow(Arc<FindExamples>),
 }
 
@@ -41,14 +41,14 @@ impl fmt::Debug for Examples {
     }
 }
 
-/// Finds the examples of a row by what it says.
+/// Finds the examples of a row by its contents.
 pub type FindExamples = dyn Fn(&Row) -> Vec<i64> + Send + Sync;
 
 impl Examples {
     /// The examples' numbers, in the training set, for the row that they were retrieved for.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] where the row stands among them so often that too few others are left.
+    /// [`ErrorKind::Dataset`] if the row itself is among them so often that too few others are left.
     pub fn of(self, row: &Row, train: &[Row]) -> Result<Vec<i64>> {
         match self {
             Self::Ids(ids) => Ok(ids),
@@ -63,7 +63,7 @@ fn others(mut ids: Vec<i64>, count: usize, row: &Row, train: &[Row]) -> Result<V
     ids.retain(|&id| !usize::try_from(id).is_ok_and(|id| train.get(id).is_some_and(|example| example.equals(row))));
     if ids.len() < count {
         let what = format!(
-            "the training set has this row more than once, and of the examples that were drawn {} are left, not {count}; let each row stand there once",
+            "the training set has this row more than once, so only {} of the drawn examples are left, not {count}; remove duplicate rows",
             ids.len()
         );
         return Err(ErrorKind::Dataset(what).into());
@@ -87,9 +87,9 @@ impl From<Vec<i64>> for Examples {
 /// No context holds more examples.
 pub(crate) const MOST_EXAMPLES: usize = 1 << 20;
 
-/// What to say of more examples than anybody wants.
+/// An error for more examples than a context can hold.
 pub(crate) fn too_many(key: &str, count: usize) -> ErrorKind {
-    ErrorKind::Dataset(format!("{key} is {count}, and no context holds more than {MOST_EXAMPLES} examples"))
+    ErrorKind::Dataset(format!("{key} is {count}, but no context holds more than {MOST_EXAMPLES} examples"))
 }
 
 pub(crate) fn no_such_example(id: i64, train: usize) -> Error {

@@ -1,4 +1,4 @@
-//! Choosing in-context examples: which rows of the training set go before a row.
+//! Choosing in-context examples: which rows of the training set are put before a row.
 //!
 //! ```
 //! use metatok::Row;
@@ -12,9 +12,9 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 //!
-//! [`DatasetPrompter`](crate::dataset::DatasetPrompter) takes a retriever of one's own.
+//! [`DatasetPrompter`](crate::dataset::DatasetPrompter) accepts your own retriever.
 //!
-//! A retriever is a file here and an arm in [`RetrieverConfig::open`].
+//! A retriever is a file in this folder and an arm in [`RetrieverConfig::open`].
 
 mod bm25;
 mod config;

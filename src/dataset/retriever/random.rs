@@ -1,4 +1,4 @@
-//! Examples at random, the same as numpy's legacy generator draws.
+//! Random examples, the same as those of numpy's legacy generator.
 
 use rand_mt::Mt;
 

@@ -33,12 +33,12 @@ impl Retriever for TopK {
 impl TopK {
     fn next(&mut self) -> Result<Examples> {
         let line = self.lines.next().ok_or_else(|| {
-            ErrorKind::Row("there is no line for this row".into())
+            ErrorKind::Row("the neighbours file has no line for this row".into())
                 .with_way_out("the file needs one for each row of the test set")
         })??;
         let mut ids: Vec<i64> = serde_json::from_str(&line).map_err(|error| crate::wording::in_line(&error))?;
         if ids.len() < self.k {
-            let message = format!("{} wanted, and the line has {}", counted(self.k, "example"), ids.len());
+            let message = format!("{} wanted, but the line has {}", counted(self.k, "example"), ids.len());
             return Err(ErrorKind::Row(message).into());
         }
         ids.truncate(self.k);

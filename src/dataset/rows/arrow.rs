@@ -1,4 +1,4 @@
-//! Rows as Hugging Face `datasets` returns them: both references read rows through it, and it changes some.
+//! Rows as Hugging Face `datasets` returns them: both references read rows with it, and it changes some.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,9 @@ use foldhash::fast::RandomState;
 
 use crate::dataset::rows::{Row, Value};
 
-/// Rows as they come out of a `Dataset.from_list`: the columns are those of the first row, what is
-/// missing is `None`, whole numbers beside fractions become fractions, and dicts of a column all have
-/// the same keys. `subdivision` and `idx` are added, as both references do.
+/// Rows as returned by `Dataset.from_list`: the columns are those of the first row, missing values are `None`, integers
+/// in a column with fractions become fractions, and all dicts of a column have the same keys. `subdivision` and `idx`
+/// are added, as in both references.
 ///
 /// ```
 /// use metatok::dataset::rows::arrow_rows;
@@ -43,7 +43,7 @@ pub fn arrow_rows(rows: Vec<Row>, subdivision: &str) -> Vec<Row> {
     (0..rows.len()).map(row).collect()
 }
 
-/// Gives the values of one column one type, as far as they differ in numbers and keys.
+/// Gives the values of one column the same type, as far as they differ in numbers and keys.
 fn unify(values: &mut [&mut Value]) {
     let any = |is: fn(&Value) -> bool| values.iter().any(|value| is(value));
     if any(|value| matches!(value, Value::Float(_))) && any(|value| matches!(value, Value::Int(_))) {

@@ -9,35 +9,35 @@ use crate::dataset::template::{Filler, Room, Substitution};
 use crate::dataset::{row_error, template_error};
 use crate::error::{At, Result};
 
-/// Columns by their names, each made of a row with those before it.
+/// Columns by name, each derived from a row that already has those before it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DerivedColumns(Vec<(String, DerivedColumn)>);
 
-/// How one is made.
+/// How a column is derived.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DerivedColumn {
-    /// Where the value is found: `choices[0]`, `answer.aliases[0]`, `endings[label]`.
+    /// The path of the value: `choices[0]`, `answer.aliases[0]`, `endings[label]`.
     from: Option<Path>,
-    /// The value instead: a text with fields.
+    /// A text with fields, instead of a path.
     text: Option<String>,
-    /// The list of which the value's place is taken instead.
+    /// A list; the value is replaced by its position there.
     index_in: Option<Path>,
-    /// Whether a number becomes its letter, 0 A.
+    /// Whether a number becomes its letter; 0 is A.
     #[serde(default)]
     letter: bool,
-    /// Whether the first character becomes large and all others small.
+    /// Whether the first character becomes upper case and all others lower case.
     #[serde(default)]
     capitalize: bool,
-    /// Whether white space goes from both ends.
+    /// Whether white space is removed from both ends.
     #[serde(default)]
     strip: bool,
-    /// What stands in the place of all that a pattern matches, for one pattern after the other.
+    /// Replacements for all matches of a pattern, one pattern after the other.
     #[serde(default)]
     replace: Vec<(Pattern, String)>,
-    /// The text of each item of a list, of `{item}`, `{letter}` and `{number}`, from 1.
+    /// The text of each item of a list, with `{item}`, `{letter}` and `{number}`, which starts at 1.
     each: Option<String>,
-    /// What stands between these texts: a line end where nothing is said.
+    /// What separates these texts: a line end by default.
     join: Option<String>,
 }
 
@@ -81,10 +81,10 @@ impl DerivedColumn {
         let column: Self =
             serde_json::from_value(keys.to_json()).map_err(|error| template_error(&error.to_string()))?;
         if column.join.is_some() && column.each.is_none() {
-            return Err(template_error("join stands between the texts of each item; write each = \"{item}\" too"));
+            return Err(template_error("join separates the texts of each item; set each = \"{item}\" too"));
         }
         if column.from.is_some() == column.text.is_some() {
-            return Err(template_error("write either from, a path to a value, or text, with fields in it"));
+            return Err(template_error("set either from (a path to a value) or text (with fields)"));
         }
         Ok(column)
     }
@@ -118,7 +118,7 @@ impl DerivedColumn {
         }
     }
 
-    /// The text, or each item of a list as one.
+    /// The text, or each item of a list as text.
     fn changed(&self, value: Value, max_row_bytes: usize) -> Result<Value> {
         if let Value::List(items) = value {
             let items = items.into_iter().map(|item| self.changed(item, max_row_bytes));
@@ -139,7 +139,7 @@ impl DerivedColumn {
     }
 }
 
-/// What is replaced in texts.
+/// The replacements in texts.
 #[derive(Debug, Clone)]
 struct Pattern(Regex);
 
@@ -154,20 +154,20 @@ impl<'de> Deserialize<'de> for Pattern {
         let text = String::deserialize(deserializer)?;
         Regex::new(&text)
             .map(Self)
-            .map_err(|error| de::Error::custom(format!("{text:?} is no pattern: {}", last_line(&error))))
+            .map_err(|error| de::Error::custom(format!("{text:?} is not a pattern: {}", last_line(&error))))
     }
 }
 
-/// What is wrong, without the drawing of where.
+/// The error itself, without the drawing of its position.
 fn last_line(error: &regex::Error) -> String {
     let text = error.to_string();
     text.lines().next_back().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
-/// The place of a value in a list, from 0.
+/// The position of a value in a list, from 0.
 fn index_in(value: &Value, list: &Path, row: &Row) -> Result<Value> {
     let Some(Value::List(items)) = list.find(row)? else {
-        return Err(row_error(&format!("index_in: {list} is no list")));
+        return Err(row_error(&format!("index_in: {list} is not a list")));
     };
     match items.iter().position(|item| item.equals(value)) {
         Some(place) => Ok(Value::Int(place.to_string())),
@@ -181,7 +181,7 @@ fn index_in(value: &Value, list: &Path, row: &Row) -> Result<Value> {
 /// The texts of a list's items.
 fn texts(each: &str, list: &Value) -> Result<Vec<String>> {
     let Value::List(items) = list else {
-        return Err(row_error(&format!("each is for the items of a list, and this is {}", list.repr())));
+        return Err(row_error(&format!("each needs a list, not {}", list.repr())));
     };
     let text = |(place, item): (usize, &Value)| {
         let mut text = String::new();
@@ -211,6 +211,6 @@ fn texts(each: &str, list: &Value) -> Result<Vec<String>> {
 /// A for 0.
 fn letter(value: &Value) -> Result<char> {
     let number = whole_number(value).and_then(|number| u8::try_from(number).ok()).filter(|number| *number < 26);
-    let no_letter = || row_error(&format!("a letter is made of a number from 0 to 25, not of {}", value.repr()));
+    let no_letter = || row_error(&format!("a letter needs a number from 0 to 25, not {}", value.repr()));
     number.map(|number| char::from(b'A' + number)).ok_or_else(no_letter)
 }

@@ -1,4 +1,4 @@
-//! The id of a row and the columns that are written beside its prompts, so that answers can be matched to rows.
+//! The id of a row and the columns that are written with its prompts, so that answers can be matched to rows.
 
 use serde::Serialize;
 
@@ -6,10 +6,10 @@ use crate::dataset::rows::{PickedRow, Row, Value};
 use crate::dataset::template::TemplateField;
 use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
 
-/// The column of the id where nobody names one.
+/// The default column of the id.
 const ID: &str = "id";
 
-/// Which columns go with prompts.
+/// Which columns are written with prompts.
 ///
 /// ```
 /// use metatok::dataset::rows::{KeptColumns, PickedRow};
@@ -24,38 +24,37 @@ const ID: &str = "id";
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeptColumns {
-    /// The column of the id, which every row must have. Where none is named it is `id`, and rows without it have their
-    /// numbers.
+    /// The column of the id, which every row must have. By default it is `id`, and rows without it use their numbers.
     pub id: Option<String>,
-    /// The columns that are written beside each prompt.
+    /// The columns that are written with each prompt.
     pub keep: Vec<String>,
 }
 
-/// What tells the prompts of a row apart from those of others.
+/// What distinguishes the prompts of a row from those of others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowKey {
     /// The id, as JSON: the row's own, or its number in the file.
     pub id: String,
-    /// Whether the row gives it itself.
+    /// Whether the row has its own id.
     pub has_id: bool,
     /// Which of the row's repeats it is, see [`PickedRow::repeat`].
     pub repeat: Option<usize>,
-    /// The columns that are kept, as a JSON object. One that the row lacks is not in it.
+    /// The columns that are kept, as a JSON object. A column that the row lacks is left out.
     pub columns: Option<String>,
 }
 
 impl RowKey {
-    /// Of a row of which nothing but its place is known.
+    /// For a row of which only the position is known.
     pub fn numbered(PickedRow { row, repeat }: PickedRow) -> Self {
         Self { id: row.to_string(), has_id: false, repeat, columns: None }
     }
 }
 
 impl KeptColumns {
-    /// What goes with the prompts of a row.
+    /// What is written with the prompts of a row.
     ///
     /// # Errors
-    /// [`ErrorKind::Row`] for an id that is neither a string nor a number, and where a row lacks the column that is named.
+    /// [`ErrorKind::Row`] for an id that is neither a string nor a number, and if a row lacks the named column.
     pub fn key(&self, row: &Row, pick: PickedRow) -> Result<RowKey> {
         let numbered = RowKey::numbered(pick);
         let columns = (!self.keep.is_empty()).then(|| json(&Kept { row, columns: &self.keep }));
@@ -73,14 +72,14 @@ impl KeptColumns {
             None | Some(Value::Null) if self.id.is_none() => Ok(None),
             None => Err(row.no_column(column)).at(Setting::ID_COLUMN),
             Some(other) => {
-                let what = format!("an id is a string or a number, not {}", other.repr());
-                let way_out = way_out!["name the column of the ids with ", Setting::ID_COLUMN];
+                let what = format!("an id must be a string or a number, not {}", other.repr());
+                let way_out = way_out!["choose the column of the ids with ", Setting::ID_COLUMN];
                 Err(ErrorKind::Row(what).with_way_out(way_out).at(Place::column(column)))
             }
         }
     }
 
-    /// The columns that are kept, to count the rows that lack them.
+    /// The kept columns, for counting the rows that lack them.
     pub fn fields(&self) -> impl Iterator<Item = TemplateField> {
         self.keep.iter().map(|column| TemplateField { place: Setting::KEEP.into(), column: column.clone() })
     }

@@ -1,4 +1,5 @@
-//! Rows of a dataset: their values, which of them are asked, and the columns that are derived from them or kept beside their prompts.
+//! Rows of a dataset: their values, which of them are asked, and the columns that are derived from them or written with
+//! their prompts.
 //!
 //! ```
 //! use metatok::Row;

@@ -8,7 +8,7 @@ use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use crate::dataset::rows::Value;
 
 impl Value {
-    /// What Python's `str()` makes of it.
+    /// The result of Python's `str()`.
     pub fn text(&self) -> Cow<'_, str> {
         match self {
             Self::Text(text) => text.into(),
@@ -17,7 +17,7 @@ impl Value {
         }
     }
 
-    /// What Python's `repr()` makes of it.
+    /// The result of Python's `repr()`.
     pub fn repr(&self) -> String {
         let mut out = String::new();
         write_repr(self, &mut out);
@@ -45,7 +45,7 @@ fn write_repr(value: &Value, out: &mut String) {
     }
 }
 
-/// The shortest digits that give the number back, with an exponent from 1e16 on and below 1e-4.
+/// The shortest digits that read back as the same number, with an exponent from 1e16 and below 1e-4.
 fn write_float(number: f64, out: &mut String) {
     if !number.is_finite() {
         out.push_str(match number {
@@ -66,7 +66,7 @@ fn write_float(number: f64, out: &mut String) {
     }
 }
 
-/// Single quotes unless only double ones need no escape; what cannot be printed is escaped.
+/// Single quotes, unless only double ones need no escape; unprintable characters are escaped.
 fn write_quoted(text: &str, out: &mut String) {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     out.push(quote);

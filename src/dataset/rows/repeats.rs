@@ -3,17 +3,17 @@
 use crate::dataset::rows::Value;
 use crate::error::{At, ErrorKind, Result};
 
-/// More samples of one row nobody draws.
+/// Nobody draws more samples of one row.
 const MOST: usize = 1 << 16;
 
 /// How often each row is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repeats {
-    /// How often all rows come, one time behind the other: `n`.
+    /// How often all rows are repeated, one pass after the other: `n`.
     pub n: usize,
     /// How often the loader lists each row: `num_repeats`.
     pub num_repeats: usize,
-    /// Whether the loader lists a row's repeats side by side, and not all rows again behind all rows.
+    /// Whether the loader lists a row's repeats side by side, instead of all rows again after all rows.
     pub are_adjacent: bool,
 }
 
@@ -28,21 +28,21 @@ impl Default for Repeats {
 pub struct PickedRow {
     /// Its number in the file, from 0.
     pub row: usize,
-    /// Which of its repeats this is, from 0; nothing where each row is asked once.
+    /// Which of its repeats this is, from 0; none if each row is asked once.
     pub repeat: Option<usize>,
 }
 
 impl Repeats {
-    /// As the keys of a dataset dict say; `class` is the bare name of the class that loads it.
+    /// Reads the keys of a dataset dict; `class` is the bare name of the class that loads it.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] for what is no number of times.
+    /// [`ErrorKind::Dataset`] for an invalid number of times.
     pub(crate) fn read(n: Option<&Value>, num_repeats: Option<&Value>, class: &str) -> Result<Self> {
-        // These concatenate whole data sets; OpenCompass's others list a row's repeats side by side.
+        // These concatenate whole datasets; OpenCompass's others list a row's repeats side by side.
         let are_adjacent = !matches!(class, "MBPPDataset" | "MBPPDatasetV2" | "SanitizedMBPPDataset" | "LCDataset");
         let read = Self { n: times(n).at("n")?, num_repeats: times(num_repeats).at("num_repeats")?, are_adjacent };
         if read.times() > MOST {
-            let what = format!("n and num_repeats ask each row {} times, and {MOST} is the most", read.times());
+            let what = format!("n and num_repeats ask each row {} times, but {MOST} is the maximum", read.times());
             return Err(ErrorKind::Dataset(what).into());
         }
         Ok(read)
@@ -53,7 +53,7 @@ impl Repeats {
         self.n * self.num_repeats
     }
 
-    /// The row at a place of the repeated data set.
+    /// The row at a position of the repeated dataset.
     pub(crate) fn at(&self, place: usize, rows: usize) -> PickedRow {
         let of_loader = rows * self.num_repeats;
         let (copy, place) = (place / of_loader, place % of_loader);
@@ -70,7 +70,7 @@ fn times(value: Option<&Value>) -> Result<usize> {
         None | Some(Value::Null) => Ok(1),
         Some(Value::Int(digits)) if matches!(digits.parse(), Ok(1..=MOST)) => Ok(digits.parse().unwrap_or(1)),
         Some(other) => {
-            let what = format!("how often rows are asked is a whole number from 1 to {MOST}, not {}", other.repr());
+            let what = format!("the number of repeats must be a whole number from 1 to {MOST}, not {}", other.repr());
             Err(ErrorKind::Dataset(what).into())
         }
     }

@@ -1,4 +1,4 @@
-//! A row of a dataset: its columns in their order, which is the order in which templates are filled.
+//! A row of a dataset: its columns in order, which is the order in which templates are filled.
 
 use std::borrow::Cow;
 
@@ -23,12 +23,12 @@ impl Row {
     /// Reads a JSON object.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] if it is none, [`ErrorKind::Invalid`] if it is no object.
+    /// [`ErrorKind::Parse`] if it is not JSON, [`ErrorKind::Invalid`] if it is not an object.
     pub fn from_json(json: &str) -> Result<Self> {
         match Value::columns(json)? {
             Some(columns) => Ok(columns.into()),
             None => {
-                Err(ErrorKind::Invalid("a row is a JSON object: {\"question\": \"…\", \"answer\": \"…\"}".into())
+                Err(ErrorKind::Invalid("a row must be a JSON object: {\"question\": \"…\", \"answer\": \"…\"}".into())
                     .into())
             }
         }
@@ -63,7 +63,7 @@ impl Row {
         self.columns.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Whether it has the columns of another, with equal values, in whatever order.
+    /// Whether it has the same columns as another row with equal values, in any order.
     pub(crate) fn equals(&self, other: &Self) -> bool {
         let has = |(name, value): &(String, Value)| other.get(name).is_some_and(|other| other.equals(value));
         self.columns.len() == other.columns.len() && self.columns.iter().all(has)
@@ -79,7 +79,7 @@ impl Row {
         self.columns.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Sets a column, in its place if it is there already, else behind all others.
+    /// Sets a column, in its place if it exists, else after all others.
     pub fn set(&mut self, column: &str, value: Value) {
         match self.columns.iter_mut().find(|(name, _)| name == column) {
             Some((_, old)) => *old = value,
@@ -101,10 +101,10 @@ impl Serialize for Row {
     }
 }
 
-/// So many columns are named in an error.
+/// At most this many columns are listed in an error.
 const NAMED: usize = 40;
 
-/// Names of columns for an error: the first of them, and how many more there are.
+/// Column names for an error: the first ones, and how many more there are.
 pub(crate) fn listed<'n>(mut names: impl Iterator<Item = &'n str>) -> String {
     let mut first = names.by_ref().take(NAMED).collect::<Vec<_>>().join(", ");
     match names.count() {
@@ -114,7 +114,7 @@ pub(crate) fn listed<'n>(mut names: impl Iterator<Item = &'n str>) -> String {
     first
 }
 
-/// What a template sees of a row: one column may hold something else.
+/// A row as a template sees it: the value of one column may be replaced.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'r> {
     row: &'r Row,
@@ -126,17 +126,17 @@ impl<'r> Fields<'r> {
         Self { row, masked: None }
     }
 
-    /// With `token` in the place of a column, behind all others if the row does not have it.
+    /// With `token` in place of a column, or after all others if the row does not have it.
     pub(crate) fn masked(row: &'r Row, column: &'r str, token: &'r str) -> Self {
         Self { row, masked: Some((column, token)) }
     }
 
-    /// How many there are, one more where a column is masked that the row does not have.
+    /// The number of columns, plus one if a column is masked that the row does not have.
     pub(crate) fn len(self) -> usize {
         self.row.columns.len() + usize::from(self.masked.is_some())
     }
 
-    /// The columns with their texts, made only where they are asked for.
+    /// The columns with their texts, which are only created when needed.
     pub(crate) fn iter(self) -> impl Iterator<Item = (&'r str, Field<'r>)> {
         let own = self.row.columns.iter().map(move |(name, value)| match self.masked {
             Some((column, token)) if column == name => (name.as_str(), Field::Text(token)),
@@ -147,7 +147,7 @@ impl<'r> Fields<'r> {
     }
 }
 
-/// What stands in a column.
+/// The contents of a column.
 #[derive(Clone, Copy)]
 pub(crate) enum Field<'r> {
     Value(&'r Value),

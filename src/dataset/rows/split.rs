@@ -5,21 +5,21 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::python::PythonRandom;
 use crate::error::{ErrorKind, Result};
 
-/// A range as it is written: a number, or a slice such as `"[:100]"`.
+/// A range as written in the file: a number, or a slice such as `"[:100]"`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a number of rows, or a slice such as \"[:100]\"")]
 pub enum SplitRange {
-    /// So many rows, or below 1 that share of them, drawn as Python's `random.Random(n).shuffle` draws.
+    /// This many rows, or that share of them if it is below 1, drawn like Python's `random.Random(n).shuffle`.
     Number(f64),
     /// A Python slice.
     Slice(String),
 }
 
 impl SplitRange {
-    /// The rows' numbers, of `len` rows, in the order in which they are used.
+    /// The numbers of the rows, out of `len`, in the order in which they are used.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] for a string that is no slice: nothing else is evaluated.
+    /// [`ErrorKind::Dataset`] for a string that is not a slice: nothing else is evaluated.
     pub fn rows(&self, len: usize) -> Result<Vec<usize>> {
         match self {
             Self::Number(number) => Ok(drawn(*number, len)),
@@ -40,7 +40,8 @@ fn drawn(number: f64, len: usize) -> Vec<usize> {
 }
 
 fn sliced(text: &str, len: usize) -> Result<Vec<usize>> {
-    let no_slice = || ErrorKind::Dataset(format!("{text:?} is no slice such as \"[:100]\", \"[10:20]\" or \"[::2]\""));
+    let no_slice =
+        || ErrorKind::Dataset(format!("{text:?} is not a slice such as \"[:100]\", \"[10:20]\" or \"[::2]\""));
     let inner = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).ok_or_else(no_slice)?;
     let mut bounds = Vec::new();
     for part in inner.split(':') {

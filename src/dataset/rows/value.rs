@@ -4,14 +4,14 @@ use serde::Serialize;
 use serde::ser::{self, Serializer};
 use serde_json::value::RawValue;
 
-/// A value of a row, as Python's `json` module would give it.
+/// A value of a row, as Python's `json` module would return it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// `None`.
     Null,
     /// `True` or `False`.
     Bool(bool),
-    /// A whole number of any size, by its digits.
+    /// An integer of any size, by its digits.
     Int(String),
     /// A number with a fraction or an exponent.
     Float(f64),
@@ -27,7 +27,7 @@ pub enum Value {
 const LONGEST_FLOAT: usize = 24;
 
 impl Value {
-    /// Whether Python's `==` holds, for which `True` is 1 and 1 is 1.0.
+    /// Python's `==`, for which `True` is 1 and 1 is 1.0.
     pub fn equals(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::List(a), Self::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equals(b)),
@@ -43,7 +43,7 @@ impl Value {
         }
     }
 
-    /// The same as `serde_json` has it; keys that are no strings become their texts.
+    /// The same as a `serde_json` value; keys that are not strings become their texts.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match self {
@@ -85,7 +85,7 @@ impl Value {
         }
     }
 
-    /// The text, if it is one.
+    /// The text, if it is a text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -93,7 +93,7 @@ impl Value {
         }
     }
 
-    /// The value of a key, if it is a dict that has it.
+    /// The value of a key, if it is a dict with that key.
     pub fn get(&self, key: &str) -> Option<&Self> {
         let Self::Dict(entries) = self else { return None };
         entries.iter().find(|(name, _)| name.as_text() == Some(key)).map(|(_, value)| value)
@@ -101,7 +101,7 @@ impl Value {
 }
 
 impl Serialize for Value {
-    /// Writes JSON: all digits of whole numbers, and dicts in their order. Numbers that are none are null.
+    /// Writes JSON: all digits of integers, and dicts in their order. NaN and infinities become null.
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_unit(),

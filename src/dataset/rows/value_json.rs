@@ -1,4 +1,4 @@
-//! Reading values from JSON: whole numbers keep their digits, and dicts their order.
+//! Reading values from JSON: integers keep their digits, and dicts their order.
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::wording;
 
 impl Value {
-    /// Reads JSON. Whole numbers keep all their digits, dicts their order; of a repeated key the last
-    /// value counts, as in Python.
+    /// Reads JSON. Integers keep all their digits, dicts their order; if a key is repeated, the last value counts, as
+    /// in Python.
     ///
     /// # Errors
     /// [`ErrorKind::Parse`](crate::ErrorKind::Parse) with the column.
@@ -80,7 +80,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Entries<V> {
 }
 
 impl<'de> Deserialize<'de> for Value {
-    /// Reads any format; whole numbers beyond 64 bits become floats, unlike with [`Value::from_json`].
+    /// Reads any format; integers beyond 64 bits become floats, unlike with [`Value::from_json`].
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct Visitor;
         impl<'de> de::Visitor<'de> for Visitor {

@@ -1,4 +1,4 @@
-//! Paths to values within the columns of a row: `answer.aliases[0]`.
+//! Paths to values in the columns of a row: `answer.aliases[0]`.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::dataset::row_error;
 use crate::dataset::rows::{Row, Value};
 use crate::error::Result;
 
-/// A column, and the steps from its value to one within.
+/// A column, and the steps from its value to a nested one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Path {
     text: String,
@@ -47,10 +47,10 @@ impl Path {
         is_path.then(|| Self { text: text.to_owned(), column: column.to_owned(), steps })
     }
 
-    /// What it leads to in a row, if anything.
+    /// The value at the path in a row, if there is one.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Row`] where the column that names an item does not.
+    /// [`crate::ErrorKind::Row`] if the column that should name an item does not.
     pub(crate) fn find<'r>(&self, row: &'r Row) -> Result<Option<&'r Value>> {
         let mut found = row.get(&self.column);
         for step in &self.steps {
@@ -69,7 +69,7 @@ impl Path {
     }
 
     fn number(&self, column: &str, named: &Value) -> Result<i64> {
-        let what = || row_error(&format!("{self}: {column} is no number but {}", named.repr()));
+        let what = || row_error(&format!("{self}: {column} must be a number, not {}", named.repr()));
         whole_number(named).ok_or_else(what)
     }
 }
@@ -80,7 +80,7 @@ fn item_of(value: &Value, item: i64) -> Option<&Value> {
     items.get(usize::try_from(item).ok()?)
 }
 
-/// A whole number, or its digits.
+/// An integer, or its digits.
 pub(crate) fn whole_number(value: &Value) -> Option<i64> {
     match value {
         Value::Int(digits) | Value::Text(digits) => digits.trim().parse().ok(),
@@ -98,7 +98,7 @@ impl<'de> Deserialize<'de> for Path {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let what =
-            || format!("{text:?} is no path such as \"choices[0]\", \"answer.aliases[0]\" or \"endings[label]\"");
+            || format!("{text:?} is not a path such as \"choices[0]\", \"answer.aliases[0]\" or \"endings[label]\"");
         Self::parse(&text).ok_or_else(|| de::Error::custom(what()))
     }
 }

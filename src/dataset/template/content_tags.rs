@@ -7,12 +7,12 @@ use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
 /// Ends every fragment.
 const END: &str = "<AIS_CONTENT_TAG>";
 
-/// What a fragment is. The order is that in which AISBench looks for the tags.
+/// The kind of a fragment. The order is that in which AISBench looks for the tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FragmentKind {
     /// Text.
     Text,
-    /// Where an image, audio or video is.
+    /// The source of an image, audio or video.
     Media(MediaKind),
 }
 
@@ -47,7 +47,7 @@ impl FragmentKind {
     }
 }
 
-/// A piece of a multimodal content, before a template has turned it into a part.
+/// A piece of a multimodal content, before a template turns it into a part.
 ///
 /// ```
 /// use metatok::conversation::MediaKind;
@@ -62,15 +62,15 @@ impl FragmentKind {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fragment {
-    /// What it is.
+    /// Its kind.
     pub kind: FragmentKind,
-    /// The text, or where the medium is.
+    /// The text, or the source of the medium.
     pub payload: String,
 }
 
 impl Fragment {
-    /// The fragments of a tagged string, in their order. White space between them says nothing. There is no
-    /// way to write a tag into a payload: in one of its own kind the opening tag is left out, as in AISBench.
+    /// The fragments of a tagged string, in order. White space between them is ignored. A payload cannot contain a tag:
+    /// in one of its own kind the opening tag is left out, as in AISBench.
     ///
     /// # Errors
     /// [`ErrorKind::Row`] for text outside the tags, which AISBench loses.
@@ -81,9 +81,9 @@ impl Fragment {
                 Some(fragment) => fragments.push(fragment),
                 None if piece.trim().is_empty() => {}
                 None => {
-                    let what = format!("the text {:?} stands outside the tags and would be lost", shortened(piece));
+                    let what = format!("the text {:?} is outside the tags and would be lost", shortened(piece));
                     return Err(ErrorKind::Row(what).with_way_out(way_out![
-                        format!("write <AIS_TEXT_START> before it and {END} after it ("),
+                        format!("put <AIS_TEXT_START> before it and {END} after it ("),
                         Setting::COMPAT,
                         " drops it, as AISBench does)"
                     ]));
@@ -93,20 +93,20 @@ impl Fragment {
         Ok(fragments)
     }
 
-    /// As [`Self::split`], without what stands outside the tags: AISBench's way.
+    /// The same as [`Self::split`], without the text outside the tags: AISBench's way.
     pub fn split_lossy(content: &str) -> Vec<Self> {
         content.split(END).filter_map(Self::of).collect()
     }
 
-    /// The tagged string of fragments, which [`Self::split`] takes apart again.
+    /// The tagged string of fragments, which [`Self::split`] splits again.
     ///
     /// # Errors
-    /// [`ErrorKind::Row`] if a payload has the end tag, or its own opening tag, in it.
+    /// [`ErrorKind::Row`] if a payload contains the end tag, or its own opening tag.
     pub fn join(fragments: &[Self]) -> Result<String> {
         let mut joined = String::new();
         for (i, Self { kind, payload }) in fragments.iter().enumerate() {
             if let Some(tag) = [END, kind.tag()].into_iter().find(|tag| payload.contains(tag)) {
-                let what = format!("the {} holds the tag {tag}, which would cut it", kind.name());
+                let what = format!("the {} contains the tag {tag}, which would split it", kind.name());
                 return Err(Error::from(ErrorKind::Row(what)).at(format_args!("fragment {i}")));
             }
             joined.extend([kind.tag(), payload, END]);
@@ -114,8 +114,8 @@ impl Fragment {
         Ok(joined)
     }
 
-    /// What a column holds: a tagged string, or a list whose items are strings, or say what they are:
-    /// `{"image": "a.png"}`.
+    /// The fragments of a column: a tagged string, or a list whose items are strings, or declare their kind: `{"image":
+    /// "a.png"}`.
     pub(crate) fn of_column(value: &Value, lossy: bool) -> Result<Vec<Self>> {
         match value {
             Value::Text(content) if lossy => Ok(Self::split_lossy(content)),
@@ -124,10 +124,8 @@ impl Fragment {
                 items.iter().enumerate().map(|(i, item)| Self::of_item(item).at(format_args!("[{i}]"))).collect()
             }
             other => {
-                let what = format!(
-                    "a string with tags, or a list of fragments, is expected, not {}",
-                    shortened(&other.repr())
-                );
+                let what =
+                    format!("expected a string with tags or a list of fragments, not {}", shortened(&other.repr()));
                 Err(ErrorKind::Row(what).into())
             }
         }
@@ -145,7 +143,7 @@ impl Fragment {
         let of = |kind: FragmentKind| Some(Self { kind, payload: item.get(kind.name())?.as_text()?.to_owned() });
         FragmentKind::ALL.into_iter().find_map(of).ok_or_else(|| {
             let what = format!(
-                "a fragment is a string, or {{\"text\": \"…\"}} with text, image, video or audio, not {}",
+                "a fragment must be a string, or {{\"text\": \"…\"}} with text, image, video or audio, not {}",
                 shortened(&item.repr())
             );
             ErrorKind::Row(what).into()

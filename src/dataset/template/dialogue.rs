@@ -27,18 +27,18 @@ impl Dialogue {
         parts.flat_map(texts).collect()
     }
 
-    /// A dict with these parts; an item may be one by itself.
+    /// A dict with these parts; an item may be given without a list.
     pub(crate) fn new(template: &Value) -> Result<Self> {
         let part = |name: &str| template.get(name).map(|value| items(value).at(name)).transpose();
         Ok(Self { begin: part("begin")?, round: part("round")?, end: part("end")? })
     }
 
-    /// Whether a dict has no keys but these; an empty one has none.
+    /// Whether a dict has no other keys than these; an empty dict qualifies.
     pub(crate) fn is_one(entries: &[(Value, Value)]) -> bool {
         entries.iter().all(|(key, _)| key.as_text().is_some_and(|key| SECTIONS.contains(&key)))
     }
 
-    /// Its parts one behind the other, with their markers.
+    /// Its parts one after the other, with their markers.
     pub(crate) fn items(&self) -> Result<Vec<Item>> {
         Ok(self.with_round(self.required_round()?))
     }
@@ -77,7 +77,7 @@ fn mark(section: Section, items: &[Item], list: &mut Vec<Item>) {
     list.push(marker(false));
 }
 
-/// A list of items, or one.
+/// A list of items, or one item.
 fn items(value: &Value) -> Result<Vec<Item>> {
     match value {
         Value::List(list) => list.iter().enumerate().map(|(i, value)| item(value).at(format_args!("[{i}]"))).collect(),
@@ -91,7 +91,7 @@ fn item(value: &Value) -> Result<Item> {
         Value::Dict(_) => {
             let list = serde_json::Value::Array(vec![value.to_json()]);
             let items: Conversation = serde_json::from_value(list).map_err(|error| crate::wording::in_file(&error))?;
-            // In a template it is a slip; data may have what it likes.
+            // In a template it is a mistake; data may contain anything.
             if let Some((_, key)) = items.unknown_keys().next() {
                 return Err(template_error(&format!(
                     "unknown key {key:?} in a message; the keys are role, prompt, prompt_mm, fallback_role, begin, end, generate, section, pos, name, weight"
@@ -99,11 +99,11 @@ fn item(value: &Value) -> Result<Item> {
             }
             match items {
                 Conversation::List(items) => {
-                    items.into_iter().next().ok_or_else(|| template_error("an item is a string or {role, prompt}"))
+                    items.into_iter().next().ok_or_else(|| template_error("an item must be a string or {role, prompt}"))
                 }
-                _ => Err(template_error("an item of a dialogue has \"prompt\", not \"content\"")),
+                _ => Err(template_error("an item of a dialogue needs \"prompt\", not \"content\"")),
             }
         }
-        other => Err(template_error(&format!("an item is a string or {{role, prompt}}, not {}", other.repr()))),
+        other => Err(template_error(&format!("an item must be a string or {{role, prompt}}, not {}", other.repr()))),
     }
 }

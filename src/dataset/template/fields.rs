@@ -1,10 +1,10 @@
-//! The texts of a template and the fields that they name, to find fields whose column a row lacks.
+//! The texts of a template and the fields that they name, for finding fields whose column a row lacks.
 
 use crate::conversation::{Item, Message, Prompt};
 use crate::dataset::rows::{Row, listed};
 use crate::error::{Place, Warning};
 
-/// A field of a template, and where it stands.
+/// A field of a template, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateField {
     /// The key path below the template, or the option that names it.
@@ -13,7 +13,7 @@ pub struct TemplateField {
     pub column: String,
 }
 
-/// A text of a template in which fields are filled, and where it stands.
+/// A text of a template in which fields are filled, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateText {
     /// The key path below the template.
@@ -29,7 +29,7 @@ impl TemplateText {
 }
 
 impl TemplateField {
-    /// What to say if a row does not have the column; nothing if it does.
+    /// An error if the row does not have the column; none if it does.
     pub fn missing_in(&self, row: &Row) -> Option<Warning> {
         match row.get(&self.column) {
             Some(_) => None,
@@ -38,12 +38,12 @@ impl TemplateField {
     }
 
     fn missing(&self, columns: &str) -> Warning {
-        let what = format!("{{{}}} has no column (columns: {columns})", self.column);
+        let what = format!("there is no column for {{{}}} (columns: {columns})", self.column);
         Warning::new("missing-column", what).at(self.place.clone())
     }
 }
 
-/// Counts, row by row, in how many the columns are missing that a template names.
+/// Counts, row by row, how many rows lack the columns that a template names.
 ///
 /// ```
 /// use metatok::dataset::template::MissingColumns;
@@ -74,7 +74,7 @@ impl MissingColumns {
         Self { lacking: vec![0; fields.len()], fields, rows: 0, known: String::new() }
     }
 
-    /// Takes notice of a row.
+    /// Looks at a row.
     pub fn see(&mut self, row: &Row) {
         if self.rows == 0 {
             self.known = listed(row.names());
@@ -85,7 +85,7 @@ impl MissingColumns {
         }
     }
 
-    /// Adds what was counted of the rows behind.
+    /// Adds the counts of later rows.
     pub fn add(&mut self, other: Self) {
         if self.rows == 0 {
             *self = other;
@@ -100,13 +100,13 @@ impl MissingColumns {
         self.rows
     }
 
-    /// The first field whose column no row has, and what to say of it.
+    /// The first field whose column no row has, and the error for it.
     pub fn everywhere(&self) -> Option<(&TemplateField, Warning)> {
         let (field, _) = self.lacking().find(|(_, rows)| *rows == self.rows)?;
         Some((field, field.missing(&self.known)))
     }
 
-    /// The fields whose columns some rows lack, and how many do.
+    /// The fields whose columns some rows lack, and how many rows do.
     pub fn somewhere(&self) -> impl Iterator<Item = (&TemplateField, u64)> {
         self.lacking().filter(|(_, rows)| *rows < self.rows)
     }

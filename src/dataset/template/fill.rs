@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::rows::Fields;
 use crate::error::{ErrorKind, Result, Setting, way_out};
 
-/// How many bytes the texts of a row may have together once they are filled, unless somebody says otherwise: more than
-/// any context holds.
+/// The default limit for the bytes that the texts of a row may have together after they are filled: more than any
+/// context holds.
 pub(crate) const MAX_ROW_BYTES: usize = 16 << 20;
 
 /// How fields are filled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Substitution {
-    /// One column after the other, in the row's order, as the references do it: what a column brings
-    /// in is searched for the columns behind it.
+    /// One column after the other, in the row's order, as in the references: a value that is filled in is searched for
+    /// the fields of later columns.
     #[default]
     Sequential,
-    /// Every field of the template once: what is brought in is never searched.
+    /// Every field of the template once: values are never searched.
     SinglePass,
 }
 
-/// So often the bytes that a row may give are read and written at most: columns that bring in one another's
-/// fields, and many columns in a long text, take time too.
+/// The bytes of a row are read and written at most this often: columns that contain each other's fields, and many
+/// columns in a long text, take time too.
 const PASSES: usize = 64;
 
-/// What is left of the bytes that the texts of a prompt may have together.
+/// How many more bytes the texts of a prompt may have together.
 pub(crate) struct Room {
     most: usize,
     left: Cell<usize>,
@@ -47,23 +47,23 @@ impl Room {
         Ok(())
     }
 
-    /// The same of a text that is one of several: `what` names them all.
+    /// The same for a text that is one of several: `what` names them all.
     pub(crate) fn take_of(&self, bytes: usize, what: &str) -> Result<()> {
         let too_long = |_| {
-            let what = format!("{what} have more than {} bytes of text together", self.most);
+            let what = format!("together, {what} have more than {} bytes of text", self.most);
             ErrorKind::Row(what).with_way_out(way_out!["raise ", Setting::MAX_ROW_BYTES, " if that is intended"])
         };
         self.take(bytes).map_err(too_long)
     }
 
-    /// How long a text is when so many times `from` bytes in it become `to`; there is room for it.
+    /// How long a text is after this many times `from` bytes in it become `to`, if there is room for it.
     pub(crate) fn replaced(&self, len: usize, count: usize, from: usize, to: usize) -> Result<usize> {
         let added = count.checked_mul(to).and_then(|added| (len - count * from).checked_add(added));
         let fits = added.filter(|&len| len <= self.left.get());
         Ok(fits.ok_or(ErrorKind::RowTooLong(self.most))?)
     }
 
-    /// Reads or writes so many bytes.
+    /// Accounts for reading or writing this many bytes.
     pub(crate) fn pass(&self, bytes: usize) -> Result<()> {
         let work = self.work.get().checked_sub(bytes).ok_or(ErrorKind::RowTooSlow(self.most))?;
         self.work.set(work);
@@ -71,7 +71,7 @@ impl Room {
     }
 }
 
-/// Fills texts with a row's fields as long as there is room.
+/// Fills texts with a row's fields while there is room.
 #[derive(Clone, Copy)]
 pub(crate) struct Filler<'r> {
     pub(crate) fields: Fields<'r>,
@@ -83,14 +83,14 @@ impl Filler<'_> {
     /// Fills a text.
     ///
     /// # Errors
-    /// [`ErrorKind::RowTooLong`] before anything longer than that is made.
+    /// [`ErrorKind::RowTooLong`] before a longer text is allocated.
     pub(crate) fn fill(&self, text: String) -> Result<String> {
         let text = match self.how {
             _ if !text.contains('{') => text,
             Substitution::Sequential => self.sequential(text)?,
             Substitution::SinglePass => self.single_pass(&text)?,
         };
-        // Many empty ones are not for nothing.
+        // Many empty ones take time too.
         self.room.take(text.len() + size_of::<String>())?;
         Ok(text)
     }
@@ -140,7 +140,7 @@ impl Filler<'_> {
     }
 }
 
-/// A text of length `len`, with `to` in the place of every `from`.
+/// A text of length `len`, with every `from` replaced by `to`.
 fn replaced(text: &str, from: &str, to: &str, len: usize) -> String {
     let (mut replaced, mut start) = (String::with_capacity(len), 0);
     for at in memmem::find_iter(text.as_bytes(), from) {

@@ -18,7 +18,7 @@ pub(super) enum Template {
 pub(super) enum LabelTemplate {
     Text(String),
     Dialogue(Dialogue),
-    /// A list passes for a template until it is used.
+    /// A list is accepted as a template until it is used.
     List,
 }
 
@@ -42,7 +42,7 @@ impl Template {
                         Value::Dict(_) => LabelTemplate::Dialogue(Dialogue::new(template).at(label.text().as_ref())?),
                         Value::List(_) => LabelTemplate::List,
                         other => {
-                            let what = format!("a template is a string or a dialogue, not {}", other.repr());
+                            let what = format!("a template must be a string or a dialogue, not {}", other.repr());
                             return Err(template_error(&what).at(label.text().as_ref()));
                         }
                     };
@@ -51,13 +51,13 @@ impl Template {
                 Ok(Self::Labels(entries.iter().map(label).collect::<Result<_>>()?))
             }
             other => Err(template_error(&format!(
-                "a template is a string, a dialogue {{begin, round, end}} or a dict from labels to them, not {}",
+                "a template must be a string, a dialogue {{begin, round, end}} or a dict from labels to these, not {}",
                 other.repr()
             ))),
         }
     }
 
-    /// Strings of their own, and of labels, must hold the token; dialogues may hold it anywhere.
+    /// Strings, also those of labels, must contain the token; dialogues may have it anywhere.
     pub(super) fn must_hold(&self, token: &str) -> Result<()> {
         let lacks = |text: &str, place: &str| -> Result<()> {
             if text.contains(token) {
@@ -81,12 +81,12 @@ impl LabelTemplate {
         match self {
             Self::Text(text) => Ok(Chosen::Text(text)),
             Self::Dialogue(dialogue) => Ok(Chosen::Dialogue(dialogue)),
-            Self::List => Err(template_error("a list is no template; write {round = [ … ]}")),
+            Self::List => Err(template_error("a list is not a template; write {round = [ … ]}")),
         }
     }
 }
 
-/// The prompt before anything is filled in; of an example only the round.
+/// The prompt before it is filled; for an example only the round.
 pub(super) fn encode(chosen: Chosen<'_>, is_example: bool) -> Result<Conversation> {
     Ok(match chosen {
         Chosen::Text(text) => Conversation::Text(text.to_owned()),

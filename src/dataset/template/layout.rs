@@ -4,18 +4,18 @@ use serde::Deserialize;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// How a question stands with its examples. In a chat, [`BuilderOptions::continue_final_message`] must be set where there is a
-/// `gen_prefix`, and [`BuilderOptions::open_answer`] where answers are scored.
+/// How a question is laid out with its examples. In a chat, [`BuilderOptions::continue_final_message`] must be set if
+/// there is a `gen_prefix`, and [`BuilderOptions::open_answer`] if answers are scored.
 ///
 /// [`BuilderOptions::continue_final_message`]: crate::BuilderOptions::continue_final_message
 /// [`BuilderOptions::open_answer`]: crate::BuilderOptions::open_answer
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layout {
-    /// A string, which no meta template touches.
+    /// A string, to which no meta template is applied.
     #[default]
     Text,
-    /// A chat in which one message of the user has the examples and the question: `apply_chat_template` without
+    /// A chat in which one user message contains the examples and the question: `apply_chat_template` without
     /// `fewshot_as_multiturn`.
     Chat,
     /// A chat in which each example is a turn: `apply_chat_template`.

@@ -4,11 +4,11 @@ use crate::conversation::ContentPart;
 use crate::dataset::rows::Value;
 use crate::dataset::template::FragmentKind;
 
-/// What a message makes of each kind of fragment.
+/// What a message does with each kind of fragment.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Patterns {
     pub(super) by_kind: Vec<(FragmentKind, std::result::Result<ContentPart, String>)>,
-    /// Keys that name no kind.
+    /// Keys that are not a kind.
     pub(super) unknown: Vec<String>,
     /// Whether the message has a `prompt` too, which hides the parts in AISBench.
     pub(super) has_prompt: bool,
@@ -16,13 +16,13 @@ pub(super) struct Patterns {
 
 pub(super) const PROMPT_MM: &str = "prompt_mm";
 
-/// The items of a section without their patterns, which are taken down for each message.
+/// The items of a section without their patterns, which are recorded for each message.
 pub(super) fn without_patterns(items: &Value, patterns: &mut Vec<Option<Patterns>>) -> Value {
     let mut one = |item: &Value| {
         let Value::Dict(entries) = item else { return item.clone() };
         let is_pattern = |key: &Value| key.as_text() == Some(PROMPT_MM);
         let own = entries.iter().find(|(key, _)| is_pattern(key)).map(|(_, value)| Patterns::new(value, item));
-        // A marker is no message.
+        // A marker is not a message.
         if item.get("section").is_none() {
             patterns.push(own);
         }
@@ -53,7 +53,7 @@ impl Patterns {
 /// A content part of this kind.
 fn pattern_of(kind: FragmentKind, pattern: &Value) -> std::result::Result<ContentPart, String> {
     let serde_json::Value::Object(entries) = pattern.to_json() else {
-        return Err(format!("a content part {{ type = …, … }} is expected, not {}", pattern.repr()));
+        return Err(format!("expected a content part {{ type = …, … }}, not {}", pattern.repr()));
     };
     let part = ContentPart::from_json(entries)?;
     let is = match &part {

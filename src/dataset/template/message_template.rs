@@ -14,11 +14,11 @@ pub struct MessageTemplate {
     items: Vec<Entry>,
     /// Whether fields are filled.
     pub format_variables: bool,
-    /// The string that stands where the examples' messages go.
+    /// The string that marks the place of the examples' messages.
     pub ice_token: String,
     /// How fields are filled.
     pub substitution: Substitution,
-    /// How many bytes the texts of a prompt may have once they are filled.
+    /// How many bytes the texts of a prompt may have after they are filled.
     pub max_row_bytes: usize,
 }
 
@@ -34,7 +34,8 @@ impl MessageTemplate {
     /// A template of messages, strings, and `{expand_column: name}`.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`](crate::ErrorKind::Dataset) for anything else, and for a role that is not system, user or assistant.
+    /// [`ErrorKind::Dataset`](crate::ErrorKind::Dataset) for anything else, and for a role other than system, user or
+    /// assistant.
     pub fn new(messages: &[Value]) -> Result<Self> {
         let entry = |(i, value): (usize, &Value)| entry(value).at(format_args!("messages[{i}]"));
         Ok(Self {
@@ -46,10 +47,10 @@ impl MessageTemplate {
         })
     }
 
-    /// The messages for a row; of `examples` only messages count.
+    /// The messages for a row. If `examples` are not messages, they are ignored.
     ///
     /// # Errors
-    /// [`ErrorKind::Row`](crate::ErrorKind::Row) if a column to expand lists what is no message, and
+    /// [`ErrorKind::Row`](crate::ErrorKind::Row) if a column to expand contains something other than messages, and
     /// [`ErrorKind::RowTooLong`](crate::ErrorKind::RowTooLong).
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
         let room = Room::new(self.max_row_bytes);
@@ -62,7 +63,7 @@ impl MessageTemplate {
                         messages.extend(examples.iter().cloned());
                     }
                 }
-                // A string that is no token is left out, as in the reference.
+                // A string that is not a token is left out, as in the reference.
                 Entry::Text(_) => {}
                 Entry::Expand(column) => {
                     if let Some(Value::List(list)) = row.get(column) {
@@ -144,7 +145,7 @@ impl RowTemplate for MessageTemplate {
     }
 }
 
-/// Reads the key `messages`, with those beside it.
+/// Reads the key `messages` and the other keys.
 pub(super) fn read(messages: &[Value], mut keys: TemplateKeys) -> Result<Box<dyn RowTemplate>> {
     let mut read = MessageTemplate::new(messages)?;
     read.substitution = keys.substitution;
@@ -163,11 +164,11 @@ fn entry(value: &Value) -> Result<Entry> {
     let message = message(value)?;
     match message.role.as_str() {
         "system" | "user" | "assistant" => Ok(Entry::Message(message)),
-        role => Err(row_error(&format!("role {role:?} is none of system, user, assistant"))),
+        role => Err(row_error(&format!("role {role:?} is not system, user or assistant"))),
     }
 }
 
-/// A message that a column lists. Content that is null says nothing.
+/// A message in a column. Null content counts as empty.
 pub(crate) fn message(value: &Value) -> Result<ChatMessage> {
     let content = match value.get("content") {
         Some(Value::Null) => Some("".into()),
@@ -181,11 +182,14 @@ pub(crate) fn message(value: &Value) -> Result<ChatMessage> {
     };
     match (value.get("role").and_then(Value::as_text), content) {
         (Some(role), Some(content)) => Ok(ChatMessage { others: others(value), ..ChatMessage::new(role, content) }),
-        _ => Err(row_error(&format!("a message is {{\"role\": \"user\", \"content\": \"…\"}}, not {}", value.repr()))),
+        _ => Err(row_error(&format!(
+            "a message must be {{\"role\": \"user\", \"content\": \"…\"}}, not {}",
+            value.repr()
+        ))),
     }
 }
 
-/// The entries beside role and content.
+/// The entries other than role and content.
 fn others(value: &Value) -> serde_json::Map<String, serde_json::Value> {
     let Value::Dict(entries) = value else { return serde_json::Map::new() };
     let entries = entries.iter().map(|(key, value)| (key.text(), value));

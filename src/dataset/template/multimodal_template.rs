@@ -12,22 +12,22 @@ use crate::dataset::template::{
 use crate::dataset::{row_error, template_error};
 use crate::error::{At, Error, Place, Result};
 
-/// A dialogue of which messages have, in the place of a `prompt`, a `prompt_mm`: a pattern for each kind of
-/// fragment. The row's fragments are written by these patterns in their order.
+/// A dialogue whose messages have a `prompt_mm` instead of a `prompt`: a pattern for each kind of fragment. These
+/// patterns write the row's fragments in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MultimodalTemplate {
     dialogue: Dialogue,
-    /// For each message of the dialogue, in its order, the patterns that it has.
+    /// For each message of the dialogue, in order, its patterns.
     patterns: Vec<Option<Patterns>>,
     /// The column of the fragments.
     pub content: String,
-    /// Whether every column is filled in, also in prompts without fragments. AISBench fills `{question}` of a
+    /// Whether every column is filled in, also in prompts without fragments. AISBench only fills `{question}` of a
     /// text, and `{image}`, `{video}` and `{audio}` of a URL, with the fragment, and no column anywhere.
     pub all_columns: bool,
-    /// Whether a fragment that is a URL already takes the place of the pattern's whole URL. AISBench writes
-    /// it into the pattern, and so `file://` twice.
+    /// Whether a fragment that is already a URL replaces the pattern's whole URL. AISBench writes it into the pattern,
+    /// so `file://` is there twice.
     pub keep_urls: bool,
-    /// How many bytes the texts of a prompt may have once they are filled.
+    /// How many bytes the texts of a prompt may have after they are filled.
     pub max_row_bytes: usize,
 }
 
@@ -35,8 +35,8 @@ impl MultimodalTemplate {
     /// A dialogue: begin, round, end.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Dataset`] for anything else. What is wrong with a pattern is said by [`RowTemplate::check`],
-    /// and where a row needs it.
+    /// [`crate::ErrorKind::Dataset`] for anything else. Errors in a pattern are reported by [`RowTemplate::check`], and
+    /// when a row needs the pattern.
     pub fn new(template: &Value) -> Result<Self> {
         let Value::Dict(entries) = template else { return Err(no_dialogue()) };
         if !Dialogue::is_one(entries) {
@@ -60,7 +60,7 @@ impl MultimodalTemplate {
         })
     }
 
-    /// The fields of messages, but for those that fragments fill.
+    /// The fields of messages, except those that fragments fill.
     fn columns(&self) -> Vec<TemplateField> {
         let mut found = self.fields_of(|item| matches!(item, Item::Message(_)));
         for (kind, pattern) in self.patterns.iter().flatten().flat_map(|patterns| &patterns.by_kind) {
@@ -84,12 +84,12 @@ impl MultimodalTemplate {
         fields::of_texts(&meant.texts("template"))
     }
 
-    /// The dialogue of a row; with `compat`, without what AISBench loses: text outside the tags, and the parts
-    /// of a message that has a `prompt` too. Nothing is masked.
+    /// The dialogue of a row; with `compat`, without what AISBench loses: text outside the tags, and the parts of a
+    /// message that also has a `prompt`. Nothing is masked.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Row`] where the row has no content, or a fragment of a kind for which a message has no
-    /// pattern, and [`crate::ErrorKind::RowTooLong`].
+    /// [`crate::ErrorKind::Row`] if the row has no content, or a fragment of a kind for which a message has no pattern,
+    /// and [`crate::ErrorKind::RowTooLong`].
     pub fn prompt(&self, row: &Row, compat: bool) -> Result<Conversation> {
         let mut patterns = self.patterns.iter();
         let mut fragments: Option<Vec<Fragment>> = None;
@@ -138,7 +138,7 @@ impl MultimodalTemplate {
             Some(Err(what)) => return Err(row_error(&format!("prompt_mm.{name}: {what}"))),
             None => {
                 let what = format!(
-                    "the row has {}, and prompt_mm no pattern for it; write {name} = {{ … }}",
+                    "the row has {}, but prompt_mm has no pattern for it; write {name} = {{ … }}",
                     kind.indefinite()
                 );
                 return Err(row_error(&what));
@@ -153,7 +153,7 @@ impl MultimodalTemplate {
         let field = field_of(*kind);
         let own = Row::new(vec![(field.to_owned(), Value::Text(payload.clone()))]);
         let fields = if self.all_columns { Fields::masked(row, field, payload) } else { Fields::new(&own) };
-        // In one pass: what a fragment brings in is never searched for fields.
+        // In one pass: the value of a fragment is never searched for fields.
         let filler = Filler { fields, how: Substitution::SinglePass, room };
         Ok(map_texts(vec![pattern], |text| filler.fill(text))?.remove(0))
     }
@@ -194,19 +194,20 @@ impl RowTemplate for MultimodalTemplate {
     }
 
     fn unfilled_help(&self) -> Option<&'static str> {
-        Some("write all_columns = true into the template")
+        Some("set all_columns = true in the template")
     }
 
     fn set_max_row_bytes(&mut self, bytes: usize) {
         self.max_row_bytes = bytes;
     }
 
-    /// Names a pattern that is no content part, a key that is no kind, and a message with both `prompt` and `prompt_mm`.
+    /// Reports a pattern that is not a content part, a key that is not a kind, and a message with both `prompt` and
+    /// `prompt_mm`.
     fn check(&self) -> Result<()> {
         for patterns in self.patterns.iter().flatten() {
             if patterns.has_prompt {
                 return Err(template_error(
-                    "a message has both prompt and prompt_mm, of which the latter would be lost; leave one out",
+                    "a message has both prompt and prompt_mm, and prompt_mm would be lost; remove one",
                 ));
             }
             if let Some(unknown) = patterns.unknown.first() {
@@ -234,7 +235,7 @@ pub(super) const KIND: TemplateKind = TemplateKind {
     },
 };
 
-/// Whether a payload says itself where it is to be found.
+/// Whether a payload is a URL.
 fn is_url(payload: &str) -> bool {
     let is_scheme =
         |scheme: &str| !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
@@ -242,5 +243,7 @@ fn is_url(payload: &str) -> bool {
 }
 
 fn no_dialogue() -> Error {
-    template_error("a multimodal template is a dialogue: write {round = [ { role = \"HUMAN\", prompt_mm = { … } } ]}")
+    template_error(
+        "a multimodal template must be a dialogue: write {round = [ { role = \"HUMAN\", prompt_mm = { … } } ]}",
+    )
 }

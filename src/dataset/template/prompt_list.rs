@@ -4,10 +4,10 @@ use crate::conversation::{Conversation, Item, Message, Prompt, map_texts};
 use crate::dataset::template::{Filler, Room};
 use crate::error::{ErrorKind, Result};
 
-/// Fills the strings and the prompts of the messages; what else a message has stays as it is.
+/// Fills the strings and the prompts of the messages. Everything else in a message stays unchanged.
 ///
 /// # Errors
-/// As [`Filler::fill`].
+/// The same as for [`Filler::fill`].
 pub(crate) fn fill_items(items: Vec<Item>, filler: &Filler<'_>) -> Result<Vec<Item>> {
     let item = |item| {
         Ok(match item {
@@ -26,16 +26,16 @@ pub(crate) fn fill_items(items: Vec<Item>, filler: &Filler<'_>) -> Result<Vec<It
     items.into_iter().map(item).collect()
 }
 
-/// Replaces a token in every string and prompt. A list can only stand in the place of a string: its
-/// items then come between the string's pieces.
+/// Replaces a token in every string and prompt. A list can only replace a token in a string: its items are then put
+/// between the string's pieces.
 ///
 /// # Errors
-/// [`ErrorKind::Row`] if the token stands in a prompt and a list is to be put there.
+/// [`ErrorKind::Row`] if the token is in a prompt and the replacement is a list.
 pub(crate) fn replace(items: Vec<Item>, token: &str, with: &Conversation) -> Result<Vec<Item>> {
     insert(items, token, with, |text| Ok(text.to_owned()))
 }
 
-/// As [`replace`], with what stands around the token turned into something else first.
+/// The same as [`replace`], with the text around the token transformed first.
 pub(crate) fn insert(
     items: Vec<Item>,
     token: &str,
@@ -64,7 +64,7 @@ pub(crate) fn insert(
                 if prompt.contains(token) && !matches!(with, Conversation::Text(_)) =>
             {
                 return Err(ErrorKind::Row(format!(
-                    "{token:?} stands in the prompt of role {role:?}, where examples with roles of their own cannot be put; make it an item by itself"
+                    "{token:?} is in the prompt of role {role:?}, which cannot contain examples with their own roles; make it a separate item"
                 ))
                 .into());
             }
@@ -84,7 +84,7 @@ pub(crate) fn insert(
     Ok(inserted)
 }
 
-/// A text with `with` in the place of every token.
+/// A text with every token replaced by `with`.
 pub(crate) fn insert_text(
     text: &str,
     token: &str,
@@ -94,7 +94,7 @@ pub(crate) fn insert_text(
     Ok(text.split(token).map(around).collect::<Result<Vec<_>>>()?.join(with))
 }
 
-/// Whether there is room for the strings and prompts with every token replaced.
+/// Whether there is room for the strings and prompts after every token is replaced.
 ///
 /// # Errors
 /// [`ErrorKind::RowTooLong`].

@@ -1,4 +1,4 @@
-//! Prompt templates as tasks and dataset files have them: what they do with examples, and which keys they read.
+//! Prompt templates in tasks and dataset files: how they handle examples, and which keys they read.
 
 use crate::conversation::{Conversation, Item};
 use crate::dataset::rows::{Row, Value};
@@ -65,13 +65,13 @@ impl RowTemplate for PromptTemplate {
 
     fn fields(&self) -> Vec<TemplateField> {
         let mut found = fields::of_texts(&self.texts());
-        // A token is no field, though it may look like one.
+        // A token is not a field, even if it looks like one.
         let tokens = [&self.ice_token, &self.sep_token];
         found.retain(|field| !tokens.into_iter().flatten().any(|token| *token == format!("{{{}}}", field.column)));
         found
     }
 
-    /// None where tokens name the fields.
+    /// None if tokens name the fields.
     fn texts(&self) -> Vec<TemplateText> {
         if !self.column_token_map.is_empty() {
             return Vec::new();
@@ -102,12 +102,12 @@ impl RowTemplate for PromptTemplate {
     }
 }
 
-/// Examples of one kind side by side: strings with the separators, dialogues with these as items of their own.
+/// Examples of one kind side by side: strings with the separators, dialogues with the separators as separate items.
 fn joined(examples: Vec<Conversation>, (separator, eos): (&str, &str)) -> Result<Conversation> {
     if !matches!(examples.first(), Some(Conversation::List(_))) {
         let texts = examples.iter().map(|example| match example {
             Conversation::Text(text) => Ok(text.as_str()),
-            _ => Err(template_error("some examples are strings and some dialogues; make all the same")),
+            _ => Err(template_error("some examples are strings and some are dialogues; use only one kind")),
         });
         return Ok(Conversation::Text(texts.collect::<Result<Vec<_>>>()?.join(separator) + eos));
     }
@@ -117,7 +117,7 @@ fn joined(examples: Vec<Conversation>, (separator, eos): (&str, &str)) -> Result
             Conversation::List(items) => list.extend(items),
             Conversation::Text(text) if text.is_empty() => {}
             Conversation::Text(text) => list.push(Item::Text(text)),
-            Conversation::Messages(_) => return Err(template_error("messages do not mix with dialogues")),
+            Conversation::Messages(_) => return Err(template_error("messages cannot be mixed with dialogues")),
         }
         if !separator.is_empty() {
             list.push(Item::Text(separator.to_owned()));
@@ -129,14 +129,14 @@ fn joined(examples: Vec<Conversation>, (separator, eos): (&str, &str)) -> Result
 
 pub(super) const KIND: TemplateKind = TemplateKind { class: "PromptTemplate", keys: &[], read };
 
-/// OpenCompass's name for templates of messages, of which this is one only if it has `messages`.
+/// OpenCompass's name for templates of messages. It is one only if it has `messages`.
 pub(super) const RAW_KIND: TemplateKind = TemplateKind { class: "RawPromptTemplate", keys: &[], read };
 
 fn read(template: &Value, mut keys: TemplateKeys) -> Result<Box<dyn RowTemplate>> {
     let (ice_token, sep_token) = (keys.text("ice_token"), keys.text("sep_token"));
     let mut read = PromptTemplate::new(template, ice_token.as_deref(), sep_token.as_deref())?;
     read.substitution = keys.substitution;
-    // Keys of files are strings, whatever the labels of the rows are.
+    // Keys of files are strings, whatever type the labels of the rows have.
     read.labels_by_text = true;
     if let Some(Value::Dict(map)) = keys.column_token_map {
         let pairs = map.into_iter().map(|(column, token)| (column.text().into(), token.text().into()));

@@ -13,30 +13,29 @@ use crate::error::{At, Error, ErrorKind, Result};
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptTemplate {
     pub(super) template: Template,
-    /// What stands where the in-context examples go.
+    /// What marks the place of the in-context examples.
     pub ice_token: Option<String>,
-    /// What parts a context from an answer; left out of prompts.
+    /// What separates a context from an answer; left out of prompts.
     pub sep_token: Option<String>,
     pub(super) column_token_map: Vec<(String, String)>,
     /// How fields are filled.
     pub substitution: Substitution,
-    /// How many bytes the texts of a prompt may have once they are filled.
+    /// How many bytes the texts of a prompt may have after they are filled.
     pub max_row_bytes: usize,
     /// Whether a label is also found by its text, as in files, whose keys are strings.
     pub labels_by_text: bool,
 }
 
 impl PromptTemplate {
-    /// A template: a string, a dialogue (a dict with no keys but begin, round and end), or a dict from
-    /// labels to either.
+    /// A template: a string, a dialogue (a dict with no other keys than begin, round and end), or a dict from labels to
+    /// either.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] names what is none of these, and a string that does not have the
-    /// `ice_token`.
+    /// [`ErrorKind::Dataset`] for anything else, and for a string without the `ice_token`.
     pub fn new(template: &Value, ice_token: Option<&str>, sep_token: Option<&str>) -> Result<Self> {
         if ice_token == Some("") {
             return Err(ErrorKind::Dataset(
-                "an empty ice_token would put the examples between all characters; write a token such as \"</E>\", or leave it out".into(),
+                "an empty ice_token would put the examples between all characters; set a token such as \"</E>\", or remove it".into(),
             )
             .into());
         }
@@ -55,15 +54,15 @@ impl PromptTemplate {
         })
     }
 
-    /// With the tokens that name fields, July 2023's way: braces then mean nothing.
+    /// With tokens that name the fields, as in July 2023: braces then have no meaning.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] for a token that stands for two columns, or for the examples too.
+    /// [`ErrorKind::Dataset`] for a token that is used for two columns, or for the examples too.
     pub fn with_column_token_map(mut self, map: Vec<(String, String)>) -> Result<Self> {
         for (i, (column, token)) in map.iter().enumerate() {
             let other = map[..i].iter().find(|(_, known)| known == token).map(|(other, _)| other.as_str());
             if let Some(other) = other.or((self.ice_token.as_ref() == Some(token)).then_some("the examples")) {
-                let what = format!("column_token_map: {token:?} stands for {column:?} and for {other:?}");
+                let what = format!("column_token_map: {token:?} is used for both {column:?} and {other:?}");
                 return Err(template_error(&what));
             }
         }
@@ -71,7 +70,7 @@ impl PromptTemplate {
         Ok(self)
     }
 
-    /// Whether it is one dialogue, whose examples stand side by side without separators.
+    /// Whether it is a single dialogue, whose examples are put side by side without separators.
     pub fn is_dialogue(&self) -> bool {
         matches!(self.template, Template::Dialogue(_))
     }
@@ -87,22 +86,21 @@ impl PromptTemplate {
     /// An in-context example of a row, whose answer is not masked. OpenCompass: `generate_ice_item`.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] for a label that has no template, and a dialogue without a round.
+    /// [`ErrorKind::Dataset`] for a label without a template, and for a dialogue without a round.
     pub fn example(&self, row: &Row, label: &Value) -> Result<Conversation> {
         let example = encode(self.of_label(label)?, true)?;
-        // The reference means to leave out sep_token too, and forgets the result.
+        // The reference means to leave out sep_token too, but discards the result.
         self.fill_around(example, &Conversation::Text(String::new()), Fields::new(row), None)
     }
 
-    /// A prompt to continue: `masked` is the column of the answer with what stands there instead.
-    /// OpenCompass: `generate_item`.
+    /// A prompt to continue: `masked` is the column of the answer and its replacement. OpenCompass: `generate_item`.
     ///
     /// # Errors
-    /// [`ErrorKind::Dataset`] where the examples cannot be put in.
+    /// [`ErrorKind::Dataset`] if the examples cannot be inserted.
     pub fn prompt(&self, row: &Row, masked: Option<(&str, &str)>, examples: &Conversation) -> Result<Conversation> {
         let chosen = match &self.template {
             Template::Labels(labels) => {
-                let (_, template) = labels.first().ok_or_else(|| template_error("it has no label"))?;
+                let (_, template) = labels.first().ok_or_else(|| template_error("the template has no labels"))?;
                 template.choose()?
             }
             Template::Text(text) => Chosen::Text(text),
@@ -113,16 +111,16 @@ impl PromptTemplate {
         if self.is_single_pass() {
             return self.fill_around(encode(chosen, false)?, examples, fields, sep_token);
         }
-        // Of the examples too, which are in it already.
+        // Also in the examples, which are already in the text.
         let prompt = self.inserted(encode(chosen, false)?, examples)?;
         self.fill(self.without(prompt, sep_token)?, fields)
     }
 
-    /// A text to score for a label; the answer is not masked. `keep_sep_token` leaves the separator in.
-    /// OpenCompass: `generate_label_prompt_item`.
+    /// A text to score for a label. The answer is not masked. `keep_sep_token` leaves the separator in. OpenCompass:
+    /// `generate_label_prompt_item`.
     ///
     /// # Errors
-    /// As [`Self::example`] and [`Self::prompt`].
+    /// The same as for [`Self::example`] and [`Self::prompt`].
     pub fn label_prompt(
         &self,
         row: &Row,
@@ -139,8 +137,8 @@ impl PromptTemplate {
         self.substitution == Substitution::SinglePass && self.column_token_map.is_empty()
     }
 
-    /// The template's own text without `sep_token` and filled, with the examples in their place. Filled
-    /// one after the other, the examples are searched for fields too.
+    /// The template's own text without `sep_token` and filled, with the examples in place. With successive
+    /// substitution, the examples are searched for fields too.
     fn fill_around(
         &self,
         prompt: Conversation,
@@ -190,7 +188,11 @@ impl PromptTemplate {
         let found = labels.iter().find(|(known, _)| known.equals(label)).or_else(by_text);
         let (_, template) = found.ok_or_else(|| {
             let known: Vec<String> = labels.iter().map(|(known, _)| known.repr()).collect();
-            template_error(&format!("no template for the label {}; there are {}", label.repr(), known.join(", ")))
+            template_error(&format!(
+                "there is no template for the label {}; there are templates for {}",
+                label.repr(),
+                known.join(", ")
+            ))
         })?;
         template.choose().at(label.repr())
     }
@@ -241,7 +243,5 @@ impl PromptTemplate {
 }
 
 fn not_alike() -> Error {
-    template_error(
-        "the prompt is a string and the examples have roles of their own; make both strings or both dialogues",
-    )
+    template_error("the prompt is a string, but the examples have roles; make both strings or both dialogues")
 }

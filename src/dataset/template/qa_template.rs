@@ -1,4 +1,5 @@
-//! A question and its answer as text, as one message or as turns of a chat: lm-evaluation-harness's way to lay out prompts.
+//! A question and its answer as text, as one message or as turns of a chat: lm-evaluation-harness's way of laying out
+//! prompts.
 
 use serde::Deserialize;
 
@@ -15,8 +16,8 @@ use crate::dataset::template::{
 use crate::dataset::template_error;
 use crate::error::Result;
 
-/// What a row asks and answers, and what stands between. Its keys are those of lm-evaluation-harness's tasks, with fields such as
-/// `{question}` instead of Jinja. What a column brings in is never searched for fields.
+/// A row's question and answer, and what separates them. Its keys are those of lm-evaluation-harness's tasks, with
+/// fields such as `{question}` instead of Jinja. Values are never searched for fields.
 ///
 /// ```
 /// use metatok::dataset::template::{Layout, QaTemplate};
@@ -39,22 +40,22 @@ pub struct QaTemplate {
     /// The answer, in examples.
     #[serde(default)]
     pub doc_to_target: String,
-    /// What stands before everything; in a chat it is the system message.
+    /// What comes before everything; in a chat it is the system message.
     #[serde(default)]
     pub description: String,
-    /// What each answer begins with; the model goes on from there.
+    /// What each answer begins with; the model continues after it.
     #[serde(default)]
     pub gen_prefix: String,
-    /// What stands between a question and its answer, in a text.
+    /// What separates a question from its answer, in a text.
     #[serde(default = "space")]
     pub target_delimiter: String,
-    /// What stands behind an example, in a text.
+    /// What follows an example, in a text.
     #[serde(default = "empty_line")]
     pub fewshot_delimiter: String,
     /// How all of it is laid out.
     #[serde(default)]
     pub layout: Layout,
-    /// How many bytes the texts of a prompt may have once they are filled.
+    /// How many bytes the texts of a prompt may have after they are filled.
     #[serde(skip, default = "max_row_bytes")]
     pub max_row_bytes: usize,
 }
@@ -63,7 +64,7 @@ impl QaTemplate {
     /// Reads a dict of its keys.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Dataset`] for what is none, and keys that are unknown.
+    /// [`crate::ErrorKind::Dataset`] for something that is not a dict, and for unknown keys.
     pub fn new(template: &Value) -> Result<Self> {
         serde_json::from_value(template.to_json()).map_err(|error| template_error(&error.to_string()))
     }
@@ -82,7 +83,7 @@ impl QaTemplate {
         fields::of_texts(&self.own_texts()[..3])
     }
 
-    /// An example of a row, to stand before a prompt: messages with [`Layout::Turns`], else text.
+    /// An example of a row, to put before a prompt: messages with [`Layout::Turns`], else text.
     ///
     /// # Errors
     /// [`crate::ErrorKind::RowTooLong`].
@@ -95,10 +96,10 @@ impl QaTemplate {
         })
     }
 
-    /// A prompt to continue, behind [examples](Self::example).
+    /// A prompt to continue, after [examples](Self::example).
     ///
     /// # Errors
-    /// [`crate::ErrorKind::RowTooLong`], and [`crate::ErrorKind::Dataset`] for examples of another layout.
+    /// [`crate::ErrorKind::RowTooLong`], and [`crate::ErrorKind::Dataset`] for examples with another layout.
     pub fn prompt(&self, row: &Row, examples: &Conversation) -> Result<Conversation> {
         let room = Room::new(self.max_row_bytes);
         let filler = self.filler(row, &room);
@@ -112,7 +113,7 @@ impl QaTemplate {
             (Layout::Chat, Conversation::Text(examples)) => turn[0].content.insert_str(0, examples),
             (Layout::Turns, Conversation::Messages(examples)) => messages.extend(examples.iter().cloned()),
             (Layout::Turns, examples) if examples.is_empty() => {}
-            _ => return Err(template_error("the examples are laid out in another way than the prompt")),
+            _ => return Err(template_error("the examples have a different layout from the prompt")),
         }
         if !description.is_empty() {
             messages.insert(0, ChatMessage::new("system", description));
@@ -124,7 +125,7 @@ impl QaTemplate {
     /// A text to score: a prompt, and then a [continuation](Self::continuation).
     ///
     /// # Errors
-    /// As [`Self::prompt`].
+    /// The same as for [`Self::prompt`].
     pub fn label_prompt(&self, row: &Row, examples: &Conversation, label: &Value) -> Result<Conversation> {
         let mut prompt = self.prompt(row, examples)?;
         let continuation = self.continuation(label);
@@ -142,7 +143,7 @@ impl QaTemplate {
         Ok(prompt)
     }
 
-    /// What is scored for a label: it, behind the delimiter where there is one.
+    /// What is scored for a label: the label, after the delimiter if there is one.
     pub fn continuation(&self, label: &Value) -> String {
         let begins_answer =
             self.layout != Layout::Text && (self.gen_prefix.is_empty() || self.gen_prefix.ends_with(is_space));
@@ -193,7 +194,7 @@ impl RowTemplate for QaTemplate {
     }
 
     fn example_support(&self) -> ExampleSupport {
-        ExampleSupport::Own("QaTemplate writes examples itself, by doc_to_target; leave ice_template out")
+        ExampleSupport::Own("QaTemplate writes examples itself, with doc_to_target; remove ice_template")
     }
 
     fn example(&self, row: &Row, _: Option<&Value>) -> Result<Conversation> {
@@ -238,7 +239,7 @@ impl RowTemplate for QaTemplate {
             return Err(template_error(what));
         }
         if has_examples && self.doc_to_target.is_empty() {
-            let what = "there are examples to show and no doc_to_target that says what they answer";
+            let what = "there are examples, but no doc_to_target for their answers";
             return Err(template_error(what));
         }
         Ok(())
@@ -270,7 +271,7 @@ mod tests {
         Row::new(vec![("q".to_owned(), question.into()), ("a".to_owned(), answer.into())])
     }
 
-    /// What a prompt says in a layout: each message, or the one text.
+    /// The contents of a prompt in a layout: each message, or the single text.
     fn said(template: &QaTemplate, layout: Layout, example: &Row, asked: &Row) -> Vec<String> {
         let template = QaTemplate { layout, ..template.clone() };
         let prompt = template.example(example).and_then(|example| template.prompt(asked, &example));

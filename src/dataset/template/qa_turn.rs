@@ -3,7 +3,7 @@
 use crate::conversation::ChatMessage;
 use crate::dataset::python::is_space;
 
-/// What somebody says, and what stands behind it in a text.
+/// A message, and what follows it in a text.
 pub(super) struct Said<'t> {
     pub(super) role: &'static str,
     pub(super) content: String,
@@ -20,12 +20,12 @@ pub(super) fn text(said: &[Said<'_>]) -> String {
     said.iter().flat_map(|said| [said.content.as_str(), said.delimiter]).collect()
 }
 
-/// Whether no white space is between two texts.
+/// Whether there is no white space between two texts.
 pub(super) fn touch(one: &str, other: &str) -> bool {
     !one.ends_with(is_space) && !other.starts_with(is_space)
 }
 
-/// An answer behind what it begins with.
+/// An answer after its prefix.
 pub(super) fn begun(prefix: String, answer: &str) -> String {
     let space = if !prefix.is_empty() && touch(&prefix, answer) { " " } else { "" };
     prefix + space + answer

@@ -1,4 +1,4 @@
-//! The trait of all dataset templates: filling a prompt with a row, and what tasks ask beside that.
+//! The trait of all dataset templates: filling a prompt with a row, and what else tasks need.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -11,7 +11,7 @@ use crate::dataset::template::layout::Layout;
 use crate::dataset::template_error;
 use crate::error::Result;
 
-/// A dataset template: how a row becomes a prompt. A template of one's own goes where the others go:
+/// A dataset template: how a row becomes a prompt. Your own template can be used like the others:
 ///
 /// ```
 /// use metatok::dataset::template::{RowTemplate, TemplateInput};
@@ -45,14 +45,14 @@ pub trait RowTemplate: BoxedTemplate {
     /// The prompt of a row.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`](crate::ErrorKind::Template) where the row does not fit.
+    /// [`ErrorKind::Template`](crate::ErrorKind::Template) if the row does not fit.
     fn fill(&self, input: &TemplateInput<'_>) -> Result<Conversation>;
 
-    /// The text of a row to score for a label, in which nothing is masked. `keep_sep_token` leaves the separator of context and
+    /// The text of a row to score for a label. Nothing is masked. `keep_sep_token` leaves the separator of context and
     /// answer in.
     ///
     /// # Errors
-    /// As [`Self::fill`]; [`ErrorKind::Template`](crate::ErrorKind::Template) for a template without labels.
+    /// The same as for [`Self::fill`]; [`ErrorKind::Template`](crate::ErrorKind::Template) for a template without labels.
     fn fill_for_label(
         &self,
         _input: &TemplateInput<'_>,
@@ -62,7 +62,7 @@ pub trait RowTemplate: BoxedTemplate {
         Err(template_error(&format!("{} has no labels; write a dialogue for each label", self.describe())))
     }
 
-    /// What is scored for a label, where the template decides that.
+    /// What is scored for a label, if the template decides that.
     fn continuation(&self, _label: &Value) -> Option<String> {
         None
     }
@@ -72,12 +72,12 @@ pub trait RowTemplate: BoxedTemplate {
         None
     }
 
-    /// What in-context examples have to do with it.
+    /// How it handles in-context examples.
     fn example_support(&self) -> ExampleSupport {
         ExampleSupport::None
     }
 
-    /// Whether an example is written for the answer of its row.
+    /// Whether an example includes the answer of its row.
     fn example_needs_label(&self) -> bool {
         false
     }
@@ -85,7 +85,7 @@ pub trait RowTemplate: BoxedTemplate {
     /// An in-context example of a row.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`](crate::ErrorKind::Template) for a template that writes none.
+    /// [`ErrorKind::Template`](crate::ErrorKind::Template) for a template that does not write examples.
     fn example(&self, _row: &Row, _label: Option<&Value>) -> Result<Conversation> {
         Err(no_ice_template(self.describe()))
     }
@@ -93,12 +93,12 @@ pub trait RowTemplate: BoxedTemplate {
     /// Examples side by side, with the retriever's separators: between texts, and after the last.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`](crate::ErrorKind::Template) for examples that do not go together.
+    /// [`ErrorKind::Template`](crate::ErrorKind::Template) for examples that cannot be combined.
     fn join_examples(&self, _examples: Vec<Conversation>, _separators: (&str, &str)) -> Result<Conversation> {
         Err(no_ice_template(self.describe()))
     }
 
-    /// What marks the place of the examples; empty where the template needs no mark.
+    /// What marks the place of the examples; empty if the template needs no mark.
     fn ice_token(&self) -> Option<&str> {
         Some("")
     }
@@ -113,17 +113,17 @@ pub trait RowTemplate: BoxedTemplate {
         false
     }
 
-    /// Whether it is one dialogue for all labels, whose examples stand side by side without separators.
+    /// Whether it is a single dialogue for all labels, whose examples are put side by side without separators.
     fn is_dialogue(&self) -> bool {
         false
     }
 
-    /// Whether it puts something else in the place of the answer's column.
+    /// Whether it replaces the answer's column.
     fn masks_answer(&self) -> bool {
         false
     }
 
-    /// The columns of the questions and answers, where each lists those of several turns.
+    /// The columns of the questions and answers, if each lists those of several turns.
     fn turn_columns(&self) -> Option<[&str; 2]> {
         None
     }
@@ -143,7 +143,7 @@ pub trait RowTemplate: BoxedTemplate {
         Vec::new()
     }
 
-    /// The fields that stay as they are whatever the row has.
+    /// The fields that are never filled, whatever columns the row has.
     fn unfilled(&self) -> Vec<TemplateField> {
         Vec::new()
     }
@@ -153,21 +153,21 @@ pub trait RowTemplate: BoxedTemplate {
         None
     }
 
-    /// How it lays out questions and answers, if in one of several ways.
+    /// How it lays out questions and answers, if there are several ways.
     fn layout(&self) -> Option<Layout> {
         None
     }
 
-    /// Lays questions and answers out so; does nothing where there is one way.
+    /// Sets the layout of questions and answers; does nothing if there is only one.
     fn set_layout(&mut self, _layout: Layout) {}
 
-    /// Searches its own text only for fields from now on, and nothing that columns bring in.
+    /// From now on, only searches its own text for fields, and not the values of columns.
     fn set_single_pass(&mut self) {}
 
-    /// Limits the bytes that the texts of a prompt may have once they are filled.
+    /// Limits the bytes that the texts of a prompt may have after they are filled.
     fn set_max_row_bytes(&mut self, _bytes: usize) {}
 
-    /// Refuses a template of which something would be lost.
+    /// Rejects a template of which something would be lost.
     ///
     /// # Errors
     /// [`ErrorKind::Template`](crate::ErrorKind::Template) names it.
@@ -175,7 +175,7 @@ pub trait RowTemplate: BoxedTemplate {
         Ok(())
     }
 
-    /// Refuses what it cannot be used for: prompts of this kind, or examples.
+    /// Rejects uses that it does not support: prompts of this kind, or examples.
     ///
     /// # Errors
     /// [`ErrorKind::Template`](crate::ErrorKind::Template) says what it is for.
@@ -184,27 +184,27 @@ pub trait RowTemplate: BoxedTemplate {
     }
 }
 
-/// What a template makes a prompt of.
+/// What a template builds a prompt from.
 #[derive(Debug, Clone, Copy)]
 pub struct TemplateInput<'r> {
     /// The row.
     pub row: &'r Row,
     /// The in-context examples, joined.
     pub examples: &'r Conversation,
-    /// The column of the answer, and what stands there instead.
+    /// The column of the answer, and its replacement.
     pub masked: Option<(&'r str, &'r str)>,
-    /// Whether what AISBench loses silently is lost, and not an error.
+    /// Whether to lose what AISBench loses silently, instead of an error.
     pub compat: bool,
 }
 
-/// What in-context examples have to do with a template.
+/// How a template handles in-context examples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExampleSupport {
-    /// There is no place for them, and it writes none.
+    /// It has no place for them, and cannot write them.
     None,
     /// It has a place for them, and as `ice_template` writes them.
     Placed,
-    /// It writes its own, and wants no `ice_template`, for this reason.
+    /// It writes its own, and needs no `ice_template`, for this reason.
     Own(&'static str),
 }
 
@@ -212,7 +212,7 @@ pub(crate) fn no_ice_template(describe: &str) -> crate::Error {
     template_error(&format!("{describe} cannot be an ice_template; write the examples as a dialogue"))
 }
 
-/// What a boxed template needs of its own type. Every type that can be cloned and compared has it.
+/// What a boxed template needs from its own type. Every type that is `Clone` and `PartialEq` has it.
 pub trait BoxedTemplate: Any + Debug + Send + Sync {
     /// A copy.
     fn boxed(&self) -> Box<dyn RowTemplate>;
@@ -232,12 +232,12 @@ impl<T: RowTemplate + Clone + PartialEq> BoxedTemplate for T {
 }
 
 impl dyn RowTemplate {
-    /// The template as its own type, if it is of this one.
+    /// The template as its own type, if it has that type.
     pub fn downcast_ref<T: RowTemplate>(&self) -> Option<&T> {
         (self as &dyn Any).downcast_ref()
     }
 
-    /// The same, to change it.
+    /// The same, as a mutable reference.
     pub fn downcast_mut<T: RowTemplate>(&mut self) -> Option<&mut T> {
         (self as &mut dyn Any).downcast_mut()
     }

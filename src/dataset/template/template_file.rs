@@ -1,4 +1,4 @@
-//! Templates as dataset files have them. A kind of template is a file here and a line in [`KINDS`].
+//! Templates in dataset files. A kind of template is a file in this folder and a line in [`KINDS`].
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -24,7 +24,7 @@ static KINDS: [TemplateKind; 5] = [
 
 static CLASSES: LazyLock<Vec<&str>> = LazyLock::new(|| KINDS.iter().map(|kind| kind.class).collect());
 
-/// The keys that are not of one kind alone.
+/// The keys that several kinds share.
 const SHARED: [&str; 8] =
     ["template", "messages", "ice_token", "sep_token", "column_token_map", "format_variables", "substitution", "type"];
 
@@ -34,7 +34,7 @@ fn own_keys() -> impl Iterator<Item = Key> {
     KINDS.iter().flat_map(|kind| kind.keys).copied()
 }
 
-/// A template as it is written.
+/// A template as written in the file.
 pub(crate) struct TemplateFile {
     kind: &'static TemplateKind,
     template: Option<Value>,
@@ -46,14 +46,14 @@ impl TemplateFile {
     pub(crate) fn read(self) -> Result<Box<dyn RowTemplate>> {
         for of in KINDS.iter().filter(|of| of.class != self.kind.class) {
             if let Some(key) = of.keys.iter().find(|key| self.keys.has(**key)) {
-                let what = format!("{} is for type = {:?}, and says nothing here; leave it out", key.name(), of.class);
+                let what = format!("{} only applies to type = {:?}; remove it", key.name(), of.class);
                 return Err(ErrorKind::Template(what).into());
             }
         }
         match (self.template, self.messages) {
             (Some(template), None) => (self.kind.read)(&template, self.keys),
             (None, Some(messages)) => message_template::read(&messages, self.keys),
-            _ => Err(ErrorKind::Template("write either \"template\" or \"messages\"".into()).into()),
+            _ => Err(ErrorKind::Template("set either \"template\" or \"messages\"".into()).into()),
         }
     }
 }
@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for Class {
     }
 }
 
-/// The name of a key that is known.
+/// The name of a known key.
 struct Name(&'static str);
 
 impl<'de> Deserialize<'de> for Name {

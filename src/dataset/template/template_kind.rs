@@ -13,11 +13,11 @@ pub(crate) struct TemplateKind {
     pub(crate) class: &'static str,
     /// The keys that no other kind has.
     pub(crate) keys: &'static [Key],
-    /// Makes a template of the key `template` and those beside it.
+    /// Creates a template from the key `template` and the other keys.
     pub(crate) read: fn(&Value, TemplateKeys) -> Result<Box<dyn RowTemplate>>,
 }
 
-/// A key of a template, and what it holds.
+/// A key of a template, and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Key {
     Text(&'static str),
@@ -32,7 +32,7 @@ impl Key {
     }
 }
 
-/// The keys beside a template, as they are written.
+/// The other keys of a template, as written in the file.
 #[derive(Default)]
 pub(crate) struct TemplateKeys {
     pub(crate) texts: BTreeMap<&'static str, String>,

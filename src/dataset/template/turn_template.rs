@@ -10,18 +10,18 @@ use crate::dataset::template::{
 use crate::dataset::{row_error, template_error};
 use crate::error::{At, Place, Result};
 
-/// A dialogue of which the round is written once for each question. Only `{question}` and `{answer}` are
-/// fields, and only in the round.
+/// A dialogue whose round is repeated for each question. Only `{question}` and `{answer}` are fields, and only in the
+/// round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnTemplate {
     dialogue: Dialogue,
     /// The column of the questions.
     pub question: String,
-    /// The column of the answers. A row that lacks it has none.
+    /// The column of the answers. A row without it has no answers.
     pub answer: String,
-    /// How fields are filled: an answer's field in a question is filled too, one after the other.
+    /// How fields are filled: with successive substitution, an answer's field in a question is filled too.
     pub substitution: Substitution,
-    /// How many bytes the texts of a prompt may have once they are filled.
+    /// How many bytes the texts of a prompt may have after they are filled.
     pub max_row_bytes: usize,
 }
 
@@ -29,10 +29,10 @@ impl TurnTemplate {
     /// A dialogue: begin, round, end.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Dataset`] for anything else, and without a round.
+    /// [`crate::ErrorKind::Dataset`] for anything else, and for a dialogue without a round.
     pub fn new(template: &Value) -> Result<Self> {
         if !matches!(template, Value::Dict(entries) if Dialogue::is_one(entries)) {
-            return Err(template_error("a template of several turns is a dialogue: write {round = [ … ]}"));
+            return Err(template_error("a template of several turns must be a dialogue: write {round = [ … ]}"));
         }
         let dialogue = Dialogue::new(template)?;
         dialogue.required_round()?;
@@ -45,10 +45,10 @@ impl TurnTemplate {
         })
     }
 
-    /// The dialogue of a row, answers and all; as many turns as the shorter list has.
+    /// The dialogue of a row, including answers; as many turns as the shorter list has.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Row`] without questions, and [`crate::ErrorKind::RowTooLong`].
+    /// [`crate::ErrorKind::Row`] if there are no questions, and [`crate::ErrorKind::RowTooLong`].
     pub fn prompt(&self, row: &Row) -> Result<Conversation> {
         let questions = turns(row.get(&self.question).ok_or_else(|| row.no_column(&self.question))?);
         let questions = questions.at(Place::column(&self.question))?;
@@ -84,7 +84,7 @@ impl RowTemplate for TurnTemplate {
         self.dialogue.texts("template")
     }
 
-    /// All but its own two, and these outside the round.
+    /// All fields except its own two, and these too outside the round.
     fn unfilled(&self) -> Vec<TemplateField> {
         let is_own = |field: &TemplateField| {
             matches!(&field.place, Place::Key(path) if path.starts_with("template.round["))
@@ -96,7 +96,7 @@ impl RowTemplate for TurnTemplate {
     }
 
     fn unfilled_help(&self) -> Option<&'static str> {
-        Some("only {question} and {answer} of the round are filled; write it out")
+        Some("only {question} and {answer} in the round are filled; replace it with text")
     }
 
     fn set_single_pass(&mut self) {
@@ -125,6 +125,6 @@ fn turns(value: &Value) -> Result<Vec<Value>> {
     match value {
         Value::List(items) => Ok(items.clone()),
         Value::Text(_) => Ok(vec![value.clone()]),
-        other => Err(row_error(&format!("a list of strings is expected, one for each turn, not {}", other.repr()))),
+        other => Err(row_error(&format!("expected a list of strings, one for each turn, not {}", other.repr()))),
     }
 }

@@ -1,4 +1,4 @@
-//! The conversation templates that are built in.
+//! The built-in conversation templates.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -29,7 +29,7 @@ fn read(source: &str, text: &str) -> Result<Vec<(String, ConversationTemplate)>>
     let mut file: toml::Table = toml::from_str(text).map_err(parse)?;
     let Some(toml::Value::Array(templates)) = file.remove("template") else { return Ok(Vec::new()) };
     let template = |mut template: toml::Value| {
-        // UltraFeedback lists some by another name than their own.
+        // UltraFeedback lists some under a name other than their own.
         let key = template.as_table_mut().and_then(|table| table.remove("key"));
         let template = ConversationTemplate::deserialize(template).map_err(parse)?;
         let key = key.as_ref().and_then(toml::Value::as_str).unwrap_or(&template.name);
@@ -39,11 +39,11 @@ fn read(source: &str, text: &str) -> Result<Vec<(String, ConversationTemplate)>>
 }
 
 impl ConversationTemplate {
-    /// Loads a template: a TOML or JSON file, or a built-in one by its name, which `ultrafeedback/` or
-    /// `fastchat/` goes before where the two differ.
+    /// Loads a template: a TOML or JSON file, or a built-in one by its name, with the prefix `ultrafeedback/` or
+    /// `fastchat/` if the two differ.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] suggests names like it; otherwise the error names file, key path and line.
+    /// [`ErrorKind::NotFound`] suggests similar names; other errors name file, key path and line.
     pub fn load(name: &str) -> Result<Self> {
         if Path::new(name).is_file() {
             let bytes = std::fs::read(name).at(Place::file(name))?;
@@ -55,7 +55,7 @@ impl ConversationTemplate {
             (Some((_, template)), None) => Ok(template.clone()),
             (Some((_, one)), Some((_, other))) if one.writes_as(other) => Ok(one.clone()),
             (Some((one, _)), Some((other, _))) => Err(ErrorKind::NotFound(format!(
-                "{name:?} names two templates that differ, {one} and {other}; write one of these"
+                "{name:?} could be {one} or {other}, which differ; use one of these names"
             ))
             .into()),
             (None, _) => Err(not_found(name)),
@@ -67,8 +67,8 @@ impl ConversationTemplate {
         TEMPLATES.iter().map(|(name, template)| (name.as_str(), template))
     }
 
-    /// The template by which UltraFeedback's callers write for a model, such as `ultralm-13b`; none for
-    /// models that they send messages to.
+    /// The template that UltraFeedback's callers use for a model, such as `ultralm-13b`; none for models that they send
+    /// messages to.
     pub fn of_ultrafeedback_model(model_type: &str) -> Option<Self> {
         let family = model_type.split('-').next().unwrap_or_default();
         let name = match family {
@@ -81,7 +81,7 @@ impl ConversationTemplate {
         Self::load(&format!("ultrafeedback/{name}")).ok()
     }
 
-    /// Whether both write the same, though one has its system text whole and the other from a template.
+    /// Whether both write the same, even if one has its whole system text and the other takes it from a template.
     fn writes_as(&self, other: &Self) -> bool {
         let whole = |template: &Self| match &template.system {
             SystemPrompt::Whole { system } => Some(system.clone()),
@@ -99,8 +99,8 @@ fn not_found(name: &str) -> Error {
     let names = TEMPLATES.iter().filter_map(|(full, _)| full.split('/').nth(1));
     let near = near_among(name, names);
     let hint = match &near[..] {
-        [] => "`metatok models` lists those there are".to_owned(),
+        [] => "`metatok models` lists the built-in ones".to_owned(),
         near => format!("did you mean {}? `metatok models` lists all", near.join(" or ")),
     };
-    ErrorKind::NotFound(format!("there is no file {name:?} and no conversation template of that name; {hint}")).into()
+    ErrorKind::NotFound(format!("there is no file {name:?} and no conversation template with that name; {hint}")).into()
 }

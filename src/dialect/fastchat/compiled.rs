@@ -18,6 +18,6 @@ pub(super) struct CompiledConversation {
     /// Whether the template's own message is empty, and the text around any.
     pub(super) is_empty: (bool, bool),
     pub(super) roles: [Atoms; 2],
-    /// The strings of the tokens that may stand at the end of what [`Layout::finish`] trims.
+    /// The strings of the tokens that may be at the end of the text that [`Layout::finish`] trims.
     pub(super) token_texts: Vec<(TokenId, String)>,
 }

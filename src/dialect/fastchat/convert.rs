@@ -1,4 +1,4 @@
-//! Conversation templates as meta templates, where these can say the same.
+//! Conversation templates as meta templates, if a meta template can express them.
 
 use crate::dialect::fastchat::layout::{Layout, Piece, When};
 use crate::dialect::fastchat::style::SeparatorStyle;
@@ -9,8 +9,8 @@ use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::template::{Affix, MetaTemplate, RoleTemplate, RoundItem};
 
 impl ConversationTemplate {
-    /// The template as a model file with a meta template that writes the same for every dialogue in which
-    /// user and model alternate and say something, with a system message of its own or without one.
+    /// The template as a model file, with a meta template that writes the same for every dialogue in which user and
+    /// model alternate and have text, with or without its own system message.
     ///
     /// ```
     /// use metatok::dialect::ConversationTemplate;
@@ -23,7 +23,7 @@ impl ConversationTemplate {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] says what a meta template cannot express, or that a separator is missing.
+    /// [`ErrorKind::Template`] if a meta template cannot express something, or if a separator is missing.
     pub fn to_meta_template(&self) -> Result<Model> {
         self.check_expressible().at(Place::file(&self.name))?;
         self.converted().at(Place::file(&self.name))
@@ -31,7 +31,7 @@ impl ConversationTemplate {
 
     fn check_expressible(&self) -> Result<()> {
         let what = match self.sep_style {
-            SeparatorStyle::Llama2 => "the first message stands without its label",
+            SeparatorStyle::Llama2 => "the first message is written without its label",
             SeparatorStyle::Chatglm => "rounds are numbered",
             SeparatorStyle::Rwkv => "line ends in contents are halved",
             SeparatorStyle::Llama3 => "white space around contents is left out",
@@ -49,7 +49,7 @@ impl ConversationTemplate {
         let text = |pieces: &[SystemPiece<String>]| -> Result<String> {
             let text = |piece: &SystemPiece<String>| match piece {
                 SystemPiece::Text(text) => Ok(text.clone()),
-                SystemPiece::Message => Err(inexpressible("the system message stands in it twice")),
+                SystemPiece::Message => Err(inexpressible("it contains the system message twice")),
             };
             pieces.iter().map(text).collect()
         };
@@ -127,5 +127,6 @@ fn of(piece: &Piece<String>) -> Result<String> {
 }
 
 fn inexpressible(what: &str) -> Error {
-    ErrorKind::Template(format!("a meta template cannot say it: {what}; use it as a conversation template")).into()
+    ErrorKind::Template(format!("a meta template cannot express this: {what}; use it as a conversation template"))
+        .into()
 }

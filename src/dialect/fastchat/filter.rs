@@ -1,8 +1,8 @@
-//! What some styles do to contents, without copying them.
+//! Changes that some styles make to contents, without copying them.
 
 use crate::dialect::fastchat::layout::Filter;
 
-/// The parts of a content that are written, one behind the other.
+/// The parts of a content that are written, one after the other.
 pub(super) fn pieces(text: &str, filter: Filter) -> impl Iterator<Item = &str> {
     let mut rest = match filter {
         Filter::Strip => text.trim_matches(is_python_space),
@@ -18,8 +18,8 @@ pub(super) fn pieces(text: &str, filter: Filter) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The text up to the end of its first line, which another line end behind it does not follow, and what
-/// comes then. CRLF counts as a line end, and is written as LF.
+/// The text up to the end of its first line that is not followed by another line end, and the rest. CRLF counts as a
+/// line end, and is written as LF.
 fn up_to_line_end(text: &str) -> (&str, &str) {
     let Some(end) = text.find('\n') else { return (text, "") };
     // A carriage return belongs to its line feed: the line is written first, then the line feed.
@@ -34,7 +34,7 @@ fn up_to_line_end(text: &str) -> (&str, &str) {
     (line, behind)
 }
 
-/// What Python's `strip` takes for white space: four controls more than Rust.
+/// White space for Python's `strip`: four controls more than in Rust.
 fn is_python_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }

@@ -3,37 +3,37 @@
 use crate::dialect::fastchat::style::SeparatorStyle;
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPrompt};
 
-/// A text of the template, or the separator that the template would need for it and does not have.
+/// A text of the template, or the separator that the template would need but does not have.
 pub(super) type Piece<P> = Result<P, &'static str>;
 
-/// How a conversation is laid out. Of two texts the first is for messages at even places of the list, the
-/// second for odd ones.
+/// How a conversation is laid out. Of two texts, the first is for messages at even positions of the list, the second
+/// for odd ones.
 #[derive(Debug)]
 pub(super) struct Layout<P> {
     /// Before everything.
     pub(super) opening: P,
     pub(super) system: When,
     pub(super) after_system: Piece<P>,
-    /// What stands for the system where there is no message for it.
+    /// The system text if there is no system message.
     pub(super) without_system: P,
     /// Before the label.
     pub(super) before: [Piece<P>; 2],
-    /// The number of the first round, where rounds are numbered before the label.
+    /// The number of the first round, if rounds are numbered before the label.
     pub(super) first_round: Option<usize>,
     pub(super) label: Labels,
     /// Between label and content.
     pub(super) colon: [Piece<P>; 2],
-    /// Behind the content.
+    /// After the content.
     pub(super) end: [Piece<P>; 2],
-    /// Behind the label where there is no content.
+    /// After the label if there is no content.
     pub(super) open: [Piece<P>; 2],
     pub(super) first: First<P>,
     pub(super) filter: Filter,
     /// How many of the last messages are written.
     pub(super) window: Option<usize>,
-    /// What stands at the very end, where the text before loses its last `<`, `n` and `>` first.
+    /// What comes at the very end, after the preceding text loses its last `<`, `n` and `>`.
     pub(super) finish: Option<Piece<P>>,
-    /// What stands for an image.
+    /// The placeholder of an image.
     pub(super) image: Option<P>,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum When {
     Always,
     /// If there is any text.
     IfText,
-    /// If there is a message, whatever the text around it.
+    /// If there is a message, whatever text is around it.
     IfMessage,
     Never,
 }
@@ -53,12 +53,12 @@ pub(super) enum When {
 pub(super) enum Labels {
     /// Its own.
     Own,
-    /// That of its place.
+    /// That of its position.
     OfPlace,
     None,
 }
 
-/// How a first message that says something differs from others.
+/// How a first message with content differs from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum First<P> {
     Ordinary,
@@ -68,13 +68,13 @@ pub(super) enum First<P> {
     Bare(P),
 }
 
-/// What is done to contents.
+/// How contents are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filter {
     None,
     /// Every two line ends become one.
     HalveLineEnds,
-    /// White space around is left out.
+    /// White space around the content is left out.
     Strip,
 }
 
@@ -150,7 +150,7 @@ impl Layout<String> {
                 system: When::IfText,
                 after_system: sep(),
                 before: [sep().map(|sep| "]".to_owned() + &sep), text("")],
-                // Only the name tells.
+                // Only the name distinguishes them.
                 first_round: Some(usize::from(template.name == "chatglm2")),
                 colon: colon("："),
                 open: colon("："),
@@ -218,7 +218,7 @@ impl Layout<String> {
         }
     }
 
-    /// The same with every text turned into something else.
+    /// The same with every text transformed.
     pub(super) fn try_map<P, E>(self, mut map: impl FnMut(String) -> Result<P, E>) -> Result<Layout<P>, E> {
         let mut piece = |piece: Piece<String>| match piece {
             Ok(text) => map(text).map(Ok),

@@ -1,4 +1,4 @@
-//! FastChat's and UltraFeedback's conversation templates: a dialect of its own.
+//! FastChat's and UltraFeedback's conversation templates: a separate dialect.
 
 mod builtin;
 mod convert;
@@ -34,11 +34,10 @@ pub(crate) fn read(text: &str, syntax: Syntax) -> Option<Result<Model>> {
 }
 
 impl ConversationTemplate {
-    /// The prompt as text, with the messages as they are: FastChat's `get_prompt`. A message that says nothing
-    /// is an open turn.
+    /// The prompt as text, with the messages unchanged: FastChat's `get_prompt`. An empty message is an open turn.
     ///
     /// # Errors
-    /// Names the message that the template has no place for, and a separator that it lacks.
+    /// Names the message that the template has no place for, or a separator that it lacks.
     pub fn get_prompt(&self, messages: &[ChatMessage]) -> Result<String> {
         let renderer = ConversationRenderer::of_text(self)?;
         let conversation = Conversation::Messages(messages.to_vec());

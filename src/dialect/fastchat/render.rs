@@ -1,4 +1,4 @@
-//! Writing conversations by a conversation template: FastChat's `get_prompt`, as segments.
+//! Rendering conversations with a conversation template: FastChat's `get_prompt`, as segments.
 
 use crate::compile::{Atom, Compiler};
 use crate::conversation::{Conversation, Mode};
@@ -13,39 +13,39 @@ use crate::render::{Renderer, Segments, TemplateCut};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::{TokenId, Tokenizer};
 
-/// A conversation template whose control tokens are ids.
+/// A conversation template whose control tokens have become ids.
 ///
-/// `user` and `assistant` speak by the template's labels, and a first message `system` replaces its system
-/// message. In [`Mode::Generate`] the conversation ends with the model's open turn; in [`Mode::Score`] all
-/// messages are written as they are.
+/// `user` and `assistant` speak with the template's labels, and a first message `system` replaces its system message.
+/// In [`Mode::Generate`] the conversation ends with the model's open turn; in [`Mode::Score`] all messages are written
+/// unchanged.
 #[derive(Debug)]
 pub struct ConversationRenderer {
     compiled: CompiledConversation,
     labels: [String; 2],
     preset: Vec<Preset>,
     empty_is_open: bool,
-    /// Whether a message of another role is written with its role for a label, as the references do.
+    /// Whether a message with another role is written with its role as label, as in the references.
     pub literal_labels: bool,
     stop: StopCriteria,
     used: Vec<TokenId>,
     template_text: TemplateCut,
 }
 
-/// A message of the template's own.
+/// A message of the template itself.
 #[derive(Debug)]
 struct Preset {
     label: Atoms,
     content: Option<Atoms>,
 }
 
-/// As what the roles are named in spans.
+/// The names of the roles in spans.
 const NAMES: [&str; 3] = ["user", "assistant", "system"];
 
 impl ConversationRenderer {
     /// Brings a template and a tokenizer together.
     ///
     /// # Errors
-    /// Names a stop id outside the vocabulary, and a system template that is no format string.
+    /// Names a stop id outside the vocabulary, and a system template that is not a format string.
     pub fn new(template: &ConversationTemplate, tokenizer: &Tokenizer) -> Result<Self> {
         let mut compiler = Compiler::new(tokenizer);
         let mut renderer = Self::compile(template, |text| compiler.text(text))?;
@@ -61,7 +61,7 @@ impl ConversationRenderer {
         })
     }
 
-    /// Of text alone: no control token is found, and there are no stop ids.
+    /// For text only: no control token is found, and there are no stop ids.
     pub(super) fn of_text(template: &ConversationTemplate) -> Result<Self> {
         let atoms = |text: &str| match text {
             "" => Box::default(),
@@ -113,7 +113,7 @@ impl ConversationRenderer {
         })
     }
 
-    /// Whether a system message comes into any prompt.
+    /// Whether a system message is written in any prompt.
     fn writes_system(&self) -> bool {
         let is_written = self.compiled.layout.system != When::Never || self.compiled.layout.first == First::AfterSystem;
         is_written && self.compiled.system.contains(&SystemPiece::Message)
@@ -128,7 +128,7 @@ impl ConversationRenderer {
                 Some(role) => Label::Role(role),
                 None if self.literal_labels => Label::Literal(other),
                 None if other == "system" => {
-                    return Err(ErrorKind::Conversation("a system message must be the first of all".into()).into());
+                    return Err(ErrorKind::Conversation("a system message must be the first message".into()).into());
                 }
                 None => {
                     let known = ["user", "assistant", "system"].map(str::to_owned).to_vec();
@@ -147,7 +147,7 @@ impl ConversationRenderer {
         Ok(Turn { label, content, images: said.images, message: Some(said.index) })
     }
 
-    /// All that is to be written, the template's own messages first.
+    /// Everything to be written, the template's own messages first.
     fn turns<'a>(&'a self, said: &[Said<'a>], mode: Mode) -> Result<Vec<Turn<'a>>> {
         let preset = self.preset.iter().map(|Preset { label, content }| Turn {
             label: Label::Preset(label),
@@ -187,7 +187,7 @@ impl Renderer for ConversationRenderer {
             all => (None, all),
         };
         if system.is_some_and(|system| !system.is_empty()) && !self.writes_system() {
-            let what = "the template has no place for a system message; say it in the first message of the user";
+            let what = "the template has no place for a system message; put it in the first user message";
             return Err(Error::from(ErrorKind::Conversation(what.into()))).at(Place::Message(0));
         }
         let turns = self.turns(said, mode)?;
@@ -221,12 +221,12 @@ impl Renderer for ConversationRenderer {
     }
 }
 
-/// What a system message says, which is text and nothing else.
+/// The content of a system message, which must be text.
 fn system_text<'a>(said: &Said<'a>) -> Result<&'a str> {
     said.without_images()?;
     match said.words {
         Words::Text(text) => Ok(text),
-        Words::Ids(_) => Err(ErrorKind::Conversation("a system message is text, and no token ids".into()).into()),
+        Words::Ids(_) => Err(ErrorKind::Conversation("a system message must be text, not token ids".into()).into()),
     }
 }
 

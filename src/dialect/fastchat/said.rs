@@ -1,25 +1,25 @@
-//! What a conversation says, message by message, whichever form it has.
+//! The contents of a conversation, message by message, in whichever form.
 
 use crate::conversation::{ChatMessage, ContentPart, ContentRef, Item, MediaKind, Message, TextPart, openai_role};
 use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::tokenizer::TokenId;
 
-/// A message as conversation templates know it: images, and then a text.
+/// A message for conversation templates: images, and then a text.
 #[derive(Clone, Copy)]
 pub(super) struct Said<'a> {
     pub(super) role: &'a str,
     /// How many images there are: the first of the content's parts.
     pub(super) images: usize,
     pub(super) words: Words<'a>,
-    /// Its place in the conversation.
+    /// Its position in the conversation.
     pub(super) index: usize,
 }
 
-/// What is said in words.
+/// The words of a message.
 #[derive(Clone, Copy)]
 pub(super) enum Words<'a> {
     Text(&'a str),
-    /// A model's answer, as it gave it.
+    /// A model's answer, exactly as given.
     Ids(&'a [TokenId]),
 }
 
@@ -38,19 +38,19 @@ impl<'a> Said<'a> {
             [ContentPart::Text(TextPart { text, .. })] => Words::Text(text),
             [ContentPart::Ids(ids)] => Words::Ids(ids),
             _ => {
-                let what = "a conversation template takes images first and then one text; put them in this order";
+                let what = "a conversation template needs images first and then one text; put them in this order";
                 return Err(ErrorKind::Conversation(what.into()).into());
             }
         };
         Ok(Self { role, images, words, index })
     }
 
-    /// Whether nothing is said, and nothing shown.
+    /// Whether there is neither text nor an image.
     pub(super) fn is_nothing(&self) -> bool {
         self.images == 0 && matches!(self.words, Words::Text("") | Words::Ids([]))
     }
 
-    /// Refuses images, where the template has no place for them.
+    /// Rejects images if the template has no place for them.
     pub(super) fn without_images(&self) -> Result<()> {
         let what = match self.images {
             0 => return Ok(()),
@@ -69,8 +69,8 @@ pub(super) fn messages(messages: &[ChatMessage]) -> Result<Vec<Said<'_>>> {
     Ok(said)
 }
 
-/// The messages of a prompt list: HUMAN, BOT and SYSTEM are user, assistant and system, and a system that
-/// is not the first speaks by its fallback role.
+/// The messages of a prompt list: HUMAN, BOT and SYSTEM are user, assistant and system. A system message that is not
+/// the first uses its fallback role.
 pub(super) fn items(items: &[Item]) -> Result<Vec<Said<'_>>> {
     let mut said: Vec<Said<'_>> = Vec::new();
     for (index, item) in items.iter().enumerate() {
@@ -78,7 +78,7 @@ pub(super) fn items(items: &[Item]) -> Result<Vec<Said<'_>>> {
             Item::Marker(_) => {}
             Item::Text(text) if text.is_empty() => {}
             Item::Text(_) => {
-                let what = "a string that nobody says has no place in a conversation template; give it a role";
+                let what = "a string without a role has no place in a conversation template; give it a role";
                 return Err(Error::from(ErrorKind::Conversation(what.into())).at(Place::Item(index)));
             }
             Item::Message(message) => {
@@ -91,7 +91,7 @@ pub(super) fn items(items: &[Item]) -> Result<Vec<Said<'_>>> {
 
 fn of(message: &Message, index: usize, is_first: bool) -> Result<Said<'_>> {
     if message.begin.is_some() || message.end.is_some() || message.generate.is_some() {
-        let what = "begin, end and generate of a message belong to meta templates; leave them out";
+        let what = "begin, end and generate of a message belong to meta templates; remove them";
         return Err(ErrorKind::Conversation(what.into()).into());
     }
     let role = match (message.role.as_str(), message.fallback_role.as_deref()) {

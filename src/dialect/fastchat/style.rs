@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 /// A separator style, by its name: the numbers differ between the two systems, which share the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", remote = "Self")]
-#[allow(missing_docs, reason = "the names are the reference's; the table in `Layout::new` has what each does")]
+#[allow(missing_docs, reason = "the names are the reference's; the table in `Layout::new` shows what each does")]
 pub enum SeparatorStyle {
     AddColonSingle,
     AddColonTwo,
@@ -57,7 +57,7 @@ impl<'de> Deserialize<'de> for SeparatorStyle {
 
             fn visit_i64<E: de::Error>(self, number: i64) -> Result<SeparatorStyle, E> {
                 Err(E::custom(format_args!(
-                    "a style has a name: {number} means one in FastChat and another in UltraFeedback; write it, such as \"ADD_COLON_TWO\""
+                    "{number} means different styles in FastChat and UltraFeedback; use the style's name, such as \"ADD_COLON_TWO\""
                 )))
             }
 

@@ -7,7 +7,7 @@ use crate::dialect::fastchat::style::SeparatorStyle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::template::TokenIds;
 
-/// A conversation template: an immutable value, whatever conversations are written with it.
+/// A conversation template: an immutable value that is independent of any conversation.
 ///
 /// ```
 /// use metatok::dialect::ConversationTemplate;
@@ -22,18 +22,18 @@ use crate::template::TokenIds;
 pub struct ConversationTemplate {
     /// The template's name. The style `CHATGLM` numbers rounds from 1 if it is `chatglm2`.
     pub name: String,
-    /// What is known of it, for readers.
+    /// A description, for readers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// The system text.
     #[serde(flatten)]
     pub system: SystemPrompt,
-    /// The labels of the user and the model; more are of no consequence.
+    /// The labels of the user and the model; further labels are ignored.
     pub roles: Vec<String>,
     /// Messages that every conversation begins with, by their labels; null is an open turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<(String, Option<String>)>,
-    /// How many of `messages` are examples. No prompt depends on it.
+    /// How many of `messages` are examples. It does not affect prompts.
     #[serde(skip_serializing_if = "is_zero")]
     pub offset: usize,
     /// How it is laid out.
@@ -50,7 +50,7 @@ pub struct ConversationTemplate {
     /// Where output ends, as token ids.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_token_ids: Option<TokenIds>,
-    /// Whether a message that says nothing is an open turn, as in the references, and not an empty one.
+    /// Whether an empty message is an open turn, as in the references, and not an empty turn.
     #[serde(skip_serializing_if = "Clone::clone")]
     pub empty_is_open: bool,
 }
@@ -59,7 +59,7 @@ pub struct ConversationTemplate {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum SystemPrompt {
-    /// UltraFeedback's: one text, which a system message replaces whole.
+    /// UltraFeedback's: one text, which a system message replaces entirely.
     Whole {
         /// The text.
         system: String,
@@ -122,7 +122,7 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// The keys as they are written.
+/// The keys as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -162,17 +162,17 @@ impl TryFrom<File> for ConversationTemplate {
                 system_message: message.unwrap_or_default(),
             },
             (Some(_), ..) => {
-                return Err(error("write either \"system\", or \"system_template\" and \"system_message\""));
+                return Err(error("set either \"system\", or \"system_template\" and \"system_message\""));
             }
         };
         if let SystemPrompt::Template { system_template, .. } = &system {
             pieces(system_template)?;
         }
         if file.roles.len() < 2 {
-            return Err(error("roles: a template names two, the user's label and the model's"));
+            return Err(error("roles: a template needs two, the user's label and the model's"));
         }
         let sep_style = file.sep_style.ok_or_else(|| {
-            error("sep_style: it has none, so nothing says how a conversation is laid out; write one such as \"ADD_COLON_SINGLE\"")
+            error("sep_style is missing, but it decides how a conversation is laid out; set it, for example to \"ADD_COLON_SINGLE\"")
         })?;
         Ok(Self {
             name: file.name,
@@ -204,11 +204,13 @@ pub(super) enum SystemPiece<P> {
     Message,
 }
 
-/// The parts of a system template, which is a format string of Python's.
+/// The parts of a system template, which is a Python format string.
 fn pieces(template: &str) -> Result<Vec<SystemPiece<String>>> {
     let wrong = |what: &str| -> Error {
-        ErrorKind::Template(format!("system_template: {what}; it has {{system_message}} in it, and {{{{ for a brace"))
-            .into()
+        ErrorKind::Template(format!(
+            "system_template: {what}; use {{system_message}} for the message, and {{{{ for a brace"
+        ))
+        .into()
     };
     let mut pieces = Vec::new();
     let mut text = String::new();
@@ -227,7 +229,7 @@ fn pieces(template: &str) -> Result<Vec<SystemPiece<String>>> {
             pieces.push(SystemPiece::Message);
             rest = more;
         } else {
-            return Err(wrong(&format!("{:?} is no field", &rest[at..])));
+            return Err(wrong(&format!("{:?} is not a field", &rest[at..])));
         }
     }
     text.push_str(rest);
@@ -238,15 +240,15 @@ fn pieces(template: &str) -> Result<Vec<SystemPiece<String>>> {
 }
 
 impl ConversationTemplate {
-    /// With more behind the system text: UltraFeedback's callers add a blank and the principle to it.
+    /// With more text after the system text: UltraFeedback's callers add a space and the principle to it.
     #[must_use]
     pub fn with_system_appended(mut self, more: &str) -> Self {
         self.system.message_mut().push_str(more);
         self
     }
 
-    /// With the principle that UltraFeedback's callers give a model: a blank and the principle behind a system
-    /// that is one text, and the system message of a template.
+    /// With the principle that UltraFeedback's callers give to a model: a space and the principle, after a system text
+    /// that is a single text, or after the system message of a template.
     #[must_use]
     pub fn with_principle(self, principle: &str) -> Self {
         match &self.system {
@@ -255,7 +257,7 @@ impl ConversationTemplate {
         }
     }
 
-    /// With another system message; where the system is one text, with another text.
+    /// With another system message; if the system text is a single text, with another text.
     #[must_use]
     pub fn with_system(mut self, message: &str) -> Self {
         message.clone_into(self.system.message_mut());

@@ -1,4 +1,4 @@
-//! The parts of a conversation, one behind the other, as its layout has them.
+//! The parts of a conversation, one after the other, in its layout.
 
 use crate::compile::Atom;
 use crate::dialect::fastchat::compiled::{Atoms, CompiledConversation};
@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::render::{Element, Part, Segment, Segments};
 use crate::tokenizer::TokenId;
 
-/// The system's place among the names of roles.
+/// The system's index among the names of roles.
 const SYSTEM: u32 = 2;
 
 /// A message to write.
@@ -37,7 +37,7 @@ pub(super) enum Content<'a> {
     Preset(&'a [Atom]),
 }
 
-/// Appends segments, the parts of a prompt in their order.
+/// Appends segments, the parts of a prompt in order.
 pub(super) struct Writer<'a, 's> {
     pub(super) template: &'a CompiledConversation,
     pub(super) segments: &'s mut Segments<'a>,
@@ -92,7 +92,7 @@ impl<'a> Writer<'a, '_> {
         };
         let part = Part { role, message: turn.message.map(|message| message as u32), ..Part::default() };
         let is_open = matches!(turn.content, Content::Open);
-        // An answer in ids stands where the model gave it: behind the open turn.
+        // An answer in ids comes where the model gave it: after the open turn.
         let was_open = is_open || matches!(turn.content, Content::Ids(_));
         let element = if is_prompt_end { Element::GenerationPrompt } else { Element::RoleBegin };
         let header = Part { element, ..part };
@@ -141,7 +141,7 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
-    /// `[Round k`; the rest stands in the layout.
+    /// `[Round k`; the rest is in the layout.
     fn round_number(&mut self, number: usize, part: Part) {
         const DIGITS: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
         self.text("[Round ", part);
@@ -152,7 +152,7 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    /// Trims what the style trims, and writes what then stands at the end.
+    /// Trims what the style trims, and writes what comes at the end.
     pub(super) fn finish(&mut self) -> Result<()> {
         let template = self.template;
         let Some(finish) = &template.layout.finish else { return Ok(()) };
@@ -162,7 +162,7 @@ impl<'a> Writer<'a, '_> {
                 Atom::Text(text) => text,
                 Atom::Token(id) => match template.token_texts.iter().find(|(known, _)| *known == id) {
                     Some((_, text)) => text.as_str(),
-                    // Of an answer that was given as ids.
+                    // For an answer that was given as ids.
                     None => break,
                 },
             };
@@ -185,7 +185,7 @@ impl<'a> Writer<'a, '_> {
                 Ok(())
             }
             Err(missing) => Err(Error::from(ErrorKind::Template(format!(
-                "the style {:?} needs {missing} here, and the template has none",
+                "the style {:?} needs {missing}, but the template has none",
                 serde_name(self.template.style)
             )))),
         }
@@ -202,7 +202,7 @@ impl<'a> Writer<'a, '_> {
     }
 }
 
-/// A style's name as files have it.
+/// A style's name as in files.
 pub(super) fn serde_name(style: SeparatorStyle) -> String {
     serde_json::to_value(style).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -2,16 +2,16 @@
 
 use candle_core::{DType, Device, Result, Tensor};
 
-/// Grows by at least so many tokens at a time: growing copies everything.
+/// Grows by at least this many tokens at a time, because growing copies everything.
 const GROWTH: usize = 64;
 
-/// Room for the tokens of a batch, of which all rows have the same number.
+/// Room for the tokens of a batch whose rows all have the same number of tokens.
 pub(super) struct Cache {
     layers: Vec<Option<Layer>>,
     len: usize,
 }
 
-/// Each has the dimensions batch, heads, tokens, and numbers of a head.
+/// Each has the dimensions batch, heads, tokens, and numbers per head.
 struct Layer {
     keys: Tensor,
     values: Tensor,
@@ -27,7 +27,7 @@ impl Cache {
         self.len
     }
 
-    /// Adds the next tokens of a layer, and gives all of them; [`Self::advance`] comes behind the last layer.
+    /// Adds the next tokens of a layer, and returns all of them. [`Self::advance`] follows after the last layer.
     pub(super) fn append(&mut self, layer: usize, keys: &Tensor, values: &Tensor) -> Result<(Tensor, Tensor)> {
         let end = self.len + keys.dim(2)?;
         let grown = match &self.layers[layer] {
@@ -52,7 +52,7 @@ impl Cache {
         Ok((layer.keys.narrow(2, 0, end)?, layer.values.narrow(2, 0, end)?))
     }
 
-    /// So many tokens are in every layer now.
+    /// Now this many tokens are in every layer.
     pub(super) fn advance(&mut self, tokens: usize) {
         self.len += tokens;
     }

@@ -1,13 +1,13 @@
-//! What a checkpoint's config.json says of the model.
+//! A checkpoint's config.json.
 
 use serde::Deserialize;
 
 use crate::error::{ErrorKind, Result};
 
-/// Those that are computed here. They differ in biases and norms, which the weights show.
+/// The supported architectures. They differ in biases and norms, which the weights show.
 const ARCHITECTURES: [&str; 4] = ["LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"];
 
-/// The keys of config.json that are read, as `transformers` writes them.
+/// The keys of config.json that are read, as written by `transformers`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Config {
     #[serde(default)]
@@ -32,7 +32,7 @@ pub(super) struct Config {
     use_sliding_window: Option<bool>,
 }
 
-/// How positions turn queries and keys.
+/// How positions rotate queries and keys.
 #[derive(Debug, Clone, Default, Deserialize)]
 struct Rope {
     #[serde(alias = "type")]
@@ -59,17 +59,17 @@ impl Config {
         let kv_heads = self.num_key_value_heads();
         let what = if !self.architectures.iter().any(|name| ARCHITECTURES.contains(&name.as_str())) {
             let named = if self.architectures.is_empty() { "none".into() } else { self.architectures.join(", ") };
-            format!("architectures names {named}; metatok computes {}", ARCHITECTURES.join(", "))
+            format!("architectures names {named}, but metatok supports {}", ARCHITECTURES.join(", "))
         } else if self.hidden_act != "silu" {
-            format!("hidden_act is {:?}, and metatok computes \"silu\"", self.hidden_act)
+            format!("hidden_act is {:?}, but metatok only supports \"silu\"", self.hidden_act)
         } else if self.num_hidden_layers == 0 {
-            "num_hidden_layers is 0, and a model has at least one".into()
+            "num_hidden_layers is 0, but a model needs at least one layer".into()
         } else if kv_heads == 0 || self.num_attention_heads == 0 || !self.num_attention_heads.is_multiple_of(kv_heads) {
-            format!("{} attention heads cannot share {kv_heads} of keys and values", self.num_attention_heads)
+            format!("{} attention heads cannot share {kv_heads} key-value heads", self.num_attention_heads)
         } else if self.head_dim() == 0 || !self.head_dim().is_multiple_of(2) {
-            format!("heads of {} numbers cannot be turned by pairs", self.head_dim())
+            format!("heads of size {} cannot be rotated in pairs", self.head_dim())
         } else if self.num_attention_heads.checked_mul(self.head_dim()).is_none() {
-            format!("{} attention heads of {} numbers are no model", self.num_attention_heads, self.head_dim())
+            format!("{} attention heads of size {} are too large", self.num_attention_heads, self.head_dim())
         } else {
             return Ok(());
         };
@@ -84,21 +84,21 @@ impl Config {
         self.head_dim.unwrap_or(self.hidden_size / self.num_attention_heads.max(1))
     }
 
-    /// How many tokens may stand in a row. Where attention would slide over more, only those before it does.
+    /// How many tokens a row may have. If attention would slide over more, only those before that.
     pub(super) fn max_seq_len(&self) -> usize {
         let slides = self.use_sliding_window.unwrap_or(self.sliding_window.is_some());
         let window = self.sliding_window.filter(|_| slides).unwrap_or(usize::MAX);
         self.max_position_embeddings.min(window)
     }
 
-    /// How fast each pair of numbers turns, in radians per position.
+    /// How fast each pair of numbers rotates, in radians per position.
     pub(super) fn inv_freq(&self) -> Result<Vec<f32>> {
         let rope = self.rope_parameters.clone().or_else(|| self.rope_scaling.clone()).unwrap_or_default();
         let theta = self.rope_theta.or(rope.rope_theta).unwrap_or(10_000.0);
         let dim = self.head_dim();
         let plain = (0..dim).step_by(2).map(|i| 1.0 / theta.powf(i as f64 / dim as f64));
         let needed = |value: Option<f64>, key: &str| {
-            value.ok_or_else(|| ErrorKind::UnsupportedModel(format!("the scaling of rope lacks its {key}")))
+            value.ok_or_else(|| ErrorKind::UnsupportedModel(format!("rope scaling has no {key}")))
         };
         let scaled: Vec<f64> = match rope.rope_type.as_deref() {
             None | Some("default") => plain.collect(),
@@ -114,7 +114,7 @@ impl Config {
                 plain.map(|freq| llama3(freq, context * freq / std::f64::consts::TAU, factor, low, high)).collect()
             }
             Some(other) => {
-                let what = format!("rope of type {other:?} is not computed here; default, linear and llama3 are");
+                let what = format!("rope type {other:?} is not supported; choose default, linear or llama3");
                 return Err(ErrorKind::UnsupportedModel(what).into());
             }
         };
@@ -122,8 +122,7 @@ impl Config {
     }
 }
 
-/// Llama 3.1: what turns often within the old context stays, what turns seldom is slowed down, and between these
-/// there is a ramp.
+/// Llama 3.1: fast rotations within the old context stay, slow ones are slowed down, and between these there is a ramp.
 fn llama3(freq: f64, turns: f64, factor: f64, low: f64, high: f64) -> f64 {
     let kept = ((turns - low) / (high - low)).clamp(0.0, 1.0);
     freq / factor * (1.0 - kept) + freq * kept

@@ -1,8 +1,8 @@
-//! The error for what candle refuses.
+//! The error for failures of candle.
 
 use crate::error::{Error, ErrorKind};
 
-/// What candle says.
+/// candle's error message.
 pub(super) fn failed(error: candle_core::Error) -> Error {
     ErrorKind::Engine(error.to_string()).into()
 }

@@ -11,11 +11,11 @@ use crate::engine::{Engine, OnToken, Request, Sampler};
 use crate::error::{At, ErrorKind, Place, Result};
 use crate::tokenizer::TokenId;
 
-/// An answer that is being written.
+/// An answer that is being generated.
 struct Live {
     request: usize,
     sampler: Sampler,
-    /// How many columns stand before its prompt.
+    /// How many columns come before its prompt.
     padding: usize,
     /// How many tokens it has.
     tokens: usize,
@@ -35,7 +35,7 @@ impl Engine for CandleEngine {
             }
         }
         let prompts: Vec<&[TokenId]> = live.iter().map(|live| requests[live.request].input_ids).collect();
-        // What pads is masked, whatever its id.
+        // Padding is masked, whatever its id.
         let batch: Batch<u32> = Batch::new(&prompts, Padding::new(0))?;
         for (live, length) in live.iter_mut().zip(batch.lengths()) {
             live.padding = batch.input_ids.ncols() - length;
@@ -77,7 +77,7 @@ impl Engine for CandleEngine {
 impl CandleEngine {
     fn check_request(&self, request: &Request<'_>) -> Result<()> {
         if request.input_ids.is_empty() {
-            return Err(ErrorKind::Usage("there is no token to continue".into()).into());
+            return Err(ErrorKind::Usage("there are no tokens to continue".into()).into());
         }
         self.check(request.input_ids.iter().copied(), request.input_ids.len())
     }
@@ -92,7 +92,7 @@ impl CandleEngine {
     }
 }
 
-/// What is added to the scores of one further token of each, over so many tokens; nothing where there is no padding.
+/// What is added to the scores of one further token of each, over this many tokens; none if there is no padding.
 fn mask(live: &[Live], tokens: usize, device: &Device) -> candle_core::Result<Option<Tensor>> {
     if live.iter().all(|live| live.padding == 0) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! An engine in this process: models of the Llama kind, computed by candle on the CPU or a GPU.
+//! An engine in this process: Llama-like models, computed by candle on the CPU or a GPU.
 
 mod cache;
 mod config;
@@ -24,23 +24,23 @@ use rows::Rows;
 use transformer::Transformer;
 use weights::Weights;
 
-/// How many numbers of attention are in memory at once: longer prompts are read in pieces.
+/// How many attention scores are in memory at once: longer prompts are read in pieces.
 const ATTENTION_NUMBERS: usize = 1 << 26;
 
-/// Where an engine computes.
+/// The device of an engine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CandleDevice {
     /// On all cores, in `f32`.
     #[default]
     Cpu,
-    /// On the NVIDIA GPU of this number, in the type of the weights; needs the feature `cuda`.
+    /// On the NVIDIA GPU with this number, in the type of the weights; needs the feature `cuda`.
     Cuda(usize),
 }
 
-/// A model of the Llama kind (Llama, Mistral, Qwen2, Qwen3) with its weights.
+/// A Llama-like model (Llama, Mistral, Qwen2, Qwen3) with its weights.
 ///
-/// Prompts of several lengths are padded on the left and masked; what is computed for one does not depend on the
-/// others, up to the rounding of `f32`.
+/// Prompts of different lengths are padded on the left and masked. The result for one does not depend on the others, up
+/// to the rounding of `f32`.
 ///
 /// ```
 /// use metatok::engine::{CandleEngine, Engine, Request, Sampling};
@@ -71,13 +71,13 @@ impl fmt::Debug for CandleEngine {
 }
 
 impl CandleEngine {
-    /// Loads weights by name: a folder with `config.json` and `model.safetensors`, or its index and shards, as
-    /// `transformers` writes them; `demo`, which is embedded; or a repository of the Hugging Face Hub, `org/name` or
+    /// Loads weights by name: a folder with `config.json` and `model.safetensors`, or its index and shards, as written
+    /// by `transformers`; `demo`, which is embedded; or a repository of the Hugging Face Hub, `org/name` or
     /// `org/name@revision`.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] says what was looked for, [`ErrorKind::UnsupportedModel`] what of the model is not computed here,
-    /// which tensor is missing, of another shape, or one too many, and that there is no such device.
+    /// [`ErrorKind::NotFound`] names what was looked for. [`ErrorKind::UnsupportedModel`] says what the engine does not
+    /// support, which tensor is missing, unexpected or of another shape, or that there is no such device.
     pub fn load(name: &str, device: CandleDevice) -> Result<Self> {
         let device = match device {
             CandleDevice::Cpu => Device::Cpu,
@@ -96,10 +96,10 @@ impl CandleEngine {
         load().map_err(|error: Error| error.at(Place::file(name)))
     }
 
-    /// The files that [`Self::load`] reads; of `demo` none. Those of a repository are fetched.
+    /// The files that [`Self::load`] reads; none for `demo`. Those of a repository are downloaded.
     ///
     /// # Errors
-    /// As [`Self::load`] where there is no such file.
+    /// The same as for [`Self::load`] if there is no such file.
     pub fn files(name: &str) -> Result<Vec<PathBuf>> {
         weights::files(name).at(Place::file(name))
     }
@@ -112,19 +112,19 @@ impl CandleEngine {
         Self::load("demo", CandleDevice::Cpu)
     }
 
-    /// The logits behind every token: prompts, tokens, vocabulary. Those of padding mean nothing.
+    /// The logits after every token: prompts, tokens, vocabulary. Those of padding have no meaning.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideVocabulary`] names an id that the model does not have, [`ErrorKind::ContextFull`] says that a
-    /// row is longer than the context.
+    /// [`ErrorKind::OutsideVocabulary`] names an id that the model does not have. [`ErrorKind::ContextFull`] if a row
+    /// is longer than the context.
     pub fn logits(&self, batch: &Batch<u32>) -> Result<Array3<f32>> {
         self.logits_of(&Rows::of_batch(batch))
     }
 
-    /// The logits behind every token of prompts that share rows: rows, tokens, vocabulary. No prompt sees another.
+    /// The logits after every token of prompts that share rows: rows, tokens, vocabulary. No prompt sees another.
     ///
     /// # Errors
-    /// As [`Self::logits`].
+    /// The same as for [`Self::logits`].
     pub fn packed_logits(&self, pack: &Pack<u32>) -> Result<Array3<f32>> {
         self.logits_of(&Rows::of_pack(pack))
     }
@@ -146,7 +146,7 @@ impl CandleEngine {
         Ok(logits)
     }
 
-    /// Reads prompts into the cache, in pieces, and hands over what the last layer makes of each.
+    /// Reads prompts into the cache, in pieces, and passes on the last layer's output for each.
     fn read(
         &self,
         rows: &Rows,
@@ -165,7 +165,7 @@ impl CandleEngine {
         Ok(())
     }
 
-    /// Refuses ids that the model does not have, and what is longer than its context.
+    /// Rejects ids that the model does not have, and rows that are longer than its context.
     fn check(&self, mut ids: impl Iterator<Item = TokenId>, tokens: usize) -> Result<()> {
         if let Some(id) = ids.find(|id| *id as usize >= self.vocab_size) {
             return Err(ErrorKind::OutsideVocabulary { id: id.into(), size: self.vocab_size }.into());

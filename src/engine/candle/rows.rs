@@ -8,10 +8,10 @@ use crate::tokenizer::TokenId;
 
 /// Prompts as rows of one width.
 pub(super) struct Rows {
-    /// Zero for padding: what pads may be no id of the model at all.
+    /// Zero for padding: the padding id may not be an id of the model at all.
     input_ids: Array2<u32>,
     position_ids: Array2<u32>,
-    /// Tokens of one number belong together; zero is padding.
+    /// Tokens with the same number belong together; zero is padding.
     numbers: Array2<u32>,
 }
 
@@ -47,8 +47,8 @@ impl Rows {
         self.input_ids.iter().copied()
     }
 
-    /// The ids and positions of these columns, and what is added to attention's scores: for their tokens, over all up to
-    /// the last of them.
+    /// The ids and positions of these columns, and the mask that is added to attention's scores: for their tokens, over
+    /// all tokens up to the last of them.
     pub(super) fn piece(&self, start: usize, end: usize, device: &Device) -> Result<(Tensor, Tensor, Tensor)> {
         let tensor = |array: &Array2<u32>| {
             let piece = array.slice_axis(Axis(1), Slice::from(start..end)).iter().copied().collect();

@@ -1,4 +1,4 @@
-//! The models of the Llama kind: from token ids to the logits of the next.
+//! Llama-like models: from token ids to the logits of the next token.
 
 use candle_core::{D, DType, Device, Result, Tensor};
 use candle_nn::ops::{rms_norm, softmax_last_dim};
@@ -10,7 +10,7 @@ use super::config::Config;
 use super::failed::failed;
 use super::weights::Weights;
 
-/// A model's weights, and how they hang together.
+/// A model's weights, and their structure.
 pub(super) struct Transformer {
     embeddings: Tensor,
     layers: Vec<Layer>,
@@ -114,13 +114,13 @@ impl Transformer {
         Cache::new(self.layers.len())
     }
 
-    /// How many numbers attention has for each pair of a token and one that it sees.
+    /// How many scores attention has for each pair of a token and one that it sees.
     pub(super) fn heads(&self) -> usize {
         self.heads
     }
 
-    /// What the last layer makes of the tokens behind those in the cache. Ids and positions have the dimensions batch
-    /// and tokens; the mask, which is added, batch, 1, tokens, and all tokens that are in the cache then.
+    /// The last layer's output for the tokens after those in the cache. Ids and positions have the dimensions batch and
+    /// tokens; the mask, which is added, has batch, 1, tokens, and all tokens that are in the cache then.
     pub(super) fn forward(
         &self,
         input_ids: &Tensor,
@@ -143,7 +143,7 @@ impl Transformer {
         self.norm.forward(&hidden)
     }
 
-    /// The logits of the token behind each of these.
+    /// The logits after each of these tokens.
     pub(super) fn logits(&self, hidden: &Tensor) -> Result<Tensor> {
         self.head.forward(&hidden.contiguous()?)?.to_dtype(DType::F32)
     }
@@ -169,7 +169,7 @@ impl Transformer {
         let (keys, values) = cache.append(i, &key, &value)?;
         let all = keys.dim(2)?;
 
-        // The heads that share keys stand as further rows, so that keys and values need not be repeated.
+        // The heads that share keys become further rows, so that keys and values need not be repeated.
         let shared = self.heads / self.key_value_heads * tokens;
         let query = query.reshape((batch, self.key_value_heads, shared, self.head_dim))?;
         let scores = (query.matmul(&keys.transpose(2, 3)?)? * (self.head_dim as f64).powf(-0.5))?;

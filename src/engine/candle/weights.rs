@@ -21,7 +21,7 @@ struct Index {
     weight_map: BTreeMap<String, String>,
 }
 
-/// The tensors that were not taken yet.
+/// The tensors that were not used yet.
 pub(super) struct Weights {
     tensors: BTreeMap<String, Tensor>,
 }
@@ -35,7 +35,7 @@ pub(super) fn config(name: &str) -> Result<Vec<u8>> {
     std::fs::read(&path).at(path.display())
 }
 
-/// Every file that is read; of the demo, whose are embedded, none.
+/// Every file that is read; none for the demo, whose files are embedded.
 pub(super) fn files(name: &str) -> Result<Vec<PathBuf>> {
     let mut files = tensor_files(name)?;
     if name != "demo" {
@@ -44,7 +44,7 @@ pub(super) fn files(name: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The files of tensors; of the demo none.
+/// The files of tensors; none for the demo.
 fn tensor_files(name: &str) -> Result<Vec<PathBuf>> {
     if name == "demo" {
         return Ok(Vec::new());
@@ -60,7 +60,7 @@ fn tensor_files(name: &str) -> Result<Vec<PathBuf>> {
     };
     let path_of = |file: String| {
         if Path::new(&file).file_name().is_none_or(|name| name != file.as_str()) {
-            let what = format!("weight_map names {file:?}, which is no file beside it");
+            let what = format!("weight_map names {file:?}, but there is no such file next to it");
             return Err(ErrorKind::Invalid(what)).at(Place::file(INDEX));
         }
         model_file(name, &file)
@@ -81,7 +81,7 @@ impl Weights {
         Ok(weights)
     }
 
-    /// On a CPU, which computes small types slowly, all become `f32`.
+    /// On a CPU, which is slow with small types, all become `f32`.
     fn read(&mut self, bytes: &[u8], device: &Device) -> Result<()> {
         let file = SliceSafetensors::new(bytes).map_err(failed)?;
         for (name, _) in file.tensors() {
@@ -92,7 +92,7 @@ impl Weights {
         Ok(())
     }
 
-    /// Refuses more layers than there are.
+    /// Rejects more layers than there are.
     pub(super) fn check_layers(&self, asked: usize) -> Result<()> {
         let number = |name: &str| name.strip_prefix("model.layers.")?.split('.').next()?.parse::<usize>().ok();
         let there = self.tensors.keys().filter_map(|name| number(name)).max().map_or(0, |last| last.saturating_add(1));
@@ -100,7 +100,7 @@ impl Weights {
             return Ok(());
         }
         let what = format!(
-            "num_hidden_layers is {asked}, and the weights have {}; take the {CONFIG} that belongs to these weights",
+            "num_hidden_layers is {asked}, but the weights have {}; use the {CONFIG} that belongs to these weights",
             counted(there, "layer")
         );
         Err(ErrorKind::UnsupportedModel(what).into())
@@ -110,17 +110,17 @@ impl Weights {
         self.tensors.contains_key(name)
     }
 
-    /// A tensor of this shape.
+    /// A tensor with this shape.
     pub(super) fn take(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
         let tensor = self.take_any(name)?;
         if tensor.dims() != shape {
-            let what = format!("the tensor {name} is {:?}, and by {CONFIG} {shape:?}", tensor.dims());
+            let what = format!("the tensor {name} has the shape {:?}, but {CONFIG} requires {shape:?}", tensor.dims());
             return Err(ErrorKind::UnsupportedModel(what).into());
         }
         Ok(tensor)
     }
 
-    /// A matrix with so many rows and columns, where these are known.
+    /// A matrix with this many rows and columns, if these are known.
     pub(super) fn take_matrix(&mut self, name: &str, rows: Option<usize>, columns: Option<usize>) -> Result<Tensor> {
         let dims = self.tensors.get(name).map_or(&[][..], |tensor| tensor.dims()).to_vec();
         let place = |i: usize, known: Option<usize>| known.or(dims.get(i).copied()).unwrap_or_default();
@@ -133,17 +133,17 @@ impl Weights {
 
     fn take_any(&mut self, name: &str) -> Result<Tensor> {
         let what =
-            || ErrorKind::UnsupportedModel(format!("the weights have no tensor {name}, which {CONFIG} asks for"));
+            || ErrorKind::UnsupportedModel(format!("the weights have no tensor {name}, which {CONFIG} requires"));
         Ok(self.tensors.remove(name).ok_or_else(what)?)
     }
 
-    /// Refuses weights that were not taken: what has a place for them is another model.
+    /// Rejects weights that were not used: they belong to another model.
     pub(super) fn finish(self) -> Result<()> {
         // Tables that can be computed, in old checkpoints.
         match self.tensors.keys().find(|name| !name.ends_with(".rotary_emb.inv_freq")) {
             None => Ok(()),
             Some(name) => {
-                let what = format!("the weights have a tensor {name}, for which such a model has no place");
+                let what = format!("the weights have a tensor {name}, which such a model does not use");
                 Err(ErrorKind::UnsupportedModel(what).into())
             }
         }
