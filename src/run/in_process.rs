@@ -78,7 +78,7 @@ impl Run<'_> {
         loop {
             let mut asks = Vec::with_capacity(jobs.len());
             for (i, job) in jobs.iter_mut().enumerate() {
-                let Runner { builder, budget, max_out_len, .. } = &*self.runner;
+                let Runner { builder, budget, max_out_len, .. } = self.runner;
                 match job.next(builder, *budget, *max_out_len) {
                     Ok(ask) => asks.extend(ask.map(|ask| (i, ask))),
                     Err(error) => {

@@ -20,13 +20,16 @@ pub struct Protocol {
     pub health: &'static str,
     /// Where a text is tokenized, and how that is asked.
     pub(crate) tokenize: Tokenize,
-    /// Where the server describes itself, and how that is read.
-    pub(crate) descriptions: &'static [(&'static str, fn(&Value, &mut Served))],
+    /// Where the server describes itself.
+    pub(crate) descriptions: &'static [Description],
     /// Reads an event of a stream, as it reads an answer.
     pub(super) read: for<'a> fn(&Keys<'a>) -> Result<Vec<EngineAnswer<'a>>>,
     /// What an event counts.
     pub(super) usage: fn(&Keys<'_>) -> Result<Usage>,
 }
+
+/// A path where a server describes itself, and how that is read.
+pub(crate) type Description = (&'static str, fn(&Value, &mut Served));
 
 /// How a server is asked to tokenize a text. It answers with `tokens`.
 #[derive(Debug)]
