@@ -65,7 +65,7 @@ impl fmt::Debug for Runner {
 
 /// What answers prompts.
 enum Answering {
-    Engine(Arc<dyn Engine>),
+    Engine(Box<dyn Engine>),
     #[cfg(feature = "http")]
     Server(Arc<Client>),
 }
@@ -111,7 +111,7 @@ impl Runner {
     /// Answers conversations, or the rows of a dataset, greedily and one by one, in a context of any length.
     pub fn new(builder: PromptBuilder, engine: Box<dyn Engine>, dataset: Option<Arc<PreparedDataset>>) -> Self {
         let max_seq_len = engine.max_seq_len();
-        Self::with(builder, Answering::Engine(engine.into()), max_seq_len, dataset)
+        Self::with(builder, Answering::Engine(engine), max_seq_len, dataset)
     }
 
     /// The same, answered by a server, with as many requests under way as the client allows. The server samples as its form's

@@ -54,7 +54,7 @@ fn types_are_shared_or_sent_and_printed() {
     #[rustfmt::skip]
     all!(is_shared:
         ModelAnswers, BatchRemarks, Build, BuildTotals, BuiltBatch, IdsForm, InputRemarks, MessagesForm, PromptForm, Rejected, Written,
-        RecordPlace<'static>, PromptRecord, Sink, Holds, RawRecord<'static>, DatasetOptions, PreparedDataset, RunAnswers, RunOutcome, RunTotals, AnswerFormat, AnswerTrimmer, EngineAnswer<'static>, Problem, Reported, StopReason, TrimOptions, TrimmedAnswer<'static>,
+        RecordPlace<'static>, PromptRecord, Sink, Holds, RawRecord<'static>, DatasetOptions, PreparedDataset, ResumeOptions, RunAnswers, RunOutcome, RunTotals, AnswerFormat, AnswerTrimmer, EngineAnswer<'static>, Problem, Protocol, Reported, Served, StopReason, TrimOptions, TrimmedAnswer<'static>,
         Accepts, FormOptions, Lmdeploy, OutputForm, ChatWrapper, Compare, Judge, Layout, LengthSummary, Lengths, Pattern, Prediction, PredictionColumns, PromptLength,
         QaTemplate, Score, ScoredAnswer, Scorer, Tally, Which,
         Box<dyn RowTemplate>, ExampleSupport, TemplateInput<'static>, TemplateText,
@@ -80,6 +80,8 @@ fn types_are_shared_or_sent_and_printed() {
     all!(is_shared: ArrayFormat, Arrays);
     #[cfg(feature = "arrow")]
     all!(is_shared: Table, TableFormat);
+    #[cfg(feature = "http")]
+    all!(is_shared: metatok::client::Client, metatok::client::ClientOptions, metatok::client::FailedRequest, metatok::client::ServerNotes, metatok::run::ServerTotals);
     #[cfg(feature = "candle")]
     all!(is_shared: CandleDevice, CandleEngine);
     // One for each thread.

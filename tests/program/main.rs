@@ -17,6 +17,8 @@ mod root;
 mod arrays;
 mod cli;
 mod datasets;
+#[cfg(feature = "http")]
+mod fake_server;
 mod files;
 mod fingerprint;
 mod help;
@@ -32,6 +34,8 @@ mod resume;
 mod run;
 #[cfg(unix)]
 mod safety;
+#[cfg(feature = "http")]
+mod server;
 mod streams;
 #[cfg(feature = "arrow")]
 mod table;
@@ -39,6 +43,8 @@ mod table;
 fn main() -> std::process::ExitCode {
     harness::run([
         run::tests(),
+        #[cfg(feature = "http")]
+        server::tests(),
         #[cfg(feature = "candle")]
         resume::tests(),
         streams::tests(),
