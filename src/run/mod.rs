@@ -12,5 +12,4 @@ pub use answers::{RunAnswers, journal_path};
 pub(crate) use journal::{Journal, Place};
 pub use runner::{RunEvent, RunOutcome, RunTotals, Runner};
 
-/// How many tokens an answer may have where nobody says.
-pub const DEFAULT_MAX_OUT_LEN: usize = 512;
+pub use crate::sink::DEFAULT_MAX_OUT_LEN;
