@@ -44,10 +44,8 @@ impl Dynamo {
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that Dynamo does not take, and without the model's name.
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
-        let requests = Requests::new(&ENGINE, builder, options)?;
-        let what =
-            "Dynamo answers 400 to a request of more than 32 stop strings, and its older versions to more than 4";
-        Ok(Self { requests: requests.warn_of_strings(builder, 4, what) })
+        // 32 in newer versions.
+        Ok(Self { requests: Requests::new(&ENGINE, builder, options)?.warn_of_many_strings(builder, 4) })
     }
 }
 

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use crate::builder::PromptBuilder;
-use crate::error::{Result, Setting, Warning, counted};
+use crate::error::{Result, Setting, Warning};
 use crate::server::engine::Engine;
 use crate::server::keys::Keys;
 use crate::server::object::Object;
@@ -73,9 +73,8 @@ fn ignored_stop_ids(builder: &PromptBuilder) -> Option<Warning> {
     let token = |stop: &StopId| format!("{} (id {})", builder.tokenizer().quoted_token(stop.id), stop.id);
     let ignored: Vec<String> = builder.stop().ids().iter().filter(|stop| !is_of_tokenizer(stop)).map(token).collect();
     (!ignored.is_empty()).then(|| {
-        let ids = counted(ignored.len(), "stop id");
         let what = format!(
-            "llama.cpp stops at its model's own end tokens and ignores {ids} that the tokenizer's files do not name: {}; trimming cuts at them",
+            "llama.cpp stops at its model's own end tokens and ignores the stop ids that the tokenizer's files do not name: {}; trimming cuts at them",
             ignored.join(", ")
         );
         Warning::new("stop-ids-ignored", what).at(Setting::STOP_TOKEN_IDS)

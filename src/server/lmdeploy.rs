@@ -45,7 +45,7 @@ impl Lmdeploy {
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
         let requests = Requests::new(&ENGINE, builder, options)?;
         let what = "LMDeploy ignores a stop string that is more than one token; trimming cuts at it";
-        Ok(Self { requests: requests.warn_of_strings(builder, 0, what) })
+        Ok(Self { requests: requests.warn_of_strings(what) })
     }
 }
 

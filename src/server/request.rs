@@ -48,14 +48,24 @@ impl Requests {
         Ok(Self { engine, options, stop_token_ids, stop, has_stop: !stops.strings().is_empty(), warnings })
     }
 
-    /// With what should be known of stop strings, where there are more than so many.
-    pub(super) fn warn_of_strings(mut self, builder: &PromptBuilder, more_than: usize, what: &str) -> Self {
-        let strings = builder.stop().strings();
-        if strings.len() > more_than && !self.options.params.contains_key("stop") {
-            let warning = Warning::new("stop-strings", format!("{what}; there are {}", strings.len()));
-            self.warnings.push(warning.at(Setting::STOP_STRINGS));
+    /// With what should be known of stop strings, where there are any.
+    pub(super) fn warn_of_strings(mut self, what: &str) -> Self {
+        if self.has_stop && !self.options.params.contains_key("stop") {
+            self.warnings.push(Warning::new("stop-strings", what).at(Setting::STOP_STRINGS));
         }
         self
+    }
+
+    /// With a warning where there are more stop strings than the engine takes.
+    pub(super) fn warn_of_many_strings(self, builder: &PromptBuilder, most: usize) -> Self {
+        let count = builder.stop().strings().len();
+        if count <= most {
+            return self;
+        }
+        let name = self.engine.name;
+        self.warn_of_strings(&format!(
+            "{name} answers 400 to a request with more than {most} stop strings, and here are {count}"
+        ))
     }
 
     /// Refuses what no server takes.
@@ -163,8 +173,10 @@ fn check_model(engine: &Engine, options: &RequestOptions) -> Result<()> {
 fn check_params(engine: &Engine, params: &Map<String, Value>) -> Result<()> {
     match engine.prompt_keys.iter().find(|key| params.contains_key(**key)) {
         Some(key) => {
-            let what =
-                format!("{key:?} is what {} is given for each prompt, and no parameter takes its place", engine.name);
+            let what = format!(
+                "{key:?} is what {} is given for each prompt, and no parameter takes its place; leave it out",
+                engine.name
+            );
             Err(ErrorKind::Usage(what).into())
         }
         None => Ok(()),

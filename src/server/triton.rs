@@ -83,7 +83,7 @@ impl Triton {
         options.params.iter().try_for_each(|(name, value)| check_input(name, value))?;
         let requests = Requests::new(&ENGINE, builder, options)?;
         let what = "Triton's tensors have stop ids and no stop strings; trimming cuts at them";
-        let requests = requests.warn_of_strings(builder, 0, what);
+        let requests = requests.warn_of_strings(what);
         Ok(Self { requests, stop_token_ids: builder.stop().stop_token_ids().collect() })
     }
 

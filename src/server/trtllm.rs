@@ -52,7 +52,7 @@ impl TrtLlm {
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
         let requests = Requests::new(&ENGINE, builder, options)?;
         let what = "TensorRT-LLM looks for the ids of a stop string, and misses the string where the model writes it in others";
-        Ok(Self { requests: requests.warn_of_strings(builder, 0, what) })
+        Ok(Self { requests: requests.warn_of_strings(what) })
     }
 }
 

@@ -42,9 +42,7 @@ impl Vllm {
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that vLLM does not take.
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
-        let requests = Requests::new(&ENGINE, builder, options)?;
-        let what = "vLLM answers 400 to a request of more than 4 stop strings";
-        Ok(Self { requests: requests.warn_of_strings(builder, 4, what) })
+        Ok(Self { requests: Requests::new(&ENGINE, builder, options)?.warn_of_many_strings(builder, 4) })
     }
 }
 

@@ -76,7 +76,9 @@ impl PromptLength {
         let tensors: Vec<Tensor<'_>> =
             line.inputs.and_then(|inputs| serde_json::from_str(inputs.get()).ok()).unwrap_or_default();
         let tensor = |name: &str| Some(tensors.iter().find(|tensor| tensor.name == name)?.data);
-        let ids = [("input_ids", line.input_ids), ("prompt", line.prompt), ("token_ids", line.token_ids)];
+        // Answers have token_ids too.
+        let token_ids = line.token_ids.filter(|_| line.sampling_params.is_some());
+        let ids = [("input_ids", line.input_ids), ("prompt", line.prompt), ("token_ids", token_ids)];
         let ids = ids.into_iter().find_map(|(key, ids)| Some((key, ids?)));
         let ids = ids.or_else(|| Some(("inputs", tensor("input_ids")?)));
         let Some((key, ids)) = ids else { return Err(no_ids(line.messages.is_some())) };
