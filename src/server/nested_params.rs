@@ -10,7 +10,7 @@ pub(super) struct NestedParams {
 }
 
 impl NestedParams {
-    /// All but the `request_keys` go into `sampling_params`, where servers refuse what they do not know.
+    /// All but the `request_keys` go into `sampling_params`.
     pub(super) fn new(params: &Map<String, Value>, request_keys: &[&str]) -> Self {
         let (request, sampling) =
             params.clone().into_iter().partition(|(name, _)| request_keys.contains(&name.as_str()));
