@@ -38,7 +38,7 @@ pub static OUTPUT_FORMS: &[OutputForm] = &[
     table::PARQUET_FORM,
 ];
 
-/// What people ask for and `vllm run-batch` does not take.
+/// The name of no form: `vllm run-batch` refuses token ids, and [`OutputForm::find`] says so.
 pub const RUN_BATCH: &str = "vllm-batch";
 
 impl OutputForm {

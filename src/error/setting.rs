@@ -74,12 +74,12 @@ settings! {
     OUTPUT = "output";
     /// What the length of padded prompts is a multiple of.
     PAD_TO_MULTIPLE_OF = "pad_to_multiple_of";
-    /// The model's name at a server.
-    SERVED_MODEL_NAME = "served_model_name";
     /// Tokens that content must not produce.
     RESERVE = "reserve";
     /// Whether a run that was cut off goes on.
     RESUME = "resume";
+    /// The model's name at a server.
+    SERVED_MODEL_NAME = "served_model_name";
     /// Whether special tokens are added.
     SPECIAL_TOKENS = "special_tokens";
     /// Strings at which output ends.

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use crate::builder::PromptBuilder;
-use crate::error::{Result, Setting, Warning};
+use crate::error::{Result, Warning};
 use crate::server::engine::Engine;
 use crate::server::keys::Keys;
 use crate::server::object::Object;
@@ -77,7 +77,7 @@ fn ignored_stop_ids(builder: &PromptBuilder) -> Option<Warning> {
             "llama.cpp stops at its model's own end tokens and ignores the stop ids that the tokenizer's files do not name: {}; trimming cuts at them",
             ignored.join(", ")
         );
-        Warning::new("stop-ids-ignored", what).at(Setting::STOP_TOKEN_IDS)
+        Warning::new("stop-ids-ignored", what)
     })
 }
 

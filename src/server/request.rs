@@ -51,7 +51,7 @@ impl Requests {
     /// With what should be known of stop strings, where there are any.
     pub(super) fn warn_of_strings(mut self, what: &str) -> Self {
         if self.has_stop && !self.options.params.contains_key("stop") {
-            self.warnings.push(Warning::new("stop-strings", what).at(Setting::STOP_STRINGS));
+            self.warnings.push(Warning::new("stop-strings", what));
         }
         self
     }
