@@ -5,18 +5,19 @@
 //! use metatok::input::Input;
 //!
 //! let lines = r#"{"id": 7, "turn": 0, "text": "Hi!"}"#;
-//! let answers = ModelAnswers::read(Input::new("answers", lines.as_bytes()), false, 1 << 20)?;
+//! let answers = ModelAnswers::read(Input::new("answers", lines.as_bytes()), None, false, 1 << 20)?;
 //! assert!(answers.has("7", None, 0) && !answers.has("7", None, 1));
 //! # Ok::<(), metatok::Error>(())
 //! ```
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use crate::dataset::{RowKey, TurnPlan};
 use crate::error::{At, ErrorKind, Result};
 use crate::input::{Input, each_line, without_escapes};
-use crate::server::{EngineAnswer, json_string, read_answers, split_request_id};
+use crate::server::{EngineAnswer, json_string, read_answers, split_request_id, without_run_id};
 use crate::tokenizer::TokenId;
 use crate::turns::{Turns, without_thoughts};
 
@@ -54,8 +55,10 @@ impl Answer {
 }
 
 /// Reads the lines of a file of answers, in any of [`ANSWER_FORMATS`](crate::server::ANSWER_FORMATS). Each comes with its line.
+/// Ids are those of rows, without the run's.
 pub(crate) fn each_answer(
     input: Input,
+    run_id: Option<&str>,
     longest: usize,
     mut visit: impl FnMut(Asker, Answer, &str) -> Result<()>,
 ) -> Result<()> {
@@ -63,7 +66,7 @@ pub(crate) fn each_answer(
         let placed = |error| place.of_error(error);
         let line = line.map_err(placed)?;
         for answer in read_answers(line).map_err(placed)? {
-            let (asker, answer) = asked(answer).map_err(placed)?;
+            let (asker, answer) = asked(answer, run_id).map_err(placed)?;
             visit(asker, answer, line).map_err(placed)?;
         }
         Ok(ControlFlow::Continue(()))
@@ -71,7 +74,7 @@ pub(crate) fn each_answer(
 }
 
 /// Whom an answer is for. Its id may be that of a request, which holds the turn and the repeat too.
-fn asked(answer: EngineAnswer<'_>) -> Result<(Asker, Answer)> {
+fn asked(answer: EngineAnswer<'_>, run_id: Option<&str>) -> Result<(Asker, Answer)> {
     let invalid = |what: &str| ErrorKind::Invalid(what.into());
     if answer.choice.is_some() {
         return Err(invalid("there are several answers to one request; keep one of them").into());
@@ -81,6 +84,7 @@ fn asked(answer: EngineAnswer<'_>) -> Result<(Asker, Answer)> {
         return Err(invalid("the answer has no id, which tells what it answers")
             .with_way_out("write the id of its prompt into the line, as \"id\""));
     };
+    let id = without_run_id(&id, run_id).map_or(id, Cow::Owned);
     let EngineAnswer { repeat, turn, text, error, .. } = answer;
     let answer = |turn| match error {
         Some(_) => Answer { turn, token_ids: None, text: None, is_failed: true },
@@ -101,16 +105,15 @@ pub(crate) fn of_row<'m, T>(row: &RowKey, find: impl Fn(&Asker) -> Option<&'m T>
 }
 
 impl ModelAnswers {
-    /// Reads JSON lines of `id` (and `repeat`), as in the prompts, `turn`, and `token_ids`, `text` or `error`. With
-    /// `strip_thoughts`, a model's thoughts are removed from its answers.
+    /// Reads JSON lines of `id` (and `repeat`), as prompts have them, `turn`, and `token_ids`, `text` or `error`. The `run_id` is
+    /// taken off the front of ids. With `strip_thoughts`, a model's thoughts are no part of its answers.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line that is not an answer, a turn that is
-    /// answered twice.
-    pub fn read(input: Input, strip_thoughts: bool, max_line_bytes: usize) -> Result<Self> {
+    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line that is no answer, a turn that is answered twice.
+    pub fn read(input: Input, run_id: Option<&str>, strip_thoughts: bool, max_line_bytes: usize) -> Result<Self> {
         let mut by_turn = HashMap::new();
-        each_answer(input, max_line_bytes, |asker, answer, _| {
-            let no_turn = || ErrorKind::Invalid("an answer to a turn needs the turn's number, \"turn\"".into());
+        each_answer(input, run_id, max_line_bytes, |asker, answer, _| {
+            let no_turn = || ErrorKind::Invalid("an answer to a turn has its number, \"turn\"".into());
             let turn = answer.turn.ok_or_else(no_turn)?;
             let id = asker.0.clone();
             match by_turn.insert((asker, turn), answer) {

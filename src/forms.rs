@@ -6,8 +6,8 @@
 //! assert!(OUTPUT_FORMS.iter().any(|form| form.name == "vllm"));
 //! ```
 
-use crate::error::{ErrorKind, Result};
-use crate::server::{llama_cpp, lmdeploy, sglang, vllm};
+use crate::error::{ErrorKind, Result, Setting, way_out};
+use crate::server::{dynamo, llama_cpp, lmdeploy, sglang, triton, trtllm, vllm, vllm_generate};
 #[cfg(feature = "arrays")]
 use crate::sink::arrays;
 #[cfg(feature = "arrow")]
@@ -19,10 +19,13 @@ pub static OUTPUT_FORMS: &[OutputForm] = &[
     jsonl::FORM,
     messages::FORM,
     vllm::FORM,
-    vllm::BATCH_FORM,
+    vllm_generate::FORM,
     sglang::FORM,
     llama_cpp::FORM,
     lmdeploy::FORM,
+    trtllm::FORM,
+    dynamo::FORM,
+    triton::FORM,
     #[cfg(feature = "arrays")]
     arrays::NPZ_FORM,
     #[cfg(feature = "arrays")]
@@ -34,6 +37,9 @@ pub static OUTPUT_FORMS: &[OutputForm] = &[
     #[cfg(feature = "arrow")]
     table::PARQUET_FORM,
 ];
+
+/// The name of no form: `vllm run-batch` refuses token ids, and [`OutputForm::find`] says so.
+pub const RUN_BATCH: &str = "vllm-batch";
 
 impl OutputForm {
     /// The form of this name.
@@ -53,8 +59,11 @@ impl OutputForm {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownName`] lists the forms there are.
+    /// [`ErrorKind::UnknownName`] lists the forms there are; [`ErrorKind::Usage`] for [`RUN_BATCH`].
     pub fn find(name: &str) -> Result<&'static Self> {
+        if name == RUN_BATCH {
+            return Err(no_run_batch());
+        }
         OUTPUT_FORMS.iter().find(|form| form.name == name).ok_or_else(|| {
             let known = OUTPUT_FORMS.iter().map(|form| form.name).collect();
             ErrorKind::UnknownName { what: "form", name: name.to_owned(), known }.into()
@@ -62,20 +71,31 @@ impl OutputForm {
     }
 }
 
+fn no_run_batch() -> crate::Error {
+    let what = "`vllm run-batch` refuses prompts of token ids: it routes chats, embeddings, scores, reranking and audio, and no /v1/completions";
+    let (server, chat) = (Setting::FORMAT.set_to("vllm"), Setting::FORMAT.set_to("messages"));
+    let way_out = way_out!["build with ", server, " for the server, or with ", chat, " for the chat route"];
+    ErrorKind::Usage(what.into()).with_way_out(way_out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::builder::PromptBuilder;
-    use crate::sink::{FormOptions, Sink};
+    use crate::sink::{FormOptions, RequestOptions, Sink};
 
-    /// A form is found by its name alone, and has a place for columns where each prompt is a line.
+    /// A form is found by its name alone, and one with a place for columns writes lines.
     #[test]
     fn forms_are_what_they_say() {
         let builder = PromptBuilder::demo().expect("it is embedded");
         for form in OUTPUT_FORMS {
             assert!(std::ptr::eq(OutputForm::find(form.name).expect("it is there"), form), "{}", form.name);
-            match form.open(&builder, FormOptions::default()) {
-                Ok(sink) => assert_eq!(matches!(sink, Sink::Lines(_)), form.accepts.columns, "{}", form.name),
+            let request = RequestOptions { served_model_name: Some("m".into()), ..RequestOptions::default() };
+            match form.open(&builder, FormOptions { request, ..FormOptions::default() }) {
+                Ok(sink) => {
+                    let is_line = form.accepts.columns || form.accepts.request;
+                    assert_eq!(matches!(sink, Sink::Lines(_)), is_line, "{}", form.name);
+                }
                 Err(error) => assert!(!form.has_ids(), "{}: {error}", form.name),
             }
         }

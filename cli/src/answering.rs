@@ -48,6 +48,7 @@ impl Answering {
             Self::Server(client) => fingerprint
                 .with("engine", client.protocol().name)
                 .with("served_model_name", client.notes().served.model.as_deref().unwrap_or_default())
+                .with("params", serde_json::Value::Object(args.request.params.iter().cloned().collect()))
                 .with("keep_raw", args.server.keep_raw),
         })
     }

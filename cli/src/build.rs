@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::args::{BuildArgs, OnError};
+use crate::args::{BuildArgs, InputArgs, OnError};
 use crate::exit::REJECTED;
 use crate::loaded::Loaded;
 use crate::output::{Output, count};
@@ -23,6 +23,7 @@ use metatok::error::{Error, ErrorKind, Result, Warning};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::Input;
 use metatok::prepared::PreparedDataset;
+use metatok::server::RequestOptions;
 use metatok::sink::{FormOptions, Sink};
 use metatok::tokenizer::{TokenId, Tokenizer};
 use metatok::truncate::ContextBudget;
@@ -46,6 +47,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     }
     let dataset = dataset.map(Arc::new);
     outputs(args, &source, dataset.as_deref())?;
+    flags::check_sampling(&args.request, dataset.as_deref())?;
     flags::check_thoughts(&args.input, args.answers.answers.is_some())?;
     let answers = answers(args, dataset.as_deref())?;
     let form = form(args, loaded, dataset.as_deref(), source.is_some())?;
@@ -178,7 +180,8 @@ fn answers(args: &BuildArgs, dataset: Option<&PreparedDataset>) -> Result<Option
         return Err(ErrorKind::Usage(format!("--answers {}", flags::ANSWERS)).into());
     }
     let input = Input::open(path, None)?;
-    ModelAnswers::read(input, args.input.strip_thoughts, args.input.read.max_line_bytes).map(Some)
+    let InputArgs { run_id, strip_thoughts, read, .. } = &args.input;
+    ModelAnswers::read(input, run_id.run_id.as_deref(), *strip_thoughts, read.max_line_bytes).map(Some)
 }
 
 /// The output format, and the builder.
@@ -206,6 +209,10 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
         remarks.iter().filter(|remark| loaded.is_new(remark)).for_each(|remark| say!("{remark}"));
     }
     let sink = args.format.open(&builder, form_options(args, || fingerprint(builder.tokenizer()))?)?;
+    if !args.quiet {
+        let notes = sink.warnings().iter().map(|warning| format!("note: {}", warning.in_flags()));
+        notes.filter(|note| loaded.is_new(note)).for_each(|note| say!("{note}"));
+    }
     let is_file = matches!(sink, Sink::File(_));
     if is_file && args.output.is_none() && io::stdout().is_terminal() {
         let what = "this format is not text, so it is not written to a terminal; choose a file with --output";
@@ -233,13 +240,15 @@ fn form_options(args: &BuildArgs, fingerprint: impl FnOnce() -> Result<Fingerpri
     let (padding_side, pad_to_multiple_of) = (args.padding_side, args.pad_to_multiple_of);
     #[cfg(not(feature = "arrays"))]
     let (padding_side, pad_to_multiple_of) = (None, None);
+    let accepts = args.format.accepts;
+    let request = setup::request_options(&args.request, args.input.run_id.run_id.as_deref())?;
     Ok(FormOptions {
         attention_mask: args.attention_mask,
-        served_model_name: args.served_model_name.clone(),
+        request: RequestOptions { served_model_name: args.served_model_name.clone(), ..request },
         padding_side,
         pad_to_multiple_of,
-        // Lines have one each, if requested.
-        fingerprint: if args.format.accepts.columns { None } else { Some(fingerprint()?) },
+        // Lines have one each, where it is asked for.
+        fingerprint: if accepts.columns || accepts.request { None } else { Some(fingerprint()?) },
     })
 }
 

@@ -1,10 +1,13 @@
 //! Options that would have no effect: rejected, with the reason.
 
-use crate::args::{BuildArgs, CheckArgs, InputArgs, OnError, RunArgs, TemplateArgs, ViewArgs};
+use crate::args::{BuildArgs, CheckArgs, InputArgs, OnError, RequestArgs, RunArgs, TemplateArgs, ViewArgs};
 use crate::setup;
 use metatok::conversation::Mode;
 use metatok::error::{ErrorKind, Result};
+use metatok::forms::OUTPUT_FORMS;
 use metatok::prepared::PreparedDataset;
+use metatok::sink::Accepts;
+use serde_json::{Map, Value};
 
 /// Rejects the first given option, with the reason why it has no effect.
 fn refuse<const N: usize>(flags: [(&str, bool); N], why: &str) -> Result<()> {
@@ -36,18 +39,69 @@ pub(crate) fn check_build(args: &BuildArgs) -> Result<()> {
         refuse(arrays, "needs --format npz, npy or safetensors: nothing else is padded")?;
     }
     if !accepts.columns {
-        let why = "writes columns with each prompt, but arrays and tables have no place for them; build with --format ids, or join by id";
+        let why = "writes columns beside each prompt, and this form has no place for them; build with --format ids, or join by id";
         refuse([("--keep", !args.input.keep.is_empty())], why)?;
     }
-    let served = [("--served-model-name", args.served_model_name.is_some())];
-    if !accepts.served_model_name {
-        refuse(served, "needs --format vllm or vllm-batch: other engines have one model")?;
-    }
+    check_request(args)?;
     if args.on_error == OnError::Stop {
         let rejects = [("--rejects", args.rejects.is_some())];
         refuse(rejects, "is for rejected rows, but the first one stops the run; add --on-error reject")?;
     }
     if args.format.has_ids() { Ok(()) } else { check_messages(args) }
+}
+
+/// What goes with requests to servers.
+fn check_request(args: &BuildArgs) -> Result<()> {
+    let accepts = args.format.accepts;
+    if !accepts.served_model_name {
+        let why =
+            format!("goes with --format {}: other engines have one model", forms(|accepts| accepts.served_model_name));
+        refuse([("--served-model-name", args.served_model_name.is_some())], &why)?;
+    }
+    if accepts.request {
+        let why = "writes what built a prompt beside it, and this form has no place for it: the server refuses keys that it does not know";
+        return refuse([("--fingerprint", args.fingerprint && !accepts.columns)], why);
+    }
+    let RequestArgs { temperature, top_p, top_k, seed, params } = &args.request;
+    let request = [
+        ("--temperature", temperature.is_some()),
+        ("--top-p", top_p.is_some()),
+        ("--top-k", top_k.is_some()),
+        ("--seed", seed.is_some()),
+        ("--param", !params.is_empty()),
+    ];
+    let forms = forms(|accepts| accepts.request);
+    refuse(request, &format!("goes with --format {forms}: other forms are no requests"))?;
+    let has_answers = args.answers.answers.is_some() || !args.input.judge.is_empty();
+    let run_id = [("--run-id", args.input.run_id.run_id.is_some() && !has_answers)];
+    refuse(run_id, &format!("goes with --format {forms}, or with the answers of --answers or --judge"))
+}
+
+/// The names of the forms that accept something.
+fn forms(accept: impl Fn(&Accepts) -> bool) -> String {
+    let names: Vec<&str> = OUTPUT_FORMS.iter().filter(|form| accept(&form.accepts)).map(|form| form.name).collect();
+    let (last, names) = names.split_last().expect("there are forms of requests");
+    format!("{} and {last}", names.join(", "))
+}
+
+/// The further keys of requests.
+pub(crate) fn params(given: &[(String, Value)]) -> Result<Map<String, Value>> {
+    let mut params = Map::new();
+    for (key, value) in given {
+        if params.insert(key.clone(), value.clone()).is_some() {
+            return Err(ErrorKind::Usage(format!("--param {key} is given twice; leave one of them out")).into());
+        }
+    }
+    Ok(params)
+}
+
+/// Refuses what chooses among samples where none are taken.
+pub(crate) fn check_sampling(args: &RequestArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
+    if setup::sampling_params(args, dataset).temperature.is_some_and(|temperature| temperature != 0.0) {
+        return Ok(());
+    }
+    let flags = [("--top-p", args.top_p.is_some_and(|top_p| top_p < 1.0)), ("--top-k", args.top_k.is_some())];
+    refuse(flags, "chooses what may be drawn, and without --temperature nothing is")
 }
 
 fn check_messages(args: &BuildArgs) -> Result<()> {
@@ -95,14 +149,22 @@ pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
 /// Options of `run` that cannot be combined.
 pub(crate) fn check_run(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
-    refuse(
-        [("--top-p", args.top_p.is_some_and(|top_p| top_p < 1.0) && setup::sampling(args, dataset).temperature == 0.0)],
-        "limits which tokens are sampled, but without --temperature none are sampled",
-    )?;
+    check_sampling(&args.request, dataset)?;
+    if args.server.url.is_none() {
+        let params = [("--param", !args.request.params.is_empty())];
+        refuse(params, "is a key of a request to a server, and the engine is in this process; remove it")?;
+        check_run_id(&args.input, "and the engine is in this process")?;
+    }
     check_thoughts(&args.input, dataset.is_some_and(PreparedDataset::goes_on_from_answers))
 }
 
-/// Rejects stripping thoughts if no prompt contains an answer of a model.
+/// Refuses the front of ids where there are no ids of requests.
+fn check_run_id(args: &InputArgs, why: &str) -> Result<()> {
+    let run_id = [("--run-id", args.run_id.run_id.is_some() && args.judge.is_empty())];
+    refuse(run_id, &format!("is the front of the ids of requests, {why}; leave it out"))
+}
+
+/// Refuses to take thoughts out where no answer of a model stands in a prompt.
 pub(crate) fn check_thoughts(args: &InputArgs, has_answers: bool) -> Result<()> {
     let thoughts = [("--strip-thoughts", args.strip_thoughts && !has_answers && args.judge.is_empty())];
     refuse(
@@ -114,6 +176,9 @@ pub(crate) fn check_thoughts(args: &InputArgs, has_answers: bool) -> Result<()> 
 /// Options of `view` that cannot be combined.
 pub(crate) fn check_view(args: &ViewArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
     no_limit_for_conversations(args)?;
+    if args.answers.answers.is_none() {
+        check_run_id(&args.input, "and there are no answers from a server")?;
+    }
     refuse([("--keep", !args.input.keep.is_empty())], NOTHING_WRITTEN)?;
     check_thoughts(&args.input, args.answers.answers.is_some())?;
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
@@ -160,6 +225,7 @@ pub(crate) fn check_check(args: &CheckArgs) -> Result<()> {
             "is for `build`, `run` and `view`: check only reads the dataset's own prompts",
         )?;
     }
+    check_run_id(&args.input, "and check sends none")?;
     check_thoughts(&args.input, false)?;
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)
 }

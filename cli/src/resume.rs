@@ -44,9 +44,12 @@ pub(crate) fn fingerprint(
     let mut fingerprint = fingerprint
         .with("temperature", sampling.temperature)
         .with("top_p", sampling.top_p)
-        .with("seed", args.seed)
+        .with("seed", sampling.seed)
         .with("max_out_len", args.input.max_out_len.unwrap_or(DEFAULT_MAX_OUT_LEN))
         .with("strip_thoughts", args.input.strip_thoughts);
+    if let Some(top_k) = sampling.top_k {
+        fingerprint = fingerprint.with("top_k", top_k.get());
+    }
     if let Some(limit) = args.input.limit {
         fingerprint = fingerprint.with("limit", limit);
     }

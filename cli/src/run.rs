@@ -85,7 +85,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     runner.max_out_len = max_out_len;
     runner.input_format = args.input.input_format;
     runner.max_line_bytes = args.input.read.max_line_bytes;
-    runner.form_options = setup::form_options(args);
+    runner.request = setup::request_options(&args.request, args.input.run_id.run_id.as_deref())?;
     runner.batch_size = if args.stream { std::num::NonZeroUsize::MIN } else { args.batch_size };
     runner.stop_at_error = args.on_error == OnError::Stop;
     runner.setting_name = flag;

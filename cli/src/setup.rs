@@ -1,17 +1,20 @@
 //! From arguments to a builder and readers.
 
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::args::{
-    ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, RunArgs, SpecialTokensArg, StopArgs, TemplateArgs,
-    WrapperArg,
+    ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, RequestArgs, RunArgs, SpecialTokensArg, StopArgs,
+    TemplateArgs, WrapperArg,
 };
+use crate::flags;
 use crate::say::InFlags;
 use crate::source::Source;
 use metatok::builder::{BuilderOptions, ContentTrust, PromptBuilder};
 use metatok::conversation::Mode;
+use metatok::dataset::prompter::SamplingParams;
 use metatok::dataset::records::InputFormat;
 use metatok::dialect::{ConversationTemplate, Model};
 use metatok::engine::Sampling;
@@ -20,7 +23,7 @@ use metatok::fingerprint::Fingerprint;
 use metatok::input::Holds;
 use metatok::prepared::PreparedDataset;
 use metatok::render::ChatWrapper;
-use metatok::sink::FormOptions;
+use metatok::server::RequestOptions;
 use metatok::tokenizer::{AddSpecialTokens, Tokenizer};
 use metatok::truncate::Truncation;
 
@@ -241,20 +244,35 @@ pub(crate) fn holds(dataset: Option<&PreparedDataset>) -> Holds {
     if dataset.is_some() { Holds::Rows } else { Holds::Conversations }
 }
 
-/// How answers are sampled: from the arguments, or else from the dataset.
+/// How answers are sampled: as the arguments say, or else as the dataset does.
+pub(crate) fn sampling_params(args: &RequestArgs, dataset: Option<&PreparedDataset>) -> SamplingParams {
+    let RequestArgs { temperature, top_p, top_k, .. } = *args;
+    let of_dataset = dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default();
+    SamplingParams { temperature, top_p, top_k }.or(of_dataset)
+}
+
+/// The same for the engine in this process.
 pub(crate) fn sampling(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Sampling {
-    let said = dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default();
-    let usual = Sampling::default();
+    let SamplingParams { temperature, top_p, top_k } = sampling_params(&args.request, dataset);
+    let greedy = Sampling::default();
     Sampling {
-        temperature: args.temperature.or(said.temperature).unwrap_or(usual.temperature),
-        top_p: args.top_p.or(said.top_p).unwrap_or(usual.top_p),
-        seed: args.seed,
-        ..usual
+        temperature: temperature.unwrap_or(greedy.temperature),
+        top_p: top_p.unwrap_or(greedy.top_p),
+        // 0 and -1 are all tokens.
+        top_k: top_k.and_then(|top_k| usize::try_from(top_k).ok()).and_then(NonZeroUsize::new),
+        seed: args.request.seed.unwrap_or(greedy.seed),
+        ..greedy
     }
 }
 
-/// What a server is told in each request.
-pub(crate) fn form_options(args: &RunArgs) -> FormOptions {
-    let _ = args;
-    FormOptions::default()
+/// What a server is asked for in each request.
+pub(crate) fn request_options(args: &RequestArgs, run_id: Option<&str>) -> Result<RequestOptions> {
+    let RequestArgs { temperature, top_p, top_k, seed, ref params } = *args;
+    Ok(RequestOptions {
+        sampling: SamplingParams { temperature, top_p, top_k },
+        seed,
+        params: flags::params(params)?,
+        run_id: run_id.map(str::to_owned),
+        ..RequestOptions::default()
+    })
 }

@@ -29,6 +29,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let builder = PromptBuilder::new(&model, tokenizer, &setup::stop_options(&args.stop))?;
     let TrimArgs { include_stop, explain, validate, .. } = *args;
     let trimmer = AnswerTrimmer::new(&builder, TrimOptions { include_stop, explain, validate })?.setting_name(flag);
+    let trimmer = trimmer.run_id(args.run_id.run_id.clone());
     let mut output = Output::open(args.output.as_deref())?;
     let mut totals = Totals::default();
     let mut failed = None;

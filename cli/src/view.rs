@@ -156,7 +156,9 @@ fn turn_of_row(
     builder: &PromptBuilder,
 ) -> Result<(Conversation, Option<ViewTurn>)> {
     let (answers, strip_thoughts) = (args.answers.answers.as_deref(), args.input.strip_thoughts);
-    let read = |path| ModelAnswers::read(Input::open(path, None)?, strip_thoughts, args.input.read.max_line_bytes);
+    let run_id = args.input.run_id.run_id.as_deref();
+    let read =
+        |path| ModelAnswers::read(Input::open(path, None)?, run_id, strip_thoughts, args.input.read.max_line_bytes);
     let answers = answers.map(read).transpose()?;
     let row = row(dataset, line, args.prompt)?;
     let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());

@@ -15,7 +15,7 @@ use crate::client::http::Http;
 use crate::client::ready::{self, ServerNotes};
 use crate::client::{ClientOptions, StreamedAnswer};
 use crate::dataset::SamplingParams;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::server::{Protocol, json_string};
 use crate::sink::{BuiltPrompt, LineSink, PromptKey};
 use crate::stop::Trimmer;
@@ -85,7 +85,7 @@ impl Client {
     /// Waits until the server is ready, asks what it serves, and compares its tokenizer with the builder's.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for what is no address; [`ErrorKind::Engine`] where the server is not ready in time, or has another
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no address; [`ErrorKind::Engine`](crate::ErrorKind::Engine) where the server is not ready in time, or has another
     /// tokenizer.
     pub fn connect(protocol: &'static Protocol, builder: &PromptBuilder, options: &ClientOptions) -> Result<Self> {
         let http = Http::new(options)?;
@@ -192,13 +192,8 @@ fn body(ask: &Ask, attempt: u32, sink: &dyn LineSink) -> Result<Vec<u8>> {
         sampling_params: ask.sampling_params,
         ..PromptKey::of(id.get())
     };
-    let mut body = b"{\"stream\":true,".to_vec();
-    let start = body.len();
+    let mut body = Vec::new();
     sink.write(&key, &BuiltPrompt::from(&ask.prompt), &mut body)?;
-    if body.get(start) != Some(&b'{') {
-        return Err(ErrorKind::Usage("the form of the server's requests is no JSON object".into()).into());
-    }
-    body.remove(start);
     Ok(body)
 }
 

@@ -1,5 +1,7 @@
 //! Choosing the next token from the model's logits.
 
+use std::num::NonZeroUsize;
+
 use rand_mt::Mt64;
 
 use crate::error::{ErrorKind, Result};
@@ -12,7 +14,9 @@ pub struct Sampling {
     pub temperature: f64,
     /// Only the likeliest tokens are sampled whose probabilities add up to this.
     pub top_p: f64,
-    /// The samples depend on this and on [`Self::stream`] only.
+    /// Only so many of the likeliest tokens are drawn from, before [`Self::top_p`]. None is all of them.
+    pub top_k: Option<NonZeroUsize>,
+    /// What is drawn depends on this and on [`Self::stream`] alone.
     pub seed: u64,
     /// Distinguishes prompts with the same seed.
     pub stream: u64,
@@ -21,7 +25,7 @@ pub struct Sampling {
 impl Default for Sampling {
     /// Always the likeliest token.
     fn default() -> Self {
-        Self { temperature: 0.0, top_p: 1.0, seed: 0, stream: 0 }
+        Self { temperature: 0.0, top_p: 1.0, top_k: None, seed: 0, stream: 0 }
     }
 }
 
@@ -52,6 +56,8 @@ impl Sampling {
 /// // Half of it all is token 1 alone.
 /// let mut nucleus = Sampler::new(Sampling { temperature: 1.0, top_p: 0.5, ..Sampling::default() })?;
 /// assert_eq!(nucleus.sample(&[0.1, 3.0, 2.0, -1.0])?, 1);
+/// let likeliest = Sampling { temperature: 9.0, top_k: std::num::NonZeroUsize::new(1), ..Sampling::default() };
+/// assert_eq!(Sampler::new(likeliest)?.sample(&[0.1, 3.0, 2.0, -1.0])?, 1);
 /// # Ok::<(), metatok::Error>(())
 /// ```
 #[derive(Debug)]
@@ -83,7 +89,7 @@ impl Sampler {
             let what = "all of the model's logits are NaN: its weights are damaged, or their type is too small";
             return Err(ErrorKind::Engine(what.into()).into());
         };
-        let Sampling { temperature, top_p, .. } = self.sampling;
+        let Sampling { temperature, top_p, top_k, .. } = self.sampling;
         if temperature == 0.0 {
             return Ok(likeliest);
         }
@@ -91,6 +97,9 @@ impl Sampler {
         let total: f64 = numbers.clone().map(|(_, logit)| weight(logit)).sum();
         self.drawn_from.clear();
         self.drawn_from.extend(numbers.map(|(id, logit)| (id, weight(logit) / total)));
+        if let Some(top_k) = top_k {
+            self.keep_likeliest(top_k.get());
+        }
         if top_p < 1.0 {
             // The probabilities below add up to less than what is left out, so that few are sorted.
             let least = (1.0 - top_p) / self.drawn_from.len() as f64;
@@ -110,6 +119,20 @@ impl Sampler {
             left < 0.0
         });
         Ok(drawn.map_or(likeliest, |(id, _)| *id))
+    }
+
+    /// Leaves so many of the likeliest tokens, whose probabilities then come to 1.
+    fn keep_likeliest(&mut self, count: usize) {
+        let drawn_from = &mut self.drawn_from;
+        let likelier = |a: &(TokenId, f64), b: &(TokenId, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+        if count < drawn_from.len() {
+            drawn_from.select_nth_unstable_by(count, likelier);
+            drawn_from.truncate(count);
+        }
+        // What is left is in no order that could be relied on.
+        drawn_from.sort_by(likelier);
+        let total: f64 = drawn_from.iter().map(|(_, probability)| probability).sum();
+        drawn_from.iter_mut().for_each(|(_, probability)| *probability /= total);
     }
 
     /// From 0 to below 1, in steps of 2^-53.

@@ -78,6 +78,8 @@ settings! {
     RESERVE = "reserve";
     /// Whether an interrupted run continues.
     RESUME = "resume";
+    /// The model's name at a server.
+    SERVED_MODEL_NAME = "served_model_name";
     /// Whether special tokens are added.
     SPECIAL_TOKENS = "special_tokens";
     /// Strings at which output ends.

@@ -71,14 +71,14 @@ struct TallyOfModel {
 impl Judged {
     /// Reads a file of each model, and puts the judge in the dataset's place; nothing where no judge is asked.
     pub(crate) fn open(options: &DatasetOptions, dataset: &mut Dataset) -> Result<Option<Self>> {
-        let DatasetOptions { judge: files, strip_thoughts, strict, max_line_bytes: longest, .. } = options;
+        let DatasetOptions { judge: files, run_id, strip_thoughts, strict, max_line_bytes: longest, .. } = options;
         if files.is_empty() {
             return Ok(None);
         }
         let Judge { dataset: of_judge, columns, notes } = dataset.judge()?;
         columns.check_models(files.len()).at(Setting::JUDGE).at(Place::file(&dataset.name))?;
         *dataset = of_judge;
-        let read = |path: &PathBuf| Model::read(path, *strip_thoughts, *longest);
+        let read = |path: &PathBuf| Model::read(path, run_id.as_deref(), *strip_thoughts, *longest);
         let models = files.iter().map(read).collect::<Result<Vec<_>>>()?;
         let tally = AnswerCounts {
             models: models.iter().map(|_| TallyOfModel::default()).collect(),
@@ -162,7 +162,7 @@ impl Judged {
 }
 
 impl Model {
-    fn read(path: &Path, strip_thoughts: bool, longest: usize) -> Result<Self> {
+    fn read(path: &Path, run_id: Option<&str>, strip_thoughts: bool, longest: usize) -> Result<Self> {
         let mut hash = Sha256::new();
         let mut model = Self {
             name: path.display().to_string(),
@@ -171,7 +171,7 @@ impl Model {
             first: None,
             turns: 0,
         };
-        each_answer(Input::open(path, None)?, longest, |asker, answer, line| {
+        each_answer(Input::open(path, None)?, run_id, longest, |asker, answer, line| {
             hash.update(line.len().to_le_bytes());
             hash.update(line);
             model.first.get_or_insert_with(|| asker.0.clone());

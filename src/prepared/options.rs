@@ -29,7 +29,9 @@ pub struct DatasetOptions {
     pub keep: Vec<String>,
     /// Files of answers that the dataset's judge is asked about, one for each model.
     pub judge: Vec<PathBuf>,
-    /// Whether a model's thoughts are removed from its answers.
+    /// What the ids of these answers begin with, see [`RequestOptions`](crate::server::RequestOptions).
+    pub run_id: Option<String>,
+    /// Whether a model's thoughts are taken out of its answers.
     pub strip_thoughts: bool,
     /// The model's context, in tokens: examples are dropped from the end until a prompt fits with its answer.
     pub max_seq_len: Option<usize>,
@@ -59,6 +61,7 @@ impl Default for DatasetOptions {
             id_column: None,
             keep: Vec::new(),
             judge: Vec::new(),
+            run_id: None,
             strip_thoughts: false,
             max_seq_len: None,
             max_out_len: None,

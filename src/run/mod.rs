@@ -21,5 +21,4 @@ pub use runner::Runner;
 #[cfg(feature = "http")]
 pub use server_totals::ServerTotals;
 
-/// The default limit for the tokens of an answer.
-pub const DEFAULT_MAX_OUT_LEN: usize = 512;
+pub use crate::sink::DEFAULT_MAX_OUT_LEN;

@@ -20,7 +20,7 @@ use crate::run::job::{Ask, Job, JobKey};
 use crate::run::runner::{Failed, Run, json};
 use crate::run::{KnownAnswer, ServerTotals};
 use crate::server::EngineAnswer;
-use crate::sink::{FormOptions, LineSink, OutputForm, Sink};
+use crate::sink::{FormOptions, LineSink, OutputForm, RequestOptions, Sink};
 use crate::stop::Stop;
 use crate::tokenizer::TokenId;
 use crate::trim::{AnswerTrimmer, TrimOptions, TrimmedAnswer};
@@ -28,6 +28,9 @@ use crate::trim::{AnswerTrimmer, TrimOptions, TrimmedAnswer};
 /// So many lines may be done before the one they wait for, for each request under way. They are in memory where no journal
 /// has them.
 const LINES_AHEAD: usize = 16;
+
+/// That a server ignores stop ids does not matter: the run itself looks for them.
+const STOPPED_HERE: &str = "stop-ids-ignored";
 
 /// What the run waits for.
 enum Event {
@@ -78,12 +81,16 @@ enum Stopped {
 impl Run<'_> {
     pub(super) fn over_http(&mut self, client: &Client, batches: Batches) -> Result<RunOutcome> {
         self.totals.server = Some(ServerTotals::default());
+        let sink = requests(client, self.runner)?;
+        for warning in sink.warnings().iter().filter(|warning| warning.code() != STOPPED_HERE) {
+            let _ = (self.watch)(RunEvent::Warning(warning.clone()))?;
+        }
         let (sender, inbox) = channel();
         let more = read_ahead(batches, sender.clone());
         let runner = self.runner;
         let mut window = Window {
             client,
-            sink: requests(client, runner)?,
+            sink,
             trimmer: AnswerTrimmer::new(&runner.builder, TrimOptions::default())?,
             sampling_params: runner.sampling_params(),
             open: BTreeMap::new(),
@@ -116,7 +123,9 @@ fn read_ahead(mut batches: Batches, sender: Sender<Event>) -> SyncSender<()> {
 
 /// What writes the bodies of requests.
 fn requests(client: &Client, runner: &crate::run::Runner) -> Result<Arc<dyn LineSink>> {
-    let options = FormOptions { served_model_name: client.notes().served.model.clone(), ..runner.form_options.clone() };
+    let served_model_name = client.notes().served.model.clone();
+    let request = RequestOptions { served_model_name, stream: true, ..runner.request.clone() };
+    let options = FormOptions { request, ..FormOptions::default() };
     let form: &OutputForm = OutputForm::find(client.protocol().form)?;
     match form.open(&runner.builder, options)? {
         Sink::Lines(sink) => Ok(sink.into()),

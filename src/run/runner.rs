@@ -22,7 +22,7 @@ use crate::prepared::{PreparedDataset, line_batches};
 use crate::run::events::{RunEvent, RunOutcome, RunTotals, Watch};
 use crate::run::job::{Job, JobKey};
 use crate::run::{DEFAULT_MAX_OUT_LEN, RunAnswers};
-use crate::sink::FormOptions;
+use crate::sink::RequestOptions;
 use crate::stop::Trimmer;
 use crate::truncate::ContextBudget;
 
@@ -48,8 +48,8 @@ pub struct Runner {
     pub stop_at_error: bool,
     /// Whether a model's thoughts are removed from its answers in later turns.
     pub strip_thoughts: bool,
-    /// What a server is told in each request, beside what its row says.
-    pub form_options: FormOptions,
+    /// What a server is asked for in each request. It wins over what the row says.
+    pub request: RequestOptions,
     /// What settings are called in the texts of errors that stand in place of answers.
     pub setting_name: fn(&Setting) -> String,
     dataset: Option<Arc<PreparedDataset>>,
@@ -140,7 +140,7 @@ impl Runner {
             batch_size: NonZeroUsize::MIN,
             stop_at_error: true,
             strip_thoughts: false,
-            form_options: FormOptions::default(),
+            request: RequestOptions::default(),
             setting_name: Setting::to_string,
             dataset,
         }

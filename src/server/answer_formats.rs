@@ -6,7 +6,7 @@ use crate::error::{ErrorKind, Result};
 use crate::input::from_json;
 use crate::server::keys::Keys;
 use crate::server::{
-    AnswerFormat, EngineAnswer, completions, llama_cpp, lm_eval, openai_batch, own, request_output, sglang,
+    AnswerFormat, EngineAnswer, completions, llama_cpp, lm_eval, openai_batch, own, request_output, sglang, triton,
 };
 
 /// All formats. The first whose keys are there is taken.
@@ -14,6 +14,7 @@ pub static ANSWER_FORMATS: &[AnswerFormat] = &[
     openai_batch::ANSWERS,
     sglang::ANSWERS,
     completions::ANSWERS,
+    triton::ANSWERS,
     request_output::ANSWERS,
     llama_cpp::ANSWERS,
     lm_eval::ANSWERS,

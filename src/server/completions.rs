@@ -1,4 +1,4 @@
-//! Answers of `/v1/completions`, of vLLM, SGLang and every server that has OpenAI's API, and of vLLM's
+//! Answers of `/v1/completions`, of vLLM, SGLang, TensorRT-LLM, Dynamo and every server that has OpenAI's API, and of vLLM's
 //! `/inference/v1/generate`: one object with `choices`.
 //!
 //! Sources: vLLM 0.32 and SGLang 0.5.23, as they answered.
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use crate::error::{At, Result};
 use crate::server::keys::Keys;
 use crate::server::protocol::{Tokenize, Usage, read_models};
-use crate::server::request::json_string;
+use crate::server::request_id::json_string;
 use crate::server::{AnswerFormat, EngineAnswer, Protocol, StopReason};
 use crate::tokenizer::TokenId;
 
@@ -77,6 +77,13 @@ struct Message {
     content: Option<String>,
 }
 
+/// Dynamo's, beside an only choice.
+#[derive(Clone, Default, Deserialize)]
+struct NvExt {
+    completion_token_ids: Option<Vec<TokenId>>,
+    stop_reason: Option<StopReason>,
+}
+
 pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let choices: Vec<Choice> = keys.get("choices")?.unwrap_or_default();
     let prompt: Option<Vec<TokenId>> = keys.get("prompt_token_ids")?;
@@ -84,17 +91,22 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let id = keys.raw("id").or_else(|| keys.raw("request_id"));
     let id = id.map(|id| without_prefix(Cow::Borrowed(id)));
     let is_only = choices.len() == 1;
+    let nvext: NvExt = keys.get("nvext")?.unwrap_or_default();
     let answers = choices.into_iter().enumerate().map(|(i, choice)| {
         let text = choice.text.or(choice.message.and_then(|message| message.content));
-        let has_answer = choice.token_ids.is_some() || text.is_some();
+        let nvext = if is_only { nvext.clone() } else { NvExt::default() };
+        let token_ids = choice.token_ids.or(nvext.completion_token_ids);
+        // TensorRT-LLM gives an empty text beside ids.
+        let text = text.filter(|text| !text.is_empty() || token_ids.as_ref().is_none_or(Vec::is_empty));
+        let has_answer = token_ids.is_some() || text.is_some();
         let answer = EngineAnswer {
             id: id.clone(),
             choice: (!is_only).then_some(choice.index.unwrap_or(i)),
             input_ids: choice.prompt_token_ids.or_else(|| prompt.clone()),
-            token_ids: choice.token_ids,
+            token_ids,
             text,
             finish_reason: choice.finish_reason,
-            stop_reason: choice.stop_reason.or(choice.matched_stop),
+            stop_reason: choice.stop_reason.or(choice.matched_stop).or(nvext.stop_reason),
             ..answer.clone()
         };
         if has_answer { Ok(answer) } else { Err(nothing()).at(format_args!("choices[{i}]")) }

@@ -1,56 +1,106 @@
-//! Requests for llama.cpp's server: bodies of `/completion` with token ids for a prompt.
+//! Requests for llama.cpp's server, and its answers: its `/completion`.
+//!
+//! Sources: `tools/server/server-schema.cpp` at 0177c34; the server as it answered.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::builder::PromptBuilder;
-use crate::error::Result;
+use crate::error::{Result, Warning};
+use crate::server::engine::Engine;
 use crate::server::keys::Keys;
+use crate::server::object::Object;
 use crate::server::protocol::{Tokenize, Usage, read_models};
-use crate::server::request::{Stops, request_id, write_sampling};
+use crate::server::request::Requests;
 use crate::server::{AnswerFormat, EngineAnswer, Protocol, Served, StopReason};
-use crate::sink::{
-    Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink, refuse_unless_plain, write_ids, write_json,
-    write_origin,
-};
+use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
+use crate::stop::{StopId, StopSource};
 use crate::tokenizer::TokenId;
 
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "llama-cpp",
     about: "Bodies of llama.cpp's /completion",
     ending: "jsonl",
-    accepts: Accepts::LINE,
-    open: Some(|builder, _| Ok(Sink::lines(LlamaCpp::new(builder)))),
+    accepts: Accepts::REQUEST,
+    open: Some(|builder, options| Ok(Sink::lines(LlamaCpp::new(builder, options.request)?))),
+};
+
+const ENGINE: Engine = Engine {
+    name: "llama.cpp",
+    max_tokens: "n_predict",
+    seed: Some(("seed", i32::MAX as u64)),
+    all_tokens: 0,
+    greedy_top_k: 0,
+    off: &[
+        ("min_p", "0"),
+        ("typical_p", "1"),
+        ("top_n_sigma", "-1"),
+        ("xtc_probability", "0"),
+        ("dynatemp_range", "0"),
+        ("mirostat", "0"),
+        ("adaptive_target", "-1"),
+        ("repeat_penalty", "1"),
+        ("presence_penalty", "0"),
+        ("frequency_penalty", "0"),
+        ("dry_multiplier", "0"),
+    ],
+    prompt_keys: &["id", "prompt"],
+    needs_model: false,
 };
 
 /// Writes `prompt`, `stop` and `n_predict` for each prompt. The server stops at its model's own end tokens;
 /// `id` and `stop_token_ids` are for whoever reads the file, and it does not look at them.
 #[derive(Debug)]
 pub struct LlamaCpp {
-    stops: Stops,
+    requests: Requests,
 }
 
 impl LlamaCpp {
     /// For the prompts of a builder.
-    pub fn new(builder: &PromptBuilder) -> Self {
-        Self { stops: Stops::new(builder) }
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that llama.cpp does not take.
+    pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
+        let mut requests = Requests::new(&ENGINE, builder, options)?;
+        requests.warnings.extend(ignored_stop_ids(builder));
+        Ok(Self { requests })
     }
+}
+
+/// The server stops at the end tokens of its own file, which come from the tokenizer's.
+fn ignored_stop_ids(builder: &PromptBuilder) -> Option<Warning> {
+    let is_of_tokenizer = |stop: &&StopId| {
+        stop.sources.iter().any(|source| matches!(source, StopSource::TokenizerConfig | StopSource::GenerationConfig))
+    };
+    let token = |stop: &StopId| format!("{} (id {})", builder.tokenizer().quoted_token(stop.id), stop.id);
+    let ignored: Vec<String> = builder.stop().ids().iter().filter(|stop| !is_of_tokenizer(stop)).map(token).collect();
+    (!ignored.is_empty()).then(|| {
+        let what = format!(
+            "llama.cpp stops at its model's own end tokens and ignores the stop ids that the tokenizer's files do not name: {}; trimming cuts at them",
+            ignored.join(", ")
+        );
+        Warning::new("stop-ids-ignored", what)
+    })
 }
 
 impl LineSink for LlamaCpp {
     fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        refuse_unless_plain("llama.cpp", key, built)?;
-        out.extend_from_slice(b"{\"id\":");
-        write_json(&request_id(key), out);
-        out.extend_from_slice(b",\"prompt\":");
-        write_ids(built.prompt.input_ids.iter().copied(), out);
-        write_sampling("n_predict", key, out);
-        out.push(b',');
-        self.stops.write(out);
-        out.extend_from_slice(b",\"cache_prompt\":true,\"return_tokens\":true");
-        write_origin(key, out);
-        out.extend_from_slice(b"}\n");
+        let requests = &self.requests;
+        requests.check(key, built)?;
+        let mut body = Object::open(out, &requests.options.params);
+        body.string("id", &requests.id(key));
+        requests.write_prompt("prompt", built, &mut body);
+        requests.write_sampling(key, &mut body);
+        requests.write_stops(&mut body);
+        body.json("cache_prompt", true);
+        body.json("return_tokens", true);
+        requests.write_stream(&mut body);
+        body.close_line(key);
         Ok(())
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        &self.requests.warnings
     }
 }
 

@@ -1,47 +1,69 @@
 //! Requests for LMDeploy's server: bodies of its `/generate`.
+//!
+//! Sources: `lmdeploy/serve/openai/protocol.py`, `lmdeploy/serve/openai/endpoints/generate.py` and `lmdeploy/messages.py` of
+//! LMDeploy 0.16.0.
 
 use crate::builder::PromptBuilder;
-use crate::error::Result;
-use crate::server::request::{Stops, request_id, write_sampling};
-use crate::sink::{
-    Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink, refuse_unless_plain, write_ids, write_json,
-    write_origin,
-};
+use crate::error::{Result, Warning};
+use crate::server::engine::Engine;
+use crate::server::object::Object;
+use crate::server::request::Requests;
+use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
 
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "lmdeploy",
     about: "Bodies of LMDeploy's /generate",
     ending: "jsonl",
-    accepts: Accepts::LINE,
-    open: Some(|builder, _| Ok(Sink::lines(Lmdeploy::new(builder)))),
+    accepts: Accepts::REQUEST,
+    open: Some(|builder, options| Ok(Sink::lines(Lmdeploy::new(builder, options.request)?))),
 };
 
-/// Writes a body of LMDeploy's `/generate` for each prompt: `input_ids`, `max_tokens` and stops, which stand side by side there.
-/// The server answers with `output_ids`. It gives requests numbers of its own; `id` is for whoever sends them.
+const ENGINE: Engine = Engine {
+    name: "LMDeploy",
+    max_tokens: "max_tokens",
+    seed: None,
+    all_tokens: 0,
+    // It always samples, of as many tokens as this.
+    greedy_top_k: 1,
+    off: &[("min_p", "0"), ("repetition_penalty", "1")],
+    prompt_keys: &["id", "input_ids"],
+    needs_model: false,
+};
+
+/// Writes a body of LMDeploy's `/generate` for each prompt, with sampling and stops side by side. The server answers with
+/// `output_ids`. It gives requests numbers of its own; `id` is for whoever sends them.
 #[derive(Debug)]
 pub struct Lmdeploy {
-    stops: Stops,
+    requests: Requests,
 }
 
 impl Lmdeploy {
     /// For the prompts of a builder.
-    pub fn new(builder: &PromptBuilder) -> Self {
-        Self { stops: Stops::new(builder) }
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that LMDeploy does not take.
+    pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
+        let requests = Requests::new(&ENGINE, builder, options)?;
+        let what = "LMDeploy ignores a stop string that is more than one token; trimming cuts at it";
+        Ok(Self { requests: requests.warn_of_strings(what) })
     }
 }
 
 impl LineSink for Lmdeploy {
     fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        refuse_unless_plain("LMDeploy", key, built)?;
-        out.extend_from_slice(b"{\"id\":");
-        write_json(&request_id(key), out);
-        out.extend_from_slice(b",\"input_ids\":");
-        write_ids(built.prompt.input_ids.iter().copied(), out);
-        write_sampling("max_tokens", key, out);
-        out.push(b',');
-        self.stops.write(out);
-        write_origin(key, out);
-        out.extend_from_slice(b"}\n");
+        let requests = &self.requests;
+        requests.check(key, built)?;
+        let mut body = Object::open(out, &requests.options.params);
+        body.string("id", &requests.id(key));
+        requests.write_prompt("input_ids", built, &mut body);
+        requests.write_sampling(key, &mut body);
+        requests.write_stops(&mut body);
+        requests.write_stream(&mut body);
+        body.close_line(key);
         Ok(())
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        &self.requests.warnings
     }
 }

@@ -1,90 +1,198 @@
-//! What the requests of all engines have in common: the stops, the id, and how tokens are sampled.
+//! What the requests of all engines have in common: the id, the sampling, the stops, and what is refused.
 
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
 
 use crate::builder::PromptBuilder;
-use crate::sink::{PromptKey, write_ids, write_json};
+use crate::error::{ErrorKind, Result, Setting, Warning, way_out};
+use crate::server::engine::Engine;
+use crate::server::object::Object;
+use crate::server::request_id::request_id;
+use crate::sink::{BuiltPrompt, PromptKey, RequestOptions, refuse_unless_plain, write_ids, write_json};
 
-/// The stops of a model as JSON, which are the same for every request.
-#[derive(Debug)]
-pub(super) struct Stops {
-    ids: Vec<u8>,
-    strings: Vec<u8>,
+/// How an answer is sampled, with nothing left to the engine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sampled {
+    pub(super) max_tokens: u64,
+    pub(super) temperature: f64,
+    pub(super) top_p: f64,
+    pub(super) top_k: i64,
+    pub(super) seed: Option<u64>,
 }
 
-impl Stops {
-    pub(super) fn new(builder: &PromptBuilder) -> Self {
-        let (mut ids, mut strings) = (Vec::new(), Vec::new());
-        write_ids(builder.stop().stop_token_ids(), &mut ids);
-        write_json(builder.stop().strings(), &mut strings);
-        Self { ids, strings }
+/// The requests for one engine.
+#[derive(Debug)]
+pub(super) struct Requests {
+    pub(super) engine: &'static Engine,
+    pub(super) options: RequestOptions,
+    /// As JSON. They are the same for every request.
+    stop_token_ids: Vec<u8>,
+    stop: Vec<u8>,
+    has_stop: bool,
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl Requests {
+    /// For the prompts of a builder.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for options that the engine does not take.
+    pub(super) fn new(engine: &'static Engine, builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
+        options.check()?;
+        check_model(engine, &options)?;
+        check_params(engine, &options.params)?;
+        let warnings = check_seed(engine, options.seed)?.into_iter().collect();
+        let stops = builder.stop();
+        let (mut stop_token_ids, mut stop) = (Vec::new(), Vec::new());
+        write_ids(stops.stop_token_ids(), &mut stop_token_ids);
+        write_json(stops.strings(), &mut stop);
+        Ok(Self { engine, options, stop_token_ids, stop, has_stop: !stops.strings().is_empty(), warnings })
+    }
+
+    /// With what should be known of stop strings, where there are any.
+    pub(super) fn warn_of_strings(mut self, what: &str) -> Self {
+        if self.has_stop && !self.options.params.contains_key("stop") {
+            self.warnings.push(Warning::new("stop-strings", what));
+        }
+        self
+    }
+
+    /// With a warning where there are more stop strings than the engine takes.
+    pub(super) fn warn_of_many_strings(self, builder: &PromptBuilder, most: usize) -> Self {
+        let count = builder.stop().strings().len();
+        if count <= most {
+            return self;
+        }
+        let name = self.engine.name;
+        self.warn_of_strings(&format!(
+            "{name} answers 400 to a request with more than {most} stop strings, and here are {count}"
+        ))
+    }
+
+    /// Refuses what no server takes.
+    pub(super) fn check(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>) -> Result<()> {
+        refuse_unless_plain(self.engine.name, key, built)?;
+        match built.prompt.input_ids.is_empty() {
+            true => {
+                Err(ErrorKind::Row(format!("{} refuses an empty prompt, and this one has no tokens", self.engine.name))
+                    .into())
+            }
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn id(&self, key: &PromptKey<'_>) -> String {
+        request_id(self.options.run_id.as_deref(), key)
+    }
+
+    /// How the answer to a prompt is sampled: as the user says, or the dataset, or else greedily.
+    pub(super) fn sampled(&self, key: &PromptKey<'_>) -> Sampled {
+        let said = self.options.sampling.or(key.sampling_params);
+        let temperature = said.temperature.unwrap_or(0.0);
+        Sampled {
+            max_tokens: key.max_out_len.unwrap_or(self.options.max_out_len),
+            temperature,
+            top_p: said.top_p.unwrap_or(1.0),
+            top_k: match said.top_k {
+                _ if temperature == 0.0 => self.engine.greedy_top_k,
+                Some(top_k) if top_k > 0 => top_k,
+                _ => self.engine.all_tokens,
+            },
+            seed: self.options.seed.filter(|_| self.engine.seed.is_some()),
+        }
+    }
+
+    /// `"max_tokens":512,"temperature":0,…`
+    pub(super) fn write_sampling(&self, key: &PromptKey<'_>, object: &mut Object<'_>) {
+        let Sampled { max_tokens, temperature, top_p, top_k, seed } = self.sampled(key);
+        object.json(self.engine.max_tokens, max_tokens);
+        object.json("temperature", temperature);
+        object.json("top_p", top_p);
+        object.json("top_k", top_k);
+        for (name, value) in self.engine.off {
+            object.json(name, value);
+        }
+        if let (Some((name, _)), Some(seed)) = (self.engine.seed, seed) {
+            object.json(name, seed);
+        }
+    }
+
+    pub(super) fn write_model(&self, object: &mut Object<'_>) {
+        if let Some(model) = &self.options.served_model_name {
+            object.string("model", model);
+        }
+    }
+
+    pub(super) fn write_prompt(&self, name: &str, built: &BuiltPrompt<'_>, object: &mut Object<'_>) {
+        if let Some(out) = object.key(name) {
+            write_ids(built.prompt.input_ids.iter().copied(), out);
+        }
     }
 
     /// `"stop_token_ids":[…],"stop":[…]`
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"\"stop_token_ids\":");
-        out.extend_from_slice(&self.ids);
-        out.extend_from_slice(b",\"stop\":");
-        out.extend_from_slice(&self.strings);
-    }
-}
-
-/// The prompt's id as a string, with the numbers of the repeat and the turn, as engines take it.
-pub(super) fn request_id(key: &PromptKey<'_>) -> String {
-    let mut id: String = serde_json::from_str(key.id).unwrap_or_else(|_| key.id.to_owned());
-    for (name, number) in [(REPEAT, key.repeat), (TURN, key.turn)] {
-        id.extend(number.map(|number| format!("{name}{number}")));
-    }
-    id
-}
-
-/// The row, the repeat and the turn that [`request_id`] put in one string.
-pub(crate) fn split_request_id(id: &str) -> (&str, Option<usize>, Option<usize>) {
-    let (id, turn) = split_number(id, TURN);
-    let (id, repeat) = split_number(id, REPEAT);
-    (id, repeat, turn)
-}
-
-const REPEAT: &str = "-repeat-";
-const TURN: &str = "-turn-";
-
-fn split_number<'i>(id: &'i str, name: &str) -> (&'i str, Option<usize>) {
-    let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
-    match id.rsplit_once(name) {
-        Some((rest, digits)) if is_number(digits) => digits.parse().map_or((id, None), |number| (rest, Some(number))),
-        _ => (id, None),
-    }
-}
-
-/// A string as JSON.
-pub(crate) fn json_string(text: &str) -> Box<RawValue> {
-    to_raw_value(text).expect("a string is JSON")
-}
-
-/// `,"max_tokens":5,"temperature":0.7`, the limit in the engine's word for it.
-pub(super) fn write_sampling(name: &str, key: &PromptKey<'_>, out: &mut Vec<u8>) {
-    if let Some(limit) = key.max_out_len {
-        out.extend_from_slice(format!(",\"{name}\":{limit}").as_bytes());
-    }
-    for (name, value) in key.sampling_params.said() {
-        out.extend_from_slice(format!(",\"{name}\":{value}").as_bytes());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// What a request's id is made of is found in it again.
-        #[test]
-        fn a_request_id_is_split_again(id in "[a-z0-9-]{0,8}", repeat: Option<usize>, turn: Option<usize>) {
-            prop_assume!(split_request_id(&id) == (&*id, None, None));
-            let json = json_string(&id);
-            let key = PromptKey { repeat, turn, ..PromptKey::of(json.get()) };
-            let request_id = request_id(&key);
-            prop_assert_eq!(split_request_id(&request_id), (&*id, repeat, turn));
+    pub(super) fn write_stops(&self, object: &mut Object<'_>) {
+        self.write_stop_ids(object);
+        if let Some(out) = object.key("stop") {
+            out.extend_from_slice(&self.stop);
         }
+    }
+
+    /// The same for engines that refuse an empty list of strings.
+    pub(super) fn write_stops_if_any(&self, object: &mut Object<'_>) {
+        if self.has_stop { self.write_stops(object) } else { self.write_stop_ids(object) }
+    }
+
+    fn write_stop_ids(&self, object: &mut Object<'_>) {
+        if let Some(out) = object.key("stop_token_ids") {
+            out.extend_from_slice(&self.stop_token_ids);
+        }
+    }
+
+    pub(super) fn write_stream(&self, object: &mut Object<'_>) {
+        if self.options.stream {
+            object.json("stream", true);
+        }
+    }
+
+    /// The same for APIs like OpenAI's, which count tokens at the end if asked to.
+    pub(super) fn write_openai_stream(&self, object: &mut Object<'_>) {
+        self.write_stream(object);
+        if self.options.stream {
+            object.json("stream_options", r#"{"include_usage":true}"#);
+        }
+    }
+}
+
+fn check_model(engine: &Engine, options: &RequestOptions) -> Result<()> {
+    if !engine.needs_model || options.served_model_name.is_some() || options.params.contains_key("model") {
+        return Ok(());
+    }
+    let what = format!("a request to {} names the model, and there is no name", engine.name);
+    Err(ErrorKind::Usage(what).with_way_out(way_out!["give the server's name of it with ", Setting::SERVED_MODEL_NAME]))
+}
+
+fn check_params(engine: &Engine, params: &Map<String, Value>) -> Result<()> {
+    match engine.prompt_keys.iter().find(|key| params.contains_key(**key)) {
+        Some(key) => {
+            let what = format!(
+                "{key:?} is what {} is given for each prompt, and no parameter takes its place; leave it out",
+                engine.name
+            );
+            Err(ErrorKind::Usage(what).into())
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_seed(engine: &Engine, seed: Option<u64>) -> Result<Option<Warning>> {
+    match (seed, engine.seed) {
+        (Some(seed), Some((_, largest))) if seed > largest => {
+            let what = format!("the seed {seed} is larger than {largest}, the largest that {} takes", engine.name);
+            Err(ErrorKind::Usage(what).into())
+        }
+        (Some(_), None) => {
+            let what = format!("{}'s requests have no key for a seed, so its samples cannot be repeated", engine.name);
+            Ok(Some(Warning::new("no-seed", what)))
+        }
+        _ => Ok(None),
     }
 }

@@ -1,4 +1,7 @@
-//! Requests for SGLang: bodies of its native `/generate`.
+//! Requests for SGLang, and its answers: its native `/generate`.
+//!
+//! Sources: `GenerateReqInput` in `python/sglang/srt/managers/io_struct.py` at 001067f and
+//! `python/sglang/srt/sampling/sampling_params.py` at 00c17ca; SGLang 0.5.23 as it answered.
 
 use std::borrow::Cow;
 
@@ -7,51 +10,106 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::builder::PromptBuilder;
-use crate::error::Result;
+use crate::error::{Result, Warning};
+use crate::server::engine::{Engine, PENALTIES};
 use crate::server::keys::Keys;
+use crate::server::nested_params::NestedParams;
+use crate::server::object::Object;
 use crate::server::protocol::{Tokenize, Usage, read_models};
-use crate::server::request::{Stops, request_id, write_sampling};
+use crate::server::request::Requests;
 use crate::server::{AnswerFormat, EngineAnswer, Protocol, Served, StopReason};
-use crate::sink::{
-    Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink, refuse_unless_plain, write_ids, write_json,
-    write_origin,
-};
+use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
 
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "sglang",
     about: "Bodies of SGLang's /generate",
     ending: "jsonl",
-    accepts: Accepts::LINE,
-    open: Some(|builder, _| Ok(Sink::lines(Sglang::new(builder)))),
+    accepts: Accepts::REQUEST,
+    open: Some(|builder, options| Ok(Sink::lines(Sglang::new(builder, options.request)?))),
 };
+
+const ENGINE: Engine = Engine {
+    name: "SGLang",
+    max_tokens: "max_new_tokens",
+    seed: Some(("sampling_seed", i64::MAX as u64)),
+    all_tokens: -1,
+    greedy_top_k: -1,
+    off: PENALTIES,
+    prompt_keys: &["rid", "input_ids", "sampling_params"],
+    needs_model: false,
+};
+
+/// The keys of a request. Others are keys of its `sampling_params`.
+const REQUEST_KEYS: &[&str] = &[
+    "stream",
+    "return_logprob",
+    "logprob_start_len",
+    "top_logprobs_num",
+    "token_ids_logprob",
+    "return_text_in_logprobs",
+    "return_prompt_token_ids",
+    "return_hidden_states",
+    "return_routed_experts",
+    "return_entropy",
+    "log_metrics",
+    "no_logs",
+    "lora_path",
+    "custom_logit_processor",
+    "session_id",
+    "session_params",
+    "routed_dp_rank",
+    "routing_key",
+    "conversation_id",
+    "require_reasoning",
+    "max_thinking_tokens",
+    "priority",
+    "extra_key",
+    "cache_salt",
+    "custom_labels",
+];
 
 /// Writes `rid`, `input_ids` and `sampling_params` for each prompt.
 #[derive(Debug)]
 pub struct Sglang {
-    stops: Stops,
+    requests: Requests,
+    params: NestedParams,
 }
 
 impl Sglang {
     /// For the prompts of a builder.
-    pub fn new(builder: &PromptBuilder) -> Self {
-        Self { stops: Stops::new(builder) }
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that SGLang does not take.
+    pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
+        let params = NestedParams::new(&options.params, REQUEST_KEYS);
+        let mut requests = Requests::new(&ENGINE, builder, options)?;
+        if requests.options.seed.is_some() {
+            let what =
+                "SGLang samples by a request's seed only where it was started with deterministic inference enabled";
+            requests.warnings.push(Warning::new("seed-needs-mode", what));
+        }
+        Ok(Self { requests, params })
     }
 }
 
 impl LineSink for Sglang {
     fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        refuse_unless_plain("SGLang", key, built)?;
-        out.extend_from_slice(b"{\"rid\":");
-        write_json(&request_id(key), out);
-        out.extend_from_slice(b",\"input_ids\":");
-        write_ids(built.prompt.input_ids.iter().copied(), out);
-        out.extend_from_slice(b",\"sampling_params\":{");
-        self.stops.write(out);
-        write_sampling("max_new_tokens", key, out);
-        out.push(b'}');
-        write_origin(key, out);
-        out.extend_from_slice(b"}\n");
+        let requests = &self.requests;
+        requests.check(key, built)?;
+        let mut body = Object::open(out, &self.params.request);
+        body.string("rid", &requests.id(key));
+        requests.write_prompt("input_ids", built, &mut body);
+        body.object("sampling_params", &self.params.sampling, |sampling| {
+            requests.write_sampling(key, sampling);
+            requests.write_stops(sampling);
+        });
+        requests.write_stream(&mut body);
+        body.close_line(key);
         Ok(())
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        &self.requests.warnings
     }
 }
 

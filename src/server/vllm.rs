@@ -1,85 +1,71 @@
-//! Requests for vLLM: bodies of `/v1/completions` with token ids for a prompt, or the file that
-//! `vllm run-batch` reads.
+//! Requests for vLLM: bodies of `/v1/completions` with token ids for a prompt.
+//!
+//! Sources: `vllm/entrypoints/openai/completion/protocol.py` at 002032e and `vllm/sampling_params.py` at 00388f6; vLLM 0.32 as
+//! it answered.
 
 use crate::builder::PromptBuilder;
-use crate::error::Result;
-use crate::server::Protocol;
-use crate::server::completions;
-use crate::server::request::{Stops, request_id, write_sampling};
-use crate::sink::{
-    Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink, refuse_unless_plain, write_ids, write_json,
-    write_origin,
-};
+use crate::error::{Result, Warning};
+use crate::server::engine::{Engine, PENALTIES};
+use crate::server::object::Object;
+use crate::server::request::Requests;
+use crate::server::{Protocol, completions};
+use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
 
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "vllm",
     about: "Bodies of vLLM's /v1/completions",
     ending: "jsonl",
-    accepts: ACCEPTS,
-    open: Some(|builder, options| Ok(Sink::lines(Vllm::new(builder, options.served_model_name.as_deref())))),
+    accepts: Accepts { served_model_name: true, ..Accepts::REQUEST },
+    open: Some(|builder, options| Ok(Sink::lines(Vllm::new(builder, options.request)?))),
 };
 
-pub(crate) const BATCH_FORM: OutputForm = OutputForm {
-    name: "vllm-batch",
-    about: "The file that `vllm run-batch` reads",
-    ending: "jsonl",
-    accepts: ACCEPTS,
-    open: Some(|builder, options| Ok(Sink::lines(Vllm::batch(builder, options.served_model_name.as_deref())))),
+pub(super) const ENGINE: Engine = Engine {
+    name: "vLLM",
+    max_tokens: "max_tokens",
+    seed: Some(("seed", i64::MAX as u64)),
+    // Every version takes -1; 0 only those since 0.9 (pull request 17773).
+    all_tokens: -1,
+    greedy_top_k: -1,
+    off: PENALTIES,
+    prompt_keys: &["request_id", "prompt"],
+    needs_model: false,
 };
-
-const ACCEPTS: Accepts = Accepts { served_model_name: true, ..Accepts::LINE };
 
 /// Writes a body of `/v1/completions` for each prompt.
 #[derive(Debug)]
 pub struct Vllm {
-    stops: Stops,
-    model: Option<String>,
-    is_batch: bool,
+    requests: Requests,
 }
 
 impl Vllm {
-    /// Bodies, for the `model` that the server calls so; servers of one model need no name.
-    pub fn new(builder: &PromptBuilder, model: Option<&str>) -> Self {
-        Self { stops: Stops::new(builder), model: model.map(str::to_owned), is_batch: false }
-    }
-
-    /// Lines of OpenAI's batch format, for `vllm run-batch`.
-    pub fn batch(builder: &PromptBuilder, model: Option<&str>) -> Self {
-        Self { is_batch: true, ..Self::new(builder, model) }
+    /// For the prompts of a builder. A server of one model needs no name of it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that vLLM does not take.
+    pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
+        Ok(Self { requests: Requests::new(&ENGINE, builder, options)?.warn_of_many_strings(builder, 4) })
     }
 }
 
 impl LineSink for Vllm {
     fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
-        refuse_unless_plain("vLLM", key, built)?;
-        let id = request_id(key);
-        if self.is_batch {
-            out.extend_from_slice(b"{\"custom_id\":");
-            write_json(&id, out);
-            out.extend_from_slice(b",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":{");
-        } else {
-            out.extend_from_slice(b"{\"request_id\":");
-            write_json(&id, out);
-            out.push(b',');
-        }
-        if let Some(model) = &self.model {
-            out.extend_from_slice(b"\"model\":");
-            write_json(model, out);
-            out.push(b',');
-        }
-        out.extend_from_slice(b"\"prompt\":");
-        write_ids(built.prompt.input_ids.iter().copied(), out);
-        write_sampling("max_tokens", key, out);
-        out.push(b',');
-        self.stops.write(out);
+        let requests = &self.requests;
+        requests.check(key, built)?;
+        let mut body = Object::open(out, &requests.options.params);
+        body.string("request_id", &requests.id(key));
+        requests.write_model(&mut body);
+        requests.write_prompt("prompt", built, &mut body);
+        requests.write_sampling(key, &mut body);
+        requests.write_stops(&mut body);
         // For trimming, and for answers to earlier turns, which want ids.
-        out.extend_from_slice(b",\"return_token_ids\":true");
-        if self.is_batch {
-            out.push(b'}');
-        }
-        write_origin(key, out);
-        out.extend_from_slice(b"}\n");
+        body.json("return_token_ids", true);
+        requests.write_openai_stream(&mut body);
+        body.close_line(key);
         Ok(())
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        &self.requests.warnings
     }
 }
 

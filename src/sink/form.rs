@@ -5,9 +5,9 @@ use std::num::NonZeroUsize;
 
 use crate::batch::PaddingSide;
 use crate::builder::PromptBuilder;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, Warning};
 use crate::fingerprint::Fingerprint;
-use crate::sink::{Accepts, FileSink, LineSink};
+use crate::sink::{Accepts, FileSink, LineSink, RequestOptions};
 
 /// A form: its name, what it takes, and how it is opened.
 #[derive(Debug)]
@@ -32,8 +32,8 @@ type Open = fn(&PromptBuilder, FormOptions) -> Result<Sink>;
 pub struct FormOptions {
     /// Whether prompts come with their mask.
     pub attention_mask: bool,
-    /// The model's name at the server.
-    pub served_model_name: Option<String>,
+    /// What requests to a server ask for.
+    pub request: RequestOptions,
     /// On which side prompts are padded, instead of the builder's.
     pub padding_side: Option<PaddingSide>,
     /// A length of whose multiples padded prompts are, instead of the builder's.
@@ -61,6 +61,14 @@ impl Sink {
     pub fn file(sink: impl FileSink + 'static) -> Self {
         Self::File(Box::new(sink))
     }
+
+    /// What the engine that the prompts are for will ignore or refuse.
+    pub fn warnings(&self) -> &[Warning] {
+        match self {
+            Self::Lines(sink) => sink.warnings(),
+            Self::File(_) => &[],
+        }
+    }
 }
 
 impl fmt::Debug for Sink {
@@ -81,7 +89,8 @@ impl OutputForm {
     /// What writes the prompts of a builder so.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for messages, which are no token ids, and where there is nothing to pad with.
+    /// [`ErrorKind::Usage`] for messages, which are no token ids, where there is nothing to pad with, and for what an engine's
+    /// requests cannot ask for.
     pub fn open(&self, builder: &PromptBuilder, options: FormOptions) -> Result<Sink> {
         match self.open {
             Some(open) => open(builder, options),

@@ -29,6 +29,7 @@ mod metadata;
 mod plain;
 mod prompt;
 mod prompt_length;
+mod request_options;
 #[cfg(feature = "arrow")]
 pub(crate) mod table;
 
@@ -46,5 +47,6 @@ pub use metadata::metadata;
 pub(crate) use plain::refuse_unless_plain;
 pub use prompt::{BuiltPrompt, PromptKey};
 pub use prompt_length::PromptLength;
+pub use request_options::{DEFAULT_MAX_OUT_LEN, RequestOptions};
 #[cfg(feature = "arrow")]
 pub use table::{Table, TableFormat};

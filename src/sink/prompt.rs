@@ -24,7 +24,7 @@ pub struct PromptKey<'p> {
     pub columns: Option<&'p str>,
     /// How many tokens the answer may have, where the row says so.
     pub max_out_len: Option<u64>,
-    /// How the answer is drawn, where anybody says so.
+    /// How the dataset wants the answer to be sampled.
     pub sampling_params: SamplingParams,
     /// What built it, as JSON, see [`crate::Fingerprint`].
     pub fingerprint: Option<&'p str>,

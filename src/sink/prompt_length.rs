@@ -1,5 +1,7 @@
 //! How long a prompt is that was written as a JSON line, in any of the forms.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -34,7 +36,11 @@ struct Line<'a> {
     #[serde(borrow)]
     messages: Option<&'a RawValue>,
     #[serde(borrow)]
+    token_ids: Option<&'a RawValue>,
+    #[serde(borrow)]
     body: Option<Box<Line<'a>>>,
+    #[serde(borrow)]
+    inputs: Option<&'a RawValue>,
     max_out_len: Option<u64>,
     max_tokens: Option<u64>,
     n_predict: Option<u64>,
@@ -44,10 +50,21 @@ struct Line<'a> {
 #[derive(Deserialize)]
 struct Sampling {
     max_new_tokens: Option<u64>,
+    max_tokens: Option<u64>,
+}
+
+/// Triton's.
+#[derive(Deserialize)]
+struct Tensor<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    data: &'a RawValue,
 }
 
 impl PromptLength {
-    /// Reads it from a line as `metatok build` writes them in the forms `ids`, `vllm`, `vllm-batch`, `sglang` and `llama-cpp`.
+    /// Reads it from a line as `metatok build` writes them in the forms of lines with token ids, or from a line of a batch file
+    /// with such a body.
     ///
     /// # Errors
     /// [`ErrorKind::Parse`] for a line that is no JSON, [`ErrorKind::Invalid`] for one without token ids.
@@ -56,16 +73,22 @@ impl PromptLength {
         if let Some(body) = line.body {
             line = *body;
         }
-        let (key, ids) = match (line.input_ids, line.prompt) {
-            (Some(ids), _) => ("input_ids", ids),
-            (None, Some(ids)) => ("prompt", ids),
-            (None, None) => return Err(no_ids(line.messages.is_some())),
-        };
+        let tensors: Vec<Tensor<'_>> =
+            line.inputs.and_then(|inputs| serde_json::from_str(inputs.get()).ok()).unwrap_or_default();
+        let tensor = |name: &str| Some(tensors.iter().find(|tensor| tensor.name == name)?.data);
+        // Answers have token_ids too.
+        let token_ids = line.token_ids.filter(|_| line.sampling_params.is_some());
+        let ids = [("input_ids", line.input_ids), ("prompt", line.prompt), ("token_ids", token_ids)];
+        let ids = ids.into_iter().find_map(|(key, ids)| Some((key, ids?)));
+        let ids = ids.or_else(|| Some(("inputs", tensor("input_ids")?)));
+        let Some((key, ids)) = ids else { return Err(no_ids(line.messages.is_some())) };
         let ids: Vec<IgnoredAny> = serde_json::from_str(ids.get())
             .map_err(|_| ErrorKind::Invalid("this is no list of token ids".into()).with_way_out(build_ids()))
             .at(key)?;
-        let of_sglang = line.sampling_params.and_then(|params| params.max_new_tokens);
-        let max_out_len = line.max_out_len.or(line.max_tokens).or(line.n_predict).or(of_sglang);
+        let of_triton =
+            || serde_json::from_str::<[u64; 1]>(tensor("request_output_len")?.get()).ok().map(|[limit]| limit);
+        let nested = line.sampling_params.as_ref().and_then(|params| params.max_new_tokens.or(params.max_tokens));
+        let max_out_len = line.max_out_len.or(line.max_tokens).or(line.n_predict).or(nested).or_else(of_triton);
         Ok(Self { tokens: ids.len() as u64, max_out_len })
     }
 }

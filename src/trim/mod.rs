@@ -19,7 +19,7 @@ use std::borrow::Cow;
 
 use crate::builder::PromptBuilder;
 use crate::error::{At, Result, Setting, counted};
-use crate::server::{EngineAnswer, StopReason, read_answers};
+use crate::server::{EngineAnswer, StopReason, read_answers, without_run_id};
 use crate::stop::{CompletionEnd, FinishReason, Stop, StopCriteria, StopSource};
 use crate::tokenizer::TokenId;
 pub use line::{Problem, Reported, TrimmedAnswer};
@@ -44,6 +44,8 @@ pub struct AnswerTrimmer {
     options: TrimOptions,
     /// What settings are called in the texts of problems.
     setting_name: fn(&Setting) -> String,
+    /// What the ids of requests begin with.
+    run_id: Option<String>,
 }
 
 impl AnswerTrimmer {
@@ -53,13 +55,20 @@ impl AnswerTrimmer {
     /// As [`PromptBuilder::trimmer`].
     pub fn new(builder: &PromptBuilder, options: TrimOptions) -> Result<Self> {
         let stops = AnswerStops::new(builder, options.include_stop)?;
-        Ok(Self { stops, options, setting_name: Setting::to_string })
+        Ok(Self { stops, options, setting_name: Setting::to_string, run_id: None })
     }
 
     /// Calls settings by the program's own names in the texts of problems.
     #[must_use]
     pub fn setting_name(mut self, name: fn(&Setting) -> String) -> Self {
         self.setting_name = name;
+        self
+    }
+
+    /// Takes this off the front of ids, see [`RequestOptions`](crate::server::RequestOptions).
+    #[must_use]
+    pub fn run_id(mut self, run_id: Option<String>) -> Self {
+        self.run_id = run_id;
         self
     }
 
@@ -76,7 +85,8 @@ impl AnswerTrimmer {
     ///
     /// # Errors
     /// Names an id before the stop that the tokenizer does not have.
-    pub fn trim_answer<'a>(&self, given: EngineAnswer<'a>) -> Result<TrimmedAnswer<'a>> {
+    pub fn trim_answer<'a>(&self, mut given: EngineAnswer<'a>) -> Result<TrimmedAnswer<'a>> {
+        given.id = given.id.map(|id| without_run_id(&id, self.run_id.as_deref()).map_or(id, Cow::Owned));
         let trimmed = match (given.generated_ids(), &given.text) {
             (Some(ids), _) => self.ids(&given, ids).at("token_ids")?,
             (None, text) => self.text(&given, text.as_deref().unwrap_or_default())?,

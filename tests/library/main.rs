@@ -30,6 +30,8 @@ mod lm_eval;
 mod models;
 mod own_renderer;
 mod packages;
+mod requests;
+mod schema;
 mod servers;
 mod structure;
 mod tokenizers;
@@ -60,6 +62,7 @@ fn main() -> std::process::ExitCode {
         judges::tests(),
         models::tests(),
         own_renderer::tests(),
+        requests::tests(),
         servers::tests(),
         structure::tests(),
         tokenizers::tests(),

@@ -32,8 +32,13 @@ fn check(folder: &Path) {
     let builder = PromptBuilder::demo().expect("it is embedded");
     let options = TrimOptions { validate: true, ..TrimOptions::default() };
     let trimmer = AnswerTrimmer::new(&builder, options).expect("its stops are found");
-    let mut files: Vec<PathBuf> =
-        folder.read_dir().expect("it is a folder").flatten().map(|file| file.path()).collect();
+    let mut files: Vec<PathBuf> = folder
+        .read_dir()
+        .expect("it is a folder")
+        .flatten()
+        .map(|file| file.path())
+        .filter(|path| path.is_file())
+        .collect();
     files.sort();
     assert!(files.len() >= 5, "{} has the answers of five servers", folder.display());
     for file in files {

@@ -105,7 +105,7 @@ fn completions_know_names() {
         (&["check", "--deny", "no-p"], &["no-pad"]),
         (&["check", "--deny", "warn"], &["warnings"]),
         (&["check", "--allow", "double"], &["double-bos"]),
-        (&["build", "--format", "vllm"], &["vllm", "vllm-batch"]),
+        (&["build", "--format", "vllm"], &["vllm", "vllm-generate"]),
         (&["enc"], &["encode"]),
     ] {
         let index = typed.len().to_string();

@@ -8,10 +8,13 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 #[cfg(feature = "arrays")]
 use crate::args::named;
-use crate::args::{AnswersArgs, InputArgs, ModelArgs, OnError, PromptArgs, heading, output_file, truncation};
+use crate::args::{
+    AnswersArgs, InputArgs, ModelArgs, OnError, PromptArgs, RequestArgs, heading, output_file, truncation,
+};
+use crate::say::InFlags;
 #[cfg(feature = "arrays")]
 use metatok::batch::PaddingSide;
-use metatok::forms::OUTPUT_FORMS;
+use metatok::forms::{OUTPUT_FORMS, RUN_BATCH};
 use metatok::sink::OutputForm;
 use metatok::truncate::Truncation;
 
@@ -39,7 +42,7 @@ Examples:
   metatok build -m qwen3 -d mt.toml --answers answers.jsonl rows.jsonl
   metatok build -m judge.json -d gsm8k.json --judge answers.jsonl rows.jsonl
   metatok build --model llama-3 --mode ppl -o ids.jsonl chats.jsonl
-  metatok build -m qwen3 --format vllm-batch chats.jsonl > batch.jsonl
+  metatok build -m qwen3 --format vllm --temperature 0.7 --seed 1 chats.jsonl
   metatok build -d mmlu.toml --format messages hf://datasets/cais/mmlu/all/x.csv
   cat chats.jsonl | metatok build -m qwen3 --on-error reject > ids.jsonl")]
 pub(crate) struct BuildArgs {
@@ -71,7 +74,7 @@ pub(crate) struct BuildArgs {
     #[arg(long, hide_short_help = true)]
     pub(crate) attention_mask: bool,
 
-    /// The model's name at the server, for --format vllm and vllm-batch
+    /// The model's name at the server, for requests that name it
     #[arg(long, alias = "served-model", value_name = "NAME", hide_short_help = true)]
     pub(crate) served_model_name: Option<String>,
 
@@ -113,6 +116,9 @@ pub(crate) struct BuildArgs {
     pub(crate) check_files: bool,
 
     #[command(flatten)]
+    pub(crate) request: RequestArgs,
+
+    #[command(flatten)]
     pub(crate) model: ModelArgs,
 
     #[command(flatten)]
@@ -142,10 +148,11 @@ pub(crate) struct BuildArgs {
     pub(crate) quiet: bool,
 }
 
-/// A form by its name.
+/// A form by its name. The one that no server takes is an error that says so.
 fn form() -> impl TypedValueParser<Value = &'static OutputForm> {
     let names = OUTPUT_FORMS.iter().map(|form| PossibleValue::new(form.name).help(form.about));
-    PossibleValuesParser::new(names).try_map(|name| OutputForm::find(&name))
+    let names = names.chain([PossibleValue::new(RUN_BATCH).hide(true)]);
+    PossibleValuesParser::new(names).try_map(|name| OutputForm::find(&name).map_err(|error| error.in_flags()))
 }
 
 /// No context is longer, and arrays of such rows would only take memory.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use clap::builder::{RangedU64ValueParser, TypedValueParser};
 
-use crate::args::{at_least_one, complete, heading, named};
+use crate::args::{RunIdArgs, at_least_one, complete, heading, named};
 use metatok::dataset::DatasetSource;
 use metatok::dataset::prompter::InferMode;
 use metatok::dataset::records::InputFormat;
@@ -88,6 +88,9 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "FILE", requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
     pub(crate) judge: Vec<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) run_id: RunIdArgs,
+
     /// Remove the model's thoughts from its answers
     ///
     /// A judge or a later turn does not see the text up to `</think>`.
@@ -169,6 +172,7 @@ impl InputArgs {
             id_column: self.id_column.clone(),
             keep: self.keep.clone(),
             judge: self.judge.clone(),
+            run_id: self.run_id.run_id.clone(),
             strip_thoughts,
             max_seq_len,
             max_out_len,

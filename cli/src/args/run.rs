@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::args::{InputArgs, ModelArgs, OnError, PromptArgs, ServerArgs, heading, output_file, positive, truncation};
+use crate::args::{
+    InputArgs, ModelArgs, OnError, PromptArgs, RequestArgs, ServerArgs, heading, output_file, positive, truncation,
+};
 use metatok::truncate::Truncation;
 
 #[derive(clap::Args)]
@@ -41,23 +43,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value = "16", value_parser = positive)]
     pub(crate) batch_size: std::num::NonZeroUsize,
 
-    /// Sample tokens at this temperature
-    ///
-    /// Logits are divided by it. 0 takes the likeliest token. Default: the dataset's temperature, or 0.
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
-    pub(crate) temperature: Option<f64>,
-
-    /// Sample only from the likeliest tokens
-    ///
-    /// These are the tokens whose probabilities add up to P.
-    #[arg(long, value_name = "P", allow_negative_numbers = true, hide_short_help = true)]
-    pub(crate) top_p: Option<f64>,
-
-    /// Seed for sampling
-    ///
-    /// Samples depend on this and on the line's number.
-    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
-    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::args::{ModelArgs, ReadArgs, StopArgs, heading, output_file};
+use crate::args::{ModelArgs, ReadArgs, RunIdArgs, StopArgs, heading, output_file};
 
 #[derive(clap::Args)]
 #[command(
@@ -40,6 +40,9 @@ pub(crate) struct TrimArgs {
     /// Keep the stop itself
     #[arg(long)]
     pub(crate) include_stop: bool,
+
+    #[command(flatten)]
+    pub(crate) run_id: RunIdArgs,
 
     /// Engine output as JSON lines
     ///

@@ -1,33 +1,36 @@
-//! The sampling parameters that a dataset declares.
+//! How answers are sampled, as a dataset or a user says it.
 
 use serde::Deserialize;
 
-/// What engines need to know to sample answers, under the names that OpenAI's API, vLLM, SGLang and llama.cpp share.
-/// Parameters that are not set are left to the engine.
+/// How answers are sampled, by the names that OpenAI's API, vLLM, SGLang and llama.cpp share.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 pub struct SamplingParams {
     /// Divides the logits; at zero, the likeliest token is always chosen.
     pub temperature: Option<f64>,
-    /// Only the likeliest tokens are sampled whose probabilities add up to this.
+    /// Only the likeliest tokens are sampled whose probabilities come to this.
     pub top_p: Option<f64>,
-    /// Only this many of the likeliest tokens are sampled.
+    /// Only so many of the likeliest tokens are sampled. 0 and -1 are all of them.
     pub top_k: Option<i64>,
 }
 
 impl SamplingParams {
-    /// With `do_sample = False`, in transformers' terms, the likeliest token is always chosen.
+    /// With `do_sample = False`, as transformers calls it, the likeliest token is always taken; with `True`, the temperature
+    /// is 1 unless another is given.
     pub(crate) fn of_transformers(self, do_sample: Option<bool>) -> Self {
-        if do_sample == Some(false) { Self { temperature: Some(0.0), ..Self::default() } } else { self }
+        match do_sample {
+            Some(false) => Self { temperature: Some(0.0), ..Self::default() },
+            Some(true) => Self { temperature: self.temperature.or(Some(1.0)), ..self },
+            None => self,
+        }
     }
 
-    /// The parameters that are set, by name.
-    pub(crate) fn said(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let number = |number: f64| number.to_string();
-        let said = [
-            ("temperature", self.temperature.map(number)),
-            ("top_p", self.top_p.map(number)),
-            ("top_k", self.top_k.map(|top_k| top_k.to_string())),
-        ];
-        said.into_iter().filter_map(|(name, value)| Some((name, value?)))
+    /// Each parameter as it is given here, or otherwise there.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            temperature: self.temperature.or(other.temperature),
+            top_p: self.top_p.or(other.top_p),
+            top_k: self.top_k.or(other.top_k),
+        }
     }
 }

@@ -1,0 +1,65 @@
+//! How answers are sampled, and what else a server is asked.
+
+use clap::builder::{NonEmptyStringValueParser, RangedU64ValueParser, TypedValueParser};
+use serde_json::Value;
+
+#[derive(Clone, clap::Args)]
+#[command(next_help_heading = "Sampling")]
+pub(crate) struct RequestArgs {
+    /// Sample tokens at this temperature
+    ///
+    /// Logits are divided by it. 0 takes the likeliest token. Default: the dataset's temperature, or 0.
+    #[arg(long, value_name = "T", allow_negative_numbers = true, hide_short_help = true)]
+    pub(crate) temperature: Option<f64>,
+
+    /// Sample only from the likeliest tokens whose probabilities add up to P
+    ///
+    /// Default: the dataset's, or 1, which is all tokens.
+    #[arg(long, value_name = "P", allow_negative_numbers = true, hide_short_help = true)]
+    pub(crate) top_p: Option<f64>,
+
+    /// Sample only from the K likeliest tokens
+    ///
+    /// Default: the dataset's, or all tokens.
+    #[arg(long, value_name = "K", value_parser = top_k(), hide_short_help = true)]
+    pub(crate) top_k: Option<i64>,
+
+    /// Seed for sampling
+    ///
+    /// In `run`, samples depend on this and on the line's number; its default is 0. A server has a seed of its own if none is given.
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub(crate) seed: Option<u64>,
+
+    /// A further key of each request, with its value as JSON; may be repeated
+    ///
+    /// It replaces a key that the form writes. A string has quotes of its own: --param 'K="text"'.
+    #[arg(long = "param", value_name = "K=JSON", value_parser = param, hide_short_help = true)]
+    pub(crate) params: Vec<(String, Value)>,
+}
+
+/// The front of the ids of requests.
+#[derive(Clone, clap::Args)]
+pub(crate) struct RunIdArgs {
+    /// What the ids of requests begin with
+    ///
+    /// Two runs on one server then have no id in common. A request's id is ID-ROW. From the ids of answers, ID- is removed.
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
+    pub(crate) run_id: Option<String>,
+}
+
+fn top_k() -> impl TypedValueParser<Value = i64> {
+    RangedU64ValueParser::<u32>::new().range(1..).map(i64::from)
+}
+
+fn param(text: &str) -> Result<(String, Value), String> {
+    let Some((key, json)) = text.split_once('=').filter(|(key, _)| !key.is_empty()) else {
+        return Err("a key and its value as JSON are expected, such as min_p=0.1".into());
+    };
+    match serde_json::from_str(json) {
+        Ok(value) => Ok((key.to_owned(), value)),
+        Err(_) => {
+            let string = Value::from(json);
+            Err(format!("{json:?} is not JSON; a string has quotes of its own: --param '{key}={string}'"))
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Requests for NVIDIA Dynamo: bodies of its `/v1/completions` with token ids for a prompt.
+//!
+//! Sources: `lib/llm/src/protocols/openai/completions.rs` at 0284ad8, `common_ext.rs` at 4415465, `validate.rs` and
+//! `lib/llm/src/preprocessor.rs` of 2026, and the page "NVIDIA Request Extensions (nvext)". The preprocessor takes a prompt of
+//! ids as it is. It reads `nvext.token_data` only beside a prompt of text, and its older versions then answer the text.
+
+use crate::builder::PromptBuilder;
+use crate::error::{Result, Warning};
+use crate::server::engine::{Engine, PENALTIES};
+use crate::server::object::Object;
+use crate::server::request::Requests;
+use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
+
+pub(crate) const FORM: OutputForm = OutputForm {
+    name: "dynamo",
+    about: "Bodies of NVIDIA Dynamo's /v1/completions",
+    ending: "jsonl",
+    // The server refuses every key that it does not know.
+    accepts: Accepts { served_model_name: true, columns: false, ..Accepts::REQUEST },
+    open: Some(|builder, options| Ok(Sink::lines(Dynamo::new(builder, options.request)?))),
+};
+
+const ENGINE: Engine = Engine {
+    name: "Dynamo",
+    max_tokens: "max_tokens",
+    seed: Some(("seed", i64::MAX as u64)),
+    all_tokens: -1,
+    greedy_top_k: -1,
+    off: PENALTIES,
+    prompt_keys: &["user", "prompt"],
+    needs_model: true,
+};
+
+/// Writes a body of `/v1/completions` for each prompt, which asks for the generated ids. The server gives requests ids of its
+/// own; `user` is for whoever sends them.
+#[derive(Debug)]
+pub struct Dynamo {
+    requests: Requests,
+}
+
+impl Dynamo {
+    /// For the prompts of a builder.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that Dynamo does not take, and without the model's name.
+    pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
+        // 32 in newer versions.
+        Ok(Self { requests: Requests::new(&ENGINE, builder, options)?.warn_of_many_strings(builder, 4) })
+    }
+}
+
+impl LineSink for Dynamo {
+    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let requests = &self.requests;
+        requests.check(key, built)?;
+        let mut body = Object::open(out, &requests.options.params);
+        body.string("user", &requests.id(key));
+        requests.write_model(&mut body);
+        requests.write_prompt("prompt", built, &mut body);
+        requests.write_sampling(key, &mut body);
+        requests.write_stops_if_any(&mut body);
+        body.json("nvext", r#"{"extra_fields":["completion_token_ids","stop_reason"]}"#);
+        requests.write_openai_stream(&mut body);
+        body.close_line(key);
+        Ok(())
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        &self.requests.warnings
+    }
+}

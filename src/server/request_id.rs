@@ -1,0 +1,64 @@
+//! The id of a request: one string for the run, the row, the repeat and the turn.
+
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::sink::PromptKey;
+
+const REPEAT: &str = "-repeat-";
+const TURN: &str = "-turn-";
+
+/// The prompt's id as a string, with the numbers of the repeat and the turn, as engines take it.
+pub(super) fn request_id(run_id: Option<&str>, key: &PromptKey<'_>) -> String {
+    let row: String = serde_json::from_str(key.id).unwrap_or_else(|_| key.id.to_owned());
+    let mut id = run_id.map_or_else(|| row.clone(), |run_id| format!("{run_id}-{row}"));
+    for (name, number) in [(REPEAT, key.repeat), (TURN, key.turn)] {
+        id.extend(number.map(|number| format!("{name}{number}")));
+    }
+    id
+}
+
+/// The row, the repeat and the turn that [`request_id`] put in one string.
+pub(crate) fn split_request_id(id: &str) -> (&str, Option<usize>, Option<usize>) {
+    let (id, turn) = split_number(id, TURN);
+    let (id, repeat) = split_number(id, REPEAT);
+    (id, repeat, turn)
+}
+
+/// An id as JSON, without the run's at its front.
+pub(crate) fn without_run_id(id: &RawValue, run_id: Option<&str>) -> Option<Box<RawValue>> {
+    let text: String = serde_json::from_str(id.get()).ok()?;
+    Some(json_string(text.strip_prefix(run_id?)?.strip_prefix('-')?))
+}
+
+fn split_number<'i>(id: &'i str, name: &str) -> (&'i str, Option<usize>) {
+    let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+    match id.rsplit_once(name) {
+        Some((rest, digits)) if is_number(digits) => digits.parse().map_or((id, None), |number| (rest, Some(number))),
+        _ => (id, None),
+    }
+}
+
+/// A string as JSON.
+pub(crate) fn json_string(text: &str) -> Box<RawValue> {
+    to_raw_value(text).expect("a string is JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What a request's id is made of is found in it again.
+        #[test]
+        fn a_request_id_is_split_again(run_id in proptest::option::of("[a-z0-9-]{1,8}"), id in "[a-z0-9-]{0,8}", repeat: Option<usize>, turn: Option<usize>) {
+            prop_assume!(split_request_id(&id) == (&*id, None, None));
+            let json = json_string(&id);
+            let key = PromptKey { repeat, turn, ..PromptKey::of(json.get()) };
+            let request_id = json_string(&request_id(run_id.as_deref(), &key));
+            let request_id = without_run_id(&request_id, run_id.as_deref()).unwrap_or(request_id);
+            let request_id: String = serde_json::from_str(request_id.get()).expect("it is a string");
+            prop_assert_eq!(split_request_id(&request_id), (&*id, repeat, turn));
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Requests for Triton with TensorRT-LLM's backend, and its answers: tensors as JSON, by KServe's protocol.
+//!
+//! Sources: `triton_backend/all_models/inflight_batcher_llm/tensorrt_llm/config.pbtxt` at 0c8de69 and `1/model.py` at 0d5352f
+//! of TensorRT-LLM; `docs/model_config.md` of tensorrtllm_backend at 0b9d7d5.
+
+use std::io::Write;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::builder::PromptBuilder;
+use crate::error::{ErrorKind, Result, Warning};
+use crate::server::engine::Engine;
+use crate::server::keys::Keys;
+use crate::server::object::Object;
+use crate::server::request::{Requests, Sampled};
+use crate::server::{AnswerFormat, EngineAnswer};
+use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink, write_ids};
+use crate::tokenizer::TokenId;
+
+pub(crate) const FORM: OutputForm = OutputForm {
+    name: "triton",
+    about: "Tensors as JSON for Triton's tensorrt_llm model",
+    ending: "jsonl",
+    accepts: Accepts { columns: false, ..Accepts::REQUEST },
+    open: Some(|builder, options| Ok(Sink::lines(Triton::new(builder, options.request)?))),
+};
+
+const ENGINE: Engine = Engine {
+    name: "Triton",
+    max_tokens: "request_output_len",
+    seed: Some(("seed", u64::MAX)),
+    all_tokens: 0,
+    greedy_top_k: 1,
+    off: &[],
+    prompt_keys: &["input_ids", "input_lengths"],
+    needs_model: false,
+};
+
+/// The inputs of one number that a request may have, with their types.
+const NUMBERS: &[(&str, &str)] = &[
+    ("request_output_len", "INT32"),
+    ("temperature", "FP32"),
+    ("runtime_top_k", "INT32"),
+    ("runtime_top_p", "FP32"),
+    ("runtime_top_p_min", "FP32"),
+    ("runtime_top_p_decay", "FP32"),
+    ("runtime_top_p_reset_ids", "INT32"),
+    ("repetition_penalty", "FP32"),
+    ("presence_penalty", "FP32"),
+    ("frequency_penalty", "FP32"),
+    ("len_penalty", "FP32"),
+    ("beam_width", "INT32"),
+    ("beam_search_diversity_rate", "FP32"),
+    ("early_stopping", "BOOL"),
+    ("min_tokens", "INT32"),
+    ("num_return_sequences", "INT32"),
+    ("seed", "UINT64"),
+    ("end_id", "INT32"),
+    ("pad_id", "INT32"),
+    ("exclude_input_in_output", "BOOL"),
+    ("return_log_probs", "BOOL"),
+    ("return_context_logits", "BOOL"),
+    ("return_generation_logits", "BOOL"),
+    ("return_perf_metrics", "BOOL"),
+    ("streaming", "BOOL"),
+    ("lora_task_id", "UINT64"),
+];
+
+/// Writes a request of KServe's protocol for each prompt, for `/v2/models/tensorrt_llm/infer`.
+#[derive(Debug)]
+pub struct Triton {
+    requests: Requests,
+    stop_token_ids: Vec<TokenId>,
+}
+
+impl Triton {
+    /// For the prompts of a builder.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for a parameter that is no input of the model, or no number.
+    pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
+        options.params.iter().try_for_each(|(name, value)| check_input(name, value))?;
+        let requests = Requests::new(&ENGINE, builder, options)?;
+        let what = "Triton's tensors have stop ids and no stop strings; trimming cuts at them";
+        let requests = requests.warn_of_strings(what);
+        Ok(Self { requests, stop_token_ids: builder.stop().stop_token_ids().collect() })
+    }
+
+    fn write_inputs(&self, key: &PromptKey<'_>, ids: &[TokenId], out: &mut Vec<u8>) {
+        let mut inputs = Inputs { out, params: &self.requests.options.params };
+        inputs.ids("input_ids", &[1, ids.len()], ids.iter().copied());
+        inputs.out.push(b',');
+        inputs.ids("input_lengths", &[1, 1], [ids.len()].into_iter());
+        let Sampled { max_tokens, temperature, top_p, top_k, seed } = self.requests.sampled(key);
+        inputs.number("request_output_len", max_tokens);
+        // The model takes no temperature of 0; the likeliest token alone is the same.
+        inputs.number("temperature", if temperature == 0.0 { 1.0 } else { temperature });
+        inputs.number("runtime_top_k", top_k);
+        inputs.number("runtime_top_p", top_p);
+        inputs.number("repetition_penalty", 1);
+        inputs.number("presence_penalty", 0);
+        inputs.number("frequency_penalty", 0);
+        if let Some(seed) = seed {
+            inputs.number("seed", seed);
+        }
+        inputs.number("exclude_input_in_output", true);
+        if self.requests.options.stream {
+            inputs.number("streaming", true);
+        }
+        inputs.stops(&self.stop_token_ids);
+        inputs.params();
+    }
+}
+
+impl LineSink for Triton {
+    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
+        self.requests.check(key, built)?;
+        let no_params = Map::new();
+        let mut request = Object::open(out, &no_params);
+        request.string("id", &self.requests.id(key));
+        if let Some(out) = request.key("inputs") {
+            out.push(b'[');
+            self.write_inputs(key, &built.prompt.input_ids, out);
+            out.push(b']');
+        }
+        request.json("outputs", r#"[{"name":"output_ids"},{"name":"sequence_length"}]"#);
+        request.close_line(key);
+        Ok(())
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        &self.requests.warnings
+    }
+}
+
+/// Writes tensors. All but the first two give way to the user's own.
+struct Inputs<'i> {
+    out: &'i mut Vec<u8>,
+    params: &'i Map<String, Value>,
+}
+
+impl Inputs<'_> {
+    fn ids<N: itoa::Integer>(&mut self, name: &str, shape: &[usize], ids: impl Iterator<Item = N>) {
+        self.open(name, "INT32", shape);
+        write_ids(ids, self.out);
+        self.out.push(b'}');
+    }
+
+    fn number(&mut self, name: &str, value: impl std::fmt::Display) {
+        if !self.params.contains_key(name) {
+            self.write_number(name, &value);
+        }
+    }
+
+    fn params(&mut self) {
+        let params = self.params;
+        params.iter().for_each(|(name, value)| self.write_number(name, value));
+    }
+
+    fn write_number(&mut self, name: &str, value: &impl std::fmt::Display) {
+        let datatype =
+            datatype(name).expect("parameters are looked at when the form is opened, and the others are here");
+        self.out.push(b',');
+        self.open(name, datatype, &[1, 1]);
+        write!(self.out, "[{value}]}}").expect("memory takes every byte");
+    }
+
+    /// Words of one id each, and then where each ends.
+    fn stops(&mut self, ids: &[TokenId]) {
+        if ids.is_empty() {
+            return;
+        }
+        self.out.push(b',');
+        let ends = 1..=ids.len() as u64;
+        self.ids("stop_words_list", &[1, 2, ids.len()], ids.iter().map(|id| u64::from(*id)).chain(ends));
+    }
+
+    fn open(&mut self, name: &str, datatype: &str, shape: &[usize]) {
+        write!(self.out, "{{\"name\":\"{name}\",\"datatype\":\"{datatype}\",\"shape\":")
+            .expect("memory takes every byte");
+        write_ids(shape.iter().copied(), self.out);
+        self.out.extend_from_slice(b",\"data\":");
+    }
+}
+
+fn datatype(name: &str) -> Option<&'static str> {
+    NUMBERS.iter().find(|(known, _)| *known == name).map(|(_, datatype)| *datatype)
+}
+
+fn check_input(name: &str, value: &Value) -> Result<()> {
+    if datatype(name).is_none() {
+        let known: Vec<&str> = NUMBERS.iter().map(|(name, _)| *name).collect();
+        return Err(ErrorKind::UnknownName { what: "input of Triton's model", name: name.to_owned(), known }.into());
+    }
+    if value.is_number() || value.is_boolean() {
+        return Ok(());
+    }
+    Err(ErrorKind::Usage(format!("the input {name:?} of Triton's model is one number or true or false, not {value}"))
+        .into())
+}
+
+pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "Triton", keys: &["model_name", "outputs"], read };
+
+#[derive(Deserialize)]
+struct Output {
+    name: String,
+    data: Vec<i64>,
+}
+
+/// Of several beams, the first.
+fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
+    let outputs: Vec<Output> = keys.get("outputs")?.unwrap_or_default();
+    let find = |name: &str| outputs.iter().find(|output| output.name == name);
+    let ids = find("output_ids").ok_or_else(|| ErrorKind::Invalid("there is no output \"output_ids\"".into()))?;
+    let length = find("sequence_length").and_then(|output| output.data.first().copied());
+    let length = length.and_then(|length| usize::try_from(length).ok()).unwrap_or(usize::MAX);
+    // Shorter beams end in -1.
+    let ids = ids.data.iter().take(length).map_while(|id| TokenId::try_from(*id).ok());
+    Ok(vec![EngineAnswer { token_ids: Some(ids.collect()), ..keys.answer()? }])
+}

@@ -1,0 +1,78 @@
+//! Requests for TensorRT-LLM's server, `trtllm-serve`: bodies of its `/v1/completions`.
+//!
+//! Sources: `tensorrt_llm/serve/openai_protocol.py` at 0076e93, `tensorrt_llm/serve/postprocess_handlers.py` at 01bf192 and
+//! `tensorrt_llm/sampling_params.py` at 000a01d.
+
+use crate::builder::PromptBuilder;
+use crate::error::{Result, Warning};
+use crate::server::engine::Engine;
+use crate::server::object::Object;
+use crate::server::request::Requests;
+use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
+
+pub(crate) const FORM: OutputForm = OutputForm {
+    name: "trtllm",
+    about: "Bodies of TensorRT-LLM's /v1/completions",
+    ending: "jsonl",
+    // The server refuses every key that it does not know.
+    accepts: Accepts { served_model_name: true, columns: false, ..Accepts::REQUEST },
+    open: Some(|builder, options| Ok(Sink::lines(TrtLlm::new(builder, options.request)?))),
+};
+
+const ENGINE: Engine = Engine {
+    name: "TensorRT-LLM",
+    max_tokens: "max_tokens",
+    seed: Some(("seed", i64::MAX as u64)),
+    all_tokens: 0,
+    // Some versions take temperature 0 for greedy, and all take this.
+    greedy_top_k: 1,
+    off: &[
+        ("min_p", "0"),
+        ("top_p_min", "0"),
+        ("presence_penalty", "0"),
+        ("frequency_penalty", "0"),
+        ("repetition_penalty", "1"),
+    ],
+    prompt_keys: &["user", "prompt"],
+    needs_model: true,
+};
+
+/// Writes a body of `/v1/completions` for each prompt. The server answers with ids where it is told not to make text of them.
+/// It gives requests ids of its own; `user` is for whoever sends them.
+#[derive(Debug)]
+pub struct TrtLlm {
+    requests: Requests,
+}
+
+impl TrtLlm {
+    /// For the prompts of a builder.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that TensorRT-LLM does not take, and without the model's name.
+    pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
+        let requests = Requests::new(&ENGINE, builder, options)?;
+        let what = "TensorRT-LLM looks for the ids of a stop string, and misses the string where the model writes it in others";
+        Ok(Self { requests: requests.warn_of_strings(what) })
+    }
+}
+
+impl LineSink for TrtLlm {
+    fn write(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let requests = &self.requests;
+        requests.check(key, built)?;
+        let mut body = Object::open(out, &requests.options.params);
+        body.string("user", &requests.id(key));
+        requests.write_model(&mut body);
+        requests.write_prompt("prompt", built, &mut body);
+        requests.write_sampling(key, &mut body);
+        requests.write_stops(&mut body);
+        body.json("detokenize", false);
+        requests.write_openai_stream(&mut body);
+        body.close_line(key);
+        Ok(())
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        &self.requests.warnings
+    }
+}
