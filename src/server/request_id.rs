@@ -10,7 +10,10 @@ const TURN: &str = "-turn-";
 /// The prompt's id as a string, with the numbers of the repeat and the turn, as engines take it.
 pub(super) fn request_id(run_id: Option<&str>, key: &PromptKey<'_>) -> String {
     let row: String = serde_json::from_str(key.id).unwrap_or_else(|_| key.id.to_owned());
-    let mut id = run_id.map_or_else(|| row.clone(), |run_id| format!("{run_id}-{row}"));
+    let mut id = match run_id {
+        Some(run_id) => format!("{run_id}-{row}"),
+        None => row,
+    };
     for (name, number) in [(REPEAT, key.repeat), (TURN, key.turn)] {
         id.extend(number.map(|number| format!("{name}{number}")));
     }
