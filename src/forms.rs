@@ -7,7 +7,7 @@
 //! ```
 
 use crate::error::{ErrorKind, Result, Setting, way_out};
-use crate::server::{dynamo, llama_cpp, lmdeploy, sglang, triton, trtllm, vllm, vllm_generate};
+use crate::server::{dynamo, llama_cpp, lmdeploy, openai, sglang, triton, trtllm, vllm, vllm_generate};
 #[cfg(feature = "arrays")]
 use crate::sink::arrays;
 #[cfg(feature = "arrow")]
@@ -23,6 +23,7 @@ pub static OUTPUT_FORMS: &[OutputForm] = &[
     sglang::FORM,
     llama_cpp::FORM,
     lmdeploy::FORM,
+    openai::FORM,
     trtllm::FORM,
     dynamo::FORM,
     triton::FORM,

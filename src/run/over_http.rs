@@ -297,7 +297,7 @@ impl Window<'_, '_> {
         if let Some(server) = &mut totals.server {
             server.see(sent.tokens, &finished);
         }
-        let tokens = finished.answer.tokens().unwrap_or_default() as u64;
+        let tokens = finished.answer.tokens().or(finished.answer.usage.completion_tokens).unwrap_or_default() as u64;
         let Finished { answer, raw, .. } = finished;
         let given = EngineAnswer {
             token_ids: answer.token_ids,

@@ -18,9 +18,6 @@ use crate::tokenizer::TokenId;
 
 pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "/v1/completions", keys: &["choices"], read };
 
-/// Any server that has OpenAI's API and takes token ids for a prompt.
-pub(super) const PROTOCOL: Protocol = Protocol { name: "openai", form: "vllm", ..VLLM };
-
 /// vLLM's, of which the others have a part.
 pub(super) const VLLM: Protocol = Protocol {
     name: "vllm",

@@ -14,7 +14,6 @@ use crate::server::protocol::{Tokenize, Usage, read_models};
 use crate::server::request::Requests;
 use crate::server::{AnswerFormat, EngineAnswer, Protocol, Served, StopReason};
 use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
-use crate::stop::{StopId, StopSource};
 use crate::tokenizer::TokenId;
 
 pub(crate) const FORM: OutputForm = OutputForm {
@@ -61,26 +60,8 @@ impl LlamaCpp {
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that llama.cpp does not take.
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
-        let mut requests = Requests::new(&ENGINE, builder, options)?;
-        requests.warnings.extend(ignored_stop_ids(builder));
-        Ok(Self { requests })
+        Ok(Self { requests: Requests::new(&ENGINE, builder, options)?.warn_of_ignored_ids(builder) })
     }
-}
-
-/// The server stops at the end tokens of its own file, which come from the tokenizer's.
-fn ignored_stop_ids(builder: &PromptBuilder) -> Option<Warning> {
-    let is_of_tokenizer = |stop: &&StopId| {
-        stop.sources.iter().any(|source| matches!(source, StopSource::TokenizerConfig | StopSource::GenerationConfig))
-    };
-    let token = |stop: &StopId| format!("{} (id {})", builder.tokenizer().quoted_token(stop.id), stop.id);
-    let ignored: Vec<String> = builder.stop().ids().iter().filter(|stop| !is_of_tokenizer(stop)).map(token).collect();
-    (!ignored.is_empty()).then(|| {
-        let what = format!(
-            "llama.cpp stops at its model's own end tokens and ignores the stop ids that the tokenizer's files do not name: {}; trimming cuts at them",
-            ignored.join(", ")
-        );
-        Warning::new("stop-ids-ignored", what)
-    })
 }
 
 impl LineSink for LlamaCpp {

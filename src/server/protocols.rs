@@ -1,10 +1,10 @@
 //! The servers that can be spoken to, by name. A new one is a `const PROTOCOL` in its file, and a line in [`PROTOCOLS`].
 
 use crate::error::{ErrorKind, Result};
-use crate::server::{Protocol, completions, llama_cpp, sglang, vllm};
+use crate::server::{Protocol, llama_cpp, openai, sglang, vllm};
 
 /// All servers.
-pub static PROTOCOLS: &[Protocol] = &[vllm::PROTOCOL, sglang::PROTOCOL, llama_cpp::PROTOCOL, completions::PROTOCOL];
+pub static PROTOCOLS: &[Protocol] = &[vllm::PROTOCOL, sglang::PROTOCOL, llama_cpp::PROTOCOL, openai::PROTOCOL];
 
 impl Protocol {
     /// The server of this name.

@@ -8,6 +8,7 @@ use crate::server::engine::Engine;
 use crate::server::object::Object;
 use crate::server::request_id::request_id;
 use crate::sink::{BuiltPrompt, PromptKey, RequestOptions, refuse_unless_plain, write_ids, write_json};
+use crate::stop::{StopId, StopSource};
 
 /// How an answer is sampled, with nothing left to the engine.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,6 +67,27 @@ impl Requests {
         self.warn_of_strings(&format!(
             "{name} answers 400 to a request with more than {most} stop strings, and here are {count}"
         ))
+    }
+
+    /// With a warning of the stop ids that a server ignores: it stops at the end tokens of its own files, which come from the
+    /// tokenizer's.
+    pub(super) fn warn_of_ignored_ids(mut self, builder: &PromptBuilder) -> Self {
+        let is_of_tokenizer = |stop: &&StopId| {
+            let mut sources = stop.sources.iter();
+            sources.any(|source| matches!(source, StopSource::TokenizerConfig | StopSource::GenerationConfig))
+        };
+        let token = |stop: &StopId| format!("{} (id {})", builder.tokenizer().quoted_token(stop.id), stop.id);
+        let stops = builder.stop().ids().iter();
+        let ignored: Vec<String> = stops.filter(|stop| !is_of_tokenizer(stop)).map(token).collect();
+        if !ignored.is_empty() {
+            let what = format!(
+                "{} stops at its model's own end tokens and ignores the stop ids that the tokenizer's files do not name: {}; trimming cuts at them",
+                self.engine.name,
+                ignored.join(", ")
+            );
+            self.warnings.push(Warning::new("stop-ids-ignored", what));
+        }
+        self
     }
 
     /// Refuses what no server takes.
@@ -139,6 +161,15 @@ impl Requests {
     /// The same for engines that refuse an empty list of strings.
     pub(super) fn write_stops_if_any(&self, object: &mut Object<'_>) {
         if self.has_stop { self.write_stops(object) } else { self.write_stop_ids(object) }
+    }
+
+    /// `"stop":[…]`, for engines without stop ids that refuse an empty list.
+    pub(super) fn write_strings_if_any(&self, object: &mut Object<'_>) {
+        if self.has_stop
+            && let Some(out) = object.key("stop")
+        {
+            out.extend_from_slice(&self.stop);
+        }
     }
 
     fn write_stop_ids(&self, object: &mut Object<'_>) {

@@ -55,7 +55,7 @@ fn types_are_shared_or_sent_and_printed() {
     all!(is_shared:
         ModelAnswers, BatchRemarks, Build, BuildTotals, BuiltBatch, IdsForm, InputRemarks, MessagesForm, PromptForm, Rejected, Written,
         RecordPlace<'static>, PromptRecord, Sink, Holds, RawRecord<'static>, DatasetOptions, PreparedDataset, ResumeOptions, RunAnswers, RunOutcome, RunTotals, AnswerFormat, AnswerTrimmer, EngineAnswer<'static>, Problem, Protocol, Reported, Served, StopReason, TrimOptions, TrimmedAnswer<'static>,
-        Accepts, Dynamo, FormOptions, Lmdeploy, OutputForm, RequestOptions, Triton, TrtLlm, VllmGenerate, ChatWrapper, Compare, Judge, Layout, LengthSummary, Lengths, Pattern, Prediction, PredictionColumns, PromptLength,
+        Accepts, Dynamo, FormOptions, Lmdeploy, OpenAi, OutputForm, RequestOptions, Triton, TrtLlm, VllmGenerate, ChatWrapper, Compare, Judge, Layout, LengthSummary, Lengths, Pattern, Prediction, PredictionColumns, PromptLength,
         QaTemplate, Score, ScoredAnswer, Scorer, Tally, Which,
         Box<dyn RowTemplate>, ExampleSupport, TemplateInput<'static>, TemplateText,
         AddedToken, Affix, AffixItem, ApiPrompt, ApiRoles, ApiTemplate, Asked<'static>, Atom, Batch,

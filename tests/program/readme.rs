@@ -27,6 +27,11 @@ pub(crate) fn tests() -> Tests {
     pages.map(trial).collect()
 }
 
+/// The address of llama.cpp's server with the demo's weights, if there is one.
+fn server() -> Option<String> {
+    std::env::var("METATOK_LLAMA_CPP").ok()
+}
+
 fn examples(page: &Path) {
     let text = std::fs::read_to_string(page).expect("it is there");
     let folder = tempfile::tempdir().expect("a folder can be made");
@@ -37,7 +42,8 @@ fn examples(page: &Path) {
         let (language, block) = part.split_once('\n').expect("a block has lines");
         match language {
             "toml" => model(block, folder.path()),
-            // Without the engine there is nothing to run.
+            // Without a server, or the engine, there is nothing to run.
+            "console" if block.contains("$URL") && server().is_none() => ran += 1,
             "console" if block.contains("metatok run") && !cfg!(feature = "candle") => ran += 1,
             "console" => {
                 ran += 1;
@@ -113,6 +119,7 @@ fn output(command: &str, folder: &Path) -> String {
     let output = Command::new("sh")
         .args(["-c", &format!("{{ {command}; }} 2>&1")])
         .env("PATH", path.expect("folders can be joined"))
+        .env("URL", server().unwrap_or_default())
         .current_dir(folder)
         .output()
         .expect("there is a shell");
