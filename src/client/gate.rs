@@ -55,8 +55,13 @@ impl Gate {
         let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
         if failures >= self.max_failures {
             let times = if failures == 1 { "failure".to_owned() } else { format!("{failures} failures in a row") };
-            self.state.send_replace(State::GivenUp(format!("the server is given up after {times}: {why}")));
+            self.give_up(format!("the server is given up after {times}: {why}"));
         }
+    }
+
+    /// Sends nothing further, for this reason.
+    pub(super) fn give_up(&self, why: String) {
+        self.state.send_replace(State::GivenUp(why));
     }
 
     /// The server takes no connection: holds requests back, and looks until it does. Only the first to notice looks.

@@ -102,6 +102,9 @@ pub(super) async fn compare(
     let Ok(Tokenized { tokens: theirs }) = serde_json::from_slice(&bytes) else {
         return not_compared("what it gave has no \"tokens\"");
     };
+    if theirs.is_empty() {
+        return not_compared("it made no tokens of a text");
+    }
     let ours = builder.tokenizer().encode(SAMPLE)?;
     if ours == theirs {
         return Ok(None);
@@ -109,7 +112,7 @@ pub(super) async fn compare(
     let first = ours.iter().zip(&theirs).take_while(|(ours, theirs)| ours == theirs).count();
     let shown = |ids: &[TokenId]| format!("{:?}", &ids[first.min(ids.len())..ids.len().min(first + 5)]);
     let what = format!(
-        "the server has another tokenizer: of one text it makes {} tokens, from the {first}th on {}, and the one here {}, {}",
+        "the server has another tokenizer: of one text it makes {} tokens, from token {first} on {}, and the one here {}, {}",
         theirs.len(),
         shown(&theirs),
         ours.len(),

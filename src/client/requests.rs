@@ -171,6 +171,13 @@ impl Shared {
                     let asked = if let Failure::Busy { retry_after, .. } = failure { retry_after } else { None };
                     tokio::time::sleep(pause(attempts, asked)).await;
                 }
+                // No request fares better than this one.
+                Failure::Refused { status: 401 | 403 | 404 | 405, message } => {
+                    self.gate.give_up(format!(
+                        "{message}; the request went to {}, as {} has it",
+                        self.protocol.path, self.protocol.name
+                    ));
+                }
                 failure => {
                     let failed = FailedRequest { status: failure.status(), attempts, error: failure.message() };
                     self.gate.failed(&failed.error);

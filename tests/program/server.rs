@@ -22,6 +22,7 @@ pub(crate) fn tests() -> Tests {
         a_dead_server_ends_the_run_with_its_journal_whole,
         what_a_server_refuses_is_an_error_in_place_of_an_answer,
         another_tokenizer_is_found_before_the_first_request,
+        a_server_of_another_kind_is_found_at_the_first_request,
         another_model_is_not_resumed,
         a_key_is_never_shown,
         a_slow_pipe_gives_each_answer_before_the_next_line,
@@ -234,6 +235,17 @@ fn another_tokenizer_is_found_before_the_first_request() {
     assert_eq!(ran.status.code(), Some(2));
     assert!(stderr(&ran).contains("the server has another tokenizer"), "{}", stderr(&ran));
     assert!(server.requests.lock().expect("nobody panicked").is_empty());
+}
+
+fn a_server_of_another_kind_is_found_at_the_first_request() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    write(folder.path(), "in.jsonl", &conversations(300));
+    let server = FakeServer::start(|_, _| Does::Answer);
+    let ran = output(folder.path(), &["run", "-m", "demo", "--url", &server.url(), "--engine", "sglang", "in.jsonl"]);
+    assert_eq!(ran.status.code(), Some(2));
+    let message = stderr(&ran);
+    assert!(message.contains("404") && message.contains("/generate, as sglang has it"), "{message}");
+    assert_eq!(stdout(&ran), "");
 }
 
 fn another_model_is_not_resumed() {
