@@ -78,7 +78,7 @@ fn engine(weights: &str, device: &str) -> Result<Box<dyn Engine>> {
         ("cuda", _) => CandleDevice::Cuda(0),
         (_, Some(Ok(number))) => CandleDevice::Cuda(number),
         _ => {
-            let what = format!("--device {device:?} is neither cpu, nor cuda, nor cuda:N");
+            let what = format!("--device {device:?} must be cpu, cuda, or cuda:N");
             return Err(ErrorKind::Usage(what).into());
         }
     };

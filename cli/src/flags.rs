@@ -101,7 +101,7 @@ pub(crate) fn check_sampling(args: &RequestArgs, dataset: Option<&PreparedDatase
         return Ok(());
     }
     let flags = [("--top-p", args.top_p.is_some_and(|top_p| top_p < 1.0)), ("--top-k", args.top_k.is_some())];
-    refuse(flags, "chooses what may be drawn, and without --temperature nothing is")
+    refuse(flags, "limits which tokens are sampled, but without --temperature none are sampled")
 }
 
 fn check_messages(args: &BuildArgs) -> Result<()> {

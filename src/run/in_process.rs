@@ -10,7 +10,7 @@ use crate::input::{LineBatch, RecordPlace};
 use crate::run::events::{RunEvent, RunOutcome};
 use crate::run::job::{Ask, Job, JobKey};
 use crate::run::runner::{Refused, Run, Runner, json};
-use crate::stop::{Completion, FinishReason};
+use crate::stop::Completion;
 use crate::trim::TrimmedAnswer;
 
 impl Run<'_> {
@@ -95,11 +95,8 @@ impl Run<'_> {
             }
             let completions = self.complete(engine, &jobs, &asks)?;
             for ((i, _), completion) in asks.iter().zip(completions) {
-                let mut ids = completion.token_ids;
-                if let FinishReason::StopToken(id) = completion.finish_reason {
-                    ids.push(id);
-                }
-                let answered = jobs[*i].answer_ids(&ids);
+                let Completion { token_ids, text, stop, .. } = completion;
+                let answered = jobs[*i].answer(Some(token_ids), &text, stop.as_ref());
                 answered.map_err(|error| jobs[*i].place().of_error(error))?;
             }
         }

@@ -13,6 +13,7 @@ use crate::dataset::{Examples, Line, MaxOutLen, PickedRow, RecordReader, Row, Ro
 use crate::error::{ErrorKind, Result};
 use crate::input::{LineBatch, RecordPlace};
 use crate::prepared::PreparedDataset;
+use crate::stop::Stop;
 use crate::tokenizer::TokenId;
 use crate::truncate::ContextBudget;
 use crate::turns::Turns;
@@ -158,20 +159,32 @@ impl Job {
         Ok(Some(ask))
     }
 
-    /// Takes the answer to the last prompt, with the stop id at which it ended.
-    pub(crate) fn answer_ids(&mut self, ids: &[TokenId]) -> Result<()> {
-        match &mut self.prompts {
-            Prompts::Turns(turns, _) => turns.answer_ids(ids),
-            Prompts::Conversation(_) | Prompts::Known(_) => Ok(()),
+    /// Takes the answer to the last prompt, for the prompts after it: its ids with the stop id at which it ended, or its text
+    /// if there are no ids.
+    pub(crate) fn answer(&mut self, token_ids: Option<Vec<TokenId>>, text: &str, stop: Option<&Stop>) -> Result<()> {
+        let Prompts::Turns(turns, _) = &mut self.prompts else { return Ok(()) };
+        let Some(mut ids) = token_ids else {
+            turns.answer_text(text);
+            return Ok(());
+        };
+        if let Some(Stop::Token { token_id, .. }) = stop {
+            ids.push(*token_id);
         }
+        turns.answer_ids(&ids)
     }
 
-    /// Takes the answer to the last prompt as text, where there is nothing else.
+    /// Takes an answer that an earlier run wrote down.
     #[cfg(feature = "http")]
-    pub(crate) fn answer_text(&mut self, text: &str) {
-        if let Prompts::Turns(turns, _) = &mut self.prompts {
-            turns.answer_text(text);
+    pub(crate) fn answer_again(&mut self, line: &str) -> Result<()> {
+        #[derive(serde::Deserialize)]
+        struct Written {
+            token_ids: Option<Vec<TokenId>>,
+            text: String,
+            stop: Option<Stop>,
         }
+
+        let Written { token_ids, text, stop } = crate::input::from_json(line)?;
+        self.answer(token_ids, &text, stop.as_ref())
     }
 
     /// Marks that there are no further prompts.

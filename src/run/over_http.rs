@@ -8,21 +8,18 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::vec;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::client::{Ask as Prompt, Client, FailedRequest, Finished, Outcome};
 use crate::dataset::{Examples, RowKey, SamplingParams};
 use crate::error::{Error, ErrorKind, Result, Setting, way_out};
-use crate::input::{Batches, LineBatch, RecordPlace, from_json};
+use crate::input::{Batches, LineBatch, RecordPlace};
 use crate::run::events::{RunEvent, RunOutcome};
 use crate::run::job::{Ask, Job, JobKey};
 use crate::run::runner::{Failed, Run, json};
 use crate::run::{KnownAnswer, ServerTotals};
 use crate::server::EngineAnswer;
 use crate::sink::{FormOptions, LineSink, OutputForm, RequestOptions, Sink};
-use crate::stop::Stop;
-use crate::tokenizer::TokenId;
 use crate::trim::{AnswerTrimmer, TrimOptions, TrimmedAnswer};
 
 /// So many lines may be done before the one they wait for, for each request under way. They are in memory where no journal
@@ -237,7 +234,7 @@ impl Window<'_, '_> {
             match self.run.answers.known((job.number, job.asked))? {
                 None => return self.send(job, ask),
                 Some(KnownAnswer { is_refused: true, .. }) => return self.hand_out(),
-                Some(KnownAnswer { json, .. }) => answer_again(&mut job, &json)?,
+                Some(KnownAnswer { json, .. }) => job.answer_again(&json)?,
             }
         }
     }
@@ -325,7 +322,7 @@ impl Window<'_, '_> {
         self.run.answers.add((job.number, job.asked), line)?;
         let _ = (self.run.watch)(RunEvent::Tokens(tokens))?;
         let _ = (self.run.watch)(RunEvent::Answer)?;
-        let answered = answer_job(&mut job, trimmed.token_ids, &trimmed.text, trimmed.stop.as_ref());
+        let answered = job.answer(trimmed.token_ids, &trimmed.text, trimmed.stop.as_ref());
         answered.map_err(|error| job.place().of_error(error))?;
         self.advance(job)
     }
@@ -358,35 +355,6 @@ impl Window<'_, '_> {
         }
         Ok(())
     }
-}
-
-/// The answer to the last prompt of a line, for the prompts after it.
-fn answer_job(job: &mut Job, token_ids: Option<Vec<TokenId>>, text: &str, stop: Option<&Stop>) -> Result<()> {
-    match token_ids {
-        Some(mut ids) => {
-            if let Some(Stop::Token { token_id, .. }) = stop {
-                ids.push(*token_id);
-            }
-            job.answer_ids(&ids)
-        }
-        None => {
-            job.answer_text(text);
-            Ok(())
-        }
-    }
-}
-
-/// The same of an answer that an earlier run has written down.
-fn answer_again(job: &mut Job, line: &str) -> Result<()> {
-    #[derive(Deserialize)]
-    struct Written {
-        token_ids: Option<Vec<TokenId>>,
-        text: String,
-        stop: Option<Stop>,
-    }
-
-    let Written { token_ids, text, stop } = from_json(line)?;
-    answer_job(job, token_ids, &text, stop.as_ref())
 }
 
 /// One of few words, by which answers are counted.

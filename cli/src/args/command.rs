@@ -38,7 +38,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Cut an engine's output where it should have ended
     Trim(TrimArgs),
-    /// Answer prompts with an engine in this process (feature `candle`)
+    /// Have prompts answered by a server, or in this process (feature `candle`)
     ///
     /// Builds, generates and trims in one command. metatok must be built with the feature `candle`.
     Run(RunArgs),

@@ -15,10 +15,12 @@ use metatok::truncate::Truncation;
 finish_reason, the stop that ends it, and the ids from there on. An answer has at most --max-out-len tokens, or its row's own \
 limit, or 512.
 
+With --url, a server answers, and --engine says which kind it is. Its tokenizer is compared with the model's first.
+
 With --output, each answer is written to FILE.partial as soon as it is complete. FILE appears, in the order of the input, when \
 all are. To resume an interrupted run, add --resume to the same arguments; the file is the same byte for byte.
 
-Exit codes: 0 success, 1 some rows were rejected or one stopped the run, 2 any other error.
+Exit codes: 0 success, 1 some rows were rejected, failed, or one stopped the run, 2 any other error.
 
 Examples:
   metatok run                                  the demo's questions, answered
@@ -26,7 +28,7 @@ Examples:
   metatok run -m qwen2.5 -t ./Qwen2.5-0.5B -o answers.jsonl chats.jsonl
   metatok run -m qwen2.5 -t ./Qwen2.5-0.5B -o answers.jsonl --resume chats.jsonl
   metatok run -m qwen2.5 -d mt.toml --temperature 0.7 rows.jsonl
-  metatok run -m qwen2.5 --url http://127.0.0.1:8000 --engine vllm -o answers.jsonl chats.jsonl"
+  metatok run -m qwen3 --url http://127.0.0.1:8000 --engine vllm chats.jsonl"
 )]
 pub(crate) struct RunArgs {
     /// The model's weights, if not where the tokenizer is
@@ -40,7 +42,7 @@ pub(crate) struct RunArgs {
     pub(crate) device: String,
 
     /// How many lines of input to answer at a time
-    #[arg(long, value_name = "N", default_value = "16", value_parser = positive)]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = positive, hide_short_help = true)]
     pub(crate) batch_size: std::num::NonZeroUsize,
 
     #[command(flatten)]

@@ -8,7 +8,7 @@ use crate::args::positive;
 use metatok::server::{PROTOCOLS, Protocol};
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Server")]
+#[command(next_help_heading = "Engine")]
 pub(crate) struct ServerArgs {
     /// Send prompts to the server at this address
     ///
