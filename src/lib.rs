@@ -32,6 +32,7 @@ pub mod answers;
 pub mod prepared;
 pub mod build;
 pub mod trim;
+pub mod compare;
 #[cfg(feature = "http")]
 pub mod client;
 pub mod run;
