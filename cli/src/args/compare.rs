@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
+
 use crate::args::{ModelArgs, ReadArgs, StopArgs, heading, output_file};
 use metatok::compare::DEFAULT_CONTEXT;
 
@@ -48,8 +50,10 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "N", default_value_t = DEFAULT_CONTEXT)]
     pub(crate) context: usize,
 
-    /// Run id that requests' ids begin with; may be given for each engine
-    #[arg(long, value_name = "RUN", hide_short_help = true)]
+    /// What the ids of requests begin with
+    ///
+    /// From the ids of answers, ID- is removed. If each engine had its own, give the option twice.
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new(), hide_short_help = true)]
     pub(crate) run_id: Vec<String>,
 
     #[command(flatten)]
