@@ -149,7 +149,9 @@ pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
 /// Options of `run` that cannot be combined.
 pub(crate) fn check_run(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
-    check_sampling(&args.request, dataset)?;
+    if !args.generation_config {
+        check_sampling(&args.request, dataset)?;
+    }
     if args.server.url.is_none() {
         let params = [("--param", !args.request.params.is_empty())];
         refuse(params, "is a key of a request to a server, and the engine is in this process; remove it")?;

@@ -251,17 +251,17 @@ pub(crate) fn sampling_params(args: &RequestArgs, dataset: Option<&PreparedDatas
     SamplingParams { temperature, top_p, top_k }.or(of_dataset)
 }
 
-/// The same for the engine in this process.
-pub(crate) fn sampling(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Sampling {
+/// The same for the engine in this process. What neither says is as in `usual`.
+pub(crate) fn sampling(args: &RunArgs, dataset: Option<&PreparedDataset>, usual: Sampling) -> Sampling {
     let SamplingParams { temperature, top_p, top_k } = sampling_params(&args.request, dataset);
-    let greedy = Sampling::default();
+    // 0 and -1 are all tokens.
+    let number = |top_k: i64| usize::try_from(top_k).ok().and_then(NonZeroUsize::new);
     Sampling {
-        temperature: temperature.unwrap_or(greedy.temperature),
-        top_p: top_p.unwrap_or(greedy.top_p),
-        // 0 and -1 are all tokens.
-        top_k: top_k.and_then(|top_k| usize::try_from(top_k).ok()).and_then(NonZeroUsize::new),
-        seed: args.request.seed.unwrap_or(greedy.seed),
-        ..greedy
+        temperature: temperature.unwrap_or(usual.temperature),
+        top_p: top_p.unwrap_or(usual.top_p),
+        top_k: top_k.map_or(usual.top_k, number),
+        seed: args.request.seed.unwrap_or(usual.seed),
+        ..usual
     }
 }
 
