@@ -73,35 +73,43 @@ pub(crate) fn each_answer(
     })
 }
 
-/// Whom an answer is for. Its id may be that of a request, which holds the turn and the repeat too.
-fn asked(answer: EngineAnswer<'_>, run_id: Option<&str>) -> Result<(Asker, Answer)> {
-    let invalid = |what: &str| ErrorKind::Invalid(what.into());
+fn asked(mut answer: EngineAnswer<'_>, run_id: Option<&str>) -> Result<(Asker, Answer)> {
     if answer.choice.is_some() {
-        return Err(invalid("there are several answers to one request; keep one of them").into());
+        let what = "there are several answers to one request; keep one of them";
+        return Err(ErrorKind::Invalid(what.into()).into());
     }
+    answer.id = answer.id.map(|id| without_run_id(&id, run_id).map_or(id, Cow::Owned));
+    let (asker, turn) = asker(&answer)?;
     let token_ids = answer.generated_ids().map(<[_]>::to_vec);
-    let Some(id) = answer.id else {
-        return Err(invalid("the answer has no id, which tells what it answers")
-            .with_way_out("write the id of its prompt into the line, as \"id\""));
-    };
-    let id = without_run_id(&id, run_id).map_or(id, Cow::Owned);
-    let EngineAnswer { repeat, turn, text, error, .. } = answer;
-    let answer = |turn| match error {
-        Some(_) => Answer { turn, token_ids: None, text: None, is_failed: true },
-        None => Answer { turn, token_ids, text, is_failed: false },
-    };
-    let request = serde_json::from_str::<String>(id.get()).ok().filter(|_| repeat.is_none() && turn.is_none());
-    Ok(match request.as_deref().map(split_request_id) {
-        Some((id, repeat, turn)) => ((json_string(id).get().to_owned(), repeat), answer(turn)),
-        None => ((without_escapes(id.get()).into_owned(), repeat), answer(turn)),
+    Ok(match answer.error {
+        Some(_) => (asker, Answer { turn, token_ids: None, text: None, is_failed: true }),
+        None => (asker, Answer { turn, token_ids, text: answer.text, is_failed: false }),
     })
 }
 
-/// What is found for a row. Its id is a string where it went through a server, whatever it was.
+/// The row and the turn of an answer. Its id may be that of a request, which holds the turn and the repeat too.
+pub(crate) fn asker(answer: &EngineAnswer<'_>) -> Result<(Asker, Option<usize>)> {
+    let Some(id) = &answer.id else {
+        return Err(ErrorKind::Invalid("the answer has no id, which tells what it answers".into())
+            .with_way_out("write the id of its prompt into the line, as \"id\""));
+    };
+    let EngineAnswer { repeat, turn, .. } = *answer;
+    let request = serde_json::from_str::<String>(id.get()).ok().filter(|_| repeat.is_none() && turn.is_none());
+    Ok(match request.as_deref().map(split_request_id) {
+        Some((id, repeat, turn)) => ((json_string(id).get().to_owned(), repeat), turn),
+        None => ((without_escapes(id.get()).into_owned(), repeat), turn),
+    })
+}
+
+/// What is found for a row.
 pub(crate) fn of_row<'m, T>(row: &RowKey, find: impl Fn(&Asker) -> Option<&'m T>) -> Option<&'m T> {
     let asker = (row.id.clone(), row.repeat);
-    let as_string = || (!row.id.starts_with('"')).then(|| (format!("\"{}\"", row.id), row.repeat));
-    find(&asker).or_else(|| find(&as_string()?))
+    find(&asker).or_else(|| find(&(string_id(&row.id).into_owned(), row.repeat)))
+}
+
+/// An id, as JSON, after it went through a server: it is a string, whatever it was.
+pub(crate) fn string_id(id: &str) -> Cow<'_, str> {
+    if id.starts_with('"') { id.into() } else { format!("\"{id}\"").into() }
 }
 
 impl ModelAnswers {

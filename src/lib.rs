@@ -26,12 +26,14 @@ pub mod view;
 pub mod sink;
 mod pipeline;
 pub mod input;
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "a client needs it"))]
 pub mod server;
 pub mod forms;
 pub mod answers;
 pub mod prepared;
 pub mod build;
 pub mod trim;
+pub mod compare;
 #[cfg(feature = "http")]
 pub mod client;
 pub mod run;

@@ -6,7 +6,7 @@ use crate::args::RunArgs;
 use crate::resume::digests_of_weights;
 use crate::setup;
 use metatok::builder::PromptBuilder;
-use metatok::engine::Engine;
+use metatok::engine::{Engine, Sampling};
 use metatok::error::{ErrorKind, Result};
 use metatok::fingerprint::Fingerprint;
 use metatok::prepared::PreparedDataset;
@@ -33,7 +33,7 @@ impl Answering {
             let error = ErrorKind::MissingFeature { what: "--url", feature: "http" };
             return Err(error.with_way_out("build it with the cargo feature `http`"));
         }
-        Ok(Self::Weights(args.weights.clone().map_or_else(|| setup::weights_name(&args.model, has_input), Ok)?))
+        Ok(Self::Weights(weights(args, has_input)?))
     }
 
     /// What the answers depend on. A server may listen elsewhere when a run is resumed.
@@ -66,6 +66,20 @@ impl Answering {
             Self::Server(client) => Ok(Runner::over_http(builder, client, dataset)),
         }
     }
+}
+
+fn weights(args: &RunArgs, has_input: bool) -> Result<String> {
+    args.weights.clone().map_or_else(|| setup::weights_name(&args.model, has_input), Ok)
+}
+
+/// How answers are sampled if neither an option nor the dataset says so.
+pub(crate) fn usual_sampling(args: &RunArgs, has_input: bool) -> Result<Sampling> {
+    #[cfg(feature = "candle")]
+    if args.generation_config {
+        return metatok::engine::CandleEngine::default_sampling(&weights(args, has_input)?);
+    }
+    let _ = (args, has_input);
+    Ok(Sampling::default())
 }
 
 /// The engine. A further one is a line here.

@@ -7,7 +7,6 @@ use metatok::error::{ErrorKind, Result};
 use metatok::forms::OUTPUT_FORMS;
 use metatok::prepared::PreparedDataset;
 use metatok::sink::Accepts;
-use serde_json::{Map, Value};
 
 /// Rejects the first given option, with the reason why it has no effect.
 fn refuse<const N: usize>(flags: [(&str, bool); N], why: &str) -> Result<()> {
@@ -84,17 +83,6 @@ fn forms(accept: impl Fn(&Accepts) -> bool) -> String {
     format!("{} and {last}", names.join(", "))
 }
 
-/// The further keys of requests.
-pub(crate) fn params(given: &[(String, Value)]) -> Result<Map<String, Value>> {
-    let mut params = Map::new();
-    for (key, value) in given {
-        if params.insert(key.clone(), value.clone()).is_some() {
-            return Err(ErrorKind::Usage(format!("--param {key} is given twice; leave one of them out")).into());
-        }
-    }
-    Ok(params)
-}
-
 /// Refuses what chooses among samples where none are taken.
 pub(crate) fn check_sampling(args: &RequestArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
     if setup::sampling_params(args, dataset).temperature.is_some_and(|temperature| temperature != 0.0) {
@@ -149,7 +137,9 @@ pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
 /// Options of `run` that cannot be combined.
 pub(crate) fn check_run(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
     setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
-    check_sampling(&args.request, dataset)?;
+    if !args.generation_config {
+        check_sampling(&args.request, dataset)?;
+    }
     if args.server.url.is_none() {
         let params = [("--param", !args.request.params.is_empty())];
         refuse(params, "is a key of a request to a server, and the engine is in this process; remove it")?;

@@ -8,6 +8,7 @@ mod bench;
 mod build;
 mod by_dataset;
 mod check;
+mod compare;
 mod completions;
 mod convert;
 mod datasets;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Command::Models(args) => models::run(&args),
         Command::Datasets(args) => datasets::run(&args),
         Command::Trim(args) => trim::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Score(args) => score::run(&args),
         Command::Stats(args) => stats::run(&args),

@@ -50,6 +50,9 @@ pub(crate) fn fingerprint(
     if let Some(top_k) = sampling.top_k {
         fingerprint = fingerprint.with("top_k", top_k.get());
     }
+    if sampling.repetition_penalty != 1.0 {
+        fingerprint = fingerprint.with("repetition_penalty", sampling.repetition_penalty);
+    }
     if let Some(limit) = args.input.limit {
         fingerprint = fingerprint.with("limit", limit);
     }

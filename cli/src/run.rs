@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::answering::Answering;
+use crate::answering::{Answering, usual_sampling};
 use crate::args::{OnError, RunArgs};
 use crate::exit::REJECTED;
 use crate::output::{Output, count};
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let mut dataset = setup::dataset_of(&args.input, &source)?;
     flags::check_run(args, dataset.as_ref())?;
-    let sampling = setup::sampling(args, dataset.as_ref());
+    let sampling = setup::sampling(args, dataset.as_ref(), usual_sampling(args, source.is_some())?);
     sampling.check()?;
     let max_out_len = max_out_len(args)?;
     if let Some(dataset) = &mut dataset {

@@ -9,7 +9,6 @@ use crate::args::{
     ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, RequestArgs, RunArgs, SpecialTokensArg, StopArgs,
     TemplateArgs, WrapperArg,
 };
-use crate::flags;
 use crate::say::InFlags;
 use crate::source::Source;
 use metatok::builder::{BuilderOptions, ContentTrust, PromptBuilder};
@@ -26,6 +25,7 @@ use metatok::render::ChatWrapper;
 use metatok::server::RequestOptions;
 use metatok::tokenizer::{AddSpecialTokens, Tokenizer};
 use metatok::truncate::Truncation;
+use serde_json::{Map, Value};
 
 /// What a command builds with, before its own options.
 pub(crate) fn options(args: &PromptArgs, dataset: Option<&PreparedDataset>) -> BuilderOptions {
@@ -251,17 +251,17 @@ pub(crate) fn sampling_params(args: &RequestArgs, dataset: Option<&PreparedDatas
     SamplingParams { temperature, top_p, top_k }.or(of_dataset)
 }
 
-/// The same for the engine in this process.
-pub(crate) fn sampling(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Sampling {
+/// The same for the engine in this process. What neither says is as in `usual`.
+pub(crate) fn sampling(args: &RunArgs, dataset: Option<&PreparedDataset>, usual: Sampling) -> Sampling {
     let SamplingParams { temperature, top_p, top_k } = sampling_params(&args.request, dataset);
-    let greedy = Sampling::default();
+    // 0 and -1 are all tokens.
+    let number = |top_k: i64| usize::try_from(top_k).ok().and_then(NonZeroUsize::new);
     Sampling {
-        temperature: temperature.unwrap_or(greedy.temperature),
-        top_p: top_p.unwrap_or(greedy.top_p),
-        // 0 and -1 are all tokens.
-        top_k: top_k.and_then(|top_k| usize::try_from(top_k).ok()).and_then(NonZeroUsize::new),
-        seed: args.request.seed.unwrap_or(greedy.seed),
-        ..greedy
+        temperature: temperature.unwrap_or(usual.temperature),
+        top_p: top_p.unwrap_or(usual.top_p),
+        top_k: top_k.map_or(usual.top_k, number),
+        seed: args.request.seed.unwrap_or(usual.seed),
+        ..usual
     }
 }
 
@@ -271,8 +271,19 @@ pub(crate) fn request_options(args: &RequestArgs, run_id: Option<&str>) -> Resul
     Ok(RequestOptions {
         sampling: SamplingParams { temperature, top_p, top_k },
         seed,
-        params: flags::params(params)?,
+        params: self::params(params)?,
         run_id: run_id.map(str::to_owned),
         ..RequestOptions::default()
     })
+}
+
+/// The further keys of requests.
+fn params(given: &[(String, Value)]) -> Result<Map<String, Value>> {
+    let mut params = Map::new();
+    for (key, value) in given {
+        if params.insert(key.clone(), value.clone()).is_some() {
+            return Err(ErrorKind::Usage(format!("--param {key} is given twice; leave one of them out")).into());
+        }
+    }
+    Ok(params)
 }

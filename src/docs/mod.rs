@@ -13,6 +13,7 @@ macro_rules! pages {
 pages! {
     architecture = "ARCHITECTURE.md";
     check = "docs/check.md";
+    compare = "docs/compare.md";
     contract = "docs/contract.md";
     conversations = "docs/conversations.md";
     datasets = "docs/datasets.md";

@@ -33,6 +33,7 @@
 
 #[cfg(feature = "candle")]
 mod candle;
+mod generation_config;
 mod sampler;
 
 use std::ops::ControlFlow;

@@ -1,5 +1,7 @@
 //! Choosing the next token from the model's logits.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 
 use rand_mt::Mt64;
@@ -16,6 +18,9 @@ pub struct Sampling {
     pub top_p: f64,
     /// Only so many of the likeliest tokens are drawn from, before [`Self::top_p`]. None is all of them.
     pub top_k: Option<NonZeroUsize>,
+    /// Makes tokens less likely that the prompt or the answer has already, as in transformers: their logits are divided by
+    /// it, or multiplied where they are negative. 1 changes nothing.
+    pub repetition_penalty: f64,
     /// What is drawn depends on this and on [`Self::stream`] alone.
     pub seed: u64,
     /// Distinguishes prompts with the same seed.
@@ -25,7 +30,7 @@ pub struct Sampling {
 impl Default for Sampling {
     /// Always the likeliest token.
     fn default() -> Self {
-        Self { temperature: 0.0, top_p: 1.0, top_k: None, seed: 0, stream: 0 }
+        Self { temperature: 0.0, top_p: 1.0, top_k: None, repetition_penalty: 1.0, seed: 0, stream: 0 }
     }
 }
 
@@ -33,12 +38,14 @@ impl Sampling {
     /// Whether the values are valid.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] names a temperature or `top_p` out of range.
+    /// [`ErrorKind::Usage`] names a temperature, `top_p` or repetition penalty out of range.
     pub fn check(&self) -> Result<()> {
         let what = if !(0.0..=f64::MAX).contains(&self.temperature) {
             format!("temperature is {}, but must be 0 or more", self.temperature)
         } else if !(self.top_p > 0.0 && self.top_p <= 1.0) {
             format!("top_p is {}, but must be above 0 and at most 1", self.top_p)
+        } else if !(self.repetition_penalty > 0.0 && self.repetition_penalty <= f64::MAX) {
+            format!("repetition_penalty is {}, but must be above 0", self.repetition_penalty)
         } else {
             return Ok(());
         };
@@ -58,12 +65,18 @@ impl Sampling {
 /// assert_eq!(nucleus.sample(&[0.1, 3.0, 2.0, -1.0])?, 1);
 /// let likeliest = Sampling { temperature: 9.0, top_k: std::num::NonZeroUsize::new(1), ..Sampling::default() };
 /// assert_eq!(Sampler::new(likeliest)?.sample(&[0.1, 3.0, 2.0, -1.0])?, 1);
+/// let penalty = Sampling { repetition_penalty: 4.0, ..Sampling::default() };
+/// let mut sampler = Sampler::new(penalty)?;
+/// sampler.see(&[1]);
+/// assert_eq!([sampler.sample(&[0.1, 3.0, 2.0, -1.0])?, sampler.sample(&[0.1, 3.0, 2.0, -1.0])?], [2, 1]);
 /// # Ok::<(), metatok::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Sampler {
     sampling: Sampling,
     random: Mt64,
+    /// The tokens that the repetition penalty is for.
+    seen: HashSet<TokenId>,
     /// Tokens and their probabilities, kept to reuse the memory.
     drawn_from: Vec<(TokenId, f64)>,
 }
@@ -75,7 +88,15 @@ impl Sampler {
     /// The same as for [`Sampling::check`].
     pub fn new(sampling: Sampling) -> Result<Self> {
         sampling.check()?;
-        Ok(Self { sampling, random: Mt64::new_with_key([sampling.seed, sampling.stream]), drawn_from: Vec::new() })
+        let random = Mt64::new_with_key([sampling.seed, sampling.stream]);
+        Ok(Self { sampling, random, seen: HashSet::new(), drawn_from: Vec::new() })
+    }
+
+    /// Shows it the prompt, for the repetition penalty. It sees the answer's tokens by itself.
+    pub fn see(&mut self, ids: &[TokenId]) {
+        if self.sampling.repetition_penalty != 1.0 {
+            self.seen.extend(ids);
+        }
     }
 
     /// The next token, whose id is its index among the logits. If several are likeliest, the first one.
@@ -83,6 +104,23 @@ impl Sampler {
     /// # Errors
     /// [`ErrorKind::Engine`] if no logit is a number.
     pub fn sample(&mut self, logits: &[f32]) -> Result<TokenId> {
+        let id = self.choose(&self.penalized(logits))?;
+        self.see(&[id]);
+        Ok(id)
+    }
+
+    fn penalized<'l>(&self, logits: &'l [f32]) -> Cow<'l, [f32]> {
+        let penalty = self.sampling.repetition_penalty as f32;
+        let mut logits = Cow::Borrowed(logits);
+        for &id in &self.seen {
+            if let Some(logit) = logits.to_mut().get_mut(id as usize) {
+                *logit = if *logit < 0.0 { *logit * penalty } else { *logit / penalty };
+            }
+        }
+        logits
+    }
+
+    fn choose(&mut self, logits: &[f32]) -> Result<TokenId> {
         let numbers = (0..).zip(logits.iter().copied()).filter(|(_, logit)| !logit.is_nan());
         let likeliest = numbers.clone().reduce(|best, next| if next.1 > best.1 { next } else { best });
         let Some((likeliest, max)) = likeliest.filter(|(_, max)| max.is_finite()) else {

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::error::{ErrorKind, Result, Setting, counted, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::input::from_json;
-use crate::run::{Journal, KnownAnswer, Place};
+#[cfg(feature = "http")]
+use crate::run::KnownAnswer;
+use crate::run::{Journal, Place};
 
 /// The answers of a run.
 #[derive(Debug)]
@@ -61,6 +63,7 @@ impl RunAnswers {
 
     /// The answer that is there already, of a row that was under way when a run was cut off. An error is none where errors are
     /// asked again.
+    #[cfg(feature = "http")]
     pub(crate) fn known(&self, place: Place) -> Result<Option<KnownAnswer>> {
         match &self.to {
             To::Stream(_) => Ok(None),

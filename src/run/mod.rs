@@ -7,6 +7,7 @@ mod chain;
 mod events;
 mod in_process;
 mod job;
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "answers of a server come out of order"))]
 mod journal;
 #[cfg(feature = "http")]
 mod over_http;
@@ -16,7 +17,9 @@ mod server_totals;
 
 pub use answers::{ResumeOptions, RunAnswers, journal_path};
 pub use events::{RunEvent, RunOutcome, RunTotals};
-pub(crate) use journal::{Journal, KnownAnswer, Place};
+#[cfg(feature = "http")]
+pub(crate) use journal::KnownAnswer;
+pub(crate) use journal::{Journal, Place};
 pub use runner::Runner;
 #[cfg(feature = "http")]
 pub use server_totals::ServerTotals;

@@ -48,6 +48,7 @@ pub use llama_cpp::LlamaCpp;
 pub use lmdeploy::Lmdeploy;
 pub use openai::OpenAi;
 pub use protocol::{Protocol, Served};
+#[cfg(feature = "http")]
 pub(crate) use protocol::{StreamEvent, Usage};
 pub use protocols::PROTOCOLS;
 pub(crate) use request_id::{json_string, split_request_id, without_run_id};

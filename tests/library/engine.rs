@@ -198,7 +198,7 @@ fn every_answer_of_the_demo_ends_by_its_eos() {
 fn a_seed_decides_what_is_drawn() {
     let engine = load(&folders()[0]);
     let draw = |seed, stream, beside: usize| {
-        let sampling = Sampling { temperature: 1.5, top_p: 0.95, top_k: None, seed, stream };
+        let sampling = Sampling { temperature: 1.5, top_p: 0.95, seed, stream, ..Sampling::default() };
         let requests = vec![Request { input_ids: &[3, 1, 4], max_new_tokens: 12, sampling }; beside];
         let mut answer = Vec::new();
         let mut add = |request, id| {

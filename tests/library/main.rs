@@ -17,6 +17,7 @@ mod batch;
 mod cases;
 mod check;
 mod circles;
+mod compare;
 mod conversations;
 mod dependencies;
 mod dialogue;
@@ -52,6 +53,7 @@ fn main() -> std::process::ExitCode {
         cases::tests(),
         check::tests(),
         circles::tests(),
+        compare::tests(),
         conversations::tests(),
         dependencies::tests(),
         dialogue::tests(),

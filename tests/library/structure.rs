@@ -17,7 +17,7 @@ pub(crate) fn tests() -> Tests {
 }
 
 /// In the order of the data's flow.
-const MODULES: [&str; 37] = [
+const MODULES: [&str; 38] = [
     "error",
     "panics",
     "wording",
@@ -49,6 +49,7 @@ const MODULES: [&str; 37] = [
     "prepared",
     "build",
     "trim",
+    "compare",
     "client",
     "run",
     "lengths",

@@ -8,6 +8,7 @@ use metatok::batch::*;
 use metatok::build::*;
 use metatok::builder::*;
 use metatok::check::*;
+use metatok::compare::*;
 use metatok::compile::*;
 use metatok::conversation::*;
 use metatok::dataset::{judge::*, prompter::*, records::*, retriever::*, rows::*, template::*, *};
@@ -55,6 +56,7 @@ fn types_are_shared_or_sent_and_printed() {
     all!(is_shared:
         ModelAnswers, BatchRemarks, Build, BuildTotals, BuiltBatch, IdsForm, InputRemarks, MessagesForm, PromptForm, Rejected, Written,
         RecordPlace<'static>, PromptRecord, Sink, Holds, RawRecord<'static>, DatasetOptions, PreparedDataset, ResumeOptions, RunAnswers, RunOutcome, RunTotals, AnswerFormat, AnswerTrimmer, EngineAnswer<'static>, Problem, Protocol, Reported, Served, StopReason, TrimOptions, TrimmedAnswer<'static>,
+        AnswerComparer, AnswerSet, CompareTotals, Comparison<'static>, DifferingAnswer, FirstDifference,
         Accepts, Dynamo, FormOptions, Lmdeploy, OpenAi, OutputForm, RequestOptions, Triton, TrtLlm, VllmGenerate, ChatWrapper, Compare, Judge, Layout, LengthSummary, Lengths, Pattern, Prediction, PredictionColumns, PromptLength,
         QaTemplate, Score, ScoredAnswer, Scorer, Tally, Which,
         Box<dyn RowTemplate>, ExampleSupport, TemplateInput<'static>, TemplateText,

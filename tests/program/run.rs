@@ -86,6 +86,7 @@ mod with_an_engine {
             no_finished_answer_is_lost,
             what_cannot_be_resumed,
             wrong_arguments,
+            the_models_own_sampling_is_used_on_request,
             dialogues_go_on_from_their_own_answers
         ]
     }
@@ -258,6 +259,37 @@ mod with_an_engine {
             assert_eq!(stderr.lines().next(), Some(&*format!("metatok: {expected}")), "{args:?}");
             assert!(ran.stdout.is_empty());
         }
+    }
+
+    fn the_models_own_sampling_is_used_on_request() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        write_questions(folder.path(), 1);
+        for file in ["config.json", "model.safetensors"] {
+            std::fs::copy(root().join("models/demo").join(file), folder.path().join(file)).expect("copied");
+        }
+        let run = |config: &str, args: &[&str]| {
+            std::fs::write(folder.path().join("generation_config.json"), config).expect("written");
+            output(folder.path(), &[&["run", "-m", "demo", "-q", "--weights", ".", "in.jsonl"], args].concat())
+        };
+        let answers = |config: &str, args: &[&str]| {
+            let ran = run(config, args);
+            assert!(ran.status.success(), "{}", stderr(&ran));
+            ran.stdout
+        };
+        let sampled = r#"{"do_sample": true, "temperature": 3.0, "top_k": 5}"#;
+        let greedy = answers(sampled, &[]);
+        let expected = answers(sampled, &["--temperature", "3", "--top-k", "5"]);
+        assert_ne!(greedy, expected);
+        assert!(answers(sampled, &["--generation-config"]) == expected, "as if the options said so");
+        assert!(answers(sampled, &["--generation-config", "--temperature", "0"]) == greedy, "options come first");
+        assert!(answers(r#"{"temperature": 3.0}"#, &["--generation-config"]) == greedy, "do_sample is not there");
+        assert_ne!(answers(r#"{"repetition_penalty": 5.0}"#, &["--generation-config"]), greedy);
+        let refused = run(r#"{"do_sample": true, "min_p": 0.1}"#, &["--generation-config"]);
+        assert_eq!(refused.status.code(), Some(2));
+        assert_eq!(
+            stderr(&refused),
+            "metatok: ./generation_config.json: min_p is 0.1, which this engine does not apply; state temperature, top_p and top_k yourself\n"
+        );
     }
 
     /// Turn by turn, with the model's own answers before: what `build --answers` makes of the answers are the prompts

@@ -3,8 +3,8 @@
 use clap::{Arg, ArgAction, CommandFactory, Parser, Subcommand};
 
 use crate::args::{
-    BenchArgs, BuildArgs, CheckArgs, ConvertArgs, CountArgs, DatasetsArgs, DecodeArgs, EncodeArgs, ModelsArgs, RunArgs,
-    ScoreArgs, StatsArgs, TrimArgs, ViewArgs, heading,
+    BenchArgs, BuildArgs, CheckArgs, CompareArgs, ConvertArgs, CountArgs, DatasetsArgs, DecodeArgs, EncodeArgs,
+    ModelsArgs, RunArgs, ScoreArgs, StatsArgs, TrimArgs, ViewArgs, heading,
 };
 
 /// Turns conversations into the token ids that a model was trained on
@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Cut an engine's output where it should have ended
     Trim(TrimArgs),
+    /// Find where the answers of two engines begin to differ
+    Compare(CompareArgs),
     /// Have prompts answered by a server, or in this process (feature `candle`)
     ///
     /// Builds, generates and trims in one command. metatok must be built with the feature `candle`.

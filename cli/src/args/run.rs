@@ -37,6 +37,12 @@ pub(crate) struct RunArgs {
     #[arg(short, long, value_name = "DIR|REPO", value_hint = clap::ValueHint::DirPath)]
     pub(crate) weights: Option<String>,
 
+    /// Sample as the model's generation_config.json says
+    ///
+    /// This sets the temperature, top-p, top-k and the repetition penalty. Options and the dataset replace its values.
+    #[arg(long, conflicts_with = "url", hide_short_help = true)]
+    pub(crate) generation_config: bool,
+
     /// Where to run: cpu, or cuda:N
     #[arg(long, default_value = "cpu", value_name = "DEVICE", hide_short_help = true)]
     pub(crate) device: String,

@@ -31,7 +31,9 @@ impl Engine for CandleEngine {
         for (i, request) in requests.iter().enumerate() {
             self.check_request(request).at(Place::Request(i))?;
             if request.max_new_tokens > 0 {
-                live.push(Live { request: i, sampler: Sampler::new(request.sampling)?, padding: 0, tokens: 0 });
+                let mut sampler = Sampler::new(request.sampling)?;
+                sampler.see(request.input_ids);
+                live.push(Live { request: i, sampler, padding: 0, tokens: 0 });
             }
         }
         let prompts: Vec<&[TokenId]> = live.iter().map(|live| requests[live.request].input_ids).collect();

@@ -15,6 +15,7 @@ use candle_core::{Device, Tensor};
 use ndarray::{Array3, Axis, Slice};
 
 use crate::batch::{Batch, Pack};
+use crate::engine::Sampling;
 use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::tokenizer::TokenId;
 use cache::Cache;
@@ -102,6 +103,17 @@ impl CandleEngine {
     /// The same as for [`Self::load`] if there is no such file.
     pub fn files(name: &str) -> Result<Vec<PathBuf>> {
         weights::files(name).at(Place::file(name))
+    }
+
+    /// How the model's `generation_config.json` wants answers sampled. Without that file, greedily.
+    ///
+    /// # Errors
+    /// The same as for [`Sampling::of_generation_config`], with the file; if there are no such weights.
+    pub fn default_sampling(name: &str) -> Result<Sampling> {
+        weights::generation_config(name)?.map_or_else(
+            || Ok(Sampling::default()),
+            |(place, json)| Sampling::of_generation_config(&json).at(Place::file(place)),
+        )
     }
 
     /// The embedded model, which knows the answers to the demo's conversations, on the CPU.

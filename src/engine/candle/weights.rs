@@ -12,6 +12,7 @@ use crate::error::{At, ErrorKind, Place, Result, counted};
 use crate::tokenizer::{model_file, optional_model_file};
 
 const CONFIG: &str = "config.json";
+const GENERATION_CONFIG: &str = "generation_config.json";
 const SINGLE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
 
@@ -33,6 +34,18 @@ pub(super) fn config(name: &str) -> Result<Vec<u8>> {
     }
     let path = model_file(name, CONFIG)?;
     std::fs::read(&path).at(path.display())
+}
+
+/// The bytes of generation_config.json, if there is one, with its place.
+pub(super) fn generation_config(name: &str) -> Result<Option<(String, Vec<u8>)>> {
+    if name == "demo" {
+        let json = include_bytes!("../../../models/demo/generation_config.json").to_vec();
+        return Ok(Some((GENERATION_CONFIG.to_owned(), json)));
+    }
+    let Some(path) = optional_model_file(name, GENERATION_CONFIG, false)? else { return Ok(None) };
+    let place = path.display().to_string();
+    let json = std::fs::read(&path).at(&place)?;
+    Ok(Some((place, json)))
 }
 
 /// Every file that is read; none for the demo, whose files are embedded.

@@ -1,0 +1,70 @@
+//! `metatok compare`: where the answers of two engines begin to differ.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::args::CompareArgs;
+use crate::exit::DIFFERENT;
+use crate::output::{Output, count, push_json_line};
+use crate::outputs::Outputs;
+use crate::say::say;
+use crate::setup;
+use crate::source::Source;
+use metatok::builder::PromptBuilder;
+use metatok::compare::{AnswerComparer, CompareTotals};
+use metatok::error::{ErrorKind, Result};
+use metatok::input::Input;
+
+pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
+    let paths = [args.a.clone(), args.b.clone()];
+    if paths.iter().all(|path| path == Path::new("-")) {
+        let what = "both files are standard input, which can be read only once; name a file for one of them";
+        return Err(ErrorKind::Usage(what.into()).into());
+    }
+    let outputs = Outputs::to("--output", args.output.as_deref());
+    outputs.check_source(&paths, &Source::find(&paths)?)?;
+    outputs.check_model(&args.model, true)?;
+    let [a, b] = [Input::open(&args.a, None)?, Input::open(&args.b, None)?];
+    let names = [a.name().to_owned(), b.name().to_owned()];
+    let (model, tokenizer) = setup::load(&args.model, true)?;
+    let builder = PromptBuilder::new(&model, tokenizer, &setup::stop_options(&args.stop))?;
+    let comparer = AnswerComparer::new(&builder)?.context(args.context).run_ids(args.run_id.clone());
+    let a = comparer.read(a, args.read.max_line_bytes)?;
+    let mut output = Output::open(args.output.as_deref())?;
+    let totals = comparer.compare(a, b, args.read.max_line_bytes, |comparison| {
+        if comparison.equal && !args.all {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let mut json = Vec::new();
+        push_json_line(comparison, &mut json);
+        output.stream(&json)
+    })?;
+    output.finish()?;
+    if !args.quiet {
+        say!("{}", summary(&totals, &names));
+    }
+    Ok(if totals.is_equal() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+}
+
+fn summary(totals: &CompareTotals, [a, b]: &[String; 2]) -> String {
+    let CompareTotals { equal, differ, errors, only_in_a, only_in_b, .. } = totals;
+    let mut summary = format!("{} compared: {equal} equal, {differ} differ", count(equal + differ, "answer"));
+    let mut notes: Vec<String> = [first_difference("token", &totals.tokens), first_difference("byte", &totals.bytes)]
+        .into_iter()
+        .flatten()
+        .collect();
+    if *errors > 0 {
+        notes.push(format!("{errors} with an error in place of an answer"));
+    }
+    if !notes.is_empty() {
+        summary += &format!(" ({})", notes.join("; "));
+    }
+    summary + &format!(", {only_in_a} only in {a}, {only_in_b} only in {b}")
+}
+
+/// Where answers begin to differ, from these positions in ascending order.
+fn first_difference(unit: &str, positions: &[usize]) -> Option<String> {
+    let (earliest, median) = (positions.first()?, positions[(positions.len() - 1) / 2]);
+    Some(format!("first difference at {unit} {earliest} at the earliest, median {median}"))
+}

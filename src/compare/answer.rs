@@ -1,0 +1,127 @@
+//! An answer to compare: trimmed, with the prompt that it answers.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::answers::{asker, string_id};
+use crate::error::Result;
+use crate::server::{read_answers, without_run_id};
+use crate::stop::Stop;
+use crate::tokenizer::TokenId;
+use crate::trim::{AnswerTrimmer, TrimmedAnswer};
+
+/// Which prompt it answers, and which of several answers it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct AnswerKey {
+    /// As a JSON string, because servers make strings of numbers.
+    string_id: String,
+    pub(super) repeat: Option<usize>,
+    pub(super) turn: Option<usize>,
+    pub(super) choice: Option<usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// As its file has it.
+    pub(super) id: Box<RawValue>,
+    pub(super) token_ids: Option<Vec<TokenId>>,
+    pub(super) text: String,
+    pub(super) end: End,
+}
+
+/// Why an answer ends.
+#[derive(Debug, Clone, Default)]
+pub(super) struct End {
+    /// None if neither a stop nor the engine tells.
+    pub(super) finish_reason: Option<String>,
+    pub(super) stop: Option<Stop>,
+    /// What the engine reported in place of an answer, as JSON.
+    pub(super) error: Option<Box<RawValue>>,
+}
+
+/// Reads the answers of a line, and trims them. Ids may begin with one of the run ids.
+pub(super) fn read(trimmer: &AnswerTrimmer, run_ids: &[String], line: &str) -> Result<Vec<(AnswerKey, Answer)>> {
+    let written = WrittenByTrim::read(line);
+    let without_run_id = |id: &RawValue| run_ids.iter().find_map(|run_id| without_run_id(id, Some(run_id)));
+    let answers = read_answers(line)?.into_iter().map(|mut given| {
+        given.id = given.id.map(|id| without_run_id(&id).map_or(id, Cow::Owned));
+        let ((id, repeat), turn) = asker(&given)?;
+        let choice = given.choice.or(written.choice);
+        let key = AnswerKey { string_id: string_id(&id).into_owned(), repeat, turn, choice };
+        let id = RawValue::from_string(id).expect("it was read as JSON");
+        Ok((key, Answer::new(id, trimmer.trim_answer(given)?, written.stop.clone())))
+    });
+    answers.collect()
+}
+
+/// What a line has beside the answer if it is trimmed already.
+#[derive(Default)]
+struct WrittenByTrim {
+    choice: Option<usize>,
+    stop: Option<Stop>,
+}
+
+impl WrittenByTrim {
+    /// Servers use the same keys for other things, so other values are not errors.
+    fn read(line: &str) -> Self {
+        #[derive(Deserialize)]
+        struct Keys<'a> {
+            #[serde(borrow)]
+            choice: Option<&'a RawValue>,
+            #[serde(borrow)]
+            stop: Option<&'a RawValue>,
+        }
+
+        let Ok(Keys { choice, stop }) = serde_json::from_str(line) else { return Self::default() };
+        Self {
+            choice: choice.and_then(|choice| serde_json::from_str(choice.get()).ok()),
+            stop: stop.and_then(|stop| serde_json::from_str(stop.get()).ok()),
+        }
+    }
+}
+
+impl Answer {
+    fn new(id: Box<RawValue>, trimmed: TrimmedAnswer<'_>, stop: Option<Stop>) -> Self {
+        let is_known = trimmed.stop.is_some() || trimmed.engine.is_some() || trimmed.error.is_some();
+        let end = End {
+            finish_reason: is_known.then(|| trimmed.finish_reason.into_owned()),
+            stop: trimmed.stop.or(stop),
+            error: trimmed.error.map(ToOwned::to_owned),
+        };
+        Self { id, token_ids: trimmed.token_ids, text: trimmed.text, end }
+    }
+}
+
+impl End {
+    /// Whether both tell why they end, and that differs.
+    pub(super) fn differs(&self, other: &Self) -> bool {
+        fn differ<T: PartialEq>(a: Option<T>, b: Option<T>) -> bool {
+            a.zip(b).is_some_and(|(a, b)| a != b)
+        }
+
+        differ(self.finish_reason.as_ref(), other.finish_reason.as_ref()) || differ(self.stop_id(), other.stop_id())
+    }
+
+    /// The stop id at which it ends.
+    pub(super) fn stop_id(&self) -> Option<TokenId> {
+        match self.stop {
+            Some(Stop::Token { token_id, .. }) => Some(token_id),
+            Some(Stop::String { .. }) | None => None,
+        }
+    }
+}
+
+impl fmt::Display for AnswerKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "id {}", self.string_id)?;
+        for (name, number) in [("repeat", self.repeat), ("turn", self.turn), ("choice", self.choice)] {
+            if let Some(number) = number {
+                write!(f, ", {name} {number}")?;
+            }
+        }
+        Ok(())
+    }
+}

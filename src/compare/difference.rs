@@ -1,0 +1,44 @@
+//! Where two answers begin to differ.
+
+use serde::Serialize;
+
+use super::answer::Answer;
+use crate::tokenizer::TokenId;
+
+/// Where two answers begin to differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum FirstDifference {
+    /// The index of the first token that differs. It is the number of tokens if only the ends differ.
+    Token(usize),
+    /// The first character that differs, if one of the answers is text alone.
+    Byte {
+        /// The byte at which it begins.
+        byte: usize,
+    },
+}
+
+impl FirstDifference {
+    /// None if the answers are equal.
+    pub(super) fn of([a, b]: [&Answer; 2]) -> Option<Self> {
+        let ends_differ = a.end.differs(&b.end);
+        match (&a.token_ids, &b.token_ids) {
+            (Some(a), Some(b)) => first_token(a, b).or(ends_differ.then_some(a.len())).map(Self::Token),
+            _ => {
+                let (a, b) = (&*a.text, &*b.text);
+                first_byte(a, b).or(ends_differ.then_some(a.len())).map(|byte| Self::Byte { byte })
+            }
+        }
+    }
+}
+
+fn first_token(a: &[TokenId], b: &[TokenId]) -> Option<usize> {
+    let common = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    (common < a.len().max(b.len())).then_some(common)
+}
+
+/// At the beginning of a character.
+fn first_byte(a: &str, b: &str) -> Option<usize> {
+    let common = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
+    (common < a.len().max(b.len())).then_some(common)
+}
