@@ -1,6 +1,7 @@
 //! `metatok score`: how many answers are right, by dataset.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -11,8 +12,13 @@ use crate::figures::Table;
 use crate::output::{self, Output};
 use crate::outputs::Outputs;
 use crate::source::Source;
-use metatok::error::{At, ErrorKind, Result};
-use metatok::score::{Compare, Pattern, Score, ScoredAnswer, Scorer, Tally, Which};
+use metatok::error::{At, ErrorKind, Place, Result};
+use metatok::input::Input;
+use metatok::score::{
+    Compare, LogLikelihoods, Pattern, PickedLabel, Score, ScoredAnswer, Scorer, Tally, TextsToScore, Which,
+};
+
+type Datasets = Vec<(String, Tally)>;
 
 /// A dataset's line of JSON.
 #[derive(Serialize)]
@@ -39,20 +45,17 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
     let scorer = scorer(args)?;
     let mut details = match args.output.as_deref() {
         Some(path) => {
-            Outputs::to("--output", Some(path)).check_source(&args.inputs, &source)?;
+            let outputs = Outputs::to("--output", Some(path));
+            outputs.check_source(&args.inputs, &source)?;
+            outputs.check("--texts", args.texts.as_deref())?;
             Some(Output::open(Some(path))?)
         }
         None => None,
     };
-    let datasets = by_dataset(source, args.read.max_line_bytes, "answer", |tally: &mut Tally, line| {
-        let answer = ScoredAnswer::read(line)?;
-        let score = score(&scorer, &answer, &args.reference)?;
-        tally.add(score.as_ref());
-        match &mut details {
-            Some(details) => details.stream(&detailed(line, &answer, score)?),
-            None => Ok(ControlFlow::Continue(())),
-        }
-    })?;
+    let datasets = match &args.texts {
+        Some(texts) => score_labels(args, texts, source, &scorer, &mut details)?,
+        None => score_answers(args, source, &scorer, &mut details)?,
+    };
     if let Some(details) = details {
         details.finish()?;
     }
@@ -65,6 +68,60 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
         table(&datasets).write(&mut out);
     }
     output::to_stdout(out)
+}
+
+/// Scores answers one by one.
+fn score_answers(args: &ScoreArgs, source: Source, scorer: &Scorer, details: &mut Option<Output>) -> Result<Datasets> {
+    by_dataset(source, args.read.max_line_bytes, "answer", |tally: &mut Tally, line| {
+        let answer = ScoredAnswer::read(line)?;
+        let score = score(scorer, &answer, &args.reference)?;
+        tally.add(score.as_ref());
+        match details {
+            Some(details) => details.stream(&detailed(line, &answer, score)?),
+            None => Ok(ControlFlow::Continue(())),
+        }
+    })
+}
+
+/// Picks the label of each row, and scores it as the row's answer.
+fn score_labels(
+    args: &ScoreArgs,
+    texts: &Path,
+    source: Source,
+    scorer: &Scorer,
+    details: &mut Option<Output>,
+) -> Result<Datasets> {
+    let (longest, run_id) = (args.read.max_line_bytes, args.run_id.run_id.as_deref());
+    let name = Place::file(texts.to_string_lossy());
+    let texts = TextsToScore::read(Input::open(texts, None)?, longest)?;
+    let found = by_dataset(source, longest, "answer", |found: &mut LogLikelihoods, line| {
+        found.add(&texts, line, run_id).map(ControlFlow::Continue)
+    })?;
+    let tally = |(dataset, found): (String, LogLikelihoods)| {
+        let mut tally = Tally::default();
+        for picked in texts.picked(&found) {
+            let score =
+                label_score(scorer, &picked, &args.reference).at(format_args!("id {}", picked.id)).at(name.clone())?;
+            tally.add(score.as_ref());
+            if let Some(details) = details {
+                let line = serde_json::to_string(&picked).expect("its keys are strings");
+                if details.stream(&detailed(&line, &picked.answer(), score)?)?.is_break() {
+                    break;
+                }
+            }
+        }
+        Ok((dataset, tally))
+    };
+    found.into_iter().map(tally).collect()
+}
+
+/// The score of a label; none if the engine failed at one of the row's texts.
+fn label_score(scorer: &Scorer, picked: &PickedLabel<'_>, column: &str) -> Result<Option<Score>> {
+    let answer = picked.answer();
+    if answer.text().is_some() {
+        picked.check(scorer, &answer.references(column)?).at(column).at("columns")?;
+    }
+    score(scorer, &answer, column)
 }
 
 fn scorer(args: &ScoreArgs) -> Result<Scorer> {
