@@ -1,7 +1,6 @@
 //! `metatok score`: how many answers are right, by dataset.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -11,14 +10,13 @@ use crate::by_dataset::{ALL, by_dataset};
 use crate::figures::Table;
 use crate::output::{self, Output};
 use crate::outputs::Outputs;
+use crate::score_labels;
 use crate::source::Source;
-use metatok::error::{At, ErrorKind, Place, Result};
-use metatok::input::Input;
-use metatok::score::{
-    Compare, LogLikelihoods, Pattern, PickedLabel, Score, ScoredAnswer, Scorer, Tally, TextsToScore, Which,
-};
+use metatok::error::{At, ErrorKind, Result};
+use metatok::score::{Compare, Pattern, Score, ScoredAnswer, Scorer, Tally, Which};
 
-type Datasets = Vec<(String, Tally)>;
+/// The counts of each dataset, by its name.
+pub(crate) type Datasets = Vec<(String, Tally)>;
 
 /// A dataset's line of JSON.
 #[derive(Serialize)]
@@ -53,7 +51,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
         None => None,
     };
     let datasets = match &args.texts {
-        Some(texts) => score_labels(args, texts, source, &scorer, &mut details)?,
+        Some(texts) => score_labels::by_dataset(args, texts, source, &scorer, &mut details)?,
         None => score_answers(args, source, &scorer, &mut details)?,
     };
     if let Some(details) = details {
@@ -81,47 +79,6 @@ fn score_answers(args: &ScoreArgs, source: Source, scorer: &Scorer, details: &mu
             None => Ok(ControlFlow::Continue(())),
         }
     })
-}
-
-/// Picks the label of each row, and scores it as the row's answer.
-fn score_labels(
-    args: &ScoreArgs,
-    texts: &Path,
-    source: Source,
-    scorer: &Scorer,
-    details: &mut Option<Output>,
-) -> Result<Datasets> {
-    let (longest, run_id) = (args.read.max_line_bytes, args.run_id.run_id.as_deref());
-    let name = Place::file(texts.to_string_lossy());
-    let texts = TextsToScore::read(Input::open(texts, None)?, longest)?;
-    let found = by_dataset(source, longest, "answer", |found: &mut LogLikelihoods, line| {
-        found.add(&texts, line, run_id).map(ControlFlow::Continue)
-    })?;
-    let tally = |(dataset, found): (String, LogLikelihoods)| {
-        let mut tally = Tally::default();
-        for picked in texts.picked(&found) {
-            let score =
-                label_score(scorer, &picked, &args.reference).at(format_args!("id {}", picked.id)).at(name.clone())?;
-            tally.add(score.as_ref());
-            if let Some(details) = details {
-                let line = serde_json::to_string(&picked).expect("its keys are strings");
-                if details.stream(&detailed(&line, &picked.answer(), score)?)?.is_break() {
-                    break;
-                }
-            }
-        }
-        Ok((dataset, tally))
-    };
-    found.into_iter().map(tally).collect()
-}
-
-/// The score of a label; none if the engine failed at one of the row's texts.
-fn label_score(scorer: &Scorer, picked: &PickedLabel<'_>, column: &str) -> Result<Option<Score>> {
-    let answer = picked.answer();
-    if answer.text().is_some() {
-        picked.check(scorer, &answer.references(column)?).at(column).at("columns")?;
-    }
-    score(scorer, &answer, column)
 }
 
 fn scorer(args: &ScoreArgs) -> Result<Scorer> {
@@ -152,7 +109,7 @@ fn scorer(args: &ScoreArgs) -> Result<Scorer> {
 }
 
 /// The score of an answer; none if it failed.
-fn score(scorer: &Scorer, answer: &ScoredAnswer, column: &str) -> Result<Option<Score>> {
+pub(crate) fn score(scorer: &Scorer, answer: &ScoredAnswer, column: &str) -> Result<Option<Score>> {
     let Some(text) = answer.text() else { return Ok(None) };
     let references = answer.references(column)?;
     scorer.check(&references).at(column).at("columns")?;
@@ -160,7 +117,7 @@ fn score(scorer: &Scorer, answer: &ScoredAnswer, column: &str) -> Result<Option<
 }
 
 /// The line with its score, and its own keys unchanged.
-fn detailed(line: &str, answer: &ScoredAnswer, score: Option<Score>) -> Result<Vec<u8>> {
+pub(crate) fn detailed(line: &str, answer: &ScoredAnswer, score: Option<Score>) -> Result<Vec<u8>> {
     if answer.was_scored() {
         let what = "it already has \"found\" or \"correct\", which --output adds; score the output of `run` or `trim`";
         return Err(ErrorKind::Parse(what.into()).into());

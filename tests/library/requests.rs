@@ -100,7 +100,7 @@ fn texts_to_score_are_requests_where_servers_score() {
             assert!(error.to_string().contains("has no place for a text to score"), "{error}");
             continue;
         }
-        let label = Value::from("yes").into();
+        let label = "yes".into();
         let key = PromptKey { label: Some(&label), label_index: Some(1), ..PromptKey::of("7") };
         let request = request(form, &builder, RequestOptions::default(), &key);
         let errors = validate(&schema(form), &request, "");
