@@ -18,6 +18,7 @@ use crate::{flags, progress, setup};
 use metatok::answers::ModelAnswers;
 use metatok::build::{BatchRemarks, Build, BuildTotals, IdsForm, MessagesForm, PromptForm, Written};
 use metatok::builder::PromptBuilder;
+use metatok::conversation::Mode;
 use metatok::dialect::Model;
 use metatok::error::{Error, ErrorKind, Result, Warning};
 use metatok::fingerprint::Fingerprint;
@@ -197,7 +198,9 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
     }
     flags::check_mode(args, options.mode)?;
     options.spans = args.spans;
-    let has_context = args.labels && dataset.is_some_and(|dataset| dataset.dataset().inferencer.has_context());
+    // A request to score says where the scored part begins.
+    let labels = args.labels || args.format.accepts.request && options.mode == Mode::Score;
+    let has_context = labels && dataset.is_some_and(|dataset| dataset.dataset().inferencer.has_context());
     options.text = args.text || has_context;
     options.offsets = has_context;
     let (model, tokenizer) = loaded.model(&args.model, has_input)?;
@@ -227,7 +230,7 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
         sampling_params: dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default(),
         budget: budget(args),
         text: args.text,
-        labels: args.labels,
+        labels,
         check_files: args.check_files,
         fingerprint,
         ..IdsForm::new(builder, sink)

@@ -124,8 +124,15 @@ pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
         let labels = [("--labels", args.labels)];
         refuse(labels, "is for texts to score, but these are prompts to continue; add --mode ppl")?;
     } else {
-        let room = [("--max-out-len", args.input.max_out_len.is_some())];
-        refuse(room, "is for answers, but texts to score have none; remove it")?;
+        let RequestArgs { temperature, top_p, top_k, seed, .. } = &args.request;
+        let answers = [
+            ("--max-out-len", args.input.max_out_len.is_some()),
+            ("--temperature", temperature.is_some()),
+            ("--top-p", top_p.is_some()),
+            ("--top-k", top_k.is_some()),
+            ("--seed", seed.is_some()),
+        ];
+        refuse(answers, "is for answers, but texts to score have none; remove it")?;
     }
     if mode == Mode::Score || args.answers.answers.is_some() {
         let why = "is only for independent prompts to continue: a text to score would lose the scored part, and an answered dialogue its prefix";

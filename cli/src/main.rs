@@ -29,6 +29,7 @@ mod resume;
 mod run;
 mod say;
 mod score;
+mod score_labels;
 #[cfg(feature = "http")]
 mod server;
 mod setup;

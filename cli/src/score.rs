@@ -10,9 +10,13 @@ use crate::by_dataset::{ALL, by_dataset};
 use crate::figures::Table;
 use crate::output::{self, Output};
 use crate::outputs::Outputs;
+use crate::score_labels;
 use crate::source::Source;
 use metatok::error::{At, ErrorKind, Result};
 use metatok::score::{Compare, Pattern, Score, ScoredAnswer, Scorer, Tally, Which};
+
+/// The counts of each dataset, by its name.
+pub(crate) type Datasets = Vec<(String, Tally)>;
 
 /// A dataset's line of JSON.
 #[derive(Serialize)]
@@ -39,20 +43,17 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
     let scorer = scorer(args)?;
     let mut details = match args.output.as_deref() {
         Some(path) => {
-            Outputs::to("--output", Some(path)).check_source(&args.inputs, &source)?;
+            let outputs = Outputs::to("--output", Some(path));
+            outputs.check_source(&args.inputs, &source)?;
+            outputs.check("--texts", args.texts.as_deref())?;
             Some(Output::open(Some(path))?)
         }
         None => None,
     };
-    let datasets = by_dataset(source, args.read.max_line_bytes, "answer", |tally: &mut Tally, line| {
-        let answer = ScoredAnswer::read(line)?;
-        let score = score(&scorer, &answer, &args.reference)?;
-        tally.add(score.as_ref());
-        match &mut details {
-            Some(details) => details.stream(&detailed(line, &answer, score)?),
-            None => Ok(ControlFlow::Continue(())),
-        }
-    })?;
+    let datasets = match &args.texts {
+        Some(texts) => score_labels::by_dataset(args, texts, source, &scorer, &mut details)?,
+        None => score_answers(args, source, &scorer, &mut details)?,
+    };
     if let Some(details) = details {
         details.finish()?;
     }
@@ -65,6 +66,19 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
         table(&datasets).write(&mut out);
     }
     output::to_stdout(out)
+}
+
+/// Scores answers one by one.
+fn score_answers(args: &ScoreArgs, source: Source, scorer: &Scorer, details: &mut Option<Output>) -> Result<Datasets> {
+    by_dataset(source, args.read.max_line_bytes, "answer", |tally: &mut Tally, line| {
+        let answer = ScoredAnswer::read(line)?;
+        let score = score(scorer, &answer, &args.reference)?;
+        tally.add(score.as_ref());
+        match details {
+            Some(details) => details.stream(&detailed(line, &answer, score)?),
+            None => Ok(ControlFlow::Continue(())),
+        }
+    })
 }
 
 fn scorer(args: &ScoreArgs) -> Result<Scorer> {
@@ -95,7 +109,7 @@ fn scorer(args: &ScoreArgs) -> Result<Scorer> {
 }
 
 /// The score of an answer; none if it failed.
-fn score(scorer: &Scorer, answer: &ScoredAnswer, column: &str) -> Result<Option<Score>> {
+pub(crate) fn score(scorer: &Scorer, answer: &ScoredAnswer, column: &str) -> Result<Option<Score>> {
     let Some(text) = answer.text() else { return Ok(None) };
     let references = answer.references(column)?;
     scorer.check(&references).at(column).at("columns")?;
@@ -103,7 +117,7 @@ fn score(scorer: &Scorer, answer: &ScoredAnswer, column: &str) -> Result<Option<
 }
 
 /// The line with its score, and its own keys unchanged.
-fn detailed(line: &str, answer: &ScoredAnswer, score: Option<Score>) -> Result<Vec<u8>> {
+pub(crate) fn detailed(line: &str, answer: &ScoredAnswer, score: Option<Score>) -> Result<Vec<u8>> {
     if answer.was_scored() {
         let what = "it already has \"found\" or \"correct\", which --output adds; score the output of `run` or `trim`";
         return Err(ErrorKind::Parse(what.into()).into());

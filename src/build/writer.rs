@@ -94,6 +94,7 @@ impl Out {
 #[derive(Clone, Copy)]
 pub(crate) struct PromptRequest<'p> {
     label: Option<&'p Value>,
+    label_index: Option<usize>,
     is_normalizing: bool,
     turn: Option<usize>,
     max_out_len: Option<u64>,
@@ -113,15 +114,27 @@ impl<'p> PromptRequest<'p> {
     /// A conversation, and how much of it is scored.
     pub(crate) fn new(conversation: &'p Conversation, scored: &'p ScoredText, tools: Option<&'p str>) -> Self {
         let (label, turn, max_out_len, choices) = (None, None, None, &[][..]);
-        Self { label, is_normalizing: false, turn, max_out_len, scored, choices, tools, conversation }
+        Self {
+            label,
+            label_index: None,
+            is_normalizing: false,
+            turn,
+            max_out_len,
+            scored,
+            choices,
+            tools,
+            conversation,
+        }
     }
 }
 
 impl<'p> From<&'p RowPrompt> for PromptRequest<'p> {
     fn from(prompt: &'p RowPrompt) -> Self {
-        let RowPrompt { label, is_normalizing, turn, max_out_len, scored, choices, tools, conversation } = prompt;
+        let RowPrompt { label, label_index, is_normalizing, turn, max_out_len, scored, choices, tools, conversation } =
+            prompt;
         Self {
             label: label.as_ref(),
+            label_index: *label_index,
             is_normalizing: *is_normalizing,
             turn: *turn,
             max_out_len: *max_out_len,
@@ -144,8 +157,8 @@ impl PromptWriter<'_> {
 
     /// Appends a prompt.
     pub(crate) fn write(&mut self, key: PromptKey<'_>, prompt: PromptRequest<'_>, out: &mut Out) -> Result<Written> {
-        let PromptRequest { label, is_normalizing, turn, max_out_len, .. } = prompt;
-        let key = PromptKey { label, is_normalizing, turn, max_out_len, ..key };
+        let PromptRequest { label, label_index, is_normalizing, turn, max_out_len, .. } = prompt;
+        let key = PromptKey { label, label_index, is_normalizing, turn, max_out_len, ..key };
         match self {
             Self::Ids(ids, session) => ids.write(key, prompt, session, out),
             Self::Messages(messages) => messages.write(&key, prompt.conversation, prompt.tools, &mut out.lines),

@@ -56,6 +56,8 @@ settings! {
     JUDGE = "judge";
     /// Columns that the output keeps.
     KEEP = "keep";
+    /// Whether texts to score come with labels.
+    LABELS = "labels";
     /// How examples and the question become messages.
     LAYOUT = "layout";
     /// The longest line that is read.
@@ -78,6 +80,8 @@ settings! {
     RESERVE = "reserve";
     /// Whether an interrupted run continues.
     RESUME = "resume";
+    /// What the ids of a run's requests begin with.
+    RUN_ID = "run_id";
     /// The model's name at a server.
     SERVED_MODEL_NAME = "served_model_name";
     /// Whether special tokens are added.

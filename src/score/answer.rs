@@ -43,6 +43,12 @@ impl ScoredAnswer {
         Ok(answer)
     }
 
+    /// A label that was picked; none if a score is missing.
+    pub(super) fn of_label(label: Option<&str>, columns: Option<&Map<String, Value>>) -> Self {
+        let (turn, error, found, correct) = (None, None, None, None);
+        Self { turn, columns: columns.cloned(), text: label.map(str::to_owned), error, found, correct }
+    }
+
     /// The text of the answer; none if it is an error.
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()
@@ -93,7 +99,7 @@ impl ScoredAnswer {
 fn texts(names: &[Value]) -> Result<Vec<String>> {
     let text = |name: &Value| match name {
         Value::String(text) => Ok(text.clone()),
-        Value::Number(number) => Ok(number.to_string()),
+        Value::Number(_) | Value::Bool(_) => Ok(name.to_string()),
         other => Err(ErrorKind::Invalid(format!("a right answer must be a text or a number, not {other}")).into()),
     };
     if names.is_empty() {

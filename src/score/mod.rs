@@ -9,15 +9,23 @@
 
 mod answer;
 mod choice;
+mod labeled_row;
+mod log_likelihood;
 mod number;
 mod pattern;
+mod picked_label;
 mod tally;
+mod text_to_score;
+mod texts_to_score;
 
 use std::borrow::Cow;
 
 pub use answer::ScoredAnswer;
+pub use log_likelihood::{LogLikelihood, ScoreRule};
 pub use pattern::{Pattern, Which};
+pub use picked_label::{LabelScore, PickedLabel};
 pub use tally::Tally;
+pub use texts_to_score::{LogLikelihoods, TextsToScore};
 
 use crate::error::{ErrorKind, Result, Setting, way_out};
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::server::TokenLogprobs;
 use crate::stop::without_echo;
 use crate::tokenizer::TokenId;
 
@@ -24,6 +25,8 @@ pub struct EngineAnswer<'a> {
     pub columns: Option<&'a RawValue>,
     /// The ids of the prompt.
     pub input_ids: Option<Vec<TokenId>>,
+    /// The log-probabilities of the prompt's last tokens, in order.
+    pub prompt_logprobs: Option<Vec<TokenLogprobs>>,
     /// The generated ids.
     pub token_ids: Option<Vec<TokenId>>,
     /// The generated text.

@@ -13,6 +13,7 @@ use crate::error::{At, Result};
 use crate::server::keys::Keys;
 use crate::server::protocol::{Tokenize, Usage, read_models};
 use crate::server::request_id::json_string;
+use crate::server::token_logprobs::{VllmLogprobs, all};
 use crate::server::{AnswerFormat, EngineAnswer, Protocol, StopReason};
 use crate::tokenizer::TokenId;
 
@@ -62,6 +63,8 @@ struct Choice {
     message: Option<Message>,
     token_ids: Option<Vec<TokenId>>,
     prompt_token_ids: Option<Vec<TokenId>>,
+    /// vLLM's.
+    prompt_logprobs: Option<Vec<VllmLogprobs>>,
     finish_reason: Option<String>,
     /// vLLM's.
     stop_reason: Option<StopReason>,
@@ -84,7 +87,7 @@ struct NvExt {
 pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let choices: Vec<Choice> = keys.get("choices")?.unwrap_or_default();
     let prompt: Option<Vec<TokenId>> = keys.get("prompt_token_ids")?;
-    let answer = keys.answer()?;
+    let answer = EngineAnswer { prompt_logprobs: all::<VllmLogprobs>(keys.get("prompt_logprobs")?), ..keys.answer()? };
     let id = keys.raw("id").or_else(|| keys.raw("request_id"));
     let id = id.map(|id| without_prefix(Cow::Borrowed(id)));
     let is_only = choices.len() == 1;
@@ -100,6 +103,7 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
             id: id.clone(),
             choice: (!is_only).then_some(choice.index.unwrap_or(i)),
             input_ids: choice.prompt_token_ids.or_else(|| prompt.clone()),
+            prompt_logprobs: all(choice.prompt_logprobs).or_else(|| answer.prompt_logprobs.clone()),
             token_ids,
             text,
             finish_reason: choice.finish_reason,

@@ -29,6 +29,7 @@ const ENGINE: Engine = Engine {
     off: PENALTIES,
     prompt_keys: &["user", "prompt"],
     needs_model: true,
+    scored_max_tokens: None,
 };
 
 /// Writes a body of `/v1/completions` for each prompt, which asks for the generated ids. The server gives requests ids of its

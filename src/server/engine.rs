@@ -19,6 +19,8 @@ pub(super) struct Engine {
     pub(super) prompt_keys: &'static [&'static str],
     /// Whether a request names the model.
     pub(super) needs_model: bool,
+    /// The fewest tokens that can be asked for beside a text to score. None if it scores no texts.
+    pub(super) scored_max_tokens: Option<u64>,
 }
 
 /// What vLLM's API has, and those that follow it.

@@ -45,6 +45,7 @@ const ENGINE: Engine = Engine {
     ],
     prompt_keys: &["id", "prompt"],
     needs_model: false,
+    scored_max_tokens: None,
 };
 
 /// Writes `prompt`, `stop` and `n_predict` for each prompt. The server stops at its model's own end tokens;

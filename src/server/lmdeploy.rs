@@ -28,6 +28,7 @@ const ENGINE: Engine = Engine {
     off: &[("min_p", "0"), ("repetition_penalty", "1")],
     prompt_keys: &["id", "input_ids"],
     needs_model: false,
+    scored_max_tokens: None,
 };
 
 /// Writes a body of LMDeploy's `/generate` for each prompt, with sampling and stops side by side. The server answers with

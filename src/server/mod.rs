@@ -35,6 +35,7 @@ mod request;
 mod request_id;
 mod request_output;
 pub(crate) mod sglang;
+mod token_logprobs;
 pub(crate) mod triton;
 pub(crate) mod trtllm;
 pub(crate) mod vllm;
@@ -51,8 +52,9 @@ pub use protocol::{Protocol, Served};
 #[cfg(feature = "http")]
 pub(crate) use protocol::{StreamEvent, Usage};
 pub use protocols::PROTOCOLS;
-pub(crate) use request_id::{json_string, split_request_id, without_run_id};
+pub(crate) use request_id::{json_string, split_label, split_request_id, without_run_id};
 pub use sglang::Sglang;
+pub use token_logprobs::TokenLogprobs;
 pub use triton::Triton;
 pub use trtllm::TrtLlm;
 pub use vllm::Vllm;

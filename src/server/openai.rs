@@ -30,6 +30,7 @@ const ENGINE: Engine = Engine {
     off: &[("presence_penalty", "0"), ("frequency_penalty", "0")],
     prompt_keys: &["prompt"],
     needs_model: true,
+    scored_max_tokens: None,
 };
 
 /// Writes a body of `/v1/completions` for each prompt, with no key that OpenAI's API does not have. The id is in `user`.

@@ -2,12 +2,17 @@
 
 use serde_json::{Map, Value};
 
+use crate::assemble::IGNORE_INDEX;
 use crate::builder::PromptBuilder;
+use crate::conversation::Mode;
 use crate::error::{ErrorKind, Result, Setting, Warning, way_out};
 use crate::server::engine::Engine;
 use crate::server::object::Object;
 use crate::server::request_id::request_id;
-use crate::sink::{BuiltPrompt, PromptKey, RequestOptions, refuse_unless_plain, write_ids, write_json};
+use crate::sink::{
+    BuiltPrompt, PromptKey, RequestOptions, no_place_for_scores, refuse_choices_and_media, refuse_unless_plain,
+    write_ids, write_json,
+};
 use crate::stop::{StopId, StopSource};
 
 /// How an answer is sampled, with nothing left to the engine.
@@ -25,6 +30,8 @@ pub(super) struct Sampled {
 pub(super) struct Requests {
     pub(super) engine: &'static Engine,
     pub(super) options: RequestOptions,
+    /// The limit on new tokens where prompts are texts to score.
+    scored_max_tokens: Option<u64>,
     /// As JSON. They are the same for every request.
     stop_token_ids: Vec<u8>,
     stop: Vec<u8>,
@@ -36,17 +43,22 @@ impl Requests {
     /// For the prompts of a builder.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for options that the engine does not take.
+    /// [`ErrorKind::Usage`] for options that the engine does not take, and for texts to score if it scores none.
     pub(super) fn new(engine: &'static Engine, builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
         options.check()?;
         check_model(engine, &options)?;
         check_params(engine, &options.params)?;
         let warnings = check_seed(engine, options.seed)?.into_iter().collect();
+        let scored_max_tokens = match builder.mode() {
+            Mode::Generate => None,
+            Mode::Score => Some(engine.scored_max_tokens.ok_or_else(|| no_place_for_scores(engine.name))?),
+        };
         let stops = builder.stop();
         let (mut stop_token_ids, mut stop) = (Vec::new(), Vec::new());
         write_ids(stops.stop_token_ids(), &mut stop_token_ids);
         write_json(stops.strings(), &mut stop);
-        Ok(Self { engine, options, stop_token_ids, stop, has_stop: !stops.strings().is_empty(), warnings })
+        let has_stop = !stops.strings().is_empty();
+        Ok(Self { engine, options, scored_max_tokens, stop_token_ids, stop, has_stop, warnings })
     }
 
     /// With what should be known of stop strings, where there are any.
@@ -92,7 +104,10 @@ impl Requests {
 
     /// Refuses what no server takes.
     pub(super) fn check(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>) -> Result<()> {
-        refuse_unless_plain(self.engine.name, key, built)?;
+        match self.scores_texts() {
+            true => refuse_choices_and_media(self.engine.name, built)?,
+            false => refuse_unless_plain(self.engine.name, key, built)?,
+        }
         match built.prompt.input_ids.is_empty() {
             true => {
                 Err(ErrorKind::Row(format!("{} refuses an empty prompt, and this one has no tokens", self.engine.name))
@@ -100,6 +115,11 @@ impl Requests {
             }
             false => Ok(()),
         }
+    }
+
+    /// Whether its prompts are texts to score.
+    pub(super) fn scores_texts(&self) -> bool {
+        self.scored_max_tokens.is_some()
     }
 
     pub(super) fn id(&self, key: &PromptKey<'_>) -> String {
@@ -111,7 +131,7 @@ impl Requests {
         let said = self.options.sampling.or(key.sampling_params);
         let temperature = said.temperature.unwrap_or(0.0);
         Sampled {
-            max_tokens: key.max_out_len.unwrap_or(self.options.max_out_len),
+            max_tokens: self.scored_max_tokens.or(key.max_out_len).unwrap_or(self.options.max_out_len),
             temperature,
             top_p: said.top_p.unwrap_or(1.0),
             top_k: match said.top_k {
@@ -191,6 +211,12 @@ impl Requests {
             object.json("stream_options", r#"{"include_usage":true}"#);
         }
     }
+}
+
+/// The first token of a text whose likelihood counts.
+pub(super) fn first_scored(built: &BuiltPrompt<'_>) -> usize {
+    let labels = built.labels.unwrap_or_default();
+    labels.iter().position(|label| *label != IGNORE_INDEX).unwrap_or_default()
 }
 
 fn check_model(engine: &Engine, options: &RequestOptions) -> Result<()> {

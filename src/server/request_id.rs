@@ -1,4 +1,4 @@
-//! The id of a request: one string for the run, the row, the repeat and the turn.
+//! The id of a request: one string for the run, the row, the repeat and the turn or label.
 
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -6,16 +6,21 @@ use crate::sink::PromptKey;
 
 const REPEAT: &str = "-repeat-";
 const TURN: &str = "-turn-";
+const LABEL: &str = "-label-";
+const NORMALIZING: &str = "-normalizing";
 
-/// The prompt's id as a string, with the numbers of the repeat and the turn, as engines take it.
+/// The prompt's id as a string, with the numbers of the repeat, the turn and the label, as engines take it.
 pub(super) fn request_id(run_id: Option<&str>, key: &PromptKey<'_>) -> String {
     let row: String = serde_json::from_str(key.id).unwrap_or_else(|_| key.id.to_owned());
     let mut id = match run_id {
         Some(run_id) => format!("{run_id}-{row}"),
         None => row,
     };
-    for (name, number) in [(REPEAT, key.repeat), (TURN, key.turn)] {
+    for (name, number) in [(REPEAT, key.repeat), (TURN, key.turn), (LABEL, key.label_index)] {
         id.extend(number.map(|number| format!("{name}{number}")));
+    }
+    if key.is_normalizing {
+        id.push_str(NORMALIZING);
     }
     id
 }
@@ -25,6 +30,15 @@ pub(crate) fn split_request_id(id: &str) -> (&str, Option<usize>, Option<usize>)
     let (id, turn) = split_number(id, TURN);
     let (id, repeat) = split_number(id, REPEAT);
     (id, repeat, turn)
+}
+
+/// The rest of an id, its label and whether its text is normalizing, as [`request_id`] put them in one string.
+pub(crate) fn split_label(id: &str) -> (&str, Option<usize>, bool) {
+    let (text, is_normalizing) = id.strip_suffix(NORMALIZING).map_or((id, false), |text| (text, true));
+    match split_number(text, LABEL) {
+        (rest, Some(label)) => (rest, Some(label), is_normalizing),
+        (_, None) => (id, None, false),
+    }
 }
 
 /// An id as JSON, without the run's at its front.
@@ -62,6 +76,18 @@ mod tests {
             let request_id = without_run_id(&request_id, run_id.as_deref()).unwrap_or(request_id);
             let request_id: String = serde_json::from_str(request_id.get()).expect("it is a string");
             prop_assert_eq!(split_request_id(&request_id), (&*id, repeat, turn));
+        }
+
+        /// So is the id of a text to score.
+        #[test]
+        fn the_id_of_a_text_is_split_again(id in "[a-z0-9-]{0,8}", repeat: Option<usize>, label: usize, is_normalizing: bool) {
+            prop_assume!(split_request_id(&id) == (&*id, None, None));
+            let json = json_string(&id);
+            let key = PromptKey { repeat, label_index: Some(label), is_normalizing, ..PromptKey::of(json.get()) };
+            let request_id = request_id(None, &key);
+            let (row, split, normalizing) = split_label(&request_id);
+            prop_assert_eq!((split, normalizing), (Some(label), is_normalizing));
+            prop_assert_eq!(split_request_id(row), (&*id, repeat, None));
         }
     }
 }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::error::Result;
 use crate::server::keys::Keys;
+use crate::server::token_logprobs::{VllmLogprobs, all};
 use crate::server::{AnswerFormat, EngineAnswer, StopReason};
 use crate::tokenizer::TokenId;
 
@@ -22,7 +23,7 @@ struct Output {
 
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let outputs: Vec<Output> = keys.get("outputs")?.unwrap_or_default();
-    let answer = keys.answer()?;
+    let answer = EngineAnswer { prompt_logprobs: all::<VllmLogprobs>(keys.get("prompt_logprobs")?), ..keys.answer()? };
     let input_ids: Option<Vec<TokenId>> = keys.get("prompt_token_ids")?;
     let is_only = outputs.len() == 1;
     let answers = outputs.into_iter().enumerate().map(|(i, output)| EngineAnswer {

@@ -16,7 +16,8 @@ use crate::server::keys::Keys;
 use crate::server::nested_params::NestedParams;
 use crate::server::object::Object;
 use crate::server::protocol::{Tokenize, Usage, read_models};
-use crate::server::request::Requests;
+use crate::server::request::{Requests, first_scored};
+use crate::server::token_logprobs::{SglangLogprob, all};
 use crate::server::{AnswerFormat, EngineAnswer, Protocol, Served, StopReason};
 use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
 
@@ -24,7 +25,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     name: "sglang",
     about: "Bodies of SGLang's /generate",
     ending: "jsonl",
-    accepts: Accepts::REQUEST,
+    accepts: Accepts { scores: true, ..Accepts::REQUEST },
     open: Some(|builder, options| Ok(Sink::lines(Sglang::new(builder, options.request)?))),
 };
 
@@ -37,6 +38,7 @@ const ENGINE: Engine = Engine {
     off: PENALTIES,
     prompt_keys: &["rid", "input_ids", "sampling_params"],
     needs_model: false,
+    scored_max_tokens: Some(0),
 };
 
 /// The keys of a request. Others are keys of its `sampling_params`.
@@ -103,6 +105,11 @@ impl LineSink for Sglang {
             requests.write_sampling(key, sampling);
             requests.write_stops(sampling);
         });
+        if requests.scores_texts() {
+            body.json("return_logprob", true);
+            // The first of the tokens that come back has no log-probability.
+            body.json("logprob_start_len", first_scored(built).saturating_sub(1));
+        }
         requests.write_stream(&mut body);
         body.close_line(key);
         Ok(())
@@ -116,11 +123,12 @@ impl LineSink for Sglang {
 pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "SGLang", keys: &["meta_info"], read };
 
 /// What SGLang says beside an answer. LMDeploy's `/generate` has the same.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct MetaInfo<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
     finish_reason: Option<Finish>,
+    input_token_logprobs: Option<Vec<SglangLogprob>>,
 }
 
 /// Why it ended. Source: SGLang 0.5.23, as it answered.
@@ -131,11 +139,12 @@ struct Finish {
 }
 
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
-    let info: MetaInfo<'a> = keys.get("meta_info")?.unwrap_or(MetaInfo { id: None, finish_reason: None });
+    let info: MetaInfo<'a> = keys.get("meta_info")?.unwrap_or_default();
     let answer = keys.answer()?;
     let (finish_reason, stop_reason) = info.finish_reason.map(|finish| (finish.r#type, finish.matched)).unzip();
     Ok(vec![EngineAnswer {
         id: answer.id.clone().or_else(|| info.id.map(Cow::Borrowed)),
+        prompt_logprobs: all(info.input_token_logprobs),
         token_ids: keys.get("output_ids")?,
         text: keys.get("text")?,
         finish_reason,

@@ -35,6 +35,7 @@ const ENGINE: Engine = Engine {
     off: &[],
     prompt_keys: &["input_ids", "input_lengths"],
     needs_model: false,
+    scored_max_tokens: None,
 };
 
 /// The inputs of one number that a request may have, with their types.

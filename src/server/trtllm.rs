@@ -35,6 +35,7 @@ const ENGINE: Engine = Engine {
     ],
     prompt_keys: &["user", "prompt"],
     needs_model: true,
+    scored_max_tokens: None,
 };
 
 /// Writes a body of `/v1/completions` for each prompt. The server answers with ids where it is told not to make text of them.

@@ -15,7 +15,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     name: "vllm",
     about: "Bodies of vLLM's /v1/completions",
     ending: "jsonl",
-    accepts: Accepts { served_model_name: true, ..Accepts::REQUEST },
+    accepts: Accepts { scores: true, served_model_name: true, ..Accepts::REQUEST },
     open: Some(|builder, options| Ok(Sink::lines(Vllm::new(builder, options.request)?))),
 };
 
@@ -29,6 +29,7 @@ pub(super) const ENGINE: Engine = Engine {
     off: PENALTIES,
     prompt_keys: &["request_id", "prompt"],
     needs_model: false,
+    scored_max_tokens: Some(1),
 };
 
 /// Writes a body of `/v1/completions` for each prompt.
@@ -57,6 +58,7 @@ impl LineSink for Vllm {
         requests.write_prompt("prompt", built, &mut body);
         requests.write_sampling(key, &mut body);
         requests.write_stops(&mut body);
+        write_scoring(requests, &mut body);
         // For trimming, and for answers to earlier turns, which want ids.
         body.json("return_token_ids", true);
         requests.write_openai_stream(&mut body);
@@ -66,6 +68,13 @@ impl LineSink for Vllm {
 
     fn warnings(&self) -> &[Warning] {
         &self.requests.warnings
+    }
+}
+
+/// Asks for the log-probability of each token of a text to score, and of no others.
+pub(super) fn write_scoring(requests: &Requests, object: &mut Object<'_>) {
+    if requests.scores_texts() {
+        object.json("prompt_logprobs", 0);
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     name: "vllm-generate",
     about: "Bodies of vLLM's /inference/v1/generate",
     ending: "jsonl",
-    accepts: Accepts { served_model_name: true, ..Accepts::REQUEST },
+    accepts: Accepts { scores: true, served_model_name: true, ..Accepts::REQUEST },
     open: Some(|builder, options| Ok(Sink::lines(VllmGenerate::new(builder, options.request)?))),
 };
 
@@ -66,6 +66,7 @@ impl LineSink for VllmGenerate {
         body.object("sampling_params", &self.params.sampling, |sampling| {
             requests.write_sampling(key, sampling);
             requests.write_stops(sampling);
+            vllm::write_scoring(requests, sampling);
         });
         requests.write_openai_stream(&mut body);
         body.close_line(key);

@@ -5,6 +5,8 @@
 pub struct Accepts {
     /// The text, spans, labels and the mask of each prompt.
     pub details: bool,
+    /// Texts to score.
+    pub scores: bool,
     /// Columns of its row beside each prompt.
     pub columns: bool,
     /// How prompts are padded.
@@ -18,7 +20,7 @@ pub struct Accepts {
 impl Accepts {
     /// Columns, as all lines do.
     pub(crate) const LINE: Self =
-        Self { details: false, columns: true, padding: false, request: false, served_model_name: false };
+        Self { details: false, scores: false, columns: true, padding: false, request: false, served_model_name: false };
 
     /// Columns and what a request asks for, as most requests have.
     pub(crate) const REQUEST: Self = Self { request: true, ..Self::LINE };

@@ -11,7 +11,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     name: "ids",
     about: "Token ids with all that is known of a prompt",
     ending: "jsonl",
-    accepts: Accepts { details: true, ..Accepts::LINE },
+    accepts: Accepts { details: true, scores: true, ..Accepts::LINE },
     open: Some(|builder, options| Ok(Sink::lines(Jsonl::new(builder, options.attention_mask)))),
 };
 

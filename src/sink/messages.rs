@@ -12,7 +12,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     name: "messages",
     about: "OpenAI-style messages, for a server that has the template itself",
     ending: "jsonl",
-    accepts: Accepts::LINE,
+    accepts: Accepts { scores: true, ..Accepts::LINE },
     open: None,
 };
 

@@ -1,13 +1,19 @@
 //! What the forms of engines have no place for.
 
-use crate::error::{ErrorKind, Result, Setting, way_out};
+use crate::error::{Error, ErrorKind, Result, Setting, way_out};
 use crate::sink::{BuiltPrompt, PromptKey};
 
 /// Refuses what is no prompt to continue by any tokens, and images beside token ids.
 pub(crate) fn refuse_unless_plain(engine: &str, key: &PromptKey<'_>, built: &BuiltPrompt<'_>) -> Result<()> {
-    let what = if key.label.is_some() || key.is_normalizing || built.labels.is_some() {
-        "a text to score"
-    } else if !built.choice_ids.is_empty() {
+    if key.label.is_some() || key.is_normalizing || built.labels.is_some() {
+        return Err(no_place_for_scores(engine));
+    }
+    refuse_choices_and_media(engine, built)
+}
+
+/// Refuses choices among tokens, and images beside token ids.
+pub(crate) fn refuse_choices_and_media(engine: &str, built: &BuiltPrompt<'_>) -> Result<()> {
+    let what = if !built.choice_ids.is_empty() {
         "a choice among tokens"
     } else if !built.prompt.media.is_empty() {
         "an image, audio or video beside token ids"
@@ -16,4 +22,12 @@ pub(crate) fn refuse_unless_plain(engine: &str, key: &PromptKey<'_>, built: &Bui
     };
     let way_out = way_out!["build with ", Setting::FORMAT.set_to("ids"), " and send it yourself"];
     Err(ErrorKind::Usage(format!("{engine}'s form has no place for {what}")).with_way_out(way_out))
+}
+
+/// The error for a text to score in a form of prompts to continue.
+pub(crate) fn no_place_for_scores(engine: &str) -> Error {
+    let [vllm, generate, sglang, ids] =
+        ["vllm", "vllm-generate", "sglang", "ids"].map(|form| Setting::FORMAT.set_to(form));
+    let way_out = way_out!["build with ", vllm, ", ", generate, " or ", sglang, " for these servers, or with ", ids];
+    ErrorKind::Usage(format!("{engine}'s form has no place for a text to score")).with_way_out(way_out)
 }

@@ -14,6 +14,8 @@ pub struct PromptKey<'p> {
     pub id: &'p str,
     /// The label of a text to score.
     pub label: Option<&'p Value>,
+    /// The place of that label among those of its row, from 0.
+    pub label_index: Option<usize>,
     /// Whether it is an answer by itself, to compare.
     pub is_normalizing: bool,
     /// Which of its row's repeats it is, where rows are asked more than once.
@@ -36,6 +38,7 @@ impl<'p> PromptKey<'p> {
         Self {
             id,
             label: None,
+            label_index: None,
             is_normalizing: false,
             repeat: None,
             turn: None,

@@ -5,7 +5,7 @@ use metatok::dataset::prompter::SamplingParams;
 use metatok::forms::OUTPUT_FORMS;
 use metatok::server::RequestOptions;
 use metatok::sink::{FormOptions, OutputForm, PromptKey, Sink};
-use metatok::{ChatMessage, Conversation, Model, PromptBuilder, Tokenizer};
+use metatok::{ChatMessage, Conversation, Mode, Model, PromptBuilder, Tokenizer};
 use serde_json::{Value, json};
 
 use crate::harness::{Tests, tests};
@@ -15,6 +15,7 @@ use crate::schema::validate;
 pub(crate) fn tests() -> Tests {
     tests![
         requests_are_what_their_servers_take,
+        texts_to_score_are_requests_where_servers_score,
         greedy_requests_leave_nothing_to_the_server,
         the_schemas_refuse_what_the_servers_refuse,
         no_request_has_an_empty_prompt
@@ -92,6 +93,30 @@ fn requests_are_what_their_servers_take() {
     }
 }
 
+/// A form has a place for texts to score, or says so when it is opened.
+fn texts_to_score_are_requests_where_servers_score() {
+    let options = BuilderOptions { mode: Mode::Score, ..BuilderOptions::default() };
+    let model = Model::load("demo").expect("it is built in");
+    let tokenizer = Tokenizer::demo().expect("it is embedded").into();
+    let builder = PromptBuilder::new(&model, tokenizer, &options).expect("it fits");
+    for form in forms() {
+        if !form.accepts.scores {
+            let request = RequestOptions { served_model_name: Some("demo".into()), ..RequestOptions::default() };
+            let error =
+                form.open(&builder, FormOptions { request, ..FormOptions::default() }).expect_err("it scores none");
+            assert!(error.to_string().contains("has no place for a text to score"), "{error}");
+            continue;
+        }
+        let label = "yes".into();
+        let key = PromptKey { label: Some(&label), label_index: Some(1), ..PromptKey::of("7") };
+        let request = request(form, &builder, RequestOptions::default(), &key);
+        let errors = validate(&schema(form), &request, "");
+        assert!(errors.is_empty(), "{}: {errors:?}\n{request}", form.name);
+        let id = request.get("request_id").or(request.get("rid"));
+        assert_eq!(id, Some(&json!("7-label-1")), "{}", form.name);
+    }
+}
+
 fn greedy_requests_leave_nothing_to_the_server() {
     for form in forms() {
         let request = request(form, &builder(&[]), RequestOptions::default(), &PromptKey::of("0")).to_string();
@@ -122,6 +147,8 @@ fn the_schemas_refuse_what_the_servers_refuse() {
         ("vllm", "/stop", json!(["a", "b", "c", "d", "e"])),
         ("vllm", "/top_k", json!(-2)),
         ("vllm", "/prompt", json!([])),
+        ("vllm", "/prompt_logprobs", json!(-2)),
+        ("vllm-generate", "/sampling_params/max_tokens", json!(0)),
         ("vllm-generate", "/sampling_params/max_new_tokens", json!(5)),
         ("sglang", "/sampling_params/max_tokens", json!(5)),
         ("sglang", "/sampling_params/top_p", json!(0)),

@@ -36,6 +36,7 @@ mod run;
 mod safety;
 #[cfg(feature = "http")]
 mod server;
+mod scores;
 mod streams;
 #[cfg(feature = "arrow")]
 mod table;
@@ -47,6 +48,7 @@ fn main() -> std::process::ExitCode {
         server::tests(),
         #[cfg(feature = "candle")]
         resume::tests(),
+        scores::tests(),
         streams::tests(),
         #[cfg(unix)]
         safety::tests(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::args::{ReadArgs, heading, output_file};
+use crate::args::{ReadArgs, RunIdArgs, heading, output_file};
 
 #[derive(clap::Args)]
 #[command(
@@ -19,6 +19,7 @@ Examples:
   metatok score --reference answer --by number gsm8k.jsonl
   metatok score -r answer --by choice --choices A,B,C,D answers/*.jsonl
   metatok score -r answer --pattern '#### (.*)' -o scored.jsonl answers.jsonl
+  metatok score -r target --texts mmlu.ids.jsonl -o scored.jsonl mmlu.jsonl
   metatok score -r aliases --ignore-case --ignore-punctuation triviaqa.jsonl"
 )]
 pub(crate) struct ScoreArgs {
@@ -33,6 +34,13 @@ pub(crate) struct ScoreArgs {
     /// A list has several right answers. For the answer to a turn, it is the list of the turns' right answers.
     #[arg(short, long, value_name = "COLUMN", help_heading = COMPARISON)]
     pub(crate) reference: String,
+
+    /// Texts to score that the answers are for, and pick the label of each row
+    ///
+    /// This is the output of `metatok build --labels` for a dataset with PPLInferencer or LLInferencer. The answers are those
+    /// of vLLM or SGLang to its requests (--format vllm, vllm-generate or sglang), with the log-probabilities of the tokens.
+    #[arg(long, value_name = "FILE", help_heading = COMPARISON)]
+    pub(crate) texts: Option<PathBuf>,
 
     /// How an answer and its reference are compared
     #[arg(long, value_enum, default_value = "exact", value_name = "HOW", help_heading = COMPARISON)]
@@ -67,13 +75,17 @@ pub(crate) struct ScoreArgs {
 
     /// Write each answer with what was found in it
     ///
-    /// The file has the input's lines with found and correct. It appears only when it is complete.
+    /// The file has the input's lines with found and correct; with --texts, a line for each row, with the scores of its
+    /// labels. It appears only when it is complete.
     #[arg(short, long, value_name = "FILE", value_parser = output_file())]
     pub(crate) output: Option<PathBuf>,
 
     /// Print a JSON object for each dataset
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) run_id: RunIdArgs,
 
     #[command(flatten)]
     pub(crate) read: ReadArgs,

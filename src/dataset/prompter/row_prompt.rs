@@ -9,6 +9,8 @@ use crate::dataset::rows::Value;
 pub struct RowPrompt {
     /// The label that the text is scored for.
     pub label: Option<Value>,
+    /// The place of that label among those of its row, from 0.
+    pub label_index: Option<usize>,
     /// Whether it is the answer alone, after [`Inferencer::normalizing_str`](crate::dataset::Inferencer::normalizing_str).
     pub is_normalizing: bool,
     /// Which of the model's turns is generated, in a chat.
@@ -29,6 +31,7 @@ impl From<Conversation> for RowPrompt {
     fn from(conversation: Conversation) -> Self {
         Self {
             label: None,
+            label_index: None,
             is_normalizing: false,
             turn: None,
             max_out_len: None,

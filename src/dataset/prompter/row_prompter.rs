@@ -189,7 +189,7 @@ impl RowPrompter {
         let (column, output_column) = (&dataset.inferencer.labels_column, &dataset.task.output_column);
         let (labels, room) = (column.as_deref().map_or(Ok(&labels[..]), |column| list(row, column))?, self.room());
         let (mut prompts, mut row) = (Vec::with_capacity(labels.len()), Cow::Borrowed(row));
-        for label in labels {
+        for (label_index, label) in labels.iter().enumerate() {
             if let (Some(_), Some(output_column)) = (column, output_column) {
                 row.to_mut().set(output_column, label.clone());
             }
@@ -200,6 +200,7 @@ impl RowPrompter {
             let continuation = self.dataset.task.continuation(label);
             prompts.extend(texts.map(|prompt| RowPrompt {
                 label: Some(label.clone()),
+                label_index: Some(label_index),
                 scored: continuation.as_ref().map_or(prompt.scored, |text| ScoredText::Continuation(text.len())),
                 ..prompt
             }));

@@ -1,0 +1,62 @@
+//! `metatok score --texts`: the label of each row that a server found the likeliest, scored as the row's answer.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use crate::args::ScoreArgs;
+use crate::by_dataset;
+use crate::output::Output;
+use crate::score::{Datasets, detailed, score};
+use crate::source::Source;
+use metatok::error::{At, Place, Result};
+use metatok::input::Input;
+use metatok::score::{LogLikelihoods, PickedLabel, Score, Scorer, Tally, TextsToScore};
+
+/// Scores each file of answers with the same texts.
+pub(crate) fn by_dataset(
+    args: &ScoreArgs,
+    path: &Path,
+    source: Source,
+    scorer: &Scorer,
+    details: &mut Option<Output>,
+) -> Result<Datasets> {
+    let (longest, run_id) = (args.read.max_line_bytes, args.run_id.run_id.as_deref());
+    let texts = TextsToScore::read(Input::open(path, None)?, longest)?;
+    let found = by_dataset::by_dataset(source, longest, "answer", |found: &mut LogLikelihoods, line| {
+        found.add(&texts, line, run_id).map(ControlFlow::Continue)
+    })?;
+    let tally = |(dataset, found): (String, LogLikelihoods)| {
+        let rows = texts.picked(&found);
+        Ok((dataset, tally(rows, scorer, &args.reference, details).at(Place::file(path.display()))?))
+    };
+    found.into_iter().map(tally).collect()
+}
+
+fn tally<'t>(
+    rows: impl Iterator<Item = PickedLabel<'t>>,
+    scorer: &Scorer,
+    column: &str,
+    details: &mut Option<Output>,
+) -> Result<Tally> {
+    let mut tally = Tally::default();
+    for row in rows {
+        let score = label_score(scorer, &row, column).at(format_args!("id {}", row.id))?;
+        tally.add(score.as_ref());
+        if let Some(details) = details {
+            let line = serde_json::to_string(&row).expect("its keys are strings");
+            if details.stream(&detailed(&line, &row.answer(), score)?)?.is_break() {
+                break;
+            }
+        }
+    }
+    Ok(tally)
+}
+
+/// The score of a label; none if the server failed at one of the row's texts.
+fn label_score(scorer: &Scorer, row: &PickedLabel<'_>, column: &str) -> Result<Option<Score>> {
+    let answer = row.answer();
+    if answer.text().is_some() {
+        row.check(scorer, &answer.references(column)?).at(column).at("columns")?;
+    }
+    score(scorer, &answer, column)
+}

@@ -1,0 +1,63 @@
+//! A row with a text to score for each of its labels.
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::error::{ErrorKind, Result};
+use crate::score::ScoreRule;
+use crate::score::text_to_score::{TextLine, TextToScore};
+
+/// A row with its labels in their order.
+#[derive(Debug)]
+pub(super) struct LabeledRow {
+    pub(super) id: Box<RawValue>,
+    pub(super) repeat: Option<usize>,
+    pub(super) columns: Option<Map<String, Value>>,
+    pub(super) labels: Vec<Label>,
+}
+
+/// A label with its text, and the one that normalizes its score.
+#[derive(Debug)]
+pub(super) struct Label {
+    pub(super) name: String,
+    text: TextToScore,
+    normalizing: Option<TextToScore>,
+}
+
+impl LabeledRow {
+    /// The row of a text, still without texts.
+    pub(super) fn of(line: &TextLine<'_>) -> Self {
+        Self { id: line.id.to_owned(), repeat: line.repeat, columns: line.columns.clone(), labels: Vec::new() }
+    }
+
+    /// Adds a text. A normalizing one comes after its label's own.
+    pub(super) fn push(&mut self, line: TextLine<'_>) -> Result<()> {
+        let (name, is_normalizing) = (line.label_text()?, line.is_normalizing);
+        let text = line.into_text()?;
+        match self.labels.last_mut() {
+            Some(label) if is_normalizing && label.name == name => label.normalizing = Some(text),
+            _ if is_normalizing => {
+                let what = format!("there is no text of the label {name:?} before its normalizing one");
+                return Err(ErrorKind::Invalid(what).into());
+            }
+            _ => self.labels.push(Label { name, text, normalizing: None }),
+        }
+        Ok(())
+    }
+
+    pub(super) fn text(&self, label: usize, is_normalizing: bool) -> Option<&TextToScore> {
+        let label = self.labels.get(label)?;
+        if is_normalizing { label.normalizing.as_ref() } else { Some(&label.text) }
+    }
+
+    /// How its labels are compared: what is scored of their texts shows which inferencer made them.
+    pub(super) fn rule(&self) -> ScoreRule {
+        if self.labels.iter().any(|label| label.normalizing.is_some()) {
+            ScoreRule::NormalizedLoss
+        } else if self.labels.iter().any(|label| label.text.has_context()) {
+            ScoreRule::LogLikelihood
+        } else {
+            ScoreRule::MeanLoss
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! How likely an engine found a text, and what follows for the labels of a row, by OpenCompass's rules.
+
+/// How likely an engine found the scored part of a text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LogLikelihood {
+    /// The sum of the log-probabilities of its tokens. A text's first token has none.
+    pub sum: f64,
+    /// How many tokens are scored, with a text's first one.
+    pub tokens: usize,
+}
+
+impl LogLikelihood {
+    /// The mean loss of a token: the natural logarithm of the perplexity. It is divided by all scored tokens, as in
+    /// OpenCompass's `get_ppl`, though a text's first token has no loss.
+    ///
+    /// ```
+    /// use metatok::score::LogLikelihood;
+    ///
+    /// assert_eq!(LogLikelihood { sum: -6.0, tokens: 4 }.mean_loss(), 1.5);
+    /// ```
+    #[allow(clippy::cast_precision_loss, reason = "texts have far fewer tokens than 2^52")]
+    pub fn mean_loss(self) -> f64 {
+        // Not -0 where there is no loss.
+        (0.0 - self.sum) / self.tokens as f64
+    }
+}
+
+/// How the texts of a row are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ScoreRule {
+    /// The lowest mean loss is the answer: `PPLInferencer`.
+    MeanLoss,
+    /// The same, less the mean loss of the answer after the normalizing string: `PPLInferencer` with `normalizing_str`.
+    NormalizedLoss,
+    /// The highest sum of log-probabilities is the answer: `LLInferencer`, and `acc` of lm-evaluation-harness.
+    LogLikelihood,
+}
+
+impl ScoreRule {
+    /// A label's score.
+    pub(super) fn score(self, text: LogLikelihood, normalizing: Option<LogLikelihood>) -> Option<f64> {
+        match self {
+            Self::MeanLoss => Some(text.mean_loss()),
+            Self::NormalizedLoss => Some(text.mean_loss() - normalizing?.mean_loss()),
+            Self::LogLikelihood => Some(text.sum),
+        }
+    }
+
+    /// The place of the best score. Of equal ones, the first.
+    pub(super) fn best(self, scores: &[f64]) -> Option<usize> {
+        let is_better = |a: f64, b: f64| if self == Self::LogLikelihood { a > b } else { a < b };
+        let better = |best: usize, other: usize| if is_better(scores[other], scores[best]) { other } else { best };
+        (0..scores.len()).reduce(better)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_equal_scores_is_the_best() {
+        for (rule, scores, best) in [
+            (ScoreRule::MeanLoss, &[2.0, 1.0, 1.0][..], Some(1)),
+            (ScoreRule::NormalizedLoss, &[0.5, -0.5], Some(1)),
+            (ScoreRule::LogLikelihood, &[-2.0, -1.0, -1.0], Some(1)),
+            (ScoreRule::LogLikelihood, &[-1.0, -2.0], Some(0)),
+            (ScoreRule::MeanLoss, &[], None),
+        ] {
+            assert_eq!(rule.best(scores), best, "{rule:?} {scores:?}");
+        }
+    }
+}

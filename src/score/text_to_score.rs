@@ -1,0 +1,117 @@
+//! A text to score, as `metatok build --format ids --labels` wrote it: its tokens, and which of them count.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::assemble::IGNORE_INDEX;
+use crate::error::{At, ErrorKind, Result, Setting, counted, way_out};
+use crate::score::LogLikelihood;
+use crate::server::TokenLogprobs;
+use crate::tokenizer::TokenId;
+use crate::wording;
+
+/// A line of the file.
+#[derive(Deserialize)]
+pub(super) struct TextLine<'a> {
+    #[serde(borrow)]
+    pub(super) id: &'a RawValue,
+    pub(super) repeat: Option<usize>,
+    pub(super) label: Option<Value>,
+    #[serde(default, rename = "normalizing")]
+    pub(super) is_normalizing: bool,
+    pub(super) columns: Option<Map<String, Value>>,
+    input_ids: Vec<TokenId>,
+    labels: Option<Vec<i64>>,
+}
+
+/// The tokens of a text, and whether the likelihood of each counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TextToScore {
+    input_ids: Vec<TokenId>,
+    is_scored: Vec<bool>,
+}
+
+impl<'a> TextLine<'a> {
+    pub(super) fn read(line: &'a str) -> Result<Self> {
+        Ok(serde_json::from_str(line).map_err(|error| wording::in_line(&error))?)
+    }
+
+    /// The label as it is compared with references.
+    pub(super) fn label_text(&self) -> Result<String> {
+        match &self.label {
+            Some(Value::String(label)) => Ok(label.clone()),
+            Some(label @ (Value::Number(_) | Value::Bool(_))) => Ok(label.to_string()),
+            Some(other) => {
+                Err(ErrorKind::Invalid(format!("a label must be a text or a number, not {other}"))).at("label")
+            }
+            None => {
+                let what = "there is no \"label\": only the texts of a row's labels are compared, as PPLInferencer and LLInferencer make them";
+                Err(ErrorKind::Invalid(what.into()).into())
+            }
+        }
+    }
+
+    pub(super) fn into_text(self) -> Result<TextToScore> {
+        let Self { input_ids, labels, .. } = self;
+        let Some(labels) = labels else {
+            let what = "there are no \"labels\", which tell the scored tokens from their context";
+            return Err(
+                ErrorKind::Invalid(what.into()).with_way_out(way_out!["build the texts with ", Setting::LABELS])
+            );
+        };
+        if labels.len() != input_ids.len() {
+            let (labels, ids) = (counted(labels.len(), "label"), counted(input_ids.len(), "token"));
+            return Err(ErrorKind::Invalid(format!("there are {labels} for {ids}"))).at("labels");
+        }
+        let is_scored: Vec<bool> = labels.iter().map(|label| *label != IGNORE_INDEX).collect();
+        if !is_scored.contains(&true) {
+            return Err(ErrorKind::Invalid("no token is scored".into())).at("labels");
+        }
+        Ok(TextToScore { input_ids, is_scored })
+    }
+}
+
+impl TextToScore {
+    /// Whether some of its tokens are only context.
+    pub(super) fn has_context(&self) -> bool {
+        self.is_scored.contains(&false)
+    }
+
+    /// How likely an engine found it, which gave the log-probabilities of its last tokens.
+    pub(super) fn log_likelihood(&self, logprobs: &[TokenLogprobs]) -> Result<LogLikelihood> {
+        let tokens = self.input_ids.len();
+        let Some(first) = tokens.checked_sub(logprobs.len()) else {
+            let (given, tokens) = (logprobs.len(), counted(tokens, "token"));
+            return Err(other_text(&format!("the engine scored {given} tokens, but the text has {tokens}")));
+        };
+        let mut sum = 0.0;
+        for (place, (&id, &is_scored)) in self.input_ids.iter().zip(&self.is_scored).enumerate() {
+            let position = place.checked_sub(first).map(|at| &logprobs[at]);
+            position.map_or(Ok(()), |position| check_id(position, place, id))?;
+            // Nothing is before the first token that could make it likely.
+            if is_scored && place > 0 {
+                sum += position.and_then(|position| position.logprob(id)).ok_or_else(|| no_logprob(place, id))?;
+            }
+        }
+        Ok(LogLikelihood { sum, tokens: self.is_scored.iter().filter(|is_scored| **is_scored).count() })
+    }
+}
+
+fn check_id(position: &TokenLogprobs, place: usize, id: TokenId) -> Result<()> {
+    let ids: Vec<String> = position.token_ids().map(|id| id.to_string()).collect();
+    if ids.is_empty() || position.token_ids().any(|other| other == id) {
+        return Ok(());
+    }
+    let what = format!("the text's token {place} is {id}, but the engine scored {} there", ids.join(", "));
+    Err(other_text(&what))
+}
+
+fn other_text(what: &str) -> crate::Error {
+    ErrorKind::Invalid(what.to_owned()).with_way_out("score answers with the texts that they answer")
+}
+
+fn no_logprob(place: usize, id: TokenId) -> crate::Error {
+    let what = format!("there is no log-probability of token {place} (id {id}), which is scored");
+    ErrorKind::Invalid(what).with_way_out("ask the engine for those of all scored tokens")
+}

@@ -1,0 +1,153 @@
+//! The texts to score of a dataset's rows, and what an engine found of each: the answer is a row's most likely label.
+//!
+//! OpenCompass: `icl_ppl_inferencer.py`, `icl_ll_inferencer.py`, and `_get_ppl` and `_get_loglikelihood` of `huggingface.py`.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use serde_json::value::RawValue;
+
+use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
+use crate::input::{Input, each_line};
+use crate::score::labeled_row::LabeledRow;
+use crate::score::text_to_score::{TextLine, TextToScore};
+use crate::score::{LogLikelihood, PickedLabel};
+use crate::server::{EngineAnswer, read_answers, split_label, split_request_id, without_run_id};
+
+/// The texts to score of a dataset's rows. All are kept in memory, five bytes for each token.
+///
+/// ```
+/// use metatok::input::Input;
+/// use metatok::score::{LogLikelihoods, TextsToScore};
+///
+/// let texts = r#"{"id": 7, "label": "yes", "input_ids": [5, 8], "labels": [5, 8], "columns": {"answer": "no"}}
+/// {"id": 7, "label": "no", "input_ids": [5, 9], "labels": [5, 9], "columns": {"answer": "no"}}"#;
+/// let texts = TextsToScore::read(Input::new("texts", texts.as_bytes()), 1 << 20)?;
+///
+/// let mut found = LogLikelihoods::default();
+/// let answer = |label: usize, id: u32, logprob: f64| format!(
+///     r#"{{"id": "cmpl-7-label-{label}", "choices": [{{"text": "", "prompt_logprobs": [null, {{"{id}": {{"logprob": {logprob}}}}}]}}]}}"#
+/// );
+/// found.add(&texts, &answer(1, 9, -1.0), None)?;
+/// found.add(&texts, &answer(0, 8, -3.0), None)?;
+/// let picked: Vec<_> = texts.picked(&found).collect();
+/// assert_eq!(picked[0].label(), Some("no"));
+/// assert_eq!(picked[0].answer().references("answer")?, ["no"]);
+/// assert_eq!(picked[0].scores[0].score, Some(1.5));
+/// # Ok::<(), metatok::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct TextsToScore {
+    rows: Vec<LabeledRow>,
+    by_row: HashMap<RowName, usize>,
+}
+
+/// A row's id as text, as it is in the ids of requests, and its repeat.
+type RowName = (String, Option<usize>);
+
+/// Which text it is: the row, its label, and whether it is the normalizing one.
+type TextPlace = (usize, usize, bool);
+
+/// How likely an engine found texts to score; none of those that it failed at.
+#[derive(Debug, Default)]
+pub struct LogLikelihoods(HashMap<TextPlace, Option<LogLikelihood>>);
+
+impl TextsToScore {
+    /// Reads what `metatok build --format ids --labels` wrote: lines of `id`, `label`, `input_ids` and `labels`, and `repeat`,
+    /// `normalizing` and `columns`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line without labels, an empty file.
+    pub fn read(input: Input, max_line_bytes: usize) -> Result<Self> {
+        let (name, mut texts) = (input.name().to_owned(), Self { rows: Vec::new(), by_row: HashMap::new() });
+        each_line(vec![input], max_line_bytes, |place, line| {
+            line.and_then(|line| texts.push(TextLine::read(line)?)).map_err(|error| place.of_error(error))?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if texts.rows.is_empty() {
+            return Err(ErrorKind::Parse("it contains no texts to score".into())).at(name);
+        }
+        Ok(texts)
+    }
+
+    fn push(&mut self, line: TextLine<'_>) -> Result<()> {
+        let row = *self.by_row.entry((text_of(line.id), line.repeat)).or_insert(self.rows.len());
+        if row == self.rows.len() {
+            self.rows.push(LabeledRow::of(&line));
+        }
+        self.rows[row].push(line)
+    }
+
+    /// The row and the label of a request's id, and its text.
+    fn find(&self, id: &str) -> Result<(TextPlace, &TextToScore)> {
+        let (row, label, is_normalizing) = split_label(id);
+        let Some(label) = label else {
+            let what = format!("{id:?} is the id of no text to score: it ends in no label, as in \"0-label-1\"");
+            return Err(ErrorKind::Invalid(what).with_way_out("send the texts as requests for vLLM or SGLang"));
+        };
+        let (name, repeat, _) = split_request_id(row);
+        let row = self.by_row.get(&(name.to_owned(), repeat)).copied();
+        let found = row.and_then(|row| {
+            let text = self.rows[row].text(label, is_normalizing)?;
+            Some(((row, label, is_normalizing), text))
+        });
+        found.ok_or_else(|| {
+            ErrorKind::Invalid(format!("there is no text {id:?} among the texts to score"))
+                .with_way_out(way_out!["if the id begins with a run's, name it with ", Setting::RUN_ID])
+        })
+    }
+
+    /// The label of each row, in their order, by what an engine found of its texts.
+    pub fn picked<'t>(&'t self, found: &'t LogLikelihoods) -> impl Iterator<Item = PickedLabel<'t>> {
+        self.rows.iter().enumerate().map(|(number, row)| {
+            let rule = row.rule();
+            let score = |label| rule.score(found.of(number, label, false)?, found.of(number, label, true));
+            PickedLabel::new(row, rule, (0..row.labels.len()).map(score))
+        })
+    }
+}
+
+impl LogLikelihoods {
+    fn of(&self, row: usize, label: usize, is_normalizing: bool) -> Option<LogLikelihood> {
+        *self.0.get(&(row, label, is_normalizing))?
+    }
+
+    /// Reads a line of answers in any of [`ANSWER_FORMATS`](crate::server::ANSWER_FORMATS), to requests with the ids that
+    /// [`PromptKey`](crate::sink::PromptKey)s give. The `run_id` is removed from the front of ids.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`]: an answer to no text or a second one, other ids than the text's, a
+    /// scored token without its log-probability.
+    pub fn add(&mut self, texts: &TextsToScore, line: &str, run_id: Option<&str>) -> Result<()> {
+        read_answers(line)?.into_iter().try_for_each(|answer| self.add_answer(texts, &answer, run_id))
+    }
+
+    fn add_answer(&mut self, texts: &TextsToScore, answer: &EngineAnswer<'_>, run_id: Option<&str>) -> Result<()> {
+        let Some(id) = &answer.id else {
+            return Err(ErrorKind::Invalid("the answer has no id, which tells what it answers".into()).into());
+        };
+        let id = without_run_id(id, run_id).map_or_else(|| text_of(id), |id| text_of(&id));
+        let (place, text) = texts.find(&id)?;
+        let is_failed = answer.error.is_some() || answer.finish_reason.as_deref() == Some("abort");
+        let found = match &answer.prompt_logprobs {
+            _ if is_failed => None,
+            Some(logprobs) => Some(text.log_likelihood(logprobs).at(format_args!("the answer to {id}"))?),
+            None => return Err(no_logprobs(&id)),
+        };
+        match self.0.insert(place, found) {
+            None => Ok(()),
+            Some(_) => Err(ErrorKind::Invalid(format!("there are two answers to {id}")).into()),
+        }
+    }
+}
+
+/// An id as text, whether it is a string or a number.
+fn text_of(id: &RawValue) -> String {
+    serde_json::from_str(id.get()).unwrap_or_else(|_| id.get().to_owned())
+}
+
+fn no_logprobs(id: &str) -> Error {
+    let what = format!("the answer to {id} has no log-probabilities of the prompt's tokens");
+    ErrorKind::Invalid(what)
+        .with_way_out("ask for them with `prompt_logprobs` (vLLM) or `logprob_start_len` (SGLang), as the requests of `metatok build` do")
+}

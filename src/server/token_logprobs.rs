@@ -1,0 +1,55 @@
+//! What engines say of the likelihood of a token.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::tokenizer::TokenId;
+
+/// The ids that an engine compared at one position of a prompt. There are none at the first position.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TokenLogprobs(Vec<(TokenId, Option<f64>)>);
+
+impl TokenLogprobs {
+    /// The ids.
+    pub fn token_ids(&self) -> impl Iterator<Item = TokenId> {
+        self.0.iter().map(|(id, _)| *id)
+    }
+
+    /// The natural logarithm of an id's probability after the tokens before it, if the engine gave it.
+    pub fn logprob(&self, id: TokenId) -> Option<f64> {
+        self.0.iter().find(|(other, _)| *other == id)?.1
+    }
+}
+
+/// As vLLM writes them: an object by id, or null.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(super) struct VllmLogprobs(Option<HashMap<TokenId, Logprob>>);
+
+#[derive(Deserialize)]
+struct Logprob {
+    logprob: f64,
+}
+
+impl From<VllmLogprobs> for TokenLogprobs {
+    fn from(VllmLogprobs(by_id): VllmLogprobs) -> Self {
+        Self(by_id.into_iter().flatten().map(|(id, Logprob { logprob })| (id, Some(logprob))).collect())
+    }
+}
+
+/// As SGLang writes them: the log-probability or null, the id, and its text or null.
+#[derive(Deserialize)]
+pub(super) struct SglangLogprob(Option<f64>, TokenId, #[allow(dead_code, reason = "it is there")] IgnoredAny);
+
+impl From<SglangLogprob> for TokenLogprobs {
+    fn from(SglangLogprob(logprob, id, _): SglangLogprob) -> Self {
+        Self(vec![(id, logprob)])
+    }
+}
+
+/// Those of all positions.
+pub(super) fn all<T: Into<TokenLogprobs>>(positions: Option<Vec<T>>) -> Option<Vec<TokenLogprobs>> {
+    Some(positions?.into_iter().map(Into::into).collect())
+}
