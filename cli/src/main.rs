@@ -30,6 +30,7 @@ mod run;
 mod say;
 mod score;
 mod score_labels;
+mod scored_line;
 #[cfg(feature = "http")]
 mod server;
 mod setup;

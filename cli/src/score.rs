@@ -11,12 +11,10 @@ use crate::figures::Table;
 use crate::output::{self, Output};
 use crate::outputs::Outputs;
 use crate::score_labels;
+use crate::scored_line::{detailed, score};
 use crate::source::Source;
 use metatok::error::{At, ErrorKind, Result};
-use metatok::score::{Compare, Pattern, Score, ScoredAnswer, Scorer, Tally, Which};
-
-/// The counts of each dataset, by its name.
-pub(crate) type Datasets = Vec<(String, Tally)>;
+use metatok::score::{Compare, Pattern, ScoredAnswer, Scorer, Tally, Which};
 
 /// A dataset's line of JSON.
 #[derive(Serialize)]
@@ -25,13 +23,6 @@ struct Entry<'a> {
     #[serde(flatten)]
     tally: Tally,
     accuracy: f64,
-}
-
-/// What a line of --output has in addition to the input's keys.
-#[derive(Serialize)]
-struct Worth {
-    found: Option<String>,
-    correct: bool,
 }
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
@@ -69,7 +60,12 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<ExitCode> {
 }
 
 /// Scores answers one by one.
-fn score_answers(args: &ScoreArgs, source: Source, scorer: &Scorer, details: &mut Option<Output>) -> Result<Datasets> {
+fn score_answers(
+    args: &ScoreArgs,
+    source: Source,
+    scorer: &Scorer,
+    details: &mut Option<Output>,
+) -> Result<Vec<(String, Tally)>> {
     by_dataset(source, args.read.max_line_bytes, "answer", |tally: &mut Tally, line| {
         let answer = ScoredAnswer::read(line)?;
         let score = score(scorer, &answer, &args.reference)?;
@@ -106,29 +102,6 @@ fn scorer(args: &ScoreArgs) -> Result<Scorer> {
         pattern: pattern(&args.pattern, which).at("--pattern")?,
         reference_pattern: pattern(&args.reference_pattern, Which::First).at("--reference-pattern")?,
     })
-}
-
-/// The score of an answer; none if it failed.
-pub(crate) fn score(scorer: &Scorer, answer: &ScoredAnswer, column: &str) -> Result<Option<Score>> {
-    let Some(text) = answer.text() else { return Ok(None) };
-    let references = answer.references(column)?;
-    scorer.check(&references).at(column).at("columns")?;
-    Ok(Some(scorer.score(text, &references)))
-}
-
-/// The line with its score, and its own keys unchanged.
-pub(crate) fn detailed(line: &str, answer: &ScoredAnswer, score: Option<Score>) -> Result<Vec<u8>> {
-    if answer.was_scored() {
-        let what = "it already has \"found\" or \"correct\", which --output adds; score the output of `run` or `trim`";
-        return Err(ErrorKind::Parse(what.into()).into());
-    }
-    let worth = Worth {
-        correct: score.as_ref().is_some_and(|score| score.is_correct),
-        found: score.and_then(|score| score.found),
-    };
-    let worth = serde_json::to_string(&worth).expect("a text and a truth are JSON");
-    let keys = line.trim_end().strip_suffix('}').unwrap_or(line).trim_end();
-    Ok(format!("{keys},{}\n", &worth[1..]).into_bytes())
 }
 
 fn table(datasets: &[(String, Tally)]) -> Table {

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::args::ScoreArgs;
 use crate::by_dataset;
 use crate::output::Output;
-use crate::score::{Datasets, detailed, score};
+use crate::scored_line::{detailed, score};
 use crate::source::Source;
 use metatok::error::{At, Place, Result};
 use metatok::input::Input;
@@ -19,7 +19,7 @@ pub(crate) fn by_dataset(
     source: Source,
     scorer: &Scorer,
     details: &mut Option<Output>,
-) -> Result<Datasets> {
+) -> Result<Vec<(String, Tally)>> {
     let (longest, run_id) = (args.read.max_line_bytes, args.run_id.run_id.as_deref());
     let texts = TextsToScore::read(Input::open(path, None)?, longest)?;
     let found = by_dataset::by_dataset(source, longest, "answer", |found: &mut LogLikelihoods, line| {

@@ -1,4 +1,4 @@
-//! A text to score, as `metatok build --format ids --labels` wrote it: its tokens, and which of them count.
+//! A text to score, as `metatok build` wrote it with labels: its tokens, and which of them count.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -53,7 +53,7 @@ type TextPlace = (usize, usize, bool);
 pub struct LogLikelihoods(HashMap<TextPlace, Option<LogLikelihood>>);
 
 impl TextsToScore {
-    /// Reads what `metatok build --format ids --labels` wrote: lines of `id`, `label`, `input_ids` and `labels`, and `repeat`,
+    /// Reads what `metatok build` wrote with labels in the form `ids`: lines of `id`, `label`, `input_ids` and `labels`, and `repeat`,
     /// `normalizing` and `columns`.
     ///
     /// # Errors
