@@ -37,7 +37,7 @@ fn check(folder: &Path) {
         .expect("it is a folder")
         .flatten()
         .map(|file| file.path())
-        .filter(|path| path.is_file())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
         .collect();
     files.sort();
     assert!(files.len() >= 5, "{} has the answers of five servers", folder.display());
