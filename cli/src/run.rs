@@ -167,11 +167,6 @@ impl<'a> Front<'a> {
     fn see(&mut self, event: &RunEvent<'_>) -> Result<ControlFlow<()>> {
         match event {
             RunEvent::Read(bytes) => self.progress.inc(*bytes),
-            RunEvent::Token => {
-                self.tokens += 1;
-                let rate = rate(self.tokens, &self.started);
-                self.progress.set_message(format!("{}, {rate}", count(self.answers, "answer")));
-            }
             RunEvent::Tokens(tokens) => {
                 self.tokens += tokens;
                 let rate = rate(self.tokens, &self.started);

@@ -12,8 +12,6 @@ use crate::error::{Error, Result, Warning};
 pub enum RunEvent<'a> {
     /// So many bytes of the input are done.
     Read(u64),
-    /// There is a further token.
-    Token,
     /// There are so many further tokens.
     Tokens(u64),
     /// The text of an answer goes on.

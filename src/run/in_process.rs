@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use crate::dataset::RowKey;
 use crate::engine::{Engine, GenerationEvent, Request, Sampling};
-use crate::error::{Error, Result};
-use crate::input::{LineBatch, RecordPlace};
+use crate::error::Result;
+use crate::input::LineBatch;
 use crate::run::events::{RunEvent, RunOutcome};
 use crate::run::job::{Ask, Job, JobKey};
 use crate::run::runner::{Refused, Run, Runner, json};
@@ -22,19 +22,9 @@ impl Run<'_> {
         let mut window = Vec::new();
         while let Some(mut batch) = next() {
             let mut examples = std::mem::take(&mut batch.examples).into_iter();
-            for (i, batch_line) in batch.lines.iter().enumerate() {
-                let line = &batch_line.record.line;
-                let (number, pick) = (batch.first + i as u64, batch.pick(i));
-                let record = batch.raw(batch_line, self.runner.max_line_bytes);
-                let examples = examples.next().unwrap_or_default();
-                let job = record.and_then(|record| self.job(record, (number, pick), (&batch, line), examples));
-                let refused = |error: Error| Refused {
-                    number,
-                    pick,
-                    error: RecordPlace::new(&batch.input, line).of_error(error),
-                };
-                window.push(job.map_err(refused));
-                self.totals.lines += 1;
+            for i in 0..batch.lines.len() {
+                let line = self.take_line(&batch, i, examples.next().unwrap_or_default());
+                window.push(line);
                 if window.len() == self.runner.batch_size.get()
                     && let ControlFlow::Break(outcome) = self.window(engine, std::mem::take(&mut window))?
                 {
@@ -124,7 +114,7 @@ impl Run<'_> {
             let _ = match event {
                 GenerationEvent::Token => {
                     totals.tokens += 1;
-                    watch(RunEvent::Token)?
+                    watch(RunEvent::Tokens(1))?
                 }
                 GenerationEvent::Text(text) => watch(RunEvent::Text(text))?,
                 GenerationEvent::End(completion) => {

@@ -13,10 +13,10 @@ use serde_json::value::RawValue;
 use crate::client::{Ask as Prompt, Client, FailedRequest, Finished, Outcome};
 use crate::dataset::{Examples, RowKey, SamplingParams};
 use crate::error::{Error, ErrorKind, Result, Setting, way_out};
-use crate::input::{Batches, LineBatch, RecordPlace};
+use crate::input::{Batches, LineBatch};
 use crate::run::events::{RunEvent, RunOutcome};
 use crate::run::job::{Ask, Job, JobKey};
-use crate::run::runner::{Failed, Run, json};
+use crate::run::runner::{Failed, Refused, Run, json};
 use crate::run::{KnownAnswer, ServerTotals};
 use crate::server::EngineAnswer;
 use crate::sink::{FormOptions, LineSink, OutputForm, RequestOptions, Sink};
@@ -189,29 +189,24 @@ impl Window<'_, '_> {
     fn next_line(&mut self) -> Result<()> {
         let Some(mut lines) = self.lines.take() else { return Ok(()) };
         let Lines { batch, next, examples } = &mut lines;
-        let Some(batch_line) = batch.lines.get(*next) else {
+        if *next == batch.lines.len() {
             // Whoever watches a run that goes on has no reason to end it here.
             let _ = (self.run.watch)(RunEvent::Read(batch.size as u64))?;
             if let Some(error) = batch.error.take() {
                 self.stopped = Some(Stopped::Failed(error));
             }
             return Ok(());
-        };
-        let line = &batch_line.record.line;
-        let (number, pick) = (batch.first + *next as u64, batch.pick(*next));
-        let record = batch.raw(batch_line, self.run.runner.max_line_bytes);
-        let examples = examples.next().unwrap_or_default();
-        let job = record.and_then(|record| self.run.job(record, (number, pick), (batch, line), examples));
-        let job = job.map_err(|error| RecordPlace::new(&batch.input, line).of_error(error));
+        }
+        let number = batch.first + *next as u64;
+        let job = self.run.take_line(batch, *next, examples.next().unwrap_or_default());
         *next += 1;
-        self.run.totals.lines += 1;
         self.lines = Some(lines);
         if number < self.run.answers.rows() {
             return Ok(());
         }
         match job {
             Ok(job) => self.advance(job),
-            Err(error) => {
+            Err(Refused { number, pick, error }) => {
                 self.refuse(number, &RowKey::numbered(pick).into(), 0, error)?;
                 self.hand_out()
             }
@@ -316,13 +311,13 @@ impl Window<'_, '_> {
             turn: sent.turn,
             columns: columns.as_deref(),
             raw: &raw,
-            ..trimmed.clone()
+            ..trimmed
         };
-        let line = json(&line)?;
-        self.run.answers.add((job.number, job.asked), line)?;
+        self.run.answers.add((job.number, job.asked), json(&line)?)?;
+        let TrimmedAnswer { token_ids, text, stop, .. } = line;
         let _ = (self.run.watch)(RunEvent::Tokens(tokens))?;
         let _ = (self.run.watch)(RunEvent::Answer)?;
-        let answered = job.answer(trimmed.token_ids, &trimmed.text, trimmed.stop.as_ref());
+        let answered = job.answer(token_ids, &text, stop.as_ref());
         answered.map_err(|error| job.place().of_error(error))?;
         self.advance(job)
     }

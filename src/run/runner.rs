@@ -180,8 +180,23 @@ impl Runner {
 }
 
 impl Run<'_> {
+    /// Takes the next line, this one of its batch.
+    pub(super) fn take_line(
+        &mut self,
+        batch: &LineBatch,
+        i: usize,
+        examples: Examples,
+    ) -> std::result::Result<Job, Refused> {
+        let line = &batch.lines[i].record.line;
+        let (number, pick) = (batch.first + i as u64, batch.pick(i));
+        let record = batch.raw(&batch.lines[i], self.runner.max_line_bytes);
+        let job = record.and_then(|record| self.job(record, (number, pick), (batch, line), examples));
+        self.totals.lines += 1;
+        job.map_err(|error| Refused { number, pick, error: RecordPlace::new(&batch.input, line).of_error(error) })
+    }
+
     /// What a line asks for.
-    pub(super) fn job(
+    fn job(
         &mut self,
         record: RawRecord<'_>,
         (number, pick): (u64, PickedRow),

@@ -10,7 +10,7 @@ use crate::error::{Result, Warning};
 use crate::server::engine::Engine;
 use crate::server::keys::Keys;
 use crate::server::object::Object;
-use crate::server::protocol::{Tokenize, Usage, read_models};
+use crate::server::protocol::{Tokenize, Usage, number, read_models};
 use crate::server::request::Requests;
 use crate::server::{AnswerFormat, EngineAnswer, Protocol, Served, StopReason};
 use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink};
@@ -133,10 +133,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 };
 
 fn read_props(props: &Value, served: &mut Served) {
-    let number = |pointer: &str| props.pointer(pointer).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
-    served.slots = served.slots.or(number("/total_slots"));
+    served.slots = served.slots.or(number(props, "/total_slots"));
     // Of one slot.
-    served.max_model_len = number("/default_generation_settings/n_ctx").or(served.max_model_len);
+    served.max_model_len = number(props, "/default_generation_settings/n_ctx").or(served.max_model_len);
 }
 
 fn usage(keys: &Keys<'_>) -> Result<Usage> {

@@ -92,10 +92,14 @@ impl Protocol {
 
 /// What OpenAI's `/v1/models` says of the first model.
 pub(super) fn read_models(models: &Value, served: &mut Served) {
-    let number = |pointer: &str| models.pointer(pointer).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
     let name = models.pointer("/data/0/id").and_then(Value::as_str).map(str::to_owned);
     served.model = served.model.take().or(name);
-    served.max_model_len = served.max_model_len.or(number("/data/0/max_model_len"));
+    served.max_model_len = served.max_model_len.or(number(models, "/data/0/max_model_len"));
     // llama.cpp's.
-    served.vocab_size = served.vocab_size.or(number("/data/0/meta/n_vocab"));
+    served.vocab_size = served.vocab_size.or(number(models, "/data/0/meta/n_vocab"));
+}
+
+/// The number there, if it is one.
+pub(super) fn number(description: &Value, pointer: &str) -> Option<usize> {
+    description.pointer(pointer)?.as_u64()?.try_into().ok()
 }

@@ -15,7 +15,7 @@ use crate::server::engine::{Engine, PENALTIES};
 use crate::server::keys::Keys;
 use crate::server::nested_params::NestedParams;
 use crate::server::object::Object;
-use crate::server::protocol::{Tokenize, Usage, read_models};
+use crate::server::protocol::{Tokenize, Usage, number, read_models};
 use crate::server::request::{Requests, first_scored};
 use crate::server::token_logprobs::{SglangLogprob, all};
 use crate::server::{AnswerFormat, EngineAnswer, Protocol, Served, StopReason};
@@ -168,9 +168,8 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 };
 
 fn read_server_info(info: &Value, served: &mut Served) {
-    let number = |pointer: &str| info.pointer(pointer).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
-    served.slots = served.slots.or(number("/internal_states/0/effective_max_running_requests_per_dp"));
-    served.slots = served.slots.or(number("/max_running_requests"));
+    served.slots = served.slots.or(number(info, "/internal_states/0/effective_max_running_requests_per_dp"));
+    served.slots = served.slots.or(number(info, "/max_running_requests"));
 }
 
 fn usage(keys: &Keys<'_>) -> Result<Usage> {
