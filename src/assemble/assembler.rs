@@ -1,11 +1,13 @@
 //! Everything that assembling prompts needs: a tokenizer, the reserved tokens, and buffers.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use crate::assemble::Reserved;
 use crate::compile::Atom;
-use crate::render::{Segment, TemplateCut};
+use crate::error::{At, Result};
+use crate::render::{Part, Segment, TemplateCut};
 use crate::run_cache::RunCache;
 use crate::tokenizer::{AddSpecialTokens, AddedTokenMatcher, Scratch, TokenId, Tokenizer};
 
@@ -66,6 +68,21 @@ impl Assembler {
             }
         }
         text
+    }
+
+    /// The ids of compiled templates are tokens. Those of your own renderers, and of earlier answers, may be anything;
+    /// looking for gaps in a vocabulary takes memory, which answers of thousands of tokens do not need.
+    pub(super) fn unchecked_ids(&self) -> Range<TokenId> {
+        match self.template_text {
+            TemplateCut::Uncut => 0..0,
+            _ => 0..TokenId::try_from(self.tokenizer.vocab_size()).unwrap_or(TokenId::MAX),
+        }
+    }
+
+    #[cold]
+    pub(super) fn check_id(&self, id: TokenId, part: Part) -> Result<()> {
+        let place = part.message.map_or("the renderer".into(), |message| format!("message {message}"));
+        self.tokenizer.check_id(id.into()).map(drop).at(place)
     }
 
     /// Finds the added tokens that text may produce.

@@ -64,11 +64,15 @@ struct Offsets {
 impl Assembly<'_> {
     fn segments(&mut self, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Result<()> {
         let mut start = 0;
+        let unchecked = self.this.unchecked_ids();
         for (i, segment) in segments.iter().enumerate() {
             if let Atom::Token(id) = segment.atom {
+                if !unchecked.contains(&id) {
+                    self.this.check_id(id, segment.part)?;
+                }
                 self.run(&segments[start..i], Neighbour::Token(id), scratch)?;
                 let length = || self.this.tokenizer.id_to_token(id).unwrap_or_default().len();
-                self.token(id, segment.part, if self.offsets.is_some() { length() } else { 0 });
+                self.token(id, segment, if self.offsets.is_some() { length() } else { 0 });
                 start = i + 1;
             }
         }
@@ -76,16 +80,30 @@ impl Assembly<'_> {
     }
 
     /// A token that takes this many bytes of the text.
-    fn token(&mut self, id: TokenId, part: Part, length: usize) {
-        self.extend_media(part, self.ids.len());
+    #[inline]
+    fn token(&mut self, id: TokenId, segment: &Segment<'_>, length: usize) {
         self.ids.push(id);
+        self.before = Neighbour::Token(id);
+        if self.are_located(std::slice::from_ref(segment)) {
+            self.locate_token(segment.part, length);
+        }
+    }
+
+    /// Whether the places of the tokens of these segments are wanted.
+    fn are_located(&self, segments: &[Segment<'_>]) -> bool {
+        self.spans.is_some()
+            || self.offsets.is_some()
+            || segments.iter().any(|segment| segment.part.element == Element::Media)
+    }
+
+    fn locate_token(&mut self, part: Part, length: usize) {
+        self.extend_media(part, self.ids.len() - 1);
         self.extend_span(part);
         if let Some(Offsets { of_tokens, text }) = &mut self.offsets {
             let start = *text;
             *text += length;
             of_tokens.push(start..*text);
         }
-        self.before = Neighbour::Token(id);
     }
 
     /// Encodes the texts between two tokens, or between a token and an end of the prompt.
@@ -109,7 +127,11 @@ impl Assembly<'_> {
             [Segment { atom: Atom::Text(text), .. }] => text,
             _ => {
                 text.clear();
-                text.extend(texts(pieces).map(|(text, _)| text));
+                for piece in pieces {
+                    if let Atom::Text(piece) = piece.atom {
+                        text.push_str(piece);
+                    }
+                }
                 text.as_str()
             }
         };
@@ -146,7 +168,7 @@ impl Assembly<'_> {
         for (i, segment) in segments.iter().enumerate() {
             if let Atom::Token(id) = segment.atom {
                 self.own_run(&segments[start..i], Some(&none_left), Neighbour::Token(id), scratch)?;
-                self.token(id, segment.part, lengths.next().unwrap_or_default());
+                self.token(id, segment, lengths.next().unwrap_or_default());
                 start = i + 1;
             }
         }
@@ -182,8 +204,7 @@ impl Assembly<'_> {
         known: Option<Vec<Range<usize>>>,
     ) -> Result<()> {
         let this = self.this;
-        let has_media = pieces.iter().any(|piece| piece.part.element == Element::Media);
-        if self.spans.is_some() || self.offsets.is_some() || has_media {
+        if self.are_located(pieces) {
             let owners = Owners::new(pieces);
             let offsets = match known {
                 Some(offsets) => offsets,

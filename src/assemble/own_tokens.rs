@@ -60,9 +60,14 @@ pub(crate) fn come_by_merges(reserved: &Reserved, tokenizer: &Tokenizer) -> bool
 impl Assembler {
     /// The reserved tokens that the template's text in this run produces with any content next to it; none if they are
     /// simply those of the run.
+    #[inline]
     pub(super) fn own_tokens(&self, run: Run<'_>, pieces: &[Segment<'_>]) -> Result<Option<OwnTokens>> {
+        if self.own_tokens_merge { self.merged_tokens(run, pieces) } else { Ok(None) }
+    }
+
+    fn merged_tokens(&self, run: Run<'_>, pieces: &[Segment<'_>]) -> Result<Option<OwnTokens>> {
         let is_content = |piece: &Segment| piece.part.is_content();
-        if !self.own_tokens_merge || !pieces.iter().any(is_content) {
+        if !pieces.iter().any(is_content) {
             return Ok(None);
         }
         let (mut own, mut start) = (OwnTokens::default(), 0);

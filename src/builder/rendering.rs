@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use crate::builder::{PromptBuilder, Shared};
-use crate::compile::Atom;
 use crate::conversation::{Conversation, Mode};
-use crate::error::{At, Result};
-use crate::render::{Segment, Segments, TemplateCut, TextArena, is_answer, render_open_answer, render_to_continue};
+use crate::error::Result;
+use crate::render::{Segment, Segments, TextArena, is_answer, render_open_answer, render_to_continue};
 
 impl PromptBuilder {
     /// The conversation to build: the original, or what another system converts it to first.
@@ -42,26 +41,7 @@ impl PromptBuilder {
             (true, false) if *mode == Mode::Score => render_open_answer(&**renderer, conversation, segments)?,
             _ => renderer.render(conversation, *mode, segments)?,
         }
-        self.shared.placeholders.fill(segments, conversation)?;
-        self.check_ids(&segments.list)
-    }
-
-    /// The ids of compiled templates are tokens. Those of your own renderers, and of earlier answers, may be anything.
-    fn check_ids(&self, segments: &[Segment<'_>]) -> Result<()> {
-        let tokenizer = self.tokenizer();
-        let is_own = self.shared.renderer.template_text() == TemplateCut::Uncut;
-        for segment in segments {
-            match segment.atom {
-                // Looking for gaps takes memory, which answers of thousands of tokens do not need.
-                Atom::Token(id) if is_own || id as usize >= tokenizer.vocab_size() => {
-                    let message = segment.part.message;
-                    let place = message.map_or("the renderer".into(), |message| format!("message {message}"));
-                    tokenizer.check_id(id.into()).at(place)?;
-                }
-                Atom::Token(_) | Atom::Text(_) => {}
-            }
-        }
-        Ok(())
+        self.shared.placeholders.fill(segments, conversation)
     }
 
     /// Whether the last message is an answer that is left out because the model generates it.

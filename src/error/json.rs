@@ -24,7 +24,7 @@ impl Serialize for Error {
             message_index: Option<usize>,
         }
         let fields = Fields {
-            code: self.kind.code(),
+            code: self.kind().code(),
             fault: self.fault(),
             message: self.to_string(),
             way_out: self.way_out(),

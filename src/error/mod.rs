@@ -60,9 +60,13 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// # Ok::<(), metatok::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Error {
+pub struct Error(Box<Inner>);
+
+// In a box: every step of building a prompt returns a `Result`, which is then no larger than a pointer.
+#[derive(Debug)]
+struct Inner {
     places: Vec<Place>,
-    kind: Box<ErrorKind>,
+    kind: ErrorKind,
     way_out: Option<WayOut>,
     fault: Option<Fault>,
 }
@@ -76,27 +80,28 @@ impl Error {
     /// Adds `place` before the places that the error already has. Text is a key path.
     #[must_use]
     pub fn at(mut self, place: impl Into<Place>) -> Self {
-        self.places.insert(0, place.into());
+        self.0.places.insert(0, place.into());
         self
     }
 
     /// Sets what to do about it, replacing any earlier advice.
     #[must_use]
     pub fn with_way_out(mut self, way_out: impl Into<WayOut>) -> Self {
-        self.way_out = Some(way_out.into());
+        self.0.way_out = Some(way_out.into());
         self
     }
 
     /// Leaves out what to do about it, because something else says so.
     #[must_use]
-    pub(crate) fn without_way_out(self) -> Self {
-        Self { way_out: None, ..self }
+    pub(crate) fn without_way_out(mut self) -> Self {
+        self.0.way_out = None;
+        self
     }
 
     /// Sets whose fault it is.
     #[must_use]
     pub fn with_fault(mut self, fault: Fault) -> Self {
-        self.fault = Some(fault);
+        self.0.fault = Some(fault);
         self
     }
 
@@ -110,38 +115,38 @@ impl Error {
 
     /// What is wrong.
     pub fn kind(&self) -> &ErrorKind {
-        &self.kind
+        &self.0.kind
     }
 
     /// Whose fault it is.
     pub fn fault(&self) -> Fault {
-        let has = |is: fn(&Place) -> bool| self.places.iter().any(is);
-        match self.fault {
+        let has = |is: fn(&Place) -> bool| self.0.places.iter().any(is);
+        match self.0.fault {
             Some(fault) => fault,
             None if has(|place| matches!(place, Place::Setting(_))) => Fault::Usage,
-            None if self.kind.is_of_token_id() && has(Place::is_in_input) => Fault::Input,
-            None => self.kind.fault(),
+            None if self.0.kind.is_of_token_id() && has(Place::is_in_input) => Fault::Input,
+            None => self.0.kind.fault(),
         }
     }
 
     /// What to do about it.
     pub fn way_out(&self) -> Option<&WayOut> {
-        self.way_out.as_ref()
+        self.0.way_out.as_ref()
     }
 
     /// What to do about it, or `other` if there is no advice yet.
     pub(crate) fn way_out_or(&self, other: impl Into<WayOut>) -> WayOut {
-        self.way_out.clone().unwrap_or_else(|| other.into())
+        self.0.way_out.clone().unwrap_or_else(|| other.into())
     }
 
     /// Where it is, from the outside in.
     pub fn places(&self) -> &[Place] {
-        &self.places
+        &self.0.places
     }
 
     /// The file, folder or built-in model that it is in.
     pub fn file(&self) -> Option<&str> {
-        self.places.iter().find_map(|place| match place {
+        self.0.places.iter().find_map(|place| match place {
             Place::File(name) => Some(name.as_str()),
             _ => None,
         })
@@ -149,7 +154,7 @@ impl Error {
 
     /// The line of the file, counted from 1. For a file without lines, the row or item.
     pub fn line(&self) -> Option<u64> {
-        self.places.iter().find_map(|place| match place {
+        self.0.places.iter().find_map(|place| match place {
             Place::Line { number, .. } => Some(*number),
             _ => None,
         })
@@ -157,7 +162,7 @@ impl Error {
 
     /// The key path in the file or value.
     pub fn key(&self) -> Option<&str> {
-        self.places.iter().find_map(|place| match place {
+        self.0.places.iter().find_map(|place| match place {
             Place::Key(path) => Some(path.as_str()),
             _ => None,
         })
@@ -165,7 +170,7 @@ impl Error {
 
     /// The message of a conversation or the item of a prompt list, counted from 0.
     pub fn message_index(&self) -> Option<usize> {
-        self.places.iter().find_map(|place| match place {
+        self.0.places.iter().find_map(|place| match place {
             Place::Message(index) | Place::Item(index) => Some(*index),
             _ => None,
         })
@@ -173,8 +178,8 @@ impl Error {
 
     /// What and where, without the way out, leaving out `place` if it is already shown.
     pub(crate) fn message_within(&self, place: &Place) -> String {
-        let places = self.places.strip_prefix(std::slice::from_ref(place)).unwrap_or(&self.places);
-        Shown { places, message: &self.kind, way_out: None, name: &Setting::to_string }.to_string()
+        let places = self.0.places.strip_prefix(std::slice::from_ref(place)).unwrap_or(&self.0.places);
+        Shown { places, message: &self.0.kind, way_out: None, name: &Setting::to_string }.to_string()
     }
 
     /// The whole text, with settings named as the program names them.
@@ -185,7 +190,7 @@ impl Error {
     /// assert_eq!(shown, "x.jsonl: the line is longer than 10 bytes; raise --max-line-bytes if that is intended");
     /// ```
     pub fn display_with<'a>(&'a self, name: &'a SettingName<'a>) -> impl Display + 'a {
-        Shown { places: &self.places, message: &self.kind, way_out: self.way_out(), name }
+        Shown { places: &self.0.places, message: &self.0.kind, way_out: self.way_out(), name }
     }
 }
 
@@ -197,14 +202,14 @@ impl Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.kind.source()
+        self.0.kind.source()
     }
 }
 
 impl<K: Into<ErrorKind>> From<K> for Error {
     fn from(kind: K) -> Self {
         let kind = kind.into();
-        Self { places: Vec::new(), way_out: kind.way_out(), kind: Box::new(kind), fault: None }
+        Self(Box::new(Inner { places: Vec::new(), way_out: kind.way_out(), kind, fault: None }))
     }
 }
 
@@ -236,6 +241,8 @@ pub(crate) trait OfFile<T> {
 }
 
 impl<T, E: Into<Error>> At<T> for std::result::Result<T, E> {
+    // Called for every message of a prompt: without this, each result is copied.
+    #[inline]
     fn at(self, place: impl Into<Place>) -> Result<T> {
         self.map_err(|error| error.into().at(place))
     }

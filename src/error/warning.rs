@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use serde::Serialize;
 
 use crate::error::shown::Shown;
-use crate::error::{Error, ErrorKind, Place, Setting, SettingName, WayOut};
+use crate::error::{Error, ErrorKind, Inner, Place, Setting, SettingName, WayOut};
 
 /// Something the user should know although the work can continue: what, where, and what to do about it.
 ///
@@ -62,7 +62,8 @@ impl Warning {
 
     /// Turns the warning into an error, for strict programs.
     pub fn into_error(self, kind: impl FnOnce(String) -> ErrorKind) -> Error {
-        Error { places: self.places, way_out: self.way_out, ..kind(self.message).into() }
+        let Error(inner) = kind(self.message).into();
+        Error(Box::new(Inner { places: self.places, way_out: self.way_out, ..*inner }))
     }
 
     /// The stable code, in kebab case.
@@ -93,8 +94,9 @@ impl Warning {
 
 /// An error that does not stop the work.
 impl From<Error> for Warning {
-    fn from(error: Error) -> Self {
-        Self { code: error.kind.code(), message: error.kind.to_string(), places: error.places, way_out: error.way_out }
+    fn from(Error(inner): Error) -> Self {
+        let Inner { kind, places, way_out, .. } = *inner;
+        Self { code: kind.code(), message: kind.to_string(), places, way_out }
     }
 }
 

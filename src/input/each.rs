@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::{Holds, InputFormat, RawRecord, RecordReader, check_nesting};
-use crate::error::{At, Place, Result};
+use crate::error::{Place, Result};
 use crate::input::{Input, RecordPlace};
 use crate::wording;
 
@@ -25,7 +25,7 @@ pub fn each_record(
         let name = input.name().to_owned();
         let mut records = input.records(max_line_bytes, holds);
         let mut bytes = Vec::new();
-        while let Some(record) = records.next_into(&mut bytes).at(Place::file(&name))? {
+        while let Some(record) = records.next_into(&mut bytes).map_err(|error| error.at(Place::file(&name)))? {
             if visit(RecordPlace::new(&name, &record.line), record.raw(&bytes, max_line_bytes))?.is_break() {
                 return Ok(());
             }

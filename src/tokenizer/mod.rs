@@ -325,6 +325,7 @@ impl Tokenizer {
 
     /// A library's result. If it fails or panics, the error names the file.
     fn try_library<T>(&self, library: impl FnOnce() -> Result<T>) -> Result<T> {
-        caught(library).map_err(ErrorKind::Encode).map_err(Error::from).flatten().at(Place::file(&self.place))
+        let result = caught(library).map_err(ErrorKind::Encode).map_err(Error::from).flatten();
+        result.map_err(|error| error.at(Place::file(&self.place)))
     }
 }

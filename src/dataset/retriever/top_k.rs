@@ -26,7 +26,7 @@ impl TopK {
 impl Retriever for TopK {
     fn retrieve(&mut self, index: usize) -> Result<Examples> {
         let ids = self.next();
-        ids.at(Place::line(index as u64 + 1)).at(Place::file(&self.name))
+        ids.map_err(|error| error.at(Place::line(index as u64 + 1)).at(Place::file(&self.name)))
     }
 }
 
