@@ -9,57 +9,27 @@
 //!
 //! The three forms are those that OpenCompass distinguishes (`PromptList`, `str`, chat messages).
 
+mod chat_message;
 mod content;
 mod entry;
 mod from;
 mod json;
 mod json_object;
 mod media;
+mod mode;
 mod others;
-
-use std::fmt;
-use std::str::FromStr;
+mod prompt_list;
 
 use compact_str::CompactString;
-use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
+pub use chat_message::ChatMessage;
+pub(crate) use chat_message::{openai_role, opencompass_role};
 pub use content::{Content, ContentPart, TextPart};
 pub(crate) use content::{ContentRef, map_texts};
 pub use media::{Media, MediaKind};
-
-/// What a prompt is for. OpenCompass calls the modes `gen` and `ppl`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Mode {
-    /// The model continues it: the last round is cut where the generating role begins to speak.
-    #[default]
-    #[serde(rename = "gen", alias = "generate")]
-    Generate,
-    /// The model scores the whole text: nothing is cut.
-    #[serde(rename = "ppl", alias = "score")]
-    Score,
-}
-
-impl FromStr for Mode {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        match name {
-            "gen" | "generate" => Ok(Self::Generate),
-            "ppl" | "score" => Ok(Self::Score),
-            _ => Err(ErrorKind::UnknownName { what: "mode", name: name.to_owned(), known: vec!["gen", "ppl"] }.into()),
-        }
-    }
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Generate => "gen",
-            Self::Score => "ppl",
-        })
-    }
-}
+pub use mode::Mode;
+pub use prompt_list::{Item, Marker, Message, Prompt, Section};
 
 /// A prompt before it is rendered.
 ///
@@ -244,161 +214,6 @@ impl Conversation {
             Self::Text(text) => vec![Item::Text(text)],
             Self::List(items) => items,
             Self::Messages(_) => Vec::new(),
-        }
-    }
-}
-
-/// An item of a `PromptList`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Item {
-    /// A string outside any role.
-    Text(String),
-    /// A message of a role.
-    Message(Message),
-    /// A section begins or ends.
-    Marker(Marker),
-}
-
-/// A message of a role in the dataset's template.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Message {
-    /// The role. The template decides how it speaks. (Such short strings need no allocation.)
-    pub role: CompactString,
-    /// The role to use if the template does not have `role`.
-    pub fallback_role: Option<CompactString>,
-    /// The content; if missing, the template's default for the role.
-    pub prompt: Prompt,
-    /// Replaces the template's `begin` for this message. Content: it cannot produce control tokens.
-    pub begin: Option<String>,
-    /// Replaces the template's `end` for this message. Content, like `begin`.
-    pub end: Option<String>,
-    /// Replaces the template's `generate` for this message.
-    pub generate: Option<bool>,
-    /// Its other keys, such as `name`, unchanged. They do not affect prompts.
-    pub others: serde_json::Map<String, serde_json::Value>,
-}
-
-/// The prompt of a [`Message`]. OpenCompass distinguishes a missing prompt from a null one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Prompt {
-    /// There is none: the template's default is used.
-    #[default]
-    Absent,
-    /// It is null, which is an error with a meta template and empty without one.
-    Null,
-    /// It is this text.
-    Text(String),
-    /// It consists of these parts, in order. AISBench: `prompt_mm`.
-    Parts(Vec<ContentPart>),
-}
-
-/// The parts of a `PromptList`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Section {
-    /// Before the rounds, for example a system message.
-    #[default]
-    Begin,
-    /// In-context examples.
-    Ice,
-    /// The rounds of the dialogue itself.
-    Round,
-    /// After the rounds.
-    End,
-}
-
-impl Section {
-    /// The section's name in a `PromptList`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Begin => "begin",
-            Self::Ice => "ice",
-            Self::Round => "round",
-            Self::End => "end",
-        }
-    }
-}
-
-/// Where a section begins or ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Marker {
-    /// The section.
-    pub section: Section,
-    /// Whether it begins here, or ends.
-    pub opens: bool,
-    /// Whether the marker has other keys too. Without a meta template, OpenCompass then mistakes it for an empty
-    /// message.
-    pub has_extra_keys: bool,
-}
-
-/// An OpenAI-style message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChatMessage {
-    /// `user`, `assistant`, `system`, or a role of the template.
-    pub role: CompactString,
-    /// The content.
-    pub content: Content,
-    /// Its other keys, such as `name` or `tool_calls`, unchanged. Keys that would change a prompt are rejected when one
-    /// is built.
-    pub others: serde_json::Map<String, serde_json::Value>,
-}
-
-impl ChatMessage {
-    /// A message.
-    pub fn new(role: impl Into<CompactString>, content: impl Into<Content>) -> Self {
-        Self { role: role.into(), content: content.into(), others: serde_json::Map::new() }
-    }
-}
-
-/// OpenCompass's name for the role of an OpenAI-style message.
-pub(crate) fn opencompass_role(role: &str) -> &str {
-    match role {
-        "user" => "HUMAN",
-        "assistant" => "BOT",
-        "system" => "SYSTEM",
-        other => other,
-    }
-}
-
-/// The reverse, if OpenAI-style messages have the role.
-pub(crate) fn openai_role(role: &str) -> Option<&'static str> {
-    match role {
-        "HUMAN" => Some("user"),
-        "BOT" => Some("assistant"),
-        "SYSTEM" => Some("system"),
-        _ => None,
-    }
-}
-
-impl Message {
-    /// A message with only a role and a prompt.
-    pub fn new(role: impl Into<CompactString>, prompt: impl Into<Content>) -> Self {
-        Self { role: role.into(), prompt: prompt.into().into(), ..Self::default() }
-    }
-}
-
-impl From<Message> for Item {
-    fn from(message: Message) -> Self {
-        Self::Message(message)
-    }
-}
-
-impl Prompt {
-    /// The content; none if it is missing or null.
-    pub(crate) fn said(&self) -> Option<ContentRef<'_>> {
-        match self {
-            Self::Text(text) => Some(ContentRef::Text(text)),
-            Self::Parts(parts) => Some(ContentRef::Parts(parts)),
-            Self::Absent | Self::Null => None,
-        }
-    }
-}
-
-impl From<Content> for Prompt {
-    fn from(content: Content) -> Self {
-        match content {
-            Content::Text(text) => Self::Text(text),
-            Content::Parts(parts) => Self::Parts(parts),
         }
     }
 }

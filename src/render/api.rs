@@ -3,14 +3,13 @@
 
 use serde::Deserialize;
 
-use crate::conversation::{
-    ChatMessage, Content, ContentPart, ContentRef, Conversation, Item, Message, Mode, Prompt, Section, opencompass_role,
-};
-use crate::error::{At, Error, ErrorKind, Result};
+use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Prompt, opencompass_role};
+use crate::error::{ErrorKind, Result};
 use crate::render::api_prompt::{ApiPrompt, ApiTurn};
+use crate::render::api_roles::{ApiRoles, turn_of};
+use crate::render::api_turns::named_by;
 use crate::render::each_message::empty_chat;
-use crate::render::sections::{Flow, close};
-use crate::template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem};
+use crate::template::{MetaTemplate, RoleTemplate, RoundItem};
 
 /// The dialogue format of a model behind an API.
 ///
@@ -37,51 +36,6 @@ pub enum ApiTemplate {
     Messages(Vec<ChatMessage>),
     /// Roles, with `api_role` as the API's name for them.
     Roles(Box<ApiRoles>),
-}
-
-/// The roles of an [`ApiTemplate`], and the opening of every conversation.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "RolesFile")]
-pub struct ApiRoles {
-    begin: Option<Opening>,
-    round: Vec<RoundItem>,
-    reserved_roles: Vec<RoleTemplate>,
-    /// Whether a turn without content is an error, as in AISBench, or empty, as in OpenCompass.
-    pub needs_prompts: bool,
-    /// Whether content parts are lost where AISBench loses them: a role's own `prompt` hides them, and its `begin` and
-    /// `end` are not written around them.
-    pub compat: bool,
-}
-
-/// The roles as written. Other keys of a meta template have no meaning for an API.
-#[derive(Deserialize)]
-struct RolesFile {
-    begin: Option<Opening>,
-    round: Vec<RoundItem>,
-    #[serde(default)]
-    reserved_roles: Vec<RoleTemplate>,
-}
-
-impl TryFrom<RolesFile> for ApiRoles {
-    type Error = Error;
-
-    fn try_from(file: RolesFile) -> Result<Self> {
-        let RolesFile { begin, round, reserved_roles } = file;
-        let template = MetaTemplate { round, reserved_roles, ..MetaTemplate::default() };
-        template.validate()?;
-        Ok(Self { begin, round: template.round, reserved_roles: template.reserved_roles, ..Self::default() })
-    }
-}
-
-/// The opening of an API's conversations.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(untagged, expecting = "expected a turn {role, prompt}, or a text")]
-pub enum Opening {
-    /// Text, which has no place between turns unless it is empty. First, because a list of two strings would be
-    /// accepted as a turn.
-    Text(Affix),
-    /// A turn, which is never merged with others.
-    ApiTurn(ApiTurn),
 }
 
 /// The role that speaks before all others.
@@ -167,9 +121,7 @@ impl ApiTemplate {
             _ => false,
         })
     }
-}
 
-impl ApiTemplate {
     /// Messages one by one, each with the API's name for its role. A role that the template does not have keeps its
     /// own. The rules of OpenCompass's `ChatInferencer`, which has no rounds.
     ///
@@ -222,219 +174,4 @@ fn merged(own: &[ChatMessage], messages: &[ChatMessage]) -> Vec<ChatMessage> {
     }
     all.extend_from_slice(rest);
     all
-}
-
-/// A message with the role of the round that speaks it.
-#[derive(Clone, Copy)]
-struct Said<'a> {
-    role: &'a RoleTemplate,
-    position: usize,
-    message: &'a Message,
-}
-
-impl ApiRoles {
-    fn turns(&self, items: &[Item], mode: Mode) -> Result<Vec<ApiTurn>> {
-        let opening = match &self.begin {
-            Some(Opening::ApiTurn(turn)) => vec![turn.clone()],
-            Some(Opening::Text(text)) if !text.is_empty() => {
-                let what = "a text has no place in the turns of an API; write {role, prompt}, or remove it";
-                return Err(Error::from(ErrorKind::Template(what.into())).at("meta_template.begin"));
-            }
-            _ => Vec::new(),
-        };
-        let mut turns = Turns { opening, spoken: Vec::new(), needs_prompts: self.needs_prompts, compat: self.compat };
-        let mut open: Vec<(Section, usize)> = Vec::new();
-        let mut said = Vec::new();
-        for (i, item) in items.iter().enumerate() {
-            let place = format_args!("item {i}");
-            match (item, open.last().map(|(section, _)| *section)) {
-                // An API has no place for text without a role.
-                (Item::Text(_), _) => {}
-                (Item::Marker(marker), _) => {
-                    let closed = close(marker, items, &mut open, i).at(place)?;
-                    let Some(section @ (Section::Round | Section::Ice)) = closed else { continue };
-                    if self.rounds(&said, section, mode, &mut turns).at(place)? == Flow::Cut {
-                        break;
-                    }
-                    said.clear();
-                }
-                (Item::Message(message), Some(Section::Begin | Section::End)) => {
-                    let role = self.alone(message).at(place)?;
-                    if mode == Mode::Generate && generates(role, Some(message)) {
-                        let what =
-                            format!("role {:?} is the model's own, which cannot speak outside rounds", role.role);
-                        return Err(Error::from(ErrorKind::Sections(what)).at(place));
-                    }
-                    turns.speak(role, Some(message)).at(place)?;
-                }
-                (Item::Message(message), Some(_)) => said.push(self.in_round(message).at(place)?),
-                (Item::Message(message), None) => {
-                    let what = format!("the message of role {:?} is outside every section", message.role);
-                    return Err(Error::from(ErrorKind::Sections(what)).at(place));
-                }
-            }
-        }
-        if turns.spoken.is_empty() {
-            let what = "nothing in this conversation is left for the model to answer";
-            return Err(ErrorKind::Sections(what.into()).into());
-        }
-        turns.opening.append(&mut turns.spoken);
-        Ok(turns.opening)
-    }
-
-    fn named(&self, name: &str) -> Option<&RoleTemplate> {
-        let round = self.round.iter().filter_map(RoundItem::role);
-        round.chain(&self.reserved_roles).find(|role| role.role == name)
-    }
-
-    fn placed(&self, name: &str) -> Option<(usize, &RoleTemplate)> {
-        self.round
-            .iter()
-            .enumerate()
-            .find_map(|(i, item)| Some((i, item.role()?)).filter(|(_, role)| role.role == name))
-    }
-
-    fn alone(&self, message: &Message) -> Result<&RoleTemplate> {
-        let fallback = || message.fallback_role.as_deref().and_then(|role| self.named(role));
-        self.named(&message.role).or_else(fallback).ok_or_else(|| self.unknown(message))
-    }
-
-    /// A message of a round speaks with its own role or its fallback role, whichever the round has.
-    fn in_round<'a>(&'a self, message: &'a Message) -> Result<Said<'a>> {
-        let fallback = || message.fallback_role.as_deref().and_then(|role| self.placed(role));
-        let (position, role) = self.placed(&message.role).or_else(fallback).ok_or_else(|| self.unknown(message))?;
-        Ok(Said { role, position, message })
-    }
-
-    fn unknown(&self, message: &Message) -> Error {
-        let round = self.round.iter().filter_map(RoundItem::role);
-        ErrorKind::UnknownRole {
-            role: message.role.to_string(),
-            fallback: message.fallback_role.as_ref().map(ToString::to_string),
-            known: round.chain(&self.reserved_roles).map(|role| role.role.clone()).collect(),
-        }
-        .into()
-    }
-
-    /// A new round begins with every message whose role does not come later than the previous one.
-    fn rounds(&self, said: &[Said<'_>], section: Section, mode: Mode, turns: &mut Turns) -> Result<Flow> {
-        let mut rounds = said.chunk_by(|a, b| b.position > a.position).peekable();
-        if rounds.peek().is_none() {
-            return self.round(&[], section == Section::Round && mode == Mode::Generate, turns);
-        }
-        while let Some(round) = rounds.next() {
-            let is_last = rounds.peek().is_none();
-            let cut = is_last && section == Section::Round && mode == Mode::Generate;
-            if self.round(round, cut, turns)? == Flow::Cut {
-                return Ok(Flow::Cut);
-            }
-        }
-        Ok(Flow::Continue)
-    }
-
-    fn round(&self, said: &[Said<'_>], cut: bool, turns: &mut Turns) -> Result<Flow> {
-        for (i, item) in self.round.iter().enumerate() {
-            let role = turn_of(item, i)?;
-            let message = said.iter().find(|said| said.role.role == role.role).map(|said| said.message);
-            if cut && generates(role, message) {
-                return Ok(Flow::Cut);
-            }
-            turns.speak(role, message)?;
-        }
-        Ok(Flow::Continue)
-    }
-}
-
-/// The role that speaks at a position of the round.
-fn turn_of(item: &RoundItem, index: usize) -> Result<&RoleTemplate> {
-    item.role().ok_or_else(|| {
-        let what = "a string between roles has no place in the turns of an API";
-        Error::from(ErrorKind::Template(what.into())).at(format_args!("meta_template.round[{index}]"))
-    })
-}
-
-/// The API's name for a role.
-fn named_by(role: &RoleTemplate) -> Result<&str> {
-    role.api_role.as_deref().ok_or_else(|| {
-        ErrorKind::Template(format!("role {:?} has no api_role; set it to HUMAN, BOT or SYSTEM", role.role)).into()
-    })
-}
-
-fn generates(role: &RoleTemplate, message: Option<&Message>) -> bool {
-    message.and_then(|message| message.generate).unwrap_or(role.generate)
-}
-
-/// The turns so far.
-struct Turns {
-    opening: Vec<ApiTurn>,
-    spoken: Vec<ApiTurn>,
-    needs_prompts: bool,
-    compat: bool,
-}
-
-impl Turns {
-    fn speak(&mut self, role: &RoleTemplate, message: Option<&Message>) -> Result<()> {
-        let api_role = named_by(role)?;
-        let own = |text: Option<&String>, affix: &Affix| text.map_or_else(|| plain(affix), |text| Ok(text.clone()));
-        let prompt = match message.map(|message| &message.prompt) {
-            Some(Prompt::Text(prompt)) => ContentRef::Text(prompt),
-            Some(Prompt::Parts(_)) if self.compat && !role.prompt.is_empty() => ContentRef::Text(&role.prompt),
-            Some(Prompt::Parts(parts)) if parts.iter().any(|part| matches!(part, ContentPart::Ids(_))) => {
-                return Err(ErrorKind::Conversation("token ids have no place in the turns of an API".into()).into());
-            }
-            Some(Prompt::Parts(parts)) => ContentRef::Parts(parts),
-            None | Some(Prompt::Absent) if self.needs_prompts && role.prompt.is_empty() => {
-                let what = format!("role {:?} has no content, and the template has no prompt for it", role.role);
-                return Err(ErrorKind::Conversation(what).into());
-            }
-            None | Some(Prompt::Absent) => ContentRef::Text(&role.prompt),
-            Some(Prompt::Null) => {
-                let what = format!("the prompt of role {:?} is null; remove the key, or write \"\"", role.role);
-                return Err(ErrorKind::Invalid(what).into());
-            }
-        };
-        let begin = own(message.and_then(|message| message.begin.as_ref()), &role.begin)?;
-        let end = own(message.and_then(|message| message.end.as_ref()), &role.end)?;
-        let prompt = match prompt {
-            ContentRef::Text(prompt) => Content::Text(begin + prompt + &end),
-            ContentRef::Parts(parts) if self.compat => Content::Parts(parts.to_vec()),
-            ContentRef::Parts(parts) => around(begin, parts.to_vec(), end),
-        };
-        match self.spoken.last_mut().filter(|last| last.role == api_role) {
-            Some(last) => last.prompt.append("\n", prompt),
-            None => self.spoken.push(ApiTurn { role: api_role.to_owned(), prompt }),
-        }
-        Ok(())
-    }
-}
-
-/// Parts with the texts before and after them, if these are not empty.
-fn around(begin: String, parts: Vec<ContentPart>, end: String) -> Content {
-    let mut content = match &*begin {
-        "" => Content::Parts(parts),
-        _ => {
-            let mut content = Content::Text(begin);
-            content.append("", Content::Parts(parts));
-            content
-        }
-    };
-    if !end.is_empty() {
-        content.append("", Content::Text(end));
-    }
-    content
-}
-
-/// An affix as text, which is impossible for an id.
-fn plain(affix: &Affix) -> Result<String> {
-    affix
-        .0
-        .iter()
-        .map(|item| match item {
-            AffixItem::Text(text) | AffixItem::Token(text) => Ok(text.as_str()),
-            AffixItem::Id(id) => Err(ErrorKind::Template(format!(
-                "the token id {id} has no text for an API; name the token, or remove it for this model"
-            ))
-            .into()),
-        })
-        .collect()
 }

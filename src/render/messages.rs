@@ -2,9 +2,10 @@
 //! invented for a role without a message.
 
 use crate::compile::CompiledItem;
-use crate::conversation::{ChatMessage, ContentRef, Mode, Section};
+use crate::conversation::{ChatMessage, Mode, Section};
 use crate::error::{At, Error, ErrorKind, Place, Result};
-use crate::render::meta::{Spoken, Writer};
+use crate::render::meta::Writer;
+use crate::render::spoken::Spoken;
 use crate::render::{Element, Part, Renderer};
 
 impl<'a> Writer<'a, '_> {
@@ -137,10 +138,4 @@ struct Round {
     has_begun: bool,
     /// The position after the role that spoke last.
     at: usize,
-}
-
-impl<'a> Spoken<'a> {
-    fn new(index: u32, said: ContentRef<'a>) -> Self {
-        Self { index, prompt: Some(said), begin: None, end: None, generate: None }
-    }
 }

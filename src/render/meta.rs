@@ -2,11 +2,10 @@
 //! depend on. Anything that only crashes there works here or is a clear error.
 
 use crate::compile::{Atom, CompiledItem, CompiledRole, CompiledTemplate};
-use crate::conversation::{
-    ChatMessage, ContentRef, Conversation, Item, Message, Mode, Prompt, Section, opencompass_role,
-};
+use crate::conversation::{ChatMessage, ContentRef, Conversation, Item, Message, Mode, Section, opencompass_role};
 use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::render::sections::{Flow, close};
+use crate::render::spoken::{PlacedMessage, Spoken};
 use crate::render::{Element, Part, Renderer, Segments, TemplateCut};
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
@@ -76,23 +75,6 @@ impl MetaRenderer {
     pub(super) fn is_of_chats(&self, role: usize) -> bool {
         ["user", "assistant"].into_iter().any(|name| self.chat_role(name) == Some(role))
     }
-}
-
-/// A message with its role in the template.
-struct ApiTurn<'a> {
-    role: usize,
-    position: usize,
-    message: Spoken<'a>,
-}
-
-/// The content of a message, and what it replaces in the template.
-#[derive(Clone, Copy)]
-pub(super) struct Spoken<'a> {
-    pub(super) index: u32,
-    pub(super) prompt: Option<ContentRef<'a>>,
-    pub(super) begin: Option<&'a str>,
-    pub(super) end: Option<&'a str>,
-    pub(super) generate: Option<bool>,
 }
 
 pub(super) struct Writer<'a, 's> {
@@ -232,7 +214,7 @@ impl<'a> Writer<'a, '_> {
     fn alone(&self, message: &'a Message, index: usize) -> Result<(usize, Spoken<'a>)> {
         let role = self.own_or_fallback(message);
         let role = role.ok_or_else(|| self.unknown(&message.role, message.fallback_role.as_deref()))?;
-        Ok((role, spoken(message, index)?))
+        Ok((role, Spoken::of(message, index)?))
     }
 
     fn own_or_fallback(&self, message: &Message) -> Option<usize> {
@@ -242,7 +224,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// A message of a round or example with its position in the template's round.
-    fn turn(&self, message: &'a Message, index: usize) -> Result<ApiTurn<'a>> {
+    fn turn(&self, message: &'a Message, index: usize) -> Result<PlacedMessage<'a>> {
         let template = &self.renderer.template;
         let position = |role: usize| template.roles[role].position.map(|position| (role, position));
         let own = template.role(&message.role).and_then(position);
@@ -250,12 +232,12 @@ impl<'a> Writer<'a, '_> {
         let found = own.or_else(|| fallback.and_then(|role| template.role(role)).and_then(position));
         let (role, position) =
             found.ok_or_else(|| self.outside_round(&message.role, message.fallback_role.is_some()))?;
-        Ok(ApiTurn { role, position, message: spoken(message, index)? })
+        Ok(PlacedMessage { role, position, message: Spoken::of(message, index)? })
     }
 
     /// Writes a dialogue round by round. A new round begins with every message whose role does not come later in the
     /// round than the previous one. Only the last round of a dialogue can be cut.
-    fn rounds(&mut self, turns: &[ApiTurn<'a>], section: Section, example: Option<u32>) -> Flow {
+    fn rounds(&mut self, turns: &[PlacedMessage<'a>], section: Section, example: Option<u32>) -> Flow {
         let mut start = 0;
         loop {
             let mut end = start + 1;
@@ -272,7 +254,7 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    fn round(&mut self, turns: &[ApiTurn<'a>], section: Section, example: Option<u32>, cut: bool) -> Flow {
+    fn round(&mut self, turns: &[PlacedMessage<'a>], section: Section, example: Option<u32>, cut: bool) -> Flow {
         let part = Part { section: Some(section), example, ..Part::default() };
         for item in &self.renderer.template.round {
             match item {
@@ -354,21 +336,4 @@ impl<'a> Writer<'a, '_> {
         }
         .into()
     }
-}
-
-fn spoken(message: &Message, index: usize) -> Result<Spoken<'_>> {
-    if message.prompt == Prompt::Null {
-        let what = format!(
-            "the prompt of role {:?} is null; remove the key to use the template's default, or write \"\"",
-            message.role
-        );
-        return Err(ErrorKind::Invalid(what).into());
-    }
-    Ok(Spoken {
-        index: index as u32,
-        prompt: message.prompt.said(),
-        begin: message.begin.as_deref(),
-        end: message.end.as_deref(),
-        generate: message.generate,
-    })
 }

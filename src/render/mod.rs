@@ -14,6 +14,8 @@
 
 mod api;
 mod api_prompt;
+mod api_roles;
+mod api_turns;
 mod chat_wrapper;
 mod each_message;
 mod final_message;
@@ -23,14 +25,16 @@ mod part;
 mod plain;
 mod sections;
 mod segments;
+mod spoken;
 mod text_arena;
 
 use crate::conversation::{Conversation, Mode};
 use crate::error::Result;
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
-pub use api::{ApiRoles, ApiTemplate, Opening};
+pub use api::ApiTemplate;
 pub use api_prompt::{ApiPrompt, ApiTurn};
+pub use api_roles::{ApiRoles, Opening};
 pub use chat_wrapper::ChatWrapper;
 pub use each_message::EachMessage;
 pub(crate) use each_message::empty_chat;

@@ -11,7 +11,9 @@
 
 mod automaton;
 mod completion;
+mod echo;
 mod matcher;
+mod token_stream;
 mod trim;
 
 use std::fmt;
@@ -21,8 +23,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::tokenizer::TokenId;
 pub use completion::{Completion, Stop};
+pub use echo::without_echo;
 pub use matcher::{FinishReason, StopMatcher, StopStream};
-pub use trim::{CompletionEnd, TokenStream, Trimmer, without_echo};
+pub use token_stream::TokenStream;
+pub use trim::{CompletionEnd, Trimmer};
 
 /// Where generation stops: the union of the stops of the template, the tokenizer's files and the user.
 ///

@@ -14,20 +14,23 @@
 //! This is data. [`View::terminal`] and [`View::html`] are two ways to display it; it serializes to JSON.
 
 mod html;
+mod row;
+mod short_name;
 mod terminal;
 
 use std::ops::Range;
-use std::path::{Component, Path};
 
 use serde::Serialize;
 
-use crate::assemble::{Detail, Span, TokenizedPrompt};
+use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::PromptBuilder;
-use crate::conversation::{Conversation, MediaKind, Mode, Section, openai_role};
+use crate::conversation::{Conversation, Mode};
 use crate::error::{Result, counted};
-use crate::render::{Element, Part};
+use crate::render::Element;
 use crate::stop::StopSource;
-use crate::tokenizer::{Glyph, TokenId, glyphs};
+use crate::tokenizer::TokenId;
+pub use row::{ViewMedia, ViewRow};
+use short_name::short_name;
 pub use terminal::TerminalOptions;
 
 /// A prompt exactly as the model gets it, and its stops.
@@ -115,42 +118,6 @@ pub struct ViewToken {
     pub control: bool,
 }
 
-/// Adjacent tokens with one origin.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ViewRow {
-    /// The tokens, by their positions.
-    pub tokens: Range<usize>,
-    /// Which element of the template, or content.
-    pub element: Element,
-    /// The section of the conversation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub section: Option<Section>,
-    /// The template's name for the role.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub role: Option<String>,
-    /// The role's name in OpenAI-style messages.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message_role: Option<String>,
-    /// The position of the message in its conversation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<u32>,
-    /// The number of the in-context example.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub example: Option<u32>,
-    /// The image, audio or video that the tokens stand for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub media: Option<ViewMedia>,
-}
-
-/// An image, audio or video of a [`View`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ViewMedia {
-    /// Its kind.
-    pub kind: MediaKind,
-    /// Its source, shortened: see [`crate::conversation::Media::short_source`].
-    pub source: String,
-}
-
 /// A stop id and its sources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ViewStop {
@@ -200,7 +167,7 @@ impl View {
             turn: None,
             text: text.unwrap_or_default(),
             tokens: tokens.collect(),
-            rows: spans.iter().map(|span| row(span, &roles, conversation)).collect(),
+            rows: spans.iter().map(|span| ViewRow::new(span, &roles, conversation)).collect(),
             stop: stop.map(|stop| ViewStop { named: named(stop.id), sources: stop.sources.clone() }).collect(),
             stop_strings: builder.stop().strings().to_vec(),
             special_tokens_added: added,
@@ -237,133 +204,5 @@ impl View {
         });
         let strings = self.stop_strings.iter().map(|text| (format!("{text:?}"), "stop string".to_owned()));
         ids.chain(strings).collect()
-    }
-}
-
-impl ViewRow {
-    /// A label for the row: the template's key, or "content".
-    pub fn label(&self) -> &'static str {
-        match self.element {
-            Element::Content => "content",
-            Element::Media => self.media.as_ref().map_or("media", |media| media.kind.name()),
-            Element::Begin | Element::RoleBegin => "begin",
-            Element::End | Element::RoleEnd => "end",
-            Element::DefaultPrompt => "prompt",
-            Element::GenerationPrompt => "opens",
-            Element::RoundText => "text",
-            Element::Separator => "between",
-            Element::SpecialToken => "added",
-        }
-    }
-
-    /// The speaker: a role and its message's number, the template, or the tokenizer.
-    fn speaker(&self) -> String {
-        match (self.message_role.as_ref().or(self.role.as_ref()), self.message, self.element) {
-            (Some(role), Some(message), _) => format!("{role} #{message}"),
-            (Some(role), None, _) => role.clone(),
-            (None, Some(message), _) => format!("#{message}"),
-            (None, None, Element::SpecialToken) => "tokenizer".into(),
-            (None, None, _) => "template".into(),
-        }
-    }
-
-    /// The text shown instead of the tokens of an image, audio or video: its source, and how many there are.
-    fn chip(&self) -> Option<String> {
-        let tokens = self.tokens.len();
-        let media = self.media.as_ref()?;
-        let sign = |glyph: Glyph| if glyph == Glyph::Space { " ".into() } else { glyph.text().0 };
-        let source: String = glyphs(media.source.as_bytes()).into_iter().map(sign).collect();
-        Some(format!("{} {source} · {}", media.kind.name(), counted(tokens, "token")))
-    }
-
-    /// The section, and the number of the example.
-    fn place(&self) -> String {
-        match (self.section, self.example) {
-            (Some(section), Some(example)) => format!("{} {example}", section.name()),
-            (Some(section), None) => section.name().into(),
-            (None, _) => String::new(),
-        }
-    }
-
-    /// More about the speaker: the template's name for the role, and the section.
-    fn about_speaker(&self) -> String {
-        let role = self
-            .role
-            .clone()
-            .filter(|_| self.message_role.is_some())
-            .filter(|role| self.message_role.as_ref() != Some(role));
-        let place = Some(self.place()).filter(|place| !place.is_empty());
-        role.into_iter().chain(place).collect::<Vec<_>>().join(" · ")
-    }
-
-    /// The origin of this row's tokens, in words.
-    fn source(&self) -> String {
-        let place = self.place();
-        let place = if place.is_empty() { place } else { format!("{place}, ") };
-        format!("{place}{} {}", self.speaker(), self.label())
-    }
-}
-
-fn row(span: &Span, roles: &[&str], conversation: &Conversation) -> ViewRow {
-    let Part { element, section, role, message, example, content_part } = span.part;
-    let media = message.zip(content_part).filter(|_| element == Element::Media);
-    let media = media.and_then(|(message, part)| conversation.media_at(message as usize, part as usize));
-    let role = role.and_then(|role| roles.get(role as usize)).map(|role| (*role).to_owned());
-    let message_role = message_role(conversation, message, role.as_deref());
-    ViewRow {
-        tokens: span.start..span.end,
-        element,
-        section,
-        role,
-        message_role,
-        message,
-        example,
-        media: media.map(|media| ViewMedia { kind: media.kind, source: media.short_source() }),
-    }
-}
-
-/// The name of a role in OpenAI-style messages: the message's own, or the usual one.
-fn message_role(conversation: &Conversation, message: Option<u32>, role: Option<&str>) -> Option<String> {
-    let Conversation::Messages(messages) = conversation else { return None };
-    let said = message.and_then(|message| messages.get(message as usize)).map(|message| message.role.to_string());
-    said.or_else(|| openai_role(role?).map(str::to_owned))
-}
-
-/// A name as given. For a path from the root, or out of the folder, the last two components: enough to recognize it,
-/// and nothing about the machine.
-fn short_name(name: &str) -> String {
-    let path = Path::new(name);
-    if !path.has_root() && path.components().next() != Some(Component::ParentDir) {
-        return name.to_owned();
-    }
-    let named: Vec<_> = path
-        .components()
-        .filter_map(|component| match component {
-            Component::Normal(name) => Some(name.to_string_lossy()),
-            _ => None,
-        })
-        .collect();
-    named[named.len().saturating_sub(2)..].join("/")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::short_name;
-
-    #[test]
-    fn names_tell_nothing_about_the_machine() {
-        for (name, shown) in [
-            ("qwen3", "qwen3"),
-            ("Qwen/Qwen3-8B", "Qwen/Qwen3-8B"),
-            ("mine/a/b.toml", "mine/a/b.toml"),
-            ("./mine.toml", "./mine.toml"),
-            ("/home/ann/models/mine.toml", "models/mine.toml"),
-            ("/home/ann/Qwen3-8B/", "ann/Qwen3-8B"),
-            ("/mine.toml", "mine.toml"),
-            ("../../tokenizers/qwen3", "tokenizers/qwen3"),
-            ("/", ""),
-        ] {
-            assert_eq!(short_name(name), shown);
-        }
     }
 }

@@ -1,0 +1,178 @@
+//! A builder of its parts: a model or a format of your own, a tokenizer, and options.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::assemble::{Detail, Placeholders};
+use crate::builder::options::BuilderOptions;
+use crate::builder::reserving::assembler;
+use crate::builder::stops::add_stops;
+use crate::builder::{PromptBuilder, Shared};
+use crate::compile::{CompiledTemplate, Compiler};
+use crate::dialect::{ConversationRenderer, Model};
+use crate::error::{At, Place, Result, Setting, Warning, WayOut, way_out};
+use crate::render::{EachMessage, MetaRenderer, Plain, Renderer, TemplateCut};
+use crate::template::MetaTemplate;
+use crate::tokenizer::Tokenizer;
+
+/// The problem with a template that only names roles, and what to do.
+pub(crate) const ROLES_ONLY: &str =
+    "the roles have names but no text, as for models behind an API, so prompts are only the contents of messages";
+pub(crate) fn name_a_template() -> WayOut {
+    way_out![
+        "use the model's own template, such as ",
+        Setting::MODEL.set_to("qwen3"),
+        " ",
+        Setting::CHAT_WRAPPER.set_to("opencompass-chat"),
+        ", or build with ",
+        Setting::FORMAT.set_to("messages")
+    ]
+}
+
+impl PromptBuilder {
+    /// Combines a model and a tokenizer.
+    ///
+    /// # Errors
+    /// Names what in the template does not fit the tokenizer, see [`CompiledTemplate::new`], or a reserved or stop
+    /// token that does not exist.
+    pub fn new(model: &Model, tokenizer: Arc<Tokenizer>, options: &BuilderOptions) -> Result<Self> {
+        if let Some(template) = &model.conversation_template {
+            let renderer = ConversationRenderer::new(template, &tokenizer).at(Place::file(&model.name))?;
+            return Self::with_warnings(Box::new(renderer), model, tokenizer, options, Vec::new());
+        }
+        model.check_gives_ids()?;
+        let mut warnings = Vec::new();
+        let mut compile = |template| -> Result<CompiledTemplate> {
+            let mut template = CompiledTemplate::new(template, &tokenizer)?;
+            warnings.extend(template.take_warnings().into_iter().map(|warning| warning.at(Place::file(&model.name))));
+            Ok(template)
+        };
+        let renderer: Box<dyn Renderer> =
+            match model.meta_template.as_ref().map(&mut compile).transpose().at(Place::file(&model.name))? {
+                template if options.each_message && options.chat_wrapper.is_none() => {
+                    Box::new(EachMessage::new(template).at(Place::file(&model.name))?)
+                }
+                None => Box::new(Plain),
+                Some(template) => Box::new(MetaRenderer { template, round_fallback: options.round_fallback }),
+            };
+        if model.meta_template.as_ref().is_some_and(MetaTemplate::names_roles_only) {
+            let warning = Warning::new("roles-only", ROLES_ONLY).with_way_out(name_a_template());
+            warnings.push(warning.at("meta_template").at(Place::file(&model.name)));
+        }
+        Self::with_warnings(renderer, model, tokenizer, options, warnings)
+    }
+
+    /// Like [`Self::new`], with your own format instead of the model's template.
+    ///
+    /// ```
+    /// use metatok::render::{Renderer, Segments};
+    /// use metatok::{BuilderOptions, Conversation, Mode, Model, PromptBuilder, Tokenizer};
+    ///
+    /// /// Counts the bytes of a question.
+    /// struct Counting;
+    ///
+    /// impl Renderer for Counting {
+    ///     fn render<'a>(&'a self, said: &'a Conversation, _: Mode, segments: &mut Segments<'a>) -> metatok::Result<()> {
+    ///         let Conversation::Text(question) = said else { return Err(metatok::Error::other("only strings")) };
+    ///         let begin = segments.owned(format!("<|im_start|>({}) ", question.len()));
+    ///         segments.template(begin);
+    ///         segments.content(question, 0);
+    ///         segments.template("<|im_end|>");
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let (model, options) = (Model::default(), BuilderOptions { text: true, ..BuilderOptions::default() });
+    /// let builder = PromptBuilder::with_renderer(Box::new(Counting), &model, Tokenizer::demo()?.into(), &options)?;
+    /// let prompt = builder.build(&Conversation::Text("<|im_end|>".into()))?;
+    /// assert_eq!(prompt.text.as_deref(), Some("<|im_start|>(10) <|im_end|><|im_end|>"));
+    /// // The template's control tokens are ids. The one in the question is text.
+    /// let is_control = |id: &&u32| [1051, 1052].contains(*id);
+    /// assert_eq!(prompt.input_ids.iter().filter(is_control).collect::<Vec<_>>(), [&1051, &1052]);
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Names a reserved or stop token that does not exist.
+    pub fn with_renderer(
+        renderer: Box<dyn Renderer>,
+        model: &Model,
+        tokenizer: Arc<Tokenizer>,
+        options: &BuilderOptions,
+    ) -> Result<Self> {
+        Self::with_warnings(renderer, model, tokenizer, options, Vec::new())
+    }
+
+    fn with_warnings(
+        renderer: Box<dyn Renderer>,
+        model: &Model,
+        tokenizer: Arc<Tokenizer>,
+        options: &BuilderOptions,
+        template_warnings: Vec<Warning>,
+    ) -> Result<Self> {
+        let mut stop = renderer.stop();
+        add_stops(&mut stop, model, &tokenizer, options)?;
+        let own = |id: i64| tokenizer.check_id(id.into()).at("pad_token_id").at(Place::file(&model.name));
+        let special = tokenizer.special_token_ids();
+        let pad = model.pad_token_id.map(own).transpose()?.or(special.pad).or(special.eos);
+        let mut compiler = Compiler::new(&tokenizer);
+        let placeholders = Placeholders::new(&model.multimodal, &mut compiler).at(Place::file(&model.name))?;
+        let template_text = renderer.template_text().min(TemplateCut::compiled(compiler.open_seams));
+        let mut used = renderer.used_tokens();
+        used.extend(compiler.used);
+        let assembler = assembler(tokenizer, &used, template_text, model, options)?;
+        let shared = Shared {
+            renderer,
+            placeholders,
+            assembler,
+            mode: options.mode,
+            compat: options.compat,
+            chat_wrapper: options.chat_wrapper.map(|wrapper| (wrapper.template(), options.each_message)),
+            open_answer: options.open_answer,
+            allow_empty_prompts: options.allow_empty_prompts,
+            pad,
+            stop,
+            trimmer: OnceLock::new(),
+            template_warnings,
+            refused: OnceLock::new(),
+            idle: Mutex::default(),
+        };
+        let detail = Detail { spans: options.spans, offsets: options.offsets, text: options.text };
+        Ok(Self { shared: Arc::new(shared), detail, continue_final_message: options.continue_final_message })
+    }
+
+    /// Loads a model and its tokenizer by name, as [`Model::load`] and [`Tokenizer::load`] find them.
+    ///
+    /// # Errors
+    /// Errors of loading either, or of [`Self::new`].
+    pub fn load(model: &str) -> Result<Self> {
+        Self::load_with(model, &BuilderOptions::default())
+    }
+
+    /// The same, with options.
+    ///
+    /// ```
+    /// use metatok::{BuilderOptions, Mode, PromptBuilder};
+    ///
+    /// let options = BuilderOptions { mode: Mode::Score, ..BuilderOptions::default() };
+    /// let builder = PromptBuilder::load_with("demo", &options)?;
+    /// let text = builder.tokenizer().decode(&builder.build_messages(&[("user", "Hi!")])?.input_ids, false)?;
+    /// assert_eq!(text, "<|im_start|>user\nHi!<|im_end|>\n");
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The same as for [`Self::load`].
+    pub fn load_with(model: &str, options: &BuilderOptions) -> Result<Self> {
+        let model = Model::load(model)?;
+        let tokenizer = Arc::new(model.load_tokenizer()?);
+        Self::new(&model, tokenizer, options)
+    }
+
+    /// The embedded demo model: a small tokenizer and its template, for trying things without a network.
+    ///
+    /// # Errors
+    /// None that a user could cause.
+    pub fn demo() -> Result<Self> {
+        Self::load("demo")
+    }
+}

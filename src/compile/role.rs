@@ -1,0 +1,43 @@
+//! The roles of a compiled template, and the entries of its round.
+
+use crate::compile::atom::Atom;
+use crate::error::{ErrorKind, Result};
+
+/// An entry of a compiled round, in order.
+#[derive(Debug)]
+pub(crate) enum CompiledItem {
+    Role(usize),
+    Text(Box<[Atom]>),
+}
+
+/// How a role speaks.
+#[derive(Debug)]
+pub(crate) struct CompiledRole {
+    pub(crate) name: String,
+    pub(super) api_role: Option<String>,
+    pub(crate) begin: Box<[Atom]>,
+    pub(crate) prompt: Box<[Atom]>,
+    pub(crate) end: Box<[Atom]>,
+    pub(crate) generate: bool,
+    pub(crate) generation_prompt: Option<Box<[Atom]>>,
+    /// The role's position in the round; none for a reserved role.
+    pub(crate) position: Option<usize>,
+    /// The role in whose next turn this one speaks, if it has no turn of its own.
+    pub(crate) merge_into: Option<usize>,
+    pub(crate) default_prompt: bool,
+    /// Why the role cannot speak with this tokenizer.
+    pub(super) unusable: Option<String>,
+}
+
+impl CompiledRole {
+    /// Rejects a role that needs a token which the tokenizer lacks.
+    pub(crate) fn check_usable(&self) -> Result<()> {
+        match &self.unusable {
+            None => Ok(()),
+            Some(why) => {
+                let what = format!("role {:?} cannot speak with this tokenizer: {why}", self.name);
+                Err(ErrorKind::Conversation(what).into())
+            }
+        }
+    }
+}

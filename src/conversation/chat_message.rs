@@ -1,0 +1,44 @@
+//! OpenAI-style messages, and what OpenCompass calls their roles.
+
+use compact_str::CompactString;
+
+use crate::conversation::content::Content;
+
+/// An OpenAI-style message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatMessage {
+    /// `user`, `assistant`, `system`, or a role of the template.
+    pub role: CompactString,
+    /// The content.
+    pub content: Content,
+    /// Its other keys, such as `name` or `tool_calls`, unchanged. Keys that would change a prompt are rejected when one
+    /// is built.
+    pub others: serde_json::Map<String, serde_json::Value>,
+}
+
+impl ChatMessage {
+    /// A message.
+    pub fn new(role: impl Into<CompactString>, content: impl Into<Content>) -> Self {
+        Self { role: role.into(), content: content.into(), others: serde_json::Map::new() }
+    }
+}
+
+/// OpenCompass's name for the role of an OpenAI-style message.
+pub(crate) fn opencompass_role(role: &str) -> &str {
+    match role {
+        "user" => "HUMAN",
+        "assistant" => "BOT",
+        "system" => "SYSTEM",
+        other => other,
+    }
+}
+
+/// The reverse, if OpenAI-style messages have the role.
+pub(crate) fn openai_role(role: &str) -> Option<&'static str> {
+    match role {
+        "HUMAN" => Some("user"),
+        "BOT" => Some("assistant"),
+        "SYSTEM" => Some("system"),
+        _ => None,
+    }
+}
