@@ -11,6 +11,7 @@ mod harness;
 mod root;
 mod subjects;
 
+mod allocations;
 mod attack;
 mod availability;
 mod batch;
@@ -47,6 +48,7 @@ fn main() -> std::process::ExitCode {
         invariants::tests(),
         packages::tests(),
         lm_eval::tests(),
+        allocations::tests(),
         attack::tests(),
         availability::tests(),
         batch::tests(),
