@@ -1,10 +1,13 @@
 //! `metatok compare`: where the answers of two engines begin to differ.
 
+use std::io::{self, IsTerminal as _};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::args::CompareArgs;
+use anstream::ColorChoice;
+
+use crate::args::{CompareArgs, CompareFormat};
 use crate::exit::DIFFERENT;
 use crate::output::{Output, count, push_json_line};
 use crate::outputs::Outputs;
@@ -32,13 +35,24 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
     let comparer = AnswerComparer::new(&builder)?.context(args.context).run_ids(args.run_id.clone());
     let a = comparer.read(a, args.read.max_line_bytes)?;
     let mut output = Output::open(args.output.as_deref())?;
+    let is_shown = args.output.is_none() && io::stdout().is_terminal();
+    let format = args.format.unwrap_or(if is_shown { CompareFormat::Text } else { CompareFormat::Jsonl });
+    let colour = args.output.is_none() && anstream::AutoStream::choice(&io::stdout()) != ColorChoice::Never;
     let totals = comparer.compare(a, b, args.read.max_line_bytes, |comparison| {
         if comparison.equal && !args.all {
             return Ok(ControlFlow::Continue(()));
         }
-        let mut json = Vec::new();
-        push_json_line(comparison, &mut json);
-        output.stream(&json)
+        match format {
+            CompareFormat::Jsonl => {
+                let mut json = Vec::new();
+                push_json_line(comparison, &mut json);
+                output.stream(&json)
+            }
+            CompareFormat::Text => {
+                let [a, b] = &names;
+                output.stream(comparison.terminal([a, b], colour).as_bytes())
+            }
+        }
     })?;
     output.finish()?;
     if !args.quiet {

@@ -24,6 +24,7 @@ mod answer;
 mod answer_set;
 mod comparison;
 mod difference;
+mod terminal;
 mod totals;
 
 use std::ops::ControlFlow;

@@ -7,6 +7,15 @@ use clap::builder::NonEmptyStringValueParser;
 use crate::args::{ModelArgs, ReadArgs, StopArgs, heading, output_file};
 use metatok::compare::DEFAULT_CONTEXT;
 
+/// How differences are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum CompareFormat {
+    /// A line of JSON for each
+    Jsonl,
+    /// For people: the text before each, and both answers from there on
+    Text,
+}
+
 #[derive(clap::Args)]
 #[command(
     next_help_heading = heading::OUTPUT,
@@ -14,7 +23,7 @@ use metatok::compare::DEFAULT_CONTEXT;
     after_long_help = "Lines of input have any of the formats that `metatok trim` reads, or its own. Answers are found by id, repeat, turn and choice, \
 in any order. The answers of A are kept in memory; those of B are read line by line.
 
-A line of output is an answer that differs: first_difference is the index of the first token that differs, or {\"byte\": n} if one \
+A line of JSON is an answer that differs: first_difference is the index of the first token that differs, or {\"byte\": n} if one \
 of the answers is text alone; a and b have the token there, the text from there on, and why each answer ends. Answers that only \
 one file has follow with only_in.
 
@@ -39,6 +48,12 @@ pub(crate) struct CompareArgs {
     /// The file appears only when it is complete.
     #[arg(short, long, value_name = "FILE", value_parser = output_file())]
     pub(crate) output: Option<PathBuf>,
+
+    /// How differences are written
+    ///
+    /// Default: text on a terminal, else jsonl.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<CompareFormat>,
 
     /// Write answers that are equal too
     #[arg(long)]

@@ -27,7 +27,7 @@ pub(crate) use bench::BenchArgs;
 pub(crate) use build::BuildArgs;
 pub(crate) use check::CheckArgs;
 pub(crate) use command::{Args, Command, command};
-pub(crate) use compare::CompareArgs;
+pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use convert::{ConvertArgs, ConvertTo};
 pub(crate) use datasets::DatasetsArgs;
 pub(crate) use input::{AnswersArgs, InputArgs, ReadArgs, input_format};
