@@ -44,43 +44,28 @@ pub(super) struct End {
 
 /// Reads the answers of a line, and trims them. Ids may begin with one of the run ids.
 pub(super) fn read(trimmer: &AnswerTrimmer, run_ids: &[String], line: &str) -> Result<Vec<(AnswerKey, Answer)>> {
-    let written = WrittenByTrim::read(line);
+    let stop = written_stop(line);
     let without_run_id = |id: &RawValue| run_ids.iter().find_map(|run_id| without_run_id(id, Some(run_id)));
     let answers = read_answers(line)?.into_iter().map(|mut given| {
         given.id = given.id.map(|id| without_run_id(&id).map_or(id, Cow::Owned));
         let ((id, repeat), turn) = asker(&given)?;
-        let choice = given.choice.or(written.choice);
-        let key = AnswerKey { string_id: string_id(&id).into_owned(), repeat, turn, choice };
+        let key = AnswerKey { string_id: string_id(&id).into_owned(), repeat, turn, choice: given.choice };
         let id = RawValue::from_string(id).expect("it was read as JSON");
-        Ok((key, Answer::new(id, trimmer.trim_answer(given)?, written.stop.clone())))
+        Ok((key, Answer::new(id, trimmer.trim_answer(given)?, stop.clone())))
     });
     answers.collect()
 }
 
-/// What a line has beside the answer if it is trimmed already.
-#[derive(Default)]
-struct WrittenByTrim {
-    choice: Option<usize>,
-    stop: Option<Stop>,
-}
-
-impl WrittenByTrim {
-    /// Servers use the same keys for other things, so other values are not errors.
-    fn read(line: &str) -> Self {
-        #[derive(Deserialize)]
-        struct Keys<'a> {
-            #[serde(borrow)]
-            choice: Option<&'a RawValue>,
-            #[serde(borrow)]
-            stop: Option<&'a RawValue>,
-        }
-
-        let Ok(Keys { choice, stop }) = serde_json::from_str(line) else { return Self::default() };
-        Self {
-            choice: choice.and_then(|choice| serde_json::from_str(choice.get()).ok()),
-            stop: stop.and_then(|stop| serde_json::from_str(stop.get()).ok()),
-        }
+/// The stop of a line that is trimmed already. Servers use the same key for other things, so other values are not errors.
+fn written_stop(line: &str) -> Option<Stop> {
+    #[derive(Deserialize)]
+    struct Keys<'a> {
+        #[serde(borrow)]
+        stop: Option<&'a RawValue>,
     }
+
+    let Keys { stop } = serde_json::from_str(line).ok()?;
+    serde_json::from_str(stop?.get()).ok()
 }
 
 impl Answer {
