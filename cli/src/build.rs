@@ -200,9 +200,7 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
     options.spans = args.spans;
     // A request to score says where the scored part begins.
     let labels = args.labels || args.format.accepts.request && options.mode == Mode::Score;
-    let has_context = labels && dataset.is_some_and(|dataset| dataset.dataset().inferencer.has_context());
-    options.text = args.text || has_context;
-    options.offsets = has_context;
+    options.text = args.text;
     let (model, tokenizer) = loaded.model(&args.model, has_input)?;
     let fingerprint =
         |tokenizer: &Tokenizer| setup::fingerprint(&args.input, dataset, args.truncate, &model, tokenizer, &options);

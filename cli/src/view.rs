@@ -49,7 +49,6 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
         Some(dataset) => of_row(dataset, &line, args, &builder).map(|conversation| (conversation, None)),
     };
     let (conversation, turn) = shown.at(&place)?;
-    let conversation = builder.prepared(&conversation).at(&place)?;
     let mut view = View::new(&builder, &model.name, &conversation).at(place)?;
     view.turn = turn;
     if view.answer_omitted && has_input {

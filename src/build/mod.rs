@@ -89,14 +89,14 @@ impl PromptForm {
     /// What a thread builds with.
     fn session(&self) -> Option<Session> {
         match self {
-            Self::Ids(ids) => Some(ids.builder.session()),
+            Self::Ids(ids) => Some(ids.session()),
             Self::Messages(_) => None,
         }
     }
 
     fn writer<'f>(&'f self, session: &'f mut Option<Session>) -> PromptWriter<'f> {
         match self {
-            Self::Ids(ids) => PromptWriter::Ids(ids, session.get_or_insert_with(|| ids.builder.session())),
+            Self::Ids(ids) => PromptWriter::Ids(ids, session.get_or_insert_with(|| ids.session())),
             Self::Messages(messages) => PromptWriter::Messages(messages),
         }
     }

@@ -58,6 +58,8 @@ pub struct PromptBuilder {
     shared: Arc<Shared>,
     detail: Detail,
     continue_final_message: bool,
+    /// Whether its conversations are prepared already.
+    takes_prepared: bool,
 }
 
 /// What all clones of a builder share.
@@ -204,7 +206,8 @@ impl PromptBuilder {
             idle: Mutex::default(),
         };
         let detail = Detail { spans: options.spans, offsets: options.offsets, text: options.text };
-        Ok(Self { shared: Arc::new(shared), detail, continue_final_message: options.continue_final_message })
+        let BuilderOptions { continue_final_message, .. } = *options;
+        Ok(Self { shared: Arc::new(shared), detail, continue_final_message, takes_prepared: false })
     }
 
     /// Loads a model and its tokenizer by name, as [`Model::load`] and [`Tokenizer::load`] find them.
@@ -276,6 +279,11 @@ impl PromptBuilder {
     /// What its prompts contain in addition to the ids.
     pub(crate) fn detail(&self) -> Detail {
         self.detail
+    }
+
+    /// The same builder with other detail.
+    pub(crate) fn with_detail(&self, detail: Detail) -> Self {
+        Self { detail, ..self.clone() }
     }
 
     /// The purpose of the prompts: to continue, or to score.
