@@ -5,14 +5,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::args::{
-    ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, RequestArgs, RunArgs, SpecialTokensArg, StopArgs,
-    TemplateArgs, WrapperArg,
-};
+use crate::args::{InputArgs, ModelArgs, PromptArgs, RequestArgs, RunArgs, StopArgs, TemplateArgs};
 use crate::say::InFlags;
 use crate::source::Source;
-use metatok::builder::{BuilderOptions, ContentTrust, PromptBuilder};
-use metatok::conversation::Mode;
+use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::dataset::prompter::SamplingParams;
 use metatok::dataset::records::InputFormat;
 use metatok::dialect::{ConversationTemplate, Model};
@@ -21,21 +17,22 @@ use metatok::error::{ErrorKind, Result};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::Holds;
 use metatok::prepared::PreparedDataset;
-use metatok::render::ChatWrapper;
 use metatok::server::RequestOptions;
-use metatok::tokenizer::{AddSpecialTokens, Tokenizer};
+use metatok::tokenizer::Tokenizer;
 use metatok::truncate::Truncation;
 use serde_json::{Map, Value};
 
 /// What a command builds with, before its own options.
 pub(crate) fn options(args: &PromptArgs, dataset: Option<&PreparedDataset>) -> BuilderOptions {
-    let mut options =
-        BuilderOptions { special_tokens: args.special_tokens.map(special_tokens), ..template_options(&args.template) };
     let StopArgs { stop_id, stop } = &args.stop;
-    options.stop_token_ids.clone_from(stop_id);
-    options.stop_strings.clone_from(stop);
+    let mut options = BuilderOptions {
+        special_tokens: args.special_tokens,
+        stop_token_ids: stop_id.clone(),
+        stop_strings: stop.clone(),
+        ..template_options(&args.template)
+    };
     if let Some(dataset) = dataset {
-        dataset.set(&mut options, args.template.mode.map(mode));
+        dataset.set(&mut options, args.template.mode);
     }
     options
 }
@@ -43,12 +40,12 @@ pub(crate) fn options(args: &PromptArgs, dataset: Option<&PreparedDataset>) -> B
 /// What a command builds with if it neither adds special tokens nor stops.
 pub(crate) fn template_options(args: &TemplateArgs) -> BuilderOptions {
     BuilderOptions {
-        mode: args.mode.map_or(Mode::Generate, mode),
-        content: args.content.map_or_else(ContentTrust::default, content),
+        mode: args.mode.unwrap_or_default(),
+        content: args.content.unwrap_or_default(),
         reserve: args.reserve.clone(),
         unreserve: args.unreserve.clone(),
         round_fallback: args.round_fallback,
-        chat_wrapper: args.wrapper.map(wrapper),
+        chat_wrapper: args.wrapper,
         continue_final_message: args.continue_final_message,
         ..BuilderOptions::default()
     }
@@ -88,35 +85,6 @@ pub(crate) fn check_room(max_seq_len: Option<usize>, max_out_len: Option<usize>)
             Err(ErrorKind::Usage(what).into())
         }
         _ => Ok(()),
-    }
-}
-
-pub(crate) fn special_tokens(when: SpecialTokensArg) -> AddSpecialTokens {
-    match when {
-        SpecialTokensArg::Auto => AddSpecialTokens::Auto,
-        SpecialTokensArg::Always => AddSpecialTokens::Always,
-        SpecialTokensArg::Never => AddSpecialTokens::Never,
-    }
-}
-
-pub(crate) fn content(content: ContentArg) -> ContentTrust {
-    match content {
-        ContentArg::Data => ContentTrust::Data,
-        ContentArg::Trusted => ContentTrust::Trusted,
-    }
-}
-
-pub(crate) fn mode(mode: ModeArg) -> Mode {
-    match mode {
-        ModeArg::Gen => Mode::Generate,
-        ModeArg::Ppl => Mode::Score,
-    }
-}
-
-fn wrapper(wrapper: WrapperArg) -> ChatWrapper {
-    match wrapper {
-        WrapperArg::OpencompassChat => ChatWrapper::OpenCompass,
-        WrapperArg::AisbenchChat => ChatWrapper::AisBench,
     }
 }
 

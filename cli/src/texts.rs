@@ -19,16 +19,15 @@ pub(crate) struct Texts {
 impl Texts {
     /// With the tokenizer and the options from the arguments.
     pub(crate) fn new(tokenizer: &TokenizerArgs, args: &TextArgs) -> Result<Self> {
-        let special_tokens = setup::special_tokens(args.special_tokens);
         let options = BuilderOptions {
             // What the tokenizer adds after a text belongs to a whole text, not to one that continues.
             mode: Mode::Score,
-            content: setup::content(args.content),
-            special_tokens: Some(special_tokens),
+            content: args.content,
+            special_tokens: Some(args.special_tokens),
             ..BuilderOptions::default()
         };
         let builder = PromptBuilder::new(&Model::default(), load(tokenizer)?, &options)?;
-        Ok(Self { builder, adds_special_tokens: special_tokens != AddSpecialTokens::Never })
+        Ok(Self { builder, adds_special_tokens: args.special_tokens != AddSpecialTokens::Never })
     }
 
     /// The ids of a text.
