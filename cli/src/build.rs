@@ -27,7 +27,6 @@ use metatok::prepared::PreparedDataset;
 use metatok::server::RequestOptions;
 use metatok::sink::{FormOptions, Sink};
 use metatok::tokenizer::{TokenId, Tokenizer};
-use metatok::truncate::ContextBudget;
 
 /// The result of a dataset, or of conversations.
 pub(crate) struct Done {
@@ -202,8 +201,8 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
     let labels = args.labels || args.format.accepts.request && options.mode == Mode::Score;
     options.text = args.text;
     let (model, tokenizer) = loaded.model(&args.model, has_input)?;
-    let fingerprint =
-        |tokenizer: &Tokenizer| setup::fingerprint(&args.input, dataset, args.truncate, &model, tokenizer, &options);
+    let input = setup::input_options(&args.input, dataset, args.truncate);
+    let fingerprint = |tokenizer: &Tokenizer| input.fingerprint(Fingerprint::new(&model, tokenizer, &options));
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {
         let remarks = setup::remarks(&model, &builder, dataset, &options);
@@ -226,7 +225,7 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
     Ok(PromptForm::Ids(Box::new(IdsForm {
         max_out_len: args.input.max_out_len.map(|max_out_len| max_out_len as u64),
         sampling_params: dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default(),
-        budget: budget(args),
+        budget: input.budget(),
         text: args.text,
         labels,
         check_files: args.check_files,
@@ -251,17 +250,6 @@ fn form_options(args: &BuildArgs, fingerprint: impl FnOnce() -> Result<Fingerpri
         // Lines have one each, where it is asked for.
         fingerprint: if accepts.columns || accepts.request { None } else { Some(fingerprint()?) },
     })
-}
-
-/// How long prompts may be. By default, rows lose examples and may still be too long, as in OpenCompass, and
-/// conversations are rejected.
-fn budget(args: &BuildArgs) -> Option<ContextBudget> {
-    let max_seq_len = args.input.max_seq_len?;
-    if args.truncate.is_none() && args.input.dataset.is_some() {
-        return None;
-    }
-    let (max_out_len, truncation) = (args.input.max_out_len.unwrap_or_default(), args.truncate.unwrap_or_default());
-    Some(ContextBudget { max_seq_len, max_out_len, truncation })
 }
 
 /// Reports the special tokens that were left out of the prompts.

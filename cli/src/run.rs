@@ -48,8 +48,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     let answering = Answering::find(args, &builder, source.is_some())?;
     let fingerprint = || {
-        let (input, truncate) = (&args.input, Some(args.truncate));
-        let prompts = setup::fingerprint(input, dataset.as_deref(), truncate, &model, builder.tokenizer(), &options)?;
+        let input = setup::input_options(&args.input, dataset.as_deref(), Some(args.truncate));
+        let prompts = input.fingerprint(Fingerprint::new(&model, builder.tokenizer(), &options))?;
         answering.fingerprint(args, resume::fingerprint(args, &sampling, &source, prompts)?)
     };
     let Some((mut answers, output)) = answers(args, fingerprint)? else {

@@ -8,13 +8,12 @@ use std::sync::Arc;
 use crate::args::{InputArgs, ModelArgs, PromptArgs, RequestArgs, RunArgs, StopArgs, TemplateArgs};
 use crate::say::InFlags;
 use crate::source::Source;
+use metatok::build::InputOptions;
 use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::dataset::prompter::SamplingParams;
-use metatok::dataset::records::InputFormat;
 use metatok::dialect::{ConversationTemplate, Model};
 use metatok::engine::Sampling;
 use metatok::error::{ErrorKind, Result};
-use metatok::fingerprint::Fingerprint;
 use metatok::input::Holds;
 use metatok::prepared::PreparedDataset;
 use metatok::server::RequestOptions;
@@ -135,34 +134,14 @@ pub(crate) fn of_tokenizer<T>(
     }
 }
 
-/// The options that the ids of prompts depend on.
-pub(crate) fn fingerprint(
+/// What prompts depend on besides the builder.
+pub(crate) fn input_options<'d>(
     args: &InputArgs,
-    dataset: Option<&PreparedDataset>,
-    truncate: Option<Truncation>,
-    model: &Model,
-    tokenizer: &Tokenizer,
-    options: &BuilderOptions,
-) -> Result<Fingerprint> {
-    let mut fingerprint = Fingerprint::new(model, tokenizer, options);
-    if let Some(dataset) = dataset {
-        fingerprint = dataset.fingerprint(fingerprint)?;
-    }
-    // A conversation that is too long is rejected unless something may be dropped.
-    let truncate = truncate.filter(|what| dataset.is_some() || *what != Truncation::Refuse);
-    if let Some(truncate) = truncate {
-        fingerprint = fingerprint.with("truncate", serde_json::json!(truncate));
-    }
-    if let Some(max_seq_len) = args.max_seq_len.filter(|_| dataset.is_some() || truncate.is_some()) {
-        fingerprint = fingerprint.with("max_seq_len", max_seq_len);
-        if let Some(max_out_len) = args.max_out_len {
-            fingerprint = fingerprint.with("max_out_len", max_out_len);
-        }
-    }
-    if args.input_format != InputFormat::Auto {
-        fingerprint = fingerprint.with("input_format", args.input_format.to_string());
-    }
-    Ok(fingerprint)
+    dataset: Option<&'d PreparedDataset>,
+    truncation: Option<Truncation>,
+) -> InputOptions<'d> {
+    let InputArgs { input_format, max_seq_len, max_out_len, .. } = *args;
+    InputOptions { dataset, input_format, max_seq_len, max_out_len, truncation }
 }
 
 /// The model, or the conversation template that replaces it.

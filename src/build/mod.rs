@@ -22,8 +22,10 @@
 
 mod batch;
 mod check_media;
+mod input_options;
 mod messages;
 mod notes;
+mod recorded;
 mod reject;
 mod remarks;
 mod repeated_ids;
@@ -45,7 +47,9 @@ use crate::prepared::{PreparedDataset, line_batches};
 use crate::sink::Sink;
 use batch::BatchBuilder;
 pub use batch::BuiltBatch;
+pub use input_options::InputOptions;
 pub use messages::MessagesForm;
+pub use recorded::RecordedFingerprint;
 pub use reject::Rejected;
 pub use remarks::InputRemarks;
 pub(crate) use repeated_ids::OwnId;
