@@ -17,6 +17,7 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 
+mod checked_rows;
 mod doubtful_rows;
 mod judged;
 mod batched;
