@@ -2,7 +2,6 @@
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::args::{InputArgs, ModelArgs, PromptArgs, RequestArgs, RunArgs, StopArgs, TemplateArgs};
@@ -11,7 +10,7 @@ use crate::source::Source;
 use metatok::build::InputOptions;
 use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::dataset::prompter::SamplingParams;
-use metatok::dialect::{ConversationTemplate, Model};
+use metatok::dialect::{Model, load_tokenizer, tokenizer_name};
 use metatok::engine::Sampling;
 use metatok::error::{ErrorKind, Result};
 use metatok::input::Holds;
@@ -89,18 +88,22 @@ pub(crate) fn check_room(max_seq_len: Option<usize>, max_out_len: Option<usize>)
 
 /// The default location of the weights: the tokenizer's.
 pub(crate) fn weights_name(args: &ModelArgs, has_input: bool) -> Result<String> {
-    of_tokenizer(args.tokenizer.as_deref(), &model(args, has_input)?, Model::tokenizer_name, |name| Ok(name.to_owned()))
+    let model = model(args, has_input)?;
+    args.tokenizer.as_deref().map_or_else(|| model.tokenizer_name(), tokenizer_name)
 }
 
 /// Loads the model and its tokenizer. The demo replaces them only if nothing at all is given.
 pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Tokenizer>)> {
-    let model = model(args, has_input)?;
+    let mut model = model(args, has_input)?;
     if args.conversation.is_none() {
         // Before a tokenizer is downloaded in vain.
         model.check_gives_ids()?;
     }
-    let tokenizer = of_tokenizer(args.tokenizer.as_deref(), &model, Model::load_tokenizer, Tokenizer::load)?;
-    Ok((with_conversation(args, model)?, Arc::new(tokenizer)))
+    let tokenizer = args.tokenizer.as_deref().map_or_else(|| model.load_tokenizer(), load_tokenizer)?;
+    if let Some(name) = &args.conversation {
+        model = Model::of_conversation_template(name)?;
+    }
+    Ok((model, Arc::new(tokenizer)))
 }
 
 fn model(args: &ModelArgs, has_input: bool) -> Result<Model> {
@@ -119,21 +122,6 @@ fn model(args: &ModelArgs, has_input: bool) -> Result<Model> {
     }
 }
 
-/// A property of the tokenizer: the model's own, or the one from --tokenizer.
-pub(crate) fn of_tokenizer<T>(
-    name: Option<&str>,
-    model: &Model,
-    of_model: impl Fn(&Model) -> Result<T>,
-    named: impl Fn(&str) -> Result<T>,
-) -> Result<T> {
-    match name {
-        None => of_model(model),
-        // A built-in model's name selects its tokenizer, unless a file or directory has that name.
-        Some(name) if !Path::new(name).exists() && Model::builtin_file(name).is_some() => of_model(&Model::load(name)?),
-        Some(name) => named(name),
-    }
-}
-
 /// What prompts depend on besides the builder.
 pub(crate) fn input_options<'d>(
     args: &InputArgs,
@@ -142,13 +130,6 @@ pub(crate) fn input_options<'d>(
 ) -> InputOptions<'d> {
     let InputArgs { input_format, max_seq_len, max_out_len, .. } = *args;
     InputOptions { dataset, input_format, max_seq_len, max_out_len, truncation }
-}
-
-/// The model, or the conversation template that replaces it.
-fn with_conversation(args: &ModelArgs, model: Model) -> Result<Model> {
-    let Some(name) = &args.conversation else { return Ok(model) };
-    let template = ConversationTemplate::load(name)?;
-    Ok(Model { name: name.clone(), conversation_template: Some(template), ..Model::default() })
 }
 
 /// The number of threads for measuring.

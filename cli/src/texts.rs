@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use crate::args::{TextArgs, TokenizerArgs};
-use crate::setup;
 use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::conversation::{Conversation, Mode};
-use metatok::dialect::Model;
+use metatok::dialect::{Model, load_tokenizer};
 use metatok::error::{ErrorKind, Result};
 use metatok::tokenizer::{AddSpecialTokens, TokenId, Tokenizer};
 
@@ -42,7 +41,7 @@ impl Texts {
 /// The given tokenizer, or the model's.
 pub(crate) fn load(args: &TokenizerArgs) -> Result<Arc<Tokenizer>> {
     let model = args.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
-    setup::of_tokenizer(args.tokenizer.as_deref(), &model, Model::load_tokenizer, Tokenizer::load).map(Arc::new)
+    args.tokenizer.as_deref().map_or_else(|| model.load_tokenizer(), load_tokenizer).map(Arc::new)
 }
 
 /// Bytes as UTF-8 text.
