@@ -13,10 +13,10 @@ use crate::outputs::Outputs;
 use crate::rejects::{Rejects, rejects_path};
 use crate::say::{InFlags, say};
 use crate::source::Source;
-use crate::summary::{answers_omitted, summary};
+use crate::summary::summary;
 use crate::{flags, progress, setup};
 use metatok::answers::ModelAnswers;
-use metatok::build::{BatchRemarks, Build, BuildTotals, IdsForm, MessagesForm, PromptForm, Written};
+use metatok::build::{BatchRemarks, Build, BuildTotals, IdsForm, MessagesForm, PromptForm, Written, answers_omitted};
 use metatok::builder::PromptBuilder;
 use metatok::conversation::Mode;
 use metatok::dialect::Model;
@@ -26,7 +26,7 @@ use metatok::input::Input;
 use metatok::prepared::PreparedDataset;
 use metatok::server::RequestOptions;
 use metatok::sink::{FormOptions, Sink};
-use metatok::tokenizer::{TokenId, Tokenizer};
+use metatok::tokenizer::Tokenizer;
 
 /// The result of a dataset, or of conversations.
 pub(crate) struct Done {
@@ -89,7 +89,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         let remarks = totals.add(batch);
         progress.set_message(count(totals.written.prompts, "prompt"));
         if !args.quiet {
-            let notes = omitted(form, &remarks).into_iter().filter(|note| loaded.is_new(note));
+            let notes = omitted_tokens(form, &remarks).into_iter().filter(|note| loaded.is_new(note));
             let warning = remarks.warning.iter().map(|warning| format!("warning: {}", warning.in_flags()));
             progress
                 .suspend(|| notes.map(|note| format!("note: {note}")).chain(warning).for_each(|line| say!("{line}")));
@@ -147,8 +147,8 @@ fn say_totals(totals: &BuildTotals, of_rows: &[Warning], has_input: bool) {
         say!("note: {} {prompts} truncated", written.truncated);
     }
     // Users of the demo know its answers.
-    if written.answers_omitted > 0 && has_input {
-        say!("note: {}", answers_omitted(written.answers_omitted));
+    if has_input && let Some(note) = answers_omitted(written.answers_omitted) {
+        say!("note: {}", note.in_flags());
     }
     if written.waiting > 0 {
         let dialogues = if written.waiting == 1 { "dialogue needs" } else { "dialogues need" };
@@ -252,28 +252,8 @@ fn form_options(args: &BuildArgs, fingerprint: impl FnOnce() -> Result<Fingerpri
     })
 }
 
-/// Reports the special tokens that were left out of the prompts.
-fn omitted(form: &PromptForm, remarks: &BatchRemarks) -> Vec<String> {
-    let names = |ids: &[TokenId]| -> String {
-        let name = |id: TokenId| match form {
-            PromptForm::Ids(ids) => ids.builder.tokenizer().quoted_token(id),
-            _ => String::new(),
-        };
-        let names: Vec<String> = ids.iter().map(|&id| format!("{} (id {id})", name(id))).collect();
-        names.join(" ")
-    };
-    let mut notes = Vec::new();
-    if !remarks.omitted.is_empty() {
-        notes.push(format!(
-            "the template already writes {}, so it is not added again; --special-tokens always would double it",
-            names(&remarks.omitted)
-        ));
-    }
-    if !remarks.omitted_end.is_empty() {
-        notes.push(format!(
-            "the tokenizer would add {} after every prompt, but a prompt to continue ends where the model continues; --special-tokens always would add it",
-            names(&remarks.omitted_end)
-        ));
-    }
-    notes
+/// Notes about the special tokens that were left out of the prompts.
+fn omitted_tokens(form: &PromptForm, remarks: &BatchRemarks) -> Vec<String> {
+    let PromptForm::Ids(ids) = form else { return Vec::new() };
+    remarks.omitted_tokens(ids.builder.tokenizer()).iter().map(InFlags::in_flags).collect()
 }

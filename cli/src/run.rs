@@ -13,8 +13,8 @@ use crate::output::{Output, count};
 use crate::outputs::Outputs;
 use crate::say::{self, InFlags, flag, say};
 use crate::source::Source;
-use crate::summary::answers_omitted;
 use crate::{flags, progress, resume, setup};
+use metatok::build::answers_omitted;
 use metatok::builder::PromptBuilder;
 use metatok::conversation::Mode;
 use metatok::error::{Error, ErrorKind, Result};
@@ -214,8 +214,8 @@ impl<'a> Front<'a> {
             }
         }
         if !args.quiet {
-            if totals.answers_omitted > 0 && has_input {
-                say!("note: {}", answers_omitted(totals.answers_omitted));
+            if has_input && let Some(note) = answers_omitted(totals.answers_omitted) {
+                say!("note: {}", note.in_flags());
             }
             let reasons: Vec<String> =
                 totals.reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();

@@ -12,9 +12,9 @@ use crate::output::{self, Output};
 use crate::outputs::Outputs;
 use crate::say::{InFlags, escaped_line, say};
 use crate::source::Source;
-use crate::summary::answers_omitted;
 use crate::{flags, setup};
 use metatok::answers::ModelAnswers;
+use metatok::build::answers_omitted;
 use metatok::builder::PromptBuilder;
 use metatok::conversation::Conversation;
 use metatok::dataset::records::RecordReader;
@@ -51,8 +51,8 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let (conversation, turn) = shown.at(&place)?;
     let mut view = View::new(&builder, &model.name, &conversation).at(place)?;
     view.turn = turn;
-    if view.answer_omitted && has_input {
-        say!("note: {}", answers_omitted(1));
+    if has_input && let Some(note) = answers_omitted(view.answer_omitted.into()) {
+        say!("note: {}", note.in_flags());
     }
     match &args.html {
         Some(path) if path != Path::new("-") => {
