@@ -1,41 +1,16 @@
-//! Plain texts as token ids, without any template: what `encode` and `count` share.
+//! What `encode`, `decode` and `count` share: a tokenizer, and texts.
 
 use std::sync::Arc;
 
 use crate::args::{TextArgs, TokenizerArgs};
-use metatok::builder::{BuilderOptions, PromptBuilder};
-use metatok::conversation::{Conversation, Mode};
+use metatok::builder::TextEncoder;
 use metatok::dialect::{Model, load_tokenizer};
 use metatok::error::{ErrorKind, Result};
-use metatok::tokenizer::{AddSpecialTokens, TokenId, Tokenizer};
+use metatok::tokenizer::Tokenizer;
 
-/// Encodes texts.
-pub(crate) struct Texts {
-    builder: PromptBuilder,
-    adds_special_tokens: bool,
-}
-
-impl Texts {
-    /// With the tokenizer and the options from the arguments.
-    pub(crate) fn new(tokenizer: &TokenizerArgs, args: &TextArgs) -> Result<Self> {
-        let options = BuilderOptions {
-            // What the tokenizer adds after a text belongs to a whole text, not to one that continues.
-            mode: Mode::Score,
-            content: args.content,
-            special_tokens: Some(args.special_tokens),
-            ..BuilderOptions::default()
-        };
-        let builder = PromptBuilder::new(&Model::default(), load(tokenizer)?, &options)?;
-        Ok(Self { builder, adds_special_tokens: args.special_tokens != AddSpecialTokens::Never })
-    }
-
-    /// The ids of a text.
-    pub(crate) fn encode(&self, text: &str) -> Result<Vec<TokenId>> {
-        if text.is_empty() && !self.adds_special_tokens {
-            return Ok(Vec::new());
-        }
-        Ok(self.builder.build(&Conversation::Text(text.to_owned()))?.input_ids)
-    }
+/// Encodes texts with the tokenizer and the options from the arguments.
+pub(crate) fn encoder(tokenizer: &TokenizerArgs, args: &TextArgs) -> Result<TextEncoder> {
+    TextEncoder::new(load(tokenizer)?, args.content, args.special_tokens)
 }
 
 /// The given tokenizer, or the model's.

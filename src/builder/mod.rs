@@ -18,6 +18,7 @@ mod rendering;
 mod reserving;
 mod session;
 mod stops;
+mod text_encoder;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -38,6 +39,7 @@ pub use options::BuilderOptions;
 use reserving::assembler;
 pub use session::Session;
 use stops::add_stops;
+pub use text_encoder::TextEncoder;
 
 /// Builds prompts for one model: a template, a tokenizer and options. Cloning it is cheap, and clones share their
 /// caches.

@@ -74,7 +74,7 @@ fn types_are_shared_or_sent_and_printed() {
         RoleTemplate, RoundItem, Row, RowKey, RowPrompt, Sampler, Sampling, SamplingParams, ScoredText, Section,
         Segment<'static>, Segments<'static>, TemplateCut, TextArena, SeparatorStyle, Sglang, FewShotPrompter, Span, SpecialTokenIds, AddSpecialTokens, SplitRange,
         StopConfig, StopCriteria, StopId, StopMatcher, StopSource, StopStream, Stop, StopStrings, Substitution, SystemPrompt,
-        Task, TemplateField, TerminalOptions, TextPart, TokenIds, TokenStream, TokenizedPrompt, Tokenizer,
+        Task, TemplateField, TerminalOptions, TextEncoder, TextPart, TokenIds, TokenStream, TokenizedPrompt, Tokenizer,
         TokenizerFiles, Trimmer, Truncated, Truncation, ApiTurn, TurnPlan, TurnPrompt, TurnTemplate, Value, View,
         ViewMedia, ViewRow, ViewStop, ViewToken, ViewTurn, Vllm, DialoguePrompt, DialogueState
     );
