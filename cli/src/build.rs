@@ -12,7 +12,7 @@ use crate::output::{Output, count};
 use crate::outputs::Outputs;
 use crate::rejects::{Rejects, rejects_path};
 use crate::say::{InFlags, say};
-use crate::source::Source;
+use crate::source::{Source, names, nothing_in};
 use crate::summary::summary;
 use crate::{flags, progress, setup};
 use metatok::answers::ModelAnswers;
@@ -20,7 +20,7 @@ use metatok::build::{BatchRemarks, Build, BuildTotals, IdsForm, MessagesForm, Pr
 use metatok::builder::PromptBuilder;
 use metatok::conversation::Mode;
 use metatok::dialect::Model;
-use metatok::error::{Error, ErrorKind, Result, Warning};
+use metatok::error::{ErrorKind, Result, Warning};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::Input;
 use metatok::prepared::PreparedDataset;
@@ -56,7 +56,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     }
     let has_input = source.is_some();
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
-    let names: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
+    let names = names(&inputs);
     let progress = progress::bar(inputs.iter().map(Input::bytes).sum(), args.quiet);
     if let Some(dataset) = &dataset {
         inputs = dataset.through_arrow(inputs)?;
@@ -116,8 +116,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     let rejected = rejects.as_ref().map_or(0, |rejects| rejects.count);
     let of_rows = totals.remarks.check(dataset.as_deref())?;
     if totals.written.prompts + rejected == 0 {
-        let kind = if dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
-        return Err(Error::from(kind).at(names.join(", ")));
+        return Err(nothing_in(&names, dataset.is_some()));
     }
     if let Some(Sink::File(sink)) = form.sink() {
         output.write(&sink.finish(&records)?).map_err(|error| output.failed(error))?;

@@ -10,7 +10,7 @@ use crate::args::CheckArgs;
 use crate::exit::REJECTED;
 use crate::outputs::Outputs;
 use crate::say::{InFlags, escaped_line, say};
-use crate::source::Source;
+use crate::source::{Source, names, nothing_in};
 use crate::{against, flags, output, setup};
 use metatok::check::{Checker, Finding, LINTS, Level, Lint};
 use metatok::conversation::Mode;
@@ -89,14 +89,14 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
         if let Some(dataset) = &dataset {
             inputs = dataset.through_arrow(inputs)?;
         }
-        let names: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
-        let nothing = if dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
+        let names = names(&inputs);
+        let has_dataset = dataset.is_some();
         let seen = match dataset {
             Some(dataset) => dataset.check_rows(inputs, args.input.limit, &mut checker)?,
             None => see_conversations(args, inputs, options.mode, &mut checker)?,
         };
         if seen == 0 {
-            return Err(nothing).at(names.join(", "));
+            return Err(nothing_in(&names, has_dataset));
         }
     }
     checker.finish()

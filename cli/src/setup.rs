@@ -174,9 +174,8 @@ pub(crate) fn holds(dataset: Option<&PreparedDataset>) -> Holds {
 
 /// How answers are sampled: as the arguments say, or else as the dataset does.
 pub(crate) fn sampling_params(args: &RequestArgs, dataset: Option<&PreparedDataset>) -> SamplingParams {
-    let RequestArgs { temperature, top_p, top_k, .. } = *args;
     let of_dataset = dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default();
-    SamplingParams { temperature, top_p, top_k }.or(of_dataset)
+    args.sampling().or(of_dataset)
 }
 
 /// The same for the engine in this process. What neither says is as in `usual`.
@@ -195,11 +194,10 @@ pub(crate) fn sampling(args: &RunArgs, dataset: Option<&PreparedDataset>, usual:
 
 /// What a server is asked for in each request.
 pub(crate) fn request_options(args: &RequestArgs, run_id: Option<&str>) -> Result<RequestOptions> {
-    let RequestArgs { temperature, top_p, top_k, seed, ref params } = *args;
     Ok(RequestOptions {
-        sampling: SamplingParams { temperature, top_p, top_k },
-        seed,
-        params: self::params(params)?,
+        sampling: args.sampling(),
+        seed: args.seed,
+        params: params(&args.params)?,
         run_id: run_id.map(str::to_owned),
         ..RequestOptions::default()
     })

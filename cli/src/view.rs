@@ -11,7 +11,7 @@ use crate::args::ViewArgs;
 use crate::output::{self, Output};
 use crate::outputs::Outputs;
 use crate::say::{InFlags, escaped_line, say};
-use crate::source::Source;
+use crate::source::{Source, names, nothing_in};
 use crate::{flags, setup};
 use metatok::answers::ModelAnswers;
 use metatok::build::answers_omitted;
@@ -96,7 +96,7 @@ fn escape_names(view: &mut View) {
 fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Result<(String, String)> {
     let longest = args.input.read.max_line_bytes;
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
-    let names: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
+    let names = names(&inputs);
     if let Some(dataset) = dataset {
         inputs = dataset.through_arrow(inputs)?;
     }
@@ -110,17 +110,9 @@ fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Re
         Ok(ControlFlow::Break(()))
     })?;
     found.ok_or_else(|| {
-        let names = names.join(", ");
-        match count {
-            0 if args.input.dataset.is_some() => Error::from(ErrorKind::NoRows).at(names),
-            0 => Error::from(ErrorKind::EmptyInput).at(names),
-            _ => {
-                let last = count - 1;
-                let message =
-                    format!("there is no prompt {}; prompts are counted from 0, and the last is {last}", args.prompt);
-                Error::from(ErrorKind::Usage(message)).at(names)
-            }
-        }
+        let Some(last) = count.checked_sub(1) else { return nothing_in(&names, dataset.is_some()) };
+        let message = format!("there is no prompt {}; prompts are counted from 0, and the last is {last}", args.prompt);
+        Error::from(ErrorKind::Usage(message)).at(names)
     })
 }
 
