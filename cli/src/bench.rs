@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use crate::args::BenchArgs;
 use crate::outputs::Outputs;
-use crate::source::Source;
+use crate::source::{Source, names, nothing_in};
 use crate::{output, setup};
 use metatok::builder::{BuilderOptions, ContentTrust, PromptBuilder};
 use metatok::conversation::{Conversation, Mode};
-use metatok::error::{Error, ErrorKind, Result};
+use metatok::error::{ErrorKind, Result};
 use metatok::input::each_conversation;
 use metatok::tokenizer::AddSpecialTokens;
 
@@ -102,13 +102,13 @@ fn row(name: &str, measured: &Measured) -> String {
 fn read(args: &BenchArgs, source: Source, mode: Mode) -> Result<Vec<Conversation>> {
     let mut conversations = Vec::new();
     let inputs = source.open_or_demo(None)?;
-    let names: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
+    let names = names(&inputs);
     each_conversation(inputs, args.input_format, args.read.max_line_bytes, mode, |_, conversation| {
         conversations.push(conversation?);
         Ok(if conversations.len() < args.limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
     if conversations.is_empty() {
-        return Err(Error::from(ErrorKind::EmptyInput).at(names.join(", ")));
+        return Err(nothing_in(&names, false));
     }
     Ok(conversations)
 }

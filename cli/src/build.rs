@@ -12,22 +12,21 @@ use crate::output::{Output, count};
 use crate::outputs::Outputs;
 use crate::rejects::{Rejects, rejects_path};
 use crate::say::{InFlags, say};
-use crate::source::Source;
-use crate::summary::{answers_omitted, summary};
+use crate::source::{Source, names, nothing_in};
+use crate::summary::summary;
 use crate::{flags, progress, setup};
 use metatok::answers::ModelAnswers;
-use metatok::build::{BatchRemarks, Build, BuildTotals, IdsForm, MessagesForm, PromptForm, Written};
+use metatok::build::{BatchRemarks, Build, BuildTotals, IdsForm, MessagesForm, PromptForm, Written, answers_omitted};
 use metatok::builder::PromptBuilder;
 use metatok::conversation::Mode;
 use metatok::dialect::Model;
-use metatok::error::{Error, ErrorKind, Result, Warning};
+use metatok::error::{ErrorKind, Result, Warning};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::Input;
 use metatok::prepared::PreparedDataset;
 use metatok::server::RequestOptions;
 use metatok::sink::{FormOptions, Sink};
-use metatok::tokenizer::{TokenId, Tokenizer};
-use metatok::truncate::ContextBudget;
+use metatok::tokenizer::Tokenizer;
 
 /// The result of a dataset, or of conversations.
 pub(crate) struct Done {
@@ -57,7 +56,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     }
     let has_input = source.is_some();
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
-    let names: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
+    let names = names(&inputs);
     let progress = progress::bar(inputs.iter().map(Input::bytes).sum(), args.quiet);
     if let Some(dataset) = &dataset {
         inputs = dataset.through_arrow(inputs)?;
@@ -90,7 +89,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         let remarks = totals.add(batch);
         progress.set_message(count(totals.written.prompts, "prompt"));
         if !args.quiet {
-            let notes = omitted(form, &remarks).into_iter().filter(|note| loaded.is_new(note));
+            let notes = omitted_tokens(form, &remarks).into_iter().filter(|note| loaded.is_new(note));
             let warning = remarks.warning.iter().map(|warning| format!("warning: {}", warning.in_flags()));
             progress
                 .suspend(|| notes.map(|note| format!("note: {note}")).chain(warning).for_each(|line| say!("{line}")));
@@ -117,8 +116,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     let rejected = rejects.as_ref().map_or(0, |rejects| rejects.count);
     let of_rows = totals.remarks.check(dataset.as_deref())?;
     if totals.written.prompts + rejected == 0 {
-        let kind = if dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
-        return Err(Error::from(kind).at(names.join(", ")));
+        return Err(nothing_in(&names, dataset.is_some()));
     }
     if let Some(Sink::File(sink)) = form.sink() {
         output.write(&sink.finish(&records)?).map_err(|error| output.failed(error))?;
@@ -148,8 +146,8 @@ fn say_totals(totals: &BuildTotals, of_rows: &[Warning], has_input: bool) {
         say!("note: {} {prompts} truncated", written.truncated);
     }
     // Users of the demo know its answers.
-    if written.answers_omitted > 0 && has_input {
-        say!("note: {}", answers_omitted(written.answers_omitted));
+    if has_input && let Some(note) = answers_omitted(written.answers_omitted) {
+        say!("note: {}", note.in_flags());
     }
     if written.waiting > 0 {
         let dialogues = if written.waiting == 1 { "dialogue needs" } else { "dialogues need" };
@@ -200,12 +198,10 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
     options.spans = args.spans;
     // A request to score says where the scored part begins.
     let labels = args.labels || args.format.accepts.request && options.mode == Mode::Score;
-    let has_context = labels && dataset.is_some_and(|dataset| dataset.dataset().inferencer.has_context());
-    options.text = args.text || has_context;
-    options.offsets = has_context;
+    options.text = args.text;
     let (model, tokenizer) = loaded.model(&args.model, has_input)?;
-    let fingerprint =
-        |tokenizer: &Tokenizer| setup::fingerprint(&args.input, dataset, args.truncate, &model, tokenizer, &options);
+    let input = setup::input_options(&args.input, dataset, args.truncate);
+    let fingerprint = |tokenizer: &Tokenizer| input.fingerprint(Fingerprint::new(&model, tokenizer, &options));
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {
         let remarks = setup::remarks(&model, &builder, dataset, &options);
@@ -228,7 +224,7 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
     Ok(PromptForm::Ids(Box::new(IdsForm {
         max_out_len: args.input.max_out_len.map(|max_out_len| max_out_len as u64),
         sampling_params: dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default(),
-        budget: budget(args),
+        budget: input.budget(),
         text: args.text,
         labels,
         check_files: args.check_files,
@@ -255,39 +251,8 @@ fn form_options(args: &BuildArgs, fingerprint: impl FnOnce() -> Result<Fingerpri
     })
 }
 
-/// How long prompts may be. By default, rows lose examples and may still be too long, as in OpenCompass, and
-/// conversations are rejected.
-fn budget(args: &BuildArgs) -> Option<ContextBudget> {
-    let max_seq_len = args.input.max_seq_len?;
-    if args.truncate.is_none() && args.input.dataset.is_some() {
-        return None;
-    }
-    let (max_out_len, truncation) = (args.input.max_out_len.unwrap_or_default(), args.truncate.unwrap_or_default());
-    Some(ContextBudget { max_seq_len, max_out_len, truncation })
-}
-
-/// Reports the special tokens that were left out of the prompts.
-fn omitted(form: &PromptForm, remarks: &BatchRemarks) -> Vec<String> {
-    let names = |ids: &[TokenId]| -> String {
-        let name = |id: TokenId| match form {
-            PromptForm::Ids(ids) => ids.builder.tokenizer().quoted_token(id),
-            _ => String::new(),
-        };
-        let names: Vec<String> = ids.iter().map(|&id| format!("{} (id {id})", name(id))).collect();
-        names.join(" ")
-    };
-    let mut notes = Vec::new();
-    if !remarks.omitted.is_empty() {
-        notes.push(format!(
-            "the template already writes {}, so it is not added again; --special-tokens always would double it",
-            names(&remarks.omitted)
-        ));
-    }
-    if !remarks.omitted_end.is_empty() {
-        notes.push(format!(
-            "the tokenizer would add {} after every prompt, but a prompt to continue ends where the model continues; --special-tokens always would add it",
-            names(&remarks.omitted_end)
-        ));
-    }
-    notes
+/// Notes about the special tokens that were left out of the prompts.
+fn omitted_tokens(form: &PromptForm, remarks: &BatchRemarks) -> Vec<String> {
+    let PromptForm::Ids(ids) = form else { return Vec::new() };
+    remarks.omitted_tokens(ids.builder.tokenizer()).iter().map(InFlags::in_flags).collect()
 }

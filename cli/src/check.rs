@@ -1,7 +1,6 @@
 //! `metatok check`: prints the findings of the lints.
 
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
@@ -11,12 +10,12 @@ use crate::args::CheckArgs;
 use crate::exit::REJECTED;
 use crate::outputs::Outputs;
 use crate::say::{InFlags, escaped_line, say};
-use crate::source::Source;
+use crate::source::{Source, names, nothing_in};
 use crate::{against, flags, output, setup};
 use metatok::check::{Checker, Finding, LINTS, Level, Lint};
+use metatok::conversation::Mode;
 use metatok::error::{At, ErrorKind, Result};
-use metatok::input::{Holds, Input, each_conversation, each_record};
-use metatok::prepared::PreparedDataset;
+use metatok::input::{Input, each_conversation};
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -55,14 +54,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         Lint::find(code).at("--allow")?;
     }
     let findings = find(args)?;
-    let denied = |finding: &Finding| {
-        finding.level == Level::Error
-            || args.deny.iter().any(|deny| match deny.as_str() {
-                "all" => true,
-                "warnings" => finding.level == Level::Warning,
-                code => code == finding.code,
-            })
-    };
+    let denied = |finding: &Finding| finding.is_denied(&args.deny);
     let mut out = Vec::new();
     if args.json {
         let entries: Vec<_> = findings.iter().map(|finding| Entry::new(finding, denied(finding))).collect();
@@ -80,7 +72,6 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
 }
 
 fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
-    let longest = args.input.read.max_line_bytes;
     let source = Source::find(&args.input.inputs)?;
     let dataset = setup::dataset(&args.input)?;
     Outputs::to("", None).check_inputs(&args.input, &source, dataset.as_ref())?;
@@ -98,57 +89,29 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
         if let Some(dataset) = &dataset {
             inputs = dataset.through_arrow(inputs)?;
         }
-        let names: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
-        let nothing = if dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
-        let (mut limit, mut is_empty) = (setup::limit(args.input.limit), true);
-        let mut is_last = || {
-            is_empty = false;
-            limit()
+        let names = names(&inputs);
+        let has_dataset = dataset.is_some();
+        let seen = match dataset {
+            Some(dataset) => dataset.check_rows(inputs, args.input.limit, &mut checker)?,
+            None => see_conversations(args, inputs, options.mode, &mut checker)?,
         };
-        match dataset {
-            Some(dataset) => see_rows(&dataset, inputs, longest, &mut checker, &mut is_last)?,
-            None => {
-                each_conversation(inputs, args.input.input_format, longest, options.mode, |place, conversation| {
-                    checker.see(&conversation?, &place.to_string());
-                    Ok(is_last())
-                })?
-            }
-        }
-        if is_empty {
-            return Err(nothing).at(names.join(", "));
+        if seen == 0 {
+            return Err(nothing_in(&names, has_dataset));
         }
     }
     checker.finish()
 }
 
-/// Checks the prompts of all rows, filled in both ways.
-fn see_rows(
-    dataset: &PreparedDataset,
-    inputs: Vec<Input>,
-    longest: usize,
-    checker: &mut Checker,
-    mut is_last: impl FnMut() -> ControlFlow<()>,
-) -> Result<()> {
-    let single_pass = dataset.single_pass();
-    let (mut prompter, mut other) = (dataset.prompter(), single_pass.prompter());
-    let mut retriever = dataset.retriever()?;
-    checker.see_dataset(dataset.dataset(), dataset.train());
-    let mut index = 0..;
-    each_record(inputs, Holds::Rows, longest, |place, record| {
-        let row = record.and_then(|record| dataset.dataset().row_of(record)).map_err(|error| place.of_error(error))?;
-        let examples = retriever.retrieve(index.next().unwrap_or_default());
-        let examples = examples.and_then(|examples| examples.of(&row, dataset.train()));
-        let examples = examples.map_err(|error| place.of_error(error))?;
-        // Of any length: how many examples fit does not matter here.
-        let prompts = dataset.prompts(&row, examples.clone().into(), &mut prompter, |_| Ok(0));
-        checker.see_row(
-            &row,
-            prompts,
-            single_pass.prompts(&row, examples.into(), &mut other, |_| Ok(0)),
-            &place.to_string(),
-        );
+/// Checks conversations, and returns how many there are.
+fn see_conversations(args: &CheckArgs, inputs: Vec<Input>, mode: Mode, checker: &mut Checker) -> Result<usize> {
+    let (format, longest) = (args.input.input_format, args.input.read.max_line_bytes);
+    let (mut seen, mut is_last) = (0, setup::limit(args.input.limit));
+    each_conversation(inputs, format, longest, mode, |place, conversation| {
+        checker.see(&conversation?, &place.to_string());
+        seen += 1;
         Ok(is_last())
-    })
+    })?;
+    Ok(seen)
 }
 
 fn write(finding: &Finding, is_denied: bool, out: &mut Vec<u8>) -> Result<()> {

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use crate::args::CountArgs;
 use crate::output;
-use crate::texts::{Texts, text};
+use crate::texts::{encoder, text};
 use metatok::error::{At, Result};
 
 pub(crate) fn run(args: &CountArgs) -> Result<ExitCode> {
-    let texts = Texts::new(&args.tokenizer, &args.text)?;
-    let count = |bytes: Vec<u8>| text(bytes).and_then(|text| texts.encode(&text)).map(|ids| ids.len());
+    let encoder = encoder(&args.tokenizer, &args.text)?;
+    let count = |bytes: Vec<u8>| text(bytes).and_then(|text| encoder.encode(&text)).map(|ids| ids.len());
     if args.files.is_empty() {
         return output::to_stdout(format!("{}\n", count(stdin()?).at("stdin")?).into_bytes());
     }

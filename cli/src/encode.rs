@@ -5,31 +5,32 @@ use std::process::ExitCode;
 
 use crate::args::EncodeArgs;
 use crate::output::{self, Output};
-use crate::texts::{Texts, text};
+use crate::texts::{encoder, text};
+use metatok::builder::TextEncoder;
 use metatok::error::{At, Result};
 use metatok::sink::write_ids;
 use metatok::tokenizer::TokenId;
 
 pub(crate) fn run(args: &EncodeArgs) -> Result<ExitCode> {
-    let texts = Texts::new(&args.tokenizer, &args.text)?;
+    let encoder = encoder(&args.tokenizer, &args.text)?;
     if args.lines {
-        return lines(&texts);
+        return lines(&encoder);
     }
     let mut out = Vec::new();
     if args.texts.is_empty() || args.texts == ["-"] {
         let mut bytes = Vec::new();
         io::stdin().lock().read_to_end(&mut bytes).at("stdin")?;
-        push(&text(bytes).and_then(|text| texts.encode(&text)).at("stdin")?, &mut out);
+        push(&text(bytes).and_then(|text| encoder.encode(&text)).at("stdin")?, &mut out);
     } else {
         for text in &args.texts {
-            push(&texts.encode(text)?, &mut out);
+            push(&encoder.encode(text)?, &mut out);
         }
     }
     output::to_stdout(out)
 }
 
 /// A list for each line, blank ones too, as the lines come in.
-fn lines(texts: &Texts) -> Result<ExitCode> {
+fn lines(encoder: &TextEncoder) -> Result<ExitCode> {
     let (mut stdin, mut output) = (io::stdin().lock(), Output::open(None)?);
     for number in 1_u64.. {
         let (mut line, mut out) = (Vec::new(), Vec::new());
@@ -42,7 +43,7 @@ fn lines(texts: &Texts) -> Result<ExitCode> {
         if line.ends_with(b"\r") {
             line.pop();
         }
-        let ids = text(line).and_then(|line| texts.encode(&line));
+        let ids = text(line).and_then(|line| encoder.encode(&line));
         push(&ids.at(format_args!("stdin: line {number}"))?, &mut out);
         if output.stream(&out)?.is_break() {
             return Ok(ExitCode::SUCCESS);

@@ -4,6 +4,9 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::say::escaped_line;
 
+/// The name of all datasets together.
+pub(crate) const ALL: &str = "all";
+
 /// Rows of as many cells as there are heads.
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,

@@ -6,7 +6,6 @@ mod answering;
 mod args;
 mod bench;
 mod build;
-mod by_dataset;
 mod check;
 mod compare;
 mod completions;

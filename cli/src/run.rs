@@ -12,12 +12,12 @@ use crate::exit::REJECTED;
 use crate::output::{Output, count};
 use crate::outputs::Outputs;
 use crate::say::{self, InFlags, flag, say};
-use crate::source::Source;
-use crate::summary::answers_omitted;
+use crate::source::{Source, names, nothing_in};
 use crate::{flags, progress, resume, setup};
+use metatok::build::answers_omitted;
 use metatok::builder::PromptBuilder;
 use metatok::conversation::Mode;
-use metatok::error::{Error, ErrorKind, Result};
+use metatok::error::{ErrorKind, Result};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::Input;
 use metatok::prepared::PreparedDataset;
@@ -48,8 +48,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     let answering = Answering::find(args, &builder, source.is_some())?;
     let fingerprint = || {
-        let (input, truncate) = (&args.input, Some(args.truncate));
-        let prompts = setup::fingerprint(input, dataset.as_deref(), truncate, &model, builder.tokenizer(), &options)?;
+        let input = setup::input_options(&args.input, dataset.as_deref(), Some(args.truncate));
+        let prompts = input.fingerprint(Fingerprint::new(&model, builder.tokenizer(), &options))?;
         answering.fingerprint(args, resume::fingerprint(args, &sampling, &source, prompts)?)
     };
     let Some((mut answers, output)) = answers(args, fingerprint)? else {
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let has_input = source.is_some();
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
-    let names: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
+    let names = names(&inputs);
     let bytes = inputs.iter().map(Input::bytes).sum();
     if let Some(dataset) = &dataset {
         inputs = dataset.through_arrow(inputs)?;
@@ -98,10 +98,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         })?;
     front.progress.finish_and_clear();
     match outcome {
-        RunOutcome::Complete if totals.lines == 0 => {
-            let kind = if dataset.is_some() { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
-            Err(Error::from(kind).at(names.join(", ")))
-        }
+        RunOutcome::Complete if totals.lines == 0 => Err(nothing_in(&names, dataset.is_some())),
         RunOutcome::Complete => {
             let code = front.finish(answers, &totals, has_input)?;
             // The answers exist; errors about the input are reported after them.
@@ -214,8 +211,8 @@ impl<'a> Front<'a> {
             }
         }
         if !args.quiet {
-            if totals.answers_omitted > 0 && has_input {
-                say!("note: {}", answers_omitted(totals.answers_omitted));
+            if has_input && let Some(note) = answers_omitted(totals.answers_omitted) {
+                say!("note: {}", note.in_flags());
             }
             let reasons: Vec<String> =
                 totals.reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::args::{By, ScoreArgs, Take};
-use crate::by_dataset::{ALL, by_dataset};
-use crate::figures::Table;
+use crate::figures::{ALL, Table};
 use crate::output::{self, Output};
 use crate::outputs::Outputs;
 use crate::score_labels;
-use crate::scored_line::{detailed, score};
+use crate::scored_line::detailed;
 use crate::source::Source;
 use metatok::error::{At, ErrorKind, Result};
+use metatok::input::by_dataset;
 use metatok::score::{Compare, Pattern, ScoredAnswer, Scorer, Tally, Which};
 
 /// A dataset's line of JSON.
@@ -66,12 +66,12 @@ fn score_answers(
     scorer: &Scorer,
     details: &mut Option<Output>,
 ) -> Result<Vec<(String, Tally)>> {
-    by_dataset(source, args.read.max_line_bytes, "answer", |tally: &mut Tally, line| {
+    by_dataset(source.open(None)?, args.read.max_line_bytes, "answer", |tally: &mut Tally, line| {
         let answer = ScoredAnswer::read(line)?;
-        let score = score(scorer, &answer, &args.reference)?;
+        let score = scorer.score_answer(&answer, &args.reference)?;
         tally.add(score.as_ref());
         match details {
-            Some(details) => details.stream(&detailed(line, &answer, score)?),
+            Some(details) => details.stream(&detailed(line, &answer, score.as_ref())?),
             None => Ok(ControlFlow::Continue(())),
         }
     })

@@ -4,13 +4,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::args::ScoreArgs;
-use crate::by_dataset;
 use crate::output::Output;
-use crate::scored_line::{detailed, score};
+use crate::scored_line::detailed;
 use crate::source::Source;
 use metatok::error::{At, Place, Result};
-use metatok::input::Input;
-use metatok::score::{LogLikelihoods, PickedLabel, Score, Scorer, Tally, TextsToScore};
+use metatok::input::{self, Input};
+use metatok::score::{LogLikelihoods, PickedLabel, Scorer, Tally, TextsToScore};
 
 /// Scores each file of answers with the same texts.
 pub(crate) fn by_dataset(
@@ -22,7 +21,7 @@ pub(crate) fn by_dataset(
 ) -> Result<Vec<(String, Tally)>> {
     let (longest, run_id) = (args.read.max_line_bytes, args.run_id.run_id.as_deref());
     let texts = TextsToScore::read(Input::open(path, None)?, longest)?;
-    let found = by_dataset::by_dataset(source, longest, "answer", |found: &mut LogLikelihoods, line| {
+    let found = input::by_dataset(source.open(None)?, longest, "answer", |found: &mut LogLikelihoods, line| {
         found.add(&texts, line, run_id).map(ControlFlow::Continue)
     })?;
     let tally = |(dataset, found): (String, LogLikelihoods)| {
@@ -40,23 +39,14 @@ fn tally<'t>(
 ) -> Result<Tally> {
     let mut tally = Tally::default();
     for row in rows {
-        let score = label_score(scorer, &row, column).at(format_args!("id {}", row.id))?;
+        let score = row.score(scorer, column).at(format_args!("id {}", row.id))?;
         tally.add(score.as_ref());
         if let Some(details) = details {
             let line = serde_json::to_string(&row).expect("its keys are strings");
-            if details.stream(&detailed(&line, &row.answer(), score)?)?.is_break() {
+            if details.stream(&detailed(&line, &row.answer(), score.as_ref())?)?.is_break() {
                 break;
             }
         }
     }
     Ok(tally)
-}
-
-/// The score of a label; none if the server failed at one of the row's texts.
-fn label_score(scorer: &Scorer, row: &PickedLabel<'_>, column: &str) -> Result<Option<Score>> {
-    let answer = row.answer();
-    if answer.text().is_some() {
-        row.check(scorer, &answer.references(column)?).at(column).at("columns")?;
-    }
-    score(scorer, &answer, column)
 }

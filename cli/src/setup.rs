@@ -2,40 +2,35 @@
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 
-use crate::args::{
-    ContentArg, InputArgs, ModeArg, ModelArgs, PromptArgs, RequestArgs, RunArgs, SpecialTokensArg, StopArgs,
-    TemplateArgs, WrapperArg,
-};
+use crate::args::{InputArgs, ModelArgs, PromptArgs, RequestArgs, RunArgs, StopArgs, TemplateArgs};
 use crate::say::InFlags;
 use crate::source::Source;
-use metatok::builder::{BuilderOptions, ContentTrust, PromptBuilder};
-use metatok::conversation::Mode;
+use metatok::build::InputOptions;
+use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::dataset::prompter::SamplingParams;
-use metatok::dataset::records::InputFormat;
-use metatok::dialect::{ConversationTemplate, Model};
+use metatok::dialect::{Model, load_tokenizer, tokenizer_name};
 use metatok::engine::Sampling;
 use metatok::error::{ErrorKind, Result};
-use metatok::fingerprint::Fingerprint;
 use metatok::input::Holds;
 use metatok::prepared::PreparedDataset;
-use metatok::render::ChatWrapper;
 use metatok::server::RequestOptions;
-use metatok::tokenizer::{AddSpecialTokens, Tokenizer};
+use metatok::tokenizer::Tokenizer;
 use metatok::truncate::Truncation;
 use serde_json::{Map, Value};
 
 /// What a command builds with, before its own options.
 pub(crate) fn options(args: &PromptArgs, dataset: Option<&PreparedDataset>) -> BuilderOptions {
-    let mut options =
-        BuilderOptions { special_tokens: args.special_tokens.map(special_tokens), ..template_options(&args.template) };
     let StopArgs { stop_id, stop } = &args.stop;
-    options.stop_token_ids.clone_from(stop_id);
-    options.stop_strings.clone_from(stop);
+    let mut options = BuilderOptions {
+        special_tokens: args.special_tokens,
+        stop_token_ids: stop_id.clone(),
+        stop_strings: stop.clone(),
+        ..template_options(&args.template)
+    };
     if let Some(dataset) = dataset {
-        dataset.set(&mut options, args.template.mode.map(mode));
+        dataset.set(&mut options, args.template.mode);
     }
     options
 }
@@ -43,12 +38,12 @@ pub(crate) fn options(args: &PromptArgs, dataset: Option<&PreparedDataset>) -> B
 /// What a command builds with if it neither adds special tokens nor stops.
 pub(crate) fn template_options(args: &TemplateArgs) -> BuilderOptions {
     BuilderOptions {
-        mode: args.mode.map_or(Mode::Generate, mode),
-        content: args.content.map_or_else(ContentTrust::default, content),
+        mode: args.mode.unwrap_or_default(),
+        content: args.content.unwrap_or_default(),
         reserve: args.reserve.clone(),
         unreserve: args.unreserve.clone(),
         round_fallback: args.round_fallback,
-        chat_wrapper: args.wrapper.map(wrapper),
+        chat_wrapper: args.wrapper,
         continue_final_message: args.continue_final_message,
         ..BuilderOptions::default()
     }
@@ -91,49 +86,24 @@ pub(crate) fn check_room(max_seq_len: Option<usize>, max_out_len: Option<usize>)
     }
 }
 
-pub(crate) fn special_tokens(when: SpecialTokensArg) -> AddSpecialTokens {
-    match when {
-        SpecialTokensArg::Auto => AddSpecialTokens::Auto,
-        SpecialTokensArg::Always => AddSpecialTokens::Always,
-        SpecialTokensArg::Never => AddSpecialTokens::Never,
-    }
-}
-
-pub(crate) fn content(content: ContentArg) -> ContentTrust {
-    match content {
-        ContentArg::Data => ContentTrust::Data,
-        ContentArg::Trusted => ContentTrust::Trusted,
-    }
-}
-
-pub(crate) fn mode(mode: ModeArg) -> Mode {
-    match mode {
-        ModeArg::Gen => Mode::Generate,
-        ModeArg::Ppl => Mode::Score,
-    }
-}
-
-fn wrapper(wrapper: WrapperArg) -> ChatWrapper {
-    match wrapper {
-        WrapperArg::OpencompassChat => ChatWrapper::OpenCompass,
-        WrapperArg::AisbenchChat => ChatWrapper::AisBench,
-    }
-}
-
 /// The default location of the weights: the tokenizer's.
 pub(crate) fn weights_name(args: &ModelArgs, has_input: bool) -> Result<String> {
-    of_tokenizer(args.tokenizer.as_deref(), &model(args, has_input)?, Model::tokenizer_name, |name| Ok(name.to_owned()))
+    let model = model(args, has_input)?;
+    args.tokenizer.as_deref().map_or_else(|| model.tokenizer_name(), tokenizer_name)
 }
 
 /// Loads the model and its tokenizer. The demo replaces them only if nothing at all is given.
 pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Tokenizer>)> {
-    let model = model(args, has_input)?;
+    let mut model = model(args, has_input)?;
     if args.conversation.is_none() {
         // Before a tokenizer is downloaded in vain.
         model.check_gives_ids()?;
     }
-    let tokenizer = of_tokenizer(args.tokenizer.as_deref(), &model, Model::load_tokenizer, Tokenizer::load)?;
-    Ok((with_conversation(args, model)?, Arc::new(tokenizer)))
+    let tokenizer = args.tokenizer.as_deref().map_or_else(|| model.load_tokenizer(), load_tokenizer)?;
+    if let Some(name) = &args.conversation {
+        model = Model::of_conversation_template(name)?;
+    }
+    Ok((model, Arc::new(tokenizer)))
 }
 
 fn model(args: &ModelArgs, has_input: bool) -> Result<Model> {
@@ -152,56 +122,14 @@ fn model(args: &ModelArgs, has_input: bool) -> Result<Model> {
     }
 }
 
-/// A property of the tokenizer: the model's own, or the one from --tokenizer.
-pub(crate) fn of_tokenizer<T>(
-    name: Option<&str>,
-    model: &Model,
-    of_model: impl Fn(&Model) -> Result<T>,
-    named: impl Fn(&str) -> Result<T>,
-) -> Result<T> {
-    match name {
-        None => of_model(model),
-        // A built-in model's name selects its tokenizer, unless a file or directory has that name.
-        Some(name) if !Path::new(name).exists() && Model::builtin_file(name).is_some() => of_model(&Model::load(name)?),
-        Some(name) => named(name),
-    }
-}
-
-/// The options that the ids of prompts depend on.
-pub(crate) fn fingerprint(
+/// What prompts depend on besides the builder.
+pub(crate) fn input_options<'d>(
     args: &InputArgs,
-    dataset: Option<&PreparedDataset>,
-    truncate: Option<Truncation>,
-    model: &Model,
-    tokenizer: &Tokenizer,
-    options: &BuilderOptions,
-) -> Result<Fingerprint> {
-    let mut fingerprint = Fingerprint::new(model, tokenizer, options);
-    if let Some(dataset) = dataset {
-        fingerprint = dataset.fingerprint(fingerprint)?;
-    }
-    // A conversation that is too long is rejected unless something may be dropped.
-    let truncate = truncate.filter(|what| dataset.is_some() || *what != Truncation::Refuse);
-    if let Some(truncate) = truncate {
-        fingerprint = fingerprint.with("truncate", serde_json::json!(truncate));
-    }
-    if let Some(max_seq_len) = args.max_seq_len.filter(|_| dataset.is_some() || truncate.is_some()) {
-        fingerprint = fingerprint.with("max_seq_len", max_seq_len);
-        if let Some(max_out_len) = args.max_out_len {
-            fingerprint = fingerprint.with("max_out_len", max_out_len);
-        }
-    }
-    if args.input_format != InputFormat::Auto {
-        fingerprint = fingerprint.with("input_format", args.input_format.to_string());
-    }
-    Ok(fingerprint)
-}
-
-/// The model, or the conversation template that replaces it.
-fn with_conversation(args: &ModelArgs, model: Model) -> Result<Model> {
-    let Some(name) = &args.conversation else { return Ok(model) };
-    let template = ConversationTemplate::load(name)?;
-    Ok(Model { name: name.clone(), conversation_template: Some(template), ..Model::default() })
+    dataset: Option<&'d PreparedDataset>,
+    truncation: Option<Truncation>,
+) -> InputOptions<'d> {
+    let InputArgs { input_format, max_seq_len, max_out_len, .. } = *args;
+    InputOptions { dataset, input_format, max_seq_len, max_out_len, truncation }
 }
 
 /// The number of threads for measuring.
@@ -246,9 +174,8 @@ pub(crate) fn holds(dataset: Option<&PreparedDataset>) -> Holds {
 
 /// How answers are sampled: as the arguments say, or else as the dataset does.
 pub(crate) fn sampling_params(args: &RequestArgs, dataset: Option<&PreparedDataset>) -> SamplingParams {
-    let RequestArgs { temperature, top_p, top_k, .. } = *args;
     let of_dataset = dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default();
-    SamplingParams { temperature, top_p, top_k }.or(of_dataset)
+    args.sampling().or(of_dataset)
 }
 
 /// The same for the engine in this process. What neither says is as in `usual`.
@@ -267,11 +194,10 @@ pub(crate) fn sampling(args: &RunArgs, dataset: Option<&PreparedDataset>, usual:
 
 /// What a server is asked for in each request.
 pub(crate) fn request_options(args: &RequestArgs, run_id: Option<&str>) -> Result<RequestOptions> {
-    let RequestArgs { temperature, top_p, top_k, seed, ref params } = *args;
     Ok(RequestOptions {
-        sampling: SamplingParams { temperature, top_p, top_k },
-        seed,
-        params: self::params(params)?,
+        sampling: args.sampling(),
+        seed: args.seed,
+        params: params(&args.params)?,
         run_id: run_id.map(str::to_owned),
         ..RequestOptions::default()
     })

@@ -1,8 +1,7 @@
 //! `metatok build`: conversations in, token ids out; with several datasets one load of the model, and a file for each.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -14,22 +13,9 @@ use crate::loaded::Loaded;
 use crate::output::count;
 use crate::say::{InFlags, say};
 use crate::summary::summary;
-use metatok::dataset::retriever::RetrieverKind;
 use metatok::dataset::{Dataset, DatasetSource};
-use metatok::error::{At, Error, ErrorKind, Result};
-
-/// The possible extensions of files of rows.
-const ENDINGS: [&str; 5] = ["jsonl", "json", "csv", "tsv", "parquet"];
-
-/// A dataset and its short name, which names its files.
-struct One<'s> {
-    source: &'s DatasetSource,
-    abbr: String,
-    needs_train: bool,
-    /// Whether it has examples if --num-fewshot asks for some.
-    takes_examples: bool,
-    reads_neighbours: bool,
-}
+use metatok::error::{At, ErrorKind, Result};
+use metatok::prepared::{DatasetOptions, NamedDataset};
 
 /// Builds conversations, one dataset or several.
 pub(crate) fn run(args: &BuildArgs) -> Result<ExitCode> {
@@ -46,7 +32,7 @@ fn all(args: &BuildArgs, sources: &[DatasetSource]) -> Result<ExitCode> {
     let output = check(args)?;
     let (mut code, mut failed, mut read) = (0, Vec::new(), Vec::new());
     for source in sources {
-        match One::read(source) {
+        match NamedDataset::read(source) {
             Ok(one) => read.push(one),
             Err(error) => {
                 say!("{}", error.in_flags());
@@ -55,15 +41,15 @@ fn all(args: &BuildArgs, sources: &[DatasetSource]) -> Result<ExitCode> {
             }
         }
     }
-    check_abbrs(&read)?;
+    NamedDataset::check_names(&read)?;
     fs::create_dir_all(output).at(output.display())?;
     let (loaded, mut prompts, mut tokens) = (Loaded::default(), 0, None);
     for one in &read {
-        match one.args(args, output).and_then(|args| build::one(&args, &loaded, Some(&one.abbr))) {
+        match args_of(one, args, output).and_then(|args| build::one(&args, &loaded, Some(one.name()))) {
             // Its file is not written.
             Ok(done) if done.code != 0 && args.on_error == OnError::Stop => {
                 code = code.max(done.code);
-                failed.push(one.abbr.clone());
+                failed.push(one.name().to_owned());
             }
             Ok(done) => {
                 prompts += done.prompts;
@@ -71,9 +57,9 @@ fn all(args: &BuildArgs, sources: &[DatasetSource]) -> Result<ExitCode> {
                 code = code.max(done.code);
             }
             Err(error) => {
-                say!("{}: {}", one.abbr, error.in_flags());
+                say!("{}: {}", one.name(), error.in_flags());
                 code = FAILED;
-                failed.push(one.abbr.clone());
+                failed.push(one.name().to_owned());
             }
         }
     }
@@ -114,75 +100,13 @@ fn check(args: &BuildArgs) -> Result<&Path> {
     }
 }
 
-/// Rejects two datasets that would write to one file.
-fn check_abbrs(all: &[One<'_>]) -> Result<()> {
-    let mut seen = BTreeMap::new();
-    for One { source, abbr, .. } in all {
-        if let Some(before) = seen.insert(abbr, source) {
-            let what = format!(
-                "{} and {} have the same abbr {abbr:?}, which names their rows and outputs; change one",
-                before.path().display(),
-                source.path().display()
-            );
-            return Err(ErrorKind::Dataset(what).into());
-        }
-    }
-    Ok(())
-}
-
-impl<'s> One<'s> {
-    fn read(source: &'s DatasetSource) -> Result<Self> {
-        let dataset = source.read()?;
-        let abbr = file_name(&dataset).at(source.path().display())?;
-        let retriever = &dataset.task.retriever;
-        let reads_neighbours = matches!(retriever.kind, RetrieverKind::TopK { .. });
-        let takes_examples = !matches!(retriever.kind, RetrieverKind::Zero);
-        Ok(Self { source, abbr, needs_train: retriever.count() > 0, takes_examples, reads_neighbours })
-    }
-
-    /// The arguments for this dataset alone.
-    fn args(&self, all: &BuildArgs, output: &Path) -> Result<BuildArgs> {
-        let mut args = all.clone();
-        args.input.source = Some(self.source.clone());
-        args.input.inputs = vec![self.beside(&all.input.inputs[0])?];
-        let judge = all.input.judge.iter().map(|path| self.beside(path));
-        args.input.judge = judge.collect::<Result<_>>()?;
-        let needs_train = all.input.num_fewshot.map_or(self.needs_train, |count| count > 0 && self.takes_examples)
-            && all.input.judge.is_empty();
-        args.input.train =
-            all.input.train.as_deref().filter(|_| needs_train).map(|path| self.beside(path)).transpose()?;
-        let neighbours = all.input.neighbours.as_deref().filter(|_| self.reads_neighbours && needs_train);
-        args.input.neighbours = neighbours.map(|path| self.beside(path)).transpose()?;
-        args.output = Some(output.join(format!("{}.{}", self.abbr, all.format.ending)));
-        Ok(args)
-    }
-
-    /// A folder's file with this name, or the file that all share.
-    fn beside(&self, path: &Path) -> Result<PathBuf> {
-        if !path.is_dir() {
-            return Ok(path.to_owned());
-        }
-        let mut files = ENDINGS.iter().map(|ending| path.join(format!("{}.{ending}", self.abbr)));
-        files.find(|file| file.is_file()).ok_or_else(|| {
-            let file = format!("{}.{}", self.abbr, ENDINGS[0]);
-            let what = format!(
-                "it contains no {file}, nor the same name with one of the extensions {}",
-                ENDINGS[1..].join(", ")
-            );
-            Error::from(ErrorKind::NotFound(what)).at(path.display())
-        })
-    }
-}
-
-/// The short name as a file name, converted like in OpenCompass.
-fn file_name(dataset: &Dataset) -> Result<String> {
-    let name = dataset.abbr().replace('/', "_");
-    if name.is_empty() || name.starts_with('.') || name.contains(|c: char| c == '\\' || c == ':' || c.is_control()) {
-        let what = format!(
-            "the abbr {:?} names the files of the rows and the output, but is not a valid file name",
-            dataset.abbr()
-        );
-        return Err(ErrorKind::Dataset(what).into());
-    }
-    Ok(name)
+/// The arguments for one of them alone.
+fn args_of(one: &NamedDataset, all: &BuildArgs, output: &Path) -> Result<BuildArgs> {
+    let mut args = all.clone();
+    args.input.source = Some(one.source().clone());
+    args.input.inputs = vec![one.file_in(&all.input.inputs[0])?];
+    let DatasetOptions { judge, train, neighbours, .. } = one.options(&all.input.dataset_options())?;
+    (args.input.judge, args.input.train, args.input.neighbours) = (judge, train, neighbours);
+    args.output = Some(output.join(format!("{}.{}", one.name(), all.format.ending)));
+    Ok(args)
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, IsTerminal, Stdin};
 use std::path::{Path, PathBuf};
 
 use crate::args::{InputArgs, ModelArgs};
-use metatok::error::{At, ErrorKind, Result};
+use metatok::error::{At, Error, ErrorKind, Place, Result};
 use metatok::input::Input;
 
 /// Large enough to read a whole pipe at once.
@@ -87,6 +87,17 @@ impl Source {
     pub(crate) fn open_or_demo(self, columns: Option<&[String]>) -> Result<Vec<Input>> {
         Ok(if self.is_some() { self.open(columns)? } else { vec![Input::demo()] })
     }
+}
+
+/// The names of inputs, for messages.
+pub(crate) fn names(inputs: &[Input]) -> String {
+    inputs.iter().map(Input::name).collect::<Vec<_>>().join(", ")
+}
+
+/// The error for inputs with these names that have no rows of a dataset, or no conversations.
+pub(crate) fn nothing_in(names: &str, has_dataset: bool) -> Error {
+    let kind = if has_dataset { ErrorKind::NoRows } else { ErrorKind::EmptyInput };
+    Error::from(kind).at(Place::file(names))
 }
 
 /// Whether standard input is a pipe or a file. Terminals and devices are not waited for.

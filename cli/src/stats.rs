@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::args::StatsArgs;
-use crate::by_dataset::{ALL, by_dataset};
-use crate::figures::Table;
+use crate::figures::{ALL, Table};
 use crate::output;
 use crate::source::Source;
 use metatok::error::{ErrorKind, Result};
+use metatok::input::by_dataset;
 use metatok::lengths::{LengthSummary, Lengths};
 use metatok::sink::PromptLength;
 
@@ -36,7 +36,8 @@ pub(crate) fn run(args: &StatsArgs) -> Result<ExitCode> {
         return Err(ErrorKind::Usage(what.into()).into());
     }
     let max_out_len = args.max_out_len.unwrap_or_default() as u64;
-    let mut datasets = by_dataset(source, args.read.max_line_bytes, "prompt", |lengths: &mut Lengths, line| {
+    let (inputs, longest) = (source.open(None)?, args.read.max_line_bytes);
+    let mut datasets = by_dataset(inputs, longest, "prompt", |lengths: &mut Lengths, line| {
         let length = PromptLength::read(line)?;
         lengths.add(length.tokens, length.max_out_len.unwrap_or(max_out_len));
         Ok(ControlFlow::Continue(()))

@@ -1,49 +1,22 @@
-//! Plain texts as token ids, without any template: what `encode` and `count` share.
+//! What `encode`, `decode` and `count` share: a tokenizer, and texts.
 
 use std::sync::Arc;
 
 use crate::args::{TextArgs, TokenizerArgs};
-use crate::setup;
-use metatok::builder::{BuilderOptions, PromptBuilder};
-use metatok::conversation::{Conversation, Mode};
-use metatok::dialect::Model;
+use metatok::builder::TextEncoder;
+use metatok::dialect::{Model, load_tokenizer};
 use metatok::error::{ErrorKind, Result};
-use metatok::tokenizer::{AddSpecialTokens, TokenId, Tokenizer};
+use metatok::tokenizer::Tokenizer;
 
-/// Encodes texts.
-pub(crate) struct Texts {
-    builder: PromptBuilder,
-    adds_special_tokens: bool,
-}
-
-impl Texts {
-    /// With the tokenizer and the options from the arguments.
-    pub(crate) fn new(tokenizer: &TokenizerArgs, args: &TextArgs) -> Result<Self> {
-        let special_tokens = setup::special_tokens(args.special_tokens);
-        let options = BuilderOptions {
-            // What the tokenizer adds after a text belongs to a whole text, not to one that continues.
-            mode: Mode::Score,
-            content: setup::content(args.content),
-            special_tokens: Some(special_tokens),
-            ..BuilderOptions::default()
-        };
-        let builder = PromptBuilder::new(&Model::default(), load(tokenizer)?, &options)?;
-        Ok(Self { builder, adds_special_tokens: special_tokens != AddSpecialTokens::Never })
-    }
-
-    /// The ids of a text.
-    pub(crate) fn encode(&self, text: &str) -> Result<Vec<TokenId>> {
-        if text.is_empty() && !self.adds_special_tokens {
-            return Ok(Vec::new());
-        }
-        Ok(self.builder.build(&Conversation::Text(text.to_owned()))?.input_ids)
-    }
+/// Encodes texts with the tokenizer and the options from the arguments.
+pub(crate) fn encoder(tokenizer: &TokenizerArgs, args: &TextArgs) -> Result<TextEncoder> {
+    TextEncoder::new(load(tokenizer)?, args.content, args.special_tokens)
 }
 
 /// The given tokenizer, or the model's.
 pub(crate) fn load(args: &TokenizerArgs) -> Result<Arc<Tokenizer>> {
     let model = args.model.as_deref().map_or_else(|| Ok(Model::default()), Model::load)?;
-    setup::of_tokenizer(args.tokenizer.as_deref(), &model, Model::load_tokenizer, Tokenizer::load).map(Arc::new)
+    args.tokenizer.as_deref().map_or_else(|| model.load_tokenizer(), load_tokenizer).map(Arc::new)
 }
 
 /// Bytes as UTF-8 text.

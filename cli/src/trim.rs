@@ -1,6 +1,5 @@
 //! `metatok trim`: what an engine gave in, cut to where it should have ended out.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
@@ -14,7 +13,7 @@ use crate::source::Source;
 use metatok::builder::PromptBuilder;
 use metatok::error::{ErrorKind, Result};
 use metatok::input::each_line;
-use metatok::trim::{AnswerTrimmer, TrimOptions, TrimmedAnswer};
+use metatok::trim::{AnswerTrimmer, TrimOptions, TrimTotals};
 
 pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let source = Source::find(&args.inputs)?;
@@ -31,14 +30,14 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let trimmer = AnswerTrimmer::new(&builder, TrimOptions { include_stop, explain, validate })?.setting_name(flag);
     let trimmer = trimmer.run_id(args.run_id.run_id.clone());
     let mut output = Output::open(args.output.as_deref())?;
-    let mut totals = Totals::default();
+    let mut totals = TrimTotals::default();
     let mut failed = None;
     each_line(source.open(None)?, args.read.max_line_bytes, |place, line| {
         match line.and_then(|line| trimmer.trim(line)) {
             Ok(answers) => {
                 let mut json = Vec::new();
                 for answer in &answers {
-                    totals.see(answer);
+                    totals.add(answer);
                     push_json_line(answer, &mut json);
                 }
                 output.stream(&json)
@@ -56,41 +55,20 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     }
     output.finish()?;
     if !args.quiet {
-        say!("{}", totals.summary(args.validate));
+        say!("{}", summary(&totals, args.validate));
     }
-    let is_good = totals.problems.is_empty() && totals.errors == 0;
-    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::from(REJECTED) })
+    Ok(if totals.is_good() { ExitCode::SUCCESS } else { ExitCode::from(REJECTED) })
 }
 
-/// What the answers came to.
-#[derive(Default)]
-struct Totals {
-    answers: u64,
-    stopped: u64,
-    errors: u64,
-    problems: BTreeMap<&'static str, u64>,
-}
-
-impl Totals {
-    fn see(&mut self, answer: &TrimmedAnswer<'_>) {
-        self.answers += 1;
-        self.stopped += u64::from(answer.finish_reason == "stop");
-        self.errors += u64::from(answer.error.is_some());
-        for problem in &answer.problems {
-            *self.problems.entry(problem.code).or_default() += 1;
-        }
+fn summary(totals: &TrimTotals, is_validated: bool) -> String {
+    let mut summary = format!("{}, {} of them ended at a stop", count(totals.answers, "completion"), totals.stopped);
+    if totals.errors > 0 {
+        summary += &format!(", {} with an error in place of an answer", totals.errors);
     }
-
-    fn summary(&self, is_validated: bool) -> String {
-        let mut summary = format!("{}, {} of them ended at a stop", count(self.answers, "completion"), self.stopped);
-        if self.errors > 0 {
-            summary += &format!(", {} with an error in place of an answer", self.errors);
-        }
-        let found: Vec<String> = self.problems.iter().map(|(code, count)| format!("{code} {count}")).collect();
-        match (is_validated, found.is_empty()) {
-            (false, _) => summary,
-            (true, true) => summary + ", no problems",
-            (true, false) => summary + ", problems: " + &found.join(", "),
-        }
+    let found: Vec<String> = totals.problems.iter().map(|(code, count)| format!("{code} {count}")).collect();
+    match (is_validated, found.is_empty()) {
+        (false, _) => summary,
+        (true, true) => summary + ", no problems",
+        (true, false) => summary + ", problems: " + &found.join(", "),
     }
 }

@@ -11,10 +11,10 @@ use crate::args::ViewArgs;
 use crate::output::{self, Output};
 use crate::outputs::Outputs;
 use crate::say::{InFlags, escaped_line, say};
-use crate::source::Source;
-use crate::summary::answers_omitted;
+use crate::source::{Source, names, nothing_in};
 use crate::{flags, setup};
 use metatok::answers::ModelAnswers;
+use metatok::build::answers_omitted;
 use metatok::builder::PromptBuilder;
 use metatok::conversation::Conversation;
 use metatok::dataset::records::RecordReader;
@@ -49,11 +49,10 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
         Some(dataset) => of_row(dataset, &line, args, &builder).map(|conversation| (conversation, None)),
     };
     let (conversation, turn) = shown.at(&place)?;
-    let conversation = builder.prepared(&conversation).at(&place)?;
     let mut view = View::new(&builder, &model.name, &conversation).at(place)?;
     view.turn = turn;
-    if view.answer_omitted && has_input {
-        say!("note: {}", answers_omitted(1));
+    if has_input && let Some(note) = answers_omitted(view.answer_omitted.into()) {
+        say!("note: {}", note.in_flags());
     }
     match &args.html {
         Some(path) if path != Path::new("-") => {
@@ -97,7 +96,7 @@ fn escape_names(view: &mut View) {
 fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Result<(String, String)> {
     let longest = args.input.read.max_line_bytes;
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
-    let names: Vec<String> = inputs.iter().map(|input| input.name().to_owned()).collect();
+    let names = names(&inputs);
     if let Some(dataset) = dataset {
         inputs = dataset.through_arrow(inputs)?;
     }
@@ -111,17 +110,9 @@ fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Re
         Ok(ControlFlow::Break(()))
     })?;
     found.ok_or_else(|| {
-        let names = names.join(", ");
-        match count {
-            0 if args.input.dataset.is_some() => Error::from(ErrorKind::NoRows).at(names),
-            0 => Error::from(ErrorKind::EmptyInput).at(names),
-            _ => {
-                let last = count - 1;
-                let message =
-                    format!("there is no prompt {}; prompts are counted from 0, and the last is {last}", args.prompt);
-                Error::from(ErrorKind::Usage(message)).at(names)
-            }
-        }
+        let Some(last) = count.checked_sub(1) else { return nothing_in(&names, dataset.is_some()) };
+        let message = format!("there is no prompt {}; prompts are counted from 0, and the last is {last}", args.prompt);
+        Error::from(ErrorKind::Usage(message)).at(names)
     })
 }
 

@@ -22,8 +22,11 @@
 
 mod batch;
 mod check_media;
+mod input_options;
 mod messages;
 mod notes;
+mod omitted;
+mod recorded;
 mod reject;
 mod remarks;
 mod repeated_ids;
@@ -45,7 +48,10 @@ use crate::prepared::{PreparedDataset, line_batches};
 use crate::sink::Sink;
 use batch::BatchBuilder;
 pub use batch::BuiltBatch;
+pub use input_options::InputOptions;
 pub use messages::MessagesForm;
+pub use omitted::answers_omitted;
+pub use recorded::RecordedFingerprint;
 pub use reject::Rejected;
 pub use remarks::InputRemarks;
 pub(crate) use repeated_ids::OwnId;
@@ -89,14 +95,14 @@ impl PromptForm {
     /// What a thread builds with.
     fn session(&self) -> Option<Session> {
         match self {
-            Self::Ids(ids) => Some(ids.builder.session()),
+            Self::Ids(ids) => Some(ids.session()),
             Self::Messages(_) => None,
         }
     }
 
     fn writer<'f>(&'f self, session: &'f mut Option<Session>) -> PromptWriter<'f> {
         match self {
-            Self::Ids(ids) => PromptWriter::Ids(ids, session.get_or_insert_with(|| ids.builder.session())),
+            Self::Ids(ids) => PromptWriter::Ids(ids, session.get_or_insert_with(|| ids.session())),
             Self::Messages(messages) => PromptWriter::Messages(messages),
         }
     }

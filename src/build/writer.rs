@@ -150,7 +150,7 @@ impl PromptWriter<'_> {
     /// How many tokens a prompt has; an estimate for messages.
     pub(crate) fn tokens(&mut self, conversation: &Conversation) -> Result<usize> {
         match self {
-            Self::Ids(_, session) => Ok(session.build(conversation)?.input_ids.len()),
+            Self::Ids(ids, session) => Ok(session.build(&*ids.builder.prepared(conversation)?)?.input_ids.len()),
             Self::Messages(messages) => messages.estimated_tokens(conversation),
         }
     }
@@ -183,6 +183,11 @@ impl PromptWriter<'_> {
 }
 
 impl IdsForm {
+    /// What a thread builds with: conversations that are prepared.
+    pub(super) fn session(&self) -> Session {
+        self.builder.of_prepared().session()
+    }
+
     fn write(
         &self,
         key: PromptKey<'_>,
@@ -192,17 +197,17 @@ impl IdsForm {
     ) -> Result<Written> {
         let conversation = &*self.builder.prepared(request.conversation)?;
         check_media(conversation, self.check_files)?;
-        let (mut prompt, truncated, left) = match self.budget {
-            None => (session.build(conversation)?, None, None),
+        let detail = self.detail(request.scored);
+        let Fitted { mut prompt, truncated, conversation: left } = match self.budget {
+            None => Fitted::whole(session.build_with(conversation, detail)?),
             Some(budget) => {
-                let fitted = self.builder.build_within(conversation, &budget.of_answer(request.max_out_len))?;
-                let Fitted { prompt, truncated, conversation } = fitted;
-                (prompt, truncated, conversation)
+                let builder = session.builder().with_detail(detail);
+                builder.build_within(conversation, &budget.of_answer(request.max_out_len))?
             }
         };
         let conversation = left.as_ref().unwrap_or(conversation);
         let labels = match self.labels {
-            true => self.labels_of(&mut prompt, conversation, request.scored)?,
+            true => labels_of(&prompt, conversation, request.scored, session)?,
             false => None,
         };
         if !self.text {
@@ -222,21 +227,14 @@ impl IdsForm {
         Ok(Written { truncated: u64::from(truncated.is_some()), ..Written::of(prompt) })
     }
 
-    /// The ids of the scored part, and the number of context tokens; none if everything is scored.
-    fn labels_of(
-        &self,
-        prompt: &mut TokenizedPrompt,
-        conversation: &Conversation,
-        scored: &ScoredText,
-    ) -> Result<Option<Vec<i64>>> {
-        if let ScoredText::Continuation(bytes) = scored {
-            return prompt.labels_behind(self.builder.context_tokens(conversation, *bytes)?).map(Some);
+    /// What is recorded of a prompt: with labels, also where the scored part is, so that it is built only once.
+    fn detail(&self, scored: &ScoredText) -> Detail {
+        let detail = self.builder.detail();
+        let is_part = matches!(scored, ScoredText::After(_) | ScoredText::Last(_));
+        match self.labels && is_part {
+            true => Detail { offsets: true, text: true, ..detail },
+            false => detail,
         }
-        if *scored != ScoredText::Whole && prompt.offsets.is_none() {
-            let detail = Detail { offsets: true, text: true, ..self.builder.detail() };
-            *prompt = self.builder.build_with(conversation, detail)?;
-        }
-        Ok(prompt.labels(scored.bytes(prompt.text.as_deref().unwrap_or_default())?))
     }
 
     fn write_turns(
@@ -273,6 +271,19 @@ impl IdsForm {
     fn key<'k>(&'k self, key: PromptKey<'k>) -> PromptKey<'k> {
         PromptKey { fingerprint: self.fingerprint.as_deref(), sampling_params: self.sampling_params, ..key }
     }
+}
+
+/// The ids of the scored tokens.
+fn labels_of(
+    prompt: &TokenizedPrompt,
+    conversation: &Conversation,
+    scored: &ScoredText,
+    session: &Session,
+) -> Result<Option<Vec<i64>>> {
+    if let ScoredText::Continuation(bytes) = scored {
+        return prompt.labels_behind(session.builder().context_tokens(conversation, *bytes)?).map(Some);
+    }
+    Ok(prompt.labels(scored.bytes(prompt.text.as_deref().unwrap_or_default())?))
 }
 
 /// A choice must be one token, because the model's next token is compared.

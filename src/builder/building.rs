@@ -105,8 +105,6 @@ impl PromptBuilder {
 
     /// Builds one prompt with this detail, whatever the builder's options are.
     pub(crate) fn build_with(&self, conversation: &Conversation, detail: Detail) -> Result<TokenizedPrompt> {
-        let mut prompt = TokenizedPrompt::default();
-        self.session().build_with(conversation, detail, &mut prompt)?;
-        Ok(prompt)
+        self.session().build_with(conversation, detail)
     }
 }

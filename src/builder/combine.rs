@@ -137,7 +137,8 @@ impl PromptBuilder {
             idle: Mutex::default(),
         };
         let detail = Detail { spans: options.spans, offsets: options.offsets, text: options.text };
-        Ok(Self { shared: Arc::new(shared), detail, continue_final_message: options.continue_final_message })
+        let BuilderOptions { continue_final_message, .. } = *options;
+        Ok(Self { shared: Arc::new(shared), detail, continue_final_message, takes_prepared: false })
     }
 
     /// Loads a model and its tokenizer by name, as [`Model::load`] and [`Tokenizer::load`] find them.

@@ -19,6 +19,7 @@ mod rendering;
 mod reserving;
 mod session;
 mod stops;
+mod text_encoder;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -35,6 +36,7 @@ pub(crate) use combine::{ROLES_ONLY, name_a_template};
 pub use join::JoinSession;
 pub use options::BuilderOptions;
 pub use session::Session;
+pub use text_encoder::TextEncoder;
 
 /// Builds prompts for one model: a template, a tokenizer and options. Cloning it is cheap, and clones share their
 /// caches.
@@ -55,6 +57,8 @@ pub struct PromptBuilder {
     shared: Arc<Shared>,
     detail: Detail,
     continue_final_message: bool,
+    /// Whether its conversations are prepared already.
+    takes_prepared: bool,
 }
 
 /// What all clones of a builder share.
@@ -112,6 +116,11 @@ impl PromptBuilder {
     /// What its prompts contain in addition to the ids.
     pub(crate) fn detail(&self) -> Detail {
         self.detail
+    }
+
+    /// The same builder with other detail.
+    pub(crate) fn with_detail(&self, detail: Detail) -> Self {
+        Self { detail, ..self.clone() }
     }
 
     /// The purpose of the prompts: to continue, or to score.

@@ -14,12 +14,18 @@ impl PromptBuilder {
     /// Errors of the chat wrapper, or the other system.
     pub fn prepared<'c>(&self, conversation: &'c Conversation) -> Result<Cow<'c, Conversation>> {
         match &self.shared.chat_wrapper {
+            _ if self.takes_prepared => Ok(Cow::Borrowed(conversation)),
             Some((template, each_message)) => template.chat(conversation, self.shared.mode, *each_message),
             None if self.shared.compat => {
                 Ok(conversation.without_parts().map_or(Cow::Borrowed(conversation), Cow::Owned))
             }
             None => Ok(Cow::Borrowed(conversation)),
         }
+    }
+
+    /// The same builder for what [`Self::prepared`] returns, which is not prepared again.
+    pub(crate) fn of_prepared(&self) -> Self {
+        Self { takes_prepared: true, ..self.clone() }
     }
 
     /// A prompt before it is encoded.

@@ -80,7 +80,7 @@ impl Session {
     /// # Errors
     /// The same as for [`PromptBuilder::build`]. The contents of `prompt` are then unspecified.
     pub fn build_into(&mut self, conversation: &Conversation, prompt: &mut TokenizedPrompt) -> Result<()> {
-        self.build_with(conversation, self.builder.detail, prompt)
+        self.build_with_into(conversation, self.builder.detail, prompt)
     }
 
     /// Builds one prompt from messages that are pairs of a role and a content. Their texts are copied into reused
@@ -102,7 +102,7 @@ impl Session {
     /// The same as for [`PromptBuilder::build`]. The buffer is then unchanged.
     pub fn append(&mut self, conversation: &Conversation, ids: &mut Vec<TokenId>) -> Result<Range<usize>> {
         let mut prompt = std::mem::take(&mut self.prompt);
-        let built = self.build_with(conversation, Detail::default(), &mut prompt);
+        let built = self.build_with_into(conversation, Detail::default(), &mut prompt);
         let start = ids.len();
         if built.is_ok() {
             ids.extend_from_slice(&prompt.input_ids);
@@ -116,7 +116,14 @@ impl Session {
         &self.builder
     }
 
-    pub(super) fn build_with(
+    /// Builds one prompt with this detail, whatever the builder's options are.
+    pub(crate) fn build_with(&mut self, conversation: &Conversation, detail: Detail) -> Result<TokenizedPrompt> {
+        let mut prompt = TokenizedPrompt::default();
+        self.build_with_into(conversation, detail, &mut prompt)?;
+        Ok(prompt)
+    }
+
+    fn build_with_into(
         &mut self,
         conversation: &Conversation,
         detail: Detail,

@@ -42,3 +42,15 @@ pub struct Finding {
     /// A way out.
     pub help: WayOut,
 }
+
+impl Finding {
+    /// Whether one of `denied` names it: its code, `warnings` for all of that level, or `all`. An error always is denied.
+    pub fn is_denied(&self, denied: &[String]) -> bool {
+        let names_it = |denied: &String| match denied.as_str() {
+            "all" => true,
+            "warnings" => self.level == Level::Warning,
+            code => code == self.code,
+        };
+        self.level == Level::Error || denied.iter().any(names_it)
+    }
+}

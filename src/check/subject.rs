@@ -77,7 +77,7 @@ impl Subject {
         let role_of = |segment: &Segment<'_>| segment.part.role;
         let roles =
             builder.segments(&conversation, &arena).map(|all| all.iter().filter_map(role_of).collect::<Vec<_>>());
-        let built = roles.and_then(|roles| builder.build(&conversation).map(|_| roles));
+        let built = roles.and_then(|roles| builder.of_prepared().build(&conversation).map(|_| roles));
         match built {
             Ok(roles) => self.seen.roles.extend(roles),
             Err(error) => self.seen.refused.add(place, error),

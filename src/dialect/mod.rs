@@ -17,6 +17,7 @@ mod builtin;
 mod fastchat;
 mod model;
 mod model_file;
+mod named_tokenizer;
 mod not_a_model;
 mod opencompass;
 mod opencompass_model;
@@ -28,6 +29,7 @@ use builtin::near;
 pub(crate) use builtin::{demo_conversations, is_misspelt, near_among};
 pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, StopStrings, SystemPrompt};
 pub use model::{Example, Model, StopConfig};
+pub use named_tokenizer::{load_tokenizer, tokenizer_name};
 pub(crate) use syntax::parse_file;
 
 use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result, Setting, way_out};
@@ -60,6 +62,25 @@ impl Model {
             Err(_) if path.is_dir() => Err(not_a_model::folder(name)),
             found => found,
         }
+    }
+
+    /// A model with this conversation template, built in or a file, in place of a meta template. It names no tokenizer.
+    ///
+    /// ```
+    /// use metatok::{BuilderOptions, Model, PromptBuilder, Tokenizer};
+    ///
+    /// let model = Model::of_conversation_template("vicuna_v1.1")?;
+    /// let builder = PromptBuilder::new(&model, Tokenizer::demo()?.into(), &BuilderOptions::default())?;
+    /// let prompt = builder.build_messages(&[("user", "Hi!")])?;
+    /// assert!(builder.tokenizer().decode(&prompt.input_ids, false)?.ends_with("USER: Hi! ASSISTANT:"));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The same as for [`ConversationTemplate::load`].
+    pub fn of_conversation_template(name: &str) -> Result<Self> {
+        let template = ConversationTemplate::load(name)?;
+        Ok(Self { name: name.to_owned(), conversation_template: Some(template), ..Self::default() })
     }
 
     /// The built-in model with this name, or the one for this repository, which is then its tokenizer.

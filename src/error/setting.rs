@@ -42,6 +42,8 @@ settings! {
     COMPAT = "compat";
     /// Whether content may write control tokens.
     CONTENT = "content";
+    /// Whether the model continues a last message of the assistant.
+    CONTINUE_FINAL_MESSAGE = "continue_final_message";
     /// The dataset.
     DATASET = "dataset";
     /// The output format.

@@ -16,17 +16,21 @@
 //! ```
 
 mod batches;
+mod by_dataset;
 mod digest;
 mod each;
 mod id;
+mod output_files;
 mod record_place;
 mod source;
 
 pub use crate::dataset::{Holds, RawRecord};
 pub(crate) use batches::{Batches, LineBatch, batches};
+pub use by_dataset::by_dataset;
 pub use digest::{digest_of_file, digest_of_input};
 pub use each::{each_conversation, each_line, each_record, from_json};
 pub(crate) use id::without_escapes;
+pub use output_files::OutputFiles;
 pub use record_place::RecordPlace;
 pub use source::Input;
 

@@ -17,9 +17,11 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 
+mod checked_rows;
 mod doubtful_rows;
 mod judged;
 mod batched;
+mod named;
 mod options;
 
 use std::borrow::Cow;
@@ -41,6 +43,7 @@ use crate::fingerprint::{Fingerprint, digest, hex};
 use crate::input::{Input, digest_of_file, each_record};
 pub(crate) use batched::line_batches;
 use judged::Judged;
+pub use named::NamedDataset;
 pub use options::DatasetOptions;
 
 /// A dataset, the rows that examples come from, and how long a prompt may be.

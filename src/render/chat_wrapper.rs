@@ -1,11 +1,12 @@
 //! Prompts as messages for a chat template: the rules of OpenCompass's and AISBench's chat wrappers (`_convert_chat_messages`).
 
 use std::borrow::Cow;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::{Conversation, Mode};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::render::ApiTemplate;
 
 /// Which chat wrapper turns prompts into messages.
@@ -41,6 +42,18 @@ impl ChatWrapper {
             Self::OpenCompass => "opencompass-chat",
             Self::AisBench => "aisbench-chat",
         }
+    }
+}
+
+impl FromStr for ChatWrapper {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let all = [Self::OpenCompass, Self::AisBench];
+        all.into_iter().find(|wrapper| wrapper.name() == name).ok_or_else(|| {
+            let known = all.map(Self::name).into();
+            ErrorKind::UnknownName { what: "chat wrapper", name: name.to_owned(), known }.into()
+        })
     }
 }
 

@@ -10,6 +10,7 @@
 mod answer;
 mod choice;
 mod labeled_row;
+mod line;
 mod log_likelihood;
 mod number;
 mod pattern;
@@ -21,13 +22,14 @@ mod texts_to_score;
 use std::borrow::Cow;
 
 pub use answer::ScoredAnswer;
+pub use line::scored_line;
 pub use log_likelihood::{LogLikelihood, ScoreRule};
 pub use pattern::{Pattern, Which};
 pub use picked_label::{LabelScore, PickedLabel};
 pub use tally::Tally;
 pub use texts_to_score::{LogLikelihoods, TextsToScore};
 
-use crate::error::{ErrorKind, Result, Setting, way_out};
+use crate::error::{At, ErrorKind, Result, Setting, way_out};
 
 /// How an answer and its reference are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +94,26 @@ impl Scorer {
             references.iter().any(|reference| self.reference(reference.as_ref()).as_ref() == Some(found))
         });
         Score { found, is_correct }
+    }
+
+    /// The score of an answer whose references are in this column; none if it failed.
+    ///
+    /// ```
+    /// use metatok::score::{Compare, ScoredAnswer, Scorer};
+    ///
+    /// let answer = ScoredAnswer::read(r#"{"columns": {"answer": "18"}, "text": "That makes 18."}"#)?;
+    /// let score = Scorer::new(Compare::Number).score_answer(&answer, "answer")?;
+    /// assert!(score.is_some_and(|score| score.is_correct));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The same as for [`ScoredAnswer::references`] and [`Self::check`].
+    pub fn score_answer(&self, answer: &ScoredAnswer, column: &str) -> Result<Option<Score>> {
+        let Some(text) = answer.text() else { return Ok(None) };
+        let references = answer.references(column)?;
+        self.check(&references).at(column).at("columns")?;
+        Ok(Some(self.score(text, &references)))
     }
 
     /// The part of a reference that is compared; none if it has no such part, so that no answer would be right.

@@ -4,9 +4,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result};
 use crate::score::labeled_row::{Label, LabeledRow};
-use crate::score::{ScoreRule, ScoredAnswer, Scorer};
+use crate::score::{Score, ScoreRule, ScoredAnswer, Scorer};
 
 /// The scores of a row's labels.
 #[derive(Debug, Clone, Serialize)]
@@ -58,6 +58,18 @@ impl<'t> PickedLabel<'t> {
     /// The label as an answer, to be compared with its references.
     pub fn answer(&self) -> ScoredAnswer {
         ScoredAnswer::of_label(self.label(), self.columns)
+    }
+
+    /// The score of the label, with the references in this column; none if there is no label.
+    ///
+    /// # Errors
+    /// The same as for [`Self::check`] and [`Scorer::score_answer`].
+    pub fn score(&self, scorer: &Scorer, column: &str) -> Result<Option<Score>> {
+        let answer = self.answer();
+        if answer.text().is_some() {
+            self.check(scorer, &answer.references(column)?).at(column).at("columns")?;
+        }
+        scorer.score_answer(&answer, column)
     }
 
     /// Rejects references that are none of the labels: no answer could be right.

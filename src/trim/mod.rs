@@ -14,6 +14,7 @@
 mod line;
 mod problems;
 mod stops;
+mod totals;
 
 use std::borrow::Cow;
 
@@ -25,6 +26,7 @@ use crate::tokenizer::TokenId;
 pub use line::{Problem, Reported, TrimmedAnswer};
 use problems::Problems;
 use stops::{AnswerStops, TextStops};
+pub use totals::TrimTotals;
 
 /// What is wanted of trimmed answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -123,6 +123,13 @@ impl ContextBudget {
     }
 }
 
+impl Fitted {
+    /// A prompt of which nothing was dropped.
+    pub(crate) fn whole(prompt: TokenizedPrompt) -> Self {
+        Self { prompt, truncated: None, conversation: None }
+    }
+}
+
 impl PromptBuilder {
     /// Builds a prompt that leaves room for its answer, and reports what was dropped.
     ///
@@ -151,7 +158,7 @@ impl PromptBuilder {
         let prompt = self.build(conversation)?;
         let (from, limit) = (prompt.input_ids.len(), budget.limit());
         if from <= limit {
-            return Ok(Fitted { prompt, truncated: None, conversation: None });
+            return Ok(Fitted::whole(prompt));
         }
         let too_long = |tokens| budget.too_long(tokens);
         match budget.truncation {

@@ -144,7 +144,8 @@ impl View {
     /// # Errors
     /// The same as for [`PromptBuilder::build`].
     pub fn new(builder: &PromptBuilder, model: &str, conversation: &Conversation) -> Result<Self> {
-        let prompt = builder.build_with(conversation, Detail::ALL)?;
+        let conversation = &*builder.prepared(conversation)?;
+        let prompt = builder.of_prepared().build_with(conversation, Detail::ALL)?;
         let roles = builder.role_names();
         let tokenizer = builder.tokenizer();
         let named = |id| NamedToken { id, token: tokenizer.id_to_token(id).unwrap_or_default() };

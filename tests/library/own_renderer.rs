@@ -1,9 +1,13 @@
 //! Formats of one's own: what a renderer writes becomes ids as a compiled template does.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use metatok::build::{Build, IdsForm, PromptForm};
 use metatok::compile::Atom;
+use metatok::input::Input;
 use metatok::render::{Element, Part, Renderer, Segments};
+use metatok::sink::{Jsonl, Sink};
 use metatok::{
     AddSpecialTokens, BuilderOptions, Conversation, Error, ErrorKind, Mode, Model, PromptBuilder, Tokenizer,
 };
@@ -18,7 +22,8 @@ pub(crate) fn tests() -> Tests {
         content_forges_nothing,
         errors,
         ids_of_messages_are_checked_too,
-        parts_are_kept
+        parts_are_kept,
+        a_prompt_with_labels_is_built_once
     ]
 }
 
@@ -149,4 +154,30 @@ fn parts_are_kept() {
     let elements: Vec<_> = prompt.spans.iter().flatten().map(|span| (span.part.element, span.part.role)).collect();
     assert_eq!(elements, [(Element::RoleBegin, Some(0)), (Element::Content, Some(0))]);
     assert_eq!(builder.role_names(), ["visitor"]);
+}
+
+/// Labels need the places of tokens in the text, which the one build records.
+fn a_prompt_with_labels_is_built_once() {
+    #[derive(Debug)]
+    struct Counted(Arc<AtomicUsize>);
+    impl Renderer for Counted {
+        fn render<'a>(&'a self, said: &'a Conversation, _: Mode, segments: &mut Segments<'a>) -> metatok::Result<()> {
+            let Conversation::Text(text) = said else { return Err(Error::other("only strings")) };
+            self.0.fetch_add(1, Ordering::Relaxed);
+            segments.content(text, 0);
+            Ok(())
+        }
+    }
+    let count = Arc::new(AtomicUsize::new(0));
+    let options = BuilderOptions { mode: Mode::Score, ..BuilderOptions::default() };
+    let renderer = Box::new(Counted(Arc::clone(&count)));
+    let builder = PromptBuilder::with_renderer(renderer, &Model::default(), demo(), &options).expect("it fits");
+    let sink = Sink::lines(Jsonl::new(&builder, false));
+    let form = IdsForm { labels: true, ..IdsForm::new(builder, sink) };
+    let input = Input::new("memory", &br#"{"prompt": "Which planet is red?", "completion": " Mars"}"#[..]);
+    let build = Build::new(PromptForm::Ids(Box::new(form)));
+    let batches = build.batches(vec![input], None).expect("there is no dataset");
+    let lines: Vec<u8> = batches.flat_map(|batch| batch.lines().to_vec()).collect();
+    assert!(String::from_utf8_lossy(&lines).contains(r#""labels":[-100,"#));
+    assert_eq!(count.load(Ordering::Relaxed), 1);
 }

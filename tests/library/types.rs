@@ -54,8 +54,8 @@ macro_rules! all {
 fn types_are_shared_or_sent_and_printed() {
     #[rustfmt::skip]
     all!(is_shared:
-        ModelAnswers, LabelScore<'static>, LogLikelihood, LogLikelihoods, PickedLabel<'static>, ScoreRule, TextsToScore, TokenLogprobs, BatchRemarks, Build, BuildTotals, BuiltBatch, IdsForm, InputRemarks, MessagesForm, PromptForm, Rejected, Written,
-        RecordPlace<'static>, PromptRecord, Sink, Holds, RawRecord<'static>, DatasetOptions, PreparedDataset, ResumeOptions, RunAnswers, RunOutcome, RunTotals, AnswerFormat, AnswerTrimmer, EngineAnswer<'static>, Problem, Protocol, Reported, Served, StopReason, TrimOptions, TrimmedAnswer<'static>,
+        ModelAnswers, LabelScore<'static>, LogLikelihood, LogLikelihoods, PickedLabel<'static>, ScoreRule, TextsToScore, TokenLogprobs, BatchRemarks, Build, BuildTotals, BuiltBatch, IdsForm, InputOptions<'static>, InputRemarks, RecordedFingerprint, MessagesForm, PromptForm, Rejected, Written,
+        OutputFiles, RecordPlace<'static>, PromptRecord, Sink, Holds, RawRecord<'static>, DatasetOptions, NamedDataset, PreparedDataset, ResumeOptions, RunAnswers, RunOutcome, RunTotals, AnswerFormat, AnswerTrimmer, EngineAnswer<'static>, Problem, Protocol, Reported, Served, StopReason, TrimOptions, TrimTotals, TrimmedAnswer<'static>,
         AnswerComparer, AnswerSet, CompareTotals, Comparison<'static>, DifferingAnswer, FirstDifference,
         Accepts, Dynamo, FormOptions, Lmdeploy, OpenAi, OutputForm, RequestOptions, Triton, TrtLlm, VllmGenerate, ChatWrapper, Compare, Judge, Layout, LengthSummary, Lengths, Pattern, Prediction, PredictionColumns, PromptLength,
         QaTemplate, Score, ScoredAnswer, Scorer, Tally, Which,
@@ -74,7 +74,7 @@ fn types_are_shared_or_sent_and_printed() {
         RoleTemplate, RoundItem, Row, RowKey, RowPrompt, Sampler, Sampling, SamplingParams, ScoredText, Section,
         Segment<'static>, Segments<'static>, TemplateCut, TextArena, SeparatorStyle, Sglang, FewShotPrompter, Span, SpecialTokenIds, AddSpecialTokens, SplitRange,
         StopConfig, StopCriteria, StopId, StopMatcher, StopSource, StopStream, Stop, StopStrings, Substitution, SystemPrompt,
-        Task, TemplateField, TerminalOptions, TextPart, TokenIds, TokenStream, TokenizedPrompt, Tokenizer,
+        Task, TemplateField, TerminalOptions, TextEncoder, TextPart, TokenIds, TokenStream, TokenizedPrompt, Tokenizer,
         TokenizerFiles, Trimmer, Truncated, Truncation, ApiTurn, TurnPlan, TurnPrompt, TurnTemplate, Value, View,
         ViewMedia, ViewRow, ViewStop, ViewToken, ViewTurn, Vllm, DialoguePrompt, DialogueState
     );

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use clap::builder::{RangedU64ValueParser, TypedValueParser};
 
 use crate::args::{RunIdArgs, at_least_one, complete, heading, named};
@@ -118,8 +117,8 @@ pub(crate) struct InputArgs {
     /// Which turns of a chat to ask
     ///
     /// This overrides the dataset's mode.
-    #[arg(long, value_enum, value_name = "MODE", requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
-    pub(crate) infer_mode: Option<InferModeArg>,
+    #[arg(long, value_parser = infer_mode(), value_name = "MODE", requires = "dataset", help_heading = heading::DATASET, hide_short_help = true)]
+    pub(crate) infer_mode: Option<InferMode>,
 
     /// Drop silently what AISBench drops
     ///
@@ -167,7 +166,7 @@ impl InputArgs {
             neighbours: self.neighbours.clone(),
             num_fewshot: self.num_fewshot,
             layout: self.layout,
-            infer_mode: self.infer_mode.map(InferMode::from),
+            infer_mode: self.infer_mode,
             columns: self.columns.clone(),
             id_column: self.id_column.clone(),
             keep: self.keep.clone(),
@@ -236,23 +235,11 @@ pub(crate) fn input_format() -> impl TypedValueParser<Value = InputFormat> {
     ])
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub(crate) enum InferModeArg {
-    /// All turns; earlier turns have the model's own answers
-    Every,
-    /// All turns; earlier turns have the dataset's answers
-    EveryWithGt,
-    /// The last turn; earlier turns have the dataset's answers
-    Last,
-}
-
-impl From<InferModeArg> for InferMode {
-    fn from(mode: InferModeArg) -> Self {
-        match mode {
-            InferModeArg::Every => Self::Every,
-            InferModeArg::EveryWithGt => Self::EveryWithGt,
-            InferModeArg::Last => Self::Last,
-        }
-    }
+/// The turns of a chat that are asked.
+fn infer_mode() -> impl TypedValueParser<Value = InferMode> {
+    named([
+        ("every", "All turns; earlier turns have the model's own answers"),
+        ("every_with_gt", "All turns; earlier turns have the dataset's answers"),
+        ("last", "The last turn; earlier turns have the dataset's answers"),
+    ])
 }

@@ -33,7 +33,7 @@ pub(crate) use datasets::DatasetsArgs;
 pub(crate) use input::{AnswersArgs, InputArgs, ReadArgs, input_format};
 pub(crate) use model::ModelArgs;
 pub(crate) use models::ModelsArgs;
-pub(crate) use prompt::{ContentArg, ModeArg, PromptArgs, SpecialTokensArg, StopArgs, TemplateArgs, WrapperArg};
+pub(crate) use prompt::{PromptArgs, StopArgs, TemplateArgs, content, special_tokens};
 pub(crate) use request::{RequestArgs, RunIdArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use score::{By, ScoreArgs, Take};

@@ -1,8 +1,12 @@
 //! How prompts are built, and where their answers end.
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::args::heading;
+use crate::args::{heading, named};
+use metatok::builder::ContentTrust;
+use metatok::conversation::Mode;
+use metatok::render::ChatWrapper;
+use metatok::tokenizer::AddSpecialTokens;
 
 /// How prompts are built.
 #[derive(Clone, clap::Args)]
@@ -16,8 +20,8 @@ pub(crate) struct PromptArgs {
     /// These are the special tokens that the tokenizer's post-processor puts around a text. auto does not double what the
     /// template already writes, and adds nothing after a prompt to continue. always does both, like Hugging Face.
     /// Default: the model file's setting, or auto.
-    #[arg(long, value_enum, value_name = "WHEN", hide_possible_values = true)]
-    pub(crate) special_tokens: Option<SpecialTokensArg>,
+    #[arg(long, value_parser = special_tokens(), value_name = "WHEN", hide_possible_values = true)]
+    pub(crate) special_tokens: Option<AddSpecialTokens>,
 
     #[command(flatten)]
     pub(crate) stop: StopArgs,
@@ -31,8 +35,8 @@ pub(crate) struct TemplateArgs {
     ///
     /// gen leaves the last answer to the model; ppl gives the whole text. Default: the mode of the dataset's inferencer, or
     /// gen.
-    #[arg(long, value_enum, value_name = "gen|ppl", hide_possible_values = true)]
-    pub(crate) mode: Option<ModeArg>,
+    #[arg(long, value_parser = mode(), value_name = "gen|ppl", hide_possible_values = true)]
+    pub(crate) mode: Option<Mode>,
 
     /// Turn prompts into messages first, as chat wrappers do
     ///
@@ -40,19 +44,19 @@ pub(crate) struct TemplateArgs {
     /// aisbench-chat: SYSTEM stays the system. The model's template is then applied to these messages.
     #[arg(
         long = "as",
-        value_enum,
+        value_parser = wrapper(),
         value_name = "opencompass-chat|aisbench-chat",
         hide_possible_values = true,
         hide_short_help = true
     )]
-    pub(crate) wrapper: Option<WrapperArg>,
+    pub(crate) wrapper: Option<ChatWrapper>,
 
     /// Whether messages may write control tokens
     ///
     /// As data, `<|im_end|>` in a message is ordinary text. Trusted content is treated like template text, as other systems
     /// do.
-    #[arg(long, value_enum, value_name = "data|trusted", hide_possible_values = true)]
-    pub(crate) content: Option<ContentArg>,
+    #[arg(long, value_parser = content(), value_name = "data|trusted", hide_possible_values = true)]
+    pub(crate) content: Option<ContentTrust>,
 
     /// Another token that content must not produce
     ///
@@ -102,38 +106,31 @@ fn stop_string(text: &str) -> Result<String, &'static str> {
     if text.is_empty() { Err("an empty string would end every answer before it begins") } else { Ok(text.to_owned()) }
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum ModeArg {
-    /// Prompts to continue: the last answer is left to the model
-    #[value(alias = "generate")]
-    Gen,
-    /// Whole texts to score
-    #[value(alias = "score")]
-    Ppl,
+fn mode() -> impl TypedValueParser<Value = Mode> {
+    let names = [
+        PossibleValue::new("gen").alias("generate").help("Prompts to continue: the last answer is left to the model"),
+        PossibleValue::new("ppl").alias("score").help("Whole texts to score"),
+    ];
+    PossibleValuesParser::new(names).try_map(|name| name.parse())
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum WrapperArg {
-    /// HuggingFacewithChatTemplate, VLLMwithChatTemplate and TurboMindModelwithChatTemplate
-    OpencompassChat,
-    /// AISBench's HuggingFacewithChatTemplate
-    AisbenchChat,
+fn wrapper() -> impl TypedValueParser<Value = ChatWrapper> {
+    named([
+        ("opencompass-chat", "HuggingFacewithChatTemplate, VLLMwithChatTemplate and TurboMindModelwithChatTemplate"),
+        ("aisbench-chat", "AISBench's HuggingFacewithChatTemplate"),
+    ])
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum SpecialTokensArg {
-    /// Add them, but do not double what the template writes
-    Auto,
-    /// Add them even if that doubles one, like Hugging Face
-    Always,
-    /// Only what the template writes
-    Never,
+/// Whether the tokenizer's own special tokens are added.
+pub(crate) fn special_tokens() -> impl TypedValueParser<Value = AddSpecialTokens> {
+    named([
+        ("auto", "Add them, but do not double what the template writes"),
+        ("always", "Add them even if that doubles one, like Hugging Face"),
+        ("never", "Only what the template writes"),
+    ])
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum ContentArg {
-    /// No: control tokens in it are text
-    Data,
-    /// Yes: it is treated like template text
-    Trusted,
+/// Whether a text may write control tokens.
+pub(crate) fn content() -> impl TypedValueParser<Value = ContentTrust> {
+    named([("data", "No: control tokens in it are text"), ("trusted", "Yes: it is treated like template text")])
 }

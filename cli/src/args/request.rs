@@ -1,6 +1,7 @@
 //! How answers are sampled, and what else a server is asked.
 
 use clap::builder::{NonEmptyStringValueParser, RangedU64ValueParser, TypedValueParser};
+use metatok::dataset::prompter::SamplingParams;
 use serde_json::Value;
 
 #[derive(Clone, clap::Args)]
@@ -35,6 +36,14 @@ pub(crate) struct RequestArgs {
     /// It replaces a key that the form writes. A string has quotes of its own: --param 'K="text"'.
     #[arg(long = "param", value_name = "K=JSON", value_parser = param, hide_short_help = true)]
     pub(crate) params: Vec<(String, Value)>,
+}
+
+impl RequestArgs {
+    /// How answers are sampled, where the arguments say.
+    pub(crate) fn sampling(&self) -> SamplingParams {
+        let Self { temperature, top_p, top_k, .. } = *self;
+        SamplingParams { temperature, top_p, top_k }
+    }
 }
 
 /// The front of the ids of requests.

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::args::{ContentArg, ReadArgs, SpecialTokensArg, complete, heading};
+use crate::args::{ReadArgs, complete, content, heading, special_tokens};
+use metatok::builder::ContentTrust;
+use metatok::tokenizer::AddSpecialTokens;
 
 #[derive(clap::Args)]
 #[command(
@@ -119,13 +121,13 @@ pub(crate) struct TextArgs {
     ///
     /// As trusted text, `<|im_end|>` is the control token, as in a template. As data it is ordinary text, as in the messages
     /// of `build`.
-    #[arg(long, value_enum, default_value = "trusted", value_name = "data|trusted", hide_possible_values = true)]
-    pub(crate) content: ContentArg,
+    #[arg(long, value_parser = content(), default_value = "trusted", value_name = "data|trusted", hide_possible_values = true)]
+    pub(crate) content: ContentTrust,
 
     /// Add BOS and EOS: auto, always or never
     ///
     /// These are the special tokens that the tokenizer's post-processor puts around a text. auto does not double what the
     /// text already has.
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "never", hide_possible_values = true)]
-    pub(crate) special_tokens: SpecialTokensArg,
+    #[arg(long, value_parser = special_tokens(), value_name = "WHEN", default_value = "never", hide_possible_values = true)]
+    pub(crate) special_tokens: AddSpecialTokens,
 }

@@ -31,13 +31,6 @@ pub struct Inferencer {
     pub sampling_params: SamplingParams,
 }
 
-impl Inferencer {
-    /// Whether part of a text to score is context, which is not scored.
-    pub fn has_context(&self) -> bool {
-        self.kind == InferencerKind::Continuation || self.normalizing_str.is_some()
-    }
-}
-
 /// The kinds of prompts that OpenCompass's inferencers make.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub enum InferencerKind {
