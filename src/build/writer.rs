@@ -201,8 +201,8 @@ impl IdsForm {
         let Fitted { mut prompt, truncated, conversation: left } = match self.budget {
             None => Fitted::whole(session.build_with(conversation, detail)?),
             Some(budget) => {
-                let builder = session.builder().with_detail(detail);
-                builder.build_within(conversation, &budget.of_answer(request.max_out_len))?
+                let (builder, budget) = (self.builder.with_detail(detail), budget.of_answer(request.max_out_len));
+                builder.fit(request.conversation, conversation, &budget)?
             }
         };
         let conversation = left.as_ref().unwrap_or(conversation);

@@ -150,12 +150,24 @@ impl PromptBuilder {
     /// The same as for [`Self::build`], [`ErrorKind::TooLong`] if nothing more can be dropped, and [`ErrorKind::Usage`] for
     /// texts to score, which are never truncated.
     pub fn build_within(&self, conversation: &Conversation, budget: &ContextBudget) -> Result<Fitted> {
+        self.fit(conversation, &*self.prepared(conversation)?, budget)
+    }
+
+    /// [`Self::build_within`], for a conversation that is also [`Self::prepared`]. Examples and turns are dropped before
+    /// that, because afterwards they may no longer be told apart.
+    pub(crate) fn fit(
+        &self,
+        conversation: &Conversation,
+        prepared: &Conversation,
+        budget: &ContextBudget,
+    ) -> Result<Fitted> {
         if self.mode() == Mode::Score && budget.truncation != Truncation::Refuse {
             let what = "a text to score is never truncated, because the scored part would be lost";
             let way_out = way_out!["reject long texts with ", Setting::TRUNCATE.set_to("refuse")];
             return Err(ErrorKind::Usage(what.into()).with_way_out(way_out));
         }
-        let prompt = self.build(conversation)?;
+        let builder = self.of_prepared();
+        let prompt = builder.build(prepared)?;
         let (from, limit) = (prompt.input_ids.len(), budget.limit());
         if from <= limit {
             return Ok(Fitted::whole(prompt));
@@ -164,7 +176,7 @@ impl PromptBuilder {
         match budget.truncation {
             Truncation::Refuse => Err(too_long(from)),
             Truncation::Left | Truncation::Right | Truncation::Middle => {
-                let prompt = self.build_with(conversation, Detail { spans: true, ..Detail::default() })?;
+                let prompt = builder.build_with(prepared, Detail { spans: true, ..Detail::default() })?;
                 let cut = self.choose(&prompt, from - limit, budget.truncation);
                 let cut = cut.ok_or_else(|| too_long(from))?;
                 let tokens = per_message(&prompt, &cut);
@@ -193,8 +205,8 @@ impl PromptBuilder {
         let dropped = fewest_dropped(units.len(), |count| {
             let mut gone = units[..count].concat();
             gone.sort_unstable();
-            let left = without_items(conversation, &gone);
-            let prompt = self.build_any(&left)?;
+            let left = self.prepared(&without_items(conversation, &gone))?.into_owned();
+            let prompt = self.of_prepared().build_any(&left)?;
             let excess = prompt.input_ids.len().saturating_sub(budget.limit());
             last = Some((prompt, gone, left));
             Ok(excess)
