@@ -107,6 +107,7 @@ impl Run<'_> {
                 input_ids: &prompt.input_ids,
                 max_new_tokens: *max_new_tokens,
                 sampling: Sampling { stream: jobs[*i].number, ..*sampling },
+                dialogue: None,
             })
             .collect();
         let mut on_event = |request: usize, event: GenerationEvent<'_>| -> Result<()> {

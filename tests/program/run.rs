@@ -346,7 +346,7 @@ mod with_an_engine {
         for (prompt, answer) in prompts.iter().zip(&answers) {
             let ids = |value: &Value| -> Vec<TokenId> { serde_json::from_value(value.clone()).expect("ids") };
             let input_ids = ids(&prompt["input_ids"]);
-            let request = Request { input_ids: &input_ids, max_new_tokens: 9, sampling: Sampling::default() };
+            let request = Request::new(&input_ids, 9);
             let completions = engine.complete(&[request], &trimmer, &mut |_, _| Ok(())).expect("an answer");
             assert_eq!(completions[0].token_ids, ids(&answer["token_ids"]), "{prompt}");
         }
