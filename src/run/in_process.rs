@@ -66,7 +66,7 @@ impl InProcess<'_, '_> {
         }
         loop {
             let asked = self.lines.next()?;
-            if asked.is_some() || !self.lines.reader.is_awaited() {
+            if asked.is_some() || !self.lines.reader.is_awaited() || self.lines.is_done() {
                 return Ok(asked);
             }
             let Some(batch) = self.batch()? else { return Ok(None) };

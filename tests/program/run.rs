@@ -72,6 +72,8 @@ fn without_an_engine_nothing_runs() {
 
 #[cfg(feature = "candle")]
 mod with_an_engine {
+    use std::io::Write;
+
     use crate::program::line_by_line;
     use metatok::engine::{Engine, Request};
     use metatok::{PromptBuilder, TokenId};
@@ -87,6 +89,7 @@ mod with_an_engine {
             a_killed_run_of_dialogues_is_resumed,
             an_interrupted_dialogue_keeps_its_answers,
             what_stops_a_run_is_not_done,
+            a_run_that_is_stopped_waits_for_no_input,
             a_slow_pipe_gives_each_answer_before_the_next_line,
             no_finished_answer_is_lost,
             what_cannot_be_resumed,
@@ -249,6 +252,17 @@ mod with_an_engine {
         let ids: Vec<_> = out.iter().map(|line| line["id"].as_u64().expect("a number")).collect();
         assert_eq!(ids, [0, 0, 1, 2, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 6, 6, 6]);
         assert!(out[1]["error"].as_str().is_some_and(|error| error.contains("tokens")), "{}", out[1]);
+    }
+
+    fn a_run_that_is_stopped_waits_for_no_input() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        write_dialogues(folder.path(), 0);
+        let run = ["run", "-m", "demo", "-q", "-d", "mt.toml", "--max-seq-len", "60", "--max-out-len", "12", "-"];
+        let mut run = metatok(folder.path(), &run).stdin(Stdio::piped()).spawn().expect("it runs");
+        let mut stays_open = run.stdin.take().expect("it is piped");
+        let row = serde_json::json!({ "question": ["1+1=?", "why ".repeat(300)], "answer": ["", ""] });
+        writeln!(stays_open, "{row}").expect("it is read");
+        assert_eq!(run.wait().expect("it ends").code(), Some(1));
     }
 
     fn a_slow_pipe_gives_each_answer_before_the_next_line() {
