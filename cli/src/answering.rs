@@ -43,6 +43,8 @@ impl Answering {
                 .with("weights", digests_of_weights(weights)?)
                 .with("device", args.device.as_str())
                 .with("batch_size", args.batch_size.get())
+                // Rows that shared one were rounded together.
+                .with("kv_cache", "per-sequence")
                 .with("stream", args.stream),
             #[cfg(feature = "http")]
             Self::Server(client) => fingerprint

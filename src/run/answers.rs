@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{ErrorKind, Result, Setting, counted, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::input::from_json;
-#[cfg(feature = "http")]
-use crate::run::KnownAnswer;
-use crate::run::{Journal, Place};
+use crate::run::{Journal, KnownAnswer, Place};
 
 /// The answers of a run.
 #[derive(Debug)]
@@ -63,13 +61,21 @@ impl RunAnswers {
 
     /// The answer that is there already, of a row that was under way when a run was cut off. An error is none where errors are
     /// asked again.
-    #[cfg(feature = "http")]
     pub(crate) fn known(&self, place: Place) -> Result<Option<KnownAnswer>> {
         match &self.to {
             To::Stream(_) => Ok(None),
             To::Journal(journal) => {
                 Ok(journal.known(place)?.filter(|answer| !(answer.is_refused && self.retry_errors)))
             }
+        }
+    }
+
+    /// Whether a row that was under way when a run was cut off has all of its so many answers, or an error that ends it.
+    pub(crate) fn has_all(&self, row: u64, answers: usize) -> bool {
+        match &self.to {
+            To::Stream(_) => false,
+            To::Journal(journal) if journal.is_refused(row) => !self.retry_errors,
+            To::Journal(journal) => journal.count(row) >= answers,
         }
     }
 

@@ -48,6 +48,10 @@ pub struct RunTotals {
     pub answers: u64,
     /// How many tokens they have, the stops with them.
     pub tokens: u64,
+    /// How many tokens the answered prompts have.
+    pub prompt_tokens: u64,
+    /// How many of these an engine in this process had in its cache, from the turns before.
+    pub cached_tokens: u64,
     /// How many conversations end with an answer, which was left out.
     pub answers_omitted: u64,
     /// How many answers ended for this reason.

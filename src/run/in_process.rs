@@ -1,137 +1,139 @@
-//! Lines are answered by an engine in this process, several side by side.
+//! Lines are answered by an engine in this process: whenever it has room, it gets the next turn of a dialogue, or the next line.
 
-use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-use crate::dataset::RowKey;
-use crate::engine::{Engine, GenerationEvent, Request, Sampling};
-use crate::error::Result;
-use crate::input::LineBatch;
+use crate::engine::{Engine, Request, Requests, Sampling};
+use crate::error::{ErrorKind, Result};
+use crate::input::{Batches, LineBatch};
 use crate::run::events::{RunEvent, RunOutcome};
-use crate::run::job::{Ask, Job, JobKey};
-use crate::run::runner::{Refused, Run, Runner, json};
-use crate::stop::Completion;
+use crate::run::line_reader::LineReader;
+use crate::run::open_lines::{Asked, OpenLines, OpenLinesOptions};
+use crate::run::runner::Run;
+use crate::stop::TokenStream;
+use crate::tokenizer::TokenId;
 use crate::trim::TrimmedAnswer;
 
-impl Run<'_> {
-    pub(super) fn in_process(
-        &mut self,
-        engine: &dyn Engine,
-        mut next: impl FnMut() -> Option<LineBatch>,
-    ) -> Result<RunOutcome> {
-        let mut window = Vec::new();
-        while let Some(mut batch) = next() {
-            let mut examples = std::mem::take(&mut batch.examples).into_iter();
-            for i in 0..batch.lines.len() {
-                let line = self.take_line(&batch, i, examples.next().unwrap_or_default());
-                window.push(line);
-                if window.len() == self.runner.batch_size.get()
-                    && let ControlFlow::Break(outcome) = self.window(engine, std::mem::take(&mut window))?
-                {
-                    return Ok(outcome);
-                }
-            }
-            // Whoever watches a run that goes on has no reason to end it here.
-            let _ = (self.watch)(RunEvent::Read(batch.size as u64))?;
-            if let Some(error) = batch.error {
-                return Err(error);
-            }
-        }
-        match self.window(engine, window)? {
-            ControlFlow::Break(outcome) => Ok(outcome),
-            ControlFlow::Continue(()) => Ok(RunOutcome::Complete),
-        }
-    }
+/// So many lines may be taken after one that is open, for each line side by side.
+const LINES_AHEAD: u64 = 256;
 
-    /// Answers lines side by side.
-    fn window(
-        &mut self,
-        engine: &dyn Engine,
-        window: Vec<std::result::Result<Job, Refused>>,
-    ) -> Result<ControlFlow<RunOutcome>> {
-        let lines = self.totals.lines;
-        if window.is_empty() || lines <= self.answers.rows() {
-            return Ok(ControlFlow::Continue(()));
+/// The lines that the engine answers.
+struct InProcess<'w, 'r> {
+    lines: OpenLines<'w, 'r>,
+    inbox: Receiver<Option<LineBatch>>,
+    /// The next turns of dialogues. The engine gets them before any new line, so that no other takes the place of their caches.
+    next_turns: VecDeque<Asked>,
+    /// The prompt that the engine is reading.
+    reading: Option<Asked>,
+    /// How many requests the engine has got.
+    requests: usize,
+    /// The answers so far, by the engine's numbers, each with the number of its line.
+    streams: BTreeMap<usize, (u64, TokenStream)>,
+    /// Kept to reuse the memory.
+    text: String,
+}
+
+impl Run<'_> {
+    pub(super) fn in_process(&mut self, engine: &dyn Engine, batches: Batches) -> Result<RunOutcome> {
+        let batch_size = self.runner.batch_size;
+        let (sender, inbox) = channel();
+        let reader = LineReader::start(batches, move |batch| sender.send(batch).is_ok());
+        let most_ahead = LINES_AHEAD.saturating_mul(batch_size.get() as u64);
+        // What was read of a dialogue at once decides how it is rounded: its earlier turns are read again as they were.
+        let options = OpenLinesOptions { most_ahead, goes_on: false };
+        let mut requests = InProcess {
+            lines: OpenLines::new(self, reader, options),
+            inbox,
+            next_turns: VecDeque::new(),
+            reading: None,
+            requests: 0,
+            streams: BTreeMap::new(),
+            text: String::new(),
+        };
+        engine.generate(&mut requests, batch_size)?;
+        if !requests.lines.is_done() {
+            return Err(ErrorKind::Engine("the engine ended before all lines were answered".into()).into());
         }
-        let mut jobs = Vec::with_capacity(window.len());
-        for line in window {
-            match line {
-                Ok(job) => jobs.push(job),
-                Err(Refused { number, pick, error }) => {
-                    let key = RowKey::numbered(pick).into();
-                    if let ControlFlow::Break(error) = self.refuse(number, &key, 0, error)? {
-                        return Ok(ControlFlow::Break(RunOutcome::StoppedAt(error)));
-                    }
-                }
-            }
+        requests.lines.outcome()
+    }
+}
+
+impl InProcess<'_, '_> {
+    fn next_prompt(&mut self) -> Result<Option<Asked>> {
+        if let Some(asked) = self.next_turns.pop_front() {
+            return Ok(Some(asked));
         }
         loop {
-            let mut asks = Vec::with_capacity(jobs.len());
-            for (i, job) in jobs.iter_mut().enumerate() {
-                let Runner { builder, budget, max_out_len, .. } = self.runner;
-                match job.next(builder, *budget, *max_out_len) {
-                    Ok(ask) => asks.extend(ask.map(|ask| (i, ask))),
-                    Err(error) => {
-                        job.fail();
-                        let error = job.place().of_error(error);
-                        if let ControlFlow::Break(error) = self.refuse(job.number, &job.key, job.asked, error)? {
-                            return Ok(ControlFlow::Break(RunOutcome::StoppedAt(error)));
-                        }
-                    }
-                }
+            let asked = self.lines.next()?;
+            if asked.is_some() || !self.lines.reader.is_awaited() || self.lines.is_done() {
+                return Ok(asked);
             }
-            if asks.is_empty() {
-                break;
-            }
-            let completions = self.complete(engine, &jobs, &asks)?;
-            for ((i, _), completion) in asks.iter().zip(completions) {
-                let Completion { token_ids, text, stop, .. } = completion;
-                let answered = jobs[*i].answer(Some(token_ids), &text, stop.as_ref());
-                answered.map_err(|error| jobs[*i].place().of_error(error))?;
-            }
+            let Some(batch) = self.batch()? else { return Ok(None) };
+            self.lines.reader.take(batch);
         }
-        let watch = &mut *self.watch;
-        Ok(match self.answers.done(lines, |json| watch(RunEvent::Line(json)))? {
-            ControlFlow::Break(()) => ControlFlow::Break(RunOutcome::Cut),
-            ControlFlow::Continue(()) => ControlFlow::Continue(()),
-        })
     }
 
-    /// Answers one prompt of each of these lines.
-    fn complete(&mut self, engine: &dyn Engine, jobs: &[Job], asks: &[(usize, Ask)]) -> Result<Vec<Completion>> {
-        let Self { runner, trimmer, answers, totals, watch, .. } = self;
-        let sampling = &runner.sampling;
-        let requests: Vec<Request<'_>> = asks
-            .iter()
-            .map(|(i, Ask { prompt, max_new_tokens, .. })| Request {
-                input_ids: &prompt.input_ids,
-                max_new_tokens: *max_new_tokens,
-                sampling: Sampling { stream: jobs[*i].number, ..*sampling },
-            })
-            .collect();
-        let mut on_event = |request: usize, event: GenerationEvent<'_>| -> Result<()> {
-            let (i, ask) = &asks[request];
-            let _ = match event {
-                GenerationEvent::Token => {
-                    totals.tokens += 1;
-                    watch(RunEvent::Tokens(1))?
-                }
-                GenerationEvent::Text(text) => watch(RunEvent::Text(text))?,
-                GenerationEvent::End(completion) => {
-                    let job = &jobs[*i];
-                    let line = TrimmedAnswer::new(completion.clone());
-                    let JobKey { id, repeat, columns, .. } = &job.key;
-                    let (id, columns) = (Some(Cow::Borrowed(&**id)), columns.as_deref());
-                    let line = TrimmedAnswer { id, repeat: *repeat, turn: ask.turn, columns, ..line };
-                    totals.answers += 1;
-                    totals.answers_omitted += u64::from(ask.prompt.answer_omitted);
-                    *totals.reasons.entry(completion.finish_reason.name()).or_default() += 1;
-                    answers.add((job.number, job.asked), json(&line)?)?;
-                    watch(RunEvent::Answer)?
-                }
-            };
-            Ok(())
+    /// The next batch of the input. It is waited for only if there is nothing else to do.
+    fn batch(&self) -> Result<Option<Option<LineBatch>>> {
+        let batch = match self.lines.len() {
+            0 => self.inbox.recv().map_err(|_| TryRecvError::Disconnected),
+            _ => self.inbox.try_recv(),
         };
-        engine.complete(&requests, trimmer, &mut on_event)
+        match batch {
+            Ok(batch) => Ok(Some(batch)),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => {
+                Err(ErrorKind::Engine("the thread that reads the input has ended too early".into()).into())
+            }
+        }
+    }
+
+    fn show_text(&mut self) -> Result<()> {
+        if !self.text.is_empty() {
+            let _ = (self.lines.run.watch)(RunEvent::Text(&self.text))?;
+            self.text.clear();
+        }
+        Ok(())
+    }
+}
+
+impl Requests for InProcess<'_, '_> {
+    fn next(&mut self) -> Result<Option<Request<'_>>> {
+        let Some(asked) = self.next_prompt()? else { return Ok(None) };
+        let Run { runner, trimmer, .. } = &*self.lines.run;
+        let sampling = Sampling { stream: asked.number, ..runner.sampling };
+        self.streams.insert(self.requests, (asked.number, trimmer.stream()));
+        self.requests += 1;
+        let Asked { number, ask, .. } = self.reading.insert(asked);
+        let (input_ids, max_new_tokens) = (&ask.prompt.input_ids, ask.max_new_tokens);
+        Ok(Some(Request { input_ids, max_new_tokens, sampling, dialogue: Some(*number) }))
+    }
+
+    fn prefilled(&mut self, _: usize, cached_tokens: usize) -> Result<()> {
+        self.lines.run.totals.cached_tokens += cached_tokens as u64;
+        Ok(())
+    }
+
+    fn token(&mut self, request: usize, id: TokenId) -> Result<ControlFlow<()>> {
+        let Some((number, stream)) = self.streams.get_mut(&request) else { return Ok(ControlFlow::Break(())) };
+        if self.lines.is_cut() {
+            return Ok(ControlFlow::Break(()));
+        }
+        self.lines.run.totals.tokens += 1;
+        let _ = (self.lines.run.watch)(RunEvent::Tokens(1))?;
+        let Some(line) = self.lines.get(*number) else { return Ok(ControlFlow::Break(())) };
+        let stop = stream.push(id, &mut self.text).map_err(|error| line.job.place().of_error(error))?;
+        self.show_text()?;
+        Ok(if stop.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+
+    fn end(&mut self, request: usize) -> Result<()> {
+        let Some((number, mut stream)) = self.streams.remove(&request) else { return Ok(()) };
+        let Some(line) = self.lines.take(number).filter(|_| !self.lines.is_cut()) else { return Ok(()) };
+        stream.finish(&mut self.text);
+        self.show_text()?;
+        self.next_turns.extend(self.lines.answered(line, TrimmedAnswer::new(stream.complete()?))?);
+        Ok(())
     }
 }

@@ -123,6 +123,15 @@ impl Job {
         RecordPlace::new(&self.input, &self.line)
     }
 
+    /// How many prompts it has yet to produce.
+    pub(crate) fn prompts_left(&self) -> usize {
+        match &self.prompts {
+            Prompts::Conversation(conversation) => usize::from(conversation.is_some()),
+            Prompts::Known(prompts) => prompts.len(),
+            Prompts::Turns(turns, _) => turns.plan().turns_left(),
+        }
+    }
+
     /// The next prompt; none when all are answered. An answer may have this many tokens if its row has no limit.
     pub(crate) fn next(&mut self, builder: &PromptBuilder, budget: ContextBudget, usual: usize) -> Result<Option<Ask>> {
         let limit = |said: Option<u64>| said.map_or(usual, |said| usize::try_from(said).unwrap_or(usize::MAX));
@@ -174,7 +183,6 @@ impl Job {
     }
 
     /// Takes an answer that an earlier run wrote down.
-    #[cfg(feature = "http")]
     pub(crate) fn answer_again(&mut self, line: &str) -> Result<()> {
         #[derive(serde::Deserialize)]
         struct Written {
@@ -185,11 +193,6 @@ impl Job {
 
         let Written { token_ids, text, stop } = crate::input::from_json(line)?;
         self.answer(token_ids, &text, stop.as_ref())
-    }
-
-    /// Marks that there are no further prompts.
-    pub(crate) fn fail(&mut self) {
-        self.prompts = Prompts::Known(Vec::new().into_iter());
     }
 }
 

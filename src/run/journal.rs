@@ -46,8 +46,7 @@ pub(crate) struct Journal {
     end: u64,
     /// So many rows are answered, and will not be again.
     pub(crate) rows: u64,
-    /// The answers of the rows after these. An engine in this process answers such rows again, side by side with the same rows
-    /// as before: other company would round otherwise.
+    /// The answers of the rows after these, which come out of order.
     known: Known,
 }
 
@@ -179,6 +178,20 @@ impl Journal {
         let Some(KnownLine { start, is_refused }) = self.known.get(&place) else { return Ok(None) };
         let json = answer_at(&mut BufReader::new(&self.file), *start).at(self.path.display())?;
         Ok(Some(KnownAnswer { json, is_refused: *is_refused }))
+    }
+
+    /// How many answers there are of a row that is not done.
+    pub(crate) fn count(&self, row: u64) -> usize {
+        self.of_row(row).count()
+    }
+
+    /// Whether a row that is not done has an error in place of an answer.
+    pub(crate) fn is_refused(&self, row: u64) -> bool {
+        self.of_row(row).any(|line| line.is_refused)
+    }
+
+    fn of_row(&self, row: u64) -> impl Iterator<Item = &KnownLine> {
+        self.known.range((row, 0)..=(row, u64::MAX)).map(|(_, line)| line)
     }
 
     /// Records that this many rows are answered.

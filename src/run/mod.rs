@@ -7,8 +7,9 @@ mod chain;
 mod events;
 mod in_process;
 mod job;
-#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "answers of a server come out of order"))]
 mod journal;
+mod line_reader;
+mod open_lines;
 #[cfg(feature = "http")]
 mod over_http;
 mod runner;
@@ -17,9 +18,7 @@ mod server_totals;
 
 pub use answers::{ResumeOptions, RunAnswers, journal_path};
 pub use events::{RunEvent, RunOutcome, RunTotals};
-#[cfg(feature = "http")]
-pub(crate) use journal::KnownAnswer;
-pub(crate) use journal::{Journal, Place};
+pub(crate) use journal::{Journal, KnownAnswer, Place};
 pub use runner::Runner;
 #[cfg(feature = "http")]
 pub use server_totals::ServerTotals;

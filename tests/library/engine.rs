@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use metatok::batch::{Batch, Pack, Padding, PaddingSide};
 use metatok::dataset::records::Record;
-use metatok::engine::{CandleDevice, CandleEngine, Engine, GenerationEvent, Request, Sampling};
+use metatok::engine::{CandleDevice, CandleEngine, Engine, GenerationEvent, Request, Requests, Sampling};
 use metatok::stop::FinishReason;
 use metatok::{Conversation, PromptBuilder, TokenId};
 use ndarray::{Array2, ArrayView1, Axis};
@@ -23,6 +23,8 @@ pub(crate) fn tests() -> Tests {
         padded_and_packed_rows_go_on_as_each_alone,
         every_answer_of_the_demo_ends_by_its_eos,
         a_seed_decides_what_is_drawn,
+        the_number_of_sequences_changes_no_answer,
+        the_next_turn_reads_only_what_is_new,
         requests_end_by_themselves,
         wrong_models_and_prompts,
         answers_end_where_the_context_does
@@ -48,17 +50,57 @@ fn load(folder: &Path) -> CandleEngine {
     CandleEngine::load(&folder.to_string_lossy(), CandleDevice::Cpu).expect("the model can be loaded")
 }
 
+/// Requests that are known beforehand, and their tokens.
+struct Listed<'p> {
+    requests: Vec<Request<'p>>,
+    next: usize,
+    /// After so many tokens a request is broken off.
+    enough: Vec<usize>,
+    answers: Vec<Vec<TokenId>>,
+    ended: Vec<usize>,
+}
+
+impl<'p> Listed<'p> {
+    fn new(requests: Vec<Request<'p>>) -> Self {
+        let (enough, answers) = (vec![usize::MAX; requests.len()], vec![Vec::new(); requests.len()]);
+        Self { requests, next: 0, enough, answers, ended: Vec::new() }
+    }
+}
+
+impl Requests for Listed<'_> {
+    fn next(&mut self) -> metatok::Result<Option<Request<'_>>> {
+        self.next += 1;
+        Ok(self.requests.get(self.next - 1).copied())
+    }
+
+    fn token(&mut self, request: usize, id: TokenId) -> metatok::Result<ControlFlow<()>> {
+        self.answers[request].push(id);
+        let has_enough = self.answers[request].len() == self.enough[request];
+        Ok(if has_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+
+    fn end(&mut self, request: usize) -> metatok::Result<()> {
+        self.ended.push(request);
+        Ok(())
+    }
+}
+
+fn seqs(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).expect("there are some")
+}
+
+/// Answers these, so many side by side.
+fn generate(engine: &CandleEngine, requests: Vec<Request<'_>>, max_num_seqs: usize) -> Vec<Vec<TokenId>> {
+    let mut listed = Listed::new(requests);
+    engine.generate(&mut listed, seqs(max_num_seqs)).expect("the prompts can be continued");
+    listed.ended.sort_unstable();
+    assert!(listed.ended.into_iter().eq(0..listed.answers.len()), "each ends once");
+    listed.answers
+}
+
+/// All side by side.
 fn greedy(engine: &CandleEngine, prompts: &[Vec<TokenId>], max_new_tokens: usize) -> Vec<Vec<TokenId>> {
-    let sampling = Sampling::default();
-    let request = |input_ids| Request { input_ids, max_new_tokens, sampling };
-    let requests: Vec<_> = prompts.iter().map(|prompt| request(prompt.as_slice())).collect();
-    let mut answers = vec![Vec::new(); prompts.len()];
-    let mut add = |request: usize, id| {
-        answers[request].push(id);
-        Ok(ControlFlow::Continue(()))
-    };
-    engine.generate(&requests, &mut add).expect("the prompts can be continued");
-    answers
+    generate(engine, prompts.iter().map(|prompt| Request::new(prompt, max_new_tokens)).collect(), prompts.len())
 }
 
 #[track_caller]
@@ -172,8 +214,7 @@ fn padded_and_packed_rows_go_on_as_each_alone() {
 fn every_answer_of_the_demo_ends_by_its_eos() {
     let (builder, engine) = (PromptBuilder::demo().expect("the demo"), CandleEngine::demo().expect("its weights"));
     let prompts = demo_prompts(&builder);
-    let request = |input_ids| Request { input_ids, max_new_tokens: 100, sampling: Sampling::default() };
-    let requests: Vec<_> = prompts.iter().map(|prompt| request(prompt.as_slice())).collect();
+    let requests: Vec<_> = prompts.iter().map(|prompt| Request::new(prompt, 100)).collect();
     let mut streamed = vec![String::new(); prompts.len()];
     let mut ended = Vec::new();
     let mut watch = |i: usize, progress: GenerationEvent<'_>| {
@@ -199,16 +240,8 @@ fn a_seed_decides_what_is_drawn() {
     let engine = load(&folders()[0]);
     let draw = |seed, stream, beside: usize| {
         let sampling = Sampling { temperature: 1.5, top_p: 0.95, seed, stream, ..Sampling::default() };
-        let requests = vec![Request { input_ids: &[3, 1, 4], max_new_tokens: 12, sampling }; beside];
-        let mut answer = Vec::new();
-        let mut add = |request, id| {
-            if request == 0 {
-                answer.push(id);
-            }
-            Ok(ControlFlow::Continue(()))
-        };
-        engine.generate(&requests, &mut add).expect("an answer");
-        answer
+        let request = Request { sampling, ..Request::new(&[3, 1, 4], 12) };
+        generate(&engine, vec![request; beside], 3).remove(0)
     };
     assert_eq!(draw(1, 0, 1), draw(1, 0, 1));
     assert_eq!(draw(1, 0, 1), draw(1, 0, 3), "whatever stands beside it");
@@ -220,22 +253,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// Requests end where they are told to, and take no others along.
-    fn requests_end_by_themselves(lengths in prop::collection::vec((1..20_usize, 0..9_usize, 0..9_usize), 1..6)) {
+    fn requests_end_by_themselves(lengths in prop::collection::vec((1..20_usize, 0..9_usize, 0..9_usize), 1..6), side_by_side in 1..4_usize) {
         let engine = load(&folders()[0]);
         let prompts: Vec<Vec<TokenId>> =
             lengths.iter().map(|(len, ..)| (0..*len as u32).map(|i| (i * 7 + *len as u32) % 40).collect()).collect();
-        let requests: Vec<_> = prompts
-            .iter()
-            .zip(&lengths)
-            .map(|(prompt, (_, max, _))| Request { input_ids: prompt, max_new_tokens: *max, sampling: Sampling::default() })
-            .collect();
-        let mut answers = vec![Vec::new(); prompts.len()];
-        let mut add = |request: usize, id| {
-            answers[request].push(id);
-            let has_enough = answers[request].len() == lengths[request].2;
-            Ok(if has_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        };
-        engine.generate(&requests, &mut add).expect("answers");
+        let limited = prompts.iter().zip(&lengths).map(|(prompt, (_, max, _))| Request::new(prompt, *max));
+        let mut listed = Listed::new(limited.collect());
+        listed.enough = lengths.iter().map(|(.., stop)| *stop).collect();
+        engine.generate(&mut listed, seqs(side_by_side)).expect("answers");
+        let answers = listed.answers;
         for (i, (_, max, stop)) in lengths.iter().enumerate() {
             let expected = if *stop == 0 { *max } else { *max.min(stop) };
             prop_assert_eq!(&answers[i], &greedy(&engine, &prompts[i..=i], expected)[0]);
@@ -329,8 +355,8 @@ fn wrong_models_and_prompts() {
 
     let engine = load(&source);
     let refused = |input_ids: &[TokenId], sampling| {
-        let request = Request { input_ids, max_new_tokens: 1, sampling };
-        let error = engine.generate(&[request], &mut |_, _| Ok(ControlFlow::Continue(()))).err();
+        let request = Request { sampling, ..Request::new(input_ids, 1) };
+        let error = engine.generate(&mut Listed::new(vec![request]), seqs(1)).err();
         error.map_or("none".into(), |error| error.to_string())
     };
     let greedy = Sampling::default();
@@ -341,7 +367,100 @@ fn wrong_models_and_prompts() {
         "request 0: there are 65 tokens, but the model's context has room for only 64"
     );
     assert_eq!(refused(&[1], Sampling { top_p: 0.0, ..greedy }), "top_p is 0, but must be above 0 and at most 1");
+    let too_many = engine.generate(&mut Listed::new(Vec::new()), seqs(4097)).err().map(|error| error.to_string());
+    assert_eq!(too_many.as_deref(), Some("4097 sequences side by side are too many; the most is 4096"));
     assert_eq!(refused(&[1], Sampling { temperature: -1.0, ..greedy }), "temperature is -1, but must be 0 or more");
+}
+
+/// Answers of 1 to 100 tokens, greedy and sampled.
+fn the_number_of_sequences_changes_no_answer() {
+    let engine = CandleEngine::demo().expect("its weights");
+    let prompts = demo_prompts(&PromptBuilder::demo().expect("the demo"));
+    for temperature in [0.0, 1.2] {
+        let answers = |max_num_seqs| {
+            let request = |(i, prompt): (usize, _)| {
+                let sampling = Sampling { temperature, stream: i as u64, ..Sampling::default() };
+                Request { sampling, ..Request::new(prompt, 1 + 9 * i) }
+            };
+            let prompts = prompts.iter().take(12).map(Vec::as_slice);
+            generate(&engine, prompts.enumerate().map(request).collect(), max_num_seqs)
+        };
+        let alone = answers(1);
+        assert!(alone.iter().any(|answer| answer.len() == 1) && alone.iter().any(|answer| answer.len() > 90));
+        for max_num_seqs in [2, 3, 8] {
+            assert_eq!(answers(max_num_seqs), alone, "{max_num_seqs} side by side");
+        }
+    }
+}
+
+/// A dialogue: what is said to each answer, which every next prompt begins with.
+struct Talk<'t> {
+    prompt: Vec<TokenId>,
+    said: std::slice::Iter<'t, Vec<TokenId>>,
+    dialogue: Option<u64>,
+    is_answering: bool,
+    answer: Vec<TokenId>,
+    answers: Vec<Vec<TokenId>>,
+    prompt_tokens: usize,
+    cached_tokens: usize,
+}
+
+impl Requests for Talk<'_> {
+    fn next(&mut self) -> metatok::Result<Option<Request<'_>>> {
+        if self.is_answering {
+            return Ok(None);
+        }
+        let Some(said) = self.said.next() else { return Ok(None) };
+        self.is_answering = true;
+        self.prompt.append(&mut self.answer);
+        self.prompt.extend(said);
+        self.prompt_tokens += self.prompt.len();
+        Ok(Some(Request { dialogue: self.dialogue, ..Request::new(&self.prompt, 7) }))
+    }
+
+    fn prefilled(&mut self, _: usize, cached_tokens: usize) -> metatok::Result<()> {
+        self.cached_tokens += cached_tokens;
+        Ok(())
+    }
+
+    fn token(&mut self, _: usize, id: TokenId) -> metatok::Result<ControlFlow<()>> {
+        self.answer.push(id);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn end(&mut self, _: usize) -> metatok::Result<()> {
+        self.is_answering = false;
+        self.answers.push(self.answer.clone());
+        Ok(())
+    }
+}
+
+fn the_next_turn_reads_only_what_is_new() {
+    let builder = PromptBuilder::demo().expect("the demo");
+    let engine = CandleEngine::demo().expect("its weights");
+    for said in demo_prompts(&builder).chunks(4) {
+        let talk = |dialogue| {
+            let said = said.iter();
+            let mut talk = Talk {
+                prompt: Vec::new(),
+                said,
+                dialogue,
+                is_answering: false,
+                answer: Vec::new(),
+                answers: Vec::new(),
+                prompt_tokens: 0,
+                cached_tokens: 0,
+            };
+            engine.generate(&mut talk, seqs(3)).expect("answers");
+            talk
+        };
+        let (kept, anew) = (talk(Some(5)), talk(None));
+        assert_eq!(kept.answers, anew.answers);
+        assert_eq!(anew.cached_tokens, 0);
+        // All that was said, and the last token of each answer, which no step read.
+        let new: usize = said.iter().map(Vec::len).sum::<usize>() + said.len() - 1;
+        assert_eq!(kept.prompt_tokens - kept.cached_tokens, new);
+    }
 }
 
 fn answers_end_where_the_context_does() {

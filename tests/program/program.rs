@@ -1,5 +1,6 @@
 //! The program, run in a folder.
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -24,4 +25,22 @@ pub(crate) fn stderr(output: &Output) -> String {
 
 pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Gives the command a line only when there is a line of output for the one before. Returns these.
+pub(crate) fn line_by_line(args: &[&str], lines: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let mut run = metatok(folder.path(), args).stdin(Stdio::piped()).spawn().expect("it runs");
+    let (mut to, from) = (run.stdin.take().expect("it is piped"), run.stdout.take().expect("it is piped"));
+    let mut from = BufReader::new(from);
+    let answer = |line| {
+        writeln!(to, "{line}").expect("it is read");
+        let mut answer = String::new();
+        from.read_line(&mut answer).expect("it comes");
+        answer
+    };
+    let answers = lines.lines().map(answer).collect();
+    drop(to);
+    assert!(run.wait().expect("it ends").success());
+    answers
 }

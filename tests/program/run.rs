@@ -72,7 +72,10 @@ fn without_an_engine_nothing_runs() {
 
 #[cfg(feature = "candle")]
 mod with_an_engine {
-    use metatok::engine::{Engine, Request, Sampling};
+    use std::io::Write;
+
+    use crate::program::line_by_line;
+    use metatok::engine::{Engine, Request};
     use metatok::{PromptBuilder, TokenId};
     use serde_json::Value;
 
@@ -83,6 +86,11 @@ mod with_an_engine {
             the_demo_answers_its_questions_and_stops,
             a_judge_answers_for_the_rows_that_have_an_answer,
             a_killed_run_is_resumed,
+            a_killed_run_of_dialogues_is_resumed,
+            an_interrupted_dialogue_keeps_its_answers,
+            what_stops_a_run_is_not_done,
+            a_run_that_is_stopped_waits_for_no_input,
+            a_slow_pipe_gives_each_answer_before_the_next_line,
             no_finished_answer_is_lost,
             what_cannot_be_resumed,
             wrong_arguments,
@@ -151,6 +159,117 @@ mod with_an_engine {
         let interrupted = killed_fifty_times(folder.path(), &run, &again);
         assert!(interrupted > 0, "no run was in the midst of its work");
         assert!(read(folder.path(), "out.partial").is_none(), "nothing is left beside it");
+    }
+
+    /// Dialogues of one to four turns, whose answers go on from those before.
+    fn write_dialogues(folder: &Path, rows: usize) {
+        let dataset = r#"
+            [reader_cfg]
+            input_columns = ["question"]
+            [infer_cfg.prompt_template]
+            type = "MultiTurnPromptTemplate"
+            template = { round = [{ role = "HUMAN", prompt = "{question}" }, { role = "BOT", prompt = "{answer}" }] }
+            [infer_cfg.inferencer]
+            type = "MultiTurnGenInferencer"
+            infer_mode = "every"
+        "#;
+        std::fs::write(folder.join("mt.toml"), dataset).expect("written");
+        let questions = ["1+1=?", "What is the opposite of hot?", "Which letter comes after A?", "And of early?"];
+        let row = |i: usize| {
+            let asked: Vec<_> = questions.iter().cycle().skip(i).take(1 + i * 3 % 4).collect();
+            let answers = vec![""; asked.len()];
+            format!("{}\n", serde_json::json!({ "question": asked, "answer": answers }))
+        };
+        std::fs::write(folder.join("rows.jsonl"), (0..rows).map(row).collect::<String>()).expect("written");
+    }
+
+    const DIALOGUES: [&str; 16] = [
+        "run",
+        "-m",
+        "demo",
+        "-q",
+        "-d",
+        "mt.toml",
+        "-o",
+        "out",
+        "--batch-size",
+        "3",
+        "--temperature",
+        "0.9",
+        "--max-out-len",
+        "12",
+        "--on-error",
+        "reject",
+    ];
+
+    fn a_killed_run_of_dialogues_is_resumed() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        write_dialogues(folder.path(), 60);
+        let run = [&DIALOGUES[..], &["rows.jsonl"]].concat();
+        let interrupted = killed_fifty_times(folder.path(), &run, &[&run[..], &["--resume"]].concat());
+        assert!(interrupted > 0, "no run was in the midst of its work");
+    }
+
+    /// Wherever the journal ends, also in the midst of a dialogue: no answer in it is written again, and the others are those
+    /// of an undisturbed run.
+    fn an_interrupted_dialogue_keeps_its_answers() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let at = folder.path();
+        write_dialogues(at, 9);
+        let mut rows = read(at, "rows.jsonl").expect("it is there");
+        rows.extend_from_slice(b"no row\n");
+        std::fs::write(at.join("rows.jsonl"), rows).expect("written");
+        let run = [&DIALOGUES[..14], &["rows.jsonl"]].concat();
+        assert_eq!(output(at, &run).status.code(), Some(1));
+        let journal = read(at, "out.partial").expect("it is there");
+        let again = [&DIALOGUES[..], &["--resume", "rows.jsonl"]].concat();
+        let mut expected: Option<Vec<u8>> = None;
+        let ends = (0..journal.len()).filter(|i| journal[*i] == b'\n').map(|i| i + 1);
+        for end in ends.collect::<Vec<_>>().into_iter().rev() {
+            std::fs::write(at.join("out.partial"), &journal[..end]).expect("written");
+            assert_eq!(output(at, &again).status.code(), Some(1), "the last row is none");
+            let out = read(at, "out").expect("it is written");
+            assert_eq!(expected.get_or_insert_with(|| out.clone()), &out, "cut at byte {end}");
+            std::fs::remove_file(at.join("out")).expect("it was there");
+        }
+    }
+
+    /// The second turn of the first line is too long, which is found while later lines are being answered.
+    fn what_stops_a_run_is_not_done() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let at = folder.path();
+        write_dialogues(at, 6);
+        let rows = String::from_utf8(read(at, "rows.jsonl").expect("it is there")).expect("it is UTF-8");
+        let first = serde_json::json!({ "question": ["1+1=?", "why ".repeat(300)], "answer": ["", ""] });
+        std::fs::write(at.join("rows.jsonl"), format!("{first}\n{rows}")).expect("written");
+        let run =
+            ["run", "-m", "demo", "-q", "-d", "mt.toml", "-o", "out", "--batch-size", "4", "--max-seq-len", "200"];
+        let run = [&run[..], &["--max-out-len", "12", "rows.jsonl"]].concat();
+        assert_eq!(output(at, &run).status.code(), Some(1));
+        let resumed = output(at, &[&run[..], &["--resume", "--on-error", "reject"]].concat());
+        assert_eq!(resumed.status.code(), Some(1), "{}", stderr(&resumed));
+        let out = lines(&read(at, "out").expect("it is written"));
+        let ids: Vec<_> = out.iter().map(|line| line["id"].as_u64().expect("a number")).collect();
+        assert_eq!(ids, [0, 0, 1, 2, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 6, 6, 6]);
+        assert!(out[1]["error"].as_str().is_some_and(|error| error.contains("tokens")), "{}", out[1]);
+    }
+
+    fn a_run_that_is_stopped_waits_for_no_input() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        write_dialogues(folder.path(), 0);
+        let run = ["run", "-m", "demo", "-q", "-d", "mt.toml", "--max-seq-len", "60", "--max-out-len", "12", "-"];
+        let mut run = metatok(folder.path(), &run).stdin(Stdio::piped()).spawn().expect("it runs");
+        let mut stays_open = run.stdin.take().expect("it is piped");
+        let row = serde_json::json!({ "question": ["1+1=?", "why ".repeat(300)], "answer": ["", ""] });
+        writeln!(stays_open, "{row}").expect("it is read");
+        assert_eq!(run.wait().expect("it ends").code(), Some(1));
+    }
+
+    fn a_slow_pipe_gives_each_answer_before_the_next_line() {
+        let questions =
+            std::fs::read_to_string(root().join("models/demo/conversations.jsonl")).expect("they are there");
+        let three: String = questions.split_inclusive('\n').take(3).collect();
+        assert_eq!(line_by_line(&["run", "-m", "demo", "-q", "-"], &three).len(), 3);
     }
 
     fn no_finished_answer_is_lost() {
@@ -346,7 +465,7 @@ mod with_an_engine {
         for (prompt, answer) in prompts.iter().zip(&answers) {
             let ids = |value: &Value| -> Vec<TokenId> { serde_json::from_value(value.clone()).expect("ids") };
             let input_ids = ids(&prompt["input_ids"]);
-            let request = Request { input_ids: &input_ids, max_new_tokens: 9, sampling: Sampling::default() };
+            let request = Request::new(&input_ids, 9);
             let completions = engine.complete(&[request], &trimmer, &mut |_, _| Ok(())).expect("an answer");
             assert_eq!(completions[0].token_ids, ids(&answer["token_ids"]), "{prompt}");
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::fake_server::{Does, FAULTS, FakeServer};
 use crate::harness::{Tests, tests};
-use crate::program::{metatok, output, stderr, stdout};
+use crate::program::{line_by_line, metatok, output, stderr, stdout};
 use crate::root::root;
 
 pub(crate) fn tests() -> Tests {
@@ -282,24 +282,11 @@ fn a_key_is_never_shown() {
 
 /// Whoever writes lines by hand has each answer before the next line.
 fn a_slow_pipe_gives_each_answer_before_the_next_line() {
-    use std::io::{BufRead, BufReader, Write};
-    use std::process::Stdio;
-
     let server = FakeServer::start(|_, _| Does::Answer);
-    let url = server.url();
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    let run = ["run", "-m", "demo", "-q", "--engine", "vllm", "--url", &url, "-"];
-    let mut run = metatok(folder.path(), &run).stdin(Stdio::piped()).spawn().expect("it runs");
-    let (mut to, from) = (run.stdin.take().expect("it is piped"), run.stdout.take().expect("it is piped"));
-    let mut from = BufReader::new(from);
-    for (i, line) in conversations(3).lines().enumerate() {
-        writeln!(to, "{line}").expect("it is read");
-        let mut answer = String::new();
-        from.read_line(&mut answer).expect("it comes");
+    let run = ["run", "-m", "demo", "-q", "--engine", "vllm", "--url", &server.url(), "-"];
+    for (i, answer) in line_by_line(&run, &conversations(3)).iter().enumerate() {
         assert!(answer.starts_with(&format!("{{\"id\":\"c{i}\"")), "{answer}");
     }
-    drop(to);
-    assert!(run.wait().expect("it ends").success());
 }
 
 /// The real one, where `METATOK_LLAMA_CPP` is the address of its server with the demo's weights.

@@ -73,8 +73,9 @@ impl fmt::Display for InferMode {
 /// plan.answer("two");
 /// let Some(Conversation::Messages(prompt)) = plan.prompt() else { panic!("there is a second turn") };
 /// assert_eq!(prompt[1], ChatMessage::new("assistant", "two"));
+/// assert_eq!(plan.turns_left(), 1);
 /// plan.answer("three");
-/// assert_eq!(plan.prompt(), None);
+/// assert_eq!((plan.prompt(), plan.turns_left()), (None, 0));
 /// # Ok::<(), metatok::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -139,6 +140,11 @@ impl TurnPlan {
         (0..self.dialogue.len()).filter(|&i| self.dialogue.is_models(i)).count()
     }
 
+    /// How many turns are still to be generated.
+    pub fn turns_left(&self) -> usize {
+        std::iter::successors(self.next, |turn| self.turn_after(*turn)).count()
+    }
+
     /// Adds the model's answer and moves on to the next turn. If [`InferMode::takes_answers`], it replaces the
     /// dataset's own answer and any text that the template put around it.
     pub fn answer(&mut self, content: impl Into<Content>) {
@@ -146,10 +152,7 @@ impl TurnPlan {
         if self.mode.takes_answers() {
             self.dialogue.set(turn, content.into());
         }
-        self.next = match self.mode {
-            InferMode::Last => None,
-            InferMode::Every | InferMode::EveryEmpty | InferMode::EveryWithGt => self.turn_from(turn + 1),
-        };
+        self.next = self.turn_after(turn);
     }
 
     /// There is no answer: the model failed, and the later turns are not generated.
@@ -177,6 +180,13 @@ impl TurnPlan {
     /// Whether prompts depend on the model's answers.
     pub fn needs_answers(&self) -> bool {
         self.mode.takes_answers() && self.next.is_some_and(|next| self.turn_from(next + 1).is_some())
+    }
+
+    fn turn_after(&self, turn: usize) -> Option<usize> {
+        match self.mode {
+            InferMode::Last => None,
+            InferMode::Every | InferMode::EveryEmpty | InferMode::EveryWithGt => self.turn_from(turn + 1),
+        }
     }
 
     fn turn_from(&self, from: usize) -> Option<usize> {

@@ -1,6 +1,6 @@
 //! The keys and values of all tokens so far, by layer, so that each is computed once.
 
-use candle_core::{DType, Device, Result, Tensor};
+use candle_core::{DType, Result, Tensor};
 
 /// Grows by at least this many tokens at a time, because growing copies everything.
 const GROWTH: usize = 64;
@@ -57,14 +57,9 @@ impl Cache {
         self.len += tokens;
     }
 
-    /// Keeps these rows of the batch.
-    pub(super) fn keep(&mut self, rows: &[u32], device: &Device) -> Result<()> {
-        let rows = Tensor::new(rows, device)?;
-        for layer in self.layers.iter_mut().flatten() {
-            layer.keys = layer.keys.index_select(&rows, 0)?;
-            layer.values = layer.values.index_select(&rows, 0)?;
-        }
-        Ok(())
+    /// Keeps the first tokens.
+    pub(super) fn truncate(&mut self, tokens: usize) {
+        self.len = self.len.min(tokens);
     }
 }
 

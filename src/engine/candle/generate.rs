@@ -1,82 +1,69 @@
-//! Answers token by token, side by side.
+//! Continuous batching: sequences grow side by side, a token each in every step, and where one ends the next request begins.
 
-use candle_core::{Device, Tensor};
+use std::num::NonZeroUsize;
+
+use candle_core::Tensor;
 
 use super::CandleEngine;
-use super::cache::Cache;
+use super::attention::Separate;
 use super::failed::failed;
 use super::rows::Rows;
+use super::slot::Slot;
 use crate::batch::{Batch, Padding};
-use crate::engine::{Engine, OnToken, Request, Sampler};
+use crate::engine::{Engine, Request, Requests, Sampler};
 use crate::error::{At, ErrorKind, Place, Result};
-use crate::tokenizer::TokenId;
 
-/// An answer that is being generated.
-struct Live {
-    request: usize,
-    sampler: Sampler,
-    /// How many columns come before its prompt.
-    padding: usize,
-    /// How many tokens it has.
-    tokens: usize,
-}
+/// Every step computes with a row for each slot, so more than this are a mistake.
+const MOST_SLOTS: usize = 4096;
 
 impl Engine for CandleEngine {
     fn max_seq_len(&self) -> Option<usize> {
         Some(self.max_seq_len)
     }
 
-    fn generate(&self, requests: &[Request<'_>], on_token: &mut OnToken<'_>) -> Result<()> {
-        let mut live = Vec::with_capacity(requests.len());
-        for (i, request) in requests.iter().enumerate() {
-            self.check_request(request).at(Place::Request(i))?;
-            if request.max_new_tokens > 0 {
-                let mut sampler = Sampler::new(request.sampling)?;
-                sampler.see(request.input_ids);
-                live.push(Live { request: i, sampler, padding: 0, tokens: 0 });
+    fn generate(&self, requests: &mut dyn Requests, max_num_seqs: NonZeroUsize) -> Result<()> {
+        if max_num_seqs.get() > MOST_SLOTS {
+            let what = format!("{max_num_seqs} sequences side by side are too many; the most is {MOST_SLOTS}");
+            return Err(ErrorKind::Usage(what).into());
+        }
+        let mut slots: Vec<Slot> = (0..max_num_seqs.get()).map(|_| Slot::new(self.transformer.cache())).collect();
+        let mut begun = 0;
+        loop {
+            while slots.iter().any(Slot::is_free) && self.begin(&mut slots, begun, requests)? {
+                begun += 1;
+            }
+            if slots.iter().all(Slot::is_free) {
+                return Ok(());
+            }
+            let logits = self.step(&mut slots).map_err(failed)?;
+            for (slot, logits) in slots.iter_mut().zip(logits) {
+                slot.take(&logits, requests)?;
             }
         }
-        let prompts: Vec<&[TokenId]> = live.iter().map(|live| requests[live.request].input_ids).collect();
-        // Padding is masked, whatever its id.
-        let batch: Batch<u32> = Batch::new(&prompts, Padding::new(0))?;
-        for (live, length) in live.iter_mut().zip(batch.lengths()) {
-            live.padding = batch.input_ids.ncols() - length;
-        }
-        let mut cache = self.transformer.cache();
-        let mut hidden = None;
-        let mut keep_last = |piece: &Tensor| -> candle_core::Result<()> {
-            hidden = Some(piece.narrow(1, piece.dim(1)? - 1, 1)?);
-            Ok(())
-        };
-        self.read(&Rows::of_batch(&batch), &mut cache, &mut keep_last).map_err(failed)?;
-        while let Some(last) = hidden.take() {
-            let logits = self.transformer.logits(&last).and_then(|logits| logits.squeeze(1)?.to_vec2::<f32>());
-            let (side_by_side, mut next, mut kept) = (live.len(), Vec::new(), Vec::new());
-            let mut going = Vec::with_capacity(side_by_side);
-            for (row, (mut live, logits)) in (0..).zip(live.into_iter().zip(logits.map_err(failed)?)) {
-                let Request { input_ids, max_new_tokens, .. } = requests[live.request];
-                let id = live.sampler.sample(&logits)?;
-                live.tokens += 1;
-                let has_room = live.tokens < max_new_tokens && input_ids.len() + live.tokens < self.max_seq_len;
-                if on_token(live.request, id)?.is_continue() && has_room {
-                    next.push(id);
-                    kept.push(row);
-                    going.push(live);
-                }
-            }
-            live = going;
-            if !live.is_empty() && live.len() < side_by_side {
-                cache.keep(&kept, &self.device).map_err(failed)?;
-            }
-            if !live.is_empty() {
-                hidden = Some(self.step(&live, next, &mut cache).map_err(failed)?);
-            }
-        }
-        Ok(())
     }
 }
 
 impl CandleEngine {
+    /// Reads the next request into a free slot. False if there is none.
+    fn begin(&self, slots: &mut [Slot], number: usize, requests: &mut dyn Requests) -> Result<bool> {
+        let Some(request) = requests.next()? else { return Ok(false) };
+        self.check_request(&request).at(Place::Request(number))?;
+        let mut sampler = Sampler::new(request.sampling)?;
+        sampler.see(request.input_ids);
+        // Where the prompt fills the context, one token is still known.
+        let room = request.max_new_tokens.min((self.max_seq_len - request.input_ids.len()).max(1));
+        match Slot::free_for(slots, request.dialogue) {
+            Some(slot) if room > 0 => {
+                let (cached_tokens, logits) = self.prefill(slot, &request)?;
+                slot.run(number, sampler, room);
+                requests.prefilled(number, cached_tokens)?;
+                slot.take(&logits, requests)?;
+            }
+            _ => requests.end(number)?,
+        }
+        Ok(true)
+    }
+
     fn check_request(&self, request: &Request<'_>) -> Result<()> {
         if request.input_ids.is_empty() {
             return Err(ErrorKind::Usage("there are no tokens to continue".into()).into());
@@ -84,22 +71,146 @@ impl CandleEngine {
         self.check(request.input_ids.iter().copied(), request.input_ids.len())
     }
 
-    /// Reads one further token of each.
-    fn step(&self, live: &[Live], next: Vec<TokenId>, cache: &mut Cache) -> candle_core::Result<Tensor> {
-        let tokens = cache.len() + 1;
-        let positions = live.iter().map(|live| (tokens - 1 - live.padding) as u32).collect();
-        let mask = mask(live, tokens, &self.device)?;
-        let column = |numbers: Vec<u32>| Tensor::from_vec(numbers, (live.len(), 1), &self.device);
-        self.transformer.forward(&column(next)?, &column(positions)?, mask.as_ref(), cache)
+    /// Reads a prompt, but for what the slot has in its cache already. Gives how many tokens that is, and the logits after the
+    /// last.
+    fn prefill(&self, slot: &mut Slot, request: &Request<'_>) -> Result<(usize, Vec<f32>)> {
+        let cached_tokens = slot.keep(request);
+        // Alone, so that nothing is padded.
+        let batch: Batch<u32> = Batch::new(&[request.input_ids], Padding::new(0))?;
+        let mut last = None;
+        let mut keep_last = |piece: &Tensor| -> candle_core::Result<()> {
+            last = Some(piece.narrow(1, piece.dim(1)? - 1, 1)?);
+            Ok(())
+        };
+        self.read(&Rows::of_batch(&batch), &mut slot.cache, &mut keep_last).map_err(failed)?;
+        let last = last.ok_or_else(|| ErrorKind::Engine("nothing was left to read".into()))?;
+        let logits = self.transformer.logits(&last).and_then(|logits| logits.flatten_all()?.to_vec1());
+        Ok((cached_tokens, logits.map_err(failed)?))
+    }
+
+    /// Reads one further token of each sequence, and gives the logits after it. Free slots are computed too: the shape of a
+    /// product decides how it is rounded.
+    fn step(&self, slots: &mut [Slot]) -> candle_core::Result<Vec<Vec<f32>>> {
+        let (ids, positions): (Vec<u32>, Vec<u32>) = slots.iter().map(Slot::next).unzip();
+        let column = |numbers: Vec<u32>| Tensor::from_vec(numbers, (slots.len(), 1), &self.device);
+        let (ids, positions) = (column(ids)?, column(positions)?);
+        let mut attention = Separate { caches: slots.iter_mut().map(Slot::running_cache).collect() };
+        let hidden = self.transformer.forward(&ids, &positions, &mut attention)?;
+        slots.iter_mut().for_each(Slot::was_read);
+        self.transformer.logits(&hidden)?.squeeze(1)?.to_vec2()
     }
 }
 
-/// What is added to the scores of one further token of each, over this many tokens; none if there is no padding.
-fn mask(live: &[Live], tokens: usize, device: &Device) -> candle_core::Result<Option<Tensor>> {
-    if live.iter().all(|live| live.padding == 0) {
-        return Ok(None);
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::ops::ControlFlow;
+
+    use candle_core::Device;
+    use rand_mt::Mt64;
+
+    use super::super::config::Config;
+    use super::super::transformer::Transformer;
+    use super::super::weights::Weights;
+    use super::*;
+    use crate::engine::Sampling;
+    use crate::tokenizer::TokenId;
+
+    /// Weights that are not small: the products of each kind that they take are computed in several ways.
+    fn engine() -> CandleEngine {
+        let config = r#"{"architectures": ["LlamaForCausalLM"], "vocab_size": 1101, "hidden_size": 96, "hidden_act": "silu",
+            "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 16, "rms_norm_eps": 1e-5,
+            "max_position_embeddings": 512, "tie_word_embeddings": false}"#;
+        let config = Config::new(config.as_bytes()).expect("it is one");
+        let mut random = Mt64::new(3);
+        let mut tensor = |dims: &[usize]| {
+            let number = || (random.next_u64() >> 40) as f32 / (1 << 24) as f32 - 0.5;
+            let numbers: Vec<f32> = std::iter::repeat_with(number).take(dims.iter().product()).collect();
+            Tensor::from_vec(numbers, dims, &Device::Cpu).expect("the numbers fit")
+        };
+        let mut tensors = vec![
+            ("model.embed_tokens.weight".to_owned(), tensor(&[1101, 96])),
+            ("model.norm.weight".to_owned(), tensor(&[96])),
+            ("lm_head.weight".to_owned(), tensor(&[1101, 96])),
+        ];
+        for layer in 0..2 {
+            for (name, dims) in [
+                ("input_layernorm", &[96][..]),
+                ("self_attn.q_proj", &[96, 96]),
+                ("self_attn.k_proj", &[32, 96]),
+                ("self_attn.v_proj", &[32, 96]),
+                ("self_attn.o_proj", &[96, 96]),
+                ("post_attention_layernorm", &[96]),
+                // A sum of so many products is made in pieces.
+                ("mlp.gate_proj", &[1101, 96]),
+                ("mlp.up_proj", &[1101, 96]),
+                ("mlp.down_proj", &[96, 1101]),
+            ] {
+                tensors.push((format!("model.layers.{layer}.{name}.weight"), tensor(dims)));
+            }
+        }
+        let transformer = Transformer::new(&config, Weights::of(tensors), &Device::Cpu).expect("they fit");
+        CandleEngine { transformer, device: Device::Cpu, max_seq_len: 512, vocab_size: 1101 }
     }
-    let row = |padding| (0..tokens).map(move |key| if key < padding { f32::NEG_INFINITY } else { 0.0 });
-    let mask = live.iter().flat_map(|live| row(live.padding)).collect();
-    Tensor::from_vec(mask, (live.len(), 1, 1, tokens), device).map(Some)
+
+    fn prompt(seed: u32, len: u32) -> Vec<TokenId> {
+        (0..len).map(|i| (i * i * 31 + seed * 97 + 5) % 1101).collect()
+    }
+
+    /// Lets a request run in this slot, for so many tokens.
+    fn occupy(engine: &CandleEngine, slot: &mut Slot, input_ids: &[TokenId], tokens: usize) {
+        engine.prefill(slot, &Request::new(input_ids, tokens)).expect("it is read");
+        slot.run(0, Sampler::new(Sampling::default()).expect("greedy"), tokens);
+    }
+
+    /// Takes tokens, and nothing else.
+    struct Sink;
+
+    impl Requests for Sink {
+        fn next(&mut self) -> Result<Option<Request<'_>>> {
+            Ok(None)
+        }
+
+        fn token(&mut self, _: usize, _: TokenId) -> Result<ControlFlow<()>> {
+            Ok(ControlFlow::Continue(()))
+        }
+
+        fn end(&mut self, _: usize) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    /// The logits after each of 8 tokens of one sequence in this slot of so many, as bits. Others come and go beside it.
+    fn logits(engine: &CandleEngine, slots: usize, place: usize, mut company: VecDeque<(u32, u32)>) -> Vec<Vec<u32>> {
+        let mut slots: Vec<Slot> = (0..slots).map(|_| Slot::new(engine.transformer.cache())).collect();
+        occupy(engine, &mut slots[place], &prompt(1, 9), 40);
+        let mut all = Vec::new();
+        for _ in 0..8 {
+            for slot in &mut slots {
+                if slot.is_free()
+                    && let Some((len, tokens)) = company.pop_front()
+                {
+                    occupy(engine, slot, &prompt(len, len), tokens as usize);
+                }
+            }
+            let logits = engine.step(&mut slots).expect("it is computed");
+            all.push(logits[place].iter().map(|logit| logit.to_bits()).collect());
+            slots.iter_mut().zip(&logits).for_each(|(slot, logits)| slot.take(logits, &mut Sink).expect("it is taken"));
+        }
+        all
+    }
+
+    #[test]
+    fn no_bit_depends_on_company_or_slot() {
+        let engine = engine();
+        let mut random = Mt64::new(9);
+        let mut company = || (0..40).map(|_| (1 + random.next_u32() % 40, 1 + random.next_u32() % 4)).collect();
+        for slots in [1, 2, 3, 5, 8, 13] {
+            let alone = logits(&engine, slots, 0, VecDeque::new());
+            for place in 0..slots {
+                assert!(logits(&engine, slots, place, VecDeque::new()) == alone, "alone in slot {place} of {slots}");
+                assert!(logits(&engine, slots, place, company()) == alone, "in company in slot {place} of {slots}");
+            }
+        }
+    }
 }

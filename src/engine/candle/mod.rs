@@ -1,10 +1,12 @@
 //! An engine in this process: Llama-like models, computed by candle on the CPU or a GPU.
 
+mod attention;
 mod cache;
 mod config;
 mod failed;
 mod generate;
 mod rows;
+mod slot;
 mod transformer;
 mod weights;
 
@@ -18,6 +20,7 @@ use crate::batch::{Batch, Pack};
 use crate::engine::Sampling;
 use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::tokenizer::TokenId;
+use attention::Masked;
 use cache::Cache;
 use config::Config;
 use failed::failed;
@@ -40,17 +43,20 @@ pub enum CandleDevice {
 
 /// A Llama-like model (Llama, Mistral, Qwen2, Qwen3) with its weights.
 ///
-/// Prompts of different lengths are padded on the left and masked. The result for one does not depend on the others, up
-/// to the rounding of `f32`.
+/// Prompts are continued side by side. Each is read alone and has its own cache, and every step computes with as many rows as
+/// there may be sequences, whether or not they are there. So an answer is the same bit by bit on the CPU, whatever is answered
+/// beside it, as long as `max_num_seqs` is the same. On a GPU it is the same up to rounding.
+///
+/// Of a dialogue, the cache is kept: the next prompt is read from the first token that is not in it.
 ///
 /// ```
-/// use metatok::engine::{CandleEngine, Engine, Request, Sampling};
+/// use metatok::engine::{CandleEngine, Engine, Request};
 /// use metatok::{ChatMessage, Conversation, PromptBuilder};
 ///
 /// let (builder, engine) = (PromptBuilder::demo()?, CandleEngine::demo()?);
 /// let question = ChatMessage::new("user", "What is the capital of France?");
 /// let prompt = builder.build(&Conversation::Messages(vec![question]))?;
-/// let request = Request { input_ids: &prompt.input_ids, max_new_tokens: 20, sampling: Sampling::default() };
+/// let request = Request::new(&prompt.input_ids, 20);
 /// let answers = engine.complete(&[request], &builder.trimmer()?, &mut |_, _| Ok(()))?;
 /// assert_eq!(answers[0].text, "Paris.");
 /// # Ok::<(), metatok::Error>(())
@@ -158,7 +164,7 @@ impl CandleEngine {
         Ok(logits)
     }
 
-    /// Reads prompts into the cache, in pieces, and passes on the last layer's output for each.
+    /// Reads what is not in the cache yet, in pieces, and passes on the last layer's output for each.
     fn read(
         &self,
         rows: &Rows,
@@ -170,9 +176,9 @@ impl CandleEngine {
         }
         let width = rows.width();
         let piece = (ATTENTION_NUMBERS / (rows.len() * self.transformer.heads() * width)).clamp(1, width);
-        for start in (0..width).step_by(piece) {
+        for start in (cache.len()..width).step_by(piece) {
             let (ids, positions, mask) = rows.piece(start, width.min(start + piece), &self.device)?;
-            each(&self.transformer.forward(&ids, &positions, Some(&mask), cache)?)?;
+            each(&self.transformer.forward(&ids, &positions, &mut Masked { cache, mask })?)?;
         }
         Ok(())
     }

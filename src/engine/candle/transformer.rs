@@ -1,10 +1,11 @@
 //! Llama-like models: from token ids to the logits of the next token.
 
 use candle_core::{D, DType, Device, Result, Tensor};
-use candle_nn::ops::{rms_norm, softmax_last_dim};
+use candle_nn::ops::rms_norm;
 use candle_nn::rotary_emb::rope;
 use candle_nn::{Linear, Module};
 
+use super::attention::Attention;
 use super::cache::Cache;
 use super::config::Config;
 use super::failed::failed;
@@ -119,14 +120,12 @@ impl Transformer {
         self.heads
     }
 
-    /// The last layer's output for the tokens after those in the cache. Ids and positions have the dimensions batch and
-    /// tokens; the mask, which is added, has batch, 1, tokens, and all tokens that are in the cache then.
+    /// The last layer's output for the next tokens of each row. Ids and positions have the dimensions rows and tokens.
     pub(super) fn forward(
         &self,
         input_ids: &Tensor,
         position_ids: &Tensor,
-        mask: Option<&Tensor>,
-        cache: &mut Cache,
+        attention: &mut dyn Attention,
     ) -> Result<Tensor> {
         let (batch, tokens) = input_ids.dims2()?;
         let dtype = self.embeddings.dtype();
@@ -135,11 +134,11 @@ impl Transformer {
         let ids = input_ids.flatten_all()?;
         let mut hidden = self.embeddings.index_select(&ids, 0)?.reshape((batch, tokens, ()))?;
         for (i, layer) in self.layers.iter().enumerate() {
-            let attended = self.attend(i, layer, &layer.input_norm.forward(&hidden)?, &rotation, mask, cache)?;
+            let attended = self.attend((i, layer), &layer.input_norm.forward(&hidden)?, &rotation, attention)?;
             hidden = (hidden + attended)?;
             hidden = (&hidden + layer.mlp(&layer.mlp_norm.forward(&hidden)?)?)?;
         }
-        cache.advance(tokens);
+        attention.advance(tokens);
         self.norm.forward(&hidden)
     }
 
@@ -150,12 +149,10 @@ impl Transformer {
 
     fn attend(
         &self,
-        i: usize,
-        layer: &Layer,
+        (i, layer): (usize, &Layer),
         hidden: &Tensor,
         (cos, sin): &(Tensor, Tensor),
-        mask: Option<&Tensor>,
-        cache: &mut Cache,
+        attention: &mut dyn Attention,
     ) -> Result<Tensor> {
         let (batch, tokens, _) = hidden.dims3()?;
         let by_head = |linear: &Linear, heads, norm: Option<&Norm>| -> Result<Tensor> {
@@ -166,20 +163,7 @@ impl Transformer {
         let query = rope(&by_head(&layer.query, self.heads, layer.query_norm.as_ref())?, cos, sin)?;
         let key = rope(&by_head(&layer.key, self.key_value_heads, layer.key_norm.as_ref())?, cos, sin)?;
         let value = by_head(&layer.value, self.key_value_heads, None)?;
-        let (keys, values) = cache.append(i, &key, &value)?;
-        let all = keys.dim(2)?;
-
-        // The heads that share keys become further rows, so that keys and values need not be repeated.
-        let shared = self.heads / self.key_value_heads * tokens;
-        let query = query.reshape((batch, self.key_value_heads, shared, self.head_dim))?;
-        let scores = (query.matmul(&keys.transpose(2, 3)?)? * (self.head_dim as f64).powf(-0.5))?;
-        let mut scores = scores.reshape((batch, self.heads, tokens, all))?.to_dtype(DType::F32)?;
-        if let Some(mask) = mask {
-            scores = scores.broadcast_add(mask)?;
-        }
-        let weights = softmax_last_dim(&scores)?.to_dtype(values.dtype())?;
-        let weights = weights.reshape((batch, self.key_value_heads, shared, all))?;
-        let attended = weights.matmul(&values)?.reshape((batch, self.heads, tokens, self.head_dim))?;
+        let attended = attention.attend(i, &query, &key, &value)?;
         layer.output.forward(&attended.transpose(1, 2)?.contiguous()?.flatten_from(D::Minus2)?)
     }
 }

@@ -82,6 +82,11 @@ fn tensor_files(name: &str) -> Result<Vec<PathBuf>> {
 }
 
 impl Weights {
+    #[cfg(test)]
+    pub(super) fn of(tensors: Vec<(String, Tensor)>) -> Self {
+        Self { tensors: tensors.into_iter().collect() }
+    }
+
     pub(super) fn load(name: &str, device: &Device) -> Result<Self> {
         let mut weights = Self { tensors: BTreeMap::new() };
         if name == "demo" {

@@ -1,0 +1,219 @@
+//! Lines under way: taken in the order of the input, answered in any order, and handed out in the order of the input.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use crate::dataset::RowKey;
+use crate::error::{Error, Result};
+use crate::run::KnownAnswer;
+use crate::run::events::{RunEvent, RunOutcome};
+use crate::run::job::{Ask, Job, JobKey};
+use crate::run::line_reader::{LineReader, Read};
+use crate::run::runner::{Refused, Run, json};
+use crate::trim::TrimmedAnswer;
+
+/// Lines whose answers are awaited.
+pub(super) struct OpenLines<'w, 'r> {
+    pub(super) run: &'w mut Run<'r>,
+    pub(super) reader: LineReader,
+    open: BTreeMap<u64, OpenLine>,
+    options: OpenLinesOptions,
+    stopped: Option<Stopped>,
+}
+
+/// How lines are taken.
+pub(super) struct OpenLinesOptions {
+    /// How many lines may be taken from the first that is open on. Those that are done wait for it, in memory where no journal
+    /// has them.
+    pub(super) most_ahead: u64,
+    /// Whether a line that was cut off goes on after the answers that an earlier run wrote down. Otherwise all of its
+    /// prompts are answered again.
+    pub(super) goes_on: bool,
+}
+
+/// A line whose answer is awaited.
+pub(super) struct OpenLine {
+    pub(super) job: Job,
+    pub(super) turn: Option<usize>,
+    pub(super) prompt_tokens: usize,
+    answer_omitted: bool,
+}
+
+/// A prompt to answer.
+pub(super) struct Asked {
+    /// The number of its line.
+    pub(super) number: u64,
+    pub(super) ask: Ask,
+}
+
+/// Why no further line is taken. What is under way is awaited.
+pub(super) enum Stopped {
+    /// Nobody takes answers any more.
+    Cut,
+    /// A line gives no prompt.
+    At(Error),
+    Failed(Error),
+}
+
+impl<'w, 'r> OpenLines<'w, 'r> {
+    pub(super) fn new(run: &'w mut Run<'r>, reader: LineReader, options: OpenLinesOptions) -> Self {
+        Self { run, reader, open: BTreeMap::new(), options, stopped: None }
+    }
+
+    /// How many lines are open.
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Whether nobody takes answers any more.
+    pub(super) fn is_cut(&self) -> bool {
+        matches!(self.stopped, Some(Stopped::Cut))
+    }
+
+    /// Whether no line is open, and none will be.
+    pub(super) fn is_done(&self) -> bool {
+        self.open.is_empty() && (self.stopped.is_some() || !self.reader.is_awaited())
+    }
+
+    /// How the run ended.
+    pub(super) fn outcome(self) -> Result<RunOutcome> {
+        match self.stopped {
+            None => Ok(RunOutcome::Complete),
+            Some(Stopped::Cut) => Ok(RunOutcome::Cut),
+            Some(Stopped::At(error)) => Ok(RunOutcome::StoppedAt(error)),
+            Some(Stopped::Failed(error)) => Err(error),
+        }
+    }
+
+    /// The first prompt of the next line that has one to answer. None at the end of the input, where a batch of it is
+    /// awaited, where the first open line is too far behind, and where the run is stopped.
+    pub(super) fn next(&mut self) -> Result<Option<Asked>> {
+        while self.stopped.is_none() && self.ahead() < self.options.most_ahead {
+            match self.reader.next() {
+                Read::Line(batch, i, examples) => {
+                    let number = batch.first + i as u64;
+                    let line = self.run.take_line(batch, i, examples);
+                    if number >= self.run.answers.rows()
+                        && let Some(asked) = self.begin(line)?
+                    {
+                        return Ok(Some(asked));
+                    }
+                }
+                Read::Batch(bytes, error) => {
+                    // Whoever watches a run that goes on has no reason to end it here.
+                    let _ = (self.run.watch)(RunEvent::Read(bytes as u64))?;
+                    self.stopped = error.map(Stopped::Failed);
+                }
+                Read::Awaited | Read::End => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many lines were taken since the first that is open.
+    fn ahead(&self) -> u64 {
+        self.run.totals.lines - self.done()
+    }
+
+    /// How many lines are done, up to the first that is not.
+    fn done(&self) -> u64 {
+        let lines = self.run.totals.lines;
+        self.open.first_key_value().map_or(lines, |(first, _)| lines.min(*first))
+    }
+
+    fn begin(&mut self, line: std::result::Result<Job, Refused>) -> Result<Option<Asked>> {
+        match line {
+            Ok(job) if self.run.answers.has_all(job.number, job.prompts_left()) => self.hand_out(),
+            Ok(job) => self.advance(job),
+            Err(Refused { number, pick, error }) => self.refuse(number, &RowKey::numbered(pick).into(), 0, error),
+        }
+    }
+
+    /// The next prompt of a line, which is open then.
+    fn advance(&mut self, mut job: Job) -> Result<Option<Asked>> {
+        loop {
+            let runner = self.run.runner;
+            let ask = match job.next(&runner.builder, runner.budget, runner.max_out_len) {
+                Ok(Some(ask)) => ask,
+                Ok(None) => return self.hand_out(),
+                Err(error) => {
+                    let error = job.place().of_error(error);
+                    return self.refuse(job.number, &job.key, job.asked, error);
+                }
+            };
+            let known = if self.options.goes_on { self.run.answers.known((job.number, job.asked))? } else { None };
+            match known {
+                None => return Ok(Some(self.open(job, ask))),
+                Some(KnownAnswer { is_refused: true, .. }) => return self.hand_out(),
+                Some(KnownAnswer { json, .. }) => job.answer_again(&json)?,
+            }
+        }
+    }
+
+    fn open(&mut self, job: Job, ask: Ask) -> Asked {
+        let number = job.number;
+        let (turn, prompt_tokens) = (ask.turn, ask.prompt.input_ids.len());
+        let line = OpenLine { job, turn, prompt_tokens, answer_omitted: ask.prompt.answer_omitted };
+        self.open.insert(number, line);
+        Asked { number, ask }
+    }
+
+    /// The line with this number, if it is open.
+    pub(super) fn get(&self, number: u64) -> Option<&OpenLine> {
+        self.open.get(&number)
+    }
+
+    /// The same, and closes it.
+    pub(super) fn take(&mut self, number: u64) -> Option<OpenLine> {
+        self.open.remove(&number)
+    }
+
+    /// Writes an answer down, and gives the line's next prompt.
+    pub(super) fn answered(&mut self, line: OpenLine, answer: TrimmedAnswer<'_>) -> Result<Option<Asked>> {
+        let OpenLine { mut job, turn, prompt_tokens, answer_omitted } = line;
+        let totals = &mut self.run.totals;
+        totals.answers += 1;
+        totals.prompt_tokens += prompt_tokens as u64;
+        totals.answers_omitted += u64::from(answer_omitted);
+        *totals.reasons.entry(known_reason(&answer.finish_reason)).or_default() += 1;
+        let JobKey { id, repeat, columns, .. } = &job.key;
+        let (id, columns) = (Some(Cow::Borrowed(&**id)), columns.as_deref());
+        let answer = TrimmedAnswer { id, repeat: *repeat, turn, columns, ..answer };
+        self.run.answers.add((job.number, job.asked), json(&answer)?)?;
+        let TrimmedAnswer { token_ids, text, stop, .. } = answer;
+        let _ = (self.run.watch)(RunEvent::Answer)?;
+        let answered = job.answer(token_ids, &text, stop.as_ref());
+        answered.map_err(|error| job.place().of_error(error))?;
+        self.advance(job)
+    }
+
+    /// A line gives no prompt, or none any more.
+    pub(super) fn refuse(&mut self, number: u64, key: &JobKey, asked: u64, error: Error) -> Result<Option<Asked>> {
+        if let ControlFlow::Break(error) = self.run.refuse(number, key, asked, error)? {
+            self.stop_before(number, Stopped::At(error));
+        }
+        self.hand_out()
+    }
+
+    /// Takes no further line. Nothing from this one on is done.
+    pub(super) fn stop_before(&mut self, number: u64, why: Stopped) {
+        self.run.totals.lines = self.run.totals.lines.min(number);
+        self.stopped = Some(why);
+    }
+
+    /// A line has no further prompts: hands out what is done.
+    pub(super) fn hand_out(&mut self) -> Result<Option<Asked>> {
+        let done = self.done();
+        let watch = &mut *self.run.watch;
+        if self.run.answers.done(done, |json| watch(RunEvent::Line(json)))?.is_break() {
+            self.stopped = Some(Stopped::Cut);
+        }
+        Ok(None)
+    }
+}
+
+/// One of few words, by which answers are counted.
+fn known_reason(reason: &str) -> &'static str {
+    ["stop", "length", "abort"].into_iter().find(|known| *known == reason).unwrap_or("other")
+}
