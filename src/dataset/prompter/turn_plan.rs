@@ -152,7 +152,7 @@ impl TurnPlan {
         };
     }
 
-    /// There is no answer: the model failed, and the later turns are not generated.
+    /// Records that the model failed to answer, so that the later turns are not generated.
     pub fn fail(&mut self) {
         self.next = None;
     }
