@@ -1,10 +1,9 @@
-//! Building prompts beside what it replaces: joining a string and encoding it, with either library.
+//! Compares building prompts with joining a string and encoding it, with either library.
 //!
-//! Two workloads, with questions and answers as long as those of gsm8k: five-shot prompts, whose
-//! examples come again in each, and multi-turn dialogues of which nothing ever comes again. Prompts are
-//! made afresh for every iteration, outside the time that is taken, and the libraries get their strings
-//! joined, so that their figures hold encoding alone. With a real tokenizer
-//! (`../shared/tokenizers/qwen3`, or `$METATOK_BENCH_TOKENIZER`) where it is, else with the demo's.
+//! There are two workloads, with questions and answers as long as those of gsm8k: five-shot prompts, which share their
+//! examples, and multi-turn dialogues, which share nothing. New prompts are made for every iteration, outside the measured
+//! time. The libraries get joined strings, so their figures include only encoding. Uses a real tokenizer
+//! (`../shared/tokenizers/qwen3`, or `$METATOK_BENCH_TOKENIZER`) if there is one, else the demo's.
 #![allow(clippy::print_stdout, reason = "what is measured is said")]
 #![allow(missing_docs, reason = "criterion's macros write undocumented functions")]
 
@@ -115,7 +114,7 @@ fn builder(tokenizer: Arc<Tokenizer>, text: bool) -> PromptBuilder {
     PromptBuilder::new(&model(), tokenizer, &options).expect("the template fits")
 }
 
-/// The time that so many batches take on every thread, each making its own; making them is not counted.
+/// The time of this many batches on every thread. Each thread makes its own, which is not counted.
 fn time<T, S: FnMut(&T)>(
     batches: u64,
     threads: u64,

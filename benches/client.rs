@@ -1,4 +1,5 @@
-//! Requests to a server that answers at once, and to one that takes 100 ms: how many a second, beside what the window allows.
+//! Requests per second to a server that answers at once, and to one that takes 100 ms, compared with the maximum that the
+//! window allows.
 //! `cargo bench --bench client --features http`.
 #![allow(clippy::print_stdout, missing_docs, reason = "what it shows is for people")]
 
@@ -17,7 +18,7 @@ use metatok::server::Protocol;
 
 const EVENTS: &str = "data: {\"choices\":[{\"index\":0,\"text\":\"Paris.\",\"token_ids\":[773,13,1052],\"finish_reason\":\"stop\",\"stop_reason\":null}]}\n\ndata: [DONE]\n\n";
 
-/// A server whose answers take so long.
+/// A server that takes this long for an answer.
 fn serve(latency: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let url = format!("http://{}", listener.local_addr().expect("it has one"));

@@ -1,6 +1,6 @@
-//! Finding where generated ids end, beside decoding all of them again with every token and searching the text.
-//! With a real tokenizer (`../shared/tokenizers/qwen3`, or `$METATOK_BENCH_TOKENIZER`) where it is, else with
-//! the demo's. `cargo bench --bench trim`.
+//! Compares finding the end of generated ids with decoding all of them again after every token and searching the text.
+//! Uses a real tokenizer (`../shared/tokenizers/qwen3`, or `$METATOK_BENCH_TOKENIZER`) if there is one, else the demo's.
+//! `cargo bench --bench trim`.
 #![allow(missing_docs, reason = "criterion's macros write no docs")]
 
 use std::hint::black_box;
@@ -10,9 +10,9 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use metatok::stop::{FinishReason, StopCriteria, StopSource};
 use metatok::{TokenId, Tokenizer, Trimmer};
 
-/// An answer of so many tokens that nothing stops.
+/// An answer of this many tokens without a stop.
 const TOKENS: usize = 100_000;
-/// Decoding again with each token takes so long that fewer must do.
+/// Fewer tokens for decoding again after each one, which is slow.
 const TOKENS_AGAIN: usize = 500;
 
 const STOPS: [&str; 16] = [

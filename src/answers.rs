@@ -31,7 +31,7 @@ pub struct ModelAnswers {
 /// Which row it answers: the row's id as JSON, and its repeat.
 pub(crate) type Asker = (String, Option<usize>);
 
-/// What a model said.
+/// A model's answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) turn: Option<usize>,
@@ -54,8 +54,8 @@ impl Answer {
     }
 }
 
-/// Reads the lines of a file of answers, in any of [`ANSWER_FORMATS`](crate::server::ANSWER_FORMATS). Each comes with its line.
-/// Ids are those of rows, without the run's.
+/// Reads the lines of a file of answers, in any of [`ANSWER_FORMATS`](crate::server::ANSWER_FORMATS), and passes on
+/// each answer with its line. Ids are those of rows, without the run's.
 pub(crate) fn each_answer(
     input: Input,
     run_id: Option<&str>,
@@ -87,10 +87,10 @@ fn asked(mut answer: EngineAnswer<'_>, run_id: Option<&str>) -> Result<(Asker, A
     })
 }
 
-/// The row and the turn of an answer. Its id may be that of a request, which holds the turn and the repeat too.
+/// The row and the turn of an answer. Its id may be that of a request, which contains the turn and the repeat too.
 pub(crate) fn asker(answer: &EngineAnswer<'_>) -> Result<(Asker, Option<usize>)> {
     let Some(id) = &answer.id else {
-        return Err(ErrorKind::Invalid("the answer has no id, which tells what it answers".into())
+        return Err(ErrorKind::Invalid("the answer has no id, so its prompt is unknown".into())
             .with_way_out("write the id of its prompt into the line, as \"id\""));
     };
     let EngineAnswer { repeat, turn, .. } = *answer;
@@ -101,27 +101,29 @@ pub(crate) fn asker(answer: &EngineAnswer<'_>) -> Result<(Asker, Option<usize>)>
     })
 }
 
-/// What is found for a row.
+/// Looks up a row by its id, or by its id as a string.
 pub(crate) fn of_row<'m, T>(row: &RowKey, find: impl Fn(&Asker) -> Option<&'m T>) -> Option<&'m T> {
     let asker = (row.id.clone(), row.repeat);
     find(&asker).or_else(|| find(&(string_id(&row.id).into_owned(), row.repeat)))
 }
 
-/// An id, as JSON, after it went through a server: it is a string, whatever it was.
+/// An id, as JSON, after a server returned it: servers turn ids into strings.
 pub(crate) fn string_id(id: &str) -> Cow<'_, str> {
     if id.starts_with('"') { id.into() } else { format!("\"{id}\"").into() }
 }
 
 impl ModelAnswers {
-    /// Reads JSON lines of `id` (and `repeat`), as prompts have them, `turn`, and `token_ids`, `text` or `error`. The `run_id` is
-    /// taken off the front of ids. With `strip_thoughts`, a model's thoughts are no part of its answers.
+    /// Reads JSON lines of `id` (and `repeat`), as prompts have them, `turn`, and `token_ids`, `text` or `error`. The
+    /// `run_id` is removed from the front of ids. With `strip_thoughts`, a model's thoughts are removed from its
+    /// answers.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line that is no answer, a turn that is answered twice.
+    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line that is not an answer, a turn that is
+    /// answered twice.
     pub fn read(input: Input, run_id: Option<&str>, strip_thoughts: bool, max_line_bytes: usize) -> Result<Self> {
         let mut by_turn = HashMap::new();
         each_answer(input, run_id, max_line_bytes, |asker, answer, _| {
-            let no_turn = || ErrorKind::Invalid("an answer to a turn has its number, \"turn\"".into());
+            let no_turn = || ErrorKind::Invalid("an answer to a turn must have the turn's number, \"turn\"".into());
             let turn = answer.turn.ok_or_else(no_turn)?;
             let id = asker.0.clone();
             match by_turn.insert((asker, turn), answer) {

@@ -1,4 +1,5 @@
-//! The forms in which prompts are written, by name. A new one is a file in `sink` or `server`, and a line in [`OUTPUT_FORMS`].
+//! The forms in which prompts are written, by name. A new one is a file in `sink` or `server`, and a line in
+//! [`OUTPUT_FORMS`].
 //!
 //! ```
 //! use metatok::forms::OUTPUT_FORMS;
@@ -39,7 +40,7 @@ pub static OUTPUT_FORMS: &[OutputForm] = &[
     table::PARQUET_FORM,
 ];
 
-/// The name of no form: `vllm run-batch` refuses token ids, and [`OutputForm::find`] says so.
+/// Not a form: `vllm run-batch` rejects token ids, and [`OutputForm::find`] explains this.
 pub const RUN_BATCH: &str = "vllm-batch";
 
 impl OutputForm {
@@ -60,7 +61,7 @@ impl OutputForm {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownName`] lists the forms there are; [`ErrorKind::Usage`] for [`RUN_BATCH`].
+    /// [`ErrorKind::UnknownName`] lists the known forms; [`ErrorKind::Usage`] for [`RUN_BATCH`].
     pub fn find(name: &str) -> Result<&'static Self> {
         if name == RUN_BATCH {
             return Err(no_run_batch());
@@ -73,7 +74,7 @@ impl OutputForm {
 }
 
 fn no_run_batch() -> crate::Error {
-    let what = "`vllm run-batch` refuses prompts of token ids: it routes chats, embeddings, scores, reranking and audio, and no /v1/completions";
+    let what = "`vllm run-batch` refuses prompts of token ids: it routes chats, embeddings, scores, reranking and audio, but not /v1/completions";
     let (server, chat) = (Setting::FORMAT.set_to("vllm"), Setting::FORMAT.set_to("messages"));
     let way_out = way_out!["build with ", server, " for the server, or with ", chat, " for the chat route"];
     ErrorKind::Usage(what.into()).with_way_out(way_out)
@@ -87,7 +88,7 @@ mod tests {
 
     /// A form is found by its name alone, and one with a place for columns writes lines.
     #[test]
-    fn forms_are_what_they_say() {
+    fn each_form_has_its_name_and_kind() {
         let builder = PromptBuilder::demo().expect("it is embedded");
         for form in OUTPUT_FORMS {
             assert!(std::ptr::eq(OutputForm::find(form.name).expect("it is there"), form), "{}", form.name);

@@ -55,7 +55,7 @@ impl LengthSummary {
 }
 
 impl Lengths {
-    /// Adds a prompt with this many tokens, whose answer may have `answer` tokens.
+    /// Adds a prompt with this many tokens, whose answer may have `max_out_len` tokens.
     pub fn add(&mut self, tokens: u64, max_out_len: u64) {
         self.prompts.push(Length { tokens, max_out_len });
     }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// So many are at or below a percentile, and one fewer would not be enough.
+        /// A percentile is the smallest length that enough lengths do not exceed.
         #[test]
         fn percentiles_are_nearest_ranks(lengths in prop::collection::vec((0..50_u64, 0..50_u64), 1..200), context in 0..100_u64) {
             let mut all = Lengths::default();

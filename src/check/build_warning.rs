@@ -12,27 +12,27 @@ pub(super) const LINT: Lint = Lint {
 };
 
 /// Lints that repeat warnings of the builder, under the same code.
-const SAID_BY: [&Lint; 3] = [&eos_not_in_end::LINT, &reserved_reachable::LINT, &roles_only::LINT];
+const COVERED_BY: [&Lint; 3] = [&eos_not_in_end::LINT, &reserved_reachable::LINT, &roles_only::LINT];
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Some(builder) = subject.builder() else { return Ok(()) };
-    let mut said = Vec::new();
-    for lint in SAID_BY {
+    let mut covered = Vec::new();
+    for lint in COVERED_BY {
         if !Findings::of(lint, subject)?.is_empty() {
-            said.push(lint.code);
+            covered.push(lint.code);
         }
     }
-    for warning in unsaid(builder.warnings(), &said) {
+    for warning in uncovered(builder.warnings(), &covered) {
         let name = Place::file(&subject.model.name);
         let message = warning.clone().within(&name).to_string();
-        findings.add(name, message, "fix what the message names; `metatok build` gives the same warning");
+        findings.add(name, message, "fix what the message names; `metatok build` prints the same warning");
     }
     Ok(())
 }
 
 /// The warnings that have none of these codes.
-fn unsaid<'w>(warnings: impl Iterator<Item = &'w Warning>, said: &[&str]) -> Vec<&'w Warning> {
-    warnings.filter(|warning| !said.contains(&warning.code())).collect()
+fn uncovered<'w>(warnings: impl Iterator<Item = &'w Warning>, covered: &[&str]) -> Vec<&'w Warning> {
+    warnings.filter(|warning| !covered.contains(&warning.code())).collect()
 }
 
 #[cfg(test)]
@@ -40,10 +40,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_lint_says() {
+    fn warnings_that_no_lint_covers() {
         let warnings = [Warning::new("eos-not-in-end", "eos_token_id is 5"), Warning::new("other", "something else")];
-        assert_eq!(unsaid(warnings.iter(), &["eos-not-in-end"]), [&warnings[1]]);
-        // The lint that would say it found nothing.
-        assert_eq!(unsaid(warnings.iter(), &[]), [&warnings[0], &warnings[1]]);
+        assert_eq!(uncovered(warnings.iter(), &["eos-not-in-end"]), [&warnings[1]]);
+        // The lint that covers it found nothing.
+        assert_eq!(uncovered(warnings.iter(), &[]), [&warnings[0], &warnings[1]]);
     }
 }

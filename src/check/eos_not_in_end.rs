@@ -32,7 +32,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
                 Some(&id) => format!("{}, the first piece of {text:?}", subject.name(id)),
                 None => continue,
             },
-            // Whoever speaks next closes the turn.
+            // The next speaker closes the turn.
             None => continue,
         };
         findings.add(

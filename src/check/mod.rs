@@ -94,7 +94,7 @@ pub static LINTS: [Lint; 31] = [
     no_pad::LINT,
 ];
 
-/// Lints a model with its tokenizer, and the conversations that it is given.
+/// Lints a model with its tokenizer, and conversations if there are any.
 ///
 /// ```
 /// use metatok::{BuilderOptions, Checker, Model, Tokenizer};

@@ -14,7 +14,7 @@ pub(super) const LINT: Lint = Lint {
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let help = "fix what the message names; `metatok build` stops with the same error";
     if let Some(error) = subject.error()
-        && !is_said(subject, &error.to_string())?
+        && !is_covered(subject, &error.to_string())?
     {
         let name = Place::file(&subject.model.name);
         findings.add(name.clone(), error.message_within(&name), error.way_out_or(help));
@@ -34,11 +34,11 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
 }
 
 /// Whether another lint covers this.
-fn is_said(subject: &Subject, message: &str) -> Result<bool> {
+fn is_covered(subject: &Subject, message: &str) -> Result<bool> {
     for lint in [&id_outside_vocabulary::LINT, &token_of_several_ids::LINT] {
-        let says =
+        let covers =
             |finding: &crate::check::Finding| message.contains(&format!("{}: {}", finding.place, finding.message));
-        if Findings::of(lint, subject)?.iter().any(says) {
+        if Findings::of(lint, subject)?.iter().any(covers) {
             return Ok(true);
         }
     }

@@ -23,11 +23,11 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     }
     let mut rendered = usual(subject);
     rendered.extend(&subject.seen.roles);
-    let nobody = "no round and no system, user or assistant message renders it";
+    let no_role = "no round and no system, user or assistant message renders it";
     let message = match subject.seen.conversations - subject.seen.strings {
-        0 => nobody.to_owned(),
-        1 => format!("{nobody}, nor does the given conversation"),
-        n => format!("{nobody}, nor does any of the {n} given conversations"),
+        0 => no_role.to_owned(),
+        1 => format!("{no_role}, nor does the given conversation"),
+        n => format!("{no_role}, nor does any of the {n} given conversations"),
     };
     for (i, (place, (_, role))) in subject.roles.iter().zip(subject.template.roles()).enumerate() {
         if !rendered.contains(&(i as u32)) && !subject.is_unusable(i) {

@@ -1,4 +1,4 @@
-//! What a check learned from the conversations and rows that it was given.
+//! What a check learned from its conversations and rows.
 
 use std::collections::BTreeSet;
 

@@ -20,8 +20,8 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let Ok([_, score]) = &subject.builders else { return Ok(()) };
     let (dialogue, arena) = (subject.dialogue("a"), TextArena::default());
     let segments = score.segments(&dialogue, &arena)?;
-    let said: Vec<usize> = (0..segments.len()).filter(|&i| segments[i].part.is_content()).collect();
-    for turns in said.windows(2) {
+    let contents: Vec<usize> = (0..segments.len()).filter(|&i| segments[i].part.is_content()).collect();
+    for turns in contents.windows(2) {
         let between = &segments[turns[0] + 1..turns[1]];
         let Some((text, first)) = visible_text(between) else { continue };
         let role = |segment: &Segment<'_>| {

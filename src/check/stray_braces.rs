@@ -75,11 +75,11 @@ fn opening<'t>(text: &'t str, at: usize, is_unmatched: bool, is_column: &impl Fn
     if name.is_empty() {
         return None;
     }
-    let behind = &rest[name.len()..];
+    let after = &rest[name.len()..];
     if is_closed && is_column(name) && is_format(&inner[name.len()..]) {
         return stray(line + 2, name, "has a format code, so it is not a field and stays in the prompt");
     }
-    let ends_a_word = behind.chars().next().is_none_or(char::is_whitespace);
+    let ends_a_word = after.chars().next().is_none_or(char::is_whitespace);
     if is_unmatched || (!is_closed && ends_a_word && is_column(name)) {
         return stray(name.len() + 1, name, "is not closed, so it is not a field and stays in the prompt");
     }
@@ -107,9 +107,9 @@ fn closing<'t>(text: &'t str, at: usize, is_column: &impl Fn(&str) -> bool) -> O
 }
 
 /// Python's conversions, format codes, attributes and items. A colon followed by a space is text.
-fn is_format(behind: &str) -> bool {
-    let next = behind.chars().nth(1);
-    match behind.chars().next() {
+fn is_format(after: &str) -> bool {
+    let next = after.chars().nth(1);
+    match after.chars().next() {
         Some('!' | '[') => true,
         Some(':' | '.') => next.is_some_and(|c| !c.is_whitespace()),
         _ => false,

@@ -131,7 +131,7 @@ impl Subject {
         self.compiled.as_ref().is_some_and(|compiled| compiled.roles[role].check_usable().is_err())
     }
 
-    /// The key path of the source of a part of a prompt; for content, the role that says it.
+    /// The key path of the source of a part of a prompt; for content, its role.
     pub(crate) fn place(&self, part: &Part) -> String {
         let role = part.role.and_then(|role| self.roles.get(role as usize));
         let role = role.map_or("meta_template", String::as_str);
@@ -171,7 +171,7 @@ impl Subject {
             .or_else(|| find(&|role| role.role == api_role))
     }
 
-    /// A dialogue of two rounds in which every role of the round says `content`.
+    /// A dialogue of two rounds in which every role of the round has this content.
     pub(crate) fn dialogue(&self, content: &str) -> Conversation {
         let mut items = vec![Item::Marker(Marker { section: Section::Round, opens: true, has_extra_keys: false })];
         for _ in 0..2 {

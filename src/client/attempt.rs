@@ -1,27 +1,27 @@
-//! One attempt: a request is sent, and its answer read as it comes.
+//! One attempt: sends a request, and reads its answer as it arrives.
 
 use std::time::{Duration, Instant};
 
 use reqwest::header::CONTENT_TYPE;
 
 use crate::client::failure::Failure;
-use crate::client::http::{Http, said};
+use crate::client::http::{Http, server_message};
 use crate::client::sse::Events;
 use crate::client::streamed::StreamedAnswer;
 use crate::server::Protocol;
 use crate::stop::Trimmer;
 
-/// An answer, and what was measured.
+/// An answer, with measurements.
 #[derive(Debug)]
 pub(super) struct Attempted {
     pub(super) answer: StreamedAnswer,
     pub(super) to_first_token: Duration,
     pub(super) latency: Duration,
-    /// What the server sent, where that is kept.
+    /// The server's events, if they are kept.
     pub(super) raw: Vec<String>,
 }
 
-/// An answer on its way.
+/// An answer that is still arriving.
 struct Reading<'a> {
     protocol: &'a Protocol,
     started: Instant,
@@ -68,7 +68,7 @@ pub(super) async fn attempt(
         for data in &data {
             reading.event(data)?;
         }
-        // A server that goes on is left, which closes the connection.
+        // If the server continues after a stop, dropping the connection ends the request.
         if chunk.is_none() || reading.attempted.answer.is_past_stop() {
             return reading.finish();
         }
@@ -83,8 +83,9 @@ impl Reading<'_> {
         if self.keep_raw {
             self.attempted.raw.push(data.to_owned());
         }
-        let no_answer =
-            |what: &crate::Error| Failure::Broken(format!("the server sent no answer ({what}): {}", said(data)));
+        let no_answer = |what: &crate::Error| {
+            Failure::Broken(format!("the server sent no answer ({what}): {}", server_message(data)))
+        };
         let answer = &mut self.attempted.answer;
         let event = self.protocol.event(data).map_err(|error| no_answer(&error))?;
         answer.take(event).map_err(|error| no_answer(&error))?;
@@ -95,20 +96,20 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Looks whether the answer is whole.
+    /// Checks that the answer is complete.
     fn finish(mut self) -> Result<Attempted, Failure> {
         let answer = &self.attempted.answer;
         if let Some(error) = &answer.error {
-            return Err(Failure::Broken(format!("the server broke off: {}", said(error))));
+            return Err(Failure::Broken(format!("the server broke off: {}", server_message(error))));
         }
         if !answer.is_finished() && !answer.has_stopped() {
-            return Err(Failure::Broken("the answer was cut off: its stream ended before it did".into()));
+            return Err(Failure::Broken("the answer was cut off: its stream ended early".into()));
         }
         if let (Some(counted), Some(tokens)) = (answer.usage.completion_tokens, answer.tokens())
             && answer.is_finished()
             && counted != tokens
         {
-            let what = format!("the server counts {counted} tokens in its answer, and {tokens} came");
+            let what = format!("the server counts {counted} tokens in its answer, but {tokens} arrived");
             return Err(Failure::Broken(what));
         }
         self.attempted.latency = self.started.elapsed();

@@ -5,16 +5,16 @@ use std::time::Duration;
 /// Why an attempt has no answer.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The server takes no connection.
+    /// The server does not accept connections.
     Down(String),
-    /// The connection was closed before anything came back. Servers close connections that were idle, or used often, whether
-    /// a request is on its way or not.
+    /// The connection closed before anything arrived. Servers close connections that were idle or used often, even if a
+    /// request is on its way.
     Closed(String),
-    /// The connection broke, or what came is no answer.
+    /// The connection broke, or the response is not an answer.
     Broken(String),
-    /// The server asks to come again.
+    /// The server asks to retry later.
     Busy { status: u16, retry_after: Option<Duration>, message: String },
-    /// The server refuses the request, and will again.
+    /// The server rejects the request, and would again.
     Refused { status: u16, message: String },
 }
 
@@ -34,15 +34,15 @@ impl Failure {
     }
 }
 
-/// A request that has no answer, after all attempts.
+/// A request without an answer after all attempts.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct FailedRequest {
-    /// What the server said, or what became of the connection.
+    /// The server's message, or what happened to the connection.
     pub error: String,
     /// The status of its last answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// How often it was sent.
+    /// How many times it was sent.
     pub attempts: u32,
 }

@@ -1,4 +1,4 @@
-//! Holds requests back while a server is down, and gives it up after too many failures in a row.
+//! Holds requests back while a server is down, and gives up on it after too many failures in a row.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -8,17 +8,17 @@ use tokio::sync::watch;
 use crate::client::failure::Failure;
 use crate::client::http::Http;
 
-/// Whether requests go out.
+/// Whether requests may be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
     Open,
-    /// Somebody looks whether the server is back.
+    /// One request checks whether the server is back.
     Closed,
-    /// The server is given up, for this reason.
+    /// Nothing more is sent, for this reason.
     GivenUp(String),
 }
 
-/// What all requests pass.
+/// The gate that all requests pass.
 #[derive(Debug)]
 pub(super) struct Gate {
     state: watch::Sender<State>,
@@ -27,7 +27,7 @@ pub(super) struct Gate {
     max_failures: u32,
 }
 
-/// How long to wait before the server is looked at again, at first and at most.
+/// The pauses between checks of a server that is down: the first, and the longest.
 const PROBES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 
 impl Gate {
@@ -35,7 +35,7 @@ impl Gate {
         Self { state: watch::Sender::new(State::Open), failures: AtomicU32::new(0), max_failures }
     }
 
-    /// Waits until requests go out; gives the reason where they never will again.
+    /// Waits until requests may be sent; returns the reason if they never will be.
     pub(super) async fn pass(&self) -> Result<(), String> {
         let mut state = self.state.subscribe();
         let state = state.wait_for(|state| *state != State::Closed).await.map(|state| state.clone());
@@ -45,26 +45,26 @@ impl Gate {
         }
     }
 
-    /// There is an answer.
+    /// Records an answer.
     pub(super) fn answered(&self) {
         self.failures.store(0, Ordering::Relaxed);
     }
 
-    /// A request has failed for good, or the server is not back. Gives it up after too many.
+    /// Records a request that failed for good, or a server that is not back. Gives up after too many.
     pub(super) fn failed(&self, why: &str) {
         let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
         if failures >= self.max_failures {
             let times = if failures == 1 { "failure".to_owned() } else { format!("{failures} failures in a row") };
-            self.give_up(format!("the server is given up after {times}: {why}"));
+            self.give_up(format!("gave up on the server after {times}: {why}"));
         }
     }
 
-    /// Sends nothing further, for this reason.
+    /// Stops sending requests, for this reason.
     pub(super) fn give_up(&self, why: String) {
         self.state.send_replace(State::GivenUp(why));
     }
 
-    /// The server takes no connection: holds requests back, and looks until it does. Only the first to notice looks.
+    /// The server accepts no connections: holds requests back, and checks until it does. Only the first caller checks.
     pub(super) async fn closed(&self, http: &Http, health: &str) {
         let is_first = self.state.send_if_modified(|state| {
             let is_open = *state == State::Open;

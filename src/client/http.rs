@@ -1,4 +1,4 @@
-//! The HTTP connection: what is sent, and errors without addresses or keys.
+//! The HTTP connection: sends requests, and keeps passwords and keys out of errors.
 
 use std::time::Duration;
 
@@ -18,31 +18,32 @@ pub(super) struct Http {
     idle: Duration,
 }
 
-/// How much of what a server says instead of an answer is shown, in characters.
+/// The longest message of a server that is shown, in characters.
 const LONGEST_MESSAGE: usize = 300;
 
 impl Http {
     /// # Errors
-    /// [`ErrorKind::Usage`] for what is no address, and for headers that cannot be sent.
+    /// [`ErrorKind::Usage`] for an invalid address, and for headers that cannot be sent.
     pub(super) fn new(options: &ClientOptions) -> Result<Self> {
         let usage = |what: String| ErrorKind::Usage(what);
         let base = base(&options.url)?;
         let mut headers = HeaderMap::new();
         for (name, value) in &options.headers {
-            let parsed = HeaderName::try_from(name).map_err(|_| usage(format!("{name:?} is no name of a header")))?;
+            let parsed =
+                HeaderName::try_from(name).map_err(|_| usage(format!("{name:?} is not the name of a header")))?;
             let mut sent = HeaderValue::try_from(value)
                 .map_err(|_| usage(format!("the header {name:?} has characters that cannot be sent")))?;
             sent.set_sensitive(true);
             headers.append(parsed, sent);
         }
-        // A process may have chosen one; the first stays.
+        // The process may already have a provider; that one is kept.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             .default_headers(headers)
             .connect_timeout(Duration::from_secs(10))
             .tcp_nodelay(true)
             .pool_max_idle_per_host(usize::MAX)
-            // What is sent must arrive where it is sent.
+            // A redirect would send a prompt to another server.
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| usage(format!("no connection can be made: {error}")))?;
@@ -52,7 +53,7 @@ impl Http {
     /// The address without a password.
     pub(super) fn address(&self) -> String {
         let mut shown = self.base.clone();
-        // An address with a host takes both.
+        // Both can be set on an address with a host.
         let _ = shown.set_username("");
         let _ = shown.set_password(None);
         shown.as_str().trim_end_matches('/').to_owned()
@@ -73,7 +74,7 @@ impl Http {
         self.send(request.body(body)).await
     }
 
-    /// Sends a request, and takes the head of the answer if it is 200.
+    /// Sends a request. Returns the head of the response if its status is 200.
     async fn send(&self, request: reqwest::RequestBuilder) -> std::result::Result<Response, Failure> {
         let response = timeout(self.idle, request.send()).await.map_err(|_| self.is_silent())?;
         let response = response.map_err(|error| self.failed(&error))?;
@@ -84,14 +85,14 @@ impl Http {
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
         let retry_after = retry_after.and_then(|seconds| seconds.trim().parse().ok()).map(Duration::from_secs);
         let text = timeout(self.idle, response.text()).await.ok().and_then(std::result::Result::ok).unwrap_or_default();
-        let message = format!("the server answered {status}: {}", said(&text));
+        let message = format!("the server answered {status}: {}", server_message(&text));
         Err(match status {
             408 | 429 | 500.. => Failure::Busy { status, retry_after, message },
             _ => Failure::Refused { status, message },
         })
     }
 
-    /// The next bytes of an answer; nothing at its end.
+    /// The next bytes of an answer; none at its end.
     pub(super) async fn chunk(&self, response: &mut Response) -> std::result::Result<Option<bytes::Bytes>, Failure> {
         let chunk = timeout(self.idle, response.chunk()).await.map_err(|_| self.is_silent())?;
         chunk.map_err(|error| Failure::Broken(format!("the answer was cut off: {}", cause(&error))))
@@ -104,20 +105,20 @@ impl Http {
     fn failed(&self, error: &reqwest::Error) -> Failure {
         let what = cause(error);
         if error.is_connect() {
-            Failure::Down(format!("{} takes no connection: {what}", self.address()))
+            Failure::Down(format!("{} accepts no connections: {what}", self.address()))
         } else {
             Failure::Closed(format!("the connection broke: {what}"))
         }
     }
 }
 
-/// The address of a server, with or without the `/v1` that clients of OpenAI's API are given.
+/// The address of a server, with or without the `/v1` that clients of OpenAI's API expect in it.
 fn base(address: &str) -> Result<Url> {
-    let wrong = |what: String| ErrorKind::Usage(what).with_way_out("it is like http://127.0.0.1:8000");
+    let wrong = |what: String| ErrorKind::Usage(what).with_way_out("an address looks like http://127.0.0.1:8000");
     let mut url =
-        Url::parse(address).map_err(|error| wrong(format!("{address:?} is no address of a server: {error}")))?;
+        Url::parse(address).map_err(|error| wrong(format!("{address:?} is not the address of a server: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(wrong(format!("{address:?} is no address of a server: it is not http or https")));
+        return Err(wrong(format!("{address:?} is not the address of a server: it is not http or https")));
     }
     url.set_query(None);
     url.set_fragment(None);
@@ -127,7 +128,7 @@ fn base(address: &str) -> Result<Url> {
     Ok(url)
 }
 
-/// The innermost reason, which names no address.
+/// The innermost cause, which contains no address.
 fn cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
@@ -136,8 +137,8 @@ fn cause(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// What a server says, on one line and not too long: the message of JSON, or the text.
-pub(super) fn said(text: &str) -> String {
+/// A server's message on one line, shortened: the message in its JSON, or the text.
+pub(super) fn server_message(text: &str) -> String {
     let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
     let message = json.as_ref().and_then(|json| {
         ["/error/message", "/message", "/detail", "/error"].iter().find_map(|at| json.pointer(at)?.as_str())
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn addresses() {
-        for (given, expected) in [
+        for (address, expected) in [
             ("http://localhost:8000", Some("http://localhost:8000/")),
             ("http://localhost:8000/v1/", Some("http://localhost:8000/")),
             ("https://host/models/a/v1", Some("https://host/models/a")),
@@ -165,19 +166,19 @@ mod tests {
             ("ftp://host", None),
             ("", None),
         ] {
-            assert_eq!(base(given).ok().as_ref().map(Url::as_str), expected, "{given:?}");
+            assert_eq!(base(address).ok().as_ref().map(Url::as_str), expected, "{address:?}");
         }
     }
 
     #[test]
-    fn what_servers_say() {
+    fn messages_of_servers() {
         for (text, shown) in [
             (r#"{"error": {"message": "too long", "code": 400}}"#, "too long"),
             (r#"{"object": "error", "message": "no"}"#, "no"),
             ("<html>\n <h1>502</h1></html>", "<html> <h1>502</h1></html>"),
             ("", "nothing"),
         ] {
-            assert_eq!(said(text), shown);
+            assert_eq!(server_message(text), shown);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Requests to an inference server over HTTP, many at a time: retried where that helps, held back while the server is down.
+//! Requests to an inference server over HTTP, many at a time: retried where that helps, held back while the server is
+//! down.
 //!
 //! [`Client::connect`] waits until the server is ready and looks whether its tokens are those of the model here;
 //! [`Runner::over_http`](crate::run::Runner::over_http) answers lines with it.

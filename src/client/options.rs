@@ -1,34 +1,34 @@
-//! How a server is reached, and how patiently.
+//! Options of the connection to a server: its address, how many requests to send, and how long to wait.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-/// How a server is reached, and how patiently.
+/// Options of the connection to a server.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ClientOptions {
-    /// Where it listens, such as `http://127.0.0.1:8000`.
+    /// Its address, such as `http://127.0.0.1:8000`.
     pub url: String,
-    /// Its name for the model; asked of the server where nobody says.
+    /// Its name for the model. By default the server is asked.
     pub served_model_name: Option<String>,
-    /// How many requests are under way at a time; as many as the server says that it answers, or 64.
+    /// How many requests to send at a time. By default, as many as the server says that it handles, or else 64.
     pub concurrency: Option<NonZeroUsize>,
     /// How long to wait until the server is ready.
     pub ready_timeout: Duration,
-    /// How long a server may send nothing of an answer.
+    /// How long a server may be silent during an answer.
     pub idle_timeout: Duration,
-    /// How often a request that failed is sent again.
+    /// How many times a failed request is sent again.
     pub retries: u32,
-    /// After so many failures without an answer in between the server is given up.
+    /// After this many failures without an answer in between, no more requests are sent.
     pub max_consecutive_errors: u32,
-    /// Headers of each request, which are never shown.
+    /// Headers of each request. They are never shown.
     pub headers: Vec<(String, String)>,
-    /// Whether what the server sent is kept beside each answer.
+    /// Whether to keep the server's events with each answer.
     pub keep_raw: bool,
 }
 
 impl ClientOptions {
-    /// For a server at this address.
+    /// The default options for a server at this address.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -45,7 +45,7 @@ impl ClientOptions {
 }
 
 impl std::fmt::Debug for ClientOptions {
-    /// Without the headers, which may hold keys.
+    /// Omits the headers, which may hold keys.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { url, concurrency, retries, .. } = self;
         let mut debug = f.debug_struct("ClientOptions");

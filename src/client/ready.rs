@@ -1,4 +1,4 @@
-//! Before the first request: the server is up, what it serves, and whether its tokens are those of the model here.
+//! Checks before the first request: whether the server is up, what it serves, and whether it has the model's tokenizer.
 
 use std::time::{Duration, Instant};
 
@@ -12,23 +12,23 @@ use crate::error::{Error, ErrorKind, Result, Setting, Warning};
 use crate::server::{Protocol, Served};
 use crate::tokenizer::TokenId;
 
-/// What was found before the first request.
+/// The results of the checks before the first request.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ServerNotes {
-    /// What the server says of itself.
+    /// The server's description of itself.
     pub served: Served,
-    /// What people should know.
+    /// Warnings.
     pub warnings: Vec<Warning>,
 }
 
-/// A text whose tokens tell tokenizers apart: words, numbers, code, other scripts, a character of several code points.
+/// A text that tokenizers split differently: words, numbers, code, other scripts, a character of several code points.
 const SAMPLE: &str = "The quick brown fox, 1234.5 times:\n\tif x != 0 { return \"Grüße\"; } — 你好，мир! 👩‍🚀";
 
 /// Waits until the server is up.
 ///
 /// # Errors
-/// [`ErrorKind::Engine`] with what it said last.
+/// [`ErrorKind::Engine`] with the server's last message.
 pub(super) async fn wait(http: &Http, protocol: &Protocol, patience: Duration) -> Result<()> {
     let started = Instant::now();
     let mut pause = Duration::from_millis(100);
@@ -53,7 +53,7 @@ fn not_ready(http: &Http, what: &str) -> Error {
     Error::from(ErrorKind::Engine(format!("the server is not ready: {what}"))).at(http.address())
 }
 
-/// What the server says of itself, as far as it does.
+/// The server's description of itself, if it has one.
 pub(super) async fn describe(http: &Http, protocol: &Protocol) -> Served {
     let mut served = Served::default();
     for (path, read) in protocol.descriptions {
@@ -67,10 +67,10 @@ pub(super) async fn describe(http: &Http, protocol: &Protocol) -> Served {
     served
 }
 
-/// Has a text tokenized by the server, and compares: ids mean something else to another tokenizer.
+/// Has the server tokenize a text, and compares the ids: with another tokenizer, ids mean something else.
 ///
 /// # Errors
-/// [`ErrorKind::Engine`] with both, where they differ.
+/// [`ErrorKind::Engine`] with both, if they differ.
 pub(super) async fn compare(
     http: &Http,
     protocol: &Protocol,
@@ -86,7 +86,7 @@ pub(super) async fn compare(
         && theirs < ours
     {
         let what =
-            format!("the server's model has {theirs} ids, and the tokenizer here {ours}: it is not the same model");
+            format!("the server's model has {theirs} ids, but the tokenizer here has {ours}: it is not the same model");
         return Err(Error::from(ErrorKind::Engine(what)).at(http.address()));
     }
     let body = (protocol.tokenize.body)(SAMPLE, served.model.as_deref());
@@ -100,10 +100,10 @@ pub(super) async fn compare(
     };
     let bytes = response.bytes().await.unwrap_or_default();
     let Ok(Tokenized { tokens: theirs }) = serde_json::from_slice(&bytes) else {
-        return not_compared("what it gave has no \"tokens\"");
+        return not_compared("its answer has no \"tokens\"");
     };
     if theirs.is_empty() {
-        return not_compared("it made no tokens of a text");
+        return not_compared("it returned no tokens for a text");
     }
     let ours = builder.tokenizer().encode(SAMPLE)?;
     if ours == theirs {
@@ -112,7 +112,7 @@ pub(super) async fn compare(
     let first = ours.iter().zip(&theirs).take_while(|(ours, theirs)| ours == theirs).count();
     let shown = |ids: &[TokenId]| format!("{:?}", &ids[first.min(ids.len())..ids.len().min(first + 5)]);
     let what = format!(
-        "the server has another tokenizer: of one text it makes {} tokens, from token {first} on {}, and the one here {}, {}",
+        "the server has another tokenizer: it splits a text into {} tokens, from token {first} on {}, but the one here into {}, {}",
         theirs.len(),
         shown(&theirs),
         ours.len(),

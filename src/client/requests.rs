@@ -20,10 +20,10 @@ use crate::server::{Protocol, json_string};
 use crate::sink::{BuiltPrompt, LineSink, PromptKey};
 use crate::stop::Trimmer;
 
-/// How many requests are under way at a time where nobody says, not even the server.
+/// How many requests are sent at a time if neither the user nor the server sets a limit.
 const DEFAULT_CONCURRENCY: NonZeroUsize = NonZeroUsize::new(64).expect("it is not zero");
 
-/// The longest time between two attempts, but for what the server asks for.
+/// The longest pause between two attempts, unless the server asks for a longer one.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// A server that is ready.
@@ -41,10 +41,10 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// So many closed connections are no attempts of a request: it is sent again on another at once.
+/// This many closed connections do not count as attempts: the request is sent again at once on another one.
 const CLOSED_CONNECTIONS: u32 = 3;
 
-/// What all requests have in common.
+/// The state that all requests share.
 struct Shared {
     http: Http,
     protocol: &'static Protocol,
@@ -55,23 +55,23 @@ struct Shared {
 
 /// A prompt to send.
 pub(crate) struct Ask {
-    /// Tells it apart from all others of the run.
+    /// Distinguishes it from all others of the run.
     pub(crate) request_id: String,
     pub(crate) prompt: TokenizedPrompt,
     pub(crate) max_new_tokens: usize,
     pub(crate) sampling_params: SamplingParams,
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Answered(Box<Finished>),
     Failed(FailedRequest),
-    /// The server is given up, for this reason.
+    /// No more requests are sent, for this reason.
     GivenUp(String),
 }
 
-/// An answer, and what was measured.
+/// An answer, with measurements.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) answer: StreamedAnswer,
@@ -84,9 +84,8 @@ pub(crate) struct Finished {
 impl Client {
     /// Waits until the server is ready, asks what it serves, and compares its tokenizer with the builder's.
     ///
-    /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for what is no address; [`ErrorKind::Engine`](crate::ErrorKind::Engine) where the server is not ready in time, or has another
-    /// tokenizer.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an invalid address;
+    /// [`ErrorKind::Engine`](crate::ErrorKind::Engine) if the server is not ready in time, or has another tokenizer.
     pub fn connect(protocol: &'static Protocol, builder: &PromptBuilder, options: &ClientOptions) -> Result<Self> {
         let http = Http::new(options)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -111,22 +110,22 @@ impl Client {
         Ok(Self { runtime, shared: Arc::new(Shared { http, protocol, gate, retries, keep_raw }), concurrency, notes })
     }
 
-    /// What was found before the first request.
+    /// The results of the checks before the first request.
     pub fn notes(&self) -> &ServerNotes {
         &self.notes
     }
 
-    /// How many requests are under way at a time.
+    /// How many requests are sent at a time.
     pub fn concurrency(&self) -> NonZeroUsize {
         self.concurrency
     }
 
-    /// How the server is spoken to.
+    /// The server's protocol.
     pub fn protocol(&self) -> &'static Protocol {
         self.shared.protocol
     }
 
-    /// Sends a prompt in the form of `sink`, and hands over what became of it.
+    /// Sends a prompt in the form of `sink`, and passes on the outcome.
     pub(crate) fn send(
         &self,
         ask: Ask,
@@ -140,7 +139,7 @@ impl Client {
 }
 
 impl Shared {
-    /// Sends a request until there is an answer, or no hope of one.
+    /// Sends a request until it is answered or has failed for good.
     async fn answer(&self, ask: &Ask, sink: &dyn LineSink, trimmer: &Trimmer) -> Result<Outcome> {
         let (mut attempts, mut closed) = (0, 0);
         loop {
@@ -158,7 +157,7 @@ impl Shared {
                 Err(failure) => failure,
             };
             match failure {
-                // It was not sent: that is no attempt.
+                // The request was not sent, so this is not an attempt.
                 Failure::Down(_) => {
                     attempts -= 1;
                     self.gate.closed(&self.http, self.protocol.health).await;
@@ -171,10 +170,10 @@ impl Shared {
                     let asked = if let Failure::Busy { retry_after, .. } = failure { retry_after } else { None };
                     tokio::time::sleep(pause(attempts, asked)).await;
                 }
-                // No request fares better than this one.
+                // Every other request would fail in the same way.
                 Failure::Refused { status: 401 | 403 | 404 | 405, message } => {
                     self.gate.give_up(format!(
-                        "{message}; the request went to {}, as {} has it",
+                        "{message}; the request went to {}, the path of {}",
                         self.protocol.path, self.protocol.name
                     ));
                 }
@@ -188,7 +187,7 @@ impl Shared {
     }
 }
 
-/// The body of a request. Each attempt has an id of its own: the server may still be at the one before.
+/// The body of a request. Each attempt has its own id: the server may still be working on the one before.
 fn body(ask: &Ask, attempt: u32, sink: &dyn LineSink) -> Result<Vec<u8>> {
     let id = match attempt {
         1 => json_string(&ask.request_id),
@@ -204,15 +203,15 @@ fn body(ask: &Ask, attempt: u32, sink: &dyn LineSink) -> Result<Vec<u8>> {
     Ok(body)
 }
 
-/// How long to wait after an attempt: what the server asks for, or twice as long each time. Requests that failed together are
-/// spread over half of that.
+/// How long to wait after an attempt: as long as the server asks, or twice as long each time. Half of that is random,
+/// so that requests that failed together are spread out.
 fn pause(attempts: u32, asked: Option<Duration>) -> Duration {
     let usual = Duration::from_millis(250) * 2_u32.saturating_pow(attempts - 1);
     let pause = usual.min(LONGEST_PAUSE);
     asked.unwrap_or_default().max(pause / 2) + pause.mul_f64(random() / 2.0)
 }
 
-/// From 0 to 1, other each time.
+/// A random number from 0 to 1.
 fn random() -> f64 {
     use std::hash::{BuildHasher, RandomState};
 

@@ -1,6 +1,6 @@
-//! Server-sent events: the data of each, out of bytes that come in pieces of any size.
+//! Server-sent events: extracts their data from bytes that arrive in pieces of any size.
 
-/// How long a line may be, in bytes.
+/// The longest line, in bytes.
 const LONGEST: usize = 16 << 20;
 
 /// Splits bytes into events.
@@ -9,12 +9,12 @@ pub(super) struct Events {
     line: Vec<u8>,
 }
 
-/// A line is longer than any server has reason to send.
+/// A line is longer than any server should send.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooLong;
 
 impl Events {
-    /// Takes a piece, and gives the data of each event that is whole with it.
+    /// Adds a piece, and returns the data of each event that it completes.
     pub(super) fn push(&mut self, piece: &[u8]) -> Result<Vec<String>, TooLong> {
         let mut events = Vec::new();
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
@@ -30,16 +30,16 @@ impl Events {
         Ok(events)
     }
 
-    /// The event without a line end, when no more comes.
+    /// The last event, if it has no line end.
     pub(super) fn finish(&mut self) -> Option<String> {
         data(&std::mem::take(&mut self.line))
     }
 }
 
-/// The data of a line; nothing of comments, which keep connections alive, and of other fields.
+/// The data of a line; none for other fields and for comments, which keep connections alive.
 fn data(line: &[u8]) -> Option<String> {
     let line = String::from_utf8_lossy(line);
-    // llama.cpp names its errors so.
+    // llama.cpp gives its errors this name.
     let data = line.strip_prefix("data:").or_else(|| line.strip_prefix("error:"))?;
     let data = data.trim();
     (!data.is_empty()).then(|| data.to_owned())
@@ -54,7 +54,7 @@ mod tests {
         ": alive\r\n\r\ndata: {\"a\":\"ü\"}\n\ndata:[DONE]\n\nevent: x\nid: 1\nerror: {\"b\":1}\ndata: last";
 
     proptest! {
-        /// However the bytes are cut, the events are the same.
+        /// The events are the same, wherever the bytes are cut.
         #[test]
         fn events_are_the_same_in_any_pieces(cuts in prop::collection::vec(0..STREAM.len(), 0..8)) {
             let mut cuts = cuts;

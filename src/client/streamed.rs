@@ -1,11 +1,11 @@
-//! An answer that grows by the events of a stream, up to where the server, or a stop of the model, ends it.
+//! An answer that grows with the events of a stream, until the server or a stop of the model ends it.
 
 use crate::error::Result;
 use crate::server::{EngineAnswer, StopReason, StreamEvent, Usage};
 use crate::stop::{TokenStream, Trimmer};
 use crate::tokenizer::TokenId;
 
-/// An answer so far.
+/// The answer so far.
 #[derive(Debug)]
 pub(crate) struct StreamedAnswer {
     stream: TokenStream,
@@ -14,10 +14,10 @@ pub(crate) struct StreamedAnswer {
     pub(crate) finish_reason: Option<String>,
     pub(crate) stop_reason: Option<StopReason>,
     pub(crate) usage: Usage,
-    /// What the server said in place of an answer.
+    /// The error that the server sent in place of an answer.
     pub(crate) error: Option<String>,
-    /// How many of the ids the stream has seen.
-    seen: usize,
+    /// How many of the ids were checked for a stop.
+    checked: usize,
 }
 
 impl StreamedAnswer {
@@ -30,14 +30,14 @@ impl StreamedAnswer {
             stop_reason: None,
             usage: Usage::default(),
             error: None,
-            seen: 0,
+            checked: 0,
         }
     }
 
-    /// Takes an event. What comes after the end is left out, but for what it counts.
+    /// Adds an event. After the end, only counts are added.
     ///
     /// # Errors
-    /// Names an id that the tokenizer does not have.
+    /// An id that the tokenizer does not have.
     pub(super) fn take(&mut self, event: StreamEvent<'_>) -> Result<()> {
         let StreamEvent { answer, usage, is_whole } = event;
         self.usage.completion_tokens = usage.completion_tokens.or(self.usage.completion_tokens);
@@ -63,25 +63,25 @@ impl StreamedAnswer {
         self.watch()
     }
 
-    /// Looks at new ids for a stop.
+    /// Checks new ids for a stop.
     fn watch(&mut self) -> Result<()> {
         let ids = self.token_ids.as_deref().unwrap_or_default();
         let mut text = String::new();
-        for &id in ids.get(self.seen..).unwrap_or_default() {
+        for &id in ids.get(self.checked..).unwrap_or_default() {
             self.stream.push(id, &mut text)?;
         }
-        self.seen = ids.len();
+        self.checked = ids.len();
         Ok(())
     }
 
-    /// Whether the server ended it.
+    /// Whether the server has ended it.
     pub(super) fn is_finished(&self) -> bool {
         self.finish_reason.is_some()
     }
 
-    /// Whether it has gone past a stop of the model, so that no more of it is wanted.
+    /// Whether it continues after a stop of the model, so that the rest is not needed.
     pub(super) fn is_past_stop(&self) -> bool {
-        self.stream.finish_reason().is_some() && self.seen > self.stream.tokens_read()
+        self.stream.finish_reason().is_some() && self.checked > self.stream.tokens_read()
     }
 
     /// Whether it ends at a stop of the model.
@@ -89,7 +89,7 @@ impl StreamedAnswer {
         self.stream.finish_reason().is_some()
     }
 
-    /// How many tokens there are, where the server gives their ids.
+    /// The number of tokens, if the server sends their ids.
     pub(crate) fn tokens(&self) -> Option<usize> {
         self.token_ids.as_ref().map(Vec::len)
     }

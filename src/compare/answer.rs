@@ -13,7 +13,7 @@ use crate::stop::Stop;
 use crate::tokenizer::TokenId;
 use crate::trim::{AnswerTrimmer, TrimmedAnswer};
 
-/// Which prompt it answers, and which of several answers it is.
+/// Identifies an answer: its prompt, and which of several answers to it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct AnswerKey {
     /// As a JSON string, because servers make strings of numbers.
@@ -25,7 +25,7 @@ pub(super) struct AnswerKey {
 
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// As its file has it.
+    /// As written in its file.
     pub(super) id: Box<RawValue>,
     pub(super) token_ids: Option<Vec<TokenId>>,
     pub(super) text: String,
@@ -35,23 +35,23 @@ pub(super) struct Answer {
 /// Why an answer ends.
 #[derive(Debug, Clone, Default)]
 pub(super) struct End {
-    /// None if neither a stop nor the engine tells.
+    /// None if there is no stop and the engine reported nothing.
     pub(super) finish_reason: Option<String>,
     pub(super) stop: Option<Stop>,
-    /// What the engine reported in place of an answer, as JSON.
+    /// The error that the engine reported in place of an answer, as JSON.
     pub(super) error: Option<Box<RawValue>>,
 }
 
-/// Reads the answers of a line, and trims them. Ids may begin with one of the run ids.
+/// Reads the answers of a line, and trims them. Any of the run ids is removed from the front of ids.
 pub(super) fn read(trimmer: &AnswerTrimmer, run_ids: &[String], line: &str) -> Result<Vec<(AnswerKey, Answer)>> {
     let stop = written_stop(line);
     let without_run_id = |id: &RawValue| run_ids.iter().find_map(|run_id| without_run_id(id, Some(run_id)));
-    let answers = read_answers(line)?.into_iter().map(|mut given| {
-        given.id = given.id.map(|id| without_run_id(&id).map_or(id, Cow::Owned));
-        let ((id, repeat), turn) = asker(&given)?;
-        let key = AnswerKey { string_id: string_id(&id).into_owned(), repeat, turn, choice: given.choice };
+    let answers = read_answers(line)?.into_iter().map(|mut answer| {
+        answer.id = answer.id.map(|id| without_run_id(&id).map_or(id, Cow::Owned));
+        let ((id, repeat), turn) = asker(&answer)?;
+        let key = AnswerKey { string_id: string_id(&id).into_owned(), repeat, turn, choice: answer.choice };
         let id = RawValue::from_string(id).expect("it was read as JSON");
-        Ok((key, Answer::new(id, trimmer.trim_answer(given)?, stop.clone())))
+        Ok((key, Answer::new(id, trimmer.trim_answer(answer)?, stop.clone())))
     });
     answers.collect()
 }
@@ -81,7 +81,7 @@ impl Answer {
 }
 
 impl End {
-    /// Whether both tell why they end, and that differs.
+    /// Whether both have a reason, and the reasons differ.
     pub(super) fn differs(&self, other: &Self) -> bool {
         fn differ<T: PartialEq>(a: Option<T>, b: Option<T>) -> bool {
             a.zip(b).is_some_and(|(a, b)| a != b)

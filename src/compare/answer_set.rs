@@ -16,7 +16,7 @@ pub struct AnswerSet {
 
 #[derive(Debug)]
 struct Place {
-    /// How many answers come before it in the file.
+    /// Its position in the file.
     number: usize,
     /// None after it is compared, and if only the second file has it.
     answer: Option<Answer>,
@@ -53,10 +53,10 @@ impl AnswerSet {
         }
     }
 
-    /// Takes the answer out that the second file has too.
+    /// Removes the answer that the second file has too.
     ///
     /// # Errors
-    /// If the second file asked for it before.
+    /// If the second file had it before.
     pub(super) fn take(&mut self, key: &AnswerKey) -> Result<Option<Answer>> {
         match self.answers.get_mut(key) {
             Some(place) => place.answer.take().map(Some).ok_or_else(|| twice(&key.to_string())),
@@ -67,7 +67,7 @@ impl AnswerSet {
         }
     }
 
-    /// What was not taken out, in the order of the file.
+    /// The answers that were not removed, in the order of the file.
     pub(super) fn left(&self) -> impl Iterator<Item = (&AnswerKey, &Answer)> {
         let mut left: Vec<_> =
             self.answers.iter().filter_map(|(key, place)| Some((place.number, key, place.answer.as_ref()?))).collect();

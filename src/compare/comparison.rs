@@ -8,10 +8,10 @@ use super::answer::{Answer, AnswerKey, End};
 use crate::stop::Stop;
 use crate::tokenizer::{TokenId, Tokenizer};
 
-/// How many characters of text alone are shown for each token of context.
+/// How many characters are shown for each token of context, if an answer has only text.
 const CHARACTERS_PER_TOKEN: usize = 4;
 
-/// What two files answer to one prompt, as a line of JSON.
+/// Two answers to one prompt, compared, as a line of JSON.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Comparison<'a> {
@@ -23,13 +23,13 @@ pub struct Comparison<'a> {
     /// Which turn of its row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<usize>,
-    /// Which of the answers to one request.
+    /// Which of several answers to one request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<usize>,
-    /// Whether the answers have the same tokens and the same end. If one is text alone, the same text. An end that a file
-    /// does not tell is no difference. An error is equal to nothing.
+    /// Whether the answers have the same tokens and the same end. If one has only text, the same text. If a file does
+    /// not have the end, it does not count. An error equals nothing.
     pub equal: bool,
-    /// The file that has the answer, if the other one has none.
+    /// The file that has the answer, if the other has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only_in: Option<&'a str>,
     /// None if the answers are equal, or if there is no answer on one side.
@@ -41,12 +41,12 @@ pub struct Comparison<'a> {
     /// The first file's answer, if they differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub a: Option<DifferingAnswer>,
-    /// The second file's.
+    /// The second file's answer, if they differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub b: Option<DifferingAnswer>,
 }
 
-/// An answer from the difference on.
+/// An answer, from the difference on.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct DifferingAnswer {
@@ -58,13 +58,13 @@ pub struct DifferingAnswer {
     pub token: Option<String>,
     /// The text from the difference on, without the stop.
     pub text: String,
-    /// Why the answer ends; none if neither a stop nor the engine tells.
+    /// Why the answer ends; none if there is no stop and the engine reported nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
     /// The stop at which it ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// What the engine reported in place of an answer, as JSON.
+    /// The error that the engine reported in place of an answer, as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Box<RawValue>>,
 }
@@ -116,7 +116,7 @@ impl DifferingAnswer {
     }
 }
 
-/// What is shown around a difference.
+/// How a difference is shown.
 struct Shown<'t> {
     difference: FirstDifference,
     tokenizer: &'t Tokenizer,

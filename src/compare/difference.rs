@@ -11,7 +11,7 @@ use crate::tokenizer::TokenId;
 pub enum FirstDifference {
     /// The index of the first token that differs. It is the number of tokens if only the ends differ.
     Token(usize),
-    /// The first character that differs, if one of the answers is text alone.
+    /// The first character that differs, if one of the answers has only text.
     Byte {
         /// The byte at which it begins.
         byte: usize,

@@ -54,7 +54,7 @@ pub struct AnswerComparer {
 }
 
 impl AnswerComparer {
-    /// With the stops and the tokenizer of a builder.
+    /// Compares answers of a builder's model, by its stops and tokenizer.
     ///
     /// # Errors
     /// The same as for [`PromptBuilder::trimmer`].
@@ -77,8 +77,8 @@ impl AnswerComparer {
         self
     }
 
-    /// Reads the first file: JSON lines in any of [`ANSWER_FORMATS`](crate::server::ANSWER_FORMATS). Its answers are kept
-    /// in memory.
+    /// Reads the first file: JSON lines in any of [`ANSWER_FORMATS`](crate::server::ANSWER_FORMATS). Its answers are
+    /// kept in memory.
     ///
     /// # Errors
     /// With the place: a line that is not an answer or that has no id, an id that the tokenizer does not have, and two
@@ -93,8 +93,8 @@ impl AnswerComparer {
     }
 
     /// Compares the answers of the second file, line by line, with those of the first. `visit` gets a comparison for
-    /// each, in the order of the second file; after them, the answers that only the first file has, in its order. It may
-    /// break off.
+    /// each, in the order of the second file; after them, the answers that only the first file has, in its order. It
+    /// may break off.
     ///
     /// # Errors
     /// The same as for [`Self::read`], and errors of `visit`.

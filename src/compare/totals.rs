@@ -18,7 +18,7 @@ pub struct CompareTotals {
     pub only_in_b: u64,
     /// The indexes of the first tokens that differ, in ascending order.
     pub tokens: Vec<usize>,
-    /// The bytes at which text begins to differ, where one of the answers is text alone, in ascending order.
+    /// The bytes at which text begins to differ, if one of the answers has only text, in ascending order.
     pub bytes: Vec<usize>,
 }
 

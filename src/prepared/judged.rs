@@ -1,4 +1,4 @@
-//! Models' answers from files, which a judge is asked about: each finds its row.
+//! Models' answers from files for a judge, matched to the rows.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use crate::input::Input;
 use crate::prepared::DatasetOptions;
 use crate::turns::without_thoughts;
 
-/// What models answered to the rows. All is kept in memory.
+/// The models' answers to the rows. All are kept in memory.
 #[derive(Debug)]
 pub(crate) struct Judged {
     columns: PredictionColumns,
-    /// What people should know of the judge.
+    /// Warnings about the judge.
     pub(crate) notes: Vec<Warning>,
     models: Vec<Model>,
     strict: bool,
@@ -31,16 +31,16 @@ struct Model {
     /// Its file.
     name: String,
     digest: String,
-    rows: HashMap<Asker, Said>,
+    rows: HashMap<Asker, RowAnswers>,
     /// The first answer's id.
     first: Option<String>,
     /// How many turns the longest dialogue has.
     turns: usize,
 }
 
-/// What a model answered to a row, by turn; where an answer has none, it is the only one.
+/// A model's answers to a row, by turn. An answer without a turn is the only one.
 #[derive(Debug, Default)]
-struct Said {
+struct RowAnswers {
     line: usize,
     by_turn: BTreeMap<Option<usize>, Option<String>>,
 }
@@ -48,15 +48,15 @@ struct Said {
 /// Why there is nothing to judge.
 enum Lack {
     Answer,
-    /// The model failed, and says so.
+    /// The answer is an error.
     Failed,
 }
 
-/// What became of the rows.
+/// How many rows are judged, and why others are not.
 #[derive(Debug, Default)]
 struct AnswerCounts {
     judged: u64,
-    /// The first row that is not, by its id.
+    /// The first row that is not judged, by its number, with its id.
     first: Option<(usize, String)>,
     models: Vec<TallyOfModel>,
 }
@@ -69,7 +69,7 @@ struct TallyOfModel {
 }
 
 impl Judged {
-    /// Reads a file of each model, and puts the judge in the dataset's place; nothing where no judge is asked.
+    /// Reads each model's file, and replaces the dataset with the judge's; none if no judge is asked.
     pub(crate) fn open(options: &DatasetOptions, dataset: &mut Dataset) -> Result<Option<Self>> {
         let DatasetOptions { judge: files, run_id, strip_thoughts, strict, max_line_bytes: longest, .. } = options;
         if files.is_empty() {
@@ -87,15 +87,15 @@ impl Judged {
         Ok(Some(Self { columns, notes, models, strict: *strict, tally: Mutex::new(tally) }))
     }
 
-    /// What the files say, in few bytes.
+    /// A hash of the files.
     pub(crate) fn digest(&self) -> String {
         self.models.iter().map(|model| model.digest.as_str()).collect::<Vec<_>>().join(" ")
     }
 
-    /// Adds the answers to a row. Says whether there are any to judge.
+    /// Adds the answers to a row. Returns whether there are any to judge.
     ///
     /// # Errors
-    /// As [`PredictionColumns::add`]; for a row without an answer where that is refused.
+    /// The same as for [`PredictionColumns::add`]; for a row without an answer, if that is rejected.
     pub(crate) fn add(&self, row: &mut Row, key: &RowKey, number: usize) -> Result<bool> {
         let Some(predictions) = self.predictions(row, key, number)? else { return Ok(false) };
         self.columns.add(row, &predictions)?;
@@ -103,18 +103,18 @@ impl Judged {
         Ok(true)
     }
 
-    /// What each model answered to a row, if all did.
+    /// Each model's answer to a row, if all have one.
     fn predictions(&self, row: &Row, key: &RowKey, number: usize) -> Result<Option<Vec<Prediction>>> {
         let turns = self.columns.turns(row)?;
         let mut tally = self.tally();
-        let said = self.models.iter().zip(&mut tally.models);
-        let said =
-            said.map(|(model, tally)| model.prediction(key, turns, &mut tally.found).at(Place::file(&model.name)));
-        // Of all, so that each answer that is there is found.
-        let said = said.collect::<Result<Vec<_>>>()?;
-        let mut predictions = Vec::with_capacity(said.len());
-        for (i, (model, said)) in self.models.iter().zip(said).enumerate() {
-            match said {
+        let answers = self.models.iter().zip(&mut tally.models);
+        let answers =
+            answers.map(|(model, tally)| model.prediction(key, turns, &mut tally.found).at(Place::file(&model.name)));
+        // All models are asked before any error, so that every answer to the row counts as found.
+        let answers = answers.collect::<Result<Vec<_>>>()?;
+        let mut predictions = Vec::with_capacity(answers.len());
+        for (i, (model, answers)) in self.models.iter().zip(answers).enumerate() {
+            match answers {
                 Ok(prediction) => predictions.push(prediction),
                 Err(lack) if self.strict => {
                     let what = format!("{} to id {}", lack.text(), key.id);
@@ -129,10 +129,10 @@ impl Judged {
         Ok(Some(predictions))
     }
 
-    /// What to say at the end of rows and answers that did not find each other.
+    /// Warnings at the end about rows without answers, and answers without rows.
     ///
     /// # Errors
-    /// Where no row has an answer.
+    /// If no row has an answer.
     pub(crate) fn check(&self) -> Result<Vec<Warning>> {
         let tally = self.tally();
         let left_out: u64 = tally.models.iter().map(|model| model.unanswered + model.failed).sum();
@@ -146,7 +146,7 @@ impl Judged {
             for (lacking, lack) in [(*unanswered, Lack::Answer), (*failed, Lack::Failed)] {
                 if lacking > 0 {
                     let of = format!("{lacking} of {}", counted(rows, "row"));
-                    let way_out = way_out!["such rows give no prompt (", Setting::STRICT, " refuses them)"];
+                    let way_out = way_out!["such rows have no prompt (", Setting::STRICT, " rejects them)"];
                     let note = Warning::new(lack.code(), format!("{} to {of}", lack.text())).with_way_out(way_out);
                     notes.push(note.at(Place::file(&model.name)));
                 }
@@ -176,37 +176,38 @@ impl Model {
             hash.update(line);
             model.first.get_or_insert_with(|| asker.0.clone());
             let line = model.rows.len();
-            let said = model.rows.entry(asker.clone()).or_insert_with(|| Said { line, ..Said::default() });
-            said.insert(answer, strip_thoughts, &asker)?;
-            model.turns = model.turns.max(said.by_turn.len());
+            let answers =
+                model.rows.entry(asker.clone()).or_insert_with(|| RowAnswers { line, ..RowAnswers::default() });
+            answers.insert(answer, strip_thoughts, &asker)?;
+            model.turns = model.turns.max(answers.by_turn.len());
             Ok(())
         })?;
         model.digest = hex(hash);
         Ok(model)
     }
 
-    /// What the model answered to a row, of which the judge sees so many turns.
+    /// The model's answer to a row, if the judge sees this many turns.
     fn prediction(
         &self,
         key: &RowKey,
         turns: Option<usize>,
         found: &mut HashSet<usize>,
     ) -> Result<std::result::Result<Prediction, Lack>> {
-        let Some(said) = of_row(key, |asker| self.rows.get(asker)) else { return Ok(Err(Lack::Answer)) };
-        found.insert(said.line);
-        let there = said.by_turn.len();
+        let Some(answers) = of_row(key, |asker| self.rows.get(asker)) else { return Ok(Err(Lack::Answer)) };
+        found.insert(answers.line);
+        let there = answers.by_turn.len();
         if there > turns.unwrap_or(1) {
             let there = format!("there are answers to {there} turns of id {}", key.id);
             return Err(match turns {
-                Some(turns) => ErrorKind::Row(format!("{there}, and the row has {turns}")).into(),
+                Some(turns) => ErrorKind::Row(format!("{there}, but the row has {turns}")).into(),
                 None => {
-                    let what = format!("{there}, and the judge sees one, as the dataset asks for one");
+                    let what = format!("{there}, but the judge sees one, because the dataset generates only one");
                     let every = Setting::INFER_MODE.set_to("every");
-                    ErrorKind::Row(what).with_way_out(way_out!["of a chat, ", every, " asks for each"])
+                    ErrorKind::Row(what).with_way_out(way_out!["for a chat, ", every, " generates each turn"])
                 }
             });
         }
-        let Some(mut texts) = said.by_turn.values().cloned().collect::<Option<Vec<String>>>() else {
+        let Some(mut texts) = answers.by_turn.values().cloned().collect::<Option<Vec<String>>>() else {
             return Ok(Err(Lack::Failed));
         };
         Ok(match turns {
@@ -220,13 +221,13 @@ impl Model {
         })
     }
 
-    /// The error where none of the rows has an answer.
+    /// The error if none of the rows has an answer.
     fn nothing_found(&self, rows: u64, failed: u64, first: Option<&(usize, String)>) -> crate::Error {
         let id = |id: Option<&String>| id.map_or("none", String::as_str).to_owned();
         let rows = counted(rows, "row");
         let what = match failed {
             0 => format!(
-                "there is no answer to any of {rows}; the first answer's id is {}, the first row's {}: an answer has the id (and repeat) of the prompt that it answers",
+                "there is no answer to any of {rows}; the first answer's id is {}, the first row's {}: an answer must have the id (and repeat) of its prompt",
                 id(self.first.as_ref()),
                 id(first.map(|(_, id)| id))
             ),
@@ -235,22 +236,22 @@ impl Model {
         crate::Error::from(ErrorKind::Row(what)).at(Place::file(&self.name))
     }
 
-    /// What to say of answers to other rows.
+    /// A warning about answers to other rows.
     fn unused(&self, found: &HashSet<usize>) -> Option<Warning> {
-        let unused = self.rows.iter().filter(|(_, said)| !found.contains(&said.line));
-        let ((id, _), _) = unused.clone().min_by_key(|(_, said)| said.line)?;
+        let unused = self.rows.iter().filter(|(_, answers)| !found.contains(&answers.line));
+        let ((id, _), _) = unused.clone().min_by_key(|(_, answers)| answers.line)?;
         let number = unused.count() as u64;
-        let are = if number == 1 { "is" } else { "are" };
-        let what = format!("{} {are} to no row that was asked, first id {id}", counted(number, "answer"));
+        let belong = if number == 1 { "belongs" } else { "belong" };
+        let what = format!("{} {belong} to no row of the input, first id {id}", counted(number, "answer"));
         Some(Warning::new("unused-answer", what).at(Place::file(&self.name)))
     }
 }
 
-impl Said {
+impl RowAnswers {
     fn insert(&mut self, answer: Answer, strip_thoughts: bool, (id, _): &Asker) -> Result<()> {
         let Answer { turn, token_ids, text, .. } = answer;
         if text.is_none() && token_ids.is_some() {
-            let what = "a judge reads text, and this answer has token ids alone";
+            let what = "a judge reads text, but this answer has only token ids";
             return Err(ErrorKind::Invalid(what.into()).with_way_out("`metatok trim` writes their text too"));
         }
         let text = text.map(|text| if strip_thoughts { without_thoughts(&text).to_owned() } else { text });

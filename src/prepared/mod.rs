@@ -1,5 +1,5 @@
-//! A dataset with everything that its prompts need: its options, the rows of its examples, the answers that a judge is
-//! asked about.
+//! A dataset with everything that its prompts need: its options, the rows of its examples, and the answers for its
+//! judge.
 //!
 //! ```
 //! use metatok::Dataset;
@@ -67,7 +67,8 @@ impl PreparedDataset {
     /// A dataset file, or the built-in dataset with this name.
     ///
     /// # Errors
-    /// The same as for [`Dataset::parse`]; for options that do not apply to the dataset; errors of reading the options' files.
+    /// The same as for [`Dataset::parse`]; for options that do not apply to the dataset; errors of reading the options'
+    /// files.
     pub fn open(path: &Path, options: &DatasetOptions) -> Result<Self> {
         let bytes = Dataset::read_file(path)?;
         Self::with_digest(Dataset::parse_at(path, &bytes)?, &bytes, options)
@@ -132,12 +133,12 @@ impl PreparedDataset {
         &self.kept
     }
 
-    /// The same, with values of columns never searched for fields.
+    /// The same, without filling fields in the values of columns.
     #[must_use]
     pub fn single_pass(&self) -> Self {
         let dataset = Arc::new(self.dataset.single_pass());
         let prompter = RowPrompter::new(Arc::clone(&dataset), Arc::clone(&self.train))
-            .expect("it was made so for these templates");
+            .expect("these templates were accepted before");
         Self { dataset, prompter, ..self.clone() }
     }
 
@@ -150,7 +151,7 @@ impl PreparedDataset {
     /// A warning about prompts that are strings although the model has a template for roles.
     pub fn warn_of_strings(&self, model: &Model, options: &BuilderOptions) -> Option<Warning> {
         let is_string = self.dataset.task.template().is_ok_and(|template| template.is_string())
-            && !self.dataset.inferencer.kind.gives_messages();
+            && !self.dataset.inferencer.kind.builds_messages();
         let is_chat = model.meta_template.is_some() && options.mode == Mode::Generate && options.chat_wrapper.is_none();
         (is_string && is_chat).then(|| {
             let way_out = match self.dataset.task.has_layouts() {
@@ -188,10 +189,10 @@ impl PreparedDataset {
         Ok(self.options.fingerprint(fingerprint))
     }
 
-    /// A row of the input, with its derived columns; nothing where a judge is asked and there is no answer to the row.
+    /// A row of the input, with its derived columns; none if a judge is asked and there is no answer to the row.
     ///
     /// # Errors
-    /// As [`Dataset::row`]; where answers to judge do not fit the row.
+    /// The same as for [`Dataset::row`]; if answers to judge do not fit the row.
     pub fn row<'r>(&self, record: RawRecord<'r>, pick: PickedRow) -> Result<Option<Cow<'r, Row>>> {
         let mut row = self.dataset.row_of(record)?;
         let Some(judged) = &self.judged else { return Ok(Some(row)) };
@@ -212,12 +213,12 @@ impl PreparedDataset {
         &self.train
     }
 
-    /// Leaves it to the caller to shorten prompts.
+    /// Keeps all examples; the caller shortens prompts.
     pub fn keep_examples(&mut self) {
         self.options.max_seq_len = None;
     }
 
-    /// How long an answer may be by default.
+    /// Sets the default limit on an answer's tokens.
     pub fn default_max_out_len(&mut self, max_out_len: usize) {
         self.options.max_out_len.get_or_insert(max_out_len);
     }
@@ -228,7 +229,7 @@ impl PreparedDataset {
         kind.has_turns() && infer_mode.takes_answers()
     }
 
-    /// Warnings of the dataset about building, in its own mode or another one.
+    /// Sets the dataset's options for building, in its own mode or another one.
     pub fn set(&self, options: &mut BuilderOptions, mode: Option<Mode>) {
         options.mode = mode.unwrap_or(self.dataset.inferencer.kind.mode());
         options.stop_strings.extend(self.dataset.inferencer.stopping_criteria.iter().cloned());
@@ -326,13 +327,13 @@ impl PreparedDataset {
     /// How many tokens must fit after the prompts of a row.
     fn room(&self, row: &Row) -> Result<usize> {
         let kind = self.dataset.inferencer.kind;
-        let said = match kind.mode() {
+        let max_out_len = match kind.mode() {
             Mode::Generate if kind.has_turns() => self.dataset.max_out_len(row)?.longest(),
             Mode::Generate if kind != InferencerKind::Choose => self.dataset.max_out_len(row)?.of_turn(0)?,
             _ => None,
         };
-        let said = said.map(|said| usize::try_from(said).unwrap_or(usize::MAX));
-        Ok(said.or(self.options.max_out_len).unwrap_or_default().max(kind.room()))
+        let max_out_len = max_out_len.map(|max_out_len| usize::try_from(max_out_len).unwrap_or(usize::MAX));
+        Ok(max_out_len.or(self.options.max_out_len).unwrap_or_default().max(kind.room()))
     }
 }
 

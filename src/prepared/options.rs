@@ -29,9 +29,9 @@ pub struct DatasetOptions {
     pub keep: Vec<String>,
     /// Files of answers that the dataset's judge is asked about, one for each model.
     pub judge: Vec<PathBuf>,
-    /// What the ids of these answers begin with, see [`RequestOptions`](crate::server::RequestOptions).
+    /// The prefix of the ids of these answers, see [`RequestOptions`](crate::server::RequestOptions).
     pub run_id: Option<String>,
-    /// Whether a model's thoughts are taken out of its answers.
+    /// Whether to remove a model's thoughts from its answers.
     pub strip_thoughts: bool,
     /// The model's context, in tokens: examples are dropped from the end until a prompt fits with its answer.
     pub max_seq_len: Option<usize>,
@@ -43,9 +43,9 @@ pub struct DatasetOptions {
     pub arrow_compat: bool,
     /// Whether rows that lack a column of the template, or an answer to judge, are rejected.
     pub strict: bool,
-    /// How long the texts of a row may be together after its columns are filled in, in bytes.
+    /// The limit on the texts of a row after its columns are filled in, together, in bytes.
     pub max_row_bytes: Option<usize>,
-    /// How long a line of a file may be, in bytes.
+    /// The limit on a line of a file, in bytes.
     pub max_line_bytes: usize,
 }
 
@@ -90,7 +90,7 @@ impl DatasetOptions {
                     ErrorKind::Usage("this dataset does not generate turn by turn".into()).with_way_out("leave it out");
                 return Err(error.at(Setting::INFER_MODE).at(Place::file(&dataset.name)));
             }
-            dataset.inferencer.infer_mode_is_said = true;
+            dataset.inferencer.infer_mode_is_explicit = true;
             dataset.inferencer.infer_mode = mode;
         }
         Ok(())
@@ -107,8 +107,8 @@ impl DatasetOptions {
         if let Some(count) = self.num_fewshot {
             dataset.task.retriever.set_count(count as usize).at(Setting::NUM_FEWSHOT).at(Place::file(&dataset.name))?;
         }
-        if let (Some(said), Mode::Generate) = (self.max_out_len, dataset.inferencer.kind.mode()) {
-            dataset.inferencer.max_out_len = Some(said as u64);
+        if let (Some(max_out_len), Mode::Generate) = (self.max_out_len, dataset.inferencer.kind.mode()) {
+            dataset.inferencer.max_out_len = Some(max_out_len as u64);
         }
         if let Some(neighbours) = &self.neighbours {
             dataset.task.retriever.set_neighbours(neighbours).at(Setting::NEIGHBOURS).at(Place::file(&dataset.name))?;

@@ -33,7 +33,8 @@ impl ScoredAnswer {
     /// Reads a line.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] for a line that is not JSON, [`ErrorKind::Invalid`] for one with neither a text nor an error.
+    /// [`ErrorKind::Parse`] for a line that is not JSON, [`ErrorKind::Invalid`] for one with neither a text nor an
+    /// error.
     pub fn read(line: &str) -> Result<Self> {
         let answer: Self = serde_json::from_str(line).map_err(|error| wording::in_line(&error))?;
         if answer.text.is_none() && answer.error.is_none() {

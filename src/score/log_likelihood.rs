@@ -20,7 +20,7 @@ impl LogLikelihood {
     /// ```
     #[allow(clippy::cast_precision_loss, reason = "texts have far fewer tokens than 2^52")]
     pub fn mean_loss(self) -> f64 {
-        // Not -0 where there is no loss.
+        // This avoids -0.
         (0.0 - self.sum) / self.tokens as f64
     }
 }

@@ -29,7 +29,7 @@ impl Pattern {
     pub fn new(regex: &str, which: Which) -> Result<Self> {
         let regex = Regex::new(regex).map_err(|error| {
             let error = error.to_string();
-            // Before it there is a drawing, of several lines.
+            // A drawing of several lines comes before it.
             let what = error.rsplit_once("error: ").map_or(&*error, |(_, what)| what);
             ErrorKind::Parse(format!("{regex:?} is not a regular expression: {what}"))
         })?;

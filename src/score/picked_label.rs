@@ -32,7 +32,7 @@ pub struct PickedLabel<'t> {
 pub struct LabelScore<'t> {
     /// The label.
     pub label: &'t str,
-    /// Its score; none if the engine failed at its text, or was not asked.
+    /// Its score; none if the engine failed at its text, or did not get it.
     pub score: Option<f64>,
 }
 
@@ -72,7 +72,7 @@ impl<'t> PickedLabel<'t> {
         scorer.score_answer(&answer, column)
     }
 
-    /// Rejects references that are none of the labels: no answer could be right.
+    /// Rejects references that are not among the labels: no answer could be right.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] with the references and the labels.

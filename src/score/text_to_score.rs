@@ -78,18 +78,18 @@ impl TextToScore {
         self.is_scored.contains(&false)
     }
 
-    /// How likely an engine found it, which gave the log-probabilities of its last tokens.
+    /// The likelihood of the text, from an engine's log-probabilities of its last tokens.
     pub(super) fn log_likelihood(&self, logprobs: &[TokenLogprobs]) -> Result<LogLikelihood> {
         let tokens = self.input_ids.len();
         let Some(first) = tokens.checked_sub(logprobs.len()) else {
-            let (given, tokens) = (logprobs.len(), counted(tokens, "token"));
-            return Err(other_text(&format!("the engine scored {given} tokens, but the text has {tokens}")));
+            let (scored, tokens) = (logprobs.len(), counted(tokens, "token"));
+            return Err(other_text(&format!("the engine scored {scored} tokens, but the text has {tokens}")));
         };
         let mut sum = 0.0;
         for (place, (&id, &is_scored)) in self.input_ids.iter().zip(&self.is_scored).enumerate() {
             let position = place.checked_sub(first).map(|at| &logprobs[at]);
             position.map_or(Ok(()), |position| check_id(position, place, id))?;
-            // Nothing is before the first token that could make it likely.
+            // The first token has no log-probability, because no token comes before it.
             if is_scored && place > 0 {
                 sum += position.and_then(|position| position.logprob(id)).ok_or_else(|| no_logprob(place, id))?;
             }
@@ -113,5 +113,5 @@ fn other_text(what: &str) -> crate::Error {
 
 fn no_logprob(place: usize, id: TokenId) -> crate::Error {
     let what = format!("there is no log-probability of token {place} (id {id}), which is scored");
-    ErrorKind::Invalid(what).with_way_out("ask the engine for those of all scored tokens")
+    ErrorKind::Invalid(what).with_way_out("request the log-probabilities of all scored tokens")
 }

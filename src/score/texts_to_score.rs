@@ -1,6 +1,8 @@
-//! The texts to score of a dataset's rows, and what an engine found of each: the answer is a row's most likely label.
+//! The texts to score of a dataset's rows, with an engine's likelihood of each: the answer is a row's most likely
+//! label.
 //!
-//! OpenCompass: `icl_ppl_inferencer.py`, `icl_ll_inferencer.py`, and `_get_ppl` and `_get_loglikelihood` of `huggingface.py`.
+//! OpenCompass: `icl_ppl_inferencer.py`, `icl_ll_inferencer.py`, and `_get_ppl` and `_get_loglikelihood` of
+//! `huggingface.py`.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -48,13 +50,13 @@ type RowName = (String, Option<usize>);
 /// Which text it is: the row, its label, and whether it is the normalizing one.
 type TextPlace = (usize, usize, bool);
 
-/// How likely an engine found texts to score; none of those that it failed at.
+/// The likelihoods of texts to score; none for those that the engine failed at.
 #[derive(Debug, Default)]
 pub struct LogLikelihoods(HashMap<TextPlace, Option<LogLikelihood>>);
 
 impl TextsToScore {
-    /// Reads what `metatok build` wrote with labels in the form `ids`: lines of `id`, `label`, `input_ids` and `labels`, and `repeat`,
-    /// `normalizing` and `columns`.
+    /// Reads what `metatok build` wrote with labels in the form `ids`: lines of `id`, `label`, `input_ids` and
+    /// `labels`, and `repeat`, `normalizing` and `columns`.
     ///
     /// # Errors
     /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] with the place: a line without labels, an empty file.
@@ -82,7 +84,8 @@ impl TextsToScore {
     fn find(&self, id: &str) -> Result<(TextPlace, &TextToScore)> {
         let (row, label, is_normalizing) = split_label(id);
         let Some(label) = label else {
-            let what = format!("{id:?} is the id of no text to score: it ends in no label, as in \"0-label-1\"");
+            let what =
+                format!("{id:?} is not the id of a text to score: it does not end with a label, as in \"0-label-1\"");
             return Err(ErrorKind::Invalid(what).with_way_out("send the texts as requests for vLLM or SGLang"));
         };
         let (name, repeat, _) = split_request_id(row);
@@ -97,7 +100,7 @@ impl TextsToScore {
         })
     }
 
-    /// The label of each row, in their order, by what an engine found of its texts.
+    /// The label of each row, in their order, by the likelihoods of its texts.
     pub fn picked<'t>(&'t self, found: &'t LogLikelihoods) -> impl Iterator<Item = PickedLabel<'t>> {
         self.rows.iter().enumerate().map(|(number, row)| {
             let rule = row.rule();
@@ -112,19 +115,19 @@ impl LogLikelihoods {
         *self.0.get(&(row, label, is_normalizing))?
     }
 
-    /// Reads a line of answers in any of [`ANSWER_FORMATS`](crate::server::ANSWER_FORMATS), to requests with the ids that
-    /// [`PromptKey`](crate::sink::PromptKey)s give. The `run_id` is removed from the front of ids.
+    /// Reads a line of answers in any of [`ANSWER_FORMATS`](crate::server::ANSWER_FORMATS), to requests with the ids
+    /// that [`PromptKey`](crate::sink::PromptKey)s have. The `run_id` is removed from the front of ids.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`]: an answer to no text or a second one, other ids than the text's, a
-    /// scored token without its log-probability.
+    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`]: an answer to no text or a second one, other ids than the
+    /// text's, a scored token without its log-probability.
     pub fn add(&mut self, texts: &TextsToScore, line: &str, run_id: Option<&str>) -> Result<()> {
         read_answers(line)?.into_iter().try_for_each(|answer| self.add_answer(texts, &answer, run_id))
     }
 
     fn add_answer(&mut self, texts: &TextsToScore, answer: &EngineAnswer<'_>, run_id: Option<&str>) -> Result<()> {
         let Some(id) = &answer.id else {
-            return Err(ErrorKind::Invalid("the answer has no id, which tells what it answers".into()).into());
+            return Err(ErrorKind::Invalid("the answer has no id, so its prompt is unknown".into()).into());
         };
         let id = without_run_id(id, run_id).map_or_else(|| text_of(id), |id| text_of(&id));
         let (place, text) = texts.find(&id)?;
@@ -149,5 +152,5 @@ fn text_of(id: &RawValue) -> String {
 fn no_logprobs(id: &str) -> Error {
     let what = format!("the answer to {id} has no log-probabilities of the prompt's tokens");
     ErrorKind::Invalid(what)
-        .with_way_out("ask for them with `prompt_logprobs` (vLLM) or `logprob_start_len` (SGLang), as the requests of `metatok build` do")
+        .with_way_out("request them with `prompt_logprobs` (vLLM) or `logprob_start_len` (SGLang), as the requests of `metatok build` do")
 }

@@ -1,4 +1,4 @@
-//! An answer as an engine gave it, whatever its format.
+//! An answer from an engine, whatever its format.
 
 use std::borrow::Cow;
 
@@ -9,17 +9,17 @@ use crate::server::TokenLogprobs;
 use crate::stop::without_echo;
 use crate::tokenizer::TokenId;
 
-/// An answer as an engine gave it. It has token ids, text, both, or an error.
+/// An answer from an engine. It has token ids, text, both, or an error.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct EngineAnswer<'a> {
-    /// The id of its prompt, as JSON, without what the server put before it.
+    /// The id of its prompt, as JSON, without the prefix that the server added.
     pub id: Option<Cow<'a, RawValue>>,
     /// Which of the repeats of its row.
     pub repeat: Option<usize>,
     /// Which turn of its row.
     pub turn: Option<usize>,
-    /// Which of the answers to one request, where there are several.
+    /// Which of several answers to one request it is.
     pub choice: Option<usize>,
     /// The columns of its row, as a JSON object.
     pub columns: Option<&'a RawValue>,
@@ -31,16 +31,16 @@ pub struct EngineAnswer<'a> {
     pub token_ids: Option<Vec<TokenId>>,
     /// The generated text.
     pub text: Option<String>,
-    /// Why the engine ended it: `stop`, `length`, `abort`, or another word of its own.
+    /// Why the answer ended, in the engine's words: `stop`, `length`, `abort`, or another.
     pub finish_reason: Option<String>,
-    /// The stop at which the engine ended it, where it names one.
+    /// The stop that ended the answer, if the engine names one.
     pub stop_reason: Option<StopReason>,
-    /// What the engine reported in place of an answer, as JSON.
+    /// The error that the engine reported in place of an answer, as JSON.
     pub error: Option<&'a RawValue>,
 }
 
 impl EngineAnswer<'_> {
-    /// The generated ids, without the prompt's where the engine repeats them.
+    /// The generated ids, without the prompt's ids if the engine returns those too.
     pub fn generated_ids(&self) -> Option<&[TokenId]> {
         let prompt = self.input_ids.as_deref().unwrap_or_default();
         self.token_ids.as_deref().map(|ids| without_echo(prompt, ids))

@@ -1,4 +1,4 @@
-//! A format in which engines give answers: how it is recognised, and how it is read.
+//! A format of engines' answers: how it is recognised and how it is read.
 
 use crate::error::Result;
 use crate::server::EngineAnswer;
@@ -7,9 +7,9 @@ use crate::server::keys::Keys;
 /// A format of answers: a JSON object, recognised by its keys.
 #[derive(Debug)]
 pub struct AnswerFormat {
-    /// Who gives such answers.
+    /// The engine that writes it.
     pub name: &'static str,
-    /// The keys that tell it apart. It has all of them.
+    /// The keys that identify it: an answer has all of them.
     pub keys: &'static [&'static str],
     /// Reads the answers of one object.
     pub(super) read: for<'a> fn(&Keys<'a>) -> Result<Vec<EngineAnswer<'a>>>,

@@ -1,4 +1,4 @@
-//! The formats in which engines give answers. A new one is a file beside this one, and a line in [`ANSWER_FORMATS`].
+//! The formats of engines' answers. A new one is a file in this folder and a line in [`ANSWER_FORMATS`].
 
 use serde_json::value::RawValue;
 
@@ -9,7 +9,7 @@ use crate::server::{
     AnswerFormat, EngineAnswer, completions, llama_cpp, lm_eval, openai_batch, own, request_output, sglang, triton,
 };
 
-/// All formats. The first whose keys are there is taken.
+/// All formats. The first one whose keys are all present is used.
 pub static ANSWER_FORMATS: &[AnswerFormat] = &[
     openai_batch::ANSWERS,
     sglang::ANSWERS,
@@ -23,10 +23,10 @@ pub static ANSWER_FORMATS: &[AnswerFormat] = &[
     own::ERROR,
 ];
 
-/// Reads a line that an engine gave: one object, or a list of them. It may hold several answers, as where a request asks for
-/// `n` of them.
+/// Reads a line of an engine's output: one object, or a list of them. It may hold several answers, for example if a
+/// request asks for `n` of them.
 ///
-/// # Errors
+/// [`ErrorKind::Parse`] if it is not JSON; [`ErrorKind::Invalid`] with the object's keys if its format is unknown.
 /// [`ErrorKind::Parse`] for what is not JSON, [`ErrorKind::Invalid`] for an object of no known format, with its keys.
 pub fn read_answers(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
     if !json.trim_start().starts_with('[') {
@@ -49,9 +49,9 @@ fn unknown(keys: &Keys<'_>) -> crate::Error {
     let names: Vec<String> = keys.names().map(|name| format!("{name:?}")).collect();
     let what = match names.as_slice() {
         [] => "it has no keys".to_owned(),
-        [name] => format!("it has the key {name} alone"),
+        [name] => format!("it has only the key {name}"),
         names => format!("it has the keys {}", names.join(", ")),
     };
     ErrorKind::Invalid(format!("this is not an answer: {what}"))
-        .with_way_out("an answer has \"token_ids\" or \"text\", or is as vLLM, SGLang or llama.cpp give it")
+        .with_way_out("an answer has \"token_ids\" or \"text\", or the format of vLLM, SGLang or llama.cpp")
 }

@@ -1,7 +1,7 @@
-//! Answers of `/v1/completions`, of vLLM, SGLang, TensorRT-LLM, Dynamo and every server that has OpenAI's API, and of vLLM's
-//! `/inference/v1/generate`: one object with `choices`.
+//! Answers of `/v1/completions`, of vLLM, SGLang, TensorRT-LLM, Dynamo and every server that has OpenAI's API, and of
+//! vLLM's `/inference/v1/generate`: one object with `choices`.
 //!
-//! Sources: vLLM 0.32 and SGLang 0.5.23, as they answered.
+//! Sources: recorded answers of vLLM 0.32 and SGLang 0.5.23.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ use crate::tokenizer::TokenId;
 
 pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "/v1/completions", keys: &["choices"], read };
 
-/// vLLM's, of which the others have a part.
+/// vLLM's protocol. Other servers support a part of it.
 pub(super) const VLLM: Protocol = Protocol {
     name: "vllm",
     form: "vllm",
@@ -34,7 +34,7 @@ pub(super) const VLLM: Protocol = Protocol {
     usage,
 };
 
-/// What an event counts, in OpenAI's words.
+/// Reads the token counts of an event, which have OpenAI's keys.
 fn usage(keys: &Keys<'_>) -> Result<Usage> {
     #[derive(Default, Deserialize)]
     struct Counts {
@@ -52,14 +52,14 @@ fn usage(keys: &Keys<'_>) -> Result<Usage> {
     Ok(Usage { completion_tokens, cached_tokens })
 }
 
-/// What servers put before the id of a request.
+/// Prefixes that servers add to the id of a request.
 const PREFIXES: [&str; 3] = ["cmpl-", "chatcmpl-", "generate-tokens-"];
 
 #[derive(Deserialize)]
 struct Choice {
     index: Option<usize>,
     text: Option<String>,
-    /// Of `/v1/chat/completions`.
+    /// Only in `/v1/chat/completions`.
     message: Option<Message>,
     token_ids: Option<Vec<TokenId>>,
     prompt_token_ids: Option<Vec<TokenId>>,
@@ -77,7 +77,7 @@ struct Message {
     content: Option<String>,
 }
 
-/// Dynamo's, beside an only choice.
+/// Dynamo's extension. It describes a choice only if there is exactly one.
 #[derive(Clone, Default, Deserialize)]
 struct NvExt {
     completion_token_ids: Option<Vec<TokenId>>,
@@ -96,7 +96,7 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         let text = choice.text.or(choice.message.and_then(|message| message.content));
         let nvext = if is_only { nvext.clone() } else { NvExt::default() };
         let token_ids = choice.token_ids.or(nvext.completion_token_ids);
-        // TensorRT-LLM gives an empty text beside ids.
+        // TensorRT-LLM sends an empty text with ids.
         let text = text.filter(|text| !text.is_empty() || token_ids.as_ref().is_none_or(Vec::is_empty));
         let has_answer = token_ids.is_some() || text.is_some();
         let answer = EngineAnswer {
@@ -119,7 +119,7 @@ fn nothing() -> crate::Error {
     crate::ErrorKind::Invalid("there is neither \"token_ids\" nor \"text\"".into()).into()
 }
 
-/// The id that was asked with.
+/// The request's id, without the server's prefix.
 fn without_prefix(id: Cow<'_, RawValue>) -> Cow<'_, RawValue> {
     let Ok(text) = serde_json::from_str::<String>(id.get()) else { return id };
     match PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)) {

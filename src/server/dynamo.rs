@@ -1,8 +1,9 @@
-//! Requests for NVIDIA Dynamo: bodies of its `/v1/completions` with token ids for a prompt.
+//! Requests for NVIDIA Dynamo: bodies of its `/v1/completions` with a prompt of token ids.
 //!
 //! Sources: `lib/llm/src/protocols/openai/completions.rs` at 0284ad8, `common_ext.rs` at 4415465, `validate.rs` and
-//! `lib/llm/src/preprocessor.rs` of 2026, and the page "NVIDIA Request Extensions (nvext)". The preprocessor takes a prompt of
-//! ids as it is. It reads `nvext.token_data` only beside a prompt of text, and its older versions then answer the text.
+//! `lib/llm/src/preprocessor.rs` of 2026, and the page "NVIDIA Request Extensions (nvext)". The preprocessor leaves a
+//! prompt of ids unchanged. It reads `nvext.token_data` only if the prompt is text, and its older versions then answer
+//! the text.
 
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
@@ -15,7 +16,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     name: "dynamo",
     about: "Bodies of NVIDIA Dynamo's /v1/completions",
     ending: "jsonl",
-    // The server refuses every key that it does not know.
+    // The server rejects unknown keys.
     accepts: Accepts { served_model_name: true, columns: false, ..Accepts::REQUEST },
     open: Some(|builder, options| Ok(Sink::lines(Dynamo::new(builder, options.request)?))),
 };
@@ -32,8 +33,8 @@ const ENGINE: Engine = Engine {
     scored_max_tokens: None,
 };
 
-/// Writes a body of `/v1/completions` for each prompt, which asks for the generated ids. The server gives requests ids of its
-/// own; `user` is for whoever sends them.
+/// Writes a body of `/v1/completions` for each prompt and requests the generated ids. The server assigns its own ids to
+/// requests; `user` is for the sender.
 #[derive(Debug)]
 pub struct Dynamo {
     requests: Requests,
@@ -43,9 +44,10 @@ impl Dynamo {
     /// For the prompts of a builder.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that Dynamo does not take, and without the model's name.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that Dynamo does not take, and if the model has no
+    /// name.
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
-        // 32 in newer versions.
+        // Newer versions take 32.
         Ok(Self { requests: Requests::new(&ENGINE, builder, options)?.warn_of_many_strings(builder, 4) })
     }
 }

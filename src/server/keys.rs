@@ -1,4 +1,4 @@
-//! The keys of a JSON object, each with its value still unread.
+//! The keys of a JSON object, with values that are not parsed yet.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::server::EngineAnswer;
 use crate::wording;
 
-/// An object's keys in their order.
+/// The keys of an object, in order.
 #[derive(Debug)]
 pub(super) struct Keys<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
@@ -23,7 +23,7 @@ impl<'a> Keys<'a> {
         self.0.iter().map(|(key, _)| &**key)
     }
 
-    /// A value; none where it is null. Of a key that is there twice, the last one.
+    /// A value; none if it is null. If a key occurs twice, this is the last value.
     pub(super) fn raw(&self, key: &str) -> Option<&'a RawValue> {
         let (_, value) = self.0.iter().rev().find(|(name, _)| name == key)?;
         (value.get() != "null").then_some(value)
@@ -32,12 +32,12 @@ impl<'a> Keys<'a> {
     /// Reads a value.
     ///
     /// # Errors
-    /// What is wrong with it, at its key.
+    /// The error in the value, at its key.
     pub(super) fn get<T: Deserialize<'a>>(&self, key: &str) -> Result<Option<T>> {
         self.raw(key).map(|value| serde_json::from_str(value.get()).map_err(|_| wrong::<T>(value, key))).transpose()
     }
 
-    /// What a line may have in any format.
+    /// The keys that a line may have in any format.
     pub(super) fn answer(&self) -> Result<EngineAnswer<'a>> {
         Ok(EngineAnswer {
             id: self.raw("id").map(Cow::Borrowed),
@@ -50,11 +50,11 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// What is wrong with a value, and where in it. Following the path is slow, and hardly any value is wrong.
+/// The error in a value, and its place. Finding the place is slow, but errors are rare.
 fn wrong<'a, T: Deserialize<'a>>(value: &'a RawValue, key: &str) -> Error {
     let mut json = serde_json::Deserializer::from_str(value.get());
     match serde_path_to_error::deserialize::<_, T>(&mut json) {
-        Ok(_) => Error::from(ErrorKind::Invalid("the value is not what it should be".into())).at(key),
+        Ok(_) => Error::from(ErrorKind::Invalid("the value does not have the expected form".into())).at(key),
         Err(error) => {
             let path = wording::key_path(error.path());
             let separator = if path.starts_with(['[', '.']) { "" } else { "." };

@@ -1,6 +1,6 @@
-//! Requests for llama.cpp's server, and its answers: its `/completion`.
+//! Requests and answers of llama.cpp's server: its `/completion`.
 //!
-//! Sources: `tools/server/server-schema.cpp` at 0177c34; the server as it answered.
+//! Sources: `tools/server/server-schema.cpp` at 0177c34; recorded answers of the server.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -48,8 +48,8 @@ const ENGINE: Engine = Engine {
     scored_max_tokens: None,
 };
 
-/// Writes `prompt`, `stop` and `n_predict` for each prompt. The server stops at its model's own end tokens;
-/// `id` and `stop_token_ids` are for whoever reads the file, and it does not look at them.
+/// Writes `prompt`, `stop` and `n_predict` for each prompt. The server stops at its model's own end tokens and ignores
+/// `id` and `stop_token_ids`, which are for readers of the file.
 #[derive(Debug)]
 pub struct LlamaCpp {
     requests: Requests,
@@ -88,7 +88,7 @@ impl LineSink for LlamaCpp {
 
 pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "llama.cpp", keys: &["content", "stop"], read };
 
-/// Why it ended, in llama.cpp's own words. Source: its server, as it answered.
+/// Why the answer ended, in llama.cpp's words. Source: recorded answers of the server.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum StopType {
@@ -101,7 +101,7 @@ enum StopType {
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let text: String = keys.get("content")?.unwrap_or_default();
     let tokens: Vec<TokenId> = keys.get("tokens")?.unwrap_or_default();
-    // Without `return_tokens` there are none, whatever was generated.
+    // Without `return_tokens` there are none, even if tokens were generated.
     let has_ids = !tokens.is_empty() || keys.get("tokens_predicted")? == Some(0);
     let stop_type: Option<StopType> = keys.get("stop_type")?;
     let word: Option<String> = keys.get("stopping_word")?;
@@ -134,7 +134,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 fn read_props(props: &Value, served: &mut Served) {
     served.slots = served.slots.or(number(props, "/total_slots"));
-    // Of one slot.
+    // This is the context of one slot.
     served.max_model_len = number(props, "/default_generation_settings/n_ctx").or(served.max_model_len);
 }
 

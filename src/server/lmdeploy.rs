@@ -1,7 +1,7 @@
 //! Requests for LMDeploy's server: bodies of its `/generate`.
 //!
-//! Sources: `lmdeploy/serve/openai/protocol.py`, `lmdeploy/serve/openai/endpoints/generate.py` and `lmdeploy/messages.py` of
-//! LMDeploy 0.16.0.
+//! Sources: `lmdeploy/serve/openai/protocol.py`, `lmdeploy/serve/openai/endpoints/generate.py` and
+//! `lmdeploy/messages.py` of LMDeploy 0.16.0.
 
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
@@ -23,7 +23,7 @@ const ENGINE: Engine = Engine {
     max_tokens: "max_tokens",
     seed: None,
     all_tokens: 0,
-    // It always samples, of as many tokens as this.
+    // It always samples; from one token, this is greedy.
     greedy_top_k: 1,
     off: &[("min_p", "0"), ("repetition_penalty", "1")],
     prompt_keys: &["id", "input_ids"],
@@ -31,8 +31,8 @@ const ENGINE: Engine = Engine {
     scored_max_tokens: None,
 };
 
-/// Writes a body of LMDeploy's `/generate` for each prompt, with sampling and stops side by side. The server answers with
-/// `output_ids`. It gives requests numbers of its own; `id` is for whoever sends them.
+/// Writes a body of LMDeploy's `/generate` for each prompt, with sampling and stops at its top level. The server
+/// answers with `output_ids`. It assigns its own ids to requests; `id` is for the sender.
 #[derive(Debug)]
 pub struct Lmdeploy {
     requests: Requests,

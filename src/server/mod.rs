@@ -1,4 +1,4 @@
-//! Inference servers: what each is sent, and how its answers are read.
+//! Inference servers: the requests that each takes, and how its answers are read.
 //!
 //! ```
 //! use metatok::server::read_answers;
@@ -11,8 +11,8 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 //!
-//! A server is a file here, with its requests and its answers, and a line in [`OUTPUT_FORMS`](crate::forms::OUTPUT_FORMS) and
-//! [`ANSWER_FORMATS`].
+//! Each server is a file here with its requests and answers, and a line in
+//! [`OUTPUT_FORMS`](crate::forms::OUTPUT_FORMS) and [`ANSWER_FORMATS`].
 
 mod answer;
 mod answer_format;

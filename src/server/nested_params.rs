@@ -1,4 +1,4 @@
-//! Which of the user's own keys belong to a request, and which to the `sampling_params` within it.
+//! Splits the user's own keys into those of a request and those of its `sampling_params`.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ pub(super) struct NestedParams {
 }
 
 impl NestedParams {
-    /// All but the `request_keys` go into `sampling_params`.
+    /// All keys but the `request_keys` go into `sampling_params`.
     pub(super) fn new(params: &Map<String, Value>, request_keys: &[&str]) -> Self {
         let (request, sampling) =
             params.clone().into_iter().partition(|(name, _)| request_keys.contains(&name.as_str()));

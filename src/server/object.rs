@@ -1,4 +1,4 @@
-//! A JSON object that is written key by key, where the user's own keys win.
+//! A JSON object that is written key by key; the user's own keys override the others.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -21,7 +21,7 @@ impl<'o> Object<'o> {
         Self { out, params, separator: b"" }
     }
 
-    /// Writes a key, after which its value is to be written. Nothing, where the user has a value of their own.
+    /// Writes a key, whose value must follow. Returns none, and writes nothing, if the user has a value for it.
     pub(super) fn key(&mut self, name: &str) -> Option<&mut Vec<u8>> {
         if self.params.contains_key(name) {
             return None;
@@ -43,14 +43,14 @@ impl<'o> Object<'o> {
         }
     }
 
-    /// A value that is displayed as JSON: a number, or JSON itself.
+    /// A value whose `Display` is JSON: a number, or JSON itself.
     pub(super) fn json(&mut self, name: &str, value: impl Display) {
         if let Some(out) = self.key(name) {
-            write!(out, "{value}").expect("memory takes every byte");
+            write!(out, "{value}").expect("writing to memory cannot fail");
         }
     }
 
-    /// An object within it.
+    /// A nested object.
     pub(super) fn object(&mut self, name: &str, params: &Map<String, Value>, write: impl FnOnce(&mut Object<'_>)) {
         if let Some(out) = self.key(name) {
             let mut object = Object::open(out, params);
@@ -59,13 +59,13 @@ impl<'o> Object<'o> {
         }
     }
 
-    /// Writes the user's own keys, and closes it.
+    /// Writes the user's own keys and closes the object.
     pub(super) fn close(mut self) {
         self.write_params();
         self.out.push(b'}');
     }
 
-    /// The same as a line, with what is known of the prompt's origin.
+    /// The same for the object of a line, with the columns and the fingerprint of the prompt.
     pub(super) fn close_line(mut self, key: &PromptKey<'_>) {
         self.write_params();
         write_origin(key, self.out);

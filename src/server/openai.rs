@@ -1,4 +1,5 @@
-//! Requests in OpenAI's own words, for any server with its API that takes token ids for a prompt: bodies of `/v1/completions`.
+//! Requests with OpenAI's keys only, for any server with its API that takes a prompt of token ids: bodies of
+//! `/v1/completions`.
 //!
 //! Source: `CreateCompletionRequest` of OpenAI's OpenAPI description, 2.3.0.
 
@@ -15,7 +16,7 @@ use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Request
 
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "openai",
-    about: "Bodies of /v1/completions with OpenAI's keys alone",
+    about: "Bodies of /v1/completions with OpenAI's keys only",
     ending: "jsonl",
     accepts: Accepts { served_model_name: true, columns: false, ..Accepts::REQUEST },
     open: Some(|builder, options| Ok(Sink::lines(OpenAi::new(builder, options.request)?))),
@@ -33,7 +34,7 @@ const ENGINE: Engine = Engine {
     scored_max_tokens: None,
 };
 
-/// Writes a body of `/v1/completions` for each prompt, with no key that OpenAI's API does not have. The id is in `user`.
+/// Writes a body of `/v1/completions` for each prompt, with only the keys of OpenAI's API. The id is in `user`.
 #[derive(Debug)]
 pub struct OpenAi {
     requests: Requests,
@@ -43,7 +44,8 @@ impl OpenAi {
     /// For the prompts of a builder.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) where the model has no name, and for options that the API does not have.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the model has no name, and for options that the API does not
+    /// have.
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
         let requests = Requests::new(&ENGINE, builder, options)?;
         Ok(Self { requests: requests.warn_of_many_strings(builder, 4).warn_of_ignored_ids(builder) })
@@ -59,8 +61,8 @@ impl LineSink for OpenAi {
         requests.write_prompt("prompt", built, &mut body);
         let Sampled { max_tokens, temperature, top_p, top_k, seed } = requests.sampled(key);
         if top_k > 0 {
-            let what = format!("OpenAI's API has no top_k, and {top_k} is asked for");
-            return Err(ErrorKind::Usage(what).with_way_out("use the form of the server itself"));
+            let what = format!("OpenAI's API has no top_k, but {top_k} is requested");
+            return Err(ErrorKind::Usage(what).with_way_out("use the server's own form"));
         }
         body.json("max_tokens", max_tokens);
         body.json("temperature", temperature);
@@ -86,7 +88,7 @@ impl LineSink for OpenAi {
 pub(super) const PROTOCOL: Protocol = Protocol {
     name: "openai",
     form: "openai",
-    // In vLLM's words and in llama.cpp's: each reads its own.
+    // The body has vLLM's and llama.cpp's keys: each server reads its own.
     tokenize: Tokenize {
         path: "/tokenize",
         body: |text, model| json!({"model": model, "prompt": text, "content": text, "add_special_tokens": false, "add_special": false}),

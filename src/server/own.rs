@@ -1,4 +1,4 @@
-//! Answers as metatok itself writes them: `{"id", "token_ids", "text", "finish_reason"}`, or an error.
+//! Answers as metatok writes them: `{"id", "token_ids", "text", "finish_reason"}`, or an error.
 
 use crate::error::Result;
 use crate::server::keys::Keys;

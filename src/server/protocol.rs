@@ -1,4 +1,4 @@
-//! How a server is spoken to over HTTP: its paths, and what it says of itself and of answers on their way.
+//! How to talk to a server over HTTP: its paths, its description of itself, and the events of its streams.
 
 use serde_json::Value;
 
@@ -7,38 +7,38 @@ use crate::input::from_json;
 use crate::server::EngineAnswer;
 use crate::server::keys::Keys;
 
-/// How a server is spoken to. A request is a line of the output form of this name.
+/// How to talk to a server over HTTP. A request is a line of the output form with this name.
 #[derive(Debug)]
 pub struct Protocol {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// The form of its requests.
     pub form: &'static str,
-    /// Where requests go.
+    /// The path of requests.
     pub path: &'static str,
-    /// What answers 200 when the server is ready.
+    /// The path that answers 200 when the server is ready.
     pub health: &'static str,
-    /// Where a text is tokenized, and how that is asked.
+    /// How to have a text tokenized.
     pub(crate) tokenize: Tokenize,
-    /// Where the server describes itself.
+    /// The paths where the server describes itself.
     pub(crate) descriptions: &'static [Description],
-    /// Reads an event of a stream, as it reads an answer.
+    /// Reads an event of a stream, like an answer.
     pub(super) read: for<'a> fn(&Keys<'a>) -> Result<Vec<EngineAnswer<'a>>>,
-    /// What an event counts.
+    /// Reads the token counts of an event.
     pub(super) usage: fn(&Keys<'_>) -> Result<Usage>,
 }
 
-/// A path where a server describes itself, and how that is read.
+/// A path where a server describes itself, and how to read the description.
 pub(crate) type Description = (&'static str, fn(&Value, &mut Served));
 
-/// How a server is asked to tokenize a text. It answers with `tokens`.
+/// How to have a server tokenize a text. Its answer has `tokens`.
 #[derive(Debug)]
 pub(crate) struct Tokenize {
     pub(crate) path: &'static str,
     pub(crate) body: fn(text: &str, model: Option<&str>) -> Value,
 }
 
-/// What a server says of itself.
+/// A server's description of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Served {
@@ -48,26 +48,26 @@ pub struct Served {
     pub max_model_len: Option<usize>,
     /// How many ids its model has.
     pub vocab_size: Option<usize>,
-    /// How many requests it answers at a time.
+    /// How many requests it handles at a time.
     pub slots: Option<usize>,
 }
 
-/// What a server counts.
+/// The token counts that a server reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
-    /// The tokens of the answer up to here.
+    /// The tokens of the answer so far.
     pub(crate) completion_tokens: Option<usize>,
-    /// The tokens of the prompt that it knew already.
+    /// The tokens of the prompt that were in the server's cache.
     pub(crate) cached_tokens: Option<usize>,
 }
 
-/// An event of a stream: a piece of the answer, or all of it up to here.
+/// An event of a stream: a piece of the answer, or the whole answer so far.
 #[derive(Debug)]
 pub(crate) struct StreamEvent<'a> {
-    /// None of an event that only counts.
+    /// None if the event has only counts.
     pub(crate) answer: Option<EngineAnswer<'a>>,
     pub(crate) usage: Usage,
-    /// Whether it is all of the answer up to here.
+    /// Whether it is the whole answer so far.
     pub(crate) is_whole: bool,
 }
 
@@ -75,7 +75,8 @@ impl Protocol {
     /// Reads the data of an event.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`](crate::ErrorKind::Parse) and [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for what is no event.
+    /// [`ErrorKind::Parse`](crate::ErrorKind::Parse) and [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) if it is not
+    /// an event.
     pub(crate) fn event<'a>(&self, data: &'a str) -> Result<StreamEvent<'a>> {
         let keys: Keys<'a> = from_json(data)?;
         if let Some(error) = keys.raw("error") {
@@ -90,7 +91,7 @@ impl Protocol {
     }
 }
 
-/// What OpenAI's `/v1/models` says of the first model.
+/// Reads the first model of OpenAI's `/v1/models`.
 pub(super) fn read_models(models: &Value, served: &mut Served) {
     let name = models.pointer("/data/0/id").and_then(Value::as_str).map(str::to_owned);
     served.model = served.model.take().or(name);
@@ -99,7 +100,7 @@ pub(super) fn read_models(models: &Value, served: &mut Served) {
     served.vocab_size = served.vocab_size.or(number(models, "/data/0/meta/n_vocab"));
 }
 
-/// The number there, if it is one.
+/// The number at this place, if there is one.
 pub(super) fn number(description: &Value, pointer: &str) -> Option<usize> {
     description.pointer(pointer)?.as_u64()?.try_into().ok()
 }

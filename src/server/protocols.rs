@@ -1,4 +1,5 @@
-//! The servers that can be spoken to, by name. A new one is a `const PROTOCOL` in its file, and a line in [`PROTOCOLS`].
+//! The servers that answer requests over HTTP, by name. A new one is a `const PROTOCOL` in its file, and a line in
+//! [`PROTOCOLS`].
 
 use crate::error::{ErrorKind, Result};
 use crate::server::{Protocol, llama_cpp, openai, sglang, vllm};
@@ -17,7 +18,7 @@ impl Protocol {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownName`] lists the servers there are.
+    /// [`ErrorKind::UnknownName`] lists the known servers.
     pub fn find(name: &str) -> Result<&'static Self> {
         PROTOCOLS.iter().find(|protocol| protocol.name == name).ok_or_else(|| {
             let known = PROTOCOLS.iter().map(|protocol| protocol.name).collect();

@@ -1,4 +1,4 @@
-//! What the requests of all engines have in common: the id, the sampling, the stops, and what is refused.
+//! The common parts of all engines' requests: the id, the sampling, the stops, and the checks.
 
 use serde_json::{Map, Value};
 
@@ -15,7 +15,7 @@ use crate::sink::{
 };
 use crate::stop::{StopId, StopSource};
 
-/// How an answer is sampled, with nothing left to the engine.
+/// The sampling of an answer, with a value for every parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sampled {
     pub(super) max_tokens: u64,
@@ -30,7 +30,7 @@ pub(super) struct Sampled {
 pub(super) struct Requests {
     pub(super) engine: &'static Engine,
     pub(super) options: RequestOptions,
-    /// The limit on new tokens where prompts are texts to score.
+    /// The limit on new tokens if prompts are texts to score.
     scored_max_tokens: Option<u64>,
     /// As JSON. They are the same for every request.
     stop_token_ids: Vec<u8>,
@@ -61,7 +61,7 @@ impl Requests {
         Ok(Self { engine, options, scored_max_tokens, stop_token_ids, stop, has_stop, warnings })
     }
 
-    /// With what should be known of stop strings, where there are any.
+    /// Adds a warning about stop strings, if there are any.
     pub(super) fn warn_of_strings(mut self, what: &str) -> Self {
         if self.has_stop && !self.options.params.contains_key("stop") {
             self.warnings.push(Warning::new("stop-strings", what));
@@ -69,7 +69,7 @@ impl Requests {
         self
     }
 
-    /// With a warning where there are more stop strings than the engine takes.
+    /// Adds a warning if there are more stop strings than the engine takes.
     pub(super) fn warn_of_many_strings(self, builder: &PromptBuilder, most: usize) -> Self {
         let count = builder.stop().strings().len();
         if count <= most {
@@ -77,12 +77,12 @@ impl Requests {
         }
         let name = self.engine.name;
         self.warn_of_strings(&format!(
-            "{name} answers 400 to a request with more than {most} stop strings, and here are {count}"
+            "{name} answers 400 to a request with more than {most} stop strings, and there are {count}"
         ))
     }
 
-    /// With a warning of the stop ids that a server ignores: it stops at the end tokens of its own files, which come from the
-    /// tokenizer's.
+    /// Adds a warning about the stop ids that a server ignores: it stops only at the end tokens of its own files, which
+    /// were taken from the tokenizer's.
     pub(super) fn warn_of_ignored_ids(mut self, builder: &PromptBuilder) -> Self {
         let is_of_tokenizer = |stop: &&StopId| {
             let mut sources = stop.sources.iter();
@@ -102,7 +102,7 @@ impl Requests {
         self
     }
 
-    /// Refuses what no server takes.
+    /// Rejects prompts that no server takes.
     pub(super) fn check(&self, key: &PromptKey<'_>, built: &BuiltPrompt<'_>) -> Result<()> {
         match self.scores_texts() {
             true => refuse_choices_and_media(self.engine.name, built)?,
@@ -126,15 +126,15 @@ impl Requests {
         request_id(self.options.run_id.as_deref(), key)
     }
 
-    /// How the answer to a prompt is sampled: as the user says, or the dataset, or else greedily.
+    /// How the answer to a prompt is sampled: by the user's parameters, then the dataset's, and otherwise greedily.
     pub(super) fn sampled(&self, key: &PromptKey<'_>) -> Sampled {
-        let said = self.options.sampling.or(key.sampling_params);
-        let temperature = said.temperature.unwrap_or(0.0);
+        let params = self.options.sampling.or(key.sampling_params);
+        let temperature = params.temperature.unwrap_or(0.0);
         Sampled {
             max_tokens: self.scored_max_tokens.or(key.max_out_len).unwrap_or(self.options.max_out_len),
             temperature,
-            top_p: said.top_p.unwrap_or(1.0),
-            top_k: match said.top_k {
+            top_p: params.top_p.unwrap_or(1.0),
+            top_k: match params.top_k {
                 _ if temperature == 0.0 => self.engine.greedy_top_k,
                 Some(top_k) if top_k > 0 => top_k,
                 _ => self.engine.all_tokens,
@@ -178,12 +178,12 @@ impl Requests {
         }
     }
 
-    /// The same for engines that refuse an empty list of strings.
+    /// The same for engines that reject an empty list of strings.
     pub(super) fn write_stops_if_any(&self, object: &mut Object<'_>) {
         if self.has_stop { self.write_stops(object) } else { self.write_stop_ids(object) }
     }
 
-    /// `"stop":[…]`, for engines without stop ids that refuse an empty list.
+    /// `"stop":[…]`, for engines without stop ids that reject an empty list.
     pub(super) fn write_strings_if_any(&self, object: &mut Object<'_>) {
         if self.has_stop
             && let Some(out) = object.key("stop")
@@ -204,7 +204,7 @@ impl Requests {
         }
     }
 
-    /// The same for APIs like OpenAI's, which count tokens at the end if asked to.
+    /// The same for APIs like OpenAI's, which count tokens at the end only on request.
     pub(super) fn write_openai_stream(&self, object: &mut Object<'_>) {
         self.write_stream(object);
         if self.options.stream {
@@ -213,7 +213,7 @@ impl Requests {
     }
 }
 
-/// The first token of a text whose likelihood counts.
+/// The index of the first scored token of a text.
 pub(super) fn first_scored(built: &BuiltPrompt<'_>) -> usize {
     let labels = built.labels.unwrap_or_default();
     labels.iter().position(|label| *label != IGNORE_INDEX).unwrap_or_default()
@@ -223,15 +223,15 @@ fn check_model(engine: &Engine, options: &RequestOptions) -> Result<()> {
     if !engine.needs_model || options.served_model_name.is_some() || options.params.contains_key("model") {
         return Ok(());
     }
-    let what = format!("a request to {} names the model, and there is no name", engine.name);
-    Err(ErrorKind::Usage(what).with_way_out(way_out!["give the server's name of it with ", Setting::SERVED_MODEL_NAME]))
+    let what = format!("a request to {} must name the model, but there is no name", engine.name);
+    Err(ErrorKind::Usage(what).with_way_out(way_out!["set the server's name for it with ", Setting::SERVED_MODEL_NAME]))
 }
 
 fn check_params(engine: &Engine, params: &Map<String, Value>) -> Result<()> {
     match engine.prompt_keys.iter().find(|key| params.contains_key(**key)) {
         Some(key) => {
             let what = format!(
-                "{key:?} is what {} is given for each prompt, and no parameter takes its place; leave it out",
+                "{key:?} is set for each prompt in requests to {}, so no parameter can replace it; leave it out",
                 engine.name
             );
             Err(ErrorKind::Usage(what).into())

@@ -9,7 +9,7 @@ const TURN: &str = "-turn-";
 const LABEL: &str = "-label-";
 const NORMALIZING: &str = "-normalizing";
 
-/// The prompt's id as a string, with the numbers of the repeat, the turn and the label, as engines take it.
+/// The prompt's id as a string, with the numbers of the repeat, the turn and the label.
 pub(super) fn request_id(run_id: Option<&str>, key: &PromptKey<'_>) -> String {
     let row: String = serde_json::from_str(key.id).unwrap_or_else(|_| key.id.to_owned());
     let mut id = match run_id {
@@ -25,14 +25,14 @@ pub(super) fn request_id(run_id: Option<&str>, key: &PromptKey<'_>) -> String {
     id
 }
 
-/// The row, the repeat and the turn that [`request_id`] put in one string.
+/// Splits a [`request_id`] into the row, the repeat and the turn.
 pub(crate) fn split_request_id(id: &str) -> (&str, Option<usize>, Option<usize>) {
     let (id, turn) = split_number(id, TURN);
     let (id, repeat) = split_number(id, REPEAT);
     (id, repeat, turn)
 }
 
-/// The rest of an id, its label and whether its text is normalizing, as [`request_id`] put them in one string.
+/// Splits the label off a [`request_id`]: the rest, the label, and whether its text is normalizing.
 pub(crate) fn split_label(id: &str) -> (&str, Option<usize>, bool) {
     let (text, is_normalizing) = id.strip_suffix(NORMALIZING).map_or((id, false), |text| (text, true));
     match split_number(text, LABEL) {
@@ -41,7 +41,7 @@ pub(crate) fn split_label(id: &str) -> (&str, Option<usize>, bool) {
     }
 }
 
-/// An id as JSON, without the run's at its front.
+/// An id as JSON, without the run's id at its beginning.
 pub(crate) fn without_run_id(id: &RawValue, run_id: Option<&str>) -> Option<Box<RawValue>> {
     let text: String = serde_json::from_str(id.get()).ok()?;
     Some(json_string(text.strip_prefix(run_id?)?.strip_prefix('-')?))
@@ -66,9 +66,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What a request's id is made of is found in it again.
+        /// An id splits into the parts that it was made of.
         #[test]
-        fn a_request_id_is_split_again(run_id in proptest::option::of("[a-z0-9-]{1,8}"), id in "[a-z0-9-]{0,8}", repeat: Option<usize>, turn: Option<usize>) {
+        fn a_request_id_splits_into_its_parts(run_id in proptest::option::of("[a-z0-9-]{1,8}"), id in "[a-z0-9-]{0,8}", repeat: Option<usize>, turn: Option<usize>) {
             prop_assume!(split_request_id(&id) == (&*id, None, None));
             let json = json_string(&id);
             let key = PromptKey { repeat, turn, ..PromptKey::of(json.get()) };
@@ -78,9 +78,9 @@ mod tests {
             prop_assert_eq!(split_request_id(&request_id), (&*id, repeat, turn));
         }
 
-        /// So is the id of a text to score.
+        /// The same for the id of a text to score.
         #[test]
-        fn the_id_of_a_text_is_split_again(id in "[a-z0-9-]{0,8}", repeat: Option<usize>, label: usize, is_normalizing: bool) {
+        fn the_id_of_a_text_to_score_splits_into_its_parts(id in "[a-z0-9-]{0,8}", repeat: Option<usize>, label: usize, is_normalizing: bool) {
             prop_assume!(split_request_id(&id) == (&*id, None, None));
             let json = json_string(&id);
             let key = PromptKey { repeat, label_index: Some(label), is_normalizing, ..PromptKey::of(json.get()) };

@@ -1,7 +1,7 @@
-//! Requests for SGLang, and its answers: its native `/generate`.
+//! Requests and answers of SGLang: its native `/generate`.
 //!
 //! Sources: `GenerateReqInput` in `python/sglang/srt/managers/io_struct.py` at 001067f and
-//! `python/sglang/srt/sampling/sampling_params.py` at 00c17ca; SGLang 0.5.23 as it answered.
+//! `python/sglang/srt/sampling/sampling_params.py` at 00c17ca; recorded answers of SGLang 0.5.23.
 
 use std::borrow::Cow;
 
@@ -86,8 +86,7 @@ impl Sglang {
         let params = NestedParams::new(&options.params, REQUEST_KEYS);
         let mut requests = Requests::new(&ENGINE, builder, options)?;
         if requests.options.seed.is_some() {
-            let what =
-                "SGLang samples by a request's seed only where it was started with deterministic inference enabled";
+            let what = "SGLang uses a request's seed only if it was started with deterministic inference enabled";
             requests.warnings.push(Warning::new("seed-needs-mode", what));
         }
         Ok(Self { requests, params })
@@ -107,7 +106,7 @@ impl LineSink for Sglang {
         });
         if requests.scores_texts() {
             body.json("return_logprob", true);
-            // The first of the tokens that come back has no log-probability.
+            // The first of the returned tokens has no log-probability.
             body.json("logprob_start_len", first_scored(built).saturating_sub(1));
         }
         requests.write_stream(&mut body);
@@ -122,7 +121,7 @@ impl LineSink for Sglang {
 
 pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "SGLang", keys: &["meta_info"], read };
 
-/// What SGLang says beside an answer. LMDeploy's `/generate` has the same.
+/// SGLang's metadata of an answer. LMDeploy's `/generate` has the same.
 #[derive(Default, Deserialize)]
 struct MetaInfo<'a> {
     #[serde(borrow)]
@@ -131,7 +130,7 @@ struct MetaInfo<'a> {
     input_token_logprobs: Option<Vec<SglangLogprob>>,
 }
 
-/// Why it ended. Source: SGLang 0.5.23, as it answered.
+/// Why the answer ended. Source: recorded answers of SGLang 0.5.23.
 #[derive(Deserialize)]
 struct Finish {
     r#type: String,

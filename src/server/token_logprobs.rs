@@ -1,4 +1,4 @@
-//! What engines say of the likelihood of a token.
+//! The log-probabilities that engines return for the tokens of a prompt.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 
 use crate::tokenizer::TokenId;
 
-/// The ids that an engine compared at one position of a prompt. There are none at the first position.
+/// The log-probabilities that an engine returned for one position of a prompt, by id. The first position has none.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TokenLogprobs(Vec<(TokenId, Option<f64>)>);
 
@@ -17,13 +17,13 @@ impl TokenLogprobs {
         self.0.iter().map(|(id, _)| *id)
     }
 
-    /// The natural logarithm of an id's probability after the tokens before it, if the engine gave it.
+    /// The natural logarithm of an id's probability after the tokens before it, if the engine returned it.
     pub fn logprob(&self, id: TokenId) -> Option<f64> {
         self.0.iter().find(|(other, _)| *other == id)?.1
     }
 }
 
-/// As vLLM writes them: an object by id, or null.
+/// vLLM's form: an object by id, or null.
 #[derive(Deserialize)]
 #[serde(transparent)]
 pub(super) struct VllmLogprobs(Option<HashMap<TokenId, Logprob>>);
@@ -39,9 +39,9 @@ impl From<VllmLogprobs> for TokenLogprobs {
     }
 }
 
-/// As SGLang writes them: the log-probability or null, the id, and its text or null.
+/// SGLang's form: the log-probability or null, the id, and its text or null.
 #[derive(Deserialize)]
-pub(super) struct SglangLogprob(Option<f64>, TokenId, #[allow(dead_code, reason = "it is there")] IgnoredAny);
+pub(super) struct SglangLogprob(Option<f64>, TokenId, #[allow(dead_code, reason = "the list has it")] IgnoredAny);
 
 impl From<SglangLogprob> for TokenLogprobs {
     fn from(SglangLogprob(logprob, id, _): SglangLogprob) -> Self {
@@ -49,7 +49,7 @@ impl From<SglangLogprob> for TokenLogprobs {
     }
 }
 
-/// Those of all positions.
+/// The log-probabilities of all positions.
 pub(super) fn all<T: Into<TokenLogprobs>>(positions: Option<Vec<T>>) -> Option<Vec<TokenLogprobs>> {
     Some(positions?.into_iter().map(Into::into).collect())
 }

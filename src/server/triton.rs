@@ -1,7 +1,7 @@
-//! Requests for Triton with TensorRT-LLM's backend, and its answers: tensors as JSON, by KServe's protocol.
+//! Requests and answers of Triton with TensorRT-LLM's backend: tensors as JSON, in KServe's protocol.
 //!
-//! Sources: `triton_backend/all_models/inflight_batcher_llm/tensorrt_llm/config.pbtxt` at 0c8de69 and `1/model.py` at 0d5352f
-//! of TensorRT-LLM; `docs/model_config.md` of tensorrtllm_backend at 0b9d7d5.
+//! Sources: `triton_backend/all_models/inflight_batcher_llm/tensorrt_llm/config.pbtxt` at 0c8de69 and `1/model.py` at
+//! 0d5352f of TensorRT-LLM; `docs/model_config.md` of tensorrtllm_backend at 0b9d7d5.
 
 use std::io::Write;
 
@@ -38,7 +38,7 @@ const ENGINE: Engine = Engine {
     scored_max_tokens: None,
 };
 
-/// The inputs of one number that a request may have, with their types.
+/// The inputs that are one number, with their types.
 const NUMBERS: &[(&str, &str)] = &[
     ("request_output_len", "INT32"),
     ("temperature", "FP32"),
@@ -68,7 +68,7 @@ const NUMBERS: &[(&str, &str)] = &[
     ("lora_task_id", "UINT64"),
 ];
 
-/// Writes a request of KServe's protocol for each prompt, for `/v2/models/tensorrt_llm/infer`.
+/// Writes a request in KServe's protocol for each prompt, for `/v2/models/tensorrt_llm/infer`.
 #[derive(Debug)]
 pub struct Triton {
     requests: Requests,
@@ -79,11 +79,11 @@ impl Triton {
     /// For the prompts of a builder.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for a parameter that is no input of the model, or no number.
+    /// [`ErrorKind::Usage`] for a parameter that is not an input of the model, or not a number.
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
         options.params.iter().try_for_each(|(name, value)| check_input(name, value))?;
         let requests = Requests::new(&ENGINE, builder, options)?;
-        let what = "Triton's tensors have stop ids and no stop strings; trimming cuts at them";
+        let what = "Triton's tensors have no stop strings; trimming cuts at them";
         let requests = requests.warn_of_strings(what);
         Ok(Self { requests, stop_token_ids: builder.stop().stop_token_ids().collect() })
     }
@@ -95,7 +95,7 @@ impl Triton {
         inputs.ids("input_lengths", &[1, 1], [ids.len()].into_iter());
         let Sampled { max_tokens, temperature, top_p, top_k, seed } = self.requests.sampled(key);
         inputs.number("request_output_len", max_tokens);
-        // The model takes no temperature of 0; the likeliest token alone is the same.
+        // The model rejects temperature 0. Sampling from the likeliest token only has the same effect.
         inputs.number("temperature", if temperature == 0.0 { 1.0 } else { temperature });
         inputs.number("runtime_top_k", top_k);
         inputs.number("runtime_top_p", top_p);
@@ -135,7 +135,7 @@ impl LineSink for Triton {
     }
 }
 
-/// Writes tensors. All but the first two give way to the user's own.
+/// Writes tensors. The user's own override all but the first two.
 struct Inputs<'i> {
     out: &'i mut Vec<u8>,
     params: &'i Map<String, Value>,
@@ -161,13 +161,13 @@ impl Inputs<'_> {
 
     fn write_number(&mut self, name: &str, value: &impl std::fmt::Display) {
         let datatype =
-            datatype(name).expect("parameters are looked at when the form is opened, and the others are here");
+            datatype(name).expect("parameters are checked when the form is opened, and all others are in the table");
         self.out.push(b',');
         self.open(name, datatype, &[1, 1]);
-        write!(self.out, "[{value}]}}").expect("memory takes every byte");
+        write!(self.out, "[{value}]}}").expect("writing to memory cannot fail");
     }
 
-    /// Words of one id each, and then where each ends.
+    /// One word for each id, and then where each word ends.
     fn stops(&mut self, ids: &[TokenId]) {
         if ids.is_empty() {
             return;
@@ -179,7 +179,7 @@ impl Inputs<'_> {
 
     fn open(&mut self, name: &str, datatype: &str, shape: &[usize]) {
         write!(self.out, "{{\"name\":\"{name}\",\"datatype\":\"{datatype}\",\"shape\":")
-            .expect("memory takes every byte");
+            .expect("writing to memory cannot fail");
         write_ids(shape.iter().copied(), self.out);
         self.out.extend_from_slice(b",\"data\":");
     }
@@ -197,7 +197,7 @@ fn check_input(name: &str, value: &Value) -> Result<()> {
     if value.is_number() || value.is_boolean() {
         return Ok(());
     }
-    Err(ErrorKind::Usage(format!("the input {name:?} of Triton's model is one number or true or false, not {value}"))
+    Err(ErrorKind::Usage(format!("the input {name:?} of Triton's model must be a number, true or false, not {value}"))
         .into())
 }
 
@@ -209,14 +209,14 @@ struct Output {
     data: Vec<i64>,
 }
 
-/// Of several beams, the first.
+/// Reads the first of several beams.
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let outputs: Vec<Output> = keys.get("outputs")?.unwrap_or_default();
     let find = |name: &str| outputs.iter().find(|output| output.name == name);
     let ids = find("output_ids").ok_or_else(|| ErrorKind::Invalid("there is no output \"output_ids\"".into()))?;
     let length = find("sequence_length").and_then(|output| output.data.first().copied());
     let length = length.and_then(|length| usize::try_from(length).ok()).unwrap_or(usize::MAX);
-    // Shorter beams end in -1.
+    // Shorter beams are padded with -1.
     let ids = ids.data.iter().take(length).map_while(|id| TokenId::try_from(*id).ok());
     Ok(vec![EngineAnswer { token_ids: Some(ids.collect()), ..keys.answer()? }])
 }

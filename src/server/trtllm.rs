@@ -1,7 +1,7 @@
 //! Requests for TensorRT-LLM's server, `trtllm-serve`: bodies of its `/v1/completions`.
 //!
-//! Sources: `tensorrt_llm/serve/openai_protocol.py` at 0076e93, `tensorrt_llm/serve/postprocess_handlers.py` at 01bf192 and
-//! `tensorrt_llm/sampling_params.py` at 000a01d.
+//! Sources: `tensorrt_llm/serve/openai_protocol.py` at 0076e93, `tensorrt_llm/serve/postprocess_handlers.py` at 01bf192
+//! and `tensorrt_llm/sampling_params.py` at 000a01d.
 
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
@@ -14,7 +14,7 @@ pub(crate) const FORM: OutputForm = OutputForm {
     name: "trtllm",
     about: "Bodies of TensorRT-LLM's /v1/completions",
     ending: "jsonl",
-    // The server refuses every key that it does not know.
+    // The server rejects unknown keys.
     accepts: Accepts { served_model_name: true, columns: false, ..Accepts::REQUEST },
     open: Some(|builder, options| Ok(Sink::lines(TrtLlm::new(builder, options.request)?))),
 };
@@ -24,7 +24,7 @@ const ENGINE: Engine = Engine {
     max_tokens: "max_tokens",
     seed: Some(("seed", i64::MAX as u64)),
     all_tokens: 0,
-    // Some versions take temperature 0 for greedy, and all take this.
+    // Not every version reads temperature 0 as greedy, but every version takes this.
     greedy_top_k: 1,
     off: &[
         ("min_p", "0"),
@@ -38,8 +38,8 @@ const ENGINE: Engine = Engine {
     scored_max_tokens: None,
 };
 
-/// Writes a body of `/v1/completions` for each prompt. The server answers with ids where it is told not to make text of them.
-/// It gives requests ids of its own; `user` is for whoever sends them.
+/// Writes a body of `/v1/completions` for each prompt. The server returns ids only if it is asked not to decode them.
+/// It assigns its own ids to requests; `user` is for the sender.
 #[derive(Debug)]
 pub struct TrtLlm {
     requests: Requests,
@@ -49,10 +49,11 @@ impl TrtLlm {
     /// For the prompts of a builder.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that TensorRT-LLM does not take, and without the model's name.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that TensorRT-LLM does not take, and if the model has
+    /// no name.
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
         let requests = Requests::new(&ENGINE, builder, options)?;
-        let what = "TensorRT-LLM looks for the ids of a stop string, and misses the string where the model writes it in others";
+        let what = "TensorRT-LLM looks for the ids of a stop string, and misses the string if the model writes it with other ids";
         Ok(Self { requests: requests.warn_of_strings(what) })
     }
 }

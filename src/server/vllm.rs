@@ -1,7 +1,7 @@
-//! Requests for vLLM: bodies of `/v1/completions` with token ids for a prompt.
+//! Requests for vLLM: bodies of `/v1/completions` with a prompt of token ids.
 //!
-//! Sources: `vllm/entrypoints/openai/completion/protocol.py` at 002032e and `vllm/sampling_params.py` at 00388f6; vLLM 0.32 as
-//! it answered.
+//! Sources: `vllm/entrypoints/openai/completion/protocol.py` at 002032e and `vllm/sampling_params.py` at 00388f6;
+//! recorded answers of vLLM 0.32.
 
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
@@ -23,7 +23,7 @@ pub(super) const ENGINE: Engine = Engine {
     name: "vLLM",
     max_tokens: "max_tokens",
     seed: Some(("seed", i64::MAX as u64)),
-    // Every version takes -1; 0 only those since 0.9 (pull request 17773).
+    // Every version takes -1; only versions since 0.9 take 0 (pull request 17773).
     all_tokens: -1,
     greedy_top_k: -1,
     off: PENALTIES,
@@ -39,7 +39,7 @@ pub struct Vllm {
 }
 
 impl Vllm {
-    /// For the prompts of a builder. A server of one model needs no name of it.
+    /// For the prompts of a builder. A server with one model does not need the model's name.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that vLLM does not take.
@@ -59,7 +59,7 @@ impl LineSink for Vllm {
         requests.write_sampling(key, &mut body);
         requests.write_stops(&mut body);
         write_scoring(requests, &mut body);
-        // For trimming, and for answers to earlier turns, which want ids.
+        // Trimming and answers to earlier turns need the ids.
         body.json("return_token_ids", true);
         requests.write_openai_stream(&mut body);
         body.close_line(key);
@@ -71,7 +71,7 @@ impl LineSink for Vllm {
     }
 }
 
-/// Asks for the log-probability of each token of a text to score, and of no others.
+/// Requests the log-probability of each token of a text to score, and no others.
 pub(super) fn write_scoring(requests: &Requests, object: &mut Object<'_>) {
     if requests.scores_texts() {
         object.json("prompt_logprobs", 0);

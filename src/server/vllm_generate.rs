@@ -1,7 +1,7 @@
-//! Requests for vLLM's `/inference/v1/generate`, which takes token ids and gives token ids.
+//! Requests for vLLM's `/inference/v1/generate`, which takes and returns token ids.
 //!
-//! Sources: `vllm/entrypoints/scale_out/token_in_token_out/protocol.py` at 006ebac and `vllm/sampling_params.py` at 00388f6;
-//! vLLM 0.32 as it answered.
+//! Sources: `vllm/entrypoints/scale_out/token_in_token_out/protocol.py` at 006ebac and `vllm/sampling_params.py` at
+//! 00388f6; recorded answers of vLLM 0.32.
 
 use crate::builder::PromptBuilder;
 use crate::error::{Result, Warning};
@@ -45,7 +45,7 @@ pub struct VllmGenerate {
 }
 
 impl VllmGenerate {
-    /// For the prompts of a builder. A server of one model needs no name of it.
+    /// For the prompts of a builder. A server with one model does not need the model's name.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that vLLM does not take.

@@ -52,22 +52,23 @@ fn open(format: ArrayFormat, builder: &PromptBuilder, options: FormOptions) -> R
     Ok(Sink::file(Arrays::new(builder, format, padding, options.fingerprint)))
 }
 
-/// How an array of a `.npy` file begins.
+/// The first bytes of an array in a `.npy` file.
 const NPY_MAGIC: &[u8] = b"\x93NUMPY";
 
-/// How arrays are written.
+/// A file format for arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArrayFormat {
-    /// NumPy's archive of arrays, not compressed. The metadata is JSON in an array of bytes.
+    /// NumPy's archive of arrays, uncompressed. The metadata is JSON in an array of bytes.
     Npz,
-    /// The same arrays as NumPy's plain files have several: `input_ids`, `attention_mask`, and the bytes of the metadata, one
-    /// behind the other. `numpy.load` gives the first, which it can map into memory, and of an open file one after the other.
+    /// The same arrays in one plain NumPy file: `input_ids`, `attention_mask`, and the bytes of the metadata.
+    /// `numpy.load` returns the first, which it can map into memory; called on an open file again and again, it returns
+    /// all of them.
     Npy,
-    /// Hugging Face's. The metadata is JSON under one key.
+    /// Hugging Face's format. The metadata is JSON under one key.
     Safetensors,
 }
 
-/// Writes `input_ids` and `attention_mask` (`i64`, a row for each prompt), and what prompts and stops they are.
+/// Writes `input_ids` and `attention_mask` (`i64`, a row for each prompt), and metadata about the prompts and stops.
 ///
 /// All prompts stay in memory until [`FileSink::finish`].
 #[derive(Debug)]
@@ -77,10 +78,10 @@ pub struct Arrays {
     origin: Origin,
 }
 
-/// What a file says beside its arrays.
+/// The metadata of a file.
 #[derive(Serialize)]
 struct Metadata<'a> {
-    /// What tells the prompts apart, row by row.
+    /// The keys of the prompts, row by row.
     prompts: &'a [PromptRecord],
     padding_side: crate::batch::PaddingSide,
     pad_token_id: TokenId,
@@ -89,7 +90,7 @@ struct Metadata<'a> {
 }
 
 impl Arrays {
-    /// For the prompts of a builder, with what built them where that is known.
+    /// For the prompts of a builder, with their fingerprint if it is known.
     pub fn new(
         builder: &PromptBuilder,
         format: ArrayFormat,
@@ -126,7 +127,7 @@ impl FileSink for Arrays {
 }
 
 impl Arrays {
-    /// Looks whether there is memory for all that is there at once: both arrays, and the file with both.
+    /// Checks that there is memory for everything at once: both arrays, and the file with both.
     fn check_memory(&self, prompts: &[&[TokenId]]) -> Result<()> {
         let multiple = self.padding.pad_to_multiple_of.get();
         let longest = prompts.iter().map(|ids| ids.len()).max().unwrap_or(0);
@@ -161,13 +162,13 @@ fn npy([(_, mask), (_, ids)]: &[(&str, Array2<i64>); 2], metadata: &str) -> Resu
 
 fn safetensors(arrays: &[(&str, Array2<i64>)], metadata: String) -> Result<Vec<u8>> {
     let arrays = arrays.iter().map(|(name, array)| (*name, Tensor(array)));
-    // One key: a map of several would stand in another order each time.
+    // A map of several keys would be written in a different order each time.
     let metadata = HashMap::from([(METADATA.to_owned(), metadata)]);
     let written = safetensors::serialize(arrays, Some(metadata));
     Ok(written.map_err(|error| ErrorKind::Io(std::io::Error::other(error)))?)
 }
 
-/// An array as that library reads it.
+/// An array as the crate `safetensors` reads it.
 struct Tensor<'a>(&'a Array2<i64>);
 
 impl View for Tensor<'_> {
@@ -190,10 +191,10 @@ impl View for Tensor<'_> {
     }
 }
 
-/// What a file of arrays says beside them, as JSON.
+/// The metadata of a file of arrays, as JSON.
 ///
 /// # Errors
-/// [`ErrorKind::Parse`] says what the bytes are not.
+/// [`ErrorKind::Parse`] if the bytes are not such a file.
 pub(crate) fn metadata(format: ArrayFormat, bytes: &[u8]) -> Result<String> {
     let name = match format {
         ArrayFormat::Npz => ".npz",
@@ -210,7 +211,7 @@ pub(crate) fn metadata(format: ArrayFormat, bytes: &[u8]) -> Result<String> {
         }
         ArrayFormat::Npy => {
             // The last array of the file.
-            let start = memchr::memmem::rfind(bytes, NPY_MAGIC).ok_or_else(|| parse(&"it does not begin as one"))?;
+            let start = memchr::memmem::rfind(bytes, NPY_MAGIC).ok_or_else(|| parse(&"it does not begin like one"))?;
             let json: Array1<u8> = Array1::read_npy(&bytes[start..]).map_err(|_| not_ours())?;
             Ok(String::from_utf8(json.to_vec()).map_err(|error| parse(&error))?)
         }

@@ -1,4 +1,4 @@
-//! What files of prompts have in common: what they say beside the prompts.
+//! The common part of files of prompts: their metadata.
 
 use serde::Serialize;
 
@@ -8,13 +8,13 @@ use crate::fingerprint::Fingerprint;
 use crate::sink::Accepts;
 use crate::tokenizer::TokenId;
 
-/// What such files have a place for: no columns.
+/// Files hold no columns.
 pub(super) const FILE: Accepts = Accepts { columns: false, ..Accepts::LINE };
 
-/// The name under which a file says what stands beside its prompts.
+/// The key of the metadata in a file.
 pub(super) const METADATA: &str = "metatok";
 
-/// Where prompts stop, and what built them, which is the same for all of a file.
+/// The stops of prompts and their fingerprint, which are the same for all prompts of a file.
 #[derive(Debug, Serialize)]
 pub(super) struct Origin {
     stop_token_ids: Vec<TokenId>,
@@ -30,7 +30,7 @@ impl Origin {
     }
 }
 
-/// A file has nothing under [`METADATA`].
+/// The error for a file without [`METADATA`].
 pub(super) fn not_ours() -> ErrorKind {
-    ErrorKind::Parse("it was not written by metatok: it says nothing of its prompts".into())
+    ErrorKind::Parse("it was not written by metatok: it has no metadata of its prompts".into())
 }

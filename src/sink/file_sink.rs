@@ -1,4 +1,4 @@
-//! Forms of files that are one only when all prompts are there.
+//! Forms that write all prompts into one file at the end.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -7,30 +7,30 @@ use crate::error::{ErrorKind, Result};
 use crate::sink::{BuiltPrompt, PromptKey, refuse_unless_plain};
 use crate::tokenizer::TokenId;
 
-/// Makes a file of all prompts. A new form of files is a file here.
+/// Makes one file from all prompts. A new form of files is a file here.
 pub trait FileSink: Send + Sync {
-    /// What the file is made of, in messages: `an array`, `a table`.
+    /// The kind of the file, in messages: `an array`, `a table`.
     fn unit(&self) -> &'static str;
 
     /// Makes the file.
     ///
     /// # Errors
-    /// Says what cannot stand in one file.
+    /// If the prompts do not fit into one file.
     fn finish(&self, prompts: &[PromptRecord]) -> Result<Vec<u8>>;
 }
 
-/// What a file keeps of a prompt.
+/// The parts of a prompt that a file keeps.
 #[derive(Debug, Clone, Serialize)]
 pub struct PromptRecord {
     /// Its id, as JSON.
     pub id: Box<RawValue>,
-    /// Which of its row's repeats it is.
+    /// Which repeat of its row it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<usize>,
-    /// Which of the model's turns is asked for.
+    /// Which of the model's turns it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<usize>,
-    /// How many tokens the answer may have, where the row says so.
+    /// The limit on the answer's tokens, if the row has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_out_len: Option<u64>,
     /// Its tokens.
@@ -39,10 +39,10 @@ pub struct PromptRecord {
 }
 
 impl PromptRecord {
-    /// What a form keeps of a prompt.
+    /// Copies what a form keeps of a prompt.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for a prompt that it has no place for: a text to score, a choice, images.
+    /// [`ErrorKind::Usage`] for a prompt that files cannot hold: a text to score, a choice, images.
     pub fn new(sink: &dyn FileSink, key: &PromptKey<'_>, built: &BuiltPrompt<'_>) -> Result<Self> {
         refuse_unless_plain(sink.unit(), key, built)?;
         let PromptKey { id, repeat, turn, max_out_len, .. } = *key;

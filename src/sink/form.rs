@@ -12,37 +12,37 @@ use crate::sink::{Accepts, FileSink, LineSink, RequestOptions};
 /// A form: its name, what it takes, and how it is opened.
 #[derive(Debug)]
 pub struct OutputForm {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What is written, in a line.
+    /// A description of one line.
     pub about: &'static str,
-    /// How the names of its files end, without the dot.
+    /// The extensions of its files, without the dot.
     pub ending: &'static str,
-    /// What it has a place for.
+    /// What it can write.
     pub accepts: Accepts,
-    /// None of a form without token ids: messages, which [`MessagesJsonl`](crate::sink::MessagesJsonl) writes.
+    /// None if a form has no token ids: messages, which [`MessagesJsonl`](crate::sink::MessagesJsonl) writes.
     pub(crate) open: Option<Open>,
 }
 
-/// What makes a form's sink.
+/// Creates a form's sink.
 type Open = fn(&PromptBuilder, FormOptions) -> Result<Sink>;
 
-/// What a form may be told.
+/// The options of a form.
 #[derive(Debug, Clone, Default)]
 pub struct FormOptions {
-    /// Whether prompts come with their mask.
+    /// Whether to write the mask of each prompt.
     pub attention_mask: bool,
-    /// What requests to a server ask for.
+    /// The options of requests to a server.
     pub request: RequestOptions,
-    /// On which side prompts are padded, instead of the builder's.
+    /// The side on which prompts are padded, instead of the builder's.
     pub padding_side: Option<PaddingSide>,
-    /// A length of whose multiples padded prompts are, instead of the builder's.
+    /// Prompts are padded to a multiple of this length, instead of the builder's.
     pub pad_to_multiple_of: Option<NonZeroUsize>,
-    /// What built all prompts of a file.
+    /// The fingerprint of all prompts of a file.
     pub fingerprint: Option<Fingerprint>,
 }
 
-/// What writes the prompts of a form.
+/// Writes the prompts of a form.
 #[non_exhaustive]
 pub enum Sink {
     /// Each prompt is a line.
@@ -62,7 +62,7 @@ impl Sink {
         Self::File(Box::new(sink))
     }
 
-    /// What the engine that the prompts are for will ignore or refuse.
+    /// Warnings about what the prompts' engine will ignore or reject.
     pub fn warnings(&self) -> &[Warning] {
         match self {
             Self::Lines(sink) => sink.warnings(),
@@ -81,16 +81,16 @@ impl fmt::Debug for Sink {
 }
 
 impl OutputForm {
-    /// Whether it holds token ids, and not messages.
+    /// Whether it has token ids, and not messages.
     pub fn has_ids(&self) -> bool {
         self.open.is_some()
     }
 
-    /// What writes the prompts of a builder so.
+    /// Creates the sink for the prompts of a builder.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for messages, which are no token ids, where there is nothing to pad with, and for what an engine's
-    /// requests cannot ask for.
+    /// [`ErrorKind::Usage`] for messages, which are not token ids; if there is no padding token; and for options that
+    /// the engine's requests do not have.
     pub fn open(&self, builder: &PromptBuilder, options: FormOptions) -> Result<Sink> {
         match self.open {
             Some(open) => open(builder, options),

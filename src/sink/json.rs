@@ -1,9 +1,9 @@
-//! The JSON that forms have in common, written by hand, digit by digit: going through a generic JSON value takes longer than
+//! The JSON that forms have in common, written by hand: writing it through a generic JSON value takes longer than
 //! building the prompt.
 
 use crate::sink::PromptKey;
 
-/// Opens an object with what tells prompts apart.
+/// Opens an object with the keys that identify a prompt.
 pub(super) fn write_key(key: &PromptKey<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"id\":");
     out.extend_from_slice(key.id.as_bytes());
@@ -26,7 +26,7 @@ pub(super) fn write_key(key: &PromptKey<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// `,"columns":{…},"fingerprint":{…}`, those that are asked for.
+/// Writes `,"columns":{…},"fingerprint":{…}`, if there are any.
 pub(crate) fn write_origin(key: &PromptKey<'_>, out: &mut Vec<u8>) {
     for (name, json) in [(&b",\"columns\":"[..], key.columns), (b",\"fingerprint\":", key.fingerprint)] {
         if let Some(json) = json {
@@ -54,5 +54,5 @@ pub(super) fn write_number(number: usize, out: &mut Vec<u8>) {
 }
 
 pub(crate) fn write_json(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
-    serde_json::to_writer(out, value).expect("strings and names are JSON, and memory takes every byte");
+    serde_json::to_writer(out, value).expect("strings and names are JSON, and writing to memory cannot fail");
 }

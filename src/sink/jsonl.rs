@@ -9,13 +9,13 @@ use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink};
 
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "ids",
-    about: "Token ids with all that is known of a prompt",
+    about: "Token ids with everything known about a prompt",
     ending: "jsonl",
     accepts: Accepts { details: true, scores: true, ..Accepts::LINE },
     open: Some(|builder, options| Ok(Sink::lines(Jsonl::new(builder, options.attention_mask)))),
 };
 
-/// Writes `id`, `input_ids`, `stop_token_ids`, `stop`, and what else a prompt was built with.
+/// Writes `id`, `input_ids`, `stop_token_ids`, `stop`, and all other parts that a prompt has.
 #[derive(Debug)]
 pub struct Jsonl {
     /// `"stop_token_ids"` and `"stop"`, which are the same for every prompt.
@@ -119,7 +119,7 @@ impl LineSink for Jsonl {
     }
 }
 
-/// The images, audio and video of a prompt, each with the tokens that stand for it.
+/// The images, audio and video of a prompt, each with its placeholder tokens.
 fn write_media(media: &[MediaSpan], conversation: &Conversation, out: &mut Vec<u8>) {
     out.extend_from_slice(b",\"media\":[");
     let mut separator: &[u8] = b"";

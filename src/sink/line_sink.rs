@@ -1,4 +1,4 @@
-//! Forms of lines: each prompt is one, whatever the others are.
+//! Forms that write each prompt as a line, independently of the others.
 
 use crate::error::{Result, Warning};
 use crate::sink::{BuiltPrompt, PromptKey};
@@ -8,10 +8,10 @@ pub trait LineSink: Send + Sync {
     /// Appends one prompt.
     ///
     /// # Errors
-    /// Says what of the prompt the form has no place for. What was appended is then unspecified.
+    /// If the form cannot write a part of the prompt. The contents of `out` after its old end are then unspecified.
     fn write(&self, key: &PromptKey<'_>, prompt: &BuiltPrompt<'_>, out: &mut Vec<u8>) -> Result<()>;
 
-    /// What the engine that the prompts are for will ignore or refuse.
+    /// Warnings about what the prompts' engine will ignore or reject.
     fn warnings(&self) -> &[Warning] {
         &[]
     }

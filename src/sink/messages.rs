@@ -1,4 +1,4 @@
-//! OpenAI-style messages, for servers that have the template themselves.
+//! OpenAI-style messages, for servers that apply the template themselves.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -10,7 +10,7 @@ use crate::sink::{Accepts, OutputForm};
 
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "messages",
-    about: "OpenAI-style messages, for a server that has the template itself",
+    about: "OpenAI-style messages, for a server that applies the template itself",
     ending: "jsonl",
     accepts: Accepts { scores: true, ..Accepts::LINE },
     open: None,
@@ -23,7 +23,7 @@ pub struct MessagesJsonl {
 }
 
 impl MessagesJsonl {
-    /// With the strings at which output ends.
+    /// Writes these stop strings with every prompt.
     pub fn new(stop: Vec<String>) -> Self {
         Self { stop }
     }
@@ -57,7 +57,7 @@ impl MessagesJsonl {
     }
 }
 
-/// A message with those of its keys that servers read: they refuse others.
+/// A message with only the keys that servers read: they reject others.
 struct ForServer<'a>(&'a ChatMessage);
 
 impl Serialize for ForServer<'_> {

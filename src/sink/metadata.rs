@@ -1,4 +1,4 @@
-//! What a file of prompts says beside them, by the ending of its name.
+//! The metadata of a file of prompts, by the extension of its name.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use crate::sink::arrays::{self, ArrayFormat};
 #[cfg(feature = "arrow")]
 use crate::sink::table::{self, TableFormat};
 
-/// What a file of arrays or a table says beside them, as JSON; nothing if its name is of no such form.
+/// The metadata of a file of arrays or a table, as JSON; none if its name has another extension.
 ///
 /// # Errors
-/// [`crate::ErrorKind::Parse`] says what the file is not.
+/// [`crate::ErrorKind::Parse`] if the file is not in the format of its extension.
 pub fn metadata(path: &Path) -> Result<Option<String>> {
     match path.extension().and_then(|extension| extension.to_str()) {
         #[cfg(feature = "arrays")]

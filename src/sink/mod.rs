@@ -1,4 +1,4 @@
-//! What leaves metatok: built prompts in the forms that engines read.
+//! Writing built prompts, in the forms that engines read.
 //!
 //! ```
 //! use metatok::sink::{Jsonl, LineSink as _, PromptKey};
@@ -12,7 +12,8 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 //!
-//! [`OUTPUT_FORMS`](crate::forms::OUTPUT_FORMS) lists the forms by name; those of inference servers are in [`crate::server`].
+//! [`OUTPUT_FORMS`](crate::forms::OUTPUT_FORMS) lists the forms by name; those of inference servers are in
+//! [`crate::server`].
 
 mod accepts;
 #[cfg(feature = "arrays")]

@@ -1,9 +1,9 @@
-//! What the forms of engines have no place for.
+//! Rejects the prompts that an engine's form cannot express.
 
 use crate::error::{Error, ErrorKind, Result, Setting, way_out};
 use crate::sink::{BuiltPrompt, PromptKey};
 
-/// Refuses what is no prompt to continue by any tokens, and images beside token ids.
+/// Rejects texts to score, choices among tokens, and images with token ids.
 pub(crate) fn refuse_unless_plain(engine: &str, key: &PromptKey<'_>, built: &BuiltPrompt<'_>) -> Result<()> {
     if key.label.is_some() || key.is_normalizing || built.labels.is_some() {
         return Err(no_place_for_scores(engine));
@@ -11,12 +11,12 @@ pub(crate) fn refuse_unless_plain(engine: &str, key: &PromptKey<'_>, built: &Bui
     refuse_choices_and_media(engine, built)
 }
 
-/// Refuses choices among tokens, and images beside token ids.
+/// Rejects choices among tokens, and images with token ids.
 pub(crate) fn refuse_choices_and_media(engine: &str, built: &BuiltPrompt<'_>) -> Result<()> {
     let what = if !built.choice_ids.is_empty() {
         "a choice among tokens"
     } else if !built.prompt.media.is_empty() {
-        "an image, audio or video beside token ids"
+        "an image, audio or video with token ids"
     } else {
         return Ok(());
     };

@@ -1,4 +1,4 @@
-//! A prompt on its way out: what tells it apart, and what was made for it.
+//! A prompt to write: the key that identifies it, and what was built for it.
 
 use crate::assemble::TokenizedPrompt;
 use crate::conversation::Conversation;
@@ -7,33 +7,33 @@ use crate::tokenizer::TokenId;
 use crate::truncate::Truncated;
 use crate::turns::PrefixBreak;
 
-/// Which prompt it is, and how long its answer may be.
+/// Identifies a prompt, with the options of its answer.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptKey<'p> {
     /// The id, as JSON.
     pub id: &'p str,
-    /// The label of a text to score.
+    /// The label, if it is a text to score.
     pub label: Option<&'p Value>,
-    /// The place of that label among those of its row, from 0.
+    /// The index of that label among those of its row.
     pub label_index: Option<usize>,
-    /// Whether it is an answer by itself, to compare.
+    /// Whether it is the text that normalizes the score of its label.
     pub is_normalizing: bool,
-    /// Which of its row's repeats it is, where rows are asked more than once.
+    /// Which repeat of its row it is, if rows are repeated.
     pub repeat: Option<usize>,
-    /// Which of the model's turns is asked for, in a chat.
+    /// Which of the model's turns it is for, in a chat.
     pub turn: Option<usize>,
     /// The columns of its row that are kept, as a JSON object.
     pub columns: Option<&'p str>,
-    /// How many tokens the answer may have, where the row says so.
+    /// The limit on the answer's tokens, if the row has one.
     pub max_out_len: Option<u64>,
-    /// How the dataset wants the answer to be sampled.
+    /// The dataset's sampling parameters.
     pub sampling_params: SamplingParams,
-    /// What built it, as JSON, see [`crate::Fingerprint`].
+    /// Its fingerprint, as JSON, see [`crate::Fingerprint`].
     pub fingerprint: Option<&'p str>,
 }
 
 impl<'p> PromptKey<'p> {
-    /// A prompt of which nothing is known but its id, which is JSON.
+    /// A prompt with only an id, which is JSON.
     pub fn of(id: &'p str) -> Self {
         Self {
             id,
@@ -56,22 +56,23 @@ impl<'p> From<&'p RowKey> for PromptKey<'p> {
     }
 }
 
-/// A prompt, and what was made for it.
+/// A prompt, with what was built for it.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltPrompt<'p> {
     /// The prompt.
     pub prompt: &'p TokenizedPrompt,
     /// The ids that are scored, see [`TokenizedPrompt::labels`].
     pub labels: Option<&'p [i64]>,
-    /// The tokens that are chosen from, if any.
+    /// The tokens to choose from, if any.
     pub choice_ids: &'p [TokenId],
-    /// What the prompt was made of, where the sources of images, audio and video stand.
+    /// The conversation, which has the sources of images, audio and video.
     pub conversation: Option<&'p Conversation>,
-    /// How many of the prompt's first tokens the engine knows from the turn before, see [`crate::turns::Turns`].
+    /// How many of the prompt's first tokens the engine has in its cache from the turn before, see
+    /// [`crate::turns::Turns`].
     pub prefix_tokens: Option<usize>,
-    /// Why these are not all that it knows.
+    /// Why the prompt does not continue all of the turn before.
     pub prefix_break: Option<&'p PrefixBreak>,
-    /// What had to go for the prompt to fit.
+    /// What was dropped to make the prompt fit.
     pub truncated: Option<&'p Truncated>,
 }
 

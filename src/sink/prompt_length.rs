@@ -1,4 +1,4 @@
-//! How long a prompt is that was written as a JSON line, in any of the forms.
+//! The length of a prompt that was written as a JSON line, in any of the forms.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::error::{At, Error, ErrorKind, Result, Setting, WayOut, way_out};
 use crate::wording;
 
-/// How long a written prompt is.
+/// The length of a written prompt.
 ///
 /// ```
 /// use metatok::sink::PromptLength;
@@ -22,11 +22,11 @@ use crate::wording;
 pub struct PromptLength {
     /// Its tokens.
     pub tokens: u64,
-    /// The tokens that its answer may have, where the line says so.
+    /// The limit on its answer's tokens, if the line has one.
     pub max_out_len: Option<u64>,
 }
 
-/// The keys of all forms. Others are left alone.
+/// The keys of all forms. Others are ignored.
 #[derive(Deserialize)]
 struct Line<'a> {
     #[serde(borrow)]
@@ -53,7 +53,7 @@ struct Sampling {
     max_tokens: Option<u64>,
 }
 
-/// Triton's.
+/// An input of Triton's.
 #[derive(Deserialize)]
 struct Tensor<'a> {
     #[serde(borrow)]
@@ -63,11 +63,11 @@ struct Tensor<'a> {
 }
 
 impl PromptLength {
-    /// Reads it from a line as `metatok build` writes them in the forms of lines with token ids, or from a line of a batch file
-    /// with such a body.
+    /// Reads it from a line that `metatok build` wrote in a form with token ids, or from a line of a batch file with
+    /// such a body.
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] for a line that is no JSON, [`ErrorKind::Invalid`] for one without token ids.
+    /// [`ErrorKind::Parse`] for a line that is not JSON, [`ErrorKind::Invalid`] for one without token ids.
     pub fn read(line: &str) -> Result<Self> {
         let mut line: Line<'_> = serde_json::from_str(line).map_err(|error| wording::in_line(&error))?;
         if let Some(body) = line.body {
@@ -83,7 +83,7 @@ impl PromptLength {
         let ids = ids.or_else(|| Some(("inputs", tensor("input_ids")?)));
         let Some((key, ids)) = ids else { return Err(no_ids(line.messages.is_some())) };
         let ids: Vec<IgnoredAny> = serde_json::from_str(ids.get())
-            .map_err(|_| ErrorKind::Invalid("this is no list of token ids".into()).with_way_out(build_ids()))
+            .map_err(|_| ErrorKind::Invalid("this is not a list of token ids".into()).with_way_out(build_ids()))
             .at(key)?;
         let of_triton =
             || serde_json::from_str::<[u64; 1]>(tensor("request_output_len")?.get()).ok().map(|[limit]| limit);
@@ -95,7 +95,7 @@ impl PromptLength {
 
 fn no_ids(has_messages: bool) -> Error {
     if has_messages {
-        let what = "messages have no tokens until a server's template makes some";
+        let what = "messages have no tokens until a server applies its template";
         ErrorKind::Invalid(what.into()).with_way_out(build_ids())
     } else {
         let what = "there is neither \"input_ids\" nor \"prompt\", as `metatok build` writes them";

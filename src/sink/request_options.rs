@@ -1,4 +1,4 @@
-//! What a request to a server asks for, beside its prompt.
+//! The options of a request to a server: sampling, limits and ids.
 
 use serde_json::{Map, Value};
 
@@ -6,11 +6,11 @@ use crate::dataset::SamplingParams;
 use crate::engine::Sampling;
 use crate::error::Result;
 
-/// How many tokens an answer may have where nobody says: servers' own defaults differ, from 16 to no limit at all.
+/// The default limit on an answer's tokens. Servers' own defaults range from 16 to no limit.
 pub const DEFAULT_MAX_OUT_LEN: usize = 512;
 
-/// What requests to a server ask for, beside their prompts: how answers are sampled, how long they may be, and by what id they
-/// are told apart. The default is greedy.
+/// The options of requests to a server: how answers are sampled, how long they may be, and how the ids of requests
+/// begin. The default is greedy.
 ///
 /// ```
 /// use metatok::server::RequestOptions;
@@ -30,19 +30,19 @@ pub const DEFAULT_MAX_OUT_LEN: usize = 512;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestOptions {
-    /// How answers are sampled. Each of these wins over what the dataset says, see [`PromptKey`](crate::sink::PromptKey).
+    /// Sampling parameters. Each overrides the dataset's value, see [`PromptKey`](crate::sink::PromptKey).
     pub sampling: SamplingParams,
-    /// The seed of the samples, where one is wanted.
+    /// The seed of the samples, if any.
     pub seed: Option<u64>,
-    /// Further keys of a request, with their values. They win over every other.
+    /// More keys of a request, with their values. They override all others.
     pub params: Map<String, Value>,
-    /// How many tokens an answer may have, where its prompt does not say.
+    /// The limit on an answer's tokens, if its prompt has none.
     pub max_out_len: u64,
-    /// What the ids of all requests begin with, so that those of two runs differ.
+    /// The prefix of all requests' ids, so that those of two runs differ.
     pub run_id: Option<String>,
-    /// The model's name at the server.
+    /// The model's name on the server.
     pub served_model_name: Option<String>,
-    /// Whether answers are streamed.
+    /// Whether to stream answers.
     pub stream: bool,
 }
 
@@ -61,10 +61,10 @@ impl Default for RequestOptions {
 }
 
 impl RequestOptions {
-    /// Whether answers can be sampled so.
+    /// Checks the range of each parameter.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) names a temperature or `top_p` out of range.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a temperature or `top_p` out of range.
     pub fn check(&self) -> Result<()> {
         let SamplingParams { temperature, top_p, .. } = self.sampling;
         let greedy = Sampling::default();

@@ -38,10 +38,10 @@ pub(crate) const PARQUET_FORM: OutputForm = OutputForm {
     open: Some(|builder, options| Ok(Sink::file(Table::new(builder, TableFormat::Parquet, options.fingerprint)))),
 };
 
-/// So many rows are written at once, and can be read so.
+/// How many rows are written, and can be read, at once.
 const ROWS: usize = 4096;
 
-/// How tables are written.
+/// A file format for tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableFormat {
     /// Arrow's IPC file, which can be mapped into memory.
@@ -50,8 +50,8 @@ pub enum TableFormat {
     Parquet,
 }
 
-/// Writes `id` (a string; ids that are none as JSON), `repeat`, `turn` and `max_out_len` where there is one, and `input_ids`, a list
-/// of `i64`, not padded. The metadata has the stops and the fingerprint.
+/// Writes `id` (a string; other ids as JSON), `repeat`, `turn` and `max_out_len` if a prompt has them, and `input_ids`,
+/// a list of `i64`, not padded. The metadata has the stops and the fingerprint.
 ///
 /// All prompts stay in memory until [`FileSink::finish`].
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub struct Table {
     origin: Origin,
 }
 
-/// What a file says beside its rows.
+/// The metadata of a file.
 #[derive(Serialize)]
 struct Metadata<'a> {
     rows: usize,
@@ -69,7 +69,7 @@ struct Metadata<'a> {
 }
 
 impl Table {
-    /// For the prompts of a builder, with what built them where that is known.
+    /// For the prompts of a builder, with their fingerprint if it is known.
     pub fn new(builder: &PromptBuilder, format: TableFormat, fingerprint: impl Into<Option<Fingerprint>>) -> Self {
         Self { format, origin: Origin::new(builder, fingerprint.into()) }
     }
@@ -128,7 +128,7 @@ fn batch(schema: &SchemaRef, prompts: &[PromptRecord]) -> std::result::Result<Re
 }
 
 fn number<N: TryInto<i64>>(number: Option<N>) -> std::result::Result<Option<i64>, ArrowError> {
-    let too_large = |_| ArrowError::InvalidArgumentError("the number is larger than a table's".into());
+    let too_large = |_| ArrowError::InvalidArgumentError("the number is too large for a table".into());
     number.map(|number| number.try_into().map_err(too_large)).transpose()
 }
 
@@ -149,7 +149,7 @@ fn parquet(
     metadata: String,
 ) -> Result<Vec<u8>> {
     let failed = |error: parquet::errors::ParquetError| ErrorKind::Io(std::io::Error::other(error));
-    // Not every reader looks into Arrow's schema.
+    // Not every reader uses Arrow's schema.
     let metadata = KeyValue::new(METADATA.to_owned(), Some(metadata));
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
@@ -166,10 +166,10 @@ fn failed(error: ArrowError) -> crate::Error {
     ErrorKind::Io(std::io::Error::other(error)).into()
 }
 
-/// What a table says beside its rows, as JSON.
+/// The metadata of a table, as JSON.
 ///
 /// # Errors
-/// [`ErrorKind::Parse`] says what the bytes are not.
+/// [`ErrorKind::Parse`] if the bytes are not such a file.
 pub(crate) fn metadata(format: TableFormat, bytes: Vec<u8>) -> Result<String> {
     let parse = |name: &str, what: String| ErrorKind::Parse(format!("this is no {name} file: {what}"));
     let found = match format {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Whether the special tokens that a tokenizer adds around a text by itself (its post-processor, `add_special_tokens`)
+/// Whether the special tokens that a tokenizer adds around a text (its post-processor, `add_special_tokens`)
 /// are added to a prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

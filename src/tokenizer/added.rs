@@ -98,7 +98,7 @@ impl AddedTokenMatcher {
                 if end <= taken {
                     return None;
                 }
-                if token.single_word && !stands_alone(text, start..end) {
+                if token.single_word && !is_separate_word(text, start..end) {
                     return None;
                 }
                 if token.lstrip {
@@ -130,7 +130,7 @@ impl Automaton {
     }
 }
 
-fn stands_alone(text: &str, token: Range<usize>) -> bool {
+fn is_separate_word(text: &str, token: Range<usize>) -> bool {
     let is_word = |c: char| regex_syntax::is_word_character(c);
     !text[..token.start].chars().next_back().is_some_and(is_word)
         && !text[token.end..].chars().next().is_some_and(is_word)

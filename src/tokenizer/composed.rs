@@ -49,7 +49,7 @@ mod tests {
     fn composed_text_does_not_change() {
         let inert: Vec<char> = ('\0'..=char::MAX).filter(|c| is_composed(c.encode_utf8(&mut [0; 4]))).collect();
         assert!(inert.len() > 100_000);
-        // Each by itself, after others and before others.
+        // Each alone, after others and before others.
         for (a, b) in inert.iter().zip(inert.iter().rev()) {
             let text: String = [*a, 'a', *b, '\u{e9}', *a, *b, '\u{4e00}', *a, '\u{1100}', *b].iter().collect();
             assert_eq!(text.nfc().collect::<String>(), text);

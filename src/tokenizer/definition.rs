@@ -27,7 +27,8 @@ pub struct TokenizerFiles {
     pub generation_config: Option<Vec<u8>>,
 }
 
-/// A larger id, twice the largest vocabulary, is taken for a damaged file, because tables are as long as the largest id.
+/// A larger id, twice the largest vocabulary, is taken for a damaged file, because tables are as long as the largest
+/// id.
 const LARGEST_ID: TokenId = 1 << 21;
 
 /// A tokenizer's files, read and reconciled.

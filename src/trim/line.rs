@@ -1,4 +1,4 @@
-//! A trimmed answer as a line of JSON: what is left of it, and where it ended.
+//! A trimmed answer as a line of JSON: the ids and text that are left, and where it ended.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::server::{EngineAnswer, StopReason};
 use crate::stop::{Completion, Stop};
 use crate::tokenizer::TokenId;
 
-/// What is left of an answer, as a line of JSON. The keys that name its prompt are the input's.
+/// A trimmed answer, as a line of JSON. The keys that identify its prompt are the input's.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct TrimmedAnswer<'a> {
@@ -22,39 +22,39 @@ pub struct TrimmedAnswer<'a> {
     /// Which turn of its row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<usize>,
-    /// Which of the answers to one request, where there are several.
+    /// Which of several answers to one request it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<usize>,
     /// The columns of its row that are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<&'a RawValue>,
-    /// The ids before the stop; none of an answer of text alone.
+    /// The ids before the stop; none if the answer has only text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_ids: Option<Vec<TokenId>>,
     /// The text before the stop.
     pub text: String,
-    /// `stop` where there is a stop. Otherwise what the engine reported, such as `stop`, `length` or `abort`; `length` where it
-    /// reported nothing, `error` where there is no answer.
+    /// `stop` if it ends at a stop. Otherwise what the engine reported, such as `stop`, `length` or `abort`; `length`
+    /// if it reported nothing, `error` if there is no answer.
     pub finish_reason: Cow<'a, str>,
     /// The stop at which it ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// What the engine reported of its end.
+    /// The end that the engine reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<Reported>,
     /// The ids from the stop on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tail: Vec<TokenId>,
-    /// What stopped it and where, in words.
+    /// An explanation of what stopped it and where.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<String>,
-    /// What the engine should have done otherwise.
+    /// The engine's mistakes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
-    /// What the engine reported in place of an answer, as JSON.
+    /// The error that the engine reported in place of an answer, as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'a RawValue>,
-    /// What the server sent, event by event, where that is kept.
+    /// The server's events, if they are kept.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub raw: &'a [Box<RawValue>],
 }
@@ -64,17 +64,17 @@ pub struct TrimmedAnswer<'a> {
 pub struct Reported {
     /// Why it ended.
     pub finish_reason: Option<String>,
-    /// The stop, where the engine names one.
+    /// The stop, if the engine names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
 }
 
-/// Something that the engine should have done otherwise.
+/// A mistake of the engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// A stable name.
+    /// Its stable name.
     pub code: &'static str,
-    /// What it is.
+    /// A description.
     pub message: String,
 }
 
@@ -104,9 +104,9 @@ impl<'a> TrimmedAnswer<'a> {
         }
     }
 
-    /// With what the engine said beside the answer.
-    pub(super) fn of_engine(self, given: EngineAnswer<'a>) -> Self {
-        let EngineAnswer { id, repeat, turn, choice, columns, finish_reason, stop_reason, error, .. } = given;
+    /// Adds what the engine reported.
+    pub(super) fn of_engine(self, answer: EngineAnswer<'a>) -> Self {
+        let EngineAnswer { id, repeat, turn, choice, columns, finish_reason, stop_reason, error, .. } = answer;
         let is_reported = finish_reason.is_some() || stop_reason.is_some();
         let reason = match &finish_reason {
             _ if error.is_some() => "error".into(),

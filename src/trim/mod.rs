@@ -1,4 +1,4 @@
-//! What an engine gave, cut to where it should have ended: lines of answers in, lines of trimmed answers out.
+//! Cuts an engine's answers where they should have ended: lines of answers in, lines of trimmed answers out.
 //!
 //! ```
 //! use metatok::PromptBuilder;
@@ -28,14 +28,14 @@ use problems::Problems;
 use stops::{AnswerStops, TextStops};
 pub use totals::TrimTotals;
 
-/// What is wanted of trimmed answers.
+/// Options for trimming answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TrimOptions {
-    /// Whether the stop itself stays.
+    /// Whether to keep the stop itself.
     pub include_stop: bool,
-    /// Whether is said in words what stopped it, and where.
+    /// Whether to explain in words what stopped an answer, and where.
     pub explain: bool,
-    /// Whether problems are looked for: what the engine should have done otherwise.
+    /// Whether to look for mistakes of the engine.
     pub validate: bool,
 }
 
@@ -44,9 +44,9 @@ pub struct TrimOptions {
 pub struct AnswerTrimmer {
     stops: AnswerStops,
     options: TrimOptions,
-    /// What settings are called in the texts of problems.
+    /// Formats the names of settings in the messages of problems.
     setting_name: fn(&Setting) -> String,
-    /// What the ids of requests begin with.
+    /// The prefix of the ids of requests.
     run_id: Option<String>,
 }
 
@@ -54,50 +54,50 @@ impl AnswerTrimmer {
     /// With the stops of a builder.
     ///
     /// # Errors
-    /// As [`PromptBuilder::trimmer`].
+    /// The same as for [`PromptBuilder::trimmer`].
     pub fn new(builder: &PromptBuilder, options: TrimOptions) -> Result<Self> {
         let stops = AnswerStops::new(builder, options.include_stop)?;
         Ok(Self { stops, options, setting_name: Setting::to_string, run_id: None })
     }
 
-    /// Calls settings by the program's own names in the texts of problems.
+    /// Sets how the messages of problems name settings.
     #[must_use]
     pub fn setting_name(mut self, name: fn(&Setting) -> String) -> Self {
         self.setting_name = name;
         self
     }
 
-    /// Takes this off the front of ids, see [`RequestOptions`](crate::server::RequestOptions).
+    /// Removes this prefix from ids, see [`RequestOptions`](crate::server::RequestOptions).
     #[must_use]
     pub fn run_id(mut self, run_id: Option<String>) -> Self {
         self.run_id = run_id;
         self
     }
 
-    /// Trims a line of JSON in any of [`ANSWER_FORMATS`](crate::server::ANSWER_FORMATS), which may hold several answers. A stop
-    /// that the engine names is one, whether the builder has it or not.
+    /// Trims a line of JSON in any of [`ANSWER_FORMATS`](crate::server::ANSWER_FORMATS), which may hold several
+    /// answers. A stop that the engine names counts even if the builder does not have it.
     ///
     /// # Errors
-    /// As [`read_answers`]; names an id before the stop that the tokenizer does not have.
+    /// The same as for [`read_answers`]; an id before the stop that the tokenizer does not have.
     pub fn trim<'a>(&self, json: &'a str) -> Result<Vec<TrimmedAnswer<'a>>> {
         read_answers(json)?.into_iter().map(|answer| self.trim_answer(answer)).collect()
     }
 
-    /// Trims an answer that is read already.
+    /// Trims an answer that is already parsed.
     ///
     /// # Errors
-    /// Names an id before the stop that the tokenizer does not have.
-    pub fn trim_answer<'a>(&self, mut given: EngineAnswer<'a>) -> Result<TrimmedAnswer<'a>> {
-        given.id = given.id.map(|id| without_run_id(&id, self.run_id.as_deref()).map_or(id, Cow::Owned));
-        let trimmed = match (given.generated_ids(), &given.text) {
-            (Some(ids), _) => self.ids(&given, ids).at("token_ids")?,
-            (None, text) => self.text(&given, text.as_deref().unwrap_or_default())?,
+    /// An id before the stop that the tokenizer does not have.
+    pub fn trim_answer<'a>(&self, mut answer: EngineAnswer<'a>) -> Result<TrimmedAnswer<'a>> {
+        answer.id = answer.id.map(|id| without_run_id(&id, self.run_id.as_deref()).map_or(id, Cow::Owned));
+        let trimmed = match (answer.generated_ids(), &answer.text) {
+            (Some(ids), _) => self.ids(&answer, ids).at("token_ids")?,
+            (None, text) => self.text(&answer, text.as_deref().unwrap_or_default())?,
         };
-        Ok(trimmed.of_engine(given))
+        Ok(trimmed.of_engine(answer))
     }
 
-    fn ids(&self, given: &EngineAnswer<'_>, ids: &[TokenId]) -> Result<TrimmedAnswer<'static>> {
-        let named = self.with_named_stop(given);
+    fn ids(&self, answer: &EngineAnswer<'_>, ids: &[TokenId]) -> Result<TrimmedAnswer<'static>> {
+        let named = self.with_named_stop(answer);
         let trimmer = match &named {
             Some(criteria) => Cow::Owned(self.stops.trimmer.with_criteria(criteria)?),
             None => Cow::Borrowed(&self.stops.trimmer),
@@ -108,15 +108,15 @@ impl AnswerTrimmer {
         let problems = match self.options.validate {
             true => {
                 let text = trimmer.into_owned().include_stop(false).complete(ids)?.text;
-                self.problems(given, completion.stop.as_ref()).of_ids(ids, end, &text)
+                self.problems(answer, completion.stop.as_ref()).of_ids(ids, end, &text)
             }
             false => Vec::new(),
         };
         Ok(TrimmedAnswer { explain, problems, ..TrimmedAnswer::new(completion) })
     }
 
-    fn text(&self, given: &EngineAnswer<'_>, text: &str) -> Result<TrimmedAnswer<'static>> {
-        let named = self.with_named_stop(given);
+    fn text(&self, answer: &EngineAnswer<'_>, text: &str) -> Result<TrimmedAnswer<'static>> {
+        let named = self.with_named_stop(answer);
         let texts = match &named {
             Some(criteria) => Cow::Owned(TextStops::new(criteria, &self.stops.tokenizer)?),
             None => Cow::Borrowed(&self.stops.texts),
@@ -137,28 +137,28 @@ impl AnswerTrimmer {
             }
             Some(Stop::String { string }) => format!("the stop string {string:?} at byte {}", before.len()),
         });
-        let problems = if self.options.validate { self.problems(given, stop.as_ref()).of_text() } else { Vec::new() };
+        let problems = if self.options.validate { self.problems(answer, stop.as_ref()).of_text() } else { Vec::new() };
         Ok(TrimmedAnswer { explain, problems, ..TrimmedAnswer::of_text(kept.to_owned(), stop) })
     }
 
-    /// The stops with the one that the engine names, where that is a further one.
-    fn with_named_stop(&self, given: &EngineAnswer<'_>) -> Option<StopCriteria> {
+    /// The stops, with the one that the engine names if it is a new one.
+    fn with_named_stop(&self, answer: &EngineAnswer<'_>) -> Option<StopCriteria> {
         let known = self.stops.trimmer.criteria();
-        let mut criteria = match given.stop_reason.as_ref()? {
+        let mut criteria = match answer.stop_reason.as_ref()? {
             StopReason::Token(id) if known.stop_token_ids().any(|stop| stop == *id) => return None,
             StopReason::String(string) if string.is_empty() || known.strings().contains(string) => return None,
             _ => known.clone(),
         };
-        match given.stop_reason.as_ref()? {
+        match answer.stop_reason.as_ref()? {
             StopReason::Token(id) => criteria.add_id(*id, StopSource::Engine),
             StopReason::String(string) => criteria.add_string(string),
         }
         Some(criteria)
     }
 
-    fn problems<'p>(&'p self, given: &'p EngineAnswer<'_>, stop: Option<&'p Stop>) -> Problems<'p> {
+    fn problems<'p>(&'p self, answer: &'p EngineAnswer<'_>, stop: Option<&'p Stop>) -> Problems<'p> {
         let setting = (self.setting_name)(&Setting::STOP_TOKEN_IDS);
-        Problems::new(&self.stops, given, stop, setting)
+        Problems::new(&self.stops, answer, stop, setting)
     }
 
     fn explain_ids(&self, ids: &[TokenId], end: CompletionEnd, stop: Option<&Stop>) -> String {

@@ -1,4 +1,4 @@
-//! What an engine did otherwise than it should have: its words beside what its tokens and text hold.
+//! Finds an engine's mistakes: compares the end that it reports with its tokens and text.
 
 use crate::server::EngineAnswer;
 use crate::stop::{CompletionEnd, Stop};
@@ -9,10 +9,10 @@ use crate::trim::stops::AnswerStops;
 /// Collects the problems of one answer.
 pub(super) struct Problems<'p> {
     stops: &'p AnswerStops,
-    given: &'p EngineAnswer<'p>,
+    answer: &'p EngineAnswer<'p>,
     /// The stop at which it ends.
     stop: Option<&'p Stop>,
-    /// What the setting is called that names further stops.
+    /// The name of the setting for more stops.
     setting: String,
     found: Vec<Problem>,
 }
@@ -20,23 +20,23 @@ pub(super) struct Problems<'p> {
 impl<'p> Problems<'p> {
     pub(super) fn new(
         stops: &'p AnswerStops,
-        given: &'p EngineAnswer<'_>,
+        answer: &'p EngineAnswer<'_>,
         stop: Option<&'p Stop>,
         setting: String,
     ) -> Self {
-        Self { stops, given, stop, setting, found: Vec::new() }
+        Self { stops, answer, stop, setting, found: Vec::new() }
     }
 
-    /// Of an answer of text alone.
+    /// The problems of an answer with only text.
     pub(super) fn of_text(mut self) -> Vec<Problem> {
         self.stop_in_text(false);
         self.reported_length();
         self.found
     }
 
-    /// Of ids that end there, and whose text up to there is this.
+    /// The problems of an answer that ends here, and whose ids decode to this text.
     pub(super) fn of_ids(mut self, ids: &[TokenId], end: CompletionEnd, text: &str) -> Vec<Problem> {
-        // The stop string is split if more than one token is read after those that stay.
+        // The stop string spans several tokens if more than one was read after those that are kept.
         self.stop_in_text(end.tokens + 1 < end.read);
         self.text_differs(ids, text);
         let pad = |id: &&TokenId| self.stops.trimmer.pad() == Some(**id);
@@ -62,56 +62,56 @@ impl<'p> Problems<'p> {
 
     fn stop_in_text(&mut self, is_split: bool) {
         let texts = &self.stops.texts;
-        let Some(text) = &self.given.text else { return };
+        let Some(text) = &self.answer.text else { return };
         match (self.stops.stop_in_text(texts, None, texts.matcher.trim(text).1), self.stop) {
             (None, _) => {}
             (Some(Stop::Token { token_id, .. }), _) => {
                 let token = self.stops.name(token_id);
-                self.add("eos-in-text", format!("the text has the stop token {token}, where it should end before it"));
+                self.add("eos-in-text", format!("the text contains the stop token {token}; it should end before it"));
             }
             (Some(Stop::String { string }), Some(Stop::String { .. })) if is_split => self.add(
                 "split-stop",
                 format!(
-                    "the text has the stop string {string:?}, which lies over several tokens: comparing token by token misses it"
+                    "the text contains the stop string {string:?}, which spans several tokens: a comparison token by token misses it"
                 ),
             ),
             (Some(Stop::String { string }), _) => self.add(
                 "stop-in-text",
-                format!("the text has the stop string {string:?}, where it should end before it"),
+                format!("the text contains the stop string {string:?}; it should end before it"),
             ),
         }
     }
 
-    /// What the engine decoded is not what its ids are.
+    /// The engine's text must be what its ids decode to.
     fn text_differs(&mut self, ids: &[TokenId], decoded: &str) {
-        let Some(text) = &self.given.text else { return };
-        let given = self.stops.texts.matcher.trim(text).0;
-        // Engines hold back the beginning of a character at the end.
+        let Some(text) = &self.answer.text else { return };
+        let trimmed = self.stops.texts.matcher.trim(text).0;
+        // Engines hold back an incomplete character at the end.
         let is_same = |decoded: &str| {
             let whole = decoded.trim_end_matches(char::REPLACEMENT_CHARACTER);
-            [given, text].iter().any(|text| *text == decoded || *text == whole)
+            [trimmed, text].iter().any(|text| *text == decoded || *text == whole)
         };
-        // What comes after the stop is reported as that.
+        // A text with the whole output is reported as a stop in the text.
         let is_whole = || self.stops.tokenizer.decode(ids, true).is_ok_and(|all| is_same(&all));
         if !is_same(decoded) && !is_whole() {
-            self.add("text-differs", format!("the text is {given:?}, and its ids are {decoded:?}"));
+            self.add("text-differs", format!("the text is {trimmed:?}, but its ids decode to {decoded:?}"));
         }
     }
 
     fn reported_length(&mut self) {
-        if self.stop.is_some() && self.given.finish_reason.as_deref() == Some("length") {
-            self.add("ran-past-stop", "the engine says \"length\", and there is a stop".into());
+        if self.stop.is_some() && self.answer.finish_reason.as_deref() == Some("length") {
+            self.add("ran-past-stop", "the engine reports \"length\", but the answer has a stop".into());
         }
     }
 
-    /// It ends with this id, and nothing that is known stops it.
+    /// The answer ends with this id, but no known stop ends it.
     fn unknown_stop(&mut self, last: TokenId) {
         if self.stops.trimmer.is_special(last) {
             let (token, setting) = (self.stops.name(last), &self.setting);
-            let way_out = format!("name it with {setting}, or as eos_token_id in the model file");
-            self.add("unknown-eos", format!("the output ends with {token}, which is no stop id; {way_out}"));
-        } else if self.given.stop_reason.is_none() && self.given.finish_reason.as_deref() == Some("stop") {
-            self.add("no-stop", "the engine says \"stop\", and nothing here is one".into());
+            let way_out = format!("add it with {setting}, or as eos_token_id in the model file");
+            self.add("unknown-eos", format!("the answer ends with {token}, which is not a stop id; {way_out}"));
+        } else if self.answer.stop_reason.is_none() && self.answer.finish_reason.as_deref() == Some("stop") {
+            self.add("no-stop", "the engine reports \"stop\", but the answer has no stop".into());
         }
     }
 }

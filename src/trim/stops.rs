@@ -1,4 +1,4 @@
-//! The stops of a model, looked for among ids and in text.
+//! Finds a model's stops among ids and in text.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(super) struct AnswerStops {
     pub(super) texts: TextStops,
 }
 
-/// Finds stop strings in texts, and after them in the list the strings of the stop ids.
+/// Finds stop strings in texts. The strings of the stop ids come after them in the list.
 #[derive(Debug, Clone)]
 pub(super) struct TextStops {
     pub(super) criteria: StopCriteria,
@@ -26,7 +26,7 @@ impl TextStops {
     pub(super) fn new(criteria: &StopCriteria, tokenizer: &Tokenizer) -> Result<Self> {
         let mut strings = StopCriteria::default();
         criteria.strings().iter().for_each(|string| strings.add_string(string));
-        // An engine should have left them out of the text.
+        // Engines should leave these out of the text.
         for id in criteria.stop_token_ids() {
             if let Some(token) = tokenizer.added_token(id) {
                 strings.add_string(&token.content);
@@ -46,7 +46,7 @@ impl AnswerStops {
         })
     }
 
-    /// Which stop a text came to: a string, or the string of a stop id.
+    /// The stop that ends a text: a string, or the string of a stop id.
     pub(super) fn stop_in_text(
         &self,
         texts: &TextStops,
@@ -63,7 +63,7 @@ impl AnswerStops {
         stop.map(|stop| Stop::Token { token_id: stop.id, token: Some(string), sources: stop.sources.clone() })
     }
 
-    /// A token with its id, which the tokenizer may not have.
+    /// A token with its id. The tokenizer may not have it.
     pub(super) fn name(&self, id: TokenId) -> String {
         match self.tokenizer.id_to_token(id) {
             Some(_) => format!("{} (id {id})", self.tokenizer.quoted_token(id)),

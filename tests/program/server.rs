@@ -183,7 +183,7 @@ fn a_dead_server_ends_the_run_with_its_journal_whole() {
     let ran = run.wait_with_output().expect("it ends");
     assert_eq!(ran.status.code(), Some(2), "{}", stderr(&ran));
     let message = stderr(&ran);
-    assert!(message.contains("the server is given up after 2 failures in a row"), "{message}");
+    assert!(message.contains("gave up on the server after 2 failures in a row"), "{message}");
     assert!(message.contains("--resume"), "{message}");
     assert!(!folder.path().join("out").exists());
     let answered = server.answered.load(Ordering::Relaxed);
@@ -244,7 +244,7 @@ fn a_server_of_another_kind_is_found_at_the_first_request() {
     let ran = output(folder.path(), &["run", "-m", "demo", "--url", &server.url(), "--engine", "sglang", "in.jsonl"]);
     assert_eq!(ran.status.code(), Some(2));
     let message = stderr(&ran);
-    assert!(message.contains("404") && message.contains("/generate, as sglang has it"), "{message}");
+    assert!(message.contains("404") && message.contains("/generate, the path of sglang"), "{message}");
     assert_eq!(stdout(&ran), "");
 }
 

@@ -65,10 +65,10 @@ impl Dataset {
         if !self.unread_keys.is_empty() {
             let keys = self.unread_keys.join(", ");
             let note = Warning::new("unread-keys", "ignored")
-                .with_way_out("the rows must already be in the form that the dataset's own loader gives them");
+                .with_way_out("the rows must already be in the form that the dataset's own loader returns");
             notes.push(note.at(keys));
         }
-        if self.inferencer.kind == InferencerKind::Chat && !self.inferencer.infer_mode_is_said {
+        if self.inferencer.kind == InferencerKind::Chat && !self.inferencer.infer_mode_is_explicit {
             let what = "only the last turn is generated, as in OpenCompass, because infer_mode is not set; AISBench generates every turn (infer_mode = \"every\")";
             notes.push(Warning::new("default-infer-mode", what).at(format_args!("{}.inferencer", self.key_path)));
         }

@@ -45,7 +45,7 @@ struct Reader {
     test_range: Option<SplitRange>,
     train_range: Option<SplitRange>,
     columns: Option<Value>,
-    // The splits are the files that are given.
+    // The user names the files of the splits.
     #[serde(default, rename = "train_split")]
     _train_split: IgnoredAny,
     #[serde(default, rename = "test_split")]
@@ -100,8 +100,8 @@ impl Dataset {
     pub(crate) fn parse_at(path: &Path, bytes: &[u8]) -> Result<Self> {
         let mut dataset = Self::parse(&path.display().to_string(), bytes)?;
         if let RetrieverKind::TopK { neighbours, .. } = &mut dataset.task.retriever.kind {
-            let beside = |file: &PathBuf| path.parent().unwrap_or(Path::new("")).join(file);
-            *neighbours = neighbours.as_ref().map(beside);
+            let in_same_folder = |file: &PathBuf| path.parent().unwrap_or(Path::new("")).join(file);
+            *neighbours = neighbours.as_ref().map(in_same_folder);
         }
         Ok(dataset)
     }

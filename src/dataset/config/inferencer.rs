@@ -91,7 +91,7 @@ impl InferencerFile {
             gen_field_replace_token: self.gen_field_replace_token,
             normalizing_str: self.normalizing_str,
             infer_mode: infer_mode.unwrap_or(usual),
-            infer_mode_is_said: infer_mode.is_some() || name.package().is_some(),
+            infer_mode_is_explicit: infer_mode.is_some() || name.package().is_some(),
             max_out_len: self.max_out_len.or(max_out_len).filter(|_| kind.mode() == Mode::Generate),
             sampling_params: params.of_transformers(do_sample.or(kwargs.do_sample)),
         }

@@ -46,7 +46,7 @@ pub(super) struct RetrieverFile {
     _scale_factor: IgnoredAny,
     #[serde(default, rename = "votek_k")]
     _votek_k: IgnoredAny,
-    // The splits are the files that are given.
+    // The user names the files of the splits.
     #[serde(default, rename = "index_split")]
     _index_split: IgnoredAny,
     #[serde(default, rename = "test_split")]

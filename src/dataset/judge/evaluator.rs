@@ -169,7 +169,7 @@ impl Dataset {
             ("eval_cfg.dataset_postprocessor", of_eval_cfg("dataset_postprocessor")),
             ("the evaluator's pred_postprocessor", file.pred_postprocessor.is_some()),
         ]);
-        let behind = listed([
+        let after = listed([
             ("the judge's pred_postprocessor", of_judge),
             ("dict_postprocessor", file.dict_postprocessor.is_some()),
             ("rule_evaluator", evaluator == Evaluator::Cascade),
@@ -183,8 +183,8 @@ impl Dataset {
             let way_out = "use answers and rows that this code has already processed";
             notes.push(Warning::new("not-run-before-judge", what).with_way_out(way_out));
         }
-        if !behind.is_empty() {
-            let what = format!("OpenCompass's processing of the judge's answers is not done: {behind}");
+        if !after.is_empty() {
+            let what = format!("OpenCompass's processing of the judge's answers is not done: {after}");
             notes.push(Warning::new("not-run-after-judge", what));
         }
         let parallel = self.eval_cfg.as_ref().and_then(|eval_cfg| eval_cfg.get("evaluator")?.get("parallel"));

@@ -137,25 +137,25 @@ impl PredictionColumns {
 
     /// A dialogue with its answers, in the form of OpenCompass's `ChatInferencer`.
     fn packed(&self, row: &Row, turns: &[Option<String>]) -> Result<Value> {
-        let said: Vec<&str> = turns.iter().flatten().map(String::as_str).collect();
+        let answers: Vec<&str> = turns.iter().flatten().map(String::as_str).collect();
         let chat = self.dialogues.as_ref().map(|dataset| dataset.task.chat(row)).transpose()?.unwrap_or_default();
-        if chat.len() != 2 * said.len() {
+        if chat.len() != 2 * answers.len() {
             let what = format!(
                 "the user and the model must take turns, but this dialogue has {} messages and {} answers",
                 chat.len(),
-                said.len()
+                answers.len()
             );
             return Err(row_error(&what));
         }
-        let round = |(i, (exchange, said)): (usize, (&[ChatMessage], &str))| {
+        let round = |(i, (exchange, answer)): (usize, (&[ChatMessage], &str))| {
             let user = exchange[0].content.texts().collect::<String>();
             Value::Dict(vec![
                 ("round".into(), Value::Int((i + 1).to_string())),
                 ("user".into(), Value::Text(user)),
-                ("assistant".into(), said.into()),
+                ("assistant".into(), answer.into()),
             ])
         };
-        Ok(Value::List(chat.chunks_exact(2).zip(said).enumerate().map(round).collect()))
+        Ok(Value::List(chat.chunks_exact(2).zip(answers).enumerate().map(round).collect()))
     }
 }
 
@@ -167,8 +167,8 @@ fn name(model: usize) -> String {
 /// The columns of a model's answers to turns. OpenCompass counts models from 0 here, and only here.
 fn turn_columns(model: usize, turns: &[Option<String>]) -> impl Iterator<Item = (String, Value)> {
     let number = if model == 0 { String::new() } else { model.to_string() };
-    turns.iter().enumerate().map(move |(turn, said)| {
-        let said = said.as_deref().map_or(Value::Null, Value::from);
-        (format!("{PREDICTION}{number}_r{}", turn + 1), said)
+    turns.iter().enumerate().map(move |(turn, answer)| {
+        let answer = answer.as_deref().map_or(Value::Null, Value::from);
+        (format!("{PREDICTION}{number}_r{}", turn + 1), answer)
     })
 }

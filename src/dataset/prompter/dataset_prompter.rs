@@ -62,7 +62,8 @@ impl DatasetPrompter {
     /// With the retriever of the dataset, which chooses from `train`.
     ///
     /// # Errors
-    /// The same as for [`RowPrompter::new`] and [`RetrieverConfig::open`](crate::dataset::retriever::RetrieverConfig::open).
+    /// The same as for [`RowPrompter::new`] and
+    /// [`RetrieverConfig::open`](crate::dataset::retriever::RetrieverConfig::open).
     pub fn new(dataset: impl Into<Arc<Dataset>>, train: impl Into<Arc<[Row]>>) -> Result<Self> {
         let (dataset, train) = (dataset.into(), train.into());
         let retriever = dataset.task.retriever.open(&train, &dataset.task.input_columns);

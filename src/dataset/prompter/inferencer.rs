@@ -6,7 +6,7 @@ use crate::conversation::Mode;
 use crate::dataset::prompter::{InferMode, SamplingParams};
 use crate::dataset::rows::Value;
 
-/// What is done with a dataset's prompts, as far as it affects them.
+/// What to do with a dataset's prompts, in so far as that affects them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inferencer {
     /// Which kind of prompts.
@@ -19,12 +19,12 @@ pub struct Inferencer {
     pub stopping_criteria: Vec<String>,
     /// What replaces the answer when it is masked.
     pub gen_field_replace_token: String,
-    /// What replaces the context when answers are scored by themselves for comparison.
+    /// What replaces the context when answers are scored without it, for comparison.
     pub normalizing_str: Option<String>,
     /// Which turns of a chat are generated.
     pub infer_mode: InferMode,
-    /// Whether the file sets this, by the key or by the inferencer's package.
-    pub infer_mode_is_said: bool,
+    /// Whether the file sets `infer_mode`, by the key or by the inferencer's package.
+    pub infer_mode_is_explicit: bool,
     /// How many tokens an answer may have if its row has no limit.
     pub max_out_len: Option<u64>,
     /// How answers are sampled.
@@ -81,8 +81,8 @@ impl InferencerKind {
         matches!(self, Self::Chat | Self::Turns)
     }
 
-    /// Whether its prompts are messages whatever the template is.
-    pub(crate) fn gives_messages(self) -> bool {
+    /// Whether its prompts are messages, whatever the template is.
+    pub(crate) fn builds_messages(self) -> bool {
         matches!(self, Self::Chat | Self::FunctionCalls)
     }
 

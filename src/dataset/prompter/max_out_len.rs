@@ -10,7 +10,7 @@ const COLUMN: &str = "max_out_len";
 pub enum MaxOutLen {
     /// The row has no limit.
     #[default]
-    Unsaid,
+    Unset,
     /// This many, in every turn.
     Same(u64),
     /// This many for each turn in order.
@@ -22,9 +22,9 @@ impl MaxOutLen {
     #[must_use]
     pub fn or(self, limit: Option<u64>) -> Self {
         match self {
-            Self::Unsaid => limit.map_or(Self::Unsaid, Self::Same),
-            Self::Same(said) => Self::Same(said),
-            Self::PerTurn(list) => Self::PerTurn(list.into_iter().map(|said| said.or(limit)).collect()),
+            Self::Unset => limit.map_or(Self::Unset, Self::Same),
+            Self::Same(own) => Self::Same(own),
+            Self::PerTurn(list) => Self::PerTurn(list.into_iter().map(|own| own.or(limit)).collect()),
         }
     }
 
@@ -36,10 +36,10 @@ impl MaxOutLen {
 
     fn new(value: Option<&Value>) -> Result<Self> {
         Ok(match value {
-            None => Self::Unsaid,
-            Some(Value::List(list)) if list.is_empty() => Self::Unsaid,
+            None => Self::Unset,
+            Some(Value::List(list)) if list.is_empty() => Self::Unset,
             Some(Value::List(list)) => Self::PerTurn(list.iter().map(limit).collect::<Result<_>>()?),
-            Some(value) => limit(value)?.map_or(Self::Unsaid, Self::Same),
+            Some(value) => limit(value)?.map_or(Self::Unset, Self::Same),
         })
     }
 
@@ -49,7 +49,7 @@ impl MaxOutLen {
     /// [`ErrorKind::Row`] if the list ends before this turn.
     pub fn of_turn(&self, turn: usize) -> Result<Option<u64>> {
         match self {
-            Self::Unsaid => Ok(None),
+            Self::Unset => Ok(None),
             Self::Same(limit) => Ok(Some(*limit)),
             Self::PerTurn(list) => list.get(turn).copied().ok_or_else(|| {
                 let what = format!(
@@ -64,7 +64,7 @@ impl MaxOutLen {
     /// The longest limit in the row.
     pub fn longest(&self) -> Option<u64> {
         match self {
-            Self::Unsaid => None,
+            Self::Unset => None,
             Self::Same(limit) => Some(*limit),
             Self::PerTurn(list) => list.iter().copied().flatten().max(),
         }
@@ -73,7 +73,7 @@ impl MaxOutLen {
     /// How long the answer may be if only the last turn is generated: the list's last item.
     pub fn of_last(&self) -> Option<u64> {
         match self {
-            Self::Unsaid => None,
+            Self::Unset => None,
             Self::Same(limit) => Some(*limit),
             Self::PerTurn(list) => list.last().copied().flatten(),
         }

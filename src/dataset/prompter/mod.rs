@@ -1,4 +1,4 @@
-//! From rows to prompts: a task combines templates and examples, and an inferencer decides which prompts a row gives.
+//! From rows to prompts: a task combines templates and examples, and an inferencer decides which prompts a row has.
 //!
 //! ```
 //! use metatok::dataset::RowPrompter;

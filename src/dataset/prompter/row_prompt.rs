@@ -9,9 +9,10 @@ use crate::dataset::rows::Value;
 pub struct RowPrompt {
     /// The label that the text is scored for.
     pub label: Option<Value>,
-    /// The place of that label among those of its row, from 0.
+    /// The index of that label among those of its row.
     pub label_index: Option<usize>,
-    /// Whether it is the answer alone, after [`Inferencer::normalizing_str`](crate::dataset::Inferencer::normalizing_str).
+    /// Whether it is only the answer, after
+    /// [`Inferencer::normalizing_str`](crate::dataset::Inferencer::normalizing_str).
     pub is_normalizing: bool,
     /// Which of the model's turns is generated, in a chat.
     pub turn: Option<usize>,
@@ -21,7 +22,7 @@ pub struct RowPrompt {
     pub scored: ScoredText,
     /// The choices.
     pub choices: Vec<String>,
-    /// The descriptions of tools for the conversation, as JSON. Only servers have a place for them.
+    /// The descriptions of tools for the conversation, as JSON. Only servers accept them.
     pub tools: Option<String>,
     /// What is rendered.
     pub conversation: Conversation,

@@ -39,7 +39,7 @@ impl RowPrompter {
                 template.check_use(inferencer.kind, task.retriever.count() > 0)?;
             }
             check_labels_column(inferencer, task)?;
-            if !inferencer.kind.gives_messages() {
+            if !inferencer.kind.builds_messages() {
                 task.template()?;
             }
             if !inferencer.kind.has_labels() || inferencer.labels_column.is_some() {
@@ -82,8 +82,9 @@ impl RowPrompter {
         self
     }
 
-    /// The prompts of a row: one, one for each label, or one for each turn. Examples are dropped from the
-    /// end of `ids` until a prompt has no `excess` of tokens, see [`FewShotPrompter::prompt`](crate::dataset::FewShotPrompter::prompt).
+    /// The prompts of a row: one, one for each label, or one for each turn. Examples are dropped from the end of `ids`
+    /// until a prompt has no `excess` of tokens, see
+    /// [`FewShotPrompter::prompt`](crate::dataset::FewShotPrompter::prompt).
     ///
     /// ```
     /// use metatok::dataset::RowPrompter;
@@ -209,7 +210,7 @@ impl RowPrompter {
     }
 }
 
-/// A text of which the part after the separator is scored, and that part alone after `normalizing`.
+/// Two texts to score: one of which the part after the separator is scored, and only that part after `normalizing`.
 fn normalized(conversation: Conversation, separator: &str, normalizing: &str) -> Result<Vec<RowPrompt>> {
     let Conversation::Text(text) = conversation else {
         return Err(template_error("normalizing_str needs a template that is a string, not a dialogue"));

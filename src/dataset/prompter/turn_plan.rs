@@ -155,7 +155,7 @@ impl TurnPlan {
         self.next = self.turn_after(turn);
     }
 
-    /// There is no answer: the model failed, and the later turns are not generated.
+    /// Records that the model failed to answer, so that the later turns are not generated.
     pub fn fail(&mut self) {
         self.next = None;
     }

@@ -68,7 +68,7 @@ impl fmt::Display for InputFormat {
 }
 
 impl InputFormat {
-    /// Whether a record may be a list or a string by itself.
+    /// Whether a record may be just a list or a string.
     pub(crate) fn has_bare_values(self) -> bool {
         matches!(self, Self::Auto | Self::Messages | Self::Sharegpt | Self::Text)
     }

@@ -24,7 +24,8 @@ impl<'a> Record<'a> {
         Self { id: None, conversation, completion: None, tools: None }
     }
 
-    /// The conversation of a prompt: to continue, without its completion; to score, with it, and which part of it is scored.
+    /// The conversation of a prompt: to continue, without its completion; to score, with it, and which part of it is
+    /// scored.
     ///
     /// # Errors
     /// [`ErrorKind::EmptyConversation`] if nothing is left.

@@ -11,7 +11,7 @@ const B: f64 = 0.75;
 const EPSILON: f64 = 0.25;
 
 /// The training set's words. Words follow Unicode's rules, while the reference uses NLTK's for English. If scores are
-/// equal, the smaller number wins, while the reference leaves that open.
+/// equal, the smaller number comes first, while the reference leaves that open.
 pub(crate) struct Bm25 {
     words: HashMap<String, Word>,
     /// How a row's length affects its frequencies.

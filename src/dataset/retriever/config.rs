@@ -33,14 +33,15 @@ pub enum RetrieverKind {
         /// Their numbers.
         fix_id_list: Vec<i64>,
     },
-    /// Drawn anew for each row; a seed gives the same examples as numpy.
+    /// Drawn again for each row; a seed draws the same examples as numpy.
     Random {
         /// How many.
         ice_num: usize,
         /// numpy's seed.
         seed: u32,
     },
-    /// Drawn anew for each row; a seed gives the same examples as Python's `random.sample`: lm-evaluation-harness's way.
+    /// Drawn again for each row; a seed draws the same examples as Python's `random.sample`: lm-evaluation-harness's
+    /// way.
     Sampled {
         /// How many.
         ice_num: usize,

@@ -1,4 +1,5 @@
-//! Examples drawn like lm-evaluation-harness's `ContextSampler`: with Python's `random.sample`, one row after the other.
+//! Examples drawn like lm-evaluation-harness's `ContextSampler`: with Python's `random.sample`, one row after the
+//! other.
 
 use crate::dataset::python::PythonRandom;
 use crate::dataset::retriever::{Examples, MOST_EXAMPLES, Retriever};

@@ -43,7 +43,7 @@ pub fn arrow_rows(rows: Vec<Row>, subdivision: &str) -> Vec<Row> {
     (0..rows.len()).map(row).collect()
 }
 
-/// Gives the values of one column the same type, as far as they differ in numbers and keys.
+/// Converts the values of one column to the same type, if they differ in numbers and keys.
 fn unify(values: &mut [&mut Value]) {
     let any = |is: fn(&Value) -> bool| values.iter().any(|value| is(value));
     if any(|value| matches!(value, Value::Float(_))) && any(|value| matches!(value, Value::Int(_))) {

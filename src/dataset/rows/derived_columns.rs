@@ -189,7 +189,7 @@ fn texts(each: &str, list: &Value) -> Result<Vec<String>> {
         while let Some(open) = rest.find('{') {
             text.push_str(&rest[..open]);
             rest = &rest[open..];
-            let (name, behind) = rest[1..].split_once('}').unwrap_or(("", ""));
+            let (name, after) = rest[1..].split_once('}').unwrap_or(("", ""));
             match name {
                 "item" => text.push_str(&item.text()),
                 "number" => text.push_str(&(place + 1).to_string()),
@@ -200,7 +200,7 @@ fn texts(each: &str, list: &Value) -> Result<Vec<String>> {
                     continue;
                 }
             }
-            rest = behind;
+            rest = after;
         }
         text.push_str(rest);
         Ok(text)

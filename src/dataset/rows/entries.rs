@@ -1,4 +1,4 @@
-//! Named values in their order. Of a repeated name the last value counts, at the first place, as in Python.
+//! Named values in their order. If a name is repeated, the last value is kept at the first position, as in Python.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,13 @@ use foldhash::fast::RandomState;
 #[derive(Debug)]
 pub(crate) struct Entries<V> {
     pub(crate) entries: Vec<(String, V)>,
-    /// The first name that came more than once.
+    /// The first name that occurs more than once.
     pub(crate) repeated: Option<String>,
-    /// The places of names, when there are more than a few.
+    /// The positions of names, if there are more than a few.
     places: HashMap<String, usize, RandomState>,
 }
 
-/// So many names are compared one by one, which is faster than a map.
+/// Up to this many names are compared one by one, which is faster than a map.
 const FEW: usize = 16;
 
 impl<V> Entries<V> {
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_repeated_name_the_last_value_is_at_the_first_place() {
+    fn a_repeated_name_keeps_its_last_value_at_its_first_position() {
         for more in [0, FEW - 2, FEW - 1, FEW, 3 * FEW] {
             let between = (0..more).map(|i| (format!("k{i}"), 0));
             let named = [("a".to_owned(), 1)].into_iter().chain(between);

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn python_writes_values_so() {
+    fn values_are_written_like_in_python() {
         for (json, text) in [
             ("null", "None"),
             ("true", "True"),

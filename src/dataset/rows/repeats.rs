@@ -3,7 +3,7 @@
 use crate::dataset::rows::Value;
 use crate::error::{At, ErrorKind, Result};
 
-/// Nobody draws more samples of one row.
+/// More samples of one row are never needed.
 const MOST: usize = 1 << 16;
 
 /// How often each row is asked.
@@ -13,7 +13,7 @@ pub struct Repeats {
     pub n: usize,
     /// How often the loader lists each row: `num_repeats`.
     pub num_repeats: usize,
-    /// Whether the loader lists a row's repeats side by side, instead of all rows again after all rows.
+    /// Whether the loader lists a row's repeats next to each other, instead of listing all rows again after all rows.
     pub are_adjacent: bool,
 }
 

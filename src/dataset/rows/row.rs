@@ -36,19 +36,18 @@ impl Row {
 
     /// The row as a JSON object, with its columns in their order.
     ///
-    /// # Errors
+    /// [`ErrorKind::Parse`] if a whole number has no digits.
     /// [`ErrorKind::Parse`] where the digits of a whole number are none.
     pub(crate) fn to_json(&self) -> Result<String> {
         serde_json::to_string(self).map_err(|error| ErrorKind::Parse(error.to_string()).into())
     }
 
-    /// How many bytes it has as JSON where nothing is escaped; at most six times as many otherwise.
+    /// Its length in bytes as JSON if nothing is escaped. Escapes make it at most six times as long.
     pub(crate) fn unescaped_len(&self) -> usize {
         self.columns.iter().map(|(name, value)| name.len() + value.unescaped_len() + 4).sum::<usize>() + 2
     }
 
-    /// The first column that stood there more than once when the row was read. The last value counts, as in
-    /// Python.
+    /// The first column that occurred more than once when the row was read. The last value counts, as in Python.
     pub fn repeated(&self) -> Option<&str> {
         self.repeated.as_deref()
     }

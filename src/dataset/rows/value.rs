@@ -23,7 +23,7 @@ pub enum Value {
     Dict(Vec<(Value, Value)>),
 }
 
-/// As JSON: `-2.2250738585072014e-308`.
+/// The length of `-2.2250738585072014e-308`.
 const LONGEST_FLOAT: usize = 24;
 
 impl Value {
@@ -62,7 +62,7 @@ impl Value {
         }
     }
 
-    /// How many bytes it has as JSON where nothing is escaped, or a few more.
+    /// Its length in bytes as JSON if nothing is escaped, or a few more.
     pub(crate) fn unescaped_len(&self) -> usize {
         match self {
             Self::Null | Self::Bool(_) => "false".len(),

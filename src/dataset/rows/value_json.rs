@@ -23,7 +23,7 @@ impl Value {
         Ok(parsed.0)
     }
 
-    /// The entries of a JSON object as [`Self::from_json`] reads them; nothing for other JSON.
+    /// The entries of a JSON object as [`Self::from_json`] reads them; none for other JSON.
     pub(crate) fn columns(json: &str) -> Result<Option<Entries<Self>>> {
         check_nesting(json)?;
         if !json.trim_start().starts_with('{') {

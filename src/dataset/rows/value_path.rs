@@ -32,14 +32,14 @@ impl Path {
         let (column, mut rest) = text.split_at(end);
         let mut steps = Vec::new();
         while !rest.is_empty() {
-            if let Some(behind) = rest.strip_prefix('.') {
-                let (key, behind) = behind.split_at(behind.find(['.', '[']).unwrap_or(behind.len()));
+            if let Some(after) = rest.strip_prefix('.') {
+                let (key, after) = after.split_at(after.find(['.', '[']).unwrap_or(after.len()));
                 steps.push(Step::Key(key.to_owned()));
-                rest = behind;
+                rest = after;
             } else {
-                let (inner, behind) = rest.strip_prefix('[')?.split_once(']')?;
+                let (inner, after) = rest.strip_prefix('[')?.split_once(']')?;
                 steps.push(inner.parse().map_or_else(|_| Step::Named(inner.to_owned()), Step::Item));
-                rest = behind;
+                rest = after;
             }
         }
         let is_named = |step: &Step| !matches!(step, Step::Key(name) | Step::Named(name) if name.is_empty());

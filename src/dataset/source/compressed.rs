@@ -4,15 +4,15 @@ use std::io::{self, BufRead, Cursor, Read};
 
 use crate::dataset::source::fill;
 
-/// How gzip's files begin.
+/// The first bytes of gzip's files.
 const GZIP: &[u8] = b"\x1f\x8b";
-/// How Zstandard's frames begin.
+/// The first bytes of Zstandard's frames.
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 
-/// The endings of compressed files, behind that of the format.
+/// The extensions of compressed files, which come after that of the format.
 pub(crate) const ENDINGS: [&str; 3] = ["gz", "zst", "zstd"];
 
-/// Reads what is compressed, and everything else as it is. Nothing is read before it is asked for.
+/// Decompresses compressed data, and leaves other data unchanged. Nothing is read in advance.
 pub(crate) fn decompressed(reader: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
     Box::new(Decompressed::Unread(Some(Box::new(reader))))
 }
@@ -61,7 +61,7 @@ fn open(mut reader: Reader) -> io::Result<Reader> {
         let available = fill(&mut reader)?;
         let begins = [&head, &available[..available.len().min(ZSTD.len())]].concat();
         let may_be = |magic: &&[u8]| begins.len() < magic.len() && magic.starts_with(&begins);
-        // A pipe may give the first bytes one by one; none is waited for that could not tell.
+        // A pipe may return one byte at a time. This waits only for bytes that can decide the format.
         if available.is_empty() || ![GZIP, ZSTD].iter().any(may_be) {
             return decoded(&begins, Cursor::new(head).chain(reader));
         }
@@ -100,7 +100,7 @@ fn unsupported(tool: &str) -> io::Error {
 
 #[cfg(feature = "compression")]
 fn gzip(reader: impl BufRead + Send + 'static) -> io::Result<Reader> {
-    // Of several members, as parallel tools write them.
+    // Parallel tools write several members.
     let reader = Named { reader: flate2::bufread::MultiGzDecoder::new(reader), what: "gzip" };
     Ok(Box::new(io::BufReader::with_capacity(1 << 16, reader)))
 }
@@ -111,7 +111,7 @@ fn zstd(reader: impl BufRead + Send + 'static) -> io::Result<Reader> {
     Ok(Box::new(io::BufReader::with_capacity(1 << 16, reader)))
 }
 
-/// Says in errors what could not be decompressed.
+/// Names the compressed format in errors.
 #[cfg(feature = "compression")]
 struct Named<R> {
     reader: R,
@@ -141,7 +141,7 @@ mod frames {
     use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
     use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-    /// Zstandard's frames one behind the other, as parallel tools write them.
+    /// Zstandard's frames one after the other, as parallel tools write them.
     pub(super) struct Frames<R> {
         reader: R,
         decoder: FrameDecoder,
@@ -176,7 +176,7 @@ mod frames {
             Ok(true)
         }
 
-        /// The end of the file is the most likely reason.
+        /// The file probably ended early.
         fn failed(&mut self, error: FrameDecoderError) -> io::Error {
             match self.reader.fill_buf() {
                 Ok([]) => io::ErrorKind::UnexpectedEof.into(),
@@ -188,7 +188,7 @@ mod frames {
                     FrameDecoderError::DictNotProvided { .. } => {
                         io::Error::new(io::ErrorKind::Unsupported, "it needs a dictionary; pipe it in from zstd -dc -D")
                     }
-                    _ => io::Error::new(io::ErrorKind::InvalidData, "its data is not what its checks say"),
+                    _ => io::Error::new(io::ErrorKind::InvalidData, "its data does not match its checks"),
                 },
                 Err(error) => error,
             }
@@ -209,7 +209,7 @@ mod frames {
                     self.is_open = false;
                     let declared = self.decoder.get_checksum_from_data();
                     if declared.is_some() && declared != self.decoder.get_calculated_checksum() {
-                        return Err(io::Error::new(io::ErrorKind::InvalidData, "its checksum is another one"));
+                        return Err(io::Error::new(io::ErrorKind::InvalidData, "its data does not match its checksum"));
                     }
                     continue;
                 }

@@ -20,7 +20,7 @@ fn read(file: Box<dyn BufRead + Send>, delimiter: u8, columns: Option<&[String]>
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
         .has_headers(columns.is_none())
-        // A record of another length is wrong by itself, and no end.
+        // A record of another length is an error of its own, and reading continues after it.
         .flexible(true)
         .from_reader(file);
     let names = match columns {
@@ -52,7 +52,7 @@ fn names(record: &ByteRecord) -> Result<Vec<String>> {
     })
 }
 
-/// The row of a record, or why it is none.
+/// The row of a record, or the error in it.
 fn row(record: &ByteRecord, names: &[String]) -> std::result::Result<Row, String> {
     if record.len() != names.len() {
         return Err(other_length(record.len(), names));
@@ -73,10 +73,10 @@ fn other_length(found: usize, names: &[String]) -> String {
     format!("the record has {fields}, and the {columns} {names}: is a quote or a delimiter missing?")
 }
 
-/// A record much as it stood in the file.
+/// A record almost as it is written in the file.
 fn written(record: &ByteRecord, delimiter: u8) -> Vec<u8> {
     let mut writer = csv::WriterBuilder::new().delimiter(delimiter).flexible(true).from_writer(Vec::new());
-    // Memory takes every byte.
+    // Writing to memory cannot fail.
     let _ = writer.write_byte_record(record);
     let mut bytes = writer.into_inner().unwrap_or_default();
     bytes.pop();

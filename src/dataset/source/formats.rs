@@ -1,6 +1,6 @@
 //! The formats of files: JSON is read as bytes, and CSV, TSV and Parquet as tables.
 //!
-//! A format is a file here and a line in [`FORMATS`].
+//! Each format is a file here and a line in [`FORMATS`].
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -12,45 +12,45 @@ use crate::error::{Error, ErrorKind, Result, Setting};
 
 type Reader = Box<dyn BufRead + Send>;
 
-/// What the records of a file are read from.
+/// Where the records of a file are read from.
 pub(crate) enum RecordSource {
     /// Bytes of JSON.
     Bytes(Reader),
     Table(TableRows),
 }
 
-/// How a table is opened.
+/// How to open a table.
 #[derive(Clone, Copy)]
 enum Format {
-    /// From its beginning to its end; its columns are named so where it does not name them itself.
+    /// Reads it from beginning to end. The columns have these names if the file does not name them.
     Stream(fn(Reader, Option<&[String]>) -> Result<TableRows>),
-    /// From anywhere in it.
+    /// Reads any part of it.
     File(fn(File) -> Result<TableRows>),
 }
 
-/// Refuses names for columns that have their own.
+/// Rejects column names for a file that has its own.
 fn refuse_columns(columns: Option<&[String]>) -> Result<()> {
     match columns {
         None => Ok(()),
         Some(_) => {
-            let what = "this is no CSV or TSV file, and its rows name their own columns";
+            let what = "this is not a CSV or TSV file; its rows name their own columns";
             Err(Error::from(ErrorKind::Usage(what.into())).at(Setting::COLUMNS))
         }
     }
 }
 
-/// The formats by the endings of their names. What has another is JSON already.
+/// The formats by their extensions. Files with other extensions are JSON.
 const FORMATS: [(&str, Format); 3] = [
     ("csv", Format::Stream(csv::open)),
     ("tsv", Format::Stream(csv::open_tabs)),
     ("parquet", Format::File(parquet::open)),
 ];
 
-/// Large enough to take a whole pipe at once.
+/// Large enough to empty a whole pipe at once.
 const BUFFER: usize = 1 << 18;
 
-/// Opens a file in the format of its name. What is compressed is read as what it holds, whatever its name; an ending such
-/// as `.gz` comes after that of the format.
+/// Opens a file in the format of its extension. If it is compressed, an extension such as `.gz` may come after that of
+/// the format.
 pub(crate) fn open(path: &Path, file: File, columns: Option<&[String]>) -> Result<RecordSource> {
     let inner = if is_compressed(path) { path.with_extension("") } else { path.to_owned() };
     let ending = inner.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
@@ -68,7 +68,7 @@ pub(crate) fn open(path: &Path, file: File, columns: Option<&[String]>) -> Resul
     }
 }
 
-/// Whether the file's name says that it is compressed.
+/// Whether the file has the extension of a compressed file.
 pub(crate) fn is_compressed(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending))

@@ -1,11 +1,11 @@
-//! JSON values, one after the other or in lists, of which no more than one is in memory.
+//! JSON values, one after the other or in lists. At most one is in memory.
 
 use std::io::BufRead;
 
 use crate::dataset::source::{Line, Scan, fill};
 use crate::error::{At, ErrorKind, Result};
 
-/// Reads values of bytes, whatever lines they are on.
+/// Reads JSON values from bytes, regardless of lines.
 pub(crate) struct Items<R> {
     reader: R,
     longest: usize,
@@ -16,31 +16,31 @@ pub(crate) struct Items<R> {
     may_wait: bool,
 }
 
-/// What may come next.
+/// What was read last, which decides what may come next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Start,
     Outside,
-    /// Behind a list's bracket.
+    /// A list's opening bracket.
     Opened,
-    /// Behind a list's item.
-    Behind,
-    /// Behind a list's comma.
+    /// An item of a list.
+    AfterItem,
+    /// A comma in a list.
     Comma,
 }
 
 impl<R: BufRead> Items<R> {
-    /// Values one behind the other.
+    /// Values one after the other.
     pub(crate) fn values(reader: R, longest: usize) -> Self {
         Self { reader, longest, are_listed: false, place: Place::Start, number: 0, offset: 0, may_wait: false }
     }
 
-    /// The items of a list, or of several.
+    /// The items of a list, or of several lists.
     pub(crate) fn of_lists(reader: R, longest: usize) -> Self {
         Self { are_listed: true, ..Self::values(reader, longest) }
     }
 
-    /// Whether the next item may still have to come: no bracket that could close it was read already.
+    /// Whether reading the next item may have to wait for more bytes.
     pub(crate) fn may_wait(&self) -> bool {
         self.may_wait
     }
@@ -48,7 +48,7 @@ impl<R: BufRead> Items<R> {
     /// Appends the bytes of the next item.
     ///
     /// # Errors
-    /// What reading says, and where the list is broken, with the number of the item.
+    /// The reader's errors, and a broken list, with the number of the item.
     pub(crate) fn next_into(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
         let number = self.number + 1;
         self.next(bytes).at(crate::error::Place::Line { unit: "item", number })
@@ -71,9 +71,9 @@ impl<R: BufRead> Items<R> {
                 (Some(_), Place::Start | Place::Outside) => {
                     return broken("something other than a list follows a list of records");
                 }
-                (Some(b']'), Place::Opened | Place::Behind) => self.go(Place::Outside),
-                (Some(b','), Place::Behind) => self.go(Place::Comma),
-                (Some(_), Place::Behind) => return broken("a comma is missing before it"),
+                (Some(b']'), Place::Opened | Place::AfterItem) => self.go(Place::Outside),
+                (Some(b','), Place::AfterItem) => self.go(Place::Comma),
+                (Some(_), Place::AfterItem) => return broken("a comma is missing before it"),
                 (Some(b',' | b']'), _) => return broken("there is nothing between a comma and the next"),
                 (Some(_), Place::Opened | Place::Comma) => break,
             }
@@ -81,7 +81,7 @@ impl<R: BufRead> Items<R> {
         self.value(bytes).map(Some)
     }
 
-    /// Reads a value. One that is too long is read to its end, but not kept.
+    /// Reads a value. A value that is too long is skipped.
     fn value(&mut self, bytes: &mut Vec<u8>) -> Result<Line> {
         let (start, offset) = (bytes.len(), self.offset);
         let (mut scan, mut is_too_long) = (Scan::default(), false);
@@ -110,7 +110,7 @@ impl<R: BufRead> Items<R> {
             return Err(ErrorKind::Parse("a bracket closes what was never opened".into()).into());
         }
         self.number += 1;
-        self.place = if self.are_listed { Place::Behind } else { Place::Outside };
+        self.place = if self.are_listed { Place::AfterItem } else { Place::Outside };
         Ok(Line { unit: "item", number: self.number, offset, length, is_too_long, wrong: None })
     }
 

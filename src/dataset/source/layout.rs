@@ -1,4 +1,4 @@
-//! What a file is by what it begins with: lines, values over several lines, or lists of records.
+//! Detects the layout of a file from its beginning: lines, values over several lines, or lists of records.
 
 use std::io::BufRead;
 
@@ -7,22 +7,22 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use crate::dataset::source::{Scan, fill};
 use crate::error::Result;
 
-/// What a file holds.
+/// The kind of records in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
-    /// Conversations, of which a list may be one.
+    /// Conversations. A list may be one.
     Conversations,
     /// Rows, which are objects.
     Rows,
-    /// Lines and nothing else.
+    /// Only lines.
     Lines,
 }
 
-/// What a file is.
+/// The layout of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
     Lines,
-    /// Values one behind the other, over several lines each.
+    /// Values one after the other, each over several lines.
     Values,
     /// The items of lists.
     Items,
@@ -30,7 +30,7 @@ pub(super) enum Layout {
     Strings,
 }
 
-/// What a file is by what it begins with, which is read into `head`: of a line no more than its first value.
+/// Detects the layout of a file. What it reads is in `head`: at most the first value of a line.
 pub(super) fn layout<R: BufRead>(reader: &mut R, head: &mut Vec<u8>, holds: Holds, longest: usize) -> Result<Layout> {
     let mut ahead = Ahead { reader, head, longest };
     let Some(start) = ahead.skip_space(0)? else { return Ok(Layout::Lines) };
@@ -69,7 +69,7 @@ struct Ahead<'a, R> {
 }
 
 impl<R: BufRead> Ahead<'_, R> {
-    /// Whether there is more.
+    /// Reads more. Returns whether there was more.
     fn more(&mut self) -> Result<bool> {
         if self.head.len() > self.longest {
             return Ok(false);
@@ -81,7 +81,7 @@ impl<R: BufRead> Ahead<'_, R> {
         Ok(read > 0)
     }
 
-    /// The place of the next byte that is no white space, a byte order mark at the beginning left out.
+    /// The position of the next byte that is not white space, after a byte order mark at the beginning.
     fn skip_space(&mut self, mut at: usize) -> Result<Option<usize>> {
         loop {
             if at == 0 && self.head.starts_with(b"\xef") {
@@ -100,8 +100,8 @@ impl<R: BufRead> Ahead<'_, R> {
         }
     }
 
-    /// Behind which byte the value ends that begins at `start`; nothing if it does not end, or, where it must be
-    /// on one line, not on that.
+    /// The position after the value that begins at `start`; none if it does not end, or, if it must be on one line,
+    /// does not end on that line.
     fn end(&mut self, start: usize, scan: &mut Scan, on_one_line: bool) -> Result<Option<usize>> {
         let mut at = start;
         loop {
@@ -117,8 +117,8 @@ impl<R: BufRead> Ahead<'_, R> {
         }
     }
 
-    /// Whether the value that begins at `start` is meant to be on one line: it is, or its line is broken off. A
-    /// line is broken off within a string, and where the next one is a value by itself.
+    /// Whether the value that begins at `start` is meant to be on one line: it is, or its line is cut off. A line is
+    /// cut off if it ends within a string, or if the next line is a whole value.
     fn is_one_line(&mut self, start: usize) -> Result<bool> {
         let mut scan = Scan::default();
         if self.end(start, &mut scan, true)?.is_some() || scan.is_in_text() {
@@ -136,7 +136,7 @@ impl<R: BufRead> Ahead<'_, R> {
     }
 }
 
-/// Whether an object is a part of a conversation, and no conversation itself.
+/// Whether an object is a part of a conversation rather than a whole one.
 fn is_part(object: &[u8]) -> bool {
     serde_json::from_slice(object).is_ok_and(|Part(is_part)| is_part)
 }

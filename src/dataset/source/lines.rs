@@ -5,8 +5,8 @@ use std::io::{self, BufRead};
 
 use crate::error::{At, Error, ErrorKind, Place, Result};
 
-/// Reads lines of bytes, skipping blank ones. LF and CRLF end a line; a leading UTF-8 byte order mark
-/// is left out.
+/// Reads lines of bytes, skipping blank ones. A line ends with LF or CRLF. A UTF-8 byte order mark at the beginning is
+/// skipped.
 pub(crate) struct Lines<R> {
     reader: R,
     unit: &'static str,
@@ -16,20 +16,20 @@ pub(crate) struct Lines<R> {
     has_next: bool,
 }
 
-/// A line and where it stands.
+/// A line and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// What it is in its file: a line, or a row of a file without lines.
+    /// What it is called: a line, or a row in a file without lines.
     pub(crate) unit: &'static str,
-    /// Counted from 1, blank lines included.
+    /// Its number, from 1, counting blank lines.
     pub(crate) number: u64,
     /// The bytes before it in the file.
     pub(crate) offset: u64,
-    /// Its length in bytes without its end.
+    /// Its length in bytes, without its end.
     pub(crate) length: u64,
-    /// Whether it was longer than the limit. Then nothing of it was kept.
+    /// Whether it is longer than the limit. Then it is not kept.
     pub(crate) is_too_long: bool,
-    /// Why it is no row, where its file says so. The bytes are then what stands there.
+    /// Why it is not a row, if its file is a table. The bytes are then those of the file.
     pub(crate) wrong: Option<String>,
 }
 
@@ -54,8 +54,8 @@ impl Line {
     /// The line's text, if it is UTF-8.
     ///
     /// # Errors
-    /// [`ErrorKind::LineTooLong`], [`ErrorKind::NotUtf8`], or [`ErrorKind::OtherEncoding`] where the
-    /// first bytes tell.
+    /// [`ErrorKind::LineTooLong`], [`ErrorKind::NotUtf8`], or [`ErrorKind::OtherEncoding`] if the first bytes show
+    /// another encoding.
     pub(crate) fn text<'a>(&self, bytes: &'a [u8], longest: usize) -> Result<&'a str> {
         if self.is_too_long {
             return Err(ErrorKind::LineTooLong(longest).into());
@@ -72,12 +72,12 @@ impl Line {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Reads lines of at most `longest` bytes; `unit` is what one is called.
+    /// Reads lines of at most `longest` bytes. `unit` is what messages call a line.
     pub(crate) fn new(reader: R, unit: &'static str, longest: usize) -> Self {
         Self { reader, unit, longest, number: 0, offset: 0, has_next: false }
     }
 
-    /// Whether a further line is here already, whole, so that it comes without waiting.
+    /// Whether a whole line is in the buffer, so that reading it does not wait.
     pub(crate) fn has_next(&self) -> bool {
         self.has_next
     }
@@ -85,7 +85,7 @@ impl<R: BufRead> Lines<R> {
     /// Appends the bytes of the next line that is not blank.
     ///
     /// # Errors
-    /// What reading says, with the number of the line.
+    /// The reader's errors, with the number of the line.
     pub(crate) fn next_into(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Line>> {
         let start = bytes.len();
         loop {
@@ -118,8 +118,8 @@ impl<R: BufRead> Lines<R> {
         Ok(())
     }
 
-    /// How many bytes the line takes with its end, and whether it is longer than the limit. A line that
-    /// is too long is read to its end, but not kept.
+    /// The length of the line with its end, in bytes, and whether it is longer than the limit. A line that is too long
+    /// is skipped.
     fn read_line(&mut self, bytes: &mut Vec<u8>) -> io::Result<(u64, bool)> {
         let start = bytes.len();
         let (mut read, mut is_too_long) = (0, false);
@@ -146,10 +146,10 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// The bytes that are here, or that come next; none at the end. A signal does not end the waiting.
+/// The bytes in the buffer, or else the next ones; none at the end. A signal does not interrupt it.
 pub(crate) fn fill<R: BufRead>(reader: &mut R) -> io::Result<&[u8]> {
-    // Asked twice, because the borrow of a first success would outlive the loop; not at the end, which a terminal
-    // would have to say twice.
+    // Two calls, because the borrow of a success in the loop would outlive the loop. At the end there is only one: a
+    // terminal's user would have to type the end twice.
     loop {
         match reader.fill_buf() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -167,7 +167,7 @@ mod tests {
 
     #[track_caller]
     fn check(input: &[u8], expected: &[(u64, u64, &[u8], bool)]) {
-        // A tiny buffer, so that lines run over its end.
+        // The buffer is tiny, so that lines continue after its end.
         let reader = io::BufReader::with_capacity(3, input);
         let mut lines = Lines::new(reader, "line", 8);
         let mut found = Vec::new();

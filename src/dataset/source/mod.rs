@@ -1,4 +1,4 @@
-//! Files of rows and of conversations: from bytes to one record after the other.
+//! Files of rows and conversations: turns bytes into records.
 
 mod compressed;
 mod csv;

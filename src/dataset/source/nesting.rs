@@ -1,16 +1,16 @@
-//! How deep JSON may be nested: recursion over more would overflow the stack.
+//! A limit on the nesting of JSON: deeper recursion would overflow the stack.
 
 use crate::error::{ErrorKind, Result};
 
-/// Brackets within brackets, as `serde_json` allows them.
+/// How many nested brackets `serde_json` allows.
 pub(super) const DEEPEST: usize = 128;
 
-/// Refuses JSON that is nested too deep, whether anything looks at that part of it or not.
+/// Rejects JSON that is nested too deeply, even in parts that are never read.
 ///
 /// # Errors
 /// [`ErrorKind::Parse`] with the column.
 pub(crate) fn check_nesting(json: &str) -> Result<()> {
-    // Hardly any text has so many brackets at all, and counting them is fast.
+    // Counting is fast, and few texts have this many brackets.
     if memchr::memchr2_iter(b'[', b'{', json.as_bytes()).nth(DEEPEST).is_none() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Parquet files, as the hub has its datasets, with the feature `parquet`.
+//! Parquet files, the hub's format for datasets, with the feature `parquet`.
 
 use std::fs::File;
 

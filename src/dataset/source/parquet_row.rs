@@ -19,7 +19,7 @@ fn depth(schema: &Type) -> usize {
     1 + of_fields.iter().map(|field| depth(field)).max().unwrap_or_default()
 }
 
-/// The row, or why it is none.
+/// The row, or the error in it.
 pub(super) fn row(row: ParquetRow, may_be_deep: bool) -> Result<Row, BadRow> {
     let columns = row.into_columns().into_iter().map(|(name, field)| match field {
         Field::Str(text) => (name, Value::Text(text)),

@@ -1,4 +1,4 @@
-//! A record before anything is made of it: JSON, or a row of a table.
+//! A record before it is interpreted: JSON, or a row of a table.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use crate::dataset::rows::Row;
 use crate::dataset::source::Line;
 use crate::error::Result;
 
-/// A record before anything is made of it.
+/// A record before it is interpreted.
 ///
 /// ```
 /// use metatok::Row;
@@ -30,7 +30,7 @@ impl<'r> RawRecord<'r> {
     /// The record as JSON; a row as an object of its columns.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Parse`] where a whole number of the row has no digits.
+    /// [`crate::ErrorKind::Parse`] if a whole number of the row has no digits.
     pub fn json(self) -> Result<Cow<'r, str>> {
         match self {
             Self::Json(json) => Ok(json.into()),
@@ -41,7 +41,7 @@ impl<'r> RawRecord<'r> {
     /// The record as a row.
     ///
     /// # Errors
-    /// As [`Row::from_json`].
+    /// The same as for [`Row::from_json`].
     pub fn row(self) -> Result<Cow<'r, Row>> {
         match self {
             Self::Json(json) => Row::from_json(json).map(Cow::Owned),
@@ -60,15 +60,15 @@ impl<'r> From<&'r str> for RawRecord<'r> {
 #[derive(Debug, Clone)]
 pub(crate) struct FileRecord {
     pub(crate) line: Line,
-    /// The row, where the file is a table. All else is bytes, which whoever reads the file keeps.
+    /// The row, if the file is a table. Otherwise the caller has the record's bytes.
     pub(crate) row: Option<Row>,
 }
 
 impl FileRecord {
-    /// The record, of these bytes if it is no row.
+    /// The record; these are its bytes if it is not a row.
     ///
     /// # Errors
-    /// As [`Line::text`].
+    /// The same as for [`Line::text`].
     pub(crate) fn raw<'r>(&'r self, bytes: &'r [u8], longest: usize) -> Result<RawRecord<'r>> {
         match &self.row {
             Some(row) => Ok(RawRecord::Row(row)),
@@ -76,7 +76,7 @@ impl FileRecord {
         }
     }
 
-    /// The bytes of the record: these, or the row as JSON.
+    /// The bytes of the record: these, or its row as JSON.
     pub(crate) fn bytes<'r>(&self, bytes: &'r [u8]) -> Result<Cow<'r, [u8]>> {
         match &self.row {
             Some(row) => Ok(row.to_json()?.into_bytes().into()),

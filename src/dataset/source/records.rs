@@ -1,4 +1,4 @@
-//! The records of a file: its lines, the items of one list, values over many lines, or the rows of a table.
+//! The records of a file: its lines, the items of lists, values over several lines, or the rows of a table.
 
 use std::io::{self, BufRead, Cursor, Read};
 
@@ -6,14 +6,14 @@ use crate::dataset::source::layout::{Holds, Layout, layout};
 use crate::dataset::source::{FileRecord, Items, Lines, RecordSource, Table};
 use crate::error::{ErrorKind, Result};
 
-/// What is read ahead to see what a file is, and then the rest.
+/// The bytes that were read to detect the layout, and then the rest.
 type Whole<R> = io::Chain<Cursor<Vec<u8>>, R>;
 
 /// Reads a file's records one by one.
 ///
-/// A file is lines of JSON, unless it begins with a value that goes on behind the end of its line. It is then a
-/// row of values, or, where that value is a list of records, the items of that list. A list on one line is its
-/// items too where these can only be records: a list of messages, strings and markers is a conversation.
+/// A file is lines of JSON, unless its first value continues after the first line. Then it is a series of values or, if
+/// that value is a list of records, the items of that list. The items of a list on one line are records only if they
+/// cannot be anything else: a list of messages, strings and markers is one conversation.
 pub(crate) struct Records<R> {
     state: State<R>,
     unit: &'static str,
@@ -29,7 +29,7 @@ enum State<R> {
 }
 
 impl Records<Box<dyn BufRead + Send>> {
-    /// Reads records as [`Self::new`] does; a table has rows, whatever a line is called.
+    /// The same as [`Self::new`], but the records of a table are called rows.
     pub(crate) fn of(source: RecordSource, unit: &'static str, longest: usize, holds: Holds) -> Self {
         match source {
             RecordSource::Bytes(reader) => Self::new(reader, unit, longest, holds),
@@ -39,15 +39,15 @@ impl Records<Box<dyn BufRead + Send>> {
 }
 
 impl<R: BufRead> Records<R> {
-    /// Reads records of at most `longest` bytes; `unit` is what a line is called.
+    /// Reads records of at most `longest` bytes. `unit` is what messages call a line.
     pub(crate) fn new(reader: R, unit: &'static str, longest: usize, holds: Holds) -> Self {
         Self { state: State::Unread(Some(reader)), unit, longest, holds }
     }
 
-    /// The next record. Its bytes are appended, if it is no row of a table.
+    /// The next record. Its bytes are appended, unless it is a row of a table.
     ///
     /// # Errors
-    /// What reading says, with the number of the record, and where a list is broken off.
+    /// The reader's errors, and a broken list, with the number of the record.
     pub(crate) fn next_into(&mut self, bytes: &mut Vec<u8>) -> Result<Option<FileRecord>> {
         loop {
             match &mut self.state {
@@ -62,7 +62,7 @@ impl<R: BufRead> Records<R> {
         }
     }
 
-    /// Whether a further record is here already, whole, so that it comes without waiting.
+    /// Whether a whole record is in the buffer, so that reading it does not wait.
     pub(crate) fn has_next(&self) -> bool {
         match &self.state {
             State::Unread(_) | State::Table(_) => false,
@@ -129,7 +129,7 @@ mod tests {
         check(Conversations, "[]\n[]\n", &["line 1: []", "line 2: []"]);
         check(Conversations, "\u{feff}[\"a\"]", &["line 1: [\"a\"]"]);
         check(Rows, "[1, 2]\n{}", &["line 1: [1, 2]", "line 2: {}"]);
-        // What is broken off is no reason to take all that follows for one value.
+        // A line that is cut off does not join the lines after it to one value.
         check(Conversations, "{\"a\": \"b\n{\"a\": 1}", &["line 1: {\"a\": \"b", "line 2: {\"a\": 1}"]);
         check(Conversations, "{\"a\": [\n{\"a\": 1}\n", &["line 1: {\"a\": [", "line 2: {\"a\": 1}"]);
         check(Conversations, "[{\"role\":\n[1]\n", &["line 1: [{\"role\":", "line 2: [1]"]);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_not_kept() {
+    fn long_items_are_not_kept() {
         let long = format!("[{{\"a\": 1}}, {{\"a\": \"{}\"}}, {{\"a\": 2}}]", "x".repeat(5_000));
         check(Holds::Rows, &long, &["item 1: {\"a\": 1}", "item 2: ", "item 3: {\"a\": 2}"]);
     }

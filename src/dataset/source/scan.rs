@@ -1,6 +1,6 @@
-//! Finding where a JSON value ends, byte by byte: brackets are counted and strings skipped.
+//! Finds the end of a JSON value, byte by byte: counts brackets and skips strings.
 
-/// Where a scan stands.
+/// The state of a scan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Scan {
     depth: usize,
@@ -10,9 +10,9 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// Goes on until the value ends, and says behind which byte; nothing if it goes on behind these bytes.
+    /// Scans until the value ends, and returns the position after it; none if it continues after these bytes.
     ///
-    /// A value that is no object, list or string ends before white space, a comma or a closing bracket.
+    /// A value that is not an object, a list or a string ends before white space, a comma or a closing bracket.
     pub(crate) fn end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         while at < bytes.len() {
@@ -44,7 +44,7 @@ impl Scan {
         None
     }
 
-    /// Whether it stands within a string.
+    /// Whether it is within a string.
     pub(crate) fn is_in_text(&self) -> bool {
         self.is_text
     }

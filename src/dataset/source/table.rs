@@ -1,4 +1,4 @@
-//! The rows of a table, such as a CSV or Parquet file: numbered, and no longer than a record may be.
+//! The rows of a table, such as a CSV or Parquet file: numbered, and limited in length.
 
 use std::io::{self, Write};
 
@@ -6,15 +6,15 @@ use crate::dataset::rows::Row;
 use crate::dataset::source::{FileRecord, Line};
 use crate::error::{At, Place, Result};
 
-/// What a table gives, one by one. After an error there is no more.
+/// The rows of a table. After an error there are no more.
 pub(crate) type TableRows = Box<dyn Iterator<Item = io::Result<std::result::Result<Row, BadRow>>> + Send>;
 
-/// A record that is no row, in a table that goes on after it.
+/// A record that is not a row. The table continues after it.
 #[derive(Debug)]
 pub(crate) struct BadRow {
     /// Why.
     pub(crate) what: String,
-    /// The record as the file has it.
+    /// The bytes of the record in the file.
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -31,10 +31,10 @@ impl Table {
         Self { rows, longest, number: 0 }
     }
 
-    /// The next row. Of a record that is none, its bytes are appended.
+    /// The next row. If a record is not a row, its bytes are appended.
     ///
     /// # Errors
-    /// What reading says, with the number of the row.
+    /// The reader's errors, with the number of the row.
     pub(crate) fn next_into(&mut self, bytes: &mut Vec<u8>) -> Result<Option<FileRecord>> {
         self.number += 1;
         let line = Line::row(self.number);
@@ -55,9 +55,9 @@ pub(crate) fn table_of(rows: Vec<Row>) -> TableRows {
     Box::new(rows.into_iter().map(|row| Ok(Ok(row))))
 }
 
-/// Whether a row is longer than this as JSON. Only a long row is written to see.
+/// Whether a row is longer than this as JSON. Only a row that may be too long is written out.
 fn is_longer(row: &Row, longest: usize) -> bool {
-    /// What one byte becomes at most: `\u0000`.
+    /// How many bytes one byte becomes at most: `\u0000`.
     const ESCAPED: usize = 6;
     row.unescaped_len() > longest / ESCAPED && serde_json::to_writer(Room(longest), row).is_err()
 }

@@ -120,15 +120,15 @@ impl Filler<'_> {
             rest = &rest[at..];
             self.room.pass(self.fields.len())?;
             let field = self.fields.iter().find_map(|(name, value)| {
-                let behind = rest[1..].strip_prefix(name)?.strip_prefix('}')?;
-                Some((value, behind))
+                let after = rest[1..].strip_prefix(name)?.strip_prefix('}')?;
+                Some((value, after))
             });
             match field {
-                Some((value, behind)) => {
+                Some((value, after)) => {
                     let value = value.text();
                     self.room.replaced(filled.len(), 1, 0, value.len())?;
                     filled.push_str(&value);
-                    rest = behind;
+                    rest = after;
                 }
                 None => {
                     filled.push('{');
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_fill_all_memory_is_an_error() {
+    fn a_text_that_would_fill_all_memory_is_an_error() {
         // Each column brings in the next ten times.
         let columns = (0..40).map(|i| format!("\"c{i}\": \"{}\"", format!("{{c{}}}", i + 1).repeat(10)));
         let row = Row::from_json(&format!("{{{}}}", columns.collect::<Vec<_>>().join(", "))).expect("it is a row");
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_bring_in_one_another_for_ever_so_long_are_an_error() {
+    fn a_long_chain_of_columns_is_an_error() {
         let columns = (0..2_000).map(|i| format!("\"c{i}\": \"{{c{}}}x\"", i + 1));
         let row = Row::from_json(&format!("{{{}}}", columns.collect::<Vec<_>>().join(", "))).expect("it is a row");
         let text = "{c0}".to_owned() + &"y".repeat(9_000);

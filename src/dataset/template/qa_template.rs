@@ -7,7 +7,7 @@ use crate::conversation::{ChatMessage, Conversation};
 use crate::dataset::prompter::InferencerKind;
 use crate::dataset::python::is_space;
 use crate::dataset::rows::{Fields, Row, Value};
-use crate::dataset::template::qa_turn::{Said, begun, text, touch};
+use crate::dataset::template::qa_turn::{QaMessage, begun, text, touch};
 use crate::dataset::template::row_template::{ExampleSupport, RowTemplate, TemplateInput};
 use crate::dataset::template::template_kind::TemplateKind;
 use crate::dataset::template::{
@@ -89,10 +89,10 @@ impl QaTemplate {
     /// [`crate::ErrorKind::RowTooLong`].
     pub fn example(&self, row: &Row) -> Result<Conversation> {
         let room = Room::new(self.max_row_bytes);
-        let said = self.turn(&self.filler(row, &room), true)?;
+        let messages = self.turn(&self.filler(row, &room), true)?;
         Ok(match self.layout {
-            Layout::Turns => Conversation::Messages(said.into_iter().map(Said::into_message).collect()),
-            Layout::Text | Layout::Chat => Conversation::Text(text(&said)),
+            Layout::Turns => Conversation::Messages(messages.into_iter().map(QaMessage::into_message).collect()),
+            Layout::Text | Layout::Chat => Conversation::Text(text(&messages)),
         })
     }
 
@@ -118,7 +118,7 @@ impl QaTemplate {
         if !description.is_empty() {
             messages.insert(0, ChatMessage::new("system", description));
         }
-        messages.extend(turn.into_iter().map(Said::into_message));
+        messages.extend(turn.into_iter().map(QaMessage::into_message));
         Ok(Conversation::Messages(messages))
     }
 
@@ -155,8 +155,8 @@ impl QaTemplate {
         Filler { fields: Fields::new(row), how: Substitution::SinglePass, room }
     }
 
-    /// A question, and its answer as far as it is given: `build_qa_turn`.
-    fn turn(&self, filler: &Filler<'_>, is_example: bool) -> Result<Vec<Said<'_>>> {
+    /// A question, and its answer if it is an example: `build_qa_turn`.
+    fn turn(&self, filler: &Filler<'_>, is_example: bool) -> Result<Vec<QaMessage<'_>>> {
         let question = filler.fill(self.doc_to_text.clone())?;
         let answer = if is_example { filler.fill(self.doc_to_target.clone())? } else { String::new() };
         let prefix = filler.fill(self.gen_prefix.clone())?;
@@ -165,14 +165,14 @@ impl QaTemplate {
             false => !question.is_empty() && touch(&question, &prefix),
         };
         let delimiter = if has_delimiter { self.target_delimiter.as_str() } else { "" };
-        let mut said = vec![Said { role: "user", content: question, delimiter }];
+        let mut messages = vec![QaMessage { role: "user", content: question, delimiter }];
         if !answer.is_empty() {
             let delimiter = self.fewshot_delimiter.as_str();
-            said.push(Said { role: "assistant", content: begun(prefix, &answer), delimiter });
+            messages.push(QaMessage { role: "assistant", content: begun(prefix, &answer), delimiter });
         } else if !prefix.is_empty() {
-            said.push(Said { role: "assistant", content: prefix, delimiter: "" });
+            messages.push(QaMessage { role: "assistant", content: prefix, delimiter: "" });
         }
-        Ok(said)
+        Ok(messages)
     }
 }
 
@@ -272,7 +272,7 @@ mod tests {
     }
 
     /// The contents of a prompt in a layout: each message, or the single text.
-    fn said(template: &QaTemplate, layout: Layout, example: &Row, asked: &Row) -> Vec<String> {
+    fn messages(template: &QaTemplate, layout: Layout, example: &Row, asked: &Row) -> Vec<String> {
         let template = QaTemplate { layout, ..template.clone() };
         let prompt = template.example(example).and_then(|example| template.prompt(asked, &example));
         match prompt.unwrap_or_else(|error| panic!("{error}")) {
@@ -286,13 +286,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn layouts_say_the_same(question in "[a{}q \n]{0,8}", answer in "[a{}q \n]{1,8}", begins: bool) {
+        fn layouts_have_the_same_text(question in "[a{}q \n]{0,8}", answer in "[a{}q \n]{1,8}", begins: bool) {
             let prefix = if begins { "So" } else { "" };
             let template = format!(r#"{{"description": "D", "doc_to_text": "{{q}}:", "doc_to_target": "{{a}}", "gen_prefix": "{prefix}"}}"#);
             let template = Value::from_json(&template).and_then(|template| QaTemplate::new(&template));
             let template = template.unwrap_or_else(|error| panic!("{error}"));
-            let said = |layout| said(&template, layout, &row(&question, &answer), &row(&question, ""));
-            let (text, chat, turns) = (said(Layout::Text).concat(), said(Layout::Chat), said(Layout::Turns));
+            let messages = |layout| messages(&template, layout, &row(&question, &answer), &row(&question, ""));
+            let (text, chat, turns) = (messages(Layout::Text).concat(), messages(Layout::Chat), messages(Layout::Turns));
             let delimiter = if begins { " " } else { "" };
             prop_assert_eq!(&text, &chat.join("|").replacen("D|", "D", 1).replace("|So", &format!("{delimiter}So")));
             let examples = format!("{} {}\n\n", turns[1], turns[2]);

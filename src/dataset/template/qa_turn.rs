@@ -1,23 +1,23 @@
-//! A question, or an answer, and what follows it in a text.
+//! A question or an answer, and the delimiter after it in a text.
 
 use crate::conversation::ChatMessage;
 use crate::dataset::python::is_space;
 
-/// A message, and what follows it in a text.
-pub(super) struct Said<'t> {
+/// A message, and the delimiter after it in a text.
+pub(super) struct QaMessage<'t> {
     pub(super) role: &'static str,
     pub(super) content: String,
     pub(super) delimiter: &'t str,
 }
 
-impl Said<'_> {
+impl QaMessage<'_> {
     pub(super) fn into_message(self) -> ChatMessage {
         ChatMessage::new(self.role, self.content)
     }
 }
 
-pub(super) fn text(said: &[Said<'_>]) -> String {
-    said.iter().flat_map(|said| [said.content.as_str(), said.delimiter]).collect()
+pub(super) fn text(messages: &[QaMessage<'_>]) -> String {
+    messages.iter().flat_map(|message| [message.content.as_str(), message.delimiter]).collect()
 }
 
 /// Whether there is no white space between two texts.

@@ -52,7 +52,8 @@ pub trait RowTemplate: BoxedTemplate {
     /// answer in.
     ///
     /// # Errors
-    /// The same as for [`Self::fill`]; [`ErrorKind::Template`](crate::ErrorKind::Template) for a template without labels.
+    /// The same as for [`Self::fill`]; [`ErrorKind::Template`](crate::ErrorKind::Template) for a template without
+    /// labels.
     fn fill_for_label(
         &self,
         _input: &TemplateInput<'_>,
