@@ -98,7 +98,7 @@ impl Input {
     }
 
     /// Whether its lines come when somebody writes them.
-    pub(super) fn may_wait(&self) -> bool {
+    pub(crate) fn may_wait(&self) -> bool {
         self.unit == "line" && self.bytes.is_none()
     }
 

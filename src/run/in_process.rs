@@ -1,6 +1,7 @@
 //! Lines are answered by an engine in this process: whenever it has room, it gets the next turn of a dialogue, or the next line.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
@@ -15,7 +16,7 @@ use crate::stop::TokenStream;
 use crate::tokenizer::TokenId;
 use crate::trim::TrimmedAnswer;
 
-/// So many lines may be taken after one that is open, for each line side by side.
+/// How many lines may be taken after the first open one, for each line that is answered side by side.
 const LINES_AHEAD: u64 = 256;
 
 /// The lines that the engine answers.
@@ -35,8 +36,12 @@ struct InProcess<'w, 'r> {
 }
 
 impl Run<'_> {
-    pub(super) fn in_process(&mut self, engine: &dyn Engine, batches: Batches) -> Result<RunOutcome> {
-        let batch_size = self.runner.batch_size;
+    pub(super) fn in_process(
+        &mut self,
+        engine: &dyn Engine,
+        batches: Batches,
+        batch_size: NonZeroUsize,
+    ) -> Result<RunOutcome> {
         let (sender, inbox) = channel();
         let reader = LineReader::start(batches, move |batch| sender.send(batch).is_ok());
         let most_ahead = LINES_AHEAD.saturating_mul(batch_size.get() as u64);
@@ -57,6 +62,20 @@ impl Run<'_> {
         }
         requests.lines.outcome()
     }
+}
+
+/// The same batches, and how many of their lines to answer side by side: up to `batch_size`, but not more than there are,
+/// because every step of the engine computes a row for each. Only for files, which can be read ahead without waiting.
+pub(super) fn read_ahead(mut batches: Batches, batch_size: NonZeroUsize) -> (Batches, NonZeroUsize) {
+    let mut ahead = VecDeque::new();
+    let mut lines = 0;
+    while lines < batch_size.get() {
+        let Some(batch) = batches() else { break };
+        lines += batch.lines.len();
+        ahead.push_back(batch);
+    }
+    let side_by_side = NonZeroUsize::new(lines).unwrap_or(NonZeroUsize::MIN).min(batch_size);
+    (Box::new(move || ahead.pop_front().or_else(&mut batches)), side_by_side)
 }
 
 impl InProcess<'_, '_> {
@@ -135,5 +154,24 @@ impl Requests for InProcess<'_, '_> {
         self.show_text()?;
         self.next_turns.extend(self.lines.answered(line, TrimmedAnswer::new(stream.complete()?))?);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::Input;
+    use crate::prepared::line_batches;
+
+    #[test]
+    fn no_more_rows_than_lines_and_no_line_is_lost() {
+        for (batch_size, expected) in [(1, 1), (2, 2), (3, 3), (8, 3)] {
+            let inputs = ["\"1\"\n\"2\"\n", "", "\"3\"\n"].map(|lines| Input::new("lines", lines.as_bytes()));
+            let batches = line_batches(None, inputs.into(), 100, None).expect("they are lines");
+            let batch_size = NonZeroUsize::new(batch_size).expect("it is not 0");
+            let (batches, side_by_side) = read_ahead(batches, batch_size);
+            let lines: usize = std::iter::from_fn(batches).map(|batch| batch.lines.len()).sum();
+            assert_eq!((side_by_side.get(), lines), (expected, 3));
+        }
     }
 }

@@ -20,6 +20,7 @@ use crate::error::{Error, ErrorKind, Result, Setting};
 use crate::input::{DEFAULT_MAX_LINE_BYTES, Input, LineBatch, RecordPlace};
 use crate::prepared::{PreparedDataset, line_batches};
 use crate::run::events::{RunEvent, RunOutcome, RunTotals, Watch};
+use crate::run::in_process::read_ahead;
 use crate::run::job::{Job, JobKey};
 use crate::run::{DEFAULT_MAX_OUT_LEN, RunAnswers};
 use crate::sink::RequestOptions;
@@ -164,6 +165,7 @@ impl Runner {
         answers: &mut RunAnswers,
         watch: Watch<'_>,
     ) -> Result<(RunTotals, RunOutcome)> {
+        let may_wait = inputs.iter().any(Input::may_wait);
         let batches = line_batches(self.dataset.as_deref(), inputs, self.max_line_bytes, limit)?;
         let prompter = self.dataset.as_ref().map(|dataset| dataset.prompter());
         let mut totals = RunTotals::default();
@@ -171,7 +173,11 @@ impl Runner {
         let (trimmer, session) = (self.builder.trimmer()?, self.builder.session());
         let mut run = Run { runner: self, trimmer, session, prompter, answers, totals, watch };
         let outcome = match &self.engine {
-            Answering::Engine(engine) => run.in_process(&**engine, batches),
+            Answering::Engine(engine) if may_wait => run.in_process(&**engine, batches, self.batch_size),
+            Answering::Engine(engine) => {
+                let (batches, lines) = read_ahead(batches, self.batch_size);
+                run.in_process(&**engine, batches, lines)
+            }
             #[cfg(feature = "http")]
             Answering::Server(client) => run.over_http(client, batches),
         }?;
