@@ -43,8 +43,8 @@ impl Sampling {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Parse`] for what is not such a file. [`ErrorKind::Usage`] names a value out of range, and a key that
-    /// changes answers and is not applied.
+    /// [`ErrorKind::Parse`] for what is not such a file. [`ErrorKind::Usage`] names a value out of range, and a key
+    /// that changes answers and is not applied.
     pub fn of_generation_config(json: &[u8]) -> Result<Self> {
         let config: GenerationConfig =
             serde_json::from_slice(json).map_err(|error| Error::from(wording::in_file(&error)))?;

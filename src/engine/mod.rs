@@ -47,14 +47,14 @@ pub use complete::GenerationEvent;
 pub use requests::{Request, Requests};
 pub use sampler::{Sampler, Sampling};
 
-/// So many requests are continued side by side where nobody says how many.
+/// How many requests [`Engine::complete`] continues side by side.
 const MAX_NUM_SEQS: usize = 16;
 
 /// What continues prompts.
 pub trait Engine: Send {
-    /// Continues requests, up to `max_num_seqs` side by side: where one ends, the next takes its place. The tokens of one request
-    /// come in order. A request ends when [`Requests::token`] breaks off, at its `max_new_tokens`, or when the model's
-    /// context is full. Equal requests give equal tokens.
+    /// Continues requests, up to `max_num_seqs` side by side: where one ends, the next takes its place. The tokens of
+    /// one request come in order. A request ends when [`Requests::token`] breaks off, at its `max_new_tokens`, or when
+    /// the model's context is full. Equal requests give equal tokens.
     ///
     /// # Errors
     /// Errors of `requests`, and requests that the engine cannot continue.
@@ -65,8 +65,8 @@ pub trait Engine: Send {
         None
     }
 
-    /// Continues requests to where the model stops, up to 16 side by side, and trims them there. `watch` sees the text of each
-    /// grow. A request is named by its index.
+    /// Continues requests to where the model stops, up to 16 side by side, and trims them there. `watch` sees the text
+    /// of each grow. A request is named by its index.
     ///
     /// # Errors
     /// The same as for [`Self::generate`], errors of `watch`, and an id that the tokenizer does not have.

@@ -1,4 +1,4 @@
-//! Requests: the prompts that an engine continues, and where it gets them and gives their tokens.
+//! Requests: the prompts that an engine continues, and the source that it takes them from and returns their tokens to.
 
 use std::ops::ControlFlow;
 
@@ -15,8 +15,8 @@ pub struct Request<'p> {
     pub max_new_tokens: usize,
     /// How its tokens are chosen.
     pub sampling: Sampling,
-    /// The dialogue that it belongs to. An engine may keep what it has read of a dialogue, so that only the rest of its next
-    /// prompt is read. Requests of one dialogue come one after the other, never side by side.
+    /// The dialogue that it belongs to. An engine may keep what it has read of a dialogue, so that only the rest of its
+    /// next prompt is read. Requests of one dialogue come one after the other, never side by side.
     pub dialogue: Option<u64>,
 }
 
@@ -34,18 +34,18 @@ impl<'p> Request<'p> {
     }
 }
 
-/// Where an engine gets its requests, and where it gives their tokens. The engine numbers requests from 0, in the order in
-/// which it gets them.
+/// The source of an engine's requests, which also receives their tokens. The engine numbers requests from 0, in the
+/// order in which it takes them.
 pub trait Requests {
-    /// The next request, asked for whenever there is room for one. After none, the engine asks again as long as other requests
-    /// are under way; it is done when there are none. The next turn of a dialogue finds the most in the cache if it comes right
-    /// after the end of the last.
+    /// The next request. The engine asks whenever it has room for one. After none, it asks again as long as other
+    /// requests are in progress, and is done when there are none. The next turn of a dialogue finds its cache if it
+    /// comes right after the end of the previous one.
     ///
     /// # Errors
     /// Any error ends the engine's work.
     fn next(&mut self) -> Result<Option<Request<'_>>>;
 
-    /// The prompt of a request is read. So many of its tokens were in the cache.
+    /// The prompt of a request is read. This many of its tokens were in the cache.
     ///
     /// # Errors
     /// Any error ends the engine's work.
@@ -59,8 +59,8 @@ pub trait Requests {
     /// Any error ends the engine's work.
     fn token(&mut self, request: usize, id: TokenId) -> Result<ControlFlow<()>>;
 
-    /// A request has all its tokens: [`Self::token`] broke off, or it has its `max_new_tokens`, or the context is full. This is
-    /// called once for each request.
+    /// A request is complete: [`Self::token`] broke off, or it has its `max_new_tokens`, or the context is full. The
+    /// engine calls this once for each request.
     ///
     /// # Errors
     /// Any error ends the engine's work.

@@ -16,10 +16,10 @@ pub struct Sampling {
     pub temperature: f64,
     /// Only the likeliest tokens are sampled whose probabilities add up to this.
     pub top_p: f64,
-    /// Only so many of the likeliest tokens are drawn from, before [`Self::top_p`]. None is all of them.
+    /// Draws only from this many of the likeliest tokens, before [`Self::top_p`]. None means all.
     pub top_k: Option<NonZeroUsize>,
-    /// Makes tokens less likely that the prompt or the answer has already, as in transformers: their logits are divided by
-    /// it, or multiplied where they are negative. 1 changes nothing.
+    /// Makes tokens less likely that the prompt or the answer has already, as in transformers: their logits are divided
+    /// by it, or multiplied where they are negative. 1 changes nothing.
     pub repetition_penalty: f64,
     /// What is drawn depends on this and on [`Self::stream`] alone.
     pub seed: u64,
@@ -92,7 +92,7 @@ impl Sampler {
         Ok(Self { sampling, random, seen: HashSet::new(), drawn_from: Vec::new() })
     }
 
-    /// Shows it the prompt, for the repetition penalty. It sees the answer's tokens by itself.
+    /// Takes the prompt, for the repetition penalty. It knows the answer's tokens already.
     pub fn see(&mut self, ids: &[TokenId]) {
         if self.sampling.repetition_penalty != 1.0 {
             self.seen.extend(ids);
@@ -159,7 +159,7 @@ impl Sampler {
         Ok(drawn.map_or(likeliest, |(id, _)| *id))
     }
 
-    /// Leaves so many of the likeliest tokens, whose probabilities then come to 1.
+    /// Keeps this many of the likeliest tokens, and scales their probabilities to a sum of 1.
     fn keep_likeliest(&mut self, count: usize) {
         let drawn_from = &mut self.drawn_from;
         let likelier = |a: &(TokenId, f64), b: &(TokenId, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));

@@ -21,21 +21,21 @@ pub struct RunAnswers {
 
 #[derive(Debug)]
 enum To {
-    /// Those of later rows wait until all rows before are answered.
+    /// Answers of later rows wait until all rows before them are answered.
     Stream(BTreeMap<Place, String>),
     Journal(Journal),
 }
 
-/// Whether a run goes on where an earlier one was cut off.
+/// Whether a run continues an interrupted one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ResumeOptions {
-    /// It does. Otherwise a journal with answers is an error.
+    /// It continues. Otherwise a journal with answers is an error.
     pub resume: bool,
     /// Rows with an error in place of an answer are asked again.
     pub retry_errors: bool,
 }
 
-/// The journal of the answers that come into this file: it stands beside it.
+/// The journal of the answers for this file, next to it.
 pub fn journal_path(output: &Path) -> PathBuf {
     let mut path = output.as_os_str().to_owned();
     path.push(".partial");
@@ -51,16 +51,16 @@ impl RunAnswers {
     /// Kept in a journal: the existing one, if the run is resumed, or a new one.
     ///
     /// # Errors
-    /// Where the journal is damaged, has answers and is not to be resumed, or was made with something else than what the
-    /// fingerprint says; where another run is writing it.
+    /// If the journal is damaged, if it has answers and is not to be resumed, if its fingerprint differs, or if another
+    /// run is writing it.
     pub fn journaled(path: &Path, resume: ResumeOptions, fingerprint: &Fingerprint) -> Result<Self> {
         let (journal, refused) = open_journal(path, resume, fingerprint)?;
         let retry_errors = resume.retry_errors;
         Ok(Self { to: To::Journal(journal), refused: if retry_errors { 0 } else { refused }, retry_errors })
     }
 
-    /// The answer that is there already, of a row that was under way when a run was cut off. An error is none where errors are
-    /// asked again.
+    /// The recorded answer of a row that was in progress when a run was interrupted. An error does not count if errors
+    /// are to be asked again.
     pub(crate) fn known(&self, place: Place) -> Result<Option<KnownAnswer>> {
         match &self.to {
             To::Stream(_) => Ok(None),
@@ -70,7 +70,7 @@ impl RunAnswers {
         }
     }
 
-    /// Whether a row that was under way when a run was cut off has all of its so many answers, or an error that ends it.
+    /// Whether a row that was in progress when a run was interrupted has this many answers, or an error that ends it.
     pub(crate) fn has_all(&self, row: u64, answers: usize) -> bool {
         match &self.to {
             To::Stream(_) => false,
@@ -155,8 +155,8 @@ impl RunAnswers {
     }
 }
 
-/// The journal of an output: the one that is there, if it is to be gone on with, or a new one. Gives how many rows it has
-/// an error for too.
+/// The journal of an output: the existing one if it is to be continued, or a new one; and how many rows have an error
+/// in it.
 fn open_journal(path: &Path, options: ResumeOptions, fingerprint: &Fingerprint) -> Result<(Journal, u64)> {
     let ResumeOptions { resume, retry_errors } = options;
     let found = Journal::open(path)?;

@@ -1,4 +1,4 @@
-//! What happens in a run, and what it comes to.
+//! The events of a run, its totals, and how it ended.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -6,23 +6,23 @@ use std::ops::ControlFlow;
 use crate::build::InputRemarks;
 use crate::error::{Error, Result, Warning};
 
-/// What happens in a run, as it happens.
+/// An event of a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunEvent<'a> {
-    /// So many bytes of the input are done.
+    /// This many further bytes of the input are done.
     Read(u64),
-    /// There are so many further tokens.
+    /// This many further tokens were generated.
     Tokens(u64),
-    /// The text of an answer goes on.
+    /// Further text of an answer.
     Text(&'a str),
     /// An answer is complete.
     Answer,
-    /// A line of JSON for whoever reads the answers as they come, in the order of the input. Not where a journal keeps them.
+    /// An answer as a line of JSON, in the order of the input. Not if a journal keeps the answers.
     Line(&'a str),
-    /// A row is not as it should be: the first one.
+    /// The first warning about a row.
     Warning(Warning),
-    /// A line, or a turn, gives no prompt; its error stands in place of an answer.
+    /// A line or turn has no prompt; its error is recorded instead of an answer.
     Refused(&'a Error),
 }
 
@@ -32,13 +32,13 @@ pub enum RunEvent<'a> {
 pub enum RunOutcome {
     /// All lines are answered.
     Complete,
-    /// Nobody takes answers any more.
+    /// The reader of the answers wants no more.
     Cut,
-    /// This line gives no prompt, and lines are not to be refused.
+    /// This line has no prompt, and the run ends at the first such line.
     StoppedAt(Error),
 }
 
-/// What a run came to.
+/// The totals of a run.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct RunTotals {
@@ -46,22 +46,22 @@ pub struct RunTotals {
     pub lines: u64,
     /// How many answers.
     pub answers: u64,
-    /// How many tokens they have, the stops with them.
+    /// How many tokens they have, including stops.
     pub tokens: u64,
     /// How many tokens the answered prompts have.
     pub prompt_tokens: u64,
-    /// How many of these an engine in this process had in its cache, from the turns before.
+    /// How many of these an engine in this process had in its cache, from earlier turns.
     pub cached_tokens: u64,
     /// How many conversations end with an answer, which was left out.
     pub answers_omitted: u64,
     /// How many answers ended for this reason.
     pub reasons: BTreeMap<&'static str, u64>,
-    /// What was noticed in the input.
+    /// Remarks on the input.
     pub remarks: InputRemarks,
-    /// What a server did; none of an engine in this process.
+    /// The totals of a server; none for an engine in this process.
     #[cfg(feature = "http")]
     pub server: Option<crate::run::ServerTotals>,
 }
 
-/// Takes notice of what happens; breaks off where nobody takes answers any more.
+/// Receives events. It breaks off if no more answers are wanted.
 pub(super) type Watch<'w> = &'w mut dyn FnMut(RunEvent<'_>) -> Result<ControlFlow<()>>;

@@ -1,4 +1,5 @@
-//! Lines are answered by an engine in this process: whenever it has room, it gets the next turn of a dialogue, or the next line.
+//! Answering lines with an engine in this process: whenever it has room, it gets the next turn of a dialogue, or the
+//! next line.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
@@ -23,11 +24,12 @@ const LINES_AHEAD: u64 = 256;
 struct InProcess<'w, 'r> {
     lines: OpenLines<'w, 'r>,
     inbox: Receiver<Option<LineBatch>>,
-    /// The next turns of dialogues. The engine gets them before any new line, so that no other takes the place of their caches.
+    /// The next turns of dialogues. The engine gets them before any new line, so that no new line overwrites their
+    /// caches.
     next_turns: VecDeque<Asked>,
     /// The prompt that the engine is reading.
     reading: Option<Asked>,
-    /// How many requests the engine has got.
+    /// How many requests the engine has been given.
     requests: usize,
     /// The answers so far, by the engine's numbers, each with the number of its line.
     streams: BTreeMap<usize, (u64, TokenStream)>,
@@ -45,7 +47,8 @@ impl Run<'_> {
         let (sender, inbox) = channel();
         let reader = LineReader::start(batches, move |batch| sender.send(batch).is_ok());
         let most_ahead = LINES_AHEAD.saturating_mul(batch_size.get() as u64);
-        // What was read of a dialogue at once decides how it is rounded: its earlier turns are read again as they were.
+        // How much of a dialogue is read at once affects rounding, so an interrupted dialogue is answered again from
+        // its start.
         let options = OpenLinesOptions { most_ahead, goes_on: false };
         let mut requests = InProcess {
             lines: OpenLines::new(self, reader, options),
@@ -64,8 +67,9 @@ impl Run<'_> {
     }
 }
 
-/// The same batches, and how many of their lines to answer side by side: up to `batch_size`, but not more than there are,
-/// because every step of the engine computes a row for each. Only for files, which can be read ahead without waiting.
+/// The same batches, and how many of their lines to answer side by side: up to `batch_size`, but not more than there
+/// are, because every step of the engine computes a row for each. Only for files, which can be read ahead without
+/// waiting.
 pub(super) fn read_ahead(mut batches: Batches, batch_size: NonZeroUsize) -> (Batches, NonZeroUsize) {
     let mut ahead = VecDeque::new();
     let mut lines = 0;
@@ -93,7 +97,7 @@ impl InProcess<'_, '_> {
         }
     }
 
-    /// The next batch of the input. It is waited for only if there is nothing else to do.
+    /// The next batch of the input. This waits only if there is nothing else to do.
     fn batch(&self) -> Result<Option<Option<LineBatch>>> {
         let batch = match self.lines.len() {
             0 => self.inbox.recv().map_err(|_| TryRecvError::Disconnected),

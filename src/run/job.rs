@@ -168,8 +168,8 @@ impl Job {
         Ok(Some(ask))
     }
 
-    /// Takes the answer to the last prompt, for the prompts after it: its ids with the stop id at which it ended, or its text
-    /// if there are no ids.
+    /// Takes the answer to the last prompt, for the prompts after it: its ids with the stop id at which it ended, or
+    /// its text if there are no ids.
     pub(crate) fn answer(&mut self, token_ids: Option<Vec<TokenId>>, text: &str, stop: Option<&Stop>) -> Result<()> {
         let Prompts::Turns(turns, _) = &mut self.prompts else { return Ok(()) };
         let Some(mut ids) = token_ids else {
@@ -182,7 +182,7 @@ impl Job {
         turns.answer_ids(&ids)
     }
 
-    /// Takes an answer that an earlier run wrote down.
+    /// Takes an answer that an earlier run recorded.
     pub(crate) fn answer_again(&mut self, line: &str) -> Result<()> {
         #[derive(serde::Deserialize)]
         struct Written {

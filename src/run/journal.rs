@@ -1,4 +1,5 @@
-//! The journal of a run: its answers in the order in which they were completed, in a file in which any damage is detected.
+//! The journal of a run: its answers in the order in which they were completed, in a file in which any damage is
+//! detected.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -44,7 +45,7 @@ pub(crate) struct Journal {
     chain: Chain,
     /// Where the next line goes, in bytes.
     end: u64,
-    /// So many rows are answered, and will not be again.
+    /// How many rows are answered for good.
     pub(crate) rows: u64,
     /// The answers of the rows after these, which come out of order.
     known: Known,
@@ -63,7 +64,7 @@ struct KnownLine {
 #[derive(Debug)]
 pub(crate) struct KnownAnswer {
     pub(crate) json: String,
-    /// Whether it is an error in place of an answer.
+    /// Whether it is an error instead of an answer.
     pub(crate) is_refused: bool,
 }
 
@@ -76,7 +77,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Takes the line that begins there, unless no journal has such a line, or the answer is there already.
+    /// Takes the line that begins there. Rejects a line that no journal has, and a second answer.
     fn take(&mut self, line: &str, start: u64) -> bool {
         if self.fingerprint.is_none() {
             self.fingerprint = serde_json::from_str(line).ok();
@@ -95,19 +96,19 @@ impl Found {
         }
     }
 
-    /// How many rows have an error in place of an answer.
+    /// How many rows have an error instead of an answer.
     pub(crate) fn refused(&self) -> u64 {
         self.journal.known.values().filter(|line| line.is_refused).count() as u64
     }
 
-    /// What the answers were made with, as far as it is not the same here.
+    /// How the fingerprint of the answers differs from this one.
     pub(crate) fn differences(&self, here: &Fingerprint) -> Vec<String> {
         let there = self.fingerprint.iter();
         there.flat_map(|there| there.differences(here)).map(|difference| difference.to_string()).collect()
     }
 
-    /// Goes on after the last whole line. With `retry_errors`, the rows are open again from the first that has an error in place
-    /// of an answer.
+    /// Continues after the last complete line. With `retry_errors`, rows are reopened from the first that has an error
+    /// instead of an answer.
     pub(crate) fn resume(self, retry_errors: bool) -> Result<Journal> {
         let Self { mut journal, .. } = self;
         journal.file.set_len(journal.end).at(journal.path.display())?;
@@ -160,7 +161,8 @@ impl Journal {
         Ok(found)
     }
 
-    /// Adds an answer, or an error in place of one. False where it is there already; an answer takes the place of an error.
+    /// Adds an answer, or an error instead of one. Returns false if it is already recorded. An answer replaces an
+    /// error.
     pub(crate) fn add(&mut self, place: Place, json: &RawValue, is_refused: bool) -> Result<bool> {
         if self.known.get(&place).is_some_and(|known| is_refused || !known.is_refused) {
             return Ok(false);
@@ -170,10 +172,10 @@ impl Journal {
         Ok(true)
     }
 
-    /// What is there of a row that is not done.
+    /// A recorded answer of a row that is not done.
     ///
     /// # Errors
-    /// What reading the file says.
+    /// Errors of reading the file.
     pub(crate) fn known(&self, place: Place) -> Result<Option<KnownAnswer>> {
         let Some(KnownLine { start, is_refused }) = self.known.get(&place) else { return Ok(None) };
         let json = answer_at(&mut BufReader::new(&self.file), *start).at(self.path.display())?;
@@ -185,7 +187,7 @@ impl Journal {
         self.of_row(row).count()
     }
 
-    /// Whether a row that is not done has an error in place of an answer.
+    /// Whether a row that is not done has an error instead of an answer.
     pub(crate) fn is_refused(&self, row: u64) -> bool {
         self.of_row(row).any(|line| line.is_refused)
     }
@@ -204,7 +206,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Leaves out the answers of rows that are done.
+    /// Forgets the answers of rows that are done.
     fn forget(&mut self) {
         self.known = self.known.split_off(&(self.rows, 0));
     }

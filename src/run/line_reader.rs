@@ -1,4 +1,4 @@
-//! The input of a run, line by line. It is read ahead in a thread of its own, so that nothing under way waits for a slow input.
+//! The input of a run, line by line. A separate thread reads it, so that open requests do not wait for a slow input.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
@@ -8,7 +8,7 @@ use crate::dataset::Examples;
 use crate::error::Error;
 use crate::input::{Batches, LineBatch};
 
-/// Takes lines of the batch that is there, and asks for the next one.
+/// Hands out the lines of the current batch, and asks for the next batch.
 pub(super) struct LineReader {
     lines: Option<Lines>,
     /// Asks for a further batch.
@@ -28,17 +28,17 @@ struct Lines {
 pub(super) enum Read<'b> {
     /// The line with this index in a batch.
     Line(&'b LineBatch, usize, Examples),
-    /// The end of a batch of so many bytes, and why nothing comes after it.
+    /// The end of a batch of this many bytes, and the error if it ends the input.
     Batch(usize, Option<Error>),
-    /// Nothing yet: a batch is being read.
+    /// Nothing yet: the next batch is being read.
     Awaited,
     /// Nothing.
     End,
 }
 
 impl LineReader {
-    /// Reads a batch whenever one is asked for, and hands it to `deliver`, which returns whether it was wanted. None is the end
-    /// of the input. The thread is not waited for: it may be blocked reading a terminal.
+    /// Reads a batch whenever one is requested, and passes it to `deliver`, which returns whether to go on. None is the
+    /// end of the input. Nothing waits for the thread to end: it may be blocked reading a terminal.
     pub(super) fn start(mut batches: Batches, deliver: impl Fn(Option<LineBatch>) -> bool + Send + 'static) -> Self {
         let (more, asked) = sync_channel::<()>(1);
         thread::spawn(move || {
@@ -53,7 +53,7 @@ impl LineReader {
         Self { lines: None, more, is_awaited: false, is_done: false }
     }
 
-    /// Takes what was delivered.
+    /// Takes a delivered batch.
     pub(super) fn take(&mut self, batch: Option<LineBatch>) {
         self.is_awaited = false;
         self.is_done = batch.is_none();
@@ -63,7 +63,7 @@ impl LineReader {
         });
     }
 
-    /// Whether a batch was asked for and is not there yet.
+    /// Whether a batch was requested and has not arrived.
     pub(super) fn is_awaited(&self) -> bool {
         self.is_awaited
     }

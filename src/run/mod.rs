@@ -1,4 +1,5 @@
-//! Prompts are built, answered by an engine in this process or by a server, and trimmed; a run that was cut off is resumed.
+//! Runs: prompts are built, answered by an engine in this process or by a server, and trimmed. An interrupted run can
+//! be resumed.
 //!
 //! [`Runner`] does it; `metatok run` is its front end.
 

@@ -1,4 +1,4 @@
-//! Lines under way: taken in the order of the input, answered in any order, and handed out in the order of the input.
+//! Lines in progress: taken in the order of the input, answered in any order, and handed out in the order of the input.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::run::line_reader::{LineReader, Read};
 use crate::run::runner::{Refused, Run, json};
 use crate::trim::TrimmedAnswer;
 
-/// Lines whose answers are awaited.
+/// Lines that are being answered.
 pub(super) struct OpenLines<'w, 'r> {
     pub(super) run: &'w mut Run<'r>,
     pub(super) reader: LineReader,
@@ -24,15 +24,15 @@ pub(super) struct OpenLines<'w, 'r> {
 
 /// How lines are taken.
 pub(super) struct OpenLinesOptions {
-    /// How many lines may be taken from the first that is open on. Those that are done wait for it, in memory where no journal
-    /// has them.
+    /// How many lines may be taken from the first open one on. Finished lines wait for it, in memory if there is no
+    /// journal.
     pub(super) most_ahead: u64,
-    /// Whether a line that was cut off goes on after the answers that an earlier run wrote down. Otherwise all of its
+    /// Whether an interrupted line continues after the answers that an earlier run recorded. Otherwise all of its
     /// prompts are answered again.
     pub(super) goes_on: bool,
 }
 
-/// A line whose answer is awaited.
+/// A line that is being answered.
 pub(super) struct OpenLine {
     pub(super) job: Job,
     pub(super) turn: Option<usize>,
@@ -47,11 +47,11 @@ pub(super) struct Asked {
     pub(super) ask: Ask,
 }
 
-/// Why no further line is taken. What is under way is awaited.
+/// Why no further line is taken. Open lines are still answered.
 pub(super) enum Stopped {
-    /// Nobody takes answers any more.
+    /// The reader of the answers wants no more.
     Cut,
-    /// A line gives no prompt.
+    /// A line has no prompt.
     At(Error),
     Failed(Error),
 }
@@ -66,7 +66,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         self.open.len()
     }
 
-    /// Whether nobody takes answers any more.
+    /// Whether the reader of the answers wants no more.
     pub(super) fn is_cut(&self) -> bool {
         matches!(self.stopped, Some(Stopped::Cut))
     }
@@ -86,8 +86,8 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         }
     }
 
-    /// The first prompt of the next line that has one to answer. None at the end of the input, where a batch of it is
-    /// awaited, where the first open line is too far behind, and where the run is stopped.
+    /// The first prompt of the next line that has one to answer. None at the end of the input, while a batch is being
+    /// read, if the first open line is too far behind, and if the run is stopped.
     pub(super) fn next(&mut self) -> Result<Option<Asked>> {
         while self.stopped.is_none() && self.ahead() < self.options.most_ahead {
             match self.reader.next() {
@@ -169,7 +169,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         self.open.remove(&number)
     }
 
-    /// Writes an answer down, and gives the line's next prompt.
+    /// Records an answer, and returns the line's next prompt.
     pub(super) fn answered(&mut self, line: OpenLine, answer: TrimmedAnswer<'_>) -> Result<Option<Asked>> {
         let OpenLine { mut job, turn, prompt_tokens, answer_omitted } = line;
         let totals = &mut self.run.totals;
@@ -188,7 +188,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         self.advance(job)
     }
 
-    /// A line gives no prompt, or none any more.
+    /// A line has no prompt, or no further one.
     pub(super) fn refuse(&mut self, number: u64, key: &JobKey, asked: u64, error: Error) -> Result<Option<Asked>> {
         if let ControlFlow::Break(error) = self.run.refuse(number, key, asked, error)? {
             self.stop_before(number, Stopped::At(error));
@@ -196,7 +196,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         self.hand_out()
     }
 
-    /// Takes no further line. Nothing from this one on is done.
+    /// Takes no further line. No line from this one on counts as done.
     pub(super) fn stop_before(&mut self, number: u64, why: Stopped) {
         self.run.totals.lines = self.run.totals.lines.min(number);
         self.stopped = Some(why);

@@ -1,4 +1,5 @@
-//! Lines are answered by a server: as many requests as it takes are under way, and each that is answered makes room for the next.
+//! Answering lines with a server: as many requests as it takes are in progress, and each answer makes room for the
+//! next.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -19,19 +20,19 @@ use crate::server::EngineAnswer;
 use crate::sink::{FormOptions, LineSink, OutputForm, RequestOptions, Sink};
 use crate::trim::{AnswerTrimmer, TrimOptions, TrimmedAnswer};
 
-/// So many lines may be taken after one that is open, for each request under way.
+/// How many lines may be taken after the first open one, for each request in progress.
 const LINES_AHEAD: u64 = 16;
 
-/// That a server ignores stop ids does not matter: the run itself looks for them.
+/// A server may ignore stop ids, because the run itself looks for them.
 const STOPPED_HERE: &str = "stop-ids-ignored";
 
-/// What the run waits for.
+/// An event that the run waits for.
 enum Event {
     Batch(Option<LineBatch>),
     Answer(u64, Result<Outcome>),
 }
 
-/// Requests under way.
+/// Requests in progress.
 struct OverHttp<'w, 'r> {
     lines: OpenLines<'w, 'r>,
     client: &'w Client,

@@ -51,7 +51,7 @@ pub struct Runner {
     pub strip_thoughts: bool,
     /// What a server is asked for in each request. It wins over what the row says.
     pub request: RequestOptions,
-    /// What settings are called in the texts of errors that stand in place of answers.
+    /// How settings are named in errors that are recorded instead of answers.
     pub setting_name: fn(&Setting) -> String,
     dataset: Option<Arc<PreparedDataset>>,
 }
@@ -71,7 +71,7 @@ enum Answering {
     Server(Arc<Client>),
 }
 
-/// A line that gives no prompt.
+/// A line without a prompt.
 pub(super) struct Refused {
     pub(super) number: u64,
     pub(super) pick: PickedRow,
@@ -115,8 +115,8 @@ impl Runner {
         Self::with(builder, Answering::Engine(engine), max_seq_len, dataset)
     }
 
-    /// The same, answered by a server, with as many requests under way as the client allows. The server samples as its form's
-    /// options say; `sampling` and `batch_size` are for engines in this process.
+    /// The same, answered by a server, with as many requests under way as the client allows. The server samples as its
+    /// form's options say; `sampling` and `batch_size` are for engines in this process.
     #[cfg(feature = "http")]
     pub fn over_http(builder: PromptBuilder, client: Client, dataset: Option<Arc<PreparedDataset>>) -> Self {
         let max_seq_len = client.notes().served.max_model_len;
@@ -154,7 +154,7 @@ impl Runner {
         dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default()
     }
 
-    /// Answers the inputs, up to so many lines, but for those that are answered already.
+    /// Answers the inputs, up to `limit` lines, except those that are already answered.
     ///
     /// # Errors
     /// Errors of reading the input, the engine, the journal or `watch`.
@@ -236,7 +236,7 @@ impl Run<'_> {
         Ok(job)
     }
 
-    /// Takes notice of a line, or a turn, that gives no prompt; breaks off with the error where that ends the run.
+    /// Records a line or turn without a prompt. Breaks off with the error if that ends the run.
     pub(super) fn refuse(&mut self, number: u64, key: &JobKey, asked: u64, error: Error) -> Result<ControlFlow<Error>> {
         if self.runner.stop_at_error {
             return Ok(ControlFlow::Break(error));

@@ -1,4 +1,4 @@
-//! Attention: what tokens take from those that they see, whose keys and values are in one cache for all rows or in one for each.
+//! Attention, with the keys and values of earlier tokens in one cache for all rows, or in one cache for each row.
 
 use candle_core::{DType, Result, Tensor};
 use candle_nn::ops::softmax_last_dim;
@@ -7,17 +7,18 @@ use super::cache::Cache;
 
 /// Where the keys and values of earlier tokens are.
 pub(super) trait Attention {
-    /// What the next tokens take, in this layer. All have the dimensions rows, heads, tokens, and numbers per head.
+    /// The attention of the next tokens, in this layer. All have the dimensions rows, heads, tokens, and numbers per
+    /// head.
     fn attend(&mut self, layer: usize, query: &Tensor, key: &Tensor, value: &Tensor) -> Result<Tensor>;
 
-    /// Now this many further tokens are in every layer.
+    /// Counts this many further tokens, which are now in every layer.
     fn advance(&mut self, tokens: usize);
 }
 
-/// All rows have as many tokens, and the mask says which see which.
+/// All rows have the same number of tokens, and a mask defines which tokens see which.
 pub(super) struct Masked<'c> {
     pub(super) cache: &'c mut Cache,
-    /// Is added to the scores. Its dimensions are rows, 1, tokens, and all tokens that are in the cache then.
+    /// Added to the scores. Its dimensions are rows, 1, tokens, and all tokens that are in the cache then.
     pub(super) mask: Tensor,
 }
 
@@ -32,9 +33,9 @@ impl Attention for Masked<'_> {
     }
 }
 
-/// Each row is one token, which sees all that are in its own cache. A row without a cache sees nothing.
+/// Each row is one token, which sees all tokens in its own cache. A row without a cache sees nothing.
 ///
-/// No shape that is computed with depends on another row, and so no rounding does.
+/// No shape depends on another row, so neither does the rounding.
 pub(super) struct Separate<'c> {
     pub(super) caches: Vec<Option<&'c mut Cache>>,
 }

@@ -52,7 +52,7 @@ impl Cache {
         Ok((layer.keys.narrow(2, 0, end)?, layer.values.narrow(2, 0, end)?))
     }
 
-    /// Now this many tokens are in every layer.
+    /// Counts this many further tokens, which are now in every layer.
     pub(super) fn advance(&mut self, tokens: usize) {
         self.len += tokens;
     }

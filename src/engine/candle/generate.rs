@@ -1,4 +1,4 @@
-//! Continuous batching: sequences grow side by side, a token each in every step, and where one ends the next request begins.
+//! Continuous batching: each step adds a token to every sequence, and where one ends the next request begins.
 
 use std::num::NonZeroUsize;
 
@@ -13,7 +13,7 @@ use crate::batch::{Batch, Padding};
 use crate::engine::{Engine, Request, Requests, Sampler};
 use crate::error::{At, ErrorKind, Place, Result};
 
-/// Every step computes with a row for each slot, so more than this are a mistake.
+/// Every step computes a row for each slot, so more slots than this are a mistake.
 const MOST_SLOTS: usize = 4096;
 
 impl Engine for CandleEngine {
@@ -71,8 +71,8 @@ impl CandleEngine {
         self.check(request.input_ids.iter().copied(), request.input_ids.len())
     }
 
-    /// Reads a prompt, but for what the slot has in its cache already. Gives how many tokens that is, and the logits after the
-    /// last.
+    /// Reads the part of a prompt that is not in the slot's cache. Returns how many tokens were in the cache, and the
+    /// logits after the last token.
     fn prefill(&self, slot: &mut Slot, request: &Request<'_>) -> Result<(usize, Vec<f32>)> {
         let cached_tokens = slot.keep(request);
         // Alone, so that nothing is padded.
@@ -88,8 +88,8 @@ impl CandleEngine {
         Ok((cached_tokens, logits.map_err(failed)?))
     }
 
-    /// Reads one further token of each sequence, and gives the logits after it. Free slots are computed too: the shape of a
-    /// product decides how it is rounded.
+    /// Reads one further token of each sequence, and returns the logits after it. Free slots are computed too, because
+    /// the shape of a matrix product affects its rounding.
     fn step(&self, slots: &mut [Slot]) -> candle_core::Result<Vec<Vec<f32>>> {
         let (ids, positions): (Vec<u32>, Vec<u32>) = slots.iter().map(Slot::next).unzip();
         let column = |numbers: Vec<u32>| Tensor::from_vec(numbers, (slots.len(), 1), &self.device);
@@ -116,7 +116,7 @@ mod tests {
     use crate::engine::Sampling;
     use crate::tokenizer::TokenId;
 
-    /// Weights that are not small: the products of each kind that they take are computed in several ways.
+    /// Weights that are large enough for every way in which matrix products are computed.
     fn engine() -> CandleEngine {
         let config = r#"{"architectures": ["LlamaForCausalLM"], "vocab_size": 1101, "hidden_size": 96, "hidden_act": "silu",
             "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 16, "rms_norm_eps": 1e-5,
@@ -141,7 +141,7 @@ mod tests {
                 ("self_attn.v_proj", &[32, 96]),
                 ("self_attn.o_proj", &[96, 96]),
                 ("post_attention_layernorm", &[96]),
-                // A sum of so many products is made in pieces.
+                // A sum of this many products is computed in pieces.
                 ("mlp.gate_proj", &[1101, 96]),
                 ("mlp.up_proj", &[1101, 96]),
                 ("mlp.down_proj", &[96, 1101]),
@@ -157,13 +157,13 @@ mod tests {
         (0..len).map(|i| (i * i * 31 + seed * 97 + 5) % 1101).collect()
     }
 
-    /// Lets a request run in this slot, for so many tokens.
+    /// Lets a request run in this slot, for this many tokens.
     fn occupy(engine: &CandleEngine, slot: &mut Slot, input_ids: &[TokenId], tokens: usize) {
         engine.prefill(slot, &Request::new(input_ids, tokens)).expect("it is read");
         slot.run(0, Sampler::new(Sampling::default()).expect("greedy"), tokens);
     }
 
-    /// Takes tokens, and nothing else.
+    /// Discards tokens.
     struct Sink;
 
     impl Requests for Sink {
@@ -180,7 +180,8 @@ mod tests {
         }
     }
 
-    /// The logits after each of 8 tokens of one sequence in this slot of so many, as bits. Others come and go beside it.
+    /// The logits after each of 8 tokens of one sequence in this slot, as bits, while others come and go in the other
+    /// slots.
     fn logits(engine: &CandleEngine, slots: usize, place: usize, mut company: VecDeque<(u32, u32)>) -> Vec<Vec<u32>> {
         let mut slots: Vec<Slot> = (0..slots).map(|_| Slot::new(engine.transformer.cache())).collect();
         occupy(engine, &mut slots[place], &prompt(1, 9), 40);

@@ -43,11 +43,12 @@ pub enum CandleDevice {
 
 /// A Llama-like model (Llama, Mistral, Qwen2, Qwen3) with its weights.
 ///
-/// Prompts are continued side by side. Each is read alone and has its own cache, and every step computes with as many rows as
-/// there may be sequences, whether or not they are there. So an answer is the same bit by bit on the CPU, whatever is answered
-/// beside it, as long as `max_num_seqs` is the same. On a GPU it is the same up to rounding.
+/// Prompts are continued side by side. Each is read alone and has its own cache, and every step computes `max_num_seqs`
+/// rows, even if there are fewer sequences. On the CPU, an answer therefore has the same bits whatever else is
+/// answered, as long as
+/// `max_num_seqs` is the same. On a GPU, it is the same up to rounding.
 ///
-/// Of a dialogue, the cache is kept: the next prompt is read from the first token that is not in it.
+/// The cache of a dialogue is kept: its next prompt is read from the first token that is not in it.
 ///
 /// ```
 /// use metatok::engine::{CandleEngine, Engine, Request};

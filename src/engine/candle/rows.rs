@@ -65,7 +65,8 @@ impl Rows {
     }
 }
 
-/// Tokens see those of their number before them, and themselves; so does padding, since what sees nothing has no softmax.
+/// Tokens see those of their number before them, and themselves; so does padding, since what sees nothing has no
+/// softmax.
 fn sees(numbers: ArrayView1<'_, u32>, query: usize, key: usize) -> bool {
     query == key || (key < query && numbers[key] != 0 && numbers[key] == numbers[query])
 }

@@ -1,4 +1,4 @@
-//! A slot: the place of one of the sequences that are continued side by side, with its cache.
+//! A slot for one of the sequences that are continued side by side, with its cache.
 
 use std::ops::ControlFlow;
 
@@ -7,12 +7,12 @@ use crate::engine::{Request, Requests, Sampler};
 use crate::error::Result;
 use crate::tokenizer::TokenId;
 
-/// The place of one sequence.
+/// A slot for one sequence.
 pub(super) struct Slot {
     pub(super) cache: Cache,
     /// The tokens in the cache.
     ids: Vec<TokenId>,
-    /// Whose these are.
+    /// The dialogue that these belong to.
     dialogue: Option<u64>,
     running: Option<Running>,
 }
@@ -43,8 +43,8 @@ impl Slot {
         slots.get_mut(found)
     }
 
-    /// Keeps what a prompt and the cache have in common at their beginnings, if they are of one dialogue, and gives how many
-    /// tokens that is. At least the prompt's last token remains to be read.
+    /// Keeps the common prefix of the prompt and the cache if they belong to one dialogue, and returns how many tokens
+    /// it has. At least the prompt's last token remains to be read.
     pub(super) fn keep(&mut self, request: &Request<'_>) -> usize {
         let same = self.ids.iter().zip(request.input_ids).take_while(|(cached, id)| cached == id).count();
         let is_same_dialogue = request.dialogue.is_some() && request.dialogue == self.dialogue;
@@ -71,12 +71,13 @@ impl Slot {
         self.running.as_ref().map(|_| &mut self.cache)
     }
 
-    /// The token that [`Self::next`] gave is in the cache.
+    /// The token that [`Self::next`] returned is now in the cache.
     pub(super) fn was_read(&mut self) {
         self.ids.extend(self.running.as_ref().map(|running| running.last));
     }
 
-    /// Takes the logits after the last token in the cache: gives away a further token, and ends where there are to be no more.
+    /// Takes the logits after the last token in the cache: passes on the next token, and ends the request if it is the
+    /// last.
     pub(super) fn take(&mut self, logits: &[f32], requests: &mut dyn Requests) -> Result<()> {
         let Some(running) = &mut self.running else { return Ok(()) };
         running.last = running.sampler.sample(logits)?;
