@@ -13,6 +13,7 @@ mod line_reader;
 mod open_lines;
 #[cfg(feature = "http")]
 mod over_http;
+mod read_ahead;
 mod runner;
 #[cfg(feature = "http")]
 mod server_totals;
