@@ -5,11 +5,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anstream::ColorChoice;
-
 use crate::args::{CompareArgs, CompareFormat};
 use crate::exit::DIFFERENT;
-use crate::output::{Output, count, push_json_line};
+use crate::output::{Output, count, has_colour, push_json_line};
 use crate::outputs::Outputs;
 use crate::say::say;
 use crate::setup;
@@ -37,7 +35,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
     let mut output = Output::open(args.output.as_deref())?;
     let is_shown = args.output.is_none() && io::stdout().is_terminal();
     let format = args.format.unwrap_or(if is_shown { CompareFormat::Text } else { CompareFormat::Jsonl });
-    let colour = args.output.is_none() && anstream::AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+    let colour = args.output.is_none() && has_colour();
     let totals = comparer.compare(a, b, args.read.max_line_bytes, |comparison| {
         if comparison.equal && !args.all {
             return Ok(ControlFlow::Continue(()));

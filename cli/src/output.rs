@@ -103,6 +103,11 @@ pub(crate) fn to_stdout(out: Vec<u8>) -> Result<ExitCode> {
     }
 }
 
+/// Whether standard output is shown in colour.
+pub(crate) fn has_colour() -> bool {
+    anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+}
+
 /// The columns of the terminal, or 100 if there is none.
 pub(crate) fn width() -> usize {
     terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0))

@@ -5,8 +5,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anstream::ColorChoice;
-
 use crate::args::ViewArgs;
 use crate::output::{self, Output};
 use crate::outputs::Outputs;
@@ -69,9 +67,8 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
             output::to_stdout(json)
         }
         None => {
-            let colour = anstream::AutoStream::choice(&std::io::stdout()) != ColorChoice::Never;
             escape_names(&mut view);
-            let options = TerminalOptions { width: output::width(), colour, ids: args.ids };
+            let options = TerminalOptions { width: output::width(), colour: output::has_colour(), ids: args.ids };
             output::to_stdout(view.terminal(options).into_bytes())
         }
     }

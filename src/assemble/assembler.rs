@@ -1,7 +1,6 @@
 //! Everything that assembling prompts needs: a tokenizer, the reserved tokens, and buffers.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use crate::assemble::Reserved;
@@ -70,13 +69,17 @@ impl Assembler {
         text
     }
 
-    /// The ids of compiled templates are tokens. Those of your own renderers, and of earlier answers, may be anything;
-    /// looking for gaps in a vocabulary takes memory, which answers of thousands of tokens do not need.
-    pub(super) fn unchecked_ids(&self) -> Range<TokenId> {
-        match self.template_text {
-            TemplateCut::Uncut => 0..0,
-            _ => 0..TokenId::try_from(self.tokenizer.vocab_size()).unwrap_or(TokenId::MAX),
+    /// Checks the ids of your own renderers, which may be anything. Those of compiled templates are tokens. Of earlier
+    /// answers only the range is checked, while they are assembled: looking for gaps in a vocabulary takes memory, which
+    /// answers of thousands of tokens do not need.
+    pub(super) fn check_ids(&self, segments: &[Segment<'_>]) -> Result<()> {
+        if self.template_text != TemplateCut::Uncut {
+            return Ok(());
         }
+        segments.iter().try_for_each(|segment| match segment.atom {
+            Atom::Token(id) => self.check_id(id, segment.part),
+            Atom::Text(_) => Ok(()),
+        })
     }
 
     #[cold]

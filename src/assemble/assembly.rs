@@ -20,6 +20,7 @@ impl Assembler {
         scratch: &mut AssembleScratch,
         prompt: &mut TokenizedPrompt,
     ) -> Result<()> {
+        self.check_ids(segments)?;
         let mut ids = std::mem::take(&mut prompt.input_ids);
         ids.clear();
         ids.reserve(scratch.capacity);
@@ -64,10 +65,10 @@ struct Offsets {
 impl Assembly<'_> {
     fn segments(&mut self, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Result<()> {
         let mut start = 0;
-        let unchecked = self.this.unchecked_ids();
+        let vocab_size = self.this.tokenizer.vocab_size();
         for (i, segment) in segments.iter().enumerate() {
             if let Atom::Token(id) = segment.atom {
-                if !unchecked.contains(&id) {
+                if id as usize >= vocab_size {
                     self.this.check_id(id, segment.part)?;
                 }
                 self.run(&segments[start..i], Neighbour::Token(id), scratch)?;

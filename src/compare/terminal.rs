@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::{Comparison, DifferingAnswer, FirstDifference};
 use crate::stop::Stop;
-use crate::tokenizer::{Glyph, glyphs};
+use crate::tokenizer::drawn;
 
 const ID: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -104,10 +104,4 @@ impl DifferingAnswer {
             (None, None) => drawn(reason),
         }
     }
-}
-
-/// A text on one line: a terminal would obey control characters.
-fn drawn(text: &str) -> String {
-    let sign = |glyph: Glyph| if glyph == Glyph::Space { " ".into() } else { glyph.text().0 };
-    glyphs(text.as_bytes()).into_iter().map(sign).collect()
 }

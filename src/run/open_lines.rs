@@ -124,10 +124,11 @@ impl<'w, 'r> OpenLines<'w, 'r> {
 
     fn begin(&mut self, line: std::result::Result<Job, Refused>) -> Result<Option<Asked>> {
         match line {
-            Ok(job) if self.run.answers.has_all(job.number, job.prompts_left()) => self.hand_out(),
-            Ok(job) => self.advance(job),
-            Err(Refused { number, pick, error }) => self.refuse(number, &RowKey::numbered(pick).into(), 0, error),
+            Ok(job) if self.run.answers.has_all(job.number, job.prompts_left()) => self.hand_out()?,
+            Ok(job) => return self.advance(job),
+            Err(Refused { number, pick, error }) => self.refuse(number, &RowKey::numbered(pick).into(), 0, error)?,
         }
+        Ok(None)
     }
 
     /// The next prompt of a line, which is open then.
@@ -136,19 +137,22 @@ impl<'w, 'r> OpenLines<'w, 'r> {
             let runner = self.run.runner;
             let ask = match job.next(&runner.builder, runner.budget, runner.max_out_len) {
                 Ok(Some(ask)) => ask,
-                Ok(None) => return self.hand_out(),
+                Ok(None) => break,
                 Err(error) => {
                     let error = job.place().of_error(error);
-                    return self.refuse(job.number, &job.key, job.asked, error);
+                    self.refuse(job.number, &job.key, job.asked, error)?;
+                    return Ok(None);
                 }
             };
             let known = if self.options.goes_on { self.run.answers.known((job.number, job.asked))? } else { None };
             match known {
                 None => return Ok(Some(self.open(job, ask))),
-                Some(KnownAnswer { is_refused: true, .. }) => return self.hand_out(),
+                Some(KnownAnswer { is_refused: true, .. }) => break,
                 Some(KnownAnswer { json, .. }) => job.answer_again(&json)?,
             }
         }
+        self.hand_out()?;
+        Ok(None)
     }
 
     fn open(&mut self, job: Job, ask: Ask) -> Asked {
@@ -189,7 +193,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
     }
 
     /// A line has no prompt, or no further one.
-    pub(super) fn refuse(&mut self, number: u64, key: &JobKey, asked: u64, error: Error) -> Result<Option<Asked>> {
+    pub(super) fn refuse(&mut self, number: u64, key: &JobKey, asked: u64, error: Error) -> Result<()> {
         if let ControlFlow::Break(error) = self.run.refuse(number, key, asked, error)? {
             self.stop_before(number, Stopped::At(error));
         }
@@ -203,13 +207,13 @@ impl<'w, 'r> OpenLines<'w, 'r> {
     }
 
     /// A line has no further prompts: hands out what is done.
-    pub(super) fn hand_out(&mut self) -> Result<Option<Asked>> {
+    pub(super) fn hand_out(&mut self) -> Result<()> {
         let done = self.done();
         let watch = &mut *self.run.watch;
         if self.run.answers.done(done, |json| watch(RunEvent::Line(json)))?.is_break() {
             self.stopped = Some(Stopped::Cut);
         }
-        Ok(None)
+        Ok(())
     }
 }
 

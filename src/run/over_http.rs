@@ -109,8 +109,7 @@ impl OverHttp<'_, '_> {
             && let Some(OpenLine { job, .. }) = self.lines.take(number)
         {
             let error = job.place().of_error(ErrorKind::OutsideVocabulary { id: id.into(), size });
-            self.lines.refuse(number, &job.key, job.asked - 1, error)?;
-            return Ok(());
+            return self.lines.refuse(number, &job.key, job.asked - 1, error);
         }
         let prompt = Prompt {
             request_id,
@@ -174,7 +173,6 @@ impl OverHttp<'_, '_> {
         let (repeat, columns, attempts) = (*repeat, columns.as_deref(), Some(attempts));
         let failed = Failed { id, repeat, turn: *turn, columns, error, status, attempts };
         self.lines.run.answers.refuse((job.number, job.asked), json(&failed)?)?;
-        self.lines.hand_out()?;
-        Ok(())
+        self.lines.hand_out()
     }
 }

@@ -36,6 +36,12 @@ impl Glyph {
     }
 }
 
+/// A text on one line, with its spaces as they are: a terminal would obey control characters.
+pub(crate) fn drawn(text: &str) -> String {
+    let sign = |glyph: Glyph| if glyph == Glyph::Space { " ".into() } else { glyph.text().0 };
+    glyphs(text.as_bytes()).into_iter().map(sign).collect()
+}
+
 /// The glyphs of a token's bytes.
 pub(crate) fn glyphs(bytes: &[u8]) -> Vec<Glyph> {
     let mut glyphs = Vec::new();

@@ -59,7 +59,7 @@ pub(crate) use cut::Cut;
 use definition::Definition;
 pub use definition::{SpecialTokenIds, TokenizerFiles};
 use fast::Fast;
-pub(crate) use glyph::{Glyph, glyphs};
+pub(crate) use glyph::{Glyph, drawn, glyphs};
 pub(crate) use load::dataset_file;
 #[cfg(feature = "candle")]
 pub(crate) use load::{model_file, optional_model_file};

@@ -8,7 +8,7 @@ use crate::assemble::Span;
 use crate::conversation::{Conversation, MediaKind, Section, openai_role};
 use crate::error::counted;
 use crate::render::{Element, Part};
-use crate::tokenizer::{Glyph, glyphs};
+use crate::tokenizer::drawn;
 
 /// Adjacent tokens with one origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -95,9 +95,7 @@ impl ViewRow {
     pub(super) fn chip(&self) -> Option<String> {
         let tokens = self.tokens.len();
         let media = self.media.as_ref()?;
-        let sign = |glyph: Glyph| if glyph == Glyph::Space { " ".into() } else { glyph.text().0 };
-        let source: String = glyphs(media.source.as_bytes()).into_iter().map(sign).collect();
-        Some(format!("{} {source} · {}", media.kind.name(), counted(tokens, "token")))
+        Some(format!("{} {} · {}", media.kind.name(), drawn(&media.source), counted(tokens, "token")))
     }
 
     /// The section, and the number of the example.

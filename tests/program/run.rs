@@ -163,7 +163,18 @@ mod with_an_engine {
 
     /// Dialogues of one to four turns, whose answers go on from those before.
     fn write_dialogues(folder: &Path, rows: usize) {
-        let dataset = r#"
+        std::fs::write(folder.join("mt.toml"), FROM_OWN_ANSWERS).expect("written");
+        let questions = ["1+1=?", "What is the opposite of hot?", "Which letter comes after A?", "And of early?"];
+        let row = |i: usize| {
+            let asked: Vec<_> = questions.iter().cycle().skip(i).take(1 + i * 3 % 4).collect();
+            let answers = vec![""; asked.len()];
+            format!("{}\n", serde_json::json!({ "question": asked, "answer": answers }))
+        };
+        std::fs::write(folder.join("rows.jsonl"), (0..rows).map(row).collect::<String>()).expect("written");
+    }
+
+    /// A dataset whose dialogues go on from the model's own answers.
+    const FROM_OWN_ANSWERS: &str = r#"
             [reader_cfg]
             input_columns = ["question"]
             [infer_cfg.prompt_template]
@@ -173,15 +184,6 @@ mod with_an_engine {
             type = "MultiTurnGenInferencer"
             infer_mode = "every"
         "#;
-        std::fs::write(folder.join("mt.toml"), dataset).expect("written");
-        let questions = ["1+1=?", "What is the opposite of hot?", "Which letter comes after A?", "And of early?"];
-        let row = |i: usize| {
-            let asked: Vec<_> = questions.iter().cycle().skip(i).take(1 + i * 3 % 4).collect();
-            let answers = vec![""; asked.len()];
-            format!("{}\n", serde_json::json!({ "question": asked, "answer": answers }))
-        };
-        std::fs::write(folder.join("rows.jsonl"), (0..rows).map(row).collect::<String>()).expect("written");
-    }
 
     const DIALOGUES: [&str; 16] = [
         "run",
@@ -415,17 +417,7 @@ mod with_an_engine {
     /// that were answered.
     fn dialogues_go_on_from_their_own_answers() {
         let folder = tempfile::tempdir().expect("a folder can be made");
-        let dataset = r#"
-            [reader_cfg]
-            input_columns = ["question"]
-            [infer_cfg.prompt_template]
-            type = "MultiTurnPromptTemplate"
-            template = { round = [{ role = "HUMAN", prompt = "{question}" }, { role = "BOT", prompt = "{answer}" }] }
-            [infer_cfg.inferencer]
-            type = "MultiTurnGenInferencer"
-            infer_mode = "every"
-        "#;
-        std::fs::write(folder.path().join("mt.toml"), dataset).expect("written");
+        std::fs::write(folder.path().join("mt.toml"), FROM_OWN_ANSWERS).expect("written");
         let rows = r#"{"question": ["1+1=?", "2+2=?"], "answer": ["", ""]}
 {"question": ["What is the opposite of hot?", "And of early?", "What is half of ten?"], "answer": ["", "", ""]}
 {"question": ["Which letter comes after A?"], "answer": [""]}
