@@ -19,7 +19,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::builder::BuilderOptions;
-use crate::dialect::Model;
+use crate::dialect::{ChatTemplate, Model};
 use crate::tokenizer::Tokenizer;
 
 /// What built a prompt. If two prompts have the same fingerprint, the same conversation has the same ids.
@@ -92,7 +92,13 @@ impl Fingerprint {
         };
         Self {
             metatok: env!("CARGO_PKG_VERSION").into(),
-            template: digest(&json(&(model, template))),
+            template: match &model.chat_template {
+                // As before there were chat templates.
+                None => digest(&json(&(model, template))),
+                Some(ChatTemplate { source, tool_use, special_tokens, kwargs, now, .. }) => {
+                    digest(&json(&(&model, source, tool_use, special_tokens, kwargs, now)))
+                }
+            },
             tokenizer: digest(&tokenizer.definition()),
             options,
         }

@@ -10,9 +10,9 @@ use crate::source::Source;
 use metatok::build::InputOptions;
 use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::dataset::prompter::SamplingParams;
-use metatok::dialect::{Model, load_tokenizer, tokenizer_name};
+use metatok::dialect::{ChatTemplate, Model, load_tokenizer, tokenizer_name};
 use metatok::engine::Sampling;
-use metatok::error::{ErrorKind, Result};
+use metatok::error::{Error, ErrorKind, Result};
 use metatok::input::Holds;
 use metatok::prepared::PreparedDataset;
 use metatok::server::RequestOptions;
@@ -95,7 +95,7 @@ pub(crate) fn weights_name(args: &ModelArgs, has_input: bool) -> Result<String> 
 /// Loads the model and its tokenizer. The demo replaces them only if nothing at all is given.
 pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Tokenizer>)> {
     let mut model = model(args, has_input)?;
-    if args.conversation.is_none() {
+    if args.conversation.is_none() && args.chat_template.is_none() {
         // Before a tokenizer is downloaded in vain.
         model.check_gives_ids()?;
     }
@@ -103,12 +103,23 @@ pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Toke
     if let Some(name) = &args.conversation {
         model = Model::of_conversation_template(name)?;
     }
+    if let Some(name) = &args.chat_template {
+        model = ChatTemplate::load(name, tokenizer.name())?.into();
+    }
+    if let Some(kwargs) = &args.template_kwargs {
+        let template = model.chat_template.as_mut().ok_or_else(no_variables)?;
+        template.kwargs.clone_from(kwargs);
+    }
     Ok((model, Arc::new(tokenizer)))
 }
 
 fn model(args: &ModelArgs, has_input: bool) -> Result<Model> {
     match (&args.model, &args.conversation, &args.tokenizer) {
         (Some(name), _, _) => Model::load(name),
+        (None, None, Some(_)) if args.chat_template.is_some() => Ok(Model::default()),
+        (None, None, Some(tokenizer)) => {
+            ChatTemplate::of_tokenizer(tokenizer)?.map(Model::from).ok_or_else(|| no_chat_template(tokenizer))
+        }
         (None, Some(_), Some(_)) => Ok(Model::default()),
         (None, Some(_), None) => {
             let what = "--conversation is a template without a tokenizer; choose one with --tokenizer, such as a folder or a repository of the hub";
@@ -120,6 +131,19 @@ fn model(args: &ModelArgs, has_input: bool) -> Result<Model> {
             Err(ErrorKind::Usage(what.into()).into())
         }
     }
+}
+
+fn no_chat_template(tokenizer: &str) -> Error {
+    let what = format!("{tokenizer} has no chat template, so it is unknown how its model wants messages");
+    ErrorKind::Usage(what).with_way_out(
+        "choose the model whose template is used with --model NAME (`metatok models` lists the built-in ones) or --model FILE, or a template with --chat-template FILE",
+    )
+}
+
+fn no_variables() -> Error {
+    let what = "--template-kwargs are variables of a chat template, but a meta template is used";
+    ErrorKind::Usage(what.into())
+        .with_way_out("leave out --model to use the tokenizer's chat template, or choose one with --chat-template FILE")
 }
 
 /// What prompts depend on besides the builder.

@@ -95,7 +95,9 @@ impl BatchBuilder<'_> {
         let mut record = self.reader.parse(text)?;
         let (id, tools) = (record.id, record.tools.take());
         let notes = &mut self.built.notes;
-        notes.see(&record.conversation, place);
+        if !self.reader.keeps_all_keys() {
+            notes.see(&record.conversation, place);
+        }
         if self.mode == Mode::Generate {
             notes.see_completion(&record, place);
         }

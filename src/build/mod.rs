@@ -92,6 +92,11 @@ impl PromptForm {
         matches!(self, Self::Messages(_))
     }
 
+    /// Whether a chat template renders the prompts, which has places for all of a record too.
+    fn is_for_chat_template(&self) -> bool {
+        matches!(self, Self::Ids(ids) if ids.builder.writes_all_keys())
+    }
+
     /// What a thread builds with.
     fn session(&self) -> Option<Session> {
         match self {
@@ -171,7 +176,9 @@ impl Build {
         let build = self.clone();
         Ok(pipeline::ordered(self.threads(), batches, move || {
             let build = build.clone();
-            let for_server = build.form.is_for_server();
+            let (for_server, for_chat_template) = (build.form.is_for_server(), build.form.is_for_chat_template());
+            let reader = RecordReader::new(build.input_format).for_server(for_server);
+            let reader = if for_chat_template { reader.for_chat_template(true) } else { reader };
             let mut prompter = build.dataset.as_ref().map(|dataset| dataset.prompter().for_server(for_server));
             let mut session = build.form.session();
             Box::new(move |batch| {
@@ -181,7 +188,7 @@ impl Build {
                     rows,
                     answers: build.answers.as_deref(),
                     writer: build.form.writer(&mut session),
-                    reader: RecordReader::new(build.input_format).for_server(for_server),
+                    reader,
                     mode: build.form.mode(),
                     max_line_bytes: build.max_line_bytes,
                     stop_at_error: build.stop_at_error,

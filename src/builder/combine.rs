@@ -8,7 +8,7 @@ use crate::builder::reserving::assembler;
 use crate::builder::stops::add_stops;
 use crate::builder::{PromptBuilder, Shared};
 use crate::compile::{CompiledTemplate, Compiler};
-use crate::dialect::{ConversationRenderer, Model};
+use crate::dialect::{ChatTemplateRenderer, ConversationRenderer, Model};
 use crate::error::{At, Place, Result, Setting, Warning, WayOut, way_out};
 use crate::render::{EachMessage, MetaRenderer, Plain, Renderer, TemplateCut};
 use crate::template::MetaTemplate;
@@ -37,6 +37,10 @@ impl PromptBuilder {
     pub fn new(model: &Model, tokenizer: Arc<Tokenizer>, options: &BuilderOptions) -> Result<Self> {
         if let Some(template) = &model.conversation_template {
             let renderer = ConversationRenderer::new(template, &tokenizer).at(Place::file(&model.name))?;
+            return Self::with_warnings(Box::new(renderer), model, tokenizer, options, Vec::new());
+        }
+        if let Some(template) = &model.chat_template {
+            let renderer = ChatTemplateRenderer::new(template, &tokenizer, options.content)?;
             return Self::with_warnings(Box::new(renderer), model, tokenizer, options, Vec::new());
         }
         model.check_gives_ids()?;

@@ -113,6 +113,11 @@ impl PromptBuilder {
         self.shared.pad
     }
 
+    /// Whether its template writes all keys of messages, tools and documents, as chat templates do.
+    pub(crate) fn writes_all_keys(&self) -> bool {
+        self.shared.renderer.writes_all_keys()
+    }
+
     /// What its prompts contain in addition to the ids.
     pub(crate) fn detail(&self) -> Detail {
         self.detail

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::builder::{PromptBuilder, Shared};
 use crate::conversation::{Conversation, Mode};
 use crate::error::Result;
-use crate::render::{Segment, Segments, TextArena, is_answer, render_open_answer, render_to_continue};
+use crate::render::{Segment, Segments, TextArena, is_answer};
 
 impl PromptBuilder {
     /// The conversation to build: the original, or what another system converts it to first.
@@ -40,11 +40,13 @@ impl PromptBuilder {
     }
 
     pub(super) fn render<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
-        conversation.check_others()?;
         let Shared { renderer, mode, open_answer, .. } = &*self.shared;
+        if !renderer.writes_all_keys() {
+            conversation.check_others()?;
+        }
         match (*mode == Mode::Generate || *open_answer, self.continue_final_message) {
-            (true, true) => render_to_continue(&**renderer, conversation, segments)?,
-            (true, false) if *mode == Mode::Score => render_open_answer(&**renderer, conversation, segments)?,
+            (true, true) => renderer.render_to_continue(conversation, segments)?,
+            (true, false) if *mode == Mode::Score => renderer.render_open_answer(conversation, segments)?,
             _ => renderer.render(conversation, *mode, segments)?,
         }
         self.shared.placeholders.fill(segments, conversation)
@@ -53,6 +55,7 @@ impl PromptBuilder {
     /// Whether the last message is an answer that is left out because the model generates it.
     pub(super) fn omits_answer(&self, conversation: &Conversation) -> bool {
         let is_open = self.shared.mode == Mode::Generate && !self.continue_final_message;
-        is_open && is_answer(&*self.shared.renderer, conversation)
+        let renderer = &*self.shared.renderer;
+        is_open && renderer.omits_final_answer() && is_answer(renderer, conversation)
     }
 }

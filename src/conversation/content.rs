@@ -28,6 +28,8 @@ pub enum Content {
     Text(String),
     /// Parts, in order. In JSON they are OpenAI's content parts.
     Parts(Vec<ContentPart>),
+    /// None: null or left out, in a message that calls tools.
+    Null,
 }
 
 /// A part of a content.
@@ -56,7 +58,7 @@ impl Content {
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
-            Self::Parts(_) => None,
+            Self::Parts(_) | Self::Null => None,
         }
     }
 
@@ -64,6 +66,7 @@ impl Content {
         match self {
             Self::Text(text) => ContentRef::Text(text),
             Self::Parts(parts) => ContentRef::Parts(parts),
+            Self::Null => ContentRef::Text(""),
         }
     }
 
@@ -91,6 +94,7 @@ impl Content {
         Ok(match self {
             Self::Text(text) => Self::Text(change(text)?),
             Self::Parts(parts) => Self::Parts(map_texts(parts, change)?),
+            Self::Null => Self::Null,
         })
     }
 
@@ -99,6 +103,7 @@ impl Content {
         let (text, parts) = match self {
             Self::Text(text) => (Some(text.as_str()), &[][..]),
             Self::Parts(parts) => (None, &parts[..]),
+            Self::Null => (None, &[][..]),
         };
         text.into_iter().chain(parts.iter().filter_map(|part| match part {
             ContentPart::Text(part) => Some(part.text.as_str()),
@@ -110,6 +115,7 @@ impl Content {
         match self {
             Self::Text(text) => vec![ContentPart::text(text)],
             Self::Parts(parts) => parts,
+            Self::Null => Vec::new(),
         }
     }
 
@@ -118,6 +124,7 @@ impl Content {
         match self {
             Self::Text(text) => text.is_empty(),
             Self::Parts(parts) => parts.is_empty(),
+            Self::Null => true,
         }
     }
 }
@@ -246,6 +253,7 @@ impl Serialize for Content {
         match self {
             Self::Text(text) => serializer.serialize_str(text),
             Self::Parts(parts) => parts.serialize(serializer),
+            Self::Null => serializer.serialize_unit(),
         }
     }
 }

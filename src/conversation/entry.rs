@@ -194,7 +194,7 @@ impl Keys {
         }
         let content = match self.content.flatten() {
             Some(content) => content,
-            None if has_calls(&self.others) => Content::Text(String::new()),
+            None if has_calls(&self.others) => Content::Null,
             None => return Err(E::custom(NULL_CONTENT)),
         };
         Ok(Resolved::Chat(ChatMessage { role, content, others: self.others }))

@@ -2,21 +2,21 @@
 
 use compact_str::CompactString;
 
-use crate::conversation::{ChatMessage, Content, Conversation};
+use crate::conversation::{Chat, ChatMessage, Content, Conversation};
 
 impl Conversation {
     /// Replaces all messages with these, reusing the memory.
     pub(crate) fn set_messages<R: AsRef<str>, C: AsRef<str>>(&mut self, pairs: &[(R, C)]) {
         let mut messages = match std::mem::replace(self, Self::Messages(Vec::new())) {
             Self::Messages(messages) => messages,
-            Self::Text(_) | Self::List(_) => Vec::new(),
+            Self::Text(_) | Self::List(_) | Self::Chat(_) => Vec::new(),
         };
         messages.resize_with(pairs.len(), || ChatMessage::new("", ""));
         for (message, (role, content)) in messages.iter_mut().zip(pairs) {
             message.role = role.as_ref().into();
             match &mut message.content {
                 Content::Text(text) => content.as_ref().clone_into(text),
-                Content::Parts(_) => message.content = content.as_ref().into(),
+                Content::Parts(_) | Content::Null => message.content = content.as_ref().into(),
             }
         }
         *self = Self::Messages(messages);
@@ -51,6 +51,13 @@ impl<M: Into<ChatMessage>, const N: usize> From<[M; N]> for Conversation {
 impl From<Vec<ChatMessage>> for Conversation {
     fn from(messages: Vec<ChatMessage>) -> Self {
         Self::Messages(messages)
+    }
+}
+
+impl From<Chat> for Conversation {
+    /// Messages alone if it has nothing else.
+    fn from(chat: Chat) -> Self {
+        if chat.is_bare() { Self::Messages(chat.messages) } else { Self::Chat(Box::new(chat)) }
     }
 }
 

@@ -7,7 +7,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::conversation::entry::{Entry, NULL_CONTENT, Resolved};
-use crate::conversation::{ChatMessage, Conversation, Item, Marker, Message, Prompt};
+use crate::conversation::{Chat, ChatMessage, Content, Conversation, Item, Marker, Message, Prompt};
 
 impl Serialize for Conversation {
     /// Writes what [`Deserialize`] reads.
@@ -16,6 +16,7 @@ impl Serialize for Conversation {
             Self::Text(text) => serializer.serialize_str(text),
             Self::List(items) => items.serialize(serializer),
             Self::Messages(messages) => messages.serialize(serializer),
+            Self::Chat(chat) => chat.serialize(serializer),
         }
     }
 }
@@ -62,7 +63,9 @@ impl Serialize for ChatMessage {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("role", &self.role)?;
-        map.serialize_entry("content", &self.content)?;
+        if self.content != Content::Null {
+            map.serialize_entry("content", &self.content)?;
+        }
         self.others.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))?;
         map.end()
     }
@@ -90,6 +93,10 @@ impl<'de> Deserialize<'de> for Conversation {
 
             fn visit_str<E>(self, text: &str) -> std::result::Result<Conversation, E> {
                 Ok(Conversation::Text(text.to_owned()))
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, chat: A) -> std::result::Result<Conversation, A::Error> {
+                Chat::deserialize(de::value::MapAccessDeserializer::new(chat)).map(Conversation::from)
             }
 
             fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Conversation, A::Error> {

@@ -9,6 +9,7 @@
 //!
 //! The three forms are those that OpenCompass distinguishes (`PromptList`, `str`, chat messages).
 
+mod chat;
 mod chat_message;
 mod content;
 mod entry;
@@ -23,12 +24,14 @@ mod prompt_list;
 use compact_str::CompactString;
 
 use crate::error::{ErrorKind, Result};
+pub use chat::Chat;
 pub use chat_message::ChatMessage;
 pub(crate) use chat_message::{openai_role, opencompass_role};
 pub use content::{Content, ContentPart, TextPart};
 pub(crate) use content::{ContentRef, map_texts};
 pub use media::{Media, MediaKind};
 pub use mode::Mode;
+pub(crate) use others::tools_would_be_lost;
 pub use prompt_list::{Item, Marker, Message, Prompt, Section};
 
 /// A prompt before it is rendered.
@@ -49,9 +52,27 @@ pub enum Conversation {
     /// OpenAI-style messages. `user`, `assistant` and `system` speak as the template's HUMAN, BOT and SYSTEM (found by
     /// `api_role`, then by name). Other names must be roles of the template.
     Messages(Vec<ChatMessage>),
+    /// Messages with tools, documents or variables, which only chat templates have a place for.
+    Chat(Box<Chat>),
 }
 
 impl Conversation {
+    /// Its messages, if it consists of OpenAI-style messages.
+    ///
+    /// ```
+    /// use metatok::Conversation;
+    ///
+    /// assert_eq!(Conversation::from([("user", "Hi!")]).messages().map(<[_]>::len), Some(1));
+    /// assert_eq!(Conversation::from("Hi!").messages(), None);
+    /// ```
+    pub fn messages(&self) -> Option<&[ChatMessage]> {
+        match self {
+            Self::Messages(messages) => Some(messages),
+            Self::Chat(chat) => Some(&chat.messages),
+            Self::Text(_) | Self::List(_) => None,
+        }
+    }
+
     /// This, and then `other`, as OpenCompass joins prompts with `+`: strings are concatenated, a string next to a list
     /// becomes one more item, and an empty conversation adds nothing.
     ///
@@ -76,7 +97,7 @@ impl Conversation {
                 one.extend(other);
                 Ok(Self::Messages(one))
             }
-            (Self::Messages(_), _) | (_, Self::Messages(_)) => {
+            (Self::Messages(_) | Self::Chat(_), _) | (_, Self::Messages(_) | Self::Chat(_)) => {
                 Err(ErrorKind::Conversation("messages cannot be mixed with strings or prompt lists".into()).into())
             }
             (one, other) => {
@@ -102,12 +123,16 @@ impl Conversation {
     /// # Errors
     /// [`ErrorKind::Conversation`] if it already is a string or a prompt list.
     pub fn append_message(&mut self, role: impl Into<CompactString>, content: impl Into<Content>) -> Result<()> {
-        if !matches!(self, Self::Messages(_)) && self.is_empty() {
+        if !matches!(self, Self::Messages(_) | Self::Chat(_)) && self.is_empty() {
             *self = Self::Messages(Vec::new());
         }
         match self {
             Self::Messages(messages) => {
                 messages.push(ChatMessage::new(role, content));
+                Ok(())
+            }
+            Self::Chat(chat) => {
+                chat.messages.push(ChatMessage::new(role, content));
                 Ok(())
             }
             Self::Text(_) | Self::List(_) => {
@@ -124,7 +149,7 @@ impl Conversation {
                 Item::Message(message) => message.prompt.said(),
                 Item::Text(_) | Item::Marker(_) => None,
             },
-            Self::Messages(messages) => messages.get(index).map(|message| message.content.said()),
+            Self::Messages(_) | Self::Chat(_) => self.messages()?.get(index).map(|message| message.content.said()),
         }
     }
 
@@ -144,7 +169,7 @@ impl Conversation {
         let messages = match self {
             Self::Text(_) => 0,
             Self::List(items) => items.len(),
-            Self::Messages(messages) => messages.len(),
+            Self::Messages(_) | Self::Chat(_) => self.messages().unwrap_or_default().len(),
         };
         (0..messages).flat_map(move |message| {
             let parts = match self.said(message) {
@@ -160,7 +185,7 @@ impl Conversation {
         let messages = match self {
             Self::Text(text) => return text.len(),
             Self::List(items) => items.len(),
-            Self::Messages(messages) => messages.len(),
+            Self::Messages(_) | Self::Chat(_) => self.messages().unwrap_or_default().len(),
         };
         let bytes = |message: usize| match self.said(message) {
             Some(ContentRef::Text(text)) => text.len(),
@@ -206,6 +231,7 @@ impl Conversation {
             Self::Text(text) => text.is_empty(),
             Self::List(items) => items.is_empty(),
             Self::Messages(messages) => messages.is_empty(),
+            Self::Chat(chat) => chat.messages.is_empty(),
         }
     }
 
@@ -213,7 +239,7 @@ impl Conversation {
         match self {
             Self::Text(text) => vec![Item::Text(text)],
             Self::List(items) => items,
-            Self::Messages(_) => Vec::new(),
+            Self::Messages(_) | Self::Chat(_) => Vec::new(),
         }
     }
 }

@@ -48,6 +48,20 @@ fn audio(key: &'static str) -> Error {
         .with_way_out("put its transcript in \"content\", or remove the key")
 }
 
+/// The error for tools that no template writes.
+pub(crate) fn tools_would_be_lost() -> Error {
+    lost("tools", "templates have no place for tool descriptions").with_way_out(way_out![
+        "put them in the system message in the form that the model expects, remove the key, or use ",
+        Setting::FORMAT.set_to("messages"),
+        ", which passes tools to the server"
+    ])
+}
+
+fn documents_would_be_lost() -> Error {
+    lost("documents", "only chat templates have a place for documents and variables")
+        .with_way_out("put them in a message, or remove the key")
+}
+
 fn lost(key: &'static str, why: &'static str) -> ErrorKind {
     ErrorKind::WouldBeLost { key, why }
 }
@@ -71,8 +85,19 @@ impl Conversation {
     /// # Errors
     /// [`ErrorKind::WouldBeLost`] names the first one.
     pub(crate) fn check_others(&self) -> Result<()> {
+        if let Self::Chat(_) = self {
+            return Err(self.would_be_lost());
+        }
         let place = if matches!(self, Self::List(_)) { Place::Item } else { Place::Message };
         self.others().try_for_each(|(index, others)| check(others).at(place(index)))
+    }
+
+    /// The error for what a conversation has beside its messages, where there is no place for it.
+    pub(crate) fn would_be_lost(&self) -> Error {
+        match self {
+            Self::Chat(chat) if chat.tools.is_none() => documents_would_be_lost(),
+            _ => tools_would_be_lost(),
+        }
     }
 
     /// The unknown keys of its messages, each with the position of its message. They are kept, but do not affect
@@ -98,7 +123,7 @@ impl Conversation {
         let (items, messages) = match self {
             Self::Text(_) => (&[][..], &[][..]),
             Self::List(items) => (&items[..], &[][..]),
-            Self::Messages(messages) => (&[][..], &messages[..]),
+            Self::Messages(_) | Self::Chat(_) => (&[][..], self.messages().unwrap_or_default()),
         };
         let of_items = items.iter().map(|item| match item {
             Item::Message(Message { others, .. }) => Some(others),

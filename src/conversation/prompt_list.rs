@@ -117,6 +117,7 @@ impl From<Content> for Prompt {
         match content {
             Content::Text(text) => Self::Text(text),
             Content::Parts(parts) => Self::Parts(parts),
+            Content::Null => Self::Text(String::new()),
         }
     }
 }

@@ -14,6 +14,7 @@
 //! `DIALECTS`.
 
 mod builtin;
+mod chat_template;
 mod fastchat;
 mod model;
 mod model_file;
@@ -27,6 +28,7 @@ use std::path::Path;
 
 use builtin::near;
 pub(crate) use builtin::{demo_conversations, is_misspelt, near_among};
+pub use chat_template::{ChatTemplate, ChatTemplateRenderer};
 pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, StopStrings, SystemPrompt};
 pub use model::{Example, Model, StopConfig};
 pub use named_tokenizer::{load_tokenizer, tokenizer_name};

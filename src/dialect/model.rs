@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::Conversation;
+use crate::dialect::chat_template::ChatTemplate;
 use crate::dialect::fastchat::ConversationTemplate;
 use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
 use crate::render::{ApiTemplate, ChatWrapper};
@@ -37,6 +38,9 @@ pub struct Model {
     /// The template in FastChat's form, instead of `meta_template`.
     #[serde(skip)]
     pub conversation_template: Option<ConversationTemplate>,
+    /// The tokenizer's chat template, in Jinja, instead of `meta_template`.
+    #[serde(skip)]
+    pub chat_template: Option<ChatTemplate>,
     /// The template in terms of an API, for models behind an API.
     #[serde(skip)]
     pub api_template: Option<ApiTemplate>,

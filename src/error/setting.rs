@@ -34,6 +34,8 @@ settings! {
     ANSWERS = "answers";
     /// The choices of a question.
     CHOICES = "choices";
+    /// The chat template, if not the tokenizer's own.
+    CHAT_TEMPLATE = "chat_template";
     /// Which chat wrapper turns prompts into messages.
     CHAT_WRAPPER = "chat_wrapper";
     /// The column names of a file without a header.

@@ -93,6 +93,7 @@ impl ApiTemplate {
             (_, Conversation::Text(text)) => Ok(ApiPrompt::Text(text.clone())),
             (Self::Roles(_), Conversation::Messages(messages)) => Ok(ApiPrompt::Messages(messages.clone())),
             (Self::Messages(own), Conversation::Messages(messages)) => Ok(ApiPrompt::Messages(merged(own, messages))),
+            (_, Conversation::Chat(_)) => Err(conversation.would_be_lost()),
             (Self::Roles(roles), Conversation::List(items)) => Ok(ApiPrompt::Turns(roles.turns(items, mode)?)),
             (Self::Messages(_), Conversation::List(_)) => Err(ErrorKind::Conversation(
                 "a meta template of messages needs messages, but this conversation is a prompt list; use a template with roles".into(),

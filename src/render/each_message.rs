@@ -84,6 +84,7 @@ impl Renderer for EachMessage {
             }
             Conversation::Messages(messages) if messages.is_empty() => Err(empty_chat()),
             Conversation::Messages(messages) => self.messages(messages, mode, segments),
+            Conversation::Chat(_) => Err(conversation.would_be_lost()),
             Conversation::List(items) if items.is_empty() => Err(empty_chat()),
             Conversation::List(_) => Err(ErrorKind::Conversation(
                 "a prompt list has rounds, but messages are written one by one; use {role, content} messages".into(),

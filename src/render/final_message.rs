@@ -1,11 +1,11 @@
 //! A last message of the assistant: the model generates it, continues it, or is scored on it.
 
 use crate::conversation::{Conversation, Mode};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::render::{Element, Part, Renderer, Segment, Segments};
 
 /// Whether a conversation ends with an answer, which a prompt to continue leaves out.
-pub(crate) fn is_answer(renderer: &dyn Renderer, conversation: &Conversation) -> bool {
+pub(crate) fn is_answer<R: Renderer + ?Sized>(renderer: &R, conversation: &Conversation) -> bool {
     let Conversation::Messages(messages) = conversation else { return false };
     messages.last().is_some_and(|last| renderer.speaks_for_model(&last.role))
 }
@@ -14,8 +14,8 @@ pub(crate) fn is_answer(renderer: &dyn Renderer, conversation: &Conversation) ->
 ///
 /// # Errors
 /// [`ErrorKind::Conversation`] if the last message is not the assistant's, or if the conversation is not messages.
-pub(crate) fn render_to_continue<'a>(
-    renderer: &'a dyn Renderer,
+pub(super) fn render_to_continue<'a, R: Renderer + ?Sized>(
+    renderer: &'a R,
     conversation: &'a Conversation,
     segments: &mut Segments<'a>,
 ) -> Result<()> {
@@ -24,9 +24,7 @@ pub(crate) fn render_to_continue<'a>(
         return Err(ErrorKind::Conversation(what.into()).into());
     };
     if !is_answer(renderer, conversation) {
-        let what =
-            "the last message is not the assistant's, so there is no answer to continue; remove continue_final_message";
-        return Err(ErrorKind::Conversation(what.into()).into());
+        return Err(nothing_to_continue());
     }
     let last = messages.len() - 1;
     renderer.render(conversation, Mode::Score, segments)?;
@@ -41,8 +39,8 @@ pub(crate) fn render_to_continue<'a>(
 ///
 /// # Errors
 /// The same as for [`render_to_continue`].
-pub(crate) fn render_open_answer<'a>(
-    renderer: &'a dyn Renderer,
+pub(super) fn render_open_answer<'a, R: Renderer + ?Sized>(
+    renderer: &'a R,
     conversation: &'a Conversation,
     segments: &mut Segments<'a>,
 ) -> Result<()> {
@@ -53,12 +51,22 @@ pub(crate) fn render_open_answer<'a>(
         _ => None,
     };
     let Some((last, answer)) = answer else {
-        let what = "the last message is not the assistant's, so there is no answer to score; remove open_answer";
-        return Err(ErrorKind::Conversation(what.into()).into());
+        return Err(nothing_to_score());
     };
     renderer.render(conversation, Mode::Generate, segments)?;
     let part = segments.list.last().map(|segment| segment.part).unwrap_or_default();
     let part = Part { element: Element::Content, message: Some(last as u32), ..part };
     segments.say(answer.content.said(), part);
     Ok(())
+}
+
+pub(crate) fn nothing_to_continue() -> Error {
+    let what =
+        "the last message is not the assistant's, so there is no answer to continue; remove continue_final_message";
+    ErrorKind::Conversation(what.into()).into()
+}
+
+pub(crate) fn nothing_to_score() -> Error {
+    let what = "the last message is not the assistant's, so there is no answer to score; remove open_answer";
+    ErrorKind::Conversation(what.into()).into()
 }

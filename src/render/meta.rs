@@ -32,6 +32,7 @@ impl Renderer for MetaRenderer {
             Conversation::Messages(messages) => {
                 writer.messages(messages).and_then(|()| writer.nobody_waits(Some(messages)))
             }
+            Conversation::Chat(_) => Err(conversation.would_be_lost()),
         }
     }
 

@@ -38,7 +38,7 @@ pub use api_roles::{ApiRoles, Opening};
 pub use chat_wrapper::ChatWrapper;
 pub use each_message::EachMessage;
 pub(crate) use each_message::empty_chat;
-pub(crate) use final_message::{is_answer, render_open_answer, render_to_continue};
+pub(crate) use final_message::{is_answer, nothing_to_continue, nothing_to_score};
 pub use meta::MetaRenderer;
 pub use part::{Element, Part};
 pub use plain::Plain;
@@ -84,6 +84,35 @@ pub trait Renderer: Send + Sync {
     /// to continue leaves it out, because the model generates it.
     fn speaks_for_model(&self, role: &str) -> bool {
         role == "assistant"
+    }
+
+    /// Whether it writes all keys of messages, such as `tool_calls`, and tools and documents. Otherwise a conversation that
+    /// has any is rejected, because they would be lost.
+    fn writes_all_keys(&self) -> bool {
+        false
+    }
+
+    /// Whether a prompt to continue leaves out a last message of the model. Otherwise the message stays, and a further one
+    /// is generated.
+    fn omits_final_answer(&self) -> bool {
+        true
+    }
+
+    /// Writes messages up to the end of the last one's content, which the model continues.
+    ///
+    /// # Errors
+    /// The same as for [`Self::render`], and if the last message is not the model's.
+    fn render_to_continue<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
+        final_message::render_to_continue(self, conversation, segments)
+    }
+
+    /// Writes messages up to where the model speaks, and then the content of the last one, as if the model continued
+    /// with it.
+    ///
+    /// # Errors
+    /// The same as for [`Self::render_to_continue`].
+    fn render_open_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
+        final_message::render_open_answer(self, conversation, segments)
     }
 
     /// The stops of the format itself.

@@ -33,6 +33,7 @@ impl Renderer for Plain {
                     line(Some(message.content.said()), i);
                 }
             }
+            Conversation::Chat(_) => return Err(conversation.would_be_lost()),
             Conversation::List(items) => {
                 for (i, item) in items.iter().enumerate() {
                     match item {

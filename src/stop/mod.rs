@@ -92,6 +92,8 @@ pub enum StopSource {
     RoleEnd,
     /// `stop_token_ids` of a conversation template.
     ConversationTemplate,
+    /// What a chat template writes after an answer, if that is a control token.
+    ChatTemplate,
     /// `stop.token_ids` of the model file.
     ModelFile,
     /// `eos_token` of `tokenizer_config.json` or `special_tokens_map.json`.
@@ -110,6 +112,7 @@ impl fmt::Display for StopSource {
             Self::MetaTemplate => "meta_template.eos_token_id",
             Self::RoleEnd => "the generating role's end",
             Self::ConversationTemplate => "the conversation template's stop_token_ids",
+            Self::ChatTemplate => "what the chat template writes after an answer",
             Self::ModelFile => "stop.token_ids of the model file",
             Self::TokenizerConfig => "the tokenizer's eos_token",
             Self::GenerationConfig => "generation_config.json",

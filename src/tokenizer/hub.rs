@@ -30,7 +30,6 @@ pub(crate) fn fetch(name: &str) -> Result<TokenizerFiles> {
 
 /// Downloads a file of `org/name` or `org/name@revision`; none if it is not `required` and the hub does not have it.
 /// Returns its path in the cache.
-#[cfg(feature = "candle")]
 pub(crate) fn fetch_file(name: &str, file: &str, required: bool) -> Result<Option<PathBuf>> {
     let hub = Hub::of(name, RepoType::Model)?;
     match (hub.cache.find(file), &hub.api) {

@@ -92,6 +92,20 @@ fn from_hub(name: &str) -> Result<TokenizerFiles> {
     crate::tokenizer::hub::fetch(name).at(Place::file(name))
 }
 
+/// What a file beside a tokenizer holds, which is named as for [`Tokenizer::load`]; none if there is no such file.
+///
+/// # Errors
+/// The same as for [`Tokenizer::load`].
+pub(crate) fn tokenizer_file(name: &str, file: &str) -> Result<Option<Vec<u8>>> {
+    if name == "demo" && !Path::new(name).exists() {
+        return Ok(demo_files().tokenizer_config.filter(|_| file == "tokenizer_config.json"));
+    }
+    match optional_model_file(name, file, false)? {
+        Some(path) => read_if_there(&path),
+        None => Ok(None),
+    }
+}
+
 /// A file of the folder or repository in which [`Tokenizer::load`] finds a tokenizer with this name.
 ///
 /// # Errors
@@ -106,7 +120,6 @@ pub(crate) fn model_file(name: &str, file: &str) -> Result<PathBuf> {
 }
 
 /// The same for a file that may be missing, unless it `is_required`.
-#[cfg(feature = "candle")]
 pub(crate) fn optional_model_file(name: &str, file: &str, is_required: bool) -> Result<Option<PathBuf>> {
     let path = Path::new(name);
     let local = if path.is_dir() { Some(path.join(file)) } else { path.is_file().then(|| path.with_file_name(file)) };
@@ -117,12 +130,12 @@ pub(crate) fn optional_model_file(name: &str, file: &str, is_required: bool) -> 
     }
 }
 
-#[cfg(all(feature = "candle", feature = "hub"))]
+#[cfg(feature = "hub")]
 fn repository_file(name: &str, file: &str, is_required: bool) -> Result<Option<PathBuf>> {
     crate::tokenizer::hub::fetch_file(name, file, is_required)
 }
 
-#[cfg(all(feature = "candle", not(feature = "hub")))]
+#[cfg(not(feature = "hub"))]
 fn repository_file(_: &str, _: &str, _: bool) -> Result<Option<PathBuf>> {
     Err(without_hub("a directory"))
 }

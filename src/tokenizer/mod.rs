@@ -61,6 +61,7 @@ pub use definition::{SpecialTokenIds, TokenizerFiles};
 use fast::Fast;
 pub(crate) use glyph::{Glyph, drawn, glyphs};
 pub(crate) use load::dataset_file;
+pub(crate) use load::tokenizer_file;
 #[cfg(feature = "candle")]
 pub(crate) use load::{model_file, optional_model_file};
 use run::Reader;

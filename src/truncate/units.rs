@@ -1,6 +1,6 @@
 //! The turns and examples of a conversation that may be dropped entirely, and the conversation without some of them.
 
-use crate::conversation::{ChatMessage, Conversation, Item, Section};
+use crate::conversation::{Chat, ChatMessage, Conversation, Item, Section};
 use crate::truncate::Truncation;
 
 /// What may be dropped, in the order in which it is dropped.
@@ -9,8 +9,10 @@ pub(super) fn units(conversation: &Conversation, truncation: Truncation) -> Vec<
         (Conversation::Text(_), _) => Vec::new(),
         (Conversation::List(items), Truncation::OldestTurns) => turns(speakers(items)),
         (Conversation::List(items), _) => examples(items),
-        (Conversation::Messages(messages), Truncation::OldestTurns) => turns(messages.iter().map(role_of)),
-        (Conversation::Messages(_), _) => Vec::new(),
+        (Conversation::Messages(_) | Conversation::Chat(_), Truncation::OldestTurns) => {
+            turns(conversation.messages().unwrap_or_default().iter().map(role_of))
+        }
+        (Conversation::Messages(_) | Conversation::Chat(_), _) => Vec::new(),
     };
     if truncation == Truncation::LastExamples {
         units.reverse();
@@ -98,5 +100,8 @@ pub(super) fn without_items(conversation: &Conversation, gone: &[usize]) -> Conv
         Conversation::Text(text) => Conversation::Text(text.clone()),
         Conversation::List(items) => Conversation::List(kept(items, gone)),
         Conversation::Messages(messages) => Conversation::Messages(kept(messages, gone)),
+        Conversation::Chat(chat) => {
+            Conversation::Chat(Box::new(Chat { messages: kept(&chat.messages, gone), ..(**chat).clone() }))
+        }
     }
 }

@@ -84,7 +84,7 @@ impl PromptBuilder {
             }
             let part = match messages.get_mut(message).map(|message| &mut message.content) {
                 Some(Content::Parts(parts)) => parts.get_mut(content_part),
-                Some(Content::Text(_)) | None => None,
+                Some(Content::Text(_) | Content::Null) | None => None,
             };
             *part.ok_or_else(|| ErrorKind::Parse(missing(message, content_part))).at(&place)? =
                 ContentPart::Ids(token_ids);

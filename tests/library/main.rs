@@ -16,6 +16,7 @@ mod attack;
 mod availability;
 mod batch;
 mod cases;
+mod chat_templates;
 mod check;
 mod circles;
 mod compare;
@@ -53,6 +54,7 @@ fn main() -> std::process::ExitCode {
         availability::tests(),
         batch::tests(),
         cases::tests(),
+        chat_templates::tests(),
         check::tests(),
         circles::tests(),
         compare::tests(),

@@ -193,7 +193,7 @@ fn without(conversation: &Conversation, gone: &[usize]) -> Conversation {
             Conversation::Messages((0..all.len()).filter(is_kept).map(|i| all[i].clone()).collect())
         }
         Conversation::List(all) => Conversation::List((0..all.len()).filter(is_kept).map(|i| all[i].clone()).collect()),
-        text @ Conversation::Text(_) => text.clone(),
+        other => other.clone(),
     }
 }
 

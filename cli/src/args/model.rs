@@ -1,5 +1,7 @@
 //! Which model and tokenizer.
 
+use serde_json::{Map, Value};
+
 use crate::args::{complete, heading};
 
 /// Which template, and which tokenizer.
@@ -8,7 +10,7 @@ use crate::args::{complete, heading};
 pub(crate) struct ModelArgs {
     /// Built-in model, model file, or repository
     ///
-    /// `metatok models` lists the built-in models. A model file is TOML or JSON. A repository of the Hugging Face Hub works
+    /// Without it, --tokenizer brings its chat template. `metatok models` lists the built-in models. A model file is TOML or JSON. A repository of the Hugging Face Hub works
     /// if a built-in model claims it, such as Qwen/Qwen3-8B. Only a command without any input can do without this option:
     /// it uses the demo.
     #[arg(short, long, value_name = "FILE|NAME|REPO", add = complete::models())]
@@ -21,10 +23,28 @@ pub(crate) struct ModelArgs {
     #[arg(short, long, value_name = "DIR|FILE|REPO", add = complete::models())]
     pub(crate) tokenizer: Option<String>,
 
+    /// Chat template instead of the model's
+    ///
+    /// A file of Jinja, or the name of one of the tokenizer's chat templates. Without a model, it is the tokenizer's own chat
+    /// template. Only the model's tokenizer is used.
+    #[arg(long, value_name = "FILE|NAME", conflicts_with = "conversation")]
+    pub(crate) chat_template: Option<String>,
+
+    /// Variables of the chat template, as a JSON object
+    ///
+    /// For example {"enable_thinking": false}. A record's own chat_template_kwargs come first.
+    #[arg(long, value_name = "JSON", visible_alias = "chat-template-kwargs", value_parser = object)]
+    pub(crate) template_kwargs: Option<Map<String, Value>>,
+
     /// FastChat template instead of the model's
     ///
     /// A FastChat or UltraFeedback template replaces the model's own; only the model's tokenizer is used. It is built in
     /// (`metatok models` lists them) or a file.
     #[arg(long, value_name = "FILE|NAME", add = complete::conversations())]
     pub(crate) conversation: Option<String>,
+}
+
+/// A JSON object.
+fn object(json: &str) -> Result<Map<String, Value>, String> {
+    serde_json::from_str(json).map_err(|error| format!("not a JSON object: {error}"))
 }

@@ -114,6 +114,7 @@ impl Conversation {
         let items = match self {
             Self::Text(text) => return vec![ChatMessage::new("user", text.as_str())],
             Self::Messages(messages) => return messages.clone(),
+            Self::Chat(chat) => return chat.messages.clone(),
             Self::List(items) => items,
         };
         let message = |item: &Item| match item {

@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, tools_would_be_lost};
 use crate::dataset::prompter::RowPrompt;
-use crate::dataset::records::tools_would_be_lost;
 use crate::dataset::row_error;
 use crate::dataset::rows::{Row, Value};
 use crate::dataset::template::message;

@@ -202,6 +202,7 @@ impl Dialogue {
         let mut items = match conversation {
             Conversation::Messages(messages) => return Ok(Self::Messages(messages)),
             Conversation::List(items) => items,
+            Conversation::Chat(_) => return Err(conversation.would_be_lost()),
             Conversation::Text(_) => {
                 let what = "a string has no turns; write the template as a dialogue {round = [ … ]}";
                 return Err(ErrorKind::Dataset(what.into()).into());

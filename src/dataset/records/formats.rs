@@ -1,15 +1,14 @@
 //! How each format of conversations is read.
 
-use crate::conversation::{ChatMessage, Conversation};
+use crate::conversation::{Chat, ChatMessage, Conversation, tools_would_be_lost};
 use crate::dataset::records::input_format::detected;
-use crate::dataset::records::parse_error::{
-    functions_would_be_lost, layout_would_be_lost, refused, tools_would_be_lost,
-};
+use crate::dataset::records::parse_error::{functions_would_be_lost, layout_would_be_lost, refused};
+use crate::dataset::records::reader::Reads;
 use crate::dataset::records::{InputFormat, Keys, Record};
 use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
 
 /// Reads an object of a format.
-pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, for_server: bool) -> Result<Record<'a>> {
+pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads: Reads) -> Result<Record<'a>> {
     let named = format;
     let format = match named {
         InputFormat::Auto => detected(keys)?,
@@ -19,19 +18,35 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, for_server: bool) -
         no_other_prompt(keys)?;
     }
     let id = keys.id()?;
-    let tools = tools(keys, for_server)?;
+    let tools = tools(keys, reads)?;
     let record = match format {
         InputFormat::Messages | InputFormat::Auto => messages(keys),
         InputFormat::Sharegpt => with_system(listed(keys, "conversations")?, keys),
         InputFormat::Alpaca => alpaca(keys),
         InputFormat::PromptCompletion => answered(keys, "completion"),
         InputFormat::Text => Ok(Record::of(Conversation::Text(keys.text("text")?))),
-        InputFormat::OpenaiBatch => request(keys, for_server),
+        InputFormat::OpenaiBatch => request(keys, reads),
         InputFormat::Ultrachat => ultrachat(keys),
         InputFormat::Chosen => answered(keys, "chosen"),
         InputFormat::Rejected => answered(keys, "rejected"),
     }?;
-    Ok(Record { id, tools: tools.or(record.tools), ..record })
+    let record = Record { id, tools: tools.or(record.tools), ..record };
+    if reads == Reads::ForChatTemplate { with_variables(record, keys) } else { Ok(record) }
+}
+
+/// Puts what only chat templates read beside the messages.
+fn with_variables<'a>(record: Record<'a>, keys: &Keys<'_>) -> Result<Record<'a>> {
+    let Conversation::Messages(messages) = record.conversation else { return Ok(record) };
+    let body = if keys.has("body") { keys.inner("body")? } else { None };
+    let keys = body.as_ref().unwrap_or(keys);
+    let mut chat = Chat::from(messages);
+    if let Some(tools) = &record.tools {
+        chat.tools =
+            serde_json::from_str(tools).map_err(|error| refused(&format!("\"tools\" is not JSON: {error}")))?;
+    }
+    chat.documents = keys.get("documents")?;
+    chat.chat_template_kwargs = keys.get("chat_template_kwargs")?.unwrap_or_default();
+    Ok(Record { conversation: chat.into(), tools: None, ..record })
 }
 
 /// OpenAI-style messages or a `PromptList`.
@@ -96,7 +111,7 @@ fn with_system<'a>(conversation: Conversation, keys: &Keys<'_>) -> Result<Record
             }
         },
         Conversation::List(items) if items.is_empty() => Ok(Record::of(Conversation::List(items))),
-        Conversation::List(_) => Err(place("a prompt list")),
+        Conversation::List(_) | Conversation::Chat(_) => Err(place("a prompt list")),
         Conversation::Text(_) => Err(place("a text without a template")),
     }
 }
@@ -151,20 +166,24 @@ fn is_whole(prompt: &Conversation, answers: &[ChatMessage]) -> bool {
             first.is_some_and(|first| first.role == "user" && first.content == *prompt.as_str())
         }
         Conversation::Messages(prompt) => !prompt.is_empty() && answers.starts_with(prompt),
-        Conversation::List(_) => false,
+        Conversation::List(_) | Conversation::Chat(_) => false,
     }
 }
 
 /// A request to `/v1/chat/completions` or `/v1/completions`.
-fn request<'a>(keys: &Keys<'a>, for_server: bool) -> Result<Record<'a>> {
+fn request<'a>(keys: &Keys<'a>, reads: Reads) -> Result<Record<'a>> {
     let Some(body) = keys.inner("body")? else { return Err(refused("\"body\" is not an object")) };
     let read = || {
-        for key in ["chat_template", "chat_template_kwargs", "documents"] {
+        let lost: &[&'static str] = match reads {
+            Reads::ForChatTemplate => &["chat_template"],
+            Reads::ForTemplate | Reads::ForServer => &["chat_template", "chat_template_kwargs", "documents"],
+        };
+        for &key in lost {
             if !body.is_empty(key) {
                 return Err(layout_would_be_lost(key));
             }
         }
-        let tools = tools(&body, for_server)?;
+        let tools = tools(&body, reads)?;
         if !body.has("messages") && !body.has("prompt") {
             let names = body.names();
             let what = format!("the request has neither \"messages\" nor \"prompt\", but {names}");
@@ -187,13 +206,13 @@ fn ultrachat<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
 }
 
 /// The descriptions of tools. In ShareGPT they are JSON in a string.
-fn tools(keys: &Keys<'_>, for_server: bool) -> Result<Option<String>> {
+fn tools(keys: &Keys<'_>, reads: Reads) -> Result<Option<String>> {
     if !keys.is_empty("functions") {
         return Err(functions_would_be_lost());
     }
     match keys.raw("tools").filter(|_| !keys.is_empty("tools")) {
         None => Ok(None),
-        Some(_) if !for_server => Err(tools_would_be_lost()),
+        Some(_) if reads == Reads::ForTemplate => Err(tools_would_be_lost()),
         Some(raw) if raw.starts_with('"') => {
             let tools = keys.text("tools")?;
             let parsed: serde_json::Value = serde_json::from_str(&tools)

@@ -19,6 +19,5 @@ mod record;
 
 pub use input_format::InputFormat;
 pub(crate) use keys::Keys;
-pub(crate) use parse_error::tools_would_be_lost;
 pub use reader::RecordReader;
 pub use record::Record;

@@ -38,15 +38,6 @@ pub(super) fn layout_would_be_lost(key: &'static str) -> Error {
     ])
 }
 
-pub(crate) fn tools_would_be_lost() -> Error {
-    let why = "templates have no place for tool descriptions";
-    ErrorKind::WouldBeLost { key: "tools", why }.with_way_out(way_out![
-        "put them in the system message in the form that the model expects, remove the key, or use ",
-        Setting::FORMAT.set_to("messages"),
-        ", which passes tools to the server"
-    ])
-}
-
 pub(super) fn functions_would_be_lost() -> Error {
     let why = "they are an older form of \"tools\", and templates have no place for either";
     ErrorKind::WouldBeLost { key: "functions", why }

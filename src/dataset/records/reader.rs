@@ -19,20 +19,45 @@ use crate::error::{ErrorKind, Result};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecordReader {
     pub(crate) format: InputFormat,
-    pub(crate) for_server: bool,
+    pub(crate) reads: Reads,
+}
+
+/// Whom records are read for, which decides what they may have beside messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Reads {
+    /// A template that has a place for messages alone.
+    #[default]
+    ForTemplate,
+    /// A server, which has a place for tools.
+    ForServer,
+    /// A chat template, which has a place for tools, documents and variables.
+    ForChatTemplate,
 }
 
 impl RecordReader {
     /// Reads records of this format.
     pub fn new(format: InputFormat) -> Self {
-        Self { format, for_server: false }
+        Self { format, reads: Reads::ForTemplate }
     }
 
     /// Accepts `tools`, which only servers have a place for, instead of rejecting it.
     #[must_use]
     pub fn for_server(mut self, is: bool) -> Self {
-        self.for_server = is;
+        self.reads = if is { Reads::ForServer } else { Reads::ForTemplate };
         self
+    }
+
+    /// Accepts `tools`, `documents` and `chat_template_kwargs`, which only chat templates have a place for, and gives them
+    /// with the conversation.
+    #[must_use]
+    pub fn for_chat_template(mut self, is: bool) -> Self {
+        self.reads = if is { Reads::ForChatTemplate } else { Reads::ForTemplate };
+        self
+    }
+
+    /// Whether all keys of messages matter to those that records are read for.
+    pub(crate) fn keeps_all_keys(&self) -> bool {
+        self.reads == Reads::ForChatTemplate
     }
 
     /// Reads a record: an object in the format, a list (a `PromptList`, or messages), or a string. Keys that the format
@@ -44,7 +69,7 @@ impl RecordReader {
     pub fn parse<'a>(&self, json: &'a str) -> Result<Record<'a>> {
         check_nesting(json)?;
         let record = match json.trim_start().as_bytes() {
-            [b'{', ..] => formats::read(self.format, &Keys::parse(json)?, self.for_server)?,
+            [b'{', ..] => formats::read(self.format, &Keys::parse(json)?, self.reads)?,
             [b'[' | b'"', ..] if self.format.has_bare_values() => {
                 Record::of(serde_json::from_str(json).map_err(|error| parse_error(json, json, &error))?)
             }

@@ -110,7 +110,7 @@ impl RowTemplate for MessageTemplate {
     fn join_examples(&self, examples: Vec<Conversation>, _: (&str, &str)) -> Result<Conversation> {
         let messages = examples.into_iter().map(|example| match example {
             Conversation::Messages(messages) => messages,
-            Conversation::Text(_) | Conversation::List(_) => Vec::new(),
+            Conversation::Text(_) | Conversation::List(_) | Conversation::Chat(_) => Vec::new(),
         });
         Ok(Conversation::Messages(messages.flatten().collect()))
     }

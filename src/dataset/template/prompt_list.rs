@@ -59,7 +59,7 @@ pub(crate) fn insert(
                 }
             }
             // A quirk of the reference: the string is gone, whether it has the token or not.
-            (Item::Text(_), Conversation::Messages(_)) => {}
+            (Item::Text(_), Conversation::Messages(_) | Conversation::Chat(_)) => {}
             (Item::Message(Message { prompt: Prompt::Text(prompt), role, .. }), with)
                 if prompt.contains(token) && !matches!(with, Conversation::Text(_)) =>
             {
@@ -103,7 +103,7 @@ pub(crate) fn has_room(prompt: &Conversation, token: &str, with: &str, room: &Ro
     let lens: Result<Vec<usize>> = match prompt {
         Conversation::Text(text) => Ok(vec![replaced(text)?]),
         Conversation::List(items) => items.iter().filter_map(text_of).map(replaced).collect(),
-        Conversation::Messages(_) => Ok(Vec::new()),
+        Conversation::Messages(_) | Conversation::Chat(_) => Ok(Vec::new()),
     };
     let len = lens?.into_iter().fold(0, usize::saturating_add);
     room.pass(len)?;

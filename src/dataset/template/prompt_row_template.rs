@@ -117,7 +117,9 @@ fn joined(examples: Vec<Conversation>, (separator, eos): (&str, &str)) -> Result
             Conversation::List(items) => list.extend(items),
             Conversation::Text(text) if text.is_empty() => {}
             Conversation::Text(text) => list.push(Item::Text(text)),
-            Conversation::Messages(_) => return Err(template_error("messages cannot be mixed with dialogues")),
+            Conversation::Messages(_) | Conversation::Chat(_) => {
+                return Err(template_error("messages cannot be mixed with dialogues"));
+            }
         }
         if !separator.is_empty() {
             list.push(Item::Text(separator.to_owned()));

@@ -138,7 +138,7 @@ impl QaTemplate {
                 }
                 _ => messages.push(ChatMessage::new("assistant", continuation)),
             },
-            Conversation::List(_) => {}
+            Conversation::List(_) | Conversation::Chat(_) => {}
         }
         Ok(prompt)
     }

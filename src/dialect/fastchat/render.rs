@@ -178,6 +178,7 @@ impl Renderer for ConversationRenderer {
                 return Ok(());
             }
             Conversation::Messages(messages) => said::messages(messages)?,
+            Conversation::Chat(_) => return Err(conversation.would_be_lost()),
             Conversation::List(items) => said::items(items)?,
         };
         let (system, said) = match &said[..] {

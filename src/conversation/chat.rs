@@ -1,0 +1,45 @@
+//! Messages with what else a chat template reads: tools, documents and variables.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::conversation::ChatMessage;
+
+/// Messages with what else a chat template reads. Other templates have no place for it.
+///
+/// ```
+/// use metatok::conversation::Chat;
+/// use metatok::{ChatMessage, Conversation};
+///
+/// let mut chat = Chat::from(vec![ChatMessage::new("user", "How warm is it?")]);
+/// chat.tools = serde_json::from_str(r#"[{"type": "function", "function": {"name": "temperature"}}]"#).ok();
+/// assert!(matches!(Conversation::from(chat), Conversation::Chat(_)));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Chat {
+    /// The messages.
+    pub messages: Vec<ChatMessage>,
+    /// The descriptions of tools, a list as in OpenAI's requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Value>,
+    /// Documents, a list of objects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub documents: Option<Value>,
+    /// Variables of the template, such as `enable_thinking`, which come before the model's own.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub chat_template_kwargs: Map<String, Value>,
+}
+
+impl From<Vec<ChatMessage>> for Chat {
+    fn from(messages: Vec<ChatMessage>) -> Self {
+        Self { messages, ..Self::default() }
+    }
+}
+
+impl Chat {
+    /// Whether it has nothing but messages.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.tools.is_none() && self.documents.is_none() && self.chat_template_kwargs.is_empty()
+    }
+}

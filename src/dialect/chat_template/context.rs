@@ -1,0 +1,197 @@
+//! The variables of a chat template: what a conversation brings, and what the model does.
+
+use minijinja::Value;
+
+use crate::conversation::{ChatMessage, Content, ContentPart, Conversation};
+use crate::dialect::chat_template::ChatTemplate;
+use crate::dialect::chat_template::marks::{Owner, has_marks};
+use crate::dialect::chat_template::values::{Dict, List, Values};
+use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
+
+/// What a template is rendered with, in addition to its own variables.
+#[derive(Clone, Copy)]
+pub(super) struct Chat<'c> {
+    pub(super) messages: &'c [ChatMessage],
+    pub(super) tools: Option<&'c serde_json::Value>,
+    pub(super) documents: Option<&'c serde_json::Value>,
+    /// Variables that come before the template's own.
+    pub(super) kwargs: Option<&'c serde_json::Map<String, serde_json::Value>>,
+    pub(super) add_generation_prompt: bool,
+}
+
+/// Whose marked text it is: the message with this index, or, first, nobody's in particular.
+pub(super) fn message_of(owner: Owner) -> Option<u32> {
+    owner.index()?.checked_sub(1)
+}
+
+/// The owner of tools and documents.
+fn shared() -> Owner {
+    Owner::new(0)
+}
+
+impl<'c> Chat<'c> {
+    /// The messages of a conversation.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conversation`] for a string or a prompt list, and for token ids in a message.
+    pub(super) fn of(conversation: &'c Conversation, add_generation_prompt: bool) -> Result<Self> {
+        let (messages, more) = match conversation {
+            Conversation::Messages(messages) => (messages, None),
+            Conversation::Chat(chat) => (&chat.messages, Some(&**chat)),
+            Conversation::Text(_) | Conversation::List(_) => {
+                let what = "a chat template needs messages with roles, not a string or a prompt list";
+                let way_out =
+                    way_out!["use ", Setting::CHAT_WRAPPER.set_to("opencompass-chat"), ", which makes messages of it"];
+                return Err(ErrorKind::Conversation(what.into()).with_way_out(way_out));
+            }
+        };
+        for (i, message) in messages.iter().enumerate() {
+            if matches!(&message.content, Content::Parts(parts) if parts.iter().any(|part| matches!(part, ContentPart::Ids(_))))
+            {
+                let what = "the message has token ids, but a chat template works on text";
+                return Err(ErrorKind::Conversation(what.into())
+                    .with_way_out("give the answer as text")
+                    .at(Place::Message(i)));
+            }
+        }
+        Ok(Self {
+            messages,
+            tools: more.and_then(|chat| chat.tools.as_ref()),
+            documents: more.and_then(|chat| chat.documents.as_ref()),
+            kwargs: more.map(|chat| &chat.chat_template_kwargs),
+            add_generation_prompt,
+        })
+    }
+
+    /// The variables, with marks around texts for which `is_unmarked` does not hold, or without any.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conversation`] for content that is not JSON.
+    pub(super) fn variables(
+        self,
+        template: &ChatTemplate,
+        is_unmarked: Option<&dyn Fn(&str) -> bool>,
+    ) -> Result<Value> {
+        let nothing = |_: &str| true;
+        let values = |owner| Values { owner: is_unmarked.map(|_| owner), is_unmarked: is_unmarked.unwrap_or(&nothing) };
+        let mut variables = Dict(Vec::with_capacity(12));
+        let messages = self.messages.iter().enumerate();
+        let messages =
+            messages.map(|(i, message)| of_message(message, values(Owner::new(i + 1))).at(Place::Message(i)));
+        variables.insert("messages", Value::from_object(List(messages.collect::<Result<_>>()?)));
+        let of_all = |json: Option<&serde_json::Value>| json.map_or(Value::from(()), |json| values(shared()).of(json));
+        variables.insert("tools", of_all(self.tools));
+        variables.insert("documents", of_all(self.documents));
+        variables.insert("add_generation_prompt", Value::from(self.add_generation_prompt));
+        let own = Values { owner: None, is_unmarked: &nothing };
+        // The first of a name wins, as in transformers: the conversation's, the user's, the tokenizer's.
+        for (name, value) in self.kwargs.into_iter().flatten().chain(&template.kwargs) {
+            variables.insert(name, own.of(value));
+        }
+        for (name, token) in &template.special_tokens {
+            variables.insert(name, Value::from(token.as_str()));
+        }
+        Ok(Value::from_object(variables))
+    }
+
+    /// Whether the conversation has characters that marks need, so that it cannot be marked.
+    pub(super) fn has_marks(self) -> bool {
+        self.texts(&mut |text| has_marks(text))
+    }
+
+    /// Whether some text of it, down to the names in its tools, is like this.
+    pub(super) fn texts(self, is: &mut dyn FnMut(&str) -> bool) -> bool {
+        self.messages.iter().any(|message| in_message(message, is))
+            || [self.tools, self.documents].into_iter().flatten().any(|json| in_json(json, is))
+    }
+}
+
+fn in_message(message: &ChatMessage, is: &mut dyn FnMut(&str) -> bool) -> bool {
+    let in_content = match &message.content {
+        Content::Text(text) => is(text),
+        Content::Parts(parts) => parts.iter().any(|part| match part {
+            ContentPart::Text(part) => is(&part.text) || part.others.values().any(|value| in_json(value, is)),
+            ContentPart::Media(media) => is(&media.source),
+            ContentPart::Ids(_) => false,
+        }),
+        Content::Null => false,
+    };
+    in_content || is(&message.role) || message.others.iter().any(|(key, value)| is(key) || in_json(value, is))
+}
+
+fn in_json(json: &serde_json::Value, is: &mut dyn FnMut(&str) -> bool) -> bool {
+    match json {
+        serde_json::Value::String(text) => is(text),
+        serde_json::Value::Array(items) => items.iter().any(|item| in_json(item, is)),
+        serde_json::Value::Object(entries) => entries.iter().any(|(key, value)| is(key) || in_json(value, is)),
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => false,
+    }
+}
+
+/// The names of reasoning in messages, as transformers looks for them.
+const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+
+/// Whether a message has a key with a value other than null.
+fn has(message: &ChatMessage, key: &str) -> bool {
+    message.others.get(key).is_some_and(|value| !value.is_null())
+}
+
+fn of_message(message: &ChatMessage, values: Values<'_>) -> Result<Value> {
+    let mut entries = Dict(Vec::with_capacity(4 + message.others.len()));
+    // Transformers gives reasoning under each name that templates know.
+    let reasoning = REASONING.iter().find_map(|name| message.others.get(*name).filter(|value| !value.is_null()));
+    if let Some(reasoning) = reasoning.filter(|_| !has(message, "thinking")) {
+        entries.insert("thinking", values.of(reasoning));
+    }
+    let role =
+        if is_known_role(&message.role) { Value::from(message.role.as_str()) } else { values.text(&message.role) };
+    entries.insert("role", role);
+    let content = match &message.content {
+        Content::Text(text) => Some(values.text(text)),
+        Content::Parts(parts) => {
+            let json = serde_json::to_value(parts).map_err(|error| ErrorKind::Conversation(error.to_string()))?;
+            Some(values.of(&json))
+        }
+        Content::Null => None,
+    };
+    if let Some(content) = content {
+        entries.insert("content", content);
+    }
+    // As in transformers, which leaves out what is null.
+    for (key, value) in message.others.iter().filter(|(_, value)| !value.is_null()) {
+        let value = reasoning.filter(|_| key == "reasoning_content").unwrap_or(value);
+        entries.0.push((key.as_str().into(), values.text(key), values.of(value)));
+    }
+    if let Some(reasoning) = reasoning.filter(|_| !has(message, "reasoning_content")) {
+        entries.insert("reasoning_content", values.of(reasoning));
+    }
+    Ok(Value::from_object(entries))
+}
+
+/// Roles that templates write as a part of control tokens, such as `<|user|>`. Another role is data like any content.
+fn is_known_role(role: &str) -> bool {
+    matches!(
+        role,
+        "system"
+            | "user"
+            | "assistant"
+            | "tool"
+            | "developer"
+            | "function"
+            | "ipython"
+            | "observation"
+            | "model"
+            | "tool_response"
+            | "tool_call"
+            | "environment"
+            | "human"
+            | "gpt"
+            | "bot"
+            | "documents"
+            | "document"
+            | "context"
+            | "critic"
+            | "root"
+            | "latest_reminder"
+    )
+}

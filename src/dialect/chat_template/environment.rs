@@ -1,0 +1,155 @@
+//! Jinja as transformers sets it up: its white space rules, functions, filters and tests.
+
+use jiff::ZonedDateTime;
+use jiff::civil::DateTime;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Kwargs, Rest, Value, ValueKind};
+use minijinja::{
+    AutoEscape, Environment, Error, ErrorKind, State, UndefinedBehavior, escape_formatter, filters, tests,
+};
+
+use crate::dialect::chat_template::marks::has_marks;
+use crate::dialect::chat_template::methods::{self, is_space, unmarked, without_marks};
+use crate::dialect::chat_template::python_repr::{self, JsonStyle};
+use crate::dialect::chat_template::source::ITERATED;
+use crate::dialect::chat_template::values::Dict;
+
+/// How much a template may do: about one unit for an instruction, and one for 64 bytes of text that it makes.
+const FUEL: u64 = 20_000_000;
+/// How deep macros and blocks may be nested.
+const RECURSION: usize = 200;
+
+/// What a template refuses, in its own words (`raise_exception`).
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Raised(pub(super) String);
+
+/// The environment of all chat templates.
+pub(super) fn environment(now: Option<DateTime>) -> Environment<'static> {
+    let mut environment = Environment::new();
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    environment.set_syntax(syntax.expect("these are settings of white space alone"));
+    environment.set_undefined_behavior(UndefinedBehavior::Lenient);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_fuel(Some(FUEL));
+    environment.set_recursion_limit(RECURSION);
+    environment.set_unknown_method_callback(methods::call);
+    environment.set_formatter(|out, state, value| match value.kind() {
+        ValueKind::Number if !value.is_integer() => {
+            let float = python_repr::float(f64::try_from(value.clone())?);
+            escape_formatter(out, state, &Value::from(float))
+        }
+        ValueKind::Seq | ValueKind::Map => {
+            let mut text = String::new();
+            python_repr::repr(value, &mut text);
+            escape_formatter(out, state, &Value::from(text))
+        }
+        _ => escape_formatter(out, state, value),
+    });
+    environment.add_function("raise_exception", raise_exception);
+    environment.add_function("strftime_now", move |format: &str| strftime(format, now));
+    // `self` names the template's blocks, of which chat templates have none.
+    environment.add_global("self", Value::from_object(Dict(Vec::new())));
+    environment.add_filter(ITERATED.trim_end(), iterated);
+    environment.add_filter("tojson", to_json);
+    environment.add_filter("trim", trim);
+    environment.add_filter("replace", replace);
+    environment.add_filter("length", length);
+    environment.add_filter("count", length);
+    environment.add_filter("int", int);
+    environment.add_filter("float", float);
+    // Not in Jinja2 as transformers has it.
+    environment.remove_global("debug");
+    for name in ["bool", "lines", "split", "chain", "zip"] {
+        environment.remove_filter(name);
+    }
+    // In Python, None is not iterable.
+    environment.add_test("iterable", |value: &Value| !value.is_none() && tests::is_iterable(value));
+    environment
+}
+
+/// `strftime_now` as transformers has it: the local time.
+fn strftime(format: &str, now: Option<DateTime>) -> Result<String, Error> {
+    let now = now.unwrap_or_else(|| ZonedDateTime::now().datetime());
+    let failed = |error: jiff::Error| Error::new(ErrorKind::InvalidOperation, error.to_string());
+    jiff::fmt::strtime::format(format, now).map_err(failed)
+}
+
+fn raise_exception(what: &Value) -> Result<Value, Error> {
+    let what = without_marks(&what.to_string()).into_owned();
+    Err(Error::new(ErrorKind::InvalidOperation, what.clone()).with_source(Raised(what)))
+}
+
+/// What may be looped over, which None in Python is not. A string is its characters, each with the marks of the string.
+fn iterated(value: Value) -> Result<Value, Error> {
+    match value.as_str() {
+        _ if value.is_none() => Err(Error::new(ErrorKind::InvalidOperation, "None is not iterable")),
+        Some(text) => Ok(methods::characters(text)),
+        None => Ok(value),
+    }
+}
+
+/// `tojson` as transformers has it: `json.dumps` without escapes for HTML.
+fn to_json(value: &Value, args: Rest<Value>, kwargs: Kwargs) -> Result<String, Error> {
+    let named = |i: usize, name: &str| -> Result<Option<Value>, Error> {
+        let given: Option<Value> = if kwargs.has(name) { kwargs.get(name)? } else { args.get(i).cloned() };
+        Ok(given.filter(|value| !value.is_none()))
+    };
+    let is_on = |value: Option<Value>| value.is_some_and(|value| value.is_true());
+    let (ensure_ascii, indent, separators) = (named(0, "ensure_ascii")?, named(1, "indent")?, named(2, "separators")?);
+    let sort_keys = is_on(named(3, "sort_keys")?);
+    kwargs.assert_all_used()?;
+    let indent = match indent {
+        None => None,
+        Some(indent) => Some(match indent.as_str() {
+            Some(text) => text.to_owned(),
+            None => " ".repeat(usize::try_from(i64::try_from(indent)?.clamp(0, 64)).unwrap_or_default()),
+        }),
+    };
+    let separators = separators.map(|given| -> Result<_, Error> {
+        let text = |i| Ok::<_, Error>(given.get_item_by_index(i)?.as_str().unwrap_or_default().to_owned());
+        Ok((text(0)?, text(1)?))
+    });
+    let usual = || (if indent.is_some() { "," } else { ", " }.to_owned(), ": ".to_owned());
+    let (item_separator, key_separator) = separators.transpose()?.unwrap_or_else(usual);
+    let style = JsonStyle { indent, item_separator, key_separator, sort_keys, ensure_ascii: is_on(ensure_ascii) };
+    python_repr::json(value, &style).map_err(|what| Error::new(ErrorKind::BadSerialization, what))
+}
+
+fn trim(state: &mut State<'_, '_>, value: &Value, chars: Option<Value>) -> Result<Value, Error> {
+    match value.as_str() {
+        Some(text) if chars.is_none() && !has_marks(text) => Ok(Value::from(text.trim_matches(is_space))),
+        Some(_) => methods::call(state, value, "strip", chars.as_slice()),
+        None => Ok(Value::from(value.to_string().trim_matches(is_space))),
+    }
+}
+
+fn replace(
+    state: &mut State<'_, '_>,
+    value: &Value,
+    old: Value,
+    new: Value,
+    most: Option<i64>,
+) -> Result<Value, Error> {
+    let value = if value.as_str().is_some() { value.clone() } else { Value::from(value.to_string()) };
+    let text = |value: Value| if value.as_str().is_some() { value } else { Value::from(value.to_string()) };
+    methods::call(state, &value, "replace", &[text(old), text(new), most.map_or(Value::from(()), Value::from)])
+}
+
+fn length(value: &Value) -> Result<usize, Error> {
+    filters::length(&unmarked(value))
+}
+
+fn int(
+    state: &State<'_, '_>,
+    value: &Value,
+    default: Option<Value>,
+    base: Option<u32>,
+    kwargs: Kwargs,
+) -> Result<Value, Error> {
+    filters::int(state, &unmarked(value), default, base, kwargs)
+}
+
+fn float(state: &State<'_, '_>, value: &Value, default: Option<Value>, kwargs: Kwargs) -> Result<Value, Error> {
+    filters::float(state, &unmarked(value), default, kwargs)
+}

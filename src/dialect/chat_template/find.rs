@@ -1,0 +1,143 @@
+//! Finding a chat template: in a file, or beside a tokenizer, where transformers looks for it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::dialect::chat_template::ChatTemplate;
+use crate::dialect::tokenizer_name;
+use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
+use crate::tokenizer::tokenizer_file;
+
+const CONFIG: &str = "tokenizer_config.json";
+const JINJA: &str = "chat_template.jinja";
+/// As processors of images wrote it before there was a file of its own.
+const JSON: &str = "chat_template.json";
+const SPECIAL_TOKENS: &str = "special_tokens_map.json";
+/// Where transformers saves templates other than the default, and where it did before.
+const FOLDERS: [&str; 2] = ["additional_chat_templates", "chat_templates"];
+const DEFAULT: &str = "default";
+const TOOL_USE: &str = "tool_use";
+
+impl ChatTemplate {
+    /// The chat template of a tokenizer, by its name for [`load_tokenizer`](crate::dialect::load_tokenizer); none if it
+    /// has none.
+    ///
+    /// A `chat_template.jinja` beside it comes first, then `chat_template` of its `tokenizer_config.json`. Where there are
+    /// several, it is the one that is named `default`, and for conversations with tools `tool_use`.
+    ///
+    /// # Errors
+    /// As for loading the tokenizer, and [`ErrorKind::Parse`] for files that are not JSON.
+    pub fn of_tokenizer(tokenizer: &str) -> Result<Option<Self>> {
+        let files = Files::of(tokenizer)?;
+        let Some(source) = files.named(DEFAULT)? else { return Ok(None) };
+        let tool_use = files.named(TOOL_USE)?;
+        let name = files.name.clone();
+        Ok(Some(Self { tool_use, special_tokens: files.special_tokens, ..Self::new(name, source) }))
+    }
+
+    /// A chat template by name: a file of Jinja, or one of the tokenizer's templates.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] with the names that there are; otherwise as for [`Self::of_tokenizer`].
+    pub fn load(name: &str, tokenizer: &str) -> Result<Self> {
+        let files = Files::of(tokenizer)?;
+        let path = Path::new(name);
+        let source = match path.is_file() {
+            true => {
+                let bytes = std::fs::read(path).at(Place::file(name))?;
+                text(bytes).at(Place::file(name))?
+            }
+            false => files.named(name)?.ok_or_else(|| files.not_found(name))?,
+        };
+        Ok(Self { special_tokens: files.special_tokens, ..Self::new(name, source) })
+    }
+}
+
+/// What is beside a tokenizer.
+struct Files {
+    name: String,
+    config: Value,
+    special_tokens: BTreeMap<String, String>,
+}
+
+impl Files {
+    fn of(tokenizer: &str) -> Result<Self> {
+        let name = tokenizer_name(tokenizer)?;
+        let config = json(&name, CONFIG)?;
+        let map = json(&name, SPECIAL_TOKENS)?;
+        let mut special_tokens = BTreeMap::new();
+        for (key, value) in [&map, &config].into_iter().filter_map(Value::as_object).flatten() {
+            let token = value.as_str().or_else(|| value.get("content")?.as_str());
+            if let Some(token) = token.filter(|_| key.ends_with("_token")) {
+                special_tokens.insert(key.clone(), token.to_owned());
+            }
+        }
+        Ok(Self { name, config, special_tokens })
+    }
+
+    /// The template with this name.
+    fn named(&self, name: &str) -> Result<Option<String>> {
+        if name == DEFAULT
+            && let Some(bytes) = tokenizer_file(&self.name, JINJA)?
+        {
+            return text(bytes).at(Place::file(self.place(JINJA))).map(Some);
+        }
+        for folder in FOLDERS {
+            let file = format!("{folder}/{name}.jinja");
+            // Others are asked for by name, and few repositories have any.
+            if name != DEFAULT
+                && is_file_name(name)
+                && let Some(bytes) = tokenizer_file(&self.name, &file)?
+            {
+                return text(bytes).at(Place::file(self.place(&file))).map(Some);
+            }
+        }
+        let found = match &self.config["chat_template"] {
+            Value::String(template) => (name == DEFAULT).then(|| template.clone()),
+            Value::Array(templates) => templates.iter().find_map(|template| {
+                (template["name"] == name).then(|| template["template"].as_str().map(str::to_owned)).flatten()
+            }),
+            Value::Object(templates) => templates.get(name).and_then(Value::as_str).map(str::to_owned),
+            _ => None,
+        };
+        if found.is_some() || name != DEFAULT {
+            return Ok(found);
+        }
+        Ok(json(&self.name, JSON)?["chat_template"].as_str().map(str::to_owned))
+    }
+
+    fn place(&self, file: &str) -> String {
+        format!("{}: {file}", self.name)
+    }
+
+    fn not_found(&self, name: &str) -> crate::Error {
+        let names: Vec<&str> = match &self.config["chat_template"] {
+            Value::Array(templates) => templates.iter().filter_map(|template| template["name"].as_str()).collect(),
+            Value::Object(templates) => templates.keys().map(String::as_str).collect(),
+            _ => Vec::new(),
+        };
+        let what = format!("there is no file {name:?}, and {} has no chat template of that name", self.name);
+        let way_out = match &names[..] {
+            [] => way_out!["leave out ", Setting::CHAT_TEMPLATE, " to use the tokenizer's own"],
+            names => way_out![format!("it has {}", names.join(", "))],
+        };
+        ErrorKind::NotFound(what).with_way_out(way_out)
+    }
+}
+
+fn is_file_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['/', '\\', ':']) && !name.starts_with('.')
+}
+
+fn text(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.utf8_error().valid_up_to()).into())
+}
+
+/// A file of JSON; null if there is none.
+fn json(tokenizer: &str, file: &str) -> Result<Value> {
+    let Some(bytes) = tokenizer_file(tokenizer, file)? else { return Ok(Value::Null) };
+    let parsed = serde_json::from_slice(&bytes).map_err(|error| ErrorKind::Parse(format!("not JSON: {error}")));
+    parsed.at(Place::file(format!("{tokenizer}: {file}")))
+}

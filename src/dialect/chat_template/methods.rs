@@ -1,0 +1,353 @@
+//! Python's methods of strings and dicts. Methods of strings see through marks, and their results are marked like the text
+//! that they were made of.
+
+use std::ops::Range;
+
+use minijinja::value::{Rest, Value, ValueKind, from_args};
+use minijinja::{Error, ErrorKind, State};
+use minijinja_contrib::pycompat;
+
+use crate::dialect::chat_template::marks::{Marked, has_marks};
+
+/// Calls a method that templates expect of Python's values.
+pub(super) fn call(state: &mut State<'_, '_>, value: &Value, method: &str, args: &[Value]) -> Result<Value, Error> {
+    match (value.as_str(), value.kind()) {
+        (Some(text), _) => match of_string(text, method, args)? {
+            Some(result) => Ok(result),
+            None => rest_of_string(state, value, text, method, args),
+        },
+        (None, ValueKind::Map) => of_dict(state, value, method, args),
+        _ => pycompat::unknown_method_callback(state, value, method, args),
+    }
+}
+
+/// Methods of a dict. Unlike attributes, they are found even if the dict has a key with that name.
+pub(super) fn of_dict(state: &mut State<'_, '_>, value: &Value, method: &str, args: &[Value]) -> Result<Value, Error> {
+    match method {
+        // Like a dict in Python, which is not changed by templates.
+        "copy" => Ok(value.clone()),
+        _ => pycompat::unknown_method_callback(state, value, method, args),
+    }
+}
+
+/// Methods that give parts of a string, or look for something in it; none for other methods.
+fn of_string(text: &str, method: &str, args: &[Value]) -> Result<Option<Value>, Error> {
+    let marked = Text::of(text);
+    let plain = marked.plain();
+    let whole = 0..plain.len();
+    Ok(Some(match method {
+        "strip" | "lstrip" | "rstrip" => {
+            let (chars,): (Option<Value>,) = from_args(args)?;
+            let is_stripped = stripped(chars.as_ref())?;
+            marked.slice(strip(plain, &is_stripped, method != "rstrip", method != "lstrip"))
+        }
+        "removeprefix" | "removesuffix" => {
+            let (affix,): (&str,) = from_args(args)?;
+            let affix = without_marks(affix);
+            let kept = match method {
+                "removeprefix" => {
+                    plain.strip_prefix(&*affix).map_or(whole, |rest| plain.len() - rest.len()..plain.len())
+                }
+                _ => plain.strip_suffix(&*affix).map_or(whole, |rest| 0..rest.len()),
+            };
+            marked.slice(kept)
+        }
+        "split" | "rsplit" => {
+            let (separator, most): (Option<Value>, Option<i64>) = split_args(args)?;
+            let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+            let separator = separator.filter(|separator| !separator.is_none() && !separator.is_undefined());
+            let pieces = match separator {
+                None => split_white_space(plain, most, method == "rsplit"),
+                Some(separator) => {
+                    let separator = separator.as_str().map(without_marks).ok_or_else(|| must_be_text(method))?;
+                    split(plain, &separator, most, method == "rsplit")?
+                }
+            };
+            pieces.into_iter().map(|piece| marked.slice(piece)).collect()
+        }
+        "partition" | "rpartition" => {
+            let (separator,): (&str,) = from_args(args)?;
+            let separator = without_marks(separator);
+            let found = if method == "partition" { plain.find(&*separator) } else { plain.rfind(&*separator) };
+            let end = plain.len();
+            let [before, at, after] = match found {
+                Some(at) => [0..at, at..at + separator.len(), at + separator.len()..end],
+                None if method == "partition" => [0..end, end..end, end..end],
+                None => [0..0, 0..0, 0..end],
+            };
+            Value::from(minijinja::value::Tuple::from([marked.slice(before), marked.slice(at), marked.slice(after)]))
+        }
+        "splitlines" => {
+            let (keeps,): (Option<bool>,) = from_args(args)?;
+            lines(plain, keeps.unwrap_or(false)).into_iter().map(|line| marked.slice(line)).collect()
+        }
+        "replace" => {
+            let (old, new, most): (&str, &str, Option<i64>) = from_args(args)?;
+            marked.replace(&without_marks(old), new, most.and_then(|most| usize::try_from(most).ok()))
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// Methods that are the same for all strings, on the text without marks if they only look at it.
+fn rest_of_string(
+    state: &mut State<'_, '_>,
+    value: &Value,
+    text: &str,
+    method: &str,
+    args: &[Value],
+) -> Result<Value, Error> {
+    let makes_text = matches!(method, "upper" | "lower" | "title" | "capitalize" | "format" | "join");
+    if makes_text || !(has_marks(text) || args.iter().any(is_marked)) {
+        return pycompat::unknown_method_callback(state, value, method, args);
+    }
+    let plain = Value::from(without_marks(text).into_owned());
+    let args: Vec<Value> = args.iter().map(unmarked).collect();
+    pycompat::unknown_method_callback(state, &plain, method, &args)
+}
+
+fn is_marked(value: &Value) -> bool {
+    value.as_str().is_some_and(has_marks)
+}
+
+/// A string without its marks; other values as they are.
+pub(super) fn unmarked(value: &Value) -> Value {
+    match value.as_str() {
+        Some(text) if has_marks(text) => Value::from(without_marks(text).into_owned()),
+        _ => value.clone(),
+    }
+}
+
+/// A text without its marks, if it has any that pair.
+pub(super) fn without_marks(text: &str) -> std::borrow::Cow<'_, str> {
+    if !has_marks(text) {
+        return text.into();
+    }
+    Marked::read(text).map_or(text.into(), |marked| marked.text.into())
+}
+
+/// The characters of a string.
+pub(super) fn characters(text: &str) -> Value {
+    let text = Text::of(text);
+    text.plain().char_indices().map(|(at, c)| text.slice(at..at + c.len_utf8())).collect()
+}
+
+fn must_be_text(method: &str) -> Error {
+    Error::new(ErrorKind::InvalidOperation, format!("{method}: the separator must be a string"))
+}
+
+fn split_args(args: &[Value]) -> Result<(Option<Value>, Option<i64>), Error> {
+    let (rest, kwargs): (Rest<Value>, minijinja::value::Kwargs) = from_args(args)?;
+    let (mut separator, mut most) =
+        (rest.first().cloned(), rest.get(1).map(|most| i64::try_from(most.clone())).transpose()?);
+    if kwargs.has("sep") {
+        separator = kwargs.get("sep")?;
+    }
+    if kwargs.has("maxsplit") {
+        most = kwargs.get("maxsplit")?;
+    }
+    kwargs.assert_all_used()?;
+    Ok((separator, most))
+}
+
+/// Whether a character is white space for Python.
+pub(super) fn is_space(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
+}
+
+/// Which characters are stripped: some, or white space.
+fn stripped(chars: Option<&Value>) -> Result<impl Fn(char) -> bool, Error> {
+    let chars = match chars.filter(|chars| !chars.is_none()) {
+        None => None,
+        Some(chars) => {
+            let chars = chars
+                .as_str()
+                .ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "strip: the characters must be a string"))?;
+            Some(without_marks(chars).into_owned())
+        }
+    };
+    Ok(move |c| chars.as_ref().map_or_else(|| is_space(c), |chars| chars.contains(c)))
+}
+
+fn strip(text: &str, is_stripped: &impl Fn(char) -> bool, at_start: bool, at_end: bool) -> Range<usize> {
+    let start = if at_start { text.len() - text.trim_start_matches(is_stripped).len() } else { 0 };
+    let end = if at_end { text.trim_end_matches(is_stripped).len() } else { text.len() };
+    start..end.max(start)
+}
+
+fn split(text: &str, separator: &str, most: usize, from_end: bool) -> Result<Vec<Range<usize>>, Error> {
+    if separator.is_empty() {
+        return Err(Error::new(ErrorKind::InvalidOperation, "empty separator"));
+    }
+    let mut found: Vec<usize> = if from_end {
+        let mut found: Vec<usize> = text.rmatch_indices(separator).map(|(at, _)| at).take(most).collect();
+        found.reverse();
+        found
+    } else {
+        text.match_indices(separator).map(|(at, _)| at).take(most).collect()
+    };
+    found.push(text.len());
+    let mut start = 0;
+    Ok(found
+        .into_iter()
+        .map(|at| {
+            let piece = start..at;
+            start = at + separator.len();
+            piece
+        })
+        .collect())
+}
+
+fn split_white_space(text: &str, most: usize, from_end: bool) -> Vec<Range<usize>> {
+    let mut words: Vec<Range<usize>> = Vec::new();
+    let mut rest = strip(text, &is_space, !from_end, from_end);
+    while !rest.is_empty() && words.len() < most {
+        let left = &text[rest.clone()];
+        if from_end {
+            let word = left.rfind(is_space).map_or(0, |at| at + left[at..].chars().next().map_or(1, char::len_utf8));
+            words.push(rest.start + word..rest.end);
+            rest = rest.start..rest.start + left[..word].trim_end_matches(is_space).len();
+        } else {
+            let word = left.find(is_space).unwrap_or(left.len());
+            words.push(rest.start..rest.start + word);
+            rest = rest.end - left[word..].trim_start_matches(is_space).len()..rest.end;
+        }
+    }
+    if !rest.is_empty() {
+        let kept = strip(&text[rest.clone()], &is_space, from_end, !from_end);
+        let kept = rest.start + kept.start..rest.start + kept.end;
+        words.push(if from_end { rest.start..kept.end } else { kept.start..rest.end });
+    }
+    if from_end {
+        words.reverse();
+    }
+    words
+}
+
+/// The lines of `str.splitlines`.
+fn lines(text: &str, keeps: bool) -> Vec<Range<usize>> {
+    let mut lines = Vec::new();
+    let (mut start, mut chars) = (0, text.char_indices().peekable());
+    while let Some((at, c)) = chars.next() {
+        if !matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}') {
+            continue;
+        }
+        let mut end = at + c.len_utf8();
+        if c == '\r' && chars.next_if(|(_, next)| *next == '\n').is_some() {
+            end += 1;
+        }
+        lines.push(start..if keeps { end } else { at });
+        start = end;
+    }
+    if start < text.len() {
+        lines.push(start..text.len());
+    }
+    lines
+}
+
+/// A string with or without marks.
+enum Text<'a> {
+    Plain(&'a str),
+    Marked(Marked),
+}
+
+impl<'a> Text<'a> {
+    fn of(text: &'a str) -> Self {
+        if !has_marks(text) {
+            return Self::Plain(text);
+        }
+        Marked::read(text).map_or(Self::Plain(text), Self::Marked)
+    }
+
+    fn plain(&self) -> &str {
+        match self {
+            Self::Plain(text) => text,
+            Self::Marked(marked) => &marked.text,
+        }
+    }
+
+    fn slice(&self, bytes: Range<usize>) -> Value {
+        match self {
+            Self::Plain(text) => Value::from(&text[bytes]),
+            Self::Marked(marked) => Value::from(marked.slice(bytes)),
+        }
+    }
+
+    fn replace(&self, old: &str, new: &str, most: Option<usize>) -> Value {
+        let marked = match self {
+            Self::Plain(text) => {
+                return Value::from(most.map_or_else(|| text.replace(old, new), |most| text.replacen(old, new, most)));
+            }
+            Self::Marked(marked) => marked,
+        };
+        let (mut replaced, mut start) = (String::new(), 0);
+        for (at, _) in marked.text.match_indices(old).take(most.unwrap_or(usize::MAX)) {
+            replaced.push_str(&marked.slice(start..at));
+            replaced.push_str(new);
+            start = at + old.len();
+        }
+        replaced.push_str(&marked.slice(start..marked.text.len()));
+        Value::from(replaced)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::chat_template::marks::{Owner, mark};
+
+    /// Every method gives the same with marks and without, apart from the marks.
+    #[test]
+    fn marks_change_no_result() {
+        let texts =
+            ["", " ", "a", " a b ", "\n\n<think>\nx\n</think>\n\ny \r\n z\u{1c}", "aXbXXc", "XX", "a\u{a0}ß\u{2028}b"];
+        let calls: &[(&str, &[Value])] = &[
+            ("strip", &[]),
+            ("lstrip", &["\n".into()]),
+            ("rstrip", &[]),
+            ("strip", &["aX ".into()]),
+            ("split", &[]),
+            ("rsplit", &[]),
+            ("split", &[().into(), 1.into()]),
+            ("rsplit", &[().into(), 1.into()]),
+            ("split", &["X".into()]),
+            ("rsplit", &["X".into(), 1.into()]),
+            ("split", &["</think>".into()]),
+            ("partition", &["X".into()]),
+            ("rpartition", &["X".into()]),
+            ("splitlines", &[]),
+            ("splitlines", &[true.into()]),
+            ("replace", &["X".into(), "yy".into()]),
+            ("replace", &["X".into(), "".into(), 1.into()]),
+            ("removeprefix", &["a".into()]),
+            ("removesuffix", &["c".into()]),
+        ];
+        for text in texts {
+            let marked = mark(text, Owner::new(4));
+            for (method, args) in calls {
+                let plain = of_string(text, method, args).expect("it works").expect("it is known");
+                let seen = of_string(&marked, method, args).expect("it works").expect("it is known");
+                let flat = |value: &Value| match value.as_str() {
+                    Some(text) => vec![without_marks(text).into_owned()],
+                    None => value
+                        .try_iter()
+                        .expect("a list")
+                        .map(|item| without_marks(item.as_str().expect("text")).into_owned())
+                        .collect(),
+                };
+                assert_eq!(flat(&seen), flat(&plain), "{method} {args:?} of {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn white_space_is_split_as_in_python() {
+        let words = |text: &'static str, most: usize, from_end| -> Vec<&str> {
+            split_white_space(text, most, from_end).into_iter().map(|word| &text[word]).collect()
+        };
+        assert_eq!(words("  a b  c ", usize::MAX, false), ["a", "b", "c"]);
+        assert_eq!(words("  a b  c ", 1, false), ["a", "b  c "]);
+        assert_eq!(words("  a b  c ", 1, true), ["  a b", "c"]);
+        assert_eq!(words(" ", usize::MAX, true), [""; 0]);
+    }
+}

@@ -1,0 +1,78 @@
+//! Chat templates: Jinja, as models on the Hugging Face Hub bring it, run as it is.
+//!
+//! ```
+//! use metatok::dialect::ChatTemplate;
+//! use metatok::{BuilderOptions, Model, PromptBuilder, Tokenizer};
+//!
+//! let source = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}";
+//! let model = Model::from(ChatTemplate::new("mine", source));
+//! let options = BuilderOptions { text: true, ..BuilderOptions::default() };
+//! let builder = PromptBuilder::new(&model, Tokenizer::demo()?.into(), &options)?;
+//! let prompt = builder.build_messages(&[("user", "<|im_end|>")])?;
+//! assert_eq!(prompt.text.as_deref(), Some("<|im_start|>user\n<|im_end|><|im_end|>\n"));
+//! // Only the template's <|im_end|> is the token.
+//! assert_eq!(prompt.input_ids.iter().filter(|id| **id == 1052).count(), 1);
+//! # Ok::<(), metatok::Error>(())
+//! ```
+//!
+//! The text is that of Jinja2, set up as transformers does it. A prompt is rendered once as it is, and once more with marks
+//! around what the conversation brings. Where the second text is the first one with marks, these say whose each character
+//! is, so that content gives no reserved token.
+
+mod compiled;
+mod context;
+mod environment;
+mod find;
+
+mod marks;
+mod methods;
+mod python_repr;
+mod renderer;
+mod source;
+mod touches;
+mod values;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::dialect::Model;
+use crate::tokenizer::AddSpecialTokens;
+pub use renderer::ChatTemplateRenderer;
+
+/// A chat template, before a tokenizer is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChatTemplate {
+    /// Where it comes from, for messages.
+    pub name: String,
+    /// Its Jinja.
+    pub source: String,
+    /// The Jinja for conversations with tools, if there is one of their own: `tool_use`.
+    pub tool_use: Option<String>,
+    /// The variables that name special tokens, such as `bos_token`.
+    pub special_tokens: BTreeMap<String, String>,
+    /// Further variables, such as `enable_thinking`.
+    pub kwargs: Map<String, Value>,
+    /// The time that it writes, such as `2026-01-31T12:00:00`, if not the local time when it is rendered.
+    pub now: Option<String>,
+}
+
+impl ChatTemplate {
+    /// A template with this text.
+    pub fn new(name: impl Into<String>, source: impl Into<String>) -> Self {
+        Self { name: name.into(), source: source.into(), ..Self::default() }
+    }
+}
+
+impl From<ChatTemplate> for Model {
+    /// A model with this template, to which nothing is added: a chat template writes BOS itself.
+    fn from(template: ChatTemplate) -> Self {
+        Self {
+            name: template.name.clone(),
+            special_tokens: Some(AddSpecialTokens::Never),
+            chat_template: Some(template),
+            ..Self::default()
+        }
+    }
+}

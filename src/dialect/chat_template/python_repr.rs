@@ -1,0 +1,270 @@
+//! Values as Python writes them: `str` of numbers, `repr` of lists and dicts, and `json.dumps`.
+
+use std::fmt::Write;
+
+use minijinja::Value;
+use minijinja::value::ValueKind;
+
+/// A float as Python's `repr`: the shortest digits that give the same number, without an exponent from 1e-4 to 1e16.
+pub(super) fn float(value: f64) -> String {
+    if !value.is_finite() {
+        return if value.is_nan() {
+            "nan".into()
+        } else if value > 0.0 {
+            "inf".into()
+        } else {
+            "-inf".into()
+        };
+    }
+    let scientific = format!("{value:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if (-4..16).contains(&exponent) {
+        let plain = value.to_string();
+        return if plain.contains('.') { plain } else { plain + ".0" };
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", exponent.abs())
+}
+
+/// A value as `repr` writes it in a list or dict.
+pub(super) fn repr(value: &Value, out: &mut String) {
+    match value.kind() {
+        ValueKind::String => quoted(value.as_str().unwrap_or_default(), out),
+        ValueKind::Number if !value.is_integer() => {
+            let _ = write!(out, "{}", f64::try_from(value.clone()).map(float).unwrap_or_default());
+        }
+        ValueKind::Map => {
+            out.push('{');
+            for (i, key) in value.try_iter().into_iter().flatten().enumerate() {
+                out.push_str(if i > 0 { ", " } else { "" });
+                repr(&key, out);
+                out.push_str(": ");
+                repr(&value.get_item(&key).unwrap_or_default(), out);
+            }
+            out.push('}');
+        }
+        ValueKind::Seq => {
+            let (open, close) = if value.is_tuple() { ('(', ')') } else { ('[', ']') };
+            out.push(open);
+            for (i, item) in value.try_iter().into_iter().flatten().enumerate() {
+                out.push_str(if i > 0 { ", " } else { "" });
+                repr(&item, out);
+            }
+            out.push_str(if value.is_tuple() && value.len() == Some(1) { "," } else { "" });
+            out.push(close);
+        }
+        _ => {
+            let _ = write!(out, "{value}");
+        }
+    }
+}
+
+/// A string as `repr` quotes it. Private characters stay as they are, because they are marks.
+fn quoted(text: &str, out: &mut String) {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    out.push(quote);
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c == quote => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if is_printable(c) => out.push(c),
+            c if (c as u32) < 0x100 => {
+                let _ = write!(out, "\\x{:02x}", c as u32);
+            }
+            c if (c as u32) < 0x1_0000 => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => {
+                let _ = write!(out, "\\U{:08x}", c as u32);
+            }
+        }
+    }
+    out.push(quote);
+}
+
+/// `str.isprintable` of a character, with the private planes of the marks.
+fn is_printable(c: char) -> bool {
+    use unicode_properties::{GeneralCategory as Is, UnicodeGeneralCategory};
+
+    if c.is_ascii() {
+        return !c.is_ascii_control();
+    }
+    !matches!(
+        c.general_category(),
+        Is::Control
+            | Is::Format
+            | Is::Surrogate
+            | Is::Unassigned
+            | Is::LineSeparator
+            | Is::ParagraphSeparator
+            | Is::SpaceSeparator
+    ) && (c.general_category() != Is::PrivateUse || super::marks::has_marks(c.encode_utf8(&mut [0; 4])))
+}
+
+/// The layout of JSON, with the defaults of `json.dumps`.
+#[derive(Debug, Clone)]
+pub(super) struct JsonStyle {
+    pub(super) indent: Option<String>,
+    pub(super) item_separator: String,
+    pub(super) key_separator: String,
+    pub(super) sort_keys: bool,
+    pub(super) ensure_ascii: bool,
+}
+
+/// A value as `json.dumps` writes it.
+///
+/// # Errors
+/// What of it is not JSON.
+pub(super) fn json(value: &Value, style: &JsonStyle) -> Result<String, String> {
+    let mut out = String::new();
+    write_json(value, style, 0, &mut out)?;
+    Ok(out)
+}
+
+fn write_json(value: &Value, style: &JsonStyle, depth: usize, out: &mut String) -> Result<(), String> {
+    match value.kind() {
+        ValueKind::None => out.push_str("null"),
+        ValueKind::Bool => out.push_str(if value.is_true() { "true" } else { "false" }),
+        ValueKind::Number if value.is_integer() => {
+            let _ = write!(out, "{value}");
+        }
+        ValueKind::Number => {
+            let number = f64::try_from(value.clone()).map_err(|error| error.to_string())?;
+            out.push_str(&match number {
+                number if number.is_finite() => float(number),
+                number if number.is_nan() => "NaN".to_owned(),
+                number if number > 0.0 => "Infinity".to_owned(),
+                _ => "-Infinity".to_owned(),
+            });
+        }
+        ValueKind::String => write_json_string(value.as_str().unwrap_or_default(), style, out),
+        ValueKind::Map => {
+            let mut keys: Vec<Value> = value.try_iter().map_err(|error| error.to_string())?.collect();
+            if style.sort_keys {
+                keys.sort();
+            }
+            let entries = keys.into_iter().map(|key| (value.get_item(&key).unwrap_or_default(), Some(key)));
+            container(['{', '}'], entries, style, depth, out)?;
+        }
+        ValueKind::Seq => {
+            let items = value.try_iter().map_err(|error| error.to_string())?.map(|item| (item, None));
+            container(['[', ']'], items, style, depth, out)?;
+        }
+        _ if value.is_undefined() => return Err("Object of type Undefined is not JSON serializable".into()),
+        kind => return Err(format!("a value of type {kind} is not JSON serializable")),
+    }
+    Ok(())
+}
+
+fn container(
+    [open, close]: [char; 2],
+    entries: impl Iterator<Item = (Value, Option<Value>)>,
+    style: &JsonStyle,
+    depth: usize,
+    out: &mut String,
+) -> Result<(), String> {
+    out.push(open);
+    let mut is_empty = true;
+    for (item, key) in entries {
+        if !std::mem::take(&mut is_empty) {
+            out.push_str(&style.item_separator);
+        }
+        new_line(style, depth + 1, out);
+        if let Some(key) = key {
+            match key.as_str() {
+                Some(key) => write_json_string(key, style, out),
+                None => {
+                    out.push('"');
+                    write_json(&key, style, depth, out)?;
+                    out.push('"');
+                }
+            }
+            out.push_str(&style.key_separator);
+        }
+        write_json(&item, style, depth + 1, out)?;
+    }
+    if !is_empty {
+        new_line(style, depth, out);
+    }
+    out.push(close);
+    Ok(())
+}
+
+fn new_line(style: &JsonStyle, depth: usize, out: &mut String) {
+    if let Some(indent) = &style.indent {
+        out.push('\n');
+        (0..depth).for_each(|_| out.push_str(indent));
+    }
+}
+
+fn write_json_string(text: &str, style: &JsonStyle, out: &mut String) {
+    out.push('"');
+    let mut units = [0; 2];
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            c if (c as u32) < 0x20 => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c if style.ensure_ascii && !c.is_ascii() && !super::marks::has_marks(c.encode_utf8(&mut [0; 4])) => {
+                for unit in c.encode_utf16(&mut units) {
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+            c if style.ensure_ascii && c == '\u{7f}' => out.push(c),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_written_as_in_python() {
+        let cases = [
+            (1.0, "1.0"),
+            (-0.5, "-0.5"),
+            (1e15, "1000000000000000.0"),
+            (1e16, "1e+16"),
+            (1.5e-7, "1.5e-07"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (1.234_567_890_123_456_7e300, "1.2345678901234568e+300"),
+            (f64::NEG_INFINITY, "-inf"),
+        ];
+        for (number, written) in cases {
+            assert_eq!(float(number), written);
+        }
+    }
+
+    #[test]
+    fn strings_are_quoted_as_in_python() {
+        let cases = [
+            ("it's", "\"it's\""),
+            ("\"'", "'\"\\''"),
+            ("a\n\u{1}\u{a0}", "'a\\n\\x01\\xa0'"),
+            ("猫\u{200b}", "'猫\\u200b'"),
+        ];
+        for (text, written) in cases {
+            let mut out = String::new();
+            repr(&Value::from(text), &mut out);
+            assert_eq!(out, written);
+        }
+    }
+}

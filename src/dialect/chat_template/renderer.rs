@@ -1,0 +1,227 @@
+//! Rendering with a chat template: the text that Jinja gives, cut into the template's pieces and the conversation's.
+
+use crate::assemble::ContentTrust;
+use crate::compile::Atom;
+use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Mode};
+use crate::dialect::chat_template::compiled::Compiled;
+use crate::dialect::chat_template::context::{Chat, message_of};
+use crate::dialect::chat_template::marks::{Marked, has_marks};
+use crate::dialect::chat_template::methods::is_space;
+use crate::dialect::chat_template::touches::Touches;
+use crate::dialect::chat_template::{ChatTemplate, source};
+use crate::error::{ErrorKind, Result, Setting, way_out};
+use crate::render::{Element, Part, Renderer, Segment, Segments, nothing_to_continue, nothing_to_score};
+use crate::stop::{StopCriteria, StopSource};
+use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
+
+/// A chat template with its tokenizer.
+#[derive(Debug)]
+pub struct ChatTemplateRenderer {
+    template: ChatTemplate,
+    compiled: Compiled,
+    used: Vec<TokenId>,
+    stop: StopCriteria,
+    /// What content must not touch where its place in the text is unknown; none if content is trusted.
+    touches: Option<Touches>,
+}
+
+impl ChatTemplateRenderer {
+    /// Reads the template. Added tokens that occur in it belong to it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] with the line of what Jinja cannot read.
+    pub fn new(template: &ChatTemplate, tokenizer: &Tokenizer, content: ContentTrust) -> Result<Self> {
+        let compiled = Compiled::new(template)?;
+        let sources = || [Some(&template.source), template.tool_use.as_ref()].into_iter().flatten();
+        let occurs = |token: &AddedToken| {
+            !token.content.is_empty()
+                && (sources().any(|source| source.contains(&token.content))
+                    || template.special_tokens.values().any(|own| *own == token.content))
+        };
+        let used: Vec<TokenId> = tokenizer.added_tokens().filter(|token| occurs(token)).map(|token| token.id).collect();
+        let reserved = tokenizer.added_tokens().filter(|token| token.special || used.contains(&token.id));
+        let reserved = reserved.filter(|token| !token.is_white_space()).map(|token| token.content.clone());
+        let pieces: Vec<&str> = sources().flat_map(|source| source::pieces(source)).collect();
+        let touches = (content == ContentTrust::Data).then(|| Touches::new(reserved, &pieces));
+        let stop = StopCriteria::default();
+        let mut renderer = Self { template: template.clone(), compiled, used, stop, touches };
+        if let Some(id) = renderer.end_of_answer(tokenizer) {
+            renderer.stop.add_id(id, StopSource::ChatTemplate);
+        }
+        Ok(renderer)
+    }
+
+    /// The control token that the template writes after an answer.
+    fn end_of_answer(&self, tokenizer: &Tokenizer) -> Option<TokenId> {
+        const ANSWER: &str = "metatok asks how an answer ends";
+        let messages = [ChatMessage::new("user", "1+1=?"), ChatMessage::new("assistant", ANSWER)];
+        let conversation = Conversation::from(messages);
+        let text = self.text(&conversation, Mode::Score).ok()?;
+        let (_, after) = text.rsplit_once(ANSWER)?;
+        let cuts = tokenizer.cut(after).ok()?;
+        let first = cuts.iter().find(|cut| cut.token.is_some() || !after[cut.bytes.clone()].trim().is_empty())?;
+        first.token.filter(|id| tokenizer.added_token(*id).is_some_and(|token| !token.is_white_space()))
+    }
+
+    /// The text of a prompt, exactly as Jinja2 gives it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conversation`] with what the template refuses.
+    pub fn text(&self, conversation: &Conversation, mode: Mode) -> Result<String> {
+        self.plain(Chat::of(conversation, mode == Mode::Generate)?)
+    }
+
+    fn plain(&self, chat: Chat<'_>) -> Result<String> {
+        self.compiled.render(chat.variables(&self.template, None)?, chat.tools.is_some())
+    }
+
+    /// The same text with the places of what the conversation brings; none if they cannot be known.
+    fn marked(&self, chat: Chat<'_>, text: &str) -> Result<Option<Marked>> {
+        if chat.has_marks() || has_marks(text) {
+            return Ok(None);
+        }
+        let is_name = |text: &str| self.compiled.literals.contains(text) && is_plain(text);
+        let placings: [&dyn Fn(&str) -> bool; 2] = [&|_| false, &is_name];
+        for is_unmarked in placings {
+            let variables = chat.variables(&self.template, Some(is_unmarked))?;
+            let marked =
+                self.compiled.render(variables, chat.tools.is_some()).ok().and_then(|text| Marked::read(&text));
+            if let Some(marked) = marked.filter(|marked| marked.text == text) {
+                return Ok(Some(marked));
+            }
+        }
+        Ok(None)
+    }
+
+    fn write<'a>(&self, chat: Chat<'_>, segments: &mut Segments<'a>) -> Result<()> {
+        let text = self.plain(chat)?;
+        let Some(touches) = &self.touches else {
+            let text = segments.owned(text);
+            segments.template(text);
+            return Ok(());
+        };
+        match self.marked(chat, &text)? {
+            Some(marked) => {
+                let text = segments.owned(text);
+                for (bytes, owner) in marked.pieces(0..text.len()) {
+                    let part = match owner {
+                        None => Part::new(Element::RoundText),
+                        Some(owner) => Part { message: message_of(owner), ..Part::new(Element::Content) },
+                    };
+                    segments.text(&text[bytes], part);
+                }
+            }
+            None if chat.texts(&mut |text| touches.by(text)) => return Err(ambiguous()),
+            None => {
+                let text = segments.owned(text);
+                segments.template(text);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What transformers puts after the content that is continued, to find its end in the rendered text.
+const TAG: &str = "CONTINUE_FINAL_MESSAGE_TAG ";
+
+/// The content of a message with the tag at its end.
+fn tagged(message: &ChatMessage) -> Option<Content> {
+    match &message.content {
+        Content::Text(text) => Some(Content::Text(format!("{text}{TAG}"))),
+        Content::Parts(parts) => {
+            let mut parts = parts.clone();
+            let last = parts.iter_mut().rev().find_map(|part| match part {
+                ContentPart::Text(part) => Some(part),
+                ContentPart::Media(_) | ContentPart::Ids(_) => None,
+            })?;
+            last.text.push_str(TAG);
+            Some(Content::Parts(parts))
+        }
+        Content::Null => None,
+    }
+}
+
+/// Drops what comes from the tag on, and the blanks before it if the template trimmed those after it.
+fn cut_at_tag(segments: &mut Segments<'_>) -> Result<()> {
+    let tag = TAG.trim_end();
+    let found =
+        segments.list.iter().rposition(|segment| matches!(segment.atom, Atom::Text(text) if text.contains(tag)));
+    let Some(place) = found else {
+        let what = "the chat template does not write the last message, so there is no answer to continue";
+        return Err(ErrorKind::Conversation(what.into()).into());
+    };
+    segments.list.truncate(place + 1);
+    while let Some(Segment { atom: Atom::Text(text), part }) = segments.list.pop() {
+        let (text, is_trimmed) = match text.rfind(tag) {
+            Some(at) => (&text[..at], !text[at..].starts_with(TAG)),
+            None => (text, true),
+        };
+        let kept = if is_trimmed { text.trim_end_matches(is_space) } else { text };
+        segments.text(kept, part);
+        // Blanks may be a piece of their own.
+        if !is_trimmed || !kept.is_empty() {
+            break;
+        }
+        segments.list.pop();
+    }
+    Ok(())
+}
+
+/// Whether a text is only a name, which forges nothing.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b' '))
+}
+
+fn ambiguous() -> crate::Error {
+    let what = "the chat template rewrites what the messages say, so it is unknown which control tokens are its own, and \
+                this conversation has text that could become one";
+    ErrorKind::Conversation(what.into())
+        .with_way_out(way_out!["if you trust the conversation, use ", Setting::CONTENT.set_to("trusted")])
+}
+
+impl Renderer for ChatTemplateRenderer {
+    fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
+        self.write(Chat::of(conversation, mode == Mode::Generate)?, segments)
+    }
+
+    fn writes_all_keys(&self) -> bool {
+        true
+    }
+
+    /// As in transformers, a last answer stays, and a further one is generated.
+    fn omits_final_answer(&self) -> bool {
+        false
+    }
+
+    fn render_to_continue<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
+        let chat = Chat::of(conversation, false)?;
+        let last =
+            chat.messages.last().filter(|last| self.speaks_for_model(&last.role)).ok_or_else(nothing_to_continue)?;
+        let mut messages = chat.messages.to_vec();
+        let said = tagged(last).ok_or_else(nothing_to_continue)?;
+        if let Some(message) = messages.last_mut() {
+            message.content = said;
+        }
+        self.write(Chat { messages: &messages, ..chat }, segments)?;
+        cut_at_tag(segments)
+    }
+
+    fn render_open_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
+        let chat = Chat::of(conversation, true)?;
+        let is_models = |last: &&ChatMessage| self.speaks_for_model(&last.role);
+        let messages = conversation.messages().unwrap_or_default();
+        let answer = messages.last().filter(is_models).ok_or_else(nothing_to_score)?;
+        let last = messages.len() - 1;
+        self.write(Chat { messages: &messages[..last], ..chat }, segments)?;
+        segments.said(&answer.content, last as u32);
+        Ok(())
+    }
+
+    fn stop(&self) -> StopCriteria {
+        self.stop.clone()
+    }
+
+    fn used_tokens(&self) -> Vec<TokenId> {
+        self.used.clone()
+    }
+}
