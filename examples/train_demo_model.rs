@@ -97,6 +97,7 @@ fn examples(folder: &Path, builder: &PromptBuilder) -> Result<Vec<Example>> {
                 let rest = rest.ok_or("the corpus goes on from there")?.to_owned();
                 add(&Conversation::Text(begin), &rest, "<|endoftext|>")?;
             }
+            Conversation::Chat(_) => return Err("the demo has no tools".into()),
         }
     }
     for line in corpus.lines() {

@@ -64,6 +64,7 @@ pub(crate) fn convert(replayer: &Replayer, case: &Value) -> Outcome {
             let prompt = match conversation(input)? {
                 Conversation::Text(text) => ApiPrompt::Text(text),
                 Conversation::Messages(messages) => ApiPrompt::Messages(messages),
+                Conversation::Chat(chat) => ApiPrompt::Messages(chat.messages),
                 Conversation::List(_) => {
                     let turns: Vec<ApiTurn> = serde_json::from_value(input["$pl"].clone())
                         .map_err(|error| ErrorKind::Parse(error.to_string()))?;

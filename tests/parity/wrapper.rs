@@ -3,8 +3,9 @@
 //! Compared are the ids. Which of them a length limit leaves, and where padding goes, is the wrapper's
 //! business and undone here.
 
+use metatok::dialect::{ChatTemplate, ChatTemplateRenderer};
 use metatok::render::ApiPrompt;
-use metatok::{AddSpecialTokens, BuilderOptions, ContentTrust, Conversation, Model, PromptBuilder, TokenId};
+use metatok::{AddSpecialTokens, BuilderOptions, ContentTrust, Conversation, Mode, Model, PromptBuilder, TokenId};
 use serde_json::{Value, json};
 
 use crate::{Outcome, Replayer, api};
@@ -95,14 +96,15 @@ impl Wrapper<'_> {
             }
         };
         let messages = prompt.messages(true, false).unwrap_or_else(|error| panic!("{error}"));
-        let environment = minijinja::Environment::new();
-        let template = self.chat_template.as_deref().expect("the tokenizer has one");
-        let template = environment.template_from_str(template).expect("it is a template");
-        let config = &self.job["$config"];
-        let text = template.render(json!({
-            "messages": messages, "add_generation_prompt": true,
-            "bos_token": config["bos_token"], "eos_token": config["eos_token"],
-        }));
+        let source = self.chat_template.as_deref().expect("the tokenizer has one");
+        let mut template = ChatTemplate::new("chat_template", source);
+        for name in ["bos_token", "eos_token"] {
+            if let Some(token) = self.job["$config"][name].as_str() {
+                template.special_tokens.insert(name.to_owned(), token.to_owned());
+            }
+        }
+        let renderer = ChatTemplateRenderer::new(&template, self.never.tokenizer(), ContentTrust::Trusted);
+        let text = renderer.and_then(|renderer| renderer.text(&messages.into(), Mode::Generate));
         text.expect("it takes messages")
     }
 

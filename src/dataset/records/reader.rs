@@ -5,7 +5,7 @@ use crate::dataset::records::{InputFormat, Keys, Record, formats};
 use crate::dataset::source::check_nesting;
 use crate::error::{ErrorKind, Result};
 
-/// Reads records.
+/// Reader records.
 ///
 /// ```
 /// use metatok::dataset::records::{InputFormat, RecordReader};
@@ -19,31 +19,31 @@ use crate::error::{ErrorKind, Result};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecordReader {
     pub(crate) format: InputFormat,
-    pub(crate) reads: Reads,
+    pub(crate) reader: Reader,
 }
 
 /// Whom records are read for, which decides what they may have beside messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Reads {
+pub(crate) enum Reader {
     /// A template that has a place for messages alone.
     #[default]
-    ForTemplate,
+    Template,
     /// A server, which has a place for tools.
-    ForServer,
+    Server,
     /// A chat template, which has a place for tools, documents and variables.
-    ForChatTemplate,
+    ChatTemplate,
 }
 
 impl RecordReader {
-    /// Reads records of this format.
+    /// Reader records of this format.
     pub fn new(format: InputFormat) -> Self {
-        Self { format, reads: Reads::ForTemplate }
+        Self { format, reader: Reader::Template }
     }
 
     /// Accepts `tools`, which only servers have a place for, instead of rejecting it.
     #[must_use]
     pub fn for_server(mut self, is: bool) -> Self {
-        self.reads = if is { Reads::ForServer } else { Reads::ForTemplate };
+        self.reader = if is { Reader::Server } else { Reader::Template };
         self
     }
 
@@ -51,16 +51,16 @@ impl RecordReader {
     /// with the conversation.
     #[must_use]
     pub fn for_chat_template(mut self, is: bool) -> Self {
-        self.reads = if is { Reads::ForChatTemplate } else { Reads::ForTemplate };
+        self.reader = if is { Reader::ChatTemplate } else { Reader::Template };
         self
     }
 
     /// Whether all keys of messages matter to those that records are read for.
     pub(crate) fn keeps_all_keys(&self) -> bool {
-        self.reads == Reads::ForChatTemplate
+        self.reader == Reader::ChatTemplate
     }
 
-    /// Reads a record: an object in the format, a list (a `PromptList`, or messages), or a string. Keys that the format
+    /// Reader a record: an object in the format, a list (a `PromptList`, or messages), or a string. Keys that the format
     /// does not have are ignored.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl RecordReader {
     pub fn parse<'a>(&self, json: &'a str) -> Result<Record<'a>> {
         check_nesting(json)?;
         let record = match json.trim_start().as_bytes() {
-            [b'{', ..] => formats::read(self.format, &Keys::parse(json)?, self.reads)?,
+            [b'{', ..] => formats::read(self.format, &Keys::parse(json)?, self.reader)?,
             [b'[' | b'"', ..] if self.format.has_bare_values() => {
                 Record::of(serde_json::from_str(json).map_err(|error| parse_error(json, json, &error))?)
             }
@@ -89,7 +89,7 @@ impl RecordReader {
 }
 
 impl<'a> Record<'a> {
-    /// Reads a record of any format, see [`RecordReader`].
+    /// Reader a record of any format, see [`RecordReader`].
     ///
     /// # Errors
     /// The same as for [`RecordReader::parse`].

@@ -280,7 +280,7 @@ mod tests {
             Conversation::Messages(messages) => {
                 messages.iter().map(|message| message.content.texts().collect()).collect()
             }
-            Conversation::List(items) => panic!("{items:?}"),
+            other => panic!("{other:?}"),
         }
     }
 

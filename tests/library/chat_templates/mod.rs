@@ -82,9 +82,8 @@ fn conversation(context: &Value) -> Conversation {
 
 /// Where two texts part.
 fn difference(ours: &str, theirs: &str) -> String {
-    let at = ours.bytes().zip(theirs.bytes()).take_while(|(a, b)| a == b).count();
-    let from =
-        |text: &str| text[text.floor_char_boundary(at.saturating_sub(30))..].chars().take(80).collect::<String>();
+    let same = ours.chars().zip(theirs.chars()).take_while(|(a, b)| a == b).count();
+    let from = |text: &str| text.chars().skip(same.saturating_sub(30)).take(80).collect::<String>();
     format!("ours {:?}, theirs {:?}", from(ours), from(theirs))
 }
 
