@@ -23,6 +23,8 @@ pub mod fingerprint;
 pub mod turns;
 pub mod check;
 pub mod view;
+pub mod import;
+pub mod diff;
 pub mod sink;
 mod pipeline;
 pub mod input;

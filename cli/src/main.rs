@@ -12,8 +12,10 @@ mod completions;
 mod convert;
 mod datasets;
 mod flags;
+mod import;
 mod count;
 mod decode;
+mod diff;
 mod encode;
 mod exit;
 mod figures;
@@ -58,6 +60,8 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&args),
         Command::View(args) => view::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Import(args) => import::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Models(args) => models::run(&args),
         Command::Datasets(args) => datasets::run(&args),

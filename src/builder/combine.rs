@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::assemble::{Detail, Placeholders};
+use crate::assemble::{ContentTrust, Detail, Placeholders};
 use crate::builder::options::BuilderOptions;
 use crate::builder::reserving::assembler;
 use crate::builder::stops::add_stops;
@@ -40,7 +40,11 @@ impl PromptBuilder {
             return Self::with_warnings(Box::new(renderer), model, tokenizer, options, Vec::new());
         }
         if let Some(template) = &model.chat_template {
-            let renderer = ChatTemplateRenderer::new(template, &tokenizer, options.content)?;
+            let renderer = ChatTemplateRenderer::new(template, &tokenizer)?;
+            let renderer = match options.content {
+                ContentTrust::Data => renderer,
+                ContentTrust::Trusted => renderer.trusting_content(),
+            };
             return Self::with_warnings(Box::new(renderer), model, tokenizer, options, Vec::new());
         }
         model.check_gives_ids()?;

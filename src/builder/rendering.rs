@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::builder::{PromptBuilder, Shared};
 use crate::conversation::{Conversation, Mode};
 use crate::error::Result;
-use crate::render::{Segment, Segments, TextArena, is_answer};
+use crate::render::{Segment, Segments, TextArena, is_answer, render_open_answer, render_to_continue};
 
 impl PromptBuilder {
     /// The conversation to build: the original, or what another system converts it to first.
@@ -45,8 +45,14 @@ impl PromptBuilder {
             conversation.check_others()?;
         }
         match (*mode == Mode::Generate || *open_answer, self.continue_final_message) {
-            (true, true) => renderer.render_to_continue(conversation, segments)?,
-            (true, false) if *mode == Mode::Score => renderer.render_open_answer(conversation, segments)?,
+            (true, true) => match renderer.own_final_message() {
+                Some(own) => own.render_to_continue(conversation, segments)?,
+                None => render_to_continue(&**renderer, conversation, segments)?,
+            },
+            (true, false) if *mode == Mode::Score => match renderer.own_final_message() {
+                Some(own) => own.render_open_answer(conversation, segments)?,
+                None => render_open_answer(&**renderer, conversation, segments)?,
+            },
             _ => renderer.render(conversation, *mode, segments)?,
         }
         self.shared.placeholders.fill(segments, conversation)

@@ -74,6 +74,18 @@ impl From<MetaTemplate> for Model {
     }
 }
 
+impl From<ChatTemplate> for Model {
+    /// A model with this template, to which nothing is added: a chat template writes BOS itself.
+    fn from(template: ChatTemplate) -> Self {
+        Self {
+            name: template.name.clone(),
+            special_tokens: Some(AddSpecialTokens::Never),
+            chat_template: Some(template),
+            ..Self::default()
+        }
+    }
+}
+
 /// Stop ids and strings that a model file declares.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::render::{Element, Part, Renderer, Segment, Segments};
 
 /// Whether a conversation ends with an answer, which a prompt to continue leaves out.
-pub(crate) fn is_answer<R: Renderer + ?Sized>(renderer: &R, conversation: &Conversation) -> bool {
+pub(crate) fn is_answer(renderer: &dyn Renderer, conversation: &Conversation) -> bool {
     let Conversation::Messages(messages) = conversation else { return false };
     messages.last().is_some_and(|last| renderer.speaks_for_model(&last.role))
 }
@@ -14,8 +14,8 @@ pub(crate) fn is_answer<R: Renderer + ?Sized>(renderer: &R, conversation: &Conve
 ///
 /// # Errors
 /// [`ErrorKind::Conversation`] if the last message is not the assistant's, or if the conversation is not messages.
-pub(super) fn render_to_continue<'a, R: Renderer + ?Sized>(
-    renderer: &'a R,
+pub(crate) fn render_to_continue<'a>(
+    renderer: &'a dyn Renderer,
     conversation: &'a Conversation,
     segments: &mut Segments<'a>,
 ) -> Result<()> {
@@ -39,8 +39,8 @@ pub(super) fn render_to_continue<'a, R: Renderer + ?Sized>(
 ///
 /// # Errors
 /// The same as for [`render_to_continue`].
-pub(super) fn render_open_answer<'a, R: Renderer + ?Sized>(
-    renderer: &'a R,
+pub(crate) fn render_open_answer<'a>(
+    renderer: &'a dyn Renderer,
     conversation: &'a Conversation,
     segments: &mut Segments<'a>,
 ) -> Result<()> {

@@ -27,6 +27,7 @@ mod dialogue;
 mod engine;
 mod examples;
 mod fingerprint;
+mod import;
 mod invariants;
 mod judges;
 mod lm_eval;
@@ -65,6 +66,7 @@ fn main() -> std::process::ExitCode {
         engine::tests(),
         examples::tests(),
         fingerprint::tests(),
+        import::tests(),
         judges::tests(),
         models::tests(),
         own_renderer::tests(),

@@ -17,7 +17,7 @@ pub(crate) fn tests() -> Tests {
 }
 
 /// In the order of the data's flow.
-const MODULES: [&str; 38] = [
+const MODULES: [&str; 40] = [
     "error",
     "panics",
     "wording",
@@ -40,6 +40,8 @@ const MODULES: [&str; 38] = [
     "turns",
     "check",
     "view",
+    "import",
+    "diff",
     "sink",
     "pipeline",
     "input",

@@ -103,7 +103,7 @@ impl Wrapper<'_> {
                 template.special_tokens.insert(name.to_owned(), token.to_owned());
             }
         }
-        let renderer = ChatTemplateRenderer::new(&template, self.never.tokenizer(), ContentTrust::Trusted);
+        let renderer = ChatTemplateRenderer::new(&template, self.never.tokenizer());
         let text = renderer.and_then(|renderer| renderer.text(&messages.into(), Mode::Generate));
         text.expect("it takes messages")
     }

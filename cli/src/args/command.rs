@@ -3,8 +3,8 @@
 use clap::{Arg, ArgAction, CommandFactory, Parser, Subcommand};
 
 use crate::args::{
-    BenchArgs, BuildArgs, CheckArgs, CompareArgs, ConvertArgs, CountArgs, DatasetsArgs, DecodeArgs, EncodeArgs,
-    ModelsArgs, RunArgs, ScoreArgs, StatsArgs, TrimArgs, ViewArgs, heading,
+    BenchArgs, BuildArgs, CheckArgs, CompareArgs, ConvertArgs, CountArgs, DatasetsArgs, DecodeArgs, DiffArgs,
+    EncodeArgs, ImportArgs, ModelsArgs, RunArgs, ScoreArgs, StatsArgs, TrimArgs, ViewArgs, heading,
 };
 
 /// Turns conversations into the token ids that a model was trained on
@@ -58,6 +58,10 @@ pub(crate) enum Command {
     Models(ModelsArgs),
     /// List the built-in dataset files, or print one as a file to start from
     Datasets(DatasetsArgs),
+    /// Turn a tokenizer's chat template into a model file, and compare the two
+    Import(ImportArgs),
+    /// Find where the prompts of two models differ, or of a model and its chat template
+    Diff(DiffArgs),
     /// Turn a FastChat conversation template into a model file
     Convert(ConvertArgs),
     /// Measure how fast prompts are built

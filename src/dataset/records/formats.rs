@@ -3,12 +3,12 @@
 use crate::conversation::{Chat, ChatMessage, Conversation, tools_would_be_lost};
 use crate::dataset::records::input_format::detected;
 use crate::dataset::records::parse_error::{functions_would_be_lost, layout_would_be_lost, refused};
-use crate::dataset::records::reader::Reader;
+use crate::dataset::records::reads_for::ReadsFor;
 use crate::dataset::records::{InputFormat, Keys, Record};
 use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
 
 /// Reader an object of a format.
-pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reader: Reader) -> Result<Record<'a>> {
+pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
     let named = format;
     let format = match named {
         InputFormat::Auto => detected(keys)?,
@@ -18,20 +18,20 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reader: Reader) -> 
         no_other_prompt(keys)?;
     }
     let id = keys.id()?;
-    let tools = tools(keys, reader)?;
+    let tools = tools(keys, reads_for)?;
     let record = match format {
         InputFormat::Messages | InputFormat::Auto => messages(keys),
         InputFormat::Sharegpt => with_system(listed(keys, "conversations")?, keys),
         InputFormat::Alpaca => alpaca(keys),
         InputFormat::PromptCompletion => answered(keys, "completion"),
         InputFormat::Text => Ok(Record::of(Conversation::Text(keys.text("text")?))),
-        InputFormat::OpenaiBatch => request(keys, reader),
+        InputFormat::OpenaiBatch => request(keys, reads_for),
         InputFormat::Ultrachat => ultrachat(keys),
         InputFormat::Chosen => answered(keys, "chosen"),
         InputFormat::Rejected => answered(keys, "rejected"),
     }?;
     let record = Record { id, tools: tools.or(record.tools), ..record };
-    if reader == Reader::ChatTemplate { with_variables(record, keys) } else { Ok(record) }
+    if reads_for == ReadsFor::ChatTemplate { with_variables(record, keys) } else { Ok(record) }
 }
 
 /// Puts what only chat templates read beside the messages.
@@ -171,19 +171,19 @@ fn is_whole(prompt: &Conversation, answers: &[ChatMessage]) -> bool {
 }
 
 /// A request to `/v1/chat/completions` or `/v1/completions`.
-fn request<'a>(keys: &Keys<'a>, reader: Reader) -> Result<Record<'a>> {
+fn request<'a>(keys: &Keys<'a>, reads_for: ReadsFor) -> Result<Record<'a>> {
     let Some(body) = keys.inner("body")? else { return Err(refused("\"body\" is not an object")) };
     let read = || {
-        let lost: &[&'static str] = match reader {
-            Reader::ChatTemplate => &["chat_template"],
-            Reader::Template | Reader::Server => &["chat_template", "chat_template_kwargs", "documents"],
+        let lost: &[&'static str] = match reads_for {
+            ReadsFor::ChatTemplate => &["chat_template"],
+            ReadsFor::Template | ReadsFor::Server => &["chat_template", "chat_template_kwargs", "documents"],
         };
         for &key in lost {
             if !body.is_empty(key) {
                 return Err(layout_would_be_lost(key));
             }
         }
-        let tools = tools(&body, reader)?;
+        let tools = tools(&body, reads_for)?;
         if !body.has("messages") && !body.has("prompt") {
             let names = body.names();
             let what = format!("the request has neither \"messages\" nor \"prompt\", but {names}");
@@ -206,13 +206,13 @@ fn ultrachat<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
 }
 
 /// The descriptions of tools. In ShareGPT they are JSON in a string.
-fn tools(keys: &Keys<'_>, reader: Reader) -> Result<Option<String>> {
+fn tools(keys: &Keys<'_>, reads_for: ReadsFor) -> Result<Option<String>> {
     if !keys.is_empty("functions") {
         return Err(functions_would_be_lost());
     }
     match keys.raw("tools").filter(|_| !keys.is_empty("tools")) {
         None => Ok(None),
-        Some(_) if reader == Reader::Template => Err(tools_would_be_lost()),
+        Some(_) if reads_for == ReadsFor::Template => Err(tools_would_be_lost()),
         Some(raw) if raw.starts_with('"') => {
             let tools = keys.text("tools")?;
             let parsed: serde_json::Value = serde_json::from_str(&tools)

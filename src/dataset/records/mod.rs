@@ -15,6 +15,7 @@ mod input_format;
 mod keys;
 mod parse_error;
 mod reader;
+mod reads_for;
 mod record;
 
 pub use input_format::InputFormat;

@@ -1,6 +1,7 @@
 //! Reading a record of a conversation, in any of the common formats.
 
 use crate::dataset::records::parse_error::{of_format, parse_error};
+use crate::dataset::records::reads_for::ReadsFor;
 use crate::dataset::records::{InputFormat, Keys, Record, formats};
 use crate::dataset::source::check_nesting;
 use crate::error::{ErrorKind, Result};
@@ -19,31 +20,19 @@ use crate::error::{ErrorKind, Result};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecordReader {
     pub(crate) format: InputFormat,
-    pub(crate) reader: Reader,
-}
-
-/// Whom records are read for, which decides what they may have beside messages.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Reader {
-    /// A template that has a place for messages alone.
-    #[default]
-    Template,
-    /// A server, which has a place for tools.
-    Server,
-    /// A chat template, which has a place for tools, documents and variables.
-    ChatTemplate,
+    pub(crate) reads_for: ReadsFor,
 }
 
 impl RecordReader {
     /// Reader records of this format.
     pub fn new(format: InputFormat) -> Self {
-        Self { format, reader: Reader::Template }
+        Self { format, reads_for: ReadsFor::Template }
     }
 
     /// Accepts `tools`, which only servers have a place for, instead of rejecting it.
     #[must_use]
     pub fn for_server(mut self, is: bool) -> Self {
-        self.reader = if is { Reader::Server } else { Reader::Template };
+        self.reads_for = if is { ReadsFor::Server } else { ReadsFor::Template };
         self
     }
 
@@ -51,13 +40,13 @@ impl RecordReader {
     /// with the conversation.
     #[must_use]
     pub fn for_chat_template(mut self, is: bool) -> Self {
-        self.reader = if is { Reader::ChatTemplate } else { Reader::Template };
+        self.reads_for = if is { ReadsFor::ChatTemplate } else { ReadsFor::Template };
         self
     }
 
     /// Whether all keys of messages matter to those that records are read for.
     pub(crate) fn keeps_all_keys(&self) -> bool {
-        self.reader == Reader::ChatTemplate
+        self.reads_for == ReadsFor::ChatTemplate
     }
 
     /// Reader a record: an object in the format, a list (a `PromptList`, or messages), or a string. Keys that the format
@@ -69,7 +58,7 @@ impl RecordReader {
     pub fn parse<'a>(&self, json: &'a str) -> Result<Record<'a>> {
         check_nesting(json)?;
         let record = match json.trim_start().as_bytes() {
-            [b'{', ..] => formats::read(self.format, &Keys::parse(json)?, self.reader)?,
+            [b'{', ..] => formats::read(self.format, &Keys::parse(json)?, self.reads_for)?,
             [b'[' | b'"', ..] if self.format.has_bare_values() => {
                 Record::of(serde_json::from_str(json).map_err(|error| parse_error(json, json, &error))?)
             }

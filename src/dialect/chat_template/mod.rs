@@ -36,8 +36,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::dialect::Model;
-use crate::tokenizer::AddSpecialTokens;
 pub use renderer::ChatTemplateRenderer;
 
 /// A chat template, before a tokenizer is known.
@@ -63,16 +61,11 @@ impl ChatTemplate {
     pub fn new(name: impl Into<String>, source: impl Into<String>) -> Self {
         Self { name: name.into(), source: source.into(), ..Self::default() }
     }
-}
 
-impl From<ChatTemplate> for Model {
-    /// A model with this template, to which nothing is added: a chat template writes BOS itself.
-    fn from(template: ChatTemplate) -> Self {
-        Self {
-            name: template.name.clone(),
-            special_tokens: Some(AddSpecialTokens::Never),
-            chat_template: Some(template),
-            ..Self::default()
-        }
+    /// What stands in quotes in it, in order, each once.
+    pub(crate) fn literals(&self) -> Vec<String> {
+        let mut literals: Vec<String> = source::literals(&self.source).into_iter().collect();
+        literals.sort_unstable();
+        literals
     }
 }

@@ -1,6 +1,5 @@
 //! Rendering with a chat template: the text that Jinja gives, cut into the template's pieces and the conversation's.
 
-use crate::assemble::ContentTrust;
 use crate::compile::Atom;
 use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Mode};
 use crate::dialect::chat_template::compiled::Compiled;
@@ -10,7 +9,7 @@ use crate::dialect::chat_template::methods::is_space;
 use crate::dialect::chat_template::touches::Touches;
 use crate::dialect::chat_template::{ChatTemplate, source};
 use crate::error::{ErrorKind, Result, Setting, way_out};
-use crate::render::{Element, Part, Renderer, Segment, Segments, nothing_to_continue, nothing_to_score};
+use crate::render::{Element, FinalMessage, Part, Renderer, Segment, Segments, nothing_to_continue, nothing_to_score};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
 
@@ -30,7 +29,7 @@ impl ChatTemplateRenderer {
     ///
     /// # Errors
     /// [`ErrorKind::Template`] with the line of what Jinja cannot read.
-    pub fn new(template: &ChatTemplate, tokenizer: &Tokenizer, content: ContentTrust) -> Result<Self> {
+    pub fn new(template: &ChatTemplate, tokenizer: &Tokenizer) -> Result<Self> {
         let compiled = Compiled::new(template)?;
         let sources = || [Some(&template.source), template.tool_use.as_ref()].into_iter().flatten();
         let occurs = |token: &AddedToken| {
@@ -42,13 +41,19 @@ impl ChatTemplateRenderer {
         let reserved = tokenizer.added_tokens().filter(|token| token.special || used.contains(&token.id));
         let reserved = reserved.filter(|token| !token.is_white_space()).map(|token| token.content.clone());
         let pieces: Vec<&str> = sources().flat_map(|source| source::pieces(source)).collect();
-        let touches = (content == ContentTrust::Data).then(|| Touches::new(reserved, &pieces));
+        let touches = Some(Touches::new(reserved, &pieces));
         let stop = StopCriteria::default();
         let mut renderer = Self { template: template.clone(), compiled, used, stop, touches };
         if let Some(id) = renderer.end_of_answer(tokenizer) {
             renderer.stop.add_id(id, StopSource::ChatTemplate);
         }
         Ok(renderer)
+    }
+
+    /// The same with content that may write control tokens, so that nobody need know what is content.
+    #[must_use]
+    pub fn trusting_content(self) -> Self {
+        Self { touches: None, ..self }
     }
 
     /// The control token that the template writes after an answer.
@@ -193,6 +198,20 @@ impl Renderer for ChatTemplateRenderer {
         false
     }
 
+    fn own_final_message(&self) -> Option<&dyn FinalMessage> {
+        Some(self)
+    }
+
+    fn stop(&self) -> StopCriteria {
+        self.stop.clone()
+    }
+
+    fn used_tokens(&self) -> Vec<TokenId> {
+        self.used.clone()
+    }
+}
+
+impl FinalMessage for ChatTemplateRenderer {
     fn render_to_continue<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
         let chat = Chat::of(conversation, false)?;
         let last =
@@ -215,13 +234,5 @@ impl Renderer for ChatTemplateRenderer {
         self.write(Chat { messages: &messages[..last], ..chat }, segments)?;
         segments.said(&answer.content, last as u32);
         Ok(())
-    }
-
-    fn stop(&self) -> StopCriteria {
-        self.stop.clone()
-    }
-
-    fn used_tokens(&self) -> Vec<TokenId> {
-        self.used.clone()
     }
 }

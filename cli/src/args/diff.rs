@@ -1,0 +1,55 @@
+//! The arguments of `metatok diff`.
+
+use std::path::PathBuf;
+
+use crate::args::{complete, content, heading};
+use metatok::Mode;
+use metatok::builder::ContentTrust;
+
+#[derive(clap::Args)]
+#[command(
+    next_help_heading = heading::MODEL,
+    override_usage = "metatok diff --model MODEL [OPTIONS] [FILE]...",
+    after_help = "Example: metatok diff --model my.toml chats.jsonl",
+    after_long_help = "Exit codes: 0 all prompts are the same, 1 some differ, 2 the comparison failed.
+
+Examples:
+  metatok diff --model qwen3                    the built-in model and its tokenizer's chat template
+  metatok diff --model my.toml --tokenizer DIR  a model file and the chat template of a folder
+  metatok diff -m my.toml --with qwen3 chats.jsonl
+  metatok diff -m my.toml --json | jq .causes"
+)]
+pub(crate) struct DiffArgs {
+    /// Conversations to compare
+    ///
+    /// Standard input is -. Without any, they are generated: with and without a system message, of one to four turns, with
+    /// outer blanks, empty contents, thoughts and markup.
+    #[arg(value_name = "FILE", help_heading = heading::ARGUMENTS)]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// Built-in model, model file, or repository
+    #[arg(short, long, value_name = "FILE|NAME|REPO", add = complete::models())]
+    pub(crate) model: String,
+
+    /// Tokenizer of both, if not the model's own
+    #[arg(short, long, value_name = "DIR|FILE|REPO", add = complete::models())]
+    pub(crate) tokenizer: Option<String>,
+
+    /// Compare with this, not with the tokenizer's chat template
+    ///
+    /// Another model, or a file of Jinja.
+    #[arg(long, value_name = "FILE|NAME|REPO", add = complete::models())]
+    pub(crate) with: Option<String>,
+
+    /// Prompts to continue (gen) or texts to score (ppl)
+    #[arg(long, value_name = "gen|ppl", default_value = "gen", help_heading = heading::PROMPT)]
+    pub(crate) mode: Mode,
+
+    /// Whether contents may write control tokens
+    #[arg(long, value_parser = content(), default_value = "data", value_name = "data|trusted", hide_possible_values = true, help_heading = heading::PROMPT)]
+    pub(crate) content: ContentTrust,
+
+    /// Print JSON
+    #[arg(long, help_heading = heading::OUTPUT)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,36 @@
+//! `metatok import`: a model file made of a chat template.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use crate::args::ImportArgs;
+use crate::output;
+use crate::say::say;
+use metatok::dialect::{ChatTemplate, load_tokenizer};
+use metatok::error::{At, ErrorKind, Place, Result};
+use metatok::import::import;
+
+pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode> {
+    let is_jinja = Path::new(&args.template).is_file() && args.tokenizer.is_some();
+    let name = args.tokenizer.as_deref().unwrap_or(&args.template);
+    let template = match is_jinja {
+        true => ChatTemplate::load(&args.template, name)?,
+        false if Path::new(&args.template).extension().is_some_and(|end| end == "jinja") => {
+            let what =
+                "a file of Jinja is a template without a tokenizer; choose one with --tokenizer, such as a folder";
+            return Err(ErrorKind::Usage(what.into()).into());
+        }
+        false => ChatTemplate::of_tokenizer(name)?.ok_or_else(|| {
+            ErrorKind::NotFound("there is no chat template".into())
+                .with_way_out("name a file of Jinja and its tokenizer, with --tokenizer")
+        })?,
+    };
+    let tokenizer = Arc::new(load_tokenizer(name)?);
+    let mut imported = import(&template, &tokenizer).at(Place::file(&template.name))?;
+    imported.model.tokenizer = Some(name.to_owned());
+    let exact =
+        if imported.verified.is_exact() { "the same ids in all of them" } else { "see the comment in the file" };
+    say!("compared on {} prompts: {exact}", imported.verified.prompts());
+    output::to_stdout(imported.to_toml()?.into_bytes())
+}
