@@ -110,7 +110,7 @@ fn text(diff: &Diff, first: &First, [ours, theirs]: [&str; 2]) -> Vec<u8> {
     }
     let _ = writeln!(
         text,
-        "- {ours}\n+ {theirs}\n{} of {} have the same ids",
+        "- {ours}\n+ {theirs}\nsame ids: {} of {}",
         diff.equal(),
         output::count(diff.equal() + diff.different(), "conversation")
     );

@@ -1,7 +1,7 @@
 //! Two builders that write the same conversations.
 
 use crate::builder::PromptBuilder;
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, Mode};
 use crate::error::Result;
 use crate::tokenizer::TokenId;
 
@@ -16,7 +16,10 @@ pub(super) struct Pair {
 pub(super) type Prompts = [Result<Vec<TokenId>>; 2];
 
 impl Pair {
+    /// Of a prompt to continue, both are asked without a last answer, which is the model's to give.
     pub(super) fn prompts(&self, conversation: &Conversation) -> Prompts {
+        let asked = (self.ours.mode() == Mode::Generate).then(|| without_answer(conversation)).flatten();
+        let conversation = asked.as_ref().unwrap_or(conversation);
         [&self.ours, &self.theirs].map(|builder| builder.build(conversation).map(|prompt| prompt.input_ids))
     }
 
@@ -24,4 +27,9 @@ impl Pair {
     pub(super) fn agree(&self, conversation: &Conversation) -> bool {
         matches!(self.prompts(conversation), [Ok(ours), Ok(theirs)] if ours == theirs)
     }
+}
+
+fn without_answer(conversation: &Conversation) -> Option<Conversation> {
+    let (last, before) = conversation.messages()?.split_last()?;
+    (last.role == "assistant").then(|| Conversation::Messages(before.to_vec()))
 }

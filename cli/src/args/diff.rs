@@ -14,8 +14,8 @@ use metatok::builder::ContentTrust;
     after_long_help = "Exit codes: 0 all prompts are the same, 1 some differ, 2 the comparison failed.
 
 Examples:
-  metatok diff --model qwen3                    the built-in model and its tokenizer's chat template
-  metatok diff --model my.toml --tokenizer DIR  a model file and the chat template of a folder
+  metatok diff --model qwen3               the model and its chat template
+  metatok diff -m my.toml -t ./folder      with the folder's chat template
   metatok diff -m my.toml --with qwen3 chats.jsonl
   metatok diff -m my.toml --json | jq .causes"
 )]
