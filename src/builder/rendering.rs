@@ -46,11 +46,11 @@ impl PromptBuilder {
         }
         match (*mode == Mode::Generate || *open_answer, self.continue_final_message) {
             (true, true) => match renderer.own_final_message() {
-                Some(own) => own.render_to_continue(conversation, segments)?,
+                Some(own) => own.render_begun_answer(conversation, segments)?,
                 None => render_to_continue(&**renderer, conversation, segments)?,
             },
             (true, false) if *mode == Mode::Score => match renderer.own_final_message() {
-                Some(own) => own.render_open_answer(conversation, segments)?,
+                Some(own) => own.render_scored_answer(conversation, segments)?,
                 None => render_open_answer(&**renderer, conversation, segments)?,
             },
             _ => renderer.render(conversation, *mode, segments)?,

@@ -73,14 +73,14 @@ pub trait FinalMessage {
     ///
     /// # Errors
     /// The same as for [`Renderer::render`], and if the last message is not the model's.
-    fn render_to_continue<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()>;
+    fn render_begun_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()>;
 
     /// Writes messages up to where the model speaks, and then the content of the last one, as if the model continued
     /// with it.
     ///
     /// # Errors
-    /// The same as for [`Self::render_to_continue`].
-    fn render_open_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()>;
+    /// The same as for [`Self::render_begun_answer`].
+    fn render_scored_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()>;
 }
 
 /// Turns a conversation into segments. Implement this for your own format, see

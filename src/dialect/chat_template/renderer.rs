@@ -212,7 +212,7 @@ impl Renderer for ChatTemplateRenderer {
 }
 
 impl FinalMessage for ChatTemplateRenderer {
-    fn render_to_continue<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
+    fn render_begun_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
         let chat = Chat::of(conversation, false)?;
         let last =
             chat.messages.last().filter(|last| self.speaks_for_model(&last.role)).ok_or_else(nothing_to_continue)?;
@@ -225,7 +225,7 @@ impl FinalMessage for ChatTemplateRenderer {
         cut_at_tag(segments)
     }
 
-    fn render_open_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
+    fn render_scored_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
         let chat = Chat::of(conversation, true)?;
         let is_models = |last: &&ChatMessage| self.speaks_for_model(&last.role);
         let messages = conversation.messages().unwrap_or_default();
