@@ -19,6 +19,7 @@ mod media;
 mod mode;
 mod others;
 mod prompt_list;
+mod white_space;
 
 use compact_str::CompactString;
 
@@ -30,6 +31,7 @@ pub(crate) use content::{ContentRef, map_texts};
 pub use media::{Media, MediaKind};
 pub use mode::Mode;
 pub use prompt_list::{Item, Marker, Message, Prompt, Section};
+pub(crate) use white_space::is_space;
 
 /// A prompt before it is rendered.
 ///

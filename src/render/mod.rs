@@ -27,6 +27,7 @@ mod sections;
 mod segments;
 mod spoken;
 mod text_arena;
+mod turn;
 
 use crate::conversation::{Conversation, Mode};
 use crate::error::Result;

@@ -2,6 +2,7 @@
 
 use crate::conversation::{ContentRef, Message, Prompt};
 use crate::error::{ErrorKind, Result};
+use crate::render::Part;
 
 /// A message with its role in the template and its position in the round.
 pub(super) struct PlacedMessage<'a> {
@@ -18,6 +19,13 @@ pub(super) struct Spoken<'a> {
     pub(super) begin: Option<&'a str>,
     pub(super) end: Option<&'a str>,
     pub(super) generate: Option<bool>,
+}
+
+/// The content of a role without a turn of its own.
+pub(super) struct Waiting<'a> {
+    pub(super) role: usize,
+    pub(super) spoken: Option<Spoken<'a>>,
+    pub(super) part: Part,
 }
 
 impl<'a> Spoken<'a> {
