@@ -96,6 +96,7 @@ impl BatchBuilder<'_> {
         let (id, tools) = (record.id, record.tools.take());
         let notes = &mut self.built.notes;
         notes.see(&record.conversation, place);
+        notes.see_omissions(&self.writer.omissions(&record.conversation), place);
         if self.mode == Mode::Generate {
             notes.see_completion(&record, place);
         }
@@ -132,6 +133,7 @@ impl BatchBuilder<'_> {
         } else {
             for prompt in dataset.prompts(&row, examples, prompter, |prompt| writer.tokens(prompt))? {
                 self.built.notes.see(&prompt.conversation, place);
+                self.built.notes.see_omissions(&self.writer.omissions(&prompt.conversation), place);
                 self.write(PromptKey::from(&key), PromptRequest::from(&prompt))?;
             }
         }

@@ -4,9 +4,10 @@
 use crate::compile::{Atom, CompiledItem, CompiledTemplate};
 use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Section, opencompass_role};
 use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::render::last_messages::LastMessages;
 use crate::render::sections::{Flow, close};
 use crate::render::spoken::{PlacedMessage, Spoken, Waiting};
-use crate::render::{Element, Part, Renderer, Segments, TemplateCut};
+use crate::render::{Element, Omissions, Part, Renderer, Segments, TemplateCut};
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
 
@@ -22,7 +23,14 @@ pub struct MetaRenderer {
 
 impl Renderer for MetaRenderer {
     fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
-        let mut writer = Writer { renderer: self, mode, segments, waiting: Vec::new() };
+        let mut writer = Writer {
+            renderer: self,
+            mode,
+            segments,
+            waiting: Vec::new(),
+            last: LastMessages::default(),
+            has_round: false,
+        };
         match conversation {
             Conversation::Text(text) => {
                 writer.segments.content(text, 0);
@@ -51,6 +59,14 @@ impl Renderer for MetaRenderer {
         TemplateCut::compiled(self.template.has_open_seams())
     }
 
+    fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
+        let template = &self.template;
+        if !template.leaves_roles_out() && !template.asks_for_the_last() {
+            return Omissions::default();
+        }
+        Omissions::of(template, self.chat_role("user"), conversation, &self.speakers(conversation))
+    }
+
     fn speaks_for_model(&self, role: &str) -> bool {
         self.assistant().is_some_and(|assistant| self.chat_role(role) == Some(assistant))
     }
@@ -65,6 +81,31 @@ impl MetaRenderer {
             own if own == name => None,
             own => spoken_as(own),
         })
+    }
+
+    /// Every message with its role, and the template's role that speaks it.
+    fn speakers<'c>(&self, conversation: &'c Conversation) -> Vec<(u32, &'c str, Option<usize>)> {
+        match conversation {
+            Conversation::Text(_) => Vec::new(),
+            Conversation::Messages(messages) => {
+                let roles = messages.iter().map(|message| &*message.role);
+                (0..).zip(roles).map(|(i, role)| (i, role, self.chat_role(role))).collect()
+            }
+            Conversation::List(items) => {
+                let each = |(i, item): (u32, &'c Item)| match item {
+                    Item::Message(message) => Some((i, &*message.role, self.own_or_fallback(message))),
+                    Item::Text(_) | Item::Marker(_) => None,
+                };
+                (0..).zip(items).filter_map(each).collect()
+            }
+        }
+    }
+
+    /// The role that speaks a message of a prompt list.
+    fn own_or_fallback(&self, message: &Message) -> Option<usize> {
+        let template = &self.template;
+        let fallback = || message.fallback_role.as_deref().and_then(|role| template.role(role));
+        template.role(&message.role).or_else(fallback)
     }
 
     pub(super) fn assistant(&self) -> Option<usize> {
@@ -83,15 +124,23 @@ pub(super) struct Writer<'a, 's> {
     pub(super) segments: &'s mut Segments<'a>,
     /// Messages that are written in a later turn.
     pub(super) waiting: Vec<Waiting<'a>>,
+    pub(super) last: LastMessages,
+    /// Whether a round was written.
+    has_round: bool,
 }
 
 impl<'a> Writer<'a, '_> {
     fn list(&mut self, items: &'a [Item]) -> Result<()> {
         let template = &self.renderer.template;
         self.open(|this, role| {
-            let speaks = |message: &Message| this.own_or_fallback(message) == Some(role);
+            let speaks = |message: &Message| this.renderer.own_or_fallback(message) == Some(role);
             items.iter().any(|item| matches!(item, Item::Message(message) if speaks(message)))
         })?;
+        let renderer = self.renderer;
+        self.find_last(items.iter().enumerate().filter_map(|(i, item)| match item {
+            Item::Message(message) => Some((i as u32, renderer.own_or_fallback(message))),
+            Item::Text(_) | Item::Marker(_) => None,
+        }));
         let mut flow = Flow::Continue;
         let mut open: Vec<(Section, usize)> = Vec::new();
         let mut turns = Vec::new();
@@ -113,6 +162,7 @@ impl<'a> Writer<'a, '_> {
                         turns.clear();
                     }
                 }
+                Item::Message(message) if self.leaves_out(message).at(Place::Item(i))? => {}
                 Item::Message(message) => match section {
                     Some(section @ (Section::Begin | Section::End)) => {
                         let (role, spoken) = self.alone(message, i).at(Place::Item(i))?;
@@ -147,6 +197,31 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
+    /// Finds the last messages if the template asks for them.
+    pub(super) fn find_last(&mut self, messages: impl Iterator<Item = (u32, Option<usize>)>) {
+        let renderer = self.renderer;
+        if renderer.template.asks_for_the_last() {
+            self.last = LastMessages::of(renderer.chat_role("user"), renderer.template.roles.len(), messages);
+        }
+    }
+
+    fn leaves_out(&self, message: &Message) -> Result<bool> {
+        let template = &self.renderer.template;
+        match self.renderer.own_or_fallback(message).filter(|_| template.leaves_roles_out()) {
+            Some(role) => template.roles[role].is_left_out(&message.role),
+            None => Ok(false),
+        }
+    }
+
+    /// Writes what is before a round that is not the first.
+    pub(super) fn between(&mut self) {
+        if self.has_round {
+            let part = Part { element: Element::Between, section: Some(Section::Round), ..Part::default() };
+            self.atoms(&self.renderer.template.between, part);
+        }
+        self.has_round = true;
+    }
+
     /// Writes the beginning of every prompt: the template's `begin`, and the roles with a default prompt.
     pub(super) fn open(&mut self, speaks: impl Fn(&Self, usize) -> bool) -> Result<()> {
         let template = &self.renderer.template;
@@ -174,15 +249,9 @@ impl<'a> Writer<'a, '_> {
 
     /// A message of the sections begin and end, which speaks by itself.
     fn alone(&self, message: &'a Message, index: usize) -> Result<(usize, Spoken<'a>)> {
-        let role = self.own_or_fallback(message);
+        let role = self.renderer.own_or_fallback(message);
         let role = role.ok_or_else(|| self.unknown(&message.role, message.fallback_role.as_deref()))?;
         Ok((role, Spoken::of(message, index)?))
-    }
-
-    fn own_or_fallback(&self, message: &Message) -> Option<usize> {
-        let template = &self.renderer.template;
-        let fallback = || message.fallback_role.as_deref().and_then(|role| template.role(role));
-        template.role(&message.role).or_else(fallback)
     }
 
     /// A message of a round or example with its position in the template's round.
@@ -218,6 +287,7 @@ impl<'a> Writer<'a, '_> {
 
     fn round(&mut self, turns: &[PlacedMessage<'a>], section: Section, example: Option<u32>, cut: bool) -> Flow {
         let part = Part { section: Some(section), example, ..Part::default() };
+        self.between();
         for item in &self.renderer.template.round {
             match item {
                 CompiledItem::Text(atoms) => self.atoms(atoms, Part { element: Element::RoundText, ..part }),

@@ -12,6 +12,7 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 
+mod answer;
 mod api;
 mod api_prompt;
 mod api_roles;
@@ -19,14 +20,17 @@ mod api_turns;
 mod chat_wrapper;
 mod each_message;
 mod final_message;
+mod last_messages;
 mod messages;
 mod meta;
+mod omissions;
 mod part;
 mod plain;
 mod sections;
 mod segments;
 mod spoken;
 mod text_arena;
+mod trim;
 mod turn;
 
 use crate::conversation::{Conversation, Mode};
@@ -41,6 +45,7 @@ pub use each_message::EachMessage;
 pub(crate) use each_message::empty_chat;
 pub(crate) use final_message::{is_answer, render_open_answer, render_to_continue};
 pub use meta::MetaRenderer;
+pub use omissions::Omissions;
 pub use part::{Element, Part};
 pub use plain::Plain;
 pub use segments::{Segment, Segments};
@@ -85,6 +90,11 @@ pub trait Renderer: Send + Sync {
     /// to continue leaves it out, because the model generates it.
     fn speaks_for_model(&self, role: &str) -> bool {
         role == "assistant"
+    }
+
+    /// What the format leaves out of a conversation because its author declares so, for a note about it.
+    fn omissions<'c>(&self, _: &'c Conversation) -> Omissions<'c> {
+        Omissions::default()
     }
 
     /// The stops of the format itself.

@@ -3,16 +3,22 @@
 use crate::compile::{Atom, CompiledRole};
 use crate::conversation::{ChatMessage, ContentRef};
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::render::answer::Answer;
 use crate::render::meta::Writer;
 use crate::render::sections::Flow;
 use crate::render::spoken::{Spoken, Waiting};
+use crate::render::trim::trim;
 use crate::render::{Element, Part};
+use crate::template::Trim;
 
 impl<'a> Writer<'a, '_> {
     /// Writes a message outside rounds: at once, or in a later turn.
     pub(super) fn speak(&mut self, role: usize, spoken: Option<Spoken<'a>>, part: Part) -> Result<()> {
         let template = &self.renderer.template.roles[role];
         template.check_usable()?;
+        if self.omits(role, spoken) {
+            return Ok(());
+        }
         if template.merge_into.is_some() {
             self.waiting.push(Waiting { role, spoken, part });
         } else {
@@ -29,15 +35,17 @@ impl<'a> Writer<'a, '_> {
         };
         let role = &roles[waiting.role];
         let merge_into = role.merge_into.map(|target| roles[target].name.clone()).unwrap_or_default();
+        let is_last = role.merges_into_last;
         let Some(messages) = messages else {
-            let error = Error::from(ErrorKind::NoTurnToMergeInto { role: role.name.clone(), merge_into });
+            let error = Error::from(ErrorKind::NoTurnToMergeInto { role: role.name.clone(), merge_into, is_last });
             return Err(error.at(Place::Item(spoken.index as usize)));
         };
         // Messages name roles in their own way.
         let role = messages[spoken.index as usize].role.to_string();
         let is_user = roles[waiting.role].merge_into == self.renderer.chat_role("user");
         let merge_into = if is_user { "user".to_owned() } else { merge_into };
-        Err(Error::from(ErrorKind::NoTurnToMergeInto { role, merge_into }).at(Place::Message(spoken.index as usize)))
+        Err(Error::from(ErrorKind::NoTurnToMergeInto { role, merge_into, is_last })
+            .at(Place::Message(spoken.index as usize)))
     }
 
     pub(super) fn role(&mut self, index: usize, spoken: Option<Spoken<'a>>, part: Part, cut: bool) -> Flow {
@@ -50,26 +58,43 @@ impl<'a> Writer<'a, '_> {
             return Flow::Cut;
         }
         let prompt = spoken.and_then(|spoken| spoken.prompt);
+        if self.omits(index, spoken) {
+            return Flow::Continue;
+        }
         let is_answer = prompt.is_some_and(ContentRef::opens_with_ids);
         let begin = role.generation_prompt.as_deref().filter(|_| is_answer).unwrap_or(&role.begin);
-        self.replaceable(own_begin, begin, Part { element: Element::RoleBegin, ..part });
+        let answer = Answer::new(role, spoken, &self.last);
+        match own_begin {
+            Some(_) => self.replaceable(own_begin, begin, Part { element: Element::RoleBegin, ..part }),
+            None => answer.write_begin(begin, role.trim, part, self.segments),
+        }
+        let turn = self.segments.list.len();
         if !self.waiting.is_empty() {
-            self.others_merged_into(index);
+            self.others_merged_into(index, spoken);
         }
         match prompt {
-            Some(said) => self.segments.say(said, Part { element: Element::Content, ..part }),
+            Some(said) => answer.write_content(said, role.trim.of_content(), part, self.segments),
             None => self.atoms(&role.prompt, Part { element: Element::DefaultPrompt, ..part }),
+        }
+        if role.trim == Trim::Turn {
+            trim(&mut self.segments.list[turn..], Trim::Turn);
         }
         self.replaceable(spoken.and_then(|spoken| spoken.end), &role.end, Part { element: Element::RoleEnd, ..part });
         Flow::Continue
     }
 
-    /// The messages that waited for a turn of this role are written in it.
-    fn others_merged_into(&mut self, role: usize) {
+    /// Whether a turn writes nothing because its content is empty.
+    pub(super) fn omits(&self, role: usize, spoken: Option<Spoken<'a>>) -> bool {
         let roles = &self.renderer.template.roles;
-        for Waiting { role, spoken, part } in
-            self.waiting.extract_if(.., |waiting| roles[waiting.role].merge_into == Some(role)).collect::<Vec<_>>()
-        {
+        roles[role].omits(spoken.and_then(|spoken| spoken.prompt))
+            && !self.waiting.iter().any(|waiting| waiting.merges(roles, role, spoken, &self.last))
+    }
+
+    /// The messages that waited for this turn are written in it.
+    fn others_merged_into(&mut self, role: usize, spoken: Option<Spoken<'a>>) {
+        let (roles, last) = (&self.renderer.template.roles, &self.last);
+        let merged = self.waiting.extract_if(.., |waiting| waiting.merges(roles, role, spoken, last));
+        for Waiting { role, spoken, part } in merged.collect::<Vec<_>>() {
             self.role(role, spoken, part, false);
         }
     }

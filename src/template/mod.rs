@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 pub use affix::{Affix, AffixItem, TokenIds};
 use by_form::deserialize_by_form;
 pub use placeholder::{Multimodal, Placeholder};
-pub use role::RoleTemplate;
+pub use role::{EmptyContent, MergeAt, RoleTemplate, Trim};
 
 /// How a model's dialogue is written: the text around a whole prompt, and how each role speaks.
 ///
@@ -56,6 +56,9 @@ pub struct MetaTemplate {
     /// One round of dialogue: every role in the order in which it speaks. Each round is written completely, including
     /// the roles for which a conversation has no message.
     pub round: Vec<RoundItem>,
+    /// Written between rounds: before every round but the first of a prompt. Not in OpenCompass.
+    #[serde(default, skip_serializing_if = "Affix::is_empty")]
+    pub between: Affix,
     /// Roles that are not part of a round but may speak in the sections begin and end, such as SYSTEM.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reserved_roles: Vec<RoleTemplate>,
@@ -91,12 +94,12 @@ impl MetaTemplate {
     /// Whether it only declares what an API calls the roles, and writes no text.
     pub(crate) fn names_roles_only(&self) -> bool {
         let is_silent = |role: &RoleTemplate| {
-            let prompt = role.generation_prompt.as_ref();
-            role.begin.is_empty() && role.end.is_empty() && role.prompt.is_empty() && prompt.is_none_or(Affix::is_empty)
+            let mut others = role.generation_prompt.iter().chain(&role.last_begin);
+            role.begin.is_empty() && role.end.is_empty() && role.prompt.is_empty() && others.all(Affix::is_empty)
         };
         let all = || self.round.iter().filter_map(RoundItem::role).chain(&self.reserved_roles);
         let has_text = self.round.iter().any(|item| item.role().is_none());
-        let is_empty = self.begin.is_empty() && self.end.is_empty() && !has_text;
+        let is_empty = [&self.begin, &self.between, &self.end].into_iter().all(Affix::is_empty) && !has_text;
         is_empty && all().all(is_silent) && all().any(|role| role.api_role.is_some())
     }
 
