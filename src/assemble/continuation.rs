@@ -2,7 +2,7 @@
 
 use crate::assemble::Assembler;
 use crate::compile::Atom;
-use crate::dataset::is_space;
+use crate::conversation::is_space;
 use crate::error::{ErrorKind, Result, Setting, way_out};
 use crate::render::Segment;
 

@@ -98,6 +98,7 @@ impl BatchBuilder<'_> {
         if !self.reader.keeps_all_keys() {
             notes.see(&record.conversation, place);
         }
+        notes.see_omissions(&self.writer.omissions(&record.conversation), place);
         if self.mode == Mode::Generate {
             notes.see_completion(&record, place);
         }
@@ -134,6 +135,7 @@ impl BatchBuilder<'_> {
         } else {
             for prompt in dataset.prompts(&row, examples, prompter, |prompt| writer.tokens(prompt))? {
                 self.built.notes.see(&prompt.conversation, place);
+                self.built.notes.see_omissions(&self.writer.omissions(&prompt.conversation), place);
                 self.write(PromptKey::from(&key), PromptRequest::from(&prompt))?;
             }
         }

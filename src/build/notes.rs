@@ -4,6 +4,7 @@ use crate::conversation::Conversation;
 use crate::dataset::{Record, Row};
 use crate::error::{Setting, Warning, counted, way_out};
 use crate::input::RecordPlace;
+use crate::render::Omissions;
 
 /// At most this many different notes are distinguished, whatever the input contains.
 const KEPT: usize = 24;
@@ -37,6 +38,10 @@ enum What {
     Completion,
     /// A column that occurs twice in a row.
     Column(String),
+    /// A message whose role is silent in the template.
+    SilentRole(String),
+    /// Thoughts that the template leaves out of an answer.
+    Thoughts,
 }
 
 impl Notes {
@@ -50,6 +55,18 @@ impl Notes {
                 1,
                 || place.to_string(),
             );
+        }
+    }
+
+    /// Notes what the template leaves out of a conversation.
+    pub(crate) fn see_omissions(&mut self, omissions: &Omissions<'_>, place: RecordPlace<'_>) {
+        for role in &omissions.roles {
+            let role = shortened(role);
+            let is = |what: &What| matches!(what, What::SilentRole(known) if known == role);
+            self.add(is, || What::SilentRole(role.to_owned()), 1, || place.to_string());
+        }
+        if omissions.thoughts > 0 {
+            self.add(|what| *what == What::Thoughts, || What::Thoughts, omissions.thoughts, || place.to_string());
         }
     }
 
@@ -125,6 +142,18 @@ impl Noticed {
                     "{rows} the column {column:?} twice; the last one is used, as in Python (first at {first})"
                 );
                 Some(Warning::new("repeated-column", what))
+            }
+            What::SilentRole(role) => {
+                let messages = counted(*count, "message");
+                let what = format!(
+                    "{messages} of role {role:?} left out, because the template is silent about it (first at {first})"
+                );
+                Some(Warning::new("role-left-out", what))
+            }
+            What::Thoughts => {
+                let answers = counted(*count, "earlier answer");
+                let what = format!("{answers} written without thoughts, as the template declares (first at {first})");
+                Some(Warning::new("thoughts-left-out", what))
             }
         }
     }

@@ -10,6 +10,7 @@ use crate::builder::{PromptBuilder, Session};
 use crate::conversation::Conversation;
 use crate::dataset::{MaxOutLen, RowKey, RowPrompt, SamplingParams, ScoredText, TurnPlan, Value};
 use crate::error::{At, ErrorKind, Result};
+use crate::render::Omissions;
 use crate::sink::{BuiltPrompt, PromptKey, PromptRecord, Sink};
 use crate::tokenizer::TokenId;
 use crate::truncate::{ContextBudget, Fitted};
@@ -152,6 +153,14 @@ impl PromptWriter<'_> {
         match self {
             Self::Ids(ids, session) => Ok(session.build(&*ids.builder.prepared(conversation)?)?.input_ids.len()),
             Self::Messages(messages) => messages.estimated_tokens(conversation),
+        }
+    }
+
+    /// What the template leaves out of a conversation.
+    pub(crate) fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
+        match self {
+            Self::Ids(ids, _) => ids.builder.omissions(conversation),
+            Self::Messages(_) => Omissions::default(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::builder::{PromptBuilder, Shared};
 use crate::conversation::{Conversation, Mode};
 use crate::error::Result;
-use crate::render::{Segment, Segments, TextArena, is_answer, render_open_answer, render_to_continue};
+use crate::render::{Omissions, Segment, Segments, TextArena, is_answer, render_open_answer, render_to_continue};
 
 impl PromptBuilder {
     /// The conversation to build: the original, or what another system converts it to first.
@@ -56,6 +56,11 @@ impl PromptBuilder {
             _ => renderer.render(conversation, *mode, segments)?,
         }
         self.shared.placeholders.fill(segments, conversation)
+    }
+
+    /// What the template leaves out of a conversation because it declares so.
+    pub(crate) fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
+        self.shared.renderer.omissions(conversation)
     }
 
     /// Whether the last message is an answer that is left out because the model generates it.

@@ -30,7 +30,8 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         n => format!("{no_role}, nor does any of the {n} given conversations"),
     };
     for (i, (place, (_, role))) in subject.roles.iter().zip(subject.template.roles()).enumerate() {
-        if !rendered.contains(&(i as u32)) && !subject.is_unusable(i) {
+        let is_left_out = role.silent || role.refuse.is_some();
+        if !rendered.contains(&(i as u32)) && !is_left_out && !subject.is_unusable(i) {
             let help = "give it the api_role HUMAN, BOT or SYSTEM, name it in messages, or remove it";
             findings.add(place, format!("role {:?}: {message}", role.role), help);
         }

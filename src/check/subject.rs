@@ -112,7 +112,9 @@ impl Subject {
             all.push((format!("{place}.end"), role.end.clone()));
             let generation_prompt = role.generation_prompt.clone().unwrap_or_default();
             all.push((format!("{place}.generation_prompt"), generation_prompt));
+            all.push((format!("{place}.last_begin"), role.last_begin.clone().unwrap_or_default()));
         }
+        all.push(("meta_template.between".to_owned(), template.between.clone()));
         all.push(("meta_template.end".to_owned(), template.end.clone()));
         for kind in MediaKind::ALL {
             if let Some(Placeholder { begin, placeholder, end, .. }) = self.model.multimodal.of(kind) {
@@ -147,6 +149,7 @@ impl Subject {
                 format!("{role}.{}", if has_own { "generation_prompt" } else { "begin" })
             }
             Element::RoundText => "meta_template.round".into(),
+            Element::Between => "meta_template.between".into(),
             Element::Media => "multimodal".into(),
             Element::SpecialToken => "special_tokens".into(),
             Element::Content | Element::Separator => role.into(),

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::compile::atom::Atom;
 use crate::compile::role::CompiledRole;
+use crate::compile::thoughts::Thoughts;
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::template::{Affix, AffixItem, RoleTemplate};
+use crate::template::{Affix, AffixItem, EmptyContent, MergeAt, RoleTemplate};
 use crate::tokenizer::{Cut, TokenId, Tokenizer};
 
 /// Cuts the texts of a template at control tokens, and records these.
@@ -61,9 +62,21 @@ impl<'a> Compiler<'a> {
                 .transpose()?,
             position,
             merge_into: None,
+            merges_into_last: role.at == MergeAt::Last,
+            trim: role.trim,
+            omits_empty: role.empty == EmptyContent::Silent,
+            thoughts: role.thoughts.as_ref().map(|end| self.thoughts(end, role, place)).transpose()?,
+            silent: role.silent,
+            refuse: role.refuse.clone(),
             default_prompt: role.default_prompt,
             unusable: None,
         })
+    }
+
+    fn thoughts(&mut self, end: &str, role: &RoleTemplate, place: &str) -> Result<Thoughts> {
+        let last_begin = role.last_begin.as_ref();
+        let last_begin = last_begin.map(|affix| self.affix(affix, &format!("{place}.last_begin"))).transpose()?;
+        Ok(Thoughts::new(end, last_begin, self.tokenizer))
     }
 
     /// An affix; `place` is its key path.

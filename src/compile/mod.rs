@@ -15,6 +15,7 @@
 mod atom;
 mod compiler;
 mod role;
+mod thoughts;
 
 use std::collections::BTreeSet;
 
@@ -25,12 +26,14 @@ use crate::tokenizer::{TokenId, Tokenizer};
 pub use atom::Atom;
 pub(crate) use compiler::{Compiler, not_one_token};
 pub(crate) use role::{CompiledItem, CompiledRole};
+pub(crate) use thoughts::{LastBegin, Thoughts};
 
 /// A meta template whose control tokens have become ids.
 #[derive(Debug)]
 pub struct CompiledTemplate {
     pub(crate) begin: Box<[Atom]>,
     pub(crate) end: Box<[Atom]>,
+    pub(crate) between: Box<[Atom]>,
     pub(crate) round: Vec<CompiledItem>,
     pub(crate) roles: Vec<CompiledRole>,
     stop: StopCriteria,
@@ -50,6 +53,7 @@ impl CompiledTemplate {
         let mut compiler = Compiler::new(tokenizer);
         let begin = compiler.affix(&template.begin, "meta_template.begin")?;
         let end = compiler.affix(&template.end, "meta_template.end")?;
+        let between = compiler.affix(&template.between, "meta_template.between")?;
         let (mut round, mut roles, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
         for (i, item) in template.round.iter().enumerate() {
             let place = format!("meta_template.round[{i}]");
@@ -76,6 +80,7 @@ impl CompiledTemplate {
         let mut compiled = Self {
             begin,
             end,
+            between,
             round,
             roles,
             stop: StopCriteria::default(),
@@ -125,6 +130,16 @@ impl CompiledTemplate {
 
     pub(crate) fn api_role(&self, name: &str) -> Option<usize> {
         self.roles.iter().position(|role| role.api_role.as_deref() == Some(name))
+    }
+
+    /// Whether it matters which message of a role is the last.
+    pub(crate) fn asks_for_the_last(&self) -> bool {
+        self.roles.iter().any(|role| role.thoughts.is_some() || role.merges_into_last)
+    }
+
+    /// Whether messages of some role are left out, or refused.
+    pub(crate) fn leaves_roles_out(&self) -> bool {
+        self.roles.iter().any(|role| role.silent || role.refuse.is_some())
     }
 
     pub(crate) fn round_role_names(&self) -> Vec<String> {

@@ -168,7 +168,24 @@ pub(crate) enum ContentRef<'a> {
     Parts(&'a [ContentPart]),
 }
 
-impl ContentRef<'_> {
+impl<'a> ContentRef<'a> {
+    /// Its text, if it is one text.
+    pub(crate) fn only_text(self) -> Option<&'a str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Parts([ContentPart::Text(part)]) => Some(&part.text),
+            Self::Parts(_) => None,
+        }
+    }
+
+    /// Whether it consists of texts for all of which this holds.
+    pub(crate) fn is_only(self, holds: impl Fn(&str) -> bool) -> bool {
+        match self {
+            Self::Text(text) => holds(text),
+            Self::Parts(parts) => parts.iter().all(|part| matches!(part, ContentPart::Text(part) if holds(&part.text))),
+        }
+    }
+
     /// Whether it opens with token ids: an answer, which belongs directly after the generation prompt.
     pub(crate) fn opens_with_ids(self) -> bool {
         matches!(self, Self::Parts([ContentPart::Ids(_), ..]))

@@ -20,6 +20,7 @@ mod media;
 mod mode;
 mod others;
 mod prompt_list;
+mod white_space;
 
 use compact_str::CompactString;
 
@@ -33,6 +34,7 @@ pub use media::{Media, MediaKind};
 pub use mode::Mode;
 pub(crate) use others::tools_would_be_lost;
 pub use prompt_list::{Item, Marker, Message, Prompt, Section};
+pub(crate) use white_space::is_space;
 
 /// A prompt before it is rendered.
 ///

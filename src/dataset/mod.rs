@@ -44,7 +44,6 @@ pub use config::{Dataset, DatasetSource};
 pub(crate) use judge::{Judge, Prediction, PredictionColumns};
 pub use prompter::{DatasetPrompter, FewShotPrompter, Inferencer, InferencerKind, RowPrompt, RowPrompter, Task};
 pub(crate) use prompter::{InferMode, MaxOutLen, SamplingParams, ScoredText, TurnPlan, fewest_dropped};
-pub(crate) use python::is_space;
 pub(crate) use records::{InputFormat, Record, RecordReader};
 pub(crate) use retriever::{Examples, Retriever};
 pub(crate) use rows::{KeptColumns, PickedRow, RowKey, arrow_rows};

@@ -44,8 +44,10 @@ impl ErrorKind {
             Self::NotOneToken { .. } => "not-one-token",
             Self::DuplicateRole { .. } => "duplicate-role",
             Self::ReservedOnly(_) => "reserved-only",
+            Self::NoEffect { .. } => "no-effect",
             Self::UnknownMergeInto { .. } => "unknown-merge-into",
             Self::NoTurnToMergeInto { .. } => "no-turn-to-merge-into",
+            Self::RefusedRole { .. } => "refused-role",
             Self::UnknownRole { .. } => "unknown-role",
             Self::RoleOutsideRound { .. } => "role-outside-round",
             Self::WouldBeLost { .. } => "would-be-lost",
@@ -97,6 +99,7 @@ impl ErrorKind {
             | Self::NotOneToken { .. }
             | Self::DuplicateRole { .. }
             | Self::ReservedOnly(_)
+            | Self::NoEffect { .. }
             | Self::UnknownMergeInto { .. }
             | Self::Template(_)
             | Self::UnsupportedTokenizer(_)
@@ -136,6 +139,7 @@ impl ErrorKind {
                 way_out![format!("{near}write it as a plain string, or name an existing token")]
             }
             Self::ReservedOnly(_) => way_out!["move it to reserved_roles, or remove the key"],
+            Self::RefusedRole { .. } => way_out!["leave the message out, or put its text in a message of another role"],
             Self::NoTurnToMergeInto { merge_into, .. } => {
                 way_out![format!("add a message of role {merge_into:?} after it")]
             }

@@ -75,6 +75,14 @@ pub enum ErrorKind {
     /// A key for reserved roles on a role of the round.
     #[error("{0:?} is only for reserved roles, but this role is part of the round")]
     ReservedOnly(&'static str),
+    /// A key of a template that changes nothing where it is.
+    #[error("{key} has no effect: {why}")]
+    NoEffect {
+        /// The key.
+        key: &'static str,
+        /// Why.
+        why: &'static str,
+    },
     /// A `merge_into` that does not name a role of the round.
     #[error("merge_into: the round has no role {role:?}; its roles are {}", quoted(.known))]
     UnknownMergeInto {
@@ -84,12 +92,22 @@ pub enum ErrorKind {
         known: Vec<String>,
     },
     /// A message that should be merged into a turn that never comes.
-    #[error("role {role:?} is merged into the next turn of {merge_into:?}, but no such turn follows")]
+    #[error("role {role:?} is merged into the {} turn of {merge_into:?}, but no such turn follows", which_turn(*.is_last))]
     NoTurnToMergeInto {
         /// The message's role.
         role: String,
         /// The role whose turn it is merged into.
         merge_into: String,
+        /// Whether that is its last turn, and not its next one.
+        is_last: bool,
+    },
+    /// A message of a role that the template refuses.
+    #[error("the template refuses messages of role {role:?}: {reason}")]
+    RefusedRole {
+        /// The message's role.
+        role: String,
+        /// `refuse` of the role.
+        reason: String,
     },
     /// A message whose role and fallback role are both missing from the template.
     #[error("{}", unknown_role(.role, .fallback.as_deref(), .known))]
@@ -254,6 +272,10 @@ fn room(max_seq_len: usize, max_out_len: usize) -> String {
         0 => format!("(context {max_seq_len})"),
         _ => format!("(context {max_seq_len}, minus {max_out_len} for the answer)"),
     }
+}
+
+fn which_turn(is_last: bool) -> &'static str {
+    if is_last { "last" } else { "next" }
 }
 
 fn unknown_role(role: &str, fallback: Option<&str>, known: &[String]) -> String {

@@ -2,9 +2,10 @@
 
 use crate::conversation::Mode;
 use crate::error::{ErrorKind, Result};
+use crate::import::ContentKind;
 use crate::import::probe::Probe;
 use crate::import::probe::Speaker::{Assistant, System, User};
-use crate::template::{Affix, MetaTemplate, RoleTemplate};
+use crate::template::{Affix, MetaTemplate, RoleTemplate, RoundItem, Trim};
 
 /// The meta templates that may write what the chat template writes, the likeliest first.
 ///
@@ -15,12 +16,43 @@ pub(super) fn candidates(probe: &Probe<'_>) -> Result<Vec<MetaTemplate>> {
         let what = "the chat template does not write each message once, in order, so it has no meta template";
         return Err(ErrorKind::Template(what.into()).into());
     };
-    let systems = systems(probe, &chat);
-    let mut candidates = Vec::new();
-    for (begin, system) in systems {
-        candidates.push(chat.template(begin, system));
+    Ok(systems(probe, &chat).into_iter().map(|(begin, system)| chat.template(&begin, system)).collect())
+}
+
+/// The same template with one thing more that chat templates do to contents of this kind.
+pub(super) fn variants(template: &MetaTemplate, kind: ContentKind) -> Vec<MetaTemplate> {
+    let mut variants = Vec::new();
+    for role in 0..template.roles().count() {
+        let mut with = |change: &dyn Fn(RoleTemplate) -> RoleTemplate| variants.push(with_role(template, role, change));
+        match kind {
+            ContentKind::OuterBlanks => {
+                [Trim::Both, Trim::Start, Trim::End, Trim::Turn].iter().for_each(|trim| with(&|role| role.trim(*trim)));
+            }
+            ContentKind::Empty => with(&RoleTemplate::silent_if_empty),
+            ContentKind::Thoughts if role == MODEL => with(&|role| role.thoughts(THOUGHTS_END)),
+            ContentKind::Thoughts | ContentKind::Ordinary | ContentKind::Markup | ContentKind::Literals => {}
+        }
     }
-    Ok(candidates)
+    variants
+}
+
+/// The place of the model's role, which is written after the user's.
+const MODEL: usize = 1;
+
+/// What ends the thoughts of an answer in nearly all chat templates that know any.
+const THOUGHTS_END: &str = "</think>";
+
+/// The template with the role at this place of [`MetaTemplate::roles`] changed.
+fn with_role(template: &MetaTemplate, place: usize, change: &dyn Fn(RoleTemplate) -> RoleTemplate) -> MetaTemplate {
+    let mut template = template.clone();
+    let in_round = template.round.iter_mut().filter_map(|item| match item {
+        RoundItem::Role(role) => Some(&mut **role),
+        RoundItem::Text(_) => None,
+    });
+    if let Some(role) = in_round.chain(&mut template.reserved_roles).nth(place) {
+        *role = change(std::mem::take(role));
+    }
+    template
 }
 
 /// What is written around the messages of user and assistant.
@@ -30,6 +62,9 @@ struct Chat {
     opening: String,
     user: Around,
     assistant: Around,
+    /// The `begin` of an answer that is the last message, if it has one of its own.
+    last_begin: Option<String>,
+    between: String,
     generation_prompt: String,
     end: String,
 }
@@ -46,7 +81,7 @@ impl Chat {
         let open = probe.gaps(&[User], Mode::Generate)?;
         let answered = probe.gaps(&[User, Assistant], Mode::Score)?;
         let asked_again = probe.gaps(&[User, Assistant, User], Mode::Generate)?;
-        let (to_answer, to_question) = (&answered[1], &asked_again[2]);
+        let (to_answer, to_last_answer, to_question) = (&asked_again[1], &answered[1], &asked_again[2]);
         let after_answer = &answered[2];
         // What the template writes after a last question if it is not asked to continue; some refuse that.
         let asked = probe.gaps(&[User], Mode::Score).map(|gaps| gaps[1].clone());
@@ -61,16 +96,17 @@ impl Chat {
         Some(Self {
             opening: open[0][..open[0].len() - user_begin.len()].to_owned(),
             user: Around { begin: user_begin.to_owned(), end: user_end.to_owned() },
-            assistant: Around {
-                begin: to_answer[user_end.len()..].to_owned(),
-                end: to_question[..to_question.len() - user_begin.len()].to_owned(),
-            },
+            assistant: Around { begin: to_answer.strip_prefix(user_end)?.to_owned(), end: assistant_end.to_owned() },
+            last_begin: (to_answer != to_last_answer)
+                .then(|| to_last_answer.strip_prefix(user_end).map(str::to_owned))
+                .flatten(),
+            between: to_question[assistant_end.len()..to_question.len() - user_begin.len()].to_owned(),
             generation_prompt: open[1][user_end.len()..].to_owned(),
             end: end.to_owned(),
         })
     }
 
-    fn template(&self, begin: String, system: Option<RoleTemplate>) -> MetaTemplate {
+    fn template(&self, begin: &str, system: Option<RoleTemplate>) -> MetaTemplate {
         let user = RoleTemplate::new("HUMAN").api_role("HUMAN").begin(&*self.user.begin).end(&*self.user.end);
         let assistant =
             RoleTemplate::new("BOT").api_role("BOT").begin(&*self.assistant.begin).end(&*self.assistant.end);
@@ -78,7 +114,11 @@ impl Chat {
         if self.generation_prompt != self.assistant.begin {
             assistant = assistant.generation_prompt(&*self.generation_prompt);
         }
-        let mut template = MetaTemplate::new([user, assistant]).begin(affix(&begin)).end(affix(&self.end));
+        if let Some(begin) = &self.last_begin {
+            assistant = assistant.thoughts(THOUGHTS_END).last_begin(&**begin);
+        }
+        let template = MetaTemplate::new([user, assistant]).begin(affix(begin)).end(affix(&self.end));
+        let mut template = template.between(affix(&self.between));
         template.reserved_roles.extend(system);
         template
     }
@@ -87,6 +127,9 @@ impl Chat {
 fn affix(text: &str) -> Affix {
     if text.is_empty() { Affix::default() } else { text.into() }
 }
+
+/// A system message that no template has.
+const SYSTEM: &str = "Be brief, Qx.";
 
 /// How a system message may be written: what comes before everything, and the role.
 fn systems(probe: &Probe<'_>, chat: &Chat) -> Vec<(String, Option<RoleTemplate>)> {
@@ -112,10 +155,16 @@ fn systems(probe: &Probe<'_>, chat: &Chat) -> Vec<(String, Option<RoleTemplate>)
         // Within the first question.
         let opening = chat.opening.clone() + &chat.user.begin;
         if let Some(begin) = before.strip_prefix(opening.as_str()) {
-            ways.push((chat.opening.clone(), Some(system().begin(begin).end(&**between).merge_into("HUMAN"))));
+            let merged = || system().begin(begin).end(&**between);
+            ways.push((chat.opening.clone(), Some(merged().merge_into("HUMAN"))));
+            ways.push((chat.opening.clone(), Some(merged().merge_into_last("HUMAN"))));
         }
     }
-    ways.push((chat.opening.clone(), None));
+    match probe.text(&[(System, SYSTEM), (User, "Hi")], Mode::Generate) {
+        None => ways.push((chat.opening.clone(), Some(system().refuse("the chat template refuses system messages")))),
+        Some(text) if !text.contains(SYSTEM) => ways.push((chat.opening.clone(), Some(system().silent()))),
+        Some(_) => ways.push((chat.opening.clone(), None)),
+    }
     ways
 }
 

@@ -66,13 +66,32 @@ pub fn import(template: &ChatTemplate, tokenizer: &Arc<Tokenizer>) -> Result<Imp
         }
     }
     match best {
-        Some(best) if best.verified.is_ordinary() => {
-            let verified = verifier.verify(&best.model, &ContentKind::ALL)?;
-            Ok(Imported { verified, ..best })
-        }
+        Some(best) if best.verified.is_ordinary() => improved(best, &verifier),
         Some(best) => Err(ErrorKind::Template(best.verified.why_not()).into()),
         None => Err(ErrorKind::Template("no meta template has the shape of this chat template".into()).into()),
     }
+}
+
+/// The model with what chat templates do to contents, as far as it makes more prompts the same.
+fn improved(mut best: Imported, verifier: &Verifier<'_>) -> Result<Imported> {
+    for kind in ContentKind::ALL {
+        let kinds = [ContentKind::Ordinary, kind];
+        best.verified = verifier.verify(&best.model, &kinds)?;
+        while !best.verified.is_exact() {
+            let variants = best.model.meta_template.iter().flat_map(|template| fit::variants(template, kind));
+            let verified = variants.filter_map(|variant| {
+                let model = Model { meta_template: Some(variant), ..best.model.clone() };
+                let verified = verifier.verify(&model, &kinds).ok()?;
+                Some(Imported { model, verified })
+            });
+            match verified.max_by_key(|imported| imported.verified.score()) {
+                Some(better) if better.verified.score() > best.verified.score() => best = better,
+                _ => break,
+            }
+        }
+    }
+    best.verified = verifier.verify(&best.model, &ContentKind::ALL)?;
+    Ok(best)
 }
 
 fn model_of(template: MetaTemplate, source: &ChatTemplate) -> Model {

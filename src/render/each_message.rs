@@ -1,9 +1,12 @@
 //! Rendering messages one by one: the rules of OpenCompass's `ChatInferencer`, which has its own parser. There are no
 //! rounds: every message is written as its role speaks, and the model's turn is open.
 
-use crate::compile::{CompiledItem, CompiledRole, CompiledTemplate};
+use crate::compile::{CompiledItem, CompiledTemplate};
 use crate::conversation::{ChatMessage, Conversation, Mode, opencompass_role};
 use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::render::answer::Answer;
+use crate::render::last_messages::LastMessages;
+use crate::render::spoken::Spoken;
 use crate::render::{Element, Part, Renderer, Segments, TemplateCut};
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
@@ -43,6 +46,7 @@ impl EachMessage {
     }
 
     fn messages<'a>(&'a self, messages: &'a [ChatMessage], mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
+        let last = self.last_messages(messages);
         for (i, message) in messages.iter().enumerate() {
             let part = Part { message: Some(i as u32), ..Part::default() };
             let Some(template) = &self.template else {
@@ -58,13 +62,16 @@ impl EachMessage {
                 continue;
             };
             let part = Part { role: Some(role as u32), ..part };
-            template.roles[role].check_usable().at(Place::Message(i))?;
-            let CompiledRole { begin, generation_prompt, end, .. } = &template.roles[role];
-            let is_answer = message.content.said().opens_with_ids();
-            let begin = generation_prompt.as_deref().filter(|_| is_answer).unwrap_or(begin);
-            segments.atoms(begin, Part { element: Element::RoleBegin, ..part });
-            segments.say(message.content.said(), part);
-            segments.atoms(end, Part { element: Element::RoleEnd, ..part });
+            let (role, said) = (&template.roles[role], message.content.said());
+            role.check_usable().at(Place::Message(i))?;
+            if role.is_left_out(&message.role).at(Place::Message(i))? || role.omits(Some(said)) {
+                continue;
+            }
+            let answer = Answer::new(role, Some(Spoken::new(i as u32, said)), &last);
+            let begin = role.generation_prompt.as_deref().filter(|_| said.opens_with_ids()).unwrap_or(&role.begin);
+            answer.write_begin(begin, role.trim, part, segments);
+            answer.write_content(said, role.trim, part, segments);
+            segments.atoms(&role.end, Part { element: Element::RoleEnd, ..part });
         }
         if let (Some(template), Some(role), Mode::Generate) = (&self.template, self.assistant, mode) {
             let part = Part { element: Element::GenerationPrompt, role: Some(role as u32), ..Part::default() };
@@ -72,6 +79,18 @@ impl EachMessage {
             segments.atoms(role.generation_prompt.as_deref().unwrap_or(&role.begin), part);
         }
         Ok(())
+    }
+}
+
+impl EachMessage {
+    fn last_messages(&self, messages: &[ChatMessage]) -> LastMessages {
+        match self.template.as_ref().filter(|template| template.asks_for_the_last()) {
+            None => LastMessages::default(),
+            Some(template) => {
+                let roles = messages.iter().map(|message| role_of(template, &message.role));
+                LastMessages::of(role_of(template, "user"), template.roles.len(), (0..).zip(roles))
+            }
+        }
     }
 }
 

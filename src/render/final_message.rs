@@ -30,9 +30,13 @@ pub(crate) fn render_to_continue<'a>(
     renderer.render(conversation, Mode::Score, segments)?;
     let is_said =
         |segment: &Segment<'_>| segment.part.message == Some(last as u32) && segment.part.element != Element::RoleEnd;
-    let end = segments.list.iter().rposition(is_said).map_or(0, |last| last + 1);
-    segments.list.truncate(end);
-    Ok(())
+    if let Some(last) = segments.list.iter().rposition(is_said) {
+        segments.list.truncate(last + 1);
+        return Ok(());
+    }
+    // Of an empty answer, the template may write nothing.
+    segments.list.clear();
+    renderer.render(conversation, Mode::Generate, segments)
 }
 
 /// Renders messages up to where the model speaks, and then the content of the last one, as if the model continued with it.

@@ -19,6 +19,8 @@ impl<'a> Writer<'a, '_> {
             Some((last, before)) if is_open && self.renderer.speaks_for_model(&last.role) => before,
             _ => messages,
         };
+        let renderer = self.renderer;
+        self.find_last(said.iter().enumerate().map(|(i, message)| (i as u32, renderer.chat_role(&message.role))));
         self.open(|this, role| said.iter().any(|message| this.chat_role(message).is_ok_and(|(own, _)| own == role)))?;
         let mut round = Round::default();
         for (i, message) in said.iter().enumerate() {
@@ -43,9 +45,13 @@ impl<'a> Writer<'a, '_> {
 
     fn message(&mut self, message: &'a ChatMessage, index: u32, round: &mut Round) -> Result<()> {
         let (role, by_fallback) = self.chat_role(message)?;
+        let template = &self.renderer.template.roles[role];
         let spoken = Spoken::new(index, message.content.said());
+        if template.is_left_out(&message.role)? || self.omits(role, Some(spoken)) {
+            return Ok(());
+        }
         let part = Part { role: Some(role as u32), message: Some(index), ..Part::default() };
-        let position = self.renderer.template.roles[role].position;
+        let position = template.position;
         match position.filter(|_| !by_fallback || (self.renderer.round_fallback && round.has_begun)) {
             Some(position) => {
                 self.go_to(position, round);
@@ -64,9 +70,13 @@ impl<'a> Writer<'a, '_> {
     /// Moves on to a position of the round, or of the next round if that position is past. What is between is written:
     /// the round's own texts, and roles that are neither the user's nor the assistant's, with their default prompts.
     fn go_to(&mut self, position: usize, round: &mut Round) {
-        if position < round.at {
+        let is_past = position < round.at;
+        if is_past {
             self.texts(self.after_roles());
             round.at = 0;
+        }
+        if is_past || !round.has_begun {
+            self.between();
         }
         round.has_begun = true;
         let template = &self.renderer.template;

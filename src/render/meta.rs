@@ -1,12 +1,13 @@
 //! Rendering with a meta template: the rules of OpenCompass's `LMTemplateParser`, including the quirks that evaluations
 //! depend on. Anything that only crashes there works here or is a clear error.
 
-use crate::compile::{Atom, CompiledItem, CompiledRole, CompiledTemplate};
-use crate::conversation::{ChatMessage, ContentRef, Conversation, Item, Message, Mode, Section, opencompass_role};
+use crate::compile::{Atom, CompiledItem, CompiledTemplate};
+use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Section, opencompass_role};
 use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::render::last_messages::LastMessages;
 use crate::render::sections::{Flow, close};
-use crate::render::spoken::{PlacedMessage, Spoken};
-use crate::render::{Element, Part, Renderer, Segments, TemplateCut};
+use crate::render::spoken::{PlacedMessage, Spoken, Waiting};
+use crate::render::{Element, Omissions, Part, Renderer, Segments, TemplateCut};
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
 
@@ -22,7 +23,14 @@ pub struct MetaRenderer {
 
 impl Renderer for MetaRenderer {
     fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
-        let mut writer = Writer { renderer: self, mode, segments, waiting: Vec::new() };
+        let mut writer = Writer {
+            renderer: self,
+            mode,
+            segments,
+            waiting: Vec::new(),
+            last: LastMessages::default(),
+            has_round: false,
+        };
         match conversation {
             Conversation::Text(text) => {
                 writer.segments.content(text, 0);
@@ -52,6 +60,14 @@ impl Renderer for MetaRenderer {
         TemplateCut::compiled(self.template.has_open_seams())
     }
 
+    fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
+        let template = &self.template;
+        if !template.leaves_roles_out() && !template.asks_for_the_last() {
+            return Omissions::default();
+        }
+        Omissions::of(template, self.chat_role("user"), conversation, &self.speakers(conversation))
+    }
+
     fn speaks_for_model(&self, role: &str) -> bool {
         self.assistant().is_some_and(|assistant| self.chat_role(role) == Some(assistant))
     }
@@ -59,13 +75,38 @@ impl Renderer for MetaRenderer {
 
 impl MetaRenderer {
     /// The role that speaks an OpenAI-style message, if the template has one.
-    fn chat_role(&self, name: &str) -> Option<usize> {
+    pub(super) fn chat_role(&self, name: &str) -> Option<usize> {
         let template = &self.template;
         let spoken_as = |name: &str| template.api_role(name).or_else(|| template.role(name));
         template.role(name).or_else(|| match opencompass_role(name) {
             own if own == name => None,
             own => spoken_as(own),
         })
+    }
+
+    /// Every message with its role, and the template's role that speaks it.
+    fn speakers<'c>(&self, conversation: &'c Conversation) -> Vec<(u32, &'c str, Option<usize>)> {
+        match conversation {
+            Conversation::Text(_) | Conversation::Chat(_) => Vec::new(),
+            Conversation::Messages(messages) => {
+                let roles = messages.iter().map(|message| &*message.role);
+                (0..).zip(roles).map(|(i, role)| (i, role, self.chat_role(role))).collect()
+            }
+            Conversation::List(items) => {
+                let each = |(i, item): (u32, &'c Item)| match item {
+                    Item::Message(message) => Some((i, &*message.role, self.own_or_fallback(message))),
+                    Item::Text(_) | Item::Marker(_) => None,
+                };
+                (0..).zip(items).filter_map(each).collect()
+            }
+        }
+    }
+
+    /// The role that speaks a message of a prompt list.
+    fn own_or_fallback(&self, message: &Message) -> Option<usize> {
+        let template = &self.template;
+        let fallback = || message.fallback_role.as_deref().and_then(|role| template.role(role));
+        template.role(&message.role).or_else(fallback)
     }
 
     pub(super) fn assistant(&self) -> Option<usize> {
@@ -81,25 +122,26 @@ impl MetaRenderer {
 pub(super) struct Writer<'a, 's> {
     pub(super) renderer: &'a MetaRenderer,
     pub(super) mode: Mode,
-    segments: &'s mut Segments<'a>,
-    /// A message that is written in a later turn.
-    waiting: Vec<Waiting<'a>>,
-}
-
-/// The content of a role without a turn of its own.
-struct Waiting<'a> {
-    role: usize,
-    spoken: Option<Spoken<'a>>,
-    part: Part,
+    pub(super) segments: &'s mut Segments<'a>,
+    /// Messages that are written in a later turn.
+    pub(super) waiting: Vec<Waiting<'a>>,
+    pub(super) last: LastMessages,
+    /// Whether a round was written.
+    has_round: bool,
 }
 
 impl<'a> Writer<'a, '_> {
     fn list(&mut self, items: &'a [Item]) -> Result<()> {
         let template = &self.renderer.template;
         self.open(|this, role| {
-            let speaks = |message: &Message| this.own_or_fallback(message) == Some(role);
+            let speaks = |message: &Message| this.renderer.own_or_fallback(message) == Some(role);
             items.iter().any(|item| matches!(item, Item::Message(message) if speaks(message)))
         })?;
+        let renderer = self.renderer;
+        self.find_last(items.iter().enumerate().filter_map(|(i, item)| match item {
+            Item::Message(message) => Some((i as u32, renderer.own_or_fallback(message))),
+            Item::Text(_) | Item::Marker(_) => None,
+        }));
         let mut flow = Flow::Continue;
         let mut open: Vec<(Section, usize)> = Vec::new();
         let mut turns = Vec::new();
@@ -121,6 +163,7 @@ impl<'a> Writer<'a, '_> {
                         turns.clear();
                     }
                 }
+                Item::Message(message) if self.leaves_out(message).at(Place::Item(i))? => {}
                 Item::Message(message) => match section {
                     Some(section @ (Section::Begin | Section::End)) => {
                         let (role, spoken) = self.alone(message, i).at(Place::Item(i))?;
@@ -155,6 +198,31 @@ impl<'a> Writer<'a, '_> {
         Ok(())
     }
 
+    /// Finds the last messages if the template asks for them.
+    pub(super) fn find_last(&mut self, messages: impl Iterator<Item = (u32, Option<usize>)>) {
+        let renderer = self.renderer;
+        if renderer.template.asks_for_the_last() {
+            self.last = LastMessages::of(renderer.chat_role("user"), renderer.template.roles.len(), messages);
+        }
+    }
+
+    fn leaves_out(&self, message: &Message) -> Result<bool> {
+        let template = &self.renderer.template;
+        match self.renderer.own_or_fallback(message).filter(|_| template.leaves_roles_out()) {
+            Some(role) => template.roles[role].is_left_out(&message.role),
+            None => Ok(false),
+        }
+    }
+
+    /// Writes what is before a round that is not the first.
+    pub(super) fn between(&mut self) {
+        if self.has_round {
+            let part = Part { element: Element::Between, section: Some(Section::Round), ..Part::default() };
+            self.atoms(&self.renderer.template.between, part);
+        }
+        self.has_round = true;
+    }
+
     /// Writes the beginning of every prompt: the template's `begin`, and the roles with a default prompt.
     pub(super) fn open(&mut self, speaks: impl Fn(&Self, usize) -> bool) -> Result<()> {
         let template = &self.renderer.template;
@@ -166,37 +234,6 @@ impl<'a> Writer<'a, '_> {
             }
         }
         Ok(())
-    }
-
-    /// Writes a message outside rounds: at once, or in a later turn.
-    pub(super) fn speak(&mut self, role: usize, spoken: Option<Spoken<'a>>, part: Part) -> Result<()> {
-        let template = &self.renderer.template.roles[role];
-        template.check_usable()?;
-        if template.merge_into.is_some() {
-            self.waiting.push(Waiting { role, spoken, part });
-        } else {
-            self.role(role, spoken, part, false);
-        }
-        Ok(())
-    }
-
-    /// A message whose turn never comes would be lost; the template's own text may be.
-    fn nobody_waits(&self, messages: Option<&[ChatMessage]>) -> Result<()> {
-        let roles = &self.renderer.template.roles;
-        let Some((waiting, spoken)) = self.waiting.iter().find_map(|waiting| Some((waiting, waiting.spoken?))) else {
-            return Ok(());
-        };
-        let role = &roles[waiting.role];
-        let merge_into = role.merge_into.map(|target| roles[target].name.clone()).unwrap_or_default();
-        let Some(messages) = messages else {
-            let error = Error::from(ErrorKind::NoTurnToMergeInto { role: role.name.clone(), merge_into });
-            return Err(error.at(Place::Item(spoken.index as usize)));
-        };
-        // Messages name roles in their own way.
-        let role = messages[spoken.index as usize].role.to_string();
-        let is_user = roles[waiting.role].merge_into == self.renderer.chat_role("user");
-        let merge_into = if is_user { "user".to_owned() } else { merge_into };
-        Err(Error::from(ErrorKind::NoTurnToMergeInto { role, merge_into }).at(Place::Message(spoken.index as usize)))
     }
 
     /// The role that speaks an OpenAI-style message, and whether it is only a substitute.
@@ -213,15 +250,9 @@ impl<'a> Writer<'a, '_> {
 
     /// A message of the sections begin and end, which speaks by itself.
     fn alone(&self, message: &'a Message, index: usize) -> Result<(usize, Spoken<'a>)> {
-        let role = self.own_or_fallback(message);
+        let role = self.renderer.own_or_fallback(message);
         let role = role.ok_or_else(|| self.unknown(&message.role, message.fallback_role.as_deref()))?;
         Ok((role, Spoken::of(message, index)?))
-    }
-
-    fn own_or_fallback(&self, message: &Message) -> Option<usize> {
-        let template = &self.renderer.template;
-        let fallback = || message.fallback_role.as_deref().and_then(|role| template.role(role));
-        template.role(&message.role).or_else(fallback)
     }
 
     /// A message of a round or example with its position in the template's round.
@@ -257,6 +288,7 @@ impl<'a> Writer<'a, '_> {
 
     fn round(&mut self, turns: &[PlacedMessage<'a>], section: Section, example: Option<u32>, cut: bool) -> Flow {
         let part = Part { section: Some(section), example, ..Part::default() };
+        self.between();
         for item in &self.renderer.template.round {
             match item {
                 CompiledItem::Text(atoms) => self.atoms(atoms, Part { element: Element::RoundText, ..part }),
@@ -270,49 +302,6 @@ impl<'a> Writer<'a, '_> {
             }
         }
         Flow::Continue
-    }
-
-    pub(super) fn role(&mut self, index: usize, spoken: Option<Spoken<'a>>, part: Part, cut: bool) -> Flow {
-        let renderer = self.renderer;
-        let role: &'a CompiledRole = &renderer.template.roles[index];
-        let own_begin = spoken.and_then(|spoken| spoken.begin);
-        if cut && spoken.and_then(|spoken| spoken.generate).unwrap_or(role.generate) {
-            let generation_prompt = role.generation_prompt.as_deref().unwrap_or(&role.begin);
-            self.replaceable(own_begin, generation_prompt, Part { element: Element::GenerationPrompt, ..part });
-            return Flow::Cut;
-        }
-        let prompt = spoken.and_then(|spoken| spoken.prompt);
-        let is_answer = prompt.is_some_and(ContentRef::opens_with_ids);
-        let begin = role.generation_prompt.as_deref().filter(|_| is_answer).unwrap_or(&role.begin);
-        self.replaceable(own_begin, begin, Part { element: Element::RoleBegin, ..part });
-        if !self.waiting.is_empty() {
-            self.others_merged_into(index);
-        }
-        match prompt {
-            Some(said) => self.segments.say(said, Part { element: Element::Content, ..part }),
-            None => self.atoms(&role.prompt, Part { element: Element::DefaultPrompt, ..part }),
-        }
-        self.replaceable(spoken.and_then(|spoken| spoken.end), &role.end, Part { element: Element::RoleEnd, ..part });
-        Flow::Continue
-    }
-
-    /// The messages that waited for a turn of this role are written in it.
-    fn others_merged_into(&mut self, role: usize) {
-        let roles = &self.renderer.template.roles;
-        for Waiting { role, spoken, part } in
-            self.waiting.extract_if(.., |waiting| roles[waiting.role].merge_into == Some(role)).collect::<Vec<_>>()
-        {
-            self.role(role, spoken, part, false);
-        }
-    }
-
-    /// The message's own text, or else the template's.
-    fn replaceable(&mut self, own: Option<&'a str>, atoms: &'a [Atom], part: Part) {
-        match own {
-            Some("") => {}
-            Some(text) => self.segments.text(text, Part { element: Element::Content, ..part }),
-            None => self.atoms(atoms, part),
-        }
     }
 
     pub(super) fn atoms(&mut self, atoms: &'a [Atom], part: Part) {

@@ -12,6 +12,7 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 
+mod answer;
 mod api;
 mod api_prompt;
 mod api_roles;
@@ -19,14 +20,18 @@ mod api_turns;
 mod chat_wrapper;
 mod each_message;
 mod final_message;
+mod last_messages;
 mod messages;
 mod meta;
+mod omissions;
 mod part;
 mod plain;
 mod sections;
 mod segments;
 mod spoken;
 mod text_arena;
+mod trim;
+mod turn;
 
 use crate::conversation::{Conversation, Mode};
 use crate::error::Result;
@@ -42,6 +47,7 @@ pub(crate) use final_message::{
     is_answer, nothing_to_continue, nothing_to_score, render_open_answer, render_to_continue,
 };
 pub use meta::MetaRenderer;
+pub use omissions::Omissions;
 pub use part::{Element, Part};
 pub use plain::Plain;
 pub use segments::{Segment, Segments};
@@ -119,6 +125,11 @@ pub trait Renderer: Send + Sync {
     /// How it treats a last message of the model, if not as all others do.
     fn own_final_message(&self) -> Option<&dyn FinalMessage> {
         None
+    }
+
+    /// What the format leaves out of a conversation because its author declares so, for a note about it.
+    fn omissions<'c>(&self, _: &'c Conversation) -> Omissions<'c> {
+        Omissions::default()
     }
 
     /// The stops of the format itself.

@@ -42,7 +42,7 @@ pub enum Element {
     Begin,
     /// `end` of the meta template.
     End,
-    /// `begin` of a role.
+    /// `begin` of a role, or its `last_begin`.
     RoleBegin,
     /// `end` of a role.
     RoleEnd,
@@ -52,6 +52,8 @@ pub enum Element {
     GenerationPrompt,
     /// A string in the round.
     RoundText,
+    /// `between` of the meta template.
+    Between,
     /// The separator of messages if there is no meta template.
     Separator,
     /// Added by the tokenizer itself.

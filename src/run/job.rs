@@ -68,11 +68,13 @@ impl Job {
         number: u64,
         (batch, line): (&LineBatch, &Line),
         reader: RecordReader,
+        builder: &PromptBuilder,
         remarks: &mut InputRemarks,
     ) -> Result<Self> {
         let record = reader.parse(text)?;
         let place = RecordPlace::new(&batch.input, line);
         remarks.notes.see(&record.conversation, place);
+        remarks.notes.see_omissions(&builder.omissions(&record.conversation), place);
         remarks.notes.see_completion(&record, place);
         let has_id = record.id.is_some();
         let id = record.id.map_or_else(|| Ok(number_id(number)), |id| RawValue::from_string(id.to_owned()));

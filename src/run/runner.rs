@@ -227,7 +227,7 @@ impl Run<'_> {
             }
             _ => {
                 let reader = RecordReader::new(self.runner.input_format);
-                Job::conversation(&record.json()?, number, (batch, line), reader, remarks)
+                Job::conversation(&record.json()?, number, (batch, line), reader, self.session.builder(), remarks)
             }
         }?;
         if job.key.has_id && pick.repeat.is_none_or(|repeat| repeat == 0) {

@@ -1,6 +1,6 @@
 //! Templates written in code.
 
-use crate::template::{Affix, AffixItem, MetaTemplate, RoleTemplate, RoundItem, TokenIds};
+use crate::template::{Affix, AffixItem, EmptyContent, MergeAt, MetaTemplate, RoleTemplate, RoundItem, TokenIds, Trim};
 use crate::tokenizer::TokenId;
 
 impl MetaTemplate {
@@ -52,6 +52,13 @@ impl MetaTemplate {
         self
     }
 
+    /// With this between rounds.
+    #[must_use]
+    pub fn between(mut self, between: impl Into<Affix>) -> Self {
+        self.between = between.into();
+        self
+    }
+
     /// With the ids at which output ends.
     #[must_use]
     pub fn eos_token_id(mut self, ids: impl Into<TokenIds>) -> Self {
@@ -60,6 +67,21 @@ impl MetaTemplate {
     }
 }
 
+/// ```
+/// use metatok::template::{RoleTemplate, Trim};
+///
+/// let system = RoleTemplate::new("SYSTEM").end("\n\n").trim(Trim::Both).silent_if_empty().merge_into_last("HUMAN");
+/// let written: RoleTemplate = toml::from_str(r#"
+///     role = "SYSTEM"
+///     end = "\n\n"
+///     trim = true
+///     empty = "silent"
+///     merge_into = "HUMAN"
+///     at = "last"
+/// "#)?;
+/// assert_eq!(system, written);
+/// # Ok::<(), toml::de::Error>(())
+/// ```
 impl RoleTemplate {
     /// A role that writes only its content, with nothing around it.
     pub fn new(role: impl Into<String>) -> Self {
@@ -105,6 +127,55 @@ impl RoleTemplate {
     #[must_use]
     pub fn generation_prompt(mut self, prompt: impl Into<Affix>) -> Self {
         self.generation_prompt = Some(prompt.into());
+        self
+    }
+
+    /// With this outer white space stripped from its messages.
+    #[must_use]
+    pub fn trim(mut self, trim: Trim) -> Self {
+        self.trim = trim;
+        self
+    }
+
+    /// Writing nothing for a message with empty content.
+    #[must_use]
+    pub fn silent_if_empty(mut self) -> Self {
+        self.empty = EmptyContent::Silent;
+        self
+    }
+
+    /// With thoughts that end with this text, which are left out of answers before the last user message.
+    #[must_use]
+    pub fn thoughts(mut self, end: impl Into<String>) -> Self {
+        self.thoughts = Some(end.into());
+        self
+    }
+
+    /// With this before an answer that is the last message, if that is not `begin`.
+    #[must_use]
+    pub fn last_begin(mut self, begin: impl Into<Affix>) -> Self {
+        self.last_begin = Some(begin.into());
+        self
+    }
+
+    /// Speaking in the last turn of this role of the round.
+    #[must_use]
+    pub fn merge_into_last(mut self, role: impl Into<String>) -> Self {
+        self.at = MergeAt::Last;
+        self.merge_into(role)
+    }
+
+    /// With its messages left out.
+    #[must_use]
+    pub fn silent(mut self) -> Self {
+        self.silent = true;
+        self
+    }
+
+    /// Refusing its messages for this reason.
+    #[must_use]
+    pub fn refuse(mut self, reason: impl Into<String>) -> Self {
+        self.refuse = Some(reason.into());
         self
     }
 

@@ -75,7 +75,7 @@ impl ViewRow {
             Element::DefaultPrompt => "prompt",
             Element::GenerationPrompt => "opens",
             Element::RoundText => "text",
-            Element::Separator => "between",
+            Element::Separator | Element::Between => "between",
             Element::SpecialToken => "added",
         }
     }

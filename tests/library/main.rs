@@ -38,6 +38,7 @@ mod requests;
 mod schema;
 mod servers;
 mod structure;
+mod template_keys;
 mod tokenizers;
 mod trim;
 mod truncate;
@@ -73,6 +74,7 @@ fn main() -> std::process::ExitCode {
         requests::tests(),
         servers::tests(),
         structure::tests(),
+        template_keys::tests(),
         tokenizers::tests(),
         trim::tests(),
         truncate::tests(),

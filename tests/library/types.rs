@@ -74,7 +74,7 @@ fn types_are_shared_or_sent_and_printed() {
         MetaTemplate, MissingColumns, Mode, Model, Multimodal, MultimodalTemplate, NamedToken, Opening, Pack, Padding,
         PaddingSide, Part, PickedRow, PackPosition, Placeholder, Plain, PrefixBreak, GenerationEvent<'static>, Prompt,
         PromptBuilder, PromptTemplate, RecordReader, Repeats, Request<'static>, RetrieverConfig, RetrieverKind,
-        RoleTemplate, RoundItem, Row, RowKey, RowPrompt, Sampler, Sampling, SamplingParams, ScoredText, Section,
+        RoleTemplate, RoundItem, Trim, EmptyContent, MergeAt, Omissions<'static>, Row, RowKey, RowPrompt, Sampler, Sampling, SamplingParams, ScoredText, Section,
         Segment<'static>, Segments<'static>, TemplateCut, TextArena, SeparatorStyle, Sglang, FewShotPrompter, Span, SpecialTokenIds, AddSpecialTokens, SplitRange,
         StopConfig, StopCriteria, StopId, StopMatcher, StopSource, StopStream, Stop, StopStrings, Substitution, SystemPrompt,
         Task, TemplateField, TerminalOptions, TextEncoder, TextPart, TokenIds, TokenStream, TokenizedPrompt, Tokenizer,

@@ -4,4 +4,4 @@ mod random;
 mod text;
 
 pub(crate) use random::PythonRandom;
-pub(crate) use text::{capitalized, is_space};
+pub(crate) use text::capitalized;

@@ -1,9 +1,4 @@
-//! White space and capitals in Python's strings.
-
-/// `str.isspace` for a character: Unicode's white space, and the four ASCII separators.
-pub(crate) fn is_space(character: char) -> bool {
-    character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
-}
+//! Capitals in Python's strings.
 
 /// `str.capitalize`: the first character in upper case and all others in lower case. The few characters with a title
 /// case, such as `ǆ`, become upper case.

@@ -3,7 +3,8 @@
 use regex::{NoExpand, Regex};
 use serde::{Deserialize, Deserializer, de};
 
-use crate::dataset::python::{capitalized, is_space};
+use crate::conversation::is_space;
+use crate::dataset::python::capitalized;
 use crate::dataset::rows::{Fields, Path, Row, Value, whole_number};
 use crate::dataset::template::{Filler, Room, Substitution};
 use crate::dataset::{row_error, template_error};

@@ -3,9 +3,9 @@
 
 use serde::Deserialize;
 
+use crate::conversation::is_space;
 use crate::conversation::{ChatMessage, Conversation};
 use crate::dataset::prompter::InferencerKind;
-use crate::dataset::python::is_space;
 use crate::dataset::rows::{Fields, Row, Value};
 use crate::dataset::template::qa_turn::{QaMessage, begun, text, touch};
 use crate::dataset::template::row_template::{ExampleSupport, RowTemplate, TemplateInput};

@@ -1,7 +1,7 @@
 //! A question or an answer, and the delimiter after it in a text.
 
 use crate::conversation::ChatMessage;
-use crate::dataset::python::is_space;
+use crate::conversation::is_space;
 
 /// A message, and the delimiter after it in a text.
 pub(super) struct QaMessage<'t> {

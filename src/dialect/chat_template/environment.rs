@@ -8,8 +8,9 @@ use minijinja::{
     AutoEscape, Environment, Error, ErrorKind, State, UndefinedBehavior, escape_formatter, filters, tests,
 };
 
+use crate::conversation::is_space;
 use crate::dialect::chat_template::marks::has_marks;
-use crate::dialect::chat_template::methods::{self, is_space, unmarked, without_marks};
+use crate::dialect::chat_template::methods::{self, unmarked, without_marks};
 use crate::dialect::chat_template::python_repr::{self, JsonStyle};
 use crate::dialect::chat_template::source::ITERATED;
 use crate::dialect::chat_template::values::Dict;

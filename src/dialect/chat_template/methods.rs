@@ -7,6 +7,7 @@ use minijinja::value::{Rest, Value, ValueKind, from_args};
 use minijinja::{Error, ErrorKind, State};
 use minijinja_contrib::pycompat;
 
+use crate::conversation::is_space;
 use crate::dialect::chat_template::marks::{Marked, has_marks};
 
 /// Calls a method that templates expect of Python's values.
@@ -148,11 +149,6 @@ fn split_args(args: &[Value]) -> Result<(Option<Value>, Option<i64>), Error> {
     }
     kwargs.assert_all_used()?;
     Ok((separator, most))
-}
-
-/// Whether a character is white space for Python.
-pub(super) fn is_space(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
 
 /// Which characters are stripped: some, or white space.

@@ -1,11 +1,10 @@
 //! Rendering with a chat template: the text that Jinja gives, cut into the template's pieces and the conversation's.
 
 use crate::compile::Atom;
-use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Mode};
+use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Mode, is_space};
 use crate::dialect::chat_template::compiled::Compiled;
 use crate::dialect::chat_template::context::{Chat, message_of};
 use crate::dialect::chat_template::marks::{Marked, has_marks};
-use crate::dialect::chat_template::methods::is_space;
 use crate::dialect::chat_template::touches::Touches;
 use crate::dialect::chat_template::{ChatTemplate, source};
 use crate::error::{ErrorKind, Result, Setting, way_out};

@@ -1,11 +1,12 @@
 //! Changes that some styles make to contents, without copying them.
 
+use crate::conversation::is_space;
 use crate::dialect::fastchat::layout::Filter;
 
 /// The parts of a content that are written, one after the other.
 pub(super) fn pieces(text: &str, filter: Filter) -> impl Iterator<Item = &str> {
     let mut rest = match filter {
-        Filter::Strip => text.trim_matches(is_python_space),
+        Filter::Strip => text.trim_matches(is_space),
         Filter::None | Filter::HalveLineEnds => text,
     };
     std::iter::from_fn(move || {
@@ -32,11 +33,6 @@ fn up_to_line_end(text: &str) -> (&str, &str) {
     let behind = &text[end + 1..];
     let behind = behind.strip_prefix('\n').or_else(|| behind.strip_prefix("\r\n")).unwrap_or(behind);
     (line, behind)
-}
-
-/// White space for Python's `strip`: four controls more than in Rust.
-fn is_python_space(c: char) -> bool {
-    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
 #[cfg(test)]

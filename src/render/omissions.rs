@@ -1,0 +1,40 @@
+//! What a template leaves out of a conversation because it declares so.
+
+use crate::compile::CompiledTemplate;
+use crate::conversation::Conversation;
+use crate::render::last_messages::LastMessages;
+
+/// What a format leaves out of a conversation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Omissions<'c> {
+    /// The role of each message that is left out.
+    pub roles: Vec<&'c str>,
+    /// How many answers lose their thoughts.
+    pub thoughts: u64,
+}
+
+/// A message: its position, its role, and the template's role that speaks it.
+pub(super) type Speaker<'c> = (u32, &'c str, Option<usize>);
+
+impl<'c> Omissions<'c> {
+    pub(super) fn of(
+        template: &CompiledTemplate,
+        user: Option<usize>,
+        conversation: &'c Conversation,
+        messages: &[Speaker<'c>],
+    ) -> Self {
+        let mut omissions = Self::default();
+        let last = LastMessages::of(user, template.roles.len(), messages.iter().map(|(i, _, role)| (*i, *role)));
+        for &(index, name, role) in messages {
+            let Some(role) = role.map(|role| &template.roles[role]) else { continue };
+            if role.silent {
+                omissions.roles.push(name);
+            }
+            let text = conversation.said(index as usize).and_then(|said| said.only_text()).unwrap_or_default();
+            let has_thoughts = role.thoughts.as_ref().is_some_and(|thoughts| thoughts.are_in(text));
+            omissions.thoughts += u64::from(has_thoughts && !last.is_after_user(index));
+        }
+        omissions
+    }
+}
