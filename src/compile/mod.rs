@@ -36,6 +36,10 @@ pub struct CompiledTemplate {
     pub(crate) between: Box<[Atom]>,
     pub(crate) round: Vec<CompiledItem>,
     pub(crate) roles: Vec<CompiledRole>,
+    /// Whether it matters which message of a role is the last.
+    pub(crate) asks_for_the_last: bool,
+    /// Whether messages of some role are left out, or refused.
+    pub(crate) leaves_roles_out: bool,
     stop: StopCriteria,
     used: BTreeSet<TokenId>,
     open_seams: bool,
@@ -82,6 +86,8 @@ impl CompiledTemplate {
             end,
             between,
             round,
+            asks_for_the_last: roles.iter().any(|role| role.thoughts.is_some() || role.merges_into_last),
+            leaves_roles_out: roles.iter().any(|role| role.silent || role.refuse.is_some()),
             roles,
             stop: StopCriteria::default(),
             used: compiler.used,
@@ -130,16 +136,6 @@ impl CompiledTemplate {
 
     pub(crate) fn api_role(&self, name: &str) -> Option<usize> {
         self.roles.iter().position(|role| role.api_role.as_deref() == Some(name))
-    }
-
-    /// Whether it matters which message of a role is the last.
-    pub(crate) fn asks_for_the_last(&self) -> bool {
-        self.roles.iter().any(|role| role.thoughts.is_some() || role.merges_into_last)
-    }
-
-    /// Whether messages of some role are left out, or refused.
-    pub(crate) fn leaves_roles_out(&self) -> bool {
-        self.roles.iter().any(|role| role.silent || role.refuse.is_some())
     }
 
     pub(crate) fn round_role_names(&self) -> Vec<String> {

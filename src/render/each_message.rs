@@ -84,7 +84,7 @@ impl EachMessage {
 
 impl EachMessage {
     fn last_messages(&self, messages: &[ChatMessage]) -> LastMessages {
-        match self.template.as_ref().filter(|template| template.asks_for_the_last()) {
+        match self.template.as_ref().filter(|template| template.asks_for_the_last) {
             None => LastMessages::default(),
             Some(template) => {
                 let roles = messages.iter().map(|message| role_of(template, &message.role));

@@ -62,7 +62,7 @@ impl Renderer for MetaRenderer {
 
     fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
         let template = &self.template;
-        if !template.leaves_roles_out() && !template.asks_for_the_last() {
+        if !template.leaves_roles_out && !template.asks_for_the_last {
             return Omissions::default();
         }
         Omissions::of(template, self.chat_role("user"), conversation, &self.speakers(conversation))
@@ -163,7 +163,8 @@ impl<'a> Writer<'a, '_> {
                         turns.clear();
                     }
                 }
-                Item::Message(message) if self.leaves_out(message).at(Place::Item(i))? => {}
+                Item::Message(message)
+                    if template.leaves_roles_out && self.leaves_out(message).at(Place::Item(i))? => {}
                 Item::Message(message) => match section {
                     Some(section @ (Section::Begin | Section::End)) => {
                         let (role, spoken) = self.alone(message, i).at(Place::Item(i))?;
@@ -201,15 +202,15 @@ impl<'a> Writer<'a, '_> {
     /// Finds the last messages if the template asks for them.
     pub(super) fn find_last(&mut self, messages: impl Iterator<Item = (u32, Option<usize>)>) {
         let renderer = self.renderer;
-        if renderer.template.asks_for_the_last() {
+        if renderer.template.asks_for_the_last {
             self.last = LastMessages::of(renderer.chat_role("user"), renderer.template.roles.len(), messages);
         }
     }
 
     fn leaves_out(&self, message: &Message) -> Result<bool> {
-        let template = &self.renderer.template;
-        match self.renderer.own_or_fallback(message).filter(|_| template.leaves_roles_out()) {
-            Some(role) => template.roles[role].is_left_out(&message.role),
+        let renderer = self.renderer;
+        match renderer.own_or_fallback(message) {
+            Some(role) => renderer.template.roles[role].is_left_out(&message.role),
             None => Ok(false),
         }
     }

@@ -21,7 +21,8 @@ pub(crate) fn tests() -> Tests {
         what_is_between_rounds_might_as_well_open_all_but_the_first,
         to_merge_at_the_last_is_to_move_the_message_before_it,
         earlier_answers_might_as_well_have_no_thoughts,
-        the_last_answer_has_its_thoughts_between_the_tags
+        the_last_answer_has_its_thoughts_between_the_tags,
+        messages_one_by_one_follow_the_same_keys
     ]
 }
 
@@ -65,12 +66,20 @@ fn chats() -> impl Strategy<Value = Chat> {
 
 /// Ids in both modes, or the errors.
 fn ids(template: &MetaTemplate, chat: &[(&str, String)]) -> [Result<Vec<u32>, String>; 2] {
+    ids_with(template, chat, &BuilderOptions::default())
+}
+
+fn ids_with(
+    template: &MetaTemplate,
+    chat: &[(&str, String)],
+    options: &BuilderOptions,
+) -> [Result<Vec<u32>, String>; 2] {
     let messages = chat.iter().map(|(role, content)| ChatMessage::new(*role, content.as_str())).collect();
     let conversation = Conversation::Messages(messages);
     let model = Model { meta_template: Some(template.clone()), ..Model::default() };
     [Mode::Generate, Mode::Score].map(|mode| {
         let special_tokens = Some(AddSpecialTokens::Never);
-        let options = BuilderOptions { mode, special_tokens, ..BuilderOptions::default() };
+        let options = BuilderOptions { mode, special_tokens, ..options.clone() };
         let builder = PromptBuilder::new(&model, Arc::clone(&DEMO), &options).expect("the template fits");
         builder.build(&conversation).map(|prompt| prompt.input_ids).map_err(|error| error.to_string())
     })
@@ -250,6 +259,27 @@ fn the_last_answer_has_its_thoughts_between_the_tags() {
         let written = format!("<think>\n{thoughts}\n</think>\n\n{said}");
         let without = MetaTemplate::new([human(), bot()]);
         prop_assert_eq!(&ids(&with, &chat)[1], &ids(&without, &[chat[0].clone(), ("assistant", written)])[1]);
+        Ok(())
+    });
+}
+
+fn messages_one_by_one_follow_the_same_keys() {
+    let options = BuilderOptions { each_message: true, ..BuilderOptions::default() };
+    law(|chat| {
+        let user = human().trim(Trim::Turn).silent_if_empty();
+        let with =
+            MetaTemplate::new([user, bot().thoughts("</think>")]).reserved_role(RoleTemplate::new("tool").silent());
+        let without = MetaTemplate::new([human(), bot()]);
+        let asked = chat.iter().rposition(|(role, _)| *role == "user").unwrap_or(chat.len());
+        let written = changed(&chat, |i, role, content| match role {
+            "tool" => None,
+            "user" => Some(strip(content, Trim::Both).to_owned()).filter(|content| !content.is_empty()),
+            _ if i < asked => Some(said(content).to_owned()),
+            _ => Some(content.to_owned()),
+        });
+        if !written.is_empty() {
+            prop_assert_eq!(ids_with(&with, &chat, &options), ids_with(&without, &written, &options));
+        }
         Ok(())
     });
 }
