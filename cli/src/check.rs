@@ -82,6 +82,10 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
         let what = "check reads meta templates, but this is a conversation template; `metatok convert` converts it if possible";
         return Err(ErrorKind::Usage(what.into())).at(&model.name);
     }
+    if model.chat_template.is_some() {
+        let what = "check reads meta templates, but this is a chat template; `metatok import` makes a meta template of it if possible";
+        return Err(ErrorKind::Usage(what.into())).at(&model.name);
+    }
     model.allow.extend(args.allow.iter().cloned());
     let mut checker = Checker::new(&model, tokenizer, &options);
     if source.is_some() {

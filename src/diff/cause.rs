@@ -7,7 +7,6 @@ use serde::Serialize;
 use crate::builder::PromptBuilder;
 use crate::conversation::{ChatMessage, Content, Conversation};
 use crate::diff::pair::{Pair, Prompts};
-use crate::error::Result;
 use crate::tokenizer::TokenId;
 
 /// Why two prompts differ.
@@ -27,6 +26,8 @@ pub enum Cause {
     Empty,
     /// They write different dates.
     Date,
+    /// The same text, of which one makes control tokens where the other has text.
+    ControlTokens,
     /// Only one of them refuses the conversation.
     Refused,
     /// None of these.
@@ -42,6 +43,7 @@ impl fmt::Display for Cause {
             Self::Thoughts => "thoughts",
             Self::Empty => "empty content",
             Self::Date => "date",
+            Self::ControlTokens => "control tokens",
             Self::Refused => "refused by one",
             Self::Other => "other",
         })
@@ -63,9 +65,11 @@ impl Cause {
             return *cause;
         }
         let [Ok(ours), Ok(theirs)] = prompts else { return Self::Refused };
-        match (without_dates(&pair.ours, ours), without_dates(&pair.theirs, theirs)) {
+        let text = |builder: &PromptBuilder, ids: &[TokenId]| builder.tokenizer().decode(ids, false);
+        match (text(&pair.ours, ours), text(&pair.theirs, theirs)) {
             _ if only_bos(&pair.ours, ours, theirs) => Self::Bos,
-            (Ok(ours), Ok(theirs)) if ours == theirs => Self::Date,
+            (Ok(ours), Ok(theirs)) if ours == theirs => Self::ControlTokens,
+            (Ok(ours), Ok(theirs)) if without_dates(&ours) == without_dates(&theirs) => Self::Date,
             _ => Self::Other,
         }
     }
@@ -102,11 +106,9 @@ fn only_bos(builder: &PromptBuilder, ids: &[TokenId], other: &[TokenId]) -> bool
     longer.len() == shorter.len() + 1 && longer[1..] == *shorter && is_special(&longer[0])
 }
 
-/// The text of a prompt with every digit the same, and every English month.
-fn without_dates(builder: &PromptBuilder, ids: &[TokenId]) -> Result<String> {
-    let text = builder.tokenizer().decode(ids, false)?;
-    let mut text: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-    for month in [
+/// A text with every digit the same, and every English month.
+fn without_dates(text: &str) -> String {
+    const MONTHS: [&str; 12] = [
         "January",
         "February",
         "March",
@@ -119,8 +121,7 @@ fn without_dates(builder: &PromptBuilder, ids: &[TokenId]) -> Result<String> {
         "October",
         "November",
         "December",
-    ] {
-        text = text.replace(month, "Jan").replace(&month[..3], "Jan");
-    }
-    Ok(text)
+    ];
+    let text: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    MONTHS.iter().fold(text, |text, month| text.replace(month, "Jan").replace(&month[..3], "Jan"))
 }

@@ -18,7 +18,9 @@ fn templates_are_imported() {
     let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
     let (mut all, mut exact, mut both_modes, mut ordinary) = (0, 0, 0, 0);
     let mut kinds = BTreeMap::<&str, u32>::new();
-    for subject in subjects() {
+    // Of the gate's own templates a third, because each is compared hundreds of times.
+    let every = if std::env::var_os("METATOK_CHAT_TEMPLATES").is_some() { 1 } else { 3 };
+    for subject in subjects().into_iter().step_by(every) {
         all += 1;
         match import(&subject.template(), &tokenizer) {
             Ok(imported) => {

@@ -27,13 +27,13 @@ pub(crate) struct ModelArgs {
     ///
     /// A file of Jinja, or the name of one of the tokenizer's chat templates. Without a model, it is the tokenizer's own chat
     /// template. Only the model's tokenizer is used.
-    #[arg(long, value_name = "FILE|NAME", conflicts_with = "conversation")]
+    #[arg(long, value_name = "FILE|NAME", conflicts_with = "conversation", hide_short_help = true)]
     pub(crate) chat_template: Option<String>,
 
     /// Variables of the chat template, as a JSON object
     ///
     /// For example {"enable_thinking": false}. A record's own chat_template_kwargs come first.
-    #[arg(long, value_name = "JSON", visible_alias = "chat-template-kwargs", value_parser = object)]
+    #[arg(long, value_name = "JSON", visible_alias = "chat-template-kwargs", value_parser = object, hide_short_help = true)]
     pub(crate) template_kwargs: Option<Map<String, Value>>,
 
     /// FastChat template instead of the model's

@@ -224,7 +224,6 @@ fn write_json_string(text: &str, style: &JsonStyle, out: &mut String) {
                     let _ = write!(out, "\\u{unit:04x}");
                 }
             }
-            c if style.ensure_ascii && c == '\u{7f}' => out.push(c),
             c => out.push(c),
         }
     }
