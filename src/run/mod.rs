@@ -20,7 +20,7 @@ mod server_totals;
 
 pub use answers::{ResumeOptions, RunAnswers, journal_path};
 pub use events::{RunEvent, RunOutcome, RunTotals};
-pub(crate) use journal::{Journal, KnownAnswer, Place};
+pub(crate) use journal::{FoundJournal, Journal, KnownAnswer, Place};
 pub use runner::Runner;
 #[cfg(feature = "http")]
 pub use server_totals::ServerTotals;
