@@ -325,7 +325,7 @@ mod with_an_engine {
         assert_eq!(run(&with(&["--resume", "--seed", "1"])), (Some(2), otherwise.into()));
         assert_eq!(
             run(&["--resume", "-o", "out", "-"]).1,
-            "metatok: --resume reads the input again, but standard input can be read only once; use a file"
+            "metatok: --resume: the input is read again, but standard input can be read only once; use a file"
         );
         assert_eq!(
             run(&["--resume", "-o", "/dev/null", "in.jsonl"]).1,
