@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use metatok::PromptBuilder;
 use metatok::client::{Client, ClientOptions};
 use metatok::input::Input;
-use metatok::run::{RunAnswers, RunEvent, Runner};
+use metatok::run::{RunAnswers, RunEvent, RunOptions, Runner};
 use metatok::server::Protocol;
 
 const EVENTS: &str = "data: {\"choices\":[{\"index\":0,\"text\":\"Paris.\",\"token_ids\":[773,13,1052],\"finish_reason\":\"stop\",\"stop_reason\":null}]}\n\ndata: [DONE]\n\n";
@@ -72,7 +72,7 @@ fn run(url: &str, concurrency: usize, requests: usize) -> f64 {
     options.concurrency = NonZeroUsize::new(concurrency);
     let protocol = Protocol::find("vllm").expect("it is one");
     let client = Client::connect(protocol, &builder, &options).expect("it is ready");
-    let runner = Runner::over_http(builder, client, None);
+    let runner = Runner::over_http(builder, client, None, RunOptions::default());
     let lines: String = (0..requests)
         .map(|i| {
             format!(
@@ -86,7 +86,7 @@ fn run(url: &str, concurrency: usize, requests: usize) -> f64 {
         written += usize::from(matches!(event, RunEvent::Line(_)));
         Ok(ControlFlow::Continue(()))
     };
-    let ran = runner.run(inputs, None, &mut RunAnswers::streamed(), &mut watch);
+    let ran = runner.run(inputs, &mut RunAnswers::streamed(), &mut watch);
     assert!(ran.is_ok() && written == requests, "all are answered");
     requests as f64 / started.elapsed().as_secs_f64()
 }

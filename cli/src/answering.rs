@@ -1,20 +1,19 @@
 //! What answers a run: an engine in this process, or a server.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::args::RunArgs;
-use crate::resume::digests_of_weights;
 use crate::setup;
 use metatok::builder::PromptBuilder;
 use metatok::engine::{Engine, Sampling};
 use metatok::error::{ErrorKind, Result};
-use metatok::fingerprint::Fingerprint;
 use metatok::prepared::PreparedDataset;
-use metatok::run::Runner;
+use metatok::run::{AnsweredBy, RunOptions, Runner};
 
 /// What answers a run.
 pub(crate) enum Answering {
-    /// These weights, in this process.
+    /// An engine in this process with these weights, which are not loaded yet.
     Weights(String),
     #[cfg(feature = "http")]
     Server(metatok::client::Client),
@@ -36,22 +35,12 @@ impl Answering {
         Ok(Self::Weights(weights(args, has_input)?))
     }
 
-    /// What the answers depend on. A server may listen elsewhere when a run is resumed.
-    pub(crate) fn fingerprint(&self, args: &RunArgs, fingerprint: Fingerprint) -> Result<Fingerprint> {
+    /// What the answers depend on.
+    pub(crate) fn answered_by<'a>(&'a self, args: &'a RunArgs) -> Result<AnsweredBy<'a>> {
         Ok(match self {
-            Self::Weights(weights) => fingerprint
-                .with("weights", digests_of_weights(weights)?)
-                .with("device", args.device.as_str())
-                .with("batch_size", args.batch_size.get())
-                // Rows that shared one were rounded together.
-                .with("kv_cache", "per-sequence")
-                .with("stream", args.stream),
+            Self::Weights(weights) => AnsweredBy::Engine { files: files(weights)?, device: &args.device },
             #[cfg(feature = "http")]
-            Self::Server(client) => fingerprint
-                .with("engine", client.protocol().name)
-                .with("served_model_name", client.notes().served.model.as_deref().unwrap_or_default())
-                .with("params", serde_json::Value::Object(args.request.params.iter().cloned().collect()))
-                .with("keep_raw", args.server.keep_raw),
+            Self::Server(client) => AnsweredBy::Server(client),
         })
     }
 
@@ -61,11 +50,12 @@ impl Answering {
         args: &RunArgs,
         builder: PromptBuilder,
         dataset: Option<Arc<PreparedDataset>>,
+        options: RunOptions,
     ) -> Result<Runner> {
         match self {
-            Self::Weights(weights) => Ok(Runner::new(builder, engine(&weights, &args.device)?, dataset)),
+            Self::Weights(weights) => Ok(Runner::new(builder, engine(&weights, &args.device)?, dataset, options)),
             #[cfg(feature = "http")]
-            Self::Server(client) => Ok(Runner::over_http(builder, client, dataset)),
+            Self::Server(client) => Ok(Runner::over_http(builder, client, dataset, options)),
         }
     }
 }
@@ -99,6 +89,17 @@ fn engine(weights: &str, device: &str) -> Result<Box<dyn Engine>> {
         }
     };
     Ok(Box::new(CandleEngine::load(weights, device)?))
+}
+
+/// The files that the engine loads.
+#[cfg(feature = "candle")]
+fn files(weights: &str) -> Result<Vec<PathBuf>> {
+    metatok::engine::CandleEngine::files(weights)
+}
+
+#[cfg(not(feature = "candle"))]
+fn files(_: &str) -> Result<Vec<PathBuf>> {
+    Ok(Vec::new())
 }
 
 #[cfg(not(feature = "candle"))]

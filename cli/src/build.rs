@@ -18,7 +18,6 @@ use crate::{flags, progress, setup};
 use metatok::answers::ModelAnswers;
 use metatok::build::{BatchRemarks, Build, BuildTotals, IdsForm, MessagesForm, PromptForm, Written, answers_omitted};
 use metatok::builder::PromptBuilder;
-use metatok::conversation::Mode;
 use metatok::dialect::Model;
 use metatok::error::{ErrorKind, Result, Warning};
 use metatok::fingerprint::Fingerprint;
@@ -196,8 +195,7 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
     }
     flags::check_mode(args, options.mode)?;
     options.spans = args.spans;
-    // A request to score says where the scored part begins.
-    let labels = args.labels || args.format.accepts.request && options.mode == Mode::Score;
+    let labels = args.labels || args.format.needs_labels(options.mode);
     options.text = args.text;
     let (model, tokenizer) = loaded.model(&args.model, has_input)?;
     let input = setup::input_options(&args.input, dataset, args.truncate);

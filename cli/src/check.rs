@@ -46,9 +46,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         return against::run(path, args);
     }
     for code in &args.deny {
-        if !matches!(code.as_str(), "warnings" | "all") {
-            Lint::find(code).at("--deny")?;
-        }
+        Lint::check_denied(code).at("--deny")?;
     }
     for code in &args.allow {
         Lint::find(code).at("--allow")?;

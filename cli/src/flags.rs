@@ -18,7 +18,7 @@ fn refuse<const N: usize>(flags: [(&str, bool); N], why: &str) -> Result<()> {
 
 /// Options of `build` that cannot be combined.
 pub(crate) fn check_build(args: &BuildArgs) -> Result<()> {
-    setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
+    setup::check_room(&args.input)?;
     let accepts = args.format.accepts;
     if !accepts.details {
         let ids = [
@@ -143,7 +143,6 @@ pub(crate) fn check_mode(args: &BuildArgs, mode: Mode) -> Result<()> {
 
 /// Options of `run` that cannot be combined.
 pub(crate) fn check_run(args: &RunArgs, dataset: Option<&PreparedDataset>) -> Result<()> {
-    setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
     if !args.generation_config {
         check_sampling(&args.request, dataset)?;
     }
@@ -178,7 +177,7 @@ pub(crate) fn check_view(args: &ViewArgs, dataset: Option<&PreparedDataset>) -> 
     }
     refuse([("--keep", !args.input.keep.is_empty())], NOTHING_WRITTEN)?;
     check_thoughts(&args.input, args.answers.answers.is_some())?;
-    setup::check_room(args.input.max_seq_len, args.input.max_out_len)?;
+    setup::check_room(&args.input)?;
     let room = [("--max-out-len", args.input.max_out_len.is_some() && args.input.max_seq_len.is_none())];
     refuse(room, "leaves room within --max-seq-len, so it has no effect without that; remove it")?;
     let has_turns = dataset.is_some_and(|dataset| dataset.dataset().inferencer.kind.has_turns());
@@ -224,5 +223,5 @@ pub(crate) fn check_check(args: &CheckArgs) -> Result<()> {
     }
     check_run_id(&args.input, "and check sends none")?;
     check_thoughts(&args.input, false)?;
-    setup::check_room(args.input.max_seq_len, args.input.max_out_len)
+    setup::check_room(&args.input)
 }

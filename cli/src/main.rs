@@ -26,12 +26,10 @@ mod outputs;
 mod partial;
 mod progress;
 mod rejects;
-mod resume;
 mod run;
 mod say;
 mod score;
 mod score_labels;
-mod scored_line;
 #[cfg(feature = "http")]
 mod server;
 mod setup;

@@ -60,6 +60,11 @@ impl Output {
         }
     }
 
+    /// The same for a line without its end.
+    pub(crate) fn stream_line(&mut self, line: &str) -> Result<ControlFlow<()>> {
+        self.stream(format!("{line}\n").as_bytes())
+    }
+
     /// Makes what was written final.
     pub(crate) fn finish(self) -> Result<()> {
         let name = self.name();

@@ -1,5 +1,6 @@
 //! `metatok run`: prompts are built, answered by an engine in this process or by a server, and trimmed.
 
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,13 +8,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::answering::{Answering, usual_sampling};
-use crate::args::{OnError, RunArgs};
+use crate::args::{InputArgs, OnError, RunArgs};
 use crate::exit::REJECTED;
 use crate::output::{Output, count};
 use crate::outputs::Outputs;
 use crate::say::{self, InFlags, flag, say};
 use crate::source::{Source, names, nothing_in};
-use crate::{flags, progress, resume, setup};
+use crate::{flags, progress, setup};
 use metatok::build::answers_omitted;
 use metatok::builder::PromptBuilder;
 use metatok::conversation::Mode;
@@ -21,36 +22,33 @@ use metatok::error::{ErrorKind, Result};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::Input;
 use metatok::prepared::PreparedDataset;
-use metatok::run::{DEFAULT_MAX_OUT_LEN, ResumeOptions, RunAnswers, RunEvent, RunOutcome, RunTotals, journal_path};
-use metatok::truncate::ContextBudget;
+use metatok::run::{ResumeOptions, RunAnswers, RunEvent, RunOptions, RunOutcome, RunTotals, journal_path};
 
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let source = Source::find_for(&args.input, &args.model)?;
     if args.resume {
-        resume::check_is_there(&source)?;
+        source.check_readable_again()?;
     }
     let mut dataset = setup::dataset_of(&args.input, &source)?;
     flags::check_run(args, dataset.as_ref())?;
-    let sampling = setup::sampling(args, dataset.as_ref(), usual_sampling(args, source.is_some())?);
-    sampling.check()?;
-    let max_out_len = max_out_len(args)?;
+    let options = options(args, dataset.as_ref(), source.is_some())?;
+    options.check()?;
     if let Some(dataset) = &mut dataset {
-        dataset.default_max_out_len(max_out_len);
+        dataset.default_max_out_len(options.max_out_len());
     }
     let dataset = dataset.map(Arc::new);
     outputs(args, &source, dataset.as_deref())?;
-    let options = setup::options(&args.prompts, dataset.as_deref());
-    if options.mode == Mode::Score {
+    let builder_options = setup::options(&args.prompts, dataset.as_deref());
+    if builder_options.mode == Mode::Score {
         let what = "`run` writes answers, but these are texts to score; remove --mode ppl, or use `build`";
         return Err(ErrorKind::Usage(what.into()).into());
     }
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
-    let builder = PromptBuilder::new(&model, tokenizer, &options)?;
+    let builder = PromptBuilder::new(&model, tokenizer, &builder_options)?;
     let answering = Answering::find(args, &builder, source.is_some())?;
     let fingerprint = || {
-        let input = setup::input_options(&args.input, dataset.as_deref(), Some(args.truncate));
-        let prompts = input.fingerprint(Fingerprint::new(&model, builder.tokenizer(), &options))?;
-        answering.fingerprint(args, resume::fingerprint(args, &sampling, &source, prompts)?)
+        let of_builder = Fingerprint::new(&model, builder.tokenizer(), &builder_options);
+        options.fingerprint(of_builder, dataset.as_deref(), answering.answered_by(args)?, source.digests()?)
     };
     let Some((mut answers, output)) = answers(args, fingerprint)? else {
         if !args.quiet {
@@ -60,7 +58,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     };
     if !args.quiet {
         dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));
-        let remarks = setup::remarks(&model, &builder, dataset.as_deref(), &options);
+        let remarks = setup::remarks(&model, &builder, dataset.as_deref(), &builder_options);
         remarks.iter().for_each(|remark| say!("{remark}"));
         if answers.rows() > 0 {
             say!("note: {} already answered", count(answers.rows(), "line"));
@@ -73,29 +71,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     if let Some(dataset) = &dataset {
         inputs = dataset.through_arrow(inputs)?;
     }
-    let mut runner = answering.runner(args, builder, dataset.clone())?;
-    // Where nobody says how long the context is, an answer takes what is left of the model's.
-    let is_said = args.input.max_seq_len.is_some() || args.input.max_out_len.is_some();
-    runner.budget = ContextBudget {
-        max_seq_len: args.input.max_seq_len.unwrap_or(runner.budget.max_seq_len),
-        max_out_len: if is_said { max_out_len } else { 0 },
-        truncation: args.truncate,
-    };
-    runner.sampling = sampling;
-    runner.max_out_len = max_out_len;
-    runner.input_format = args.input.input_format;
-    runner.max_line_bytes = args.input.read.max_line_bytes;
-    runner.request = setup::request_options(&args.request, args.input.run_id.run_id.as_deref())?;
-    runner.batch_size = if args.stream { std::num::NonZeroUsize::MIN } else { args.batch_size };
-    runner.stop_at_error = args.on_error == OnError::Stop;
-    runner.setting_name = flag;
-    runner.strip_thoughts = args.input.strip_thoughts;
+    let runner = answering.runner(args, builder, dataset.clone(), options)?;
 
     let mut front = Front::new(args, bytes, output);
-    let (totals, outcome) =
-        runner.run(inputs, args.input.limit, &mut answers, &mut |event| front.see(&event)).inspect_err(|_| {
-            front.progress.finish_and_clear();
-        })?;
+    let (totals, outcome) = runner.run(inputs, &mut answers, &mut |event| front.see(&event)).inspect_err(|_| {
+        front.progress.finish_and_clear();
+    })?;
     front.progress.finish_and_clear();
     match outcome {
         RunOutcome::Complete if totals.lines == 0 => Err(nothing_in(&names, dataset.is_some())),
@@ -119,6 +100,24 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         }
         _ => Ok(ExitCode::SUCCESS),
     }
+}
+
+fn options(args: &RunArgs, dataset: Option<&PreparedDataset>, has_input: bool) -> Result<RunOptions> {
+    let InputArgs { max_seq_len, max_out_len, limit, input_format, strip_thoughts, .. } = args.input;
+    Ok(RunOptions {
+        sampling: setup::sampling(&args.request, dataset, usual_sampling(args, has_input)?),
+        max_seq_len,
+        max_out_len,
+        truncation: args.truncate,
+        limit,
+        input_format,
+        max_line_bytes: args.input.read.max_line_bytes,
+        batch_size: if args.stream { NonZeroUsize::MIN } else { args.batch_size },
+        stop_at_error: args.on_error == OnError::Stop,
+        strip_thoughts,
+        request: setup::request_options(&args.request, args.input.run_id.run_id.as_deref())?,
+        setting_name: flag,
+    })
 }
 
 /// Where answers go: to this file when all are complete, or to standard output as they come. None if there is nothing
@@ -178,7 +177,7 @@ impl<'a> Front<'a> {
             }
             RunEvent::Line(json) => {
                 if let Some(output) = &mut self.output {
-                    return output.stream(format!("{json}\n").as_bytes());
+                    return output.stream_line(json);
                 }
             }
             RunEvent::Warning(warning) if !self.args.quiet => {
@@ -232,19 +231,6 @@ impl<'a> Front<'a> {
             return Ok(ExitCode::from(REJECTED));
         }
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// How many tokens an answer may have if its row has no limit.
-fn max_out_len(args: &RunArgs) -> Result<usize> {
-    match (args.input.max_out_len, args.input.max_seq_len) {
-        (None, Some(max_seq_len)) if DEFAULT_MAX_OUT_LEN >= max_seq_len => {
-            let what = format!(
-                "the default limit of {DEFAULT_MAX_OUT_LEN} tokens per answer leaves no room in `--max-seq-len {max_seq_len}`; set a smaller one with --max-out-len"
-            );
-            Err(ErrorKind::Usage(what).into())
-        }
-        (max_out_len, _) => Ok(max_out_len.unwrap_or(DEFAULT_MAX_OUT_LEN)),
     }
 }
 

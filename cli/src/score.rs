@@ -10,11 +10,10 @@ use crate::figures::{ALL, Table};
 use crate::output::{self, Output};
 use crate::outputs::Outputs;
 use crate::score_labels;
-use crate::scored_line::detailed;
 use crate::source::Source;
 use metatok::error::{At, ErrorKind, Result};
 use metatok::input::by_dataset;
-use metatok::score::{Compare, Pattern, ScoredAnswer, Scorer, Tally, Which};
+use metatok::score::{Compare, Pattern, ScoredAnswer, Scorer, Tally, Which, scored_line};
 
 /// A dataset's line of JSON.
 #[derive(Serialize)]
@@ -71,7 +70,7 @@ fn score_answers(
         let score = scorer.score_answer(&answer, &args.reference)?;
         tally.add(score.as_ref());
         match details {
-            Some(details) => details.stream(&detailed(line, &answer, score.as_ref())?),
+            Some(details) => details.stream_line(&scored_line(line, &answer, score.as_ref())?),
             None => Ok(ControlFlow::Continue(())),
         }
     })

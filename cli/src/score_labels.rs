@@ -5,11 +5,10 @@ use std::path::Path;
 
 use crate::args::ScoreArgs;
 use crate::output::Output;
-use crate::scored_line::detailed;
 use crate::source::Source;
 use metatok::error::{At, Place, Result};
 use metatok::input::{self, Input};
-use metatok::score::{LogLikelihoods, PickedLabel, Scorer, Tally, TextsToScore};
+use metatok::score::{LogLikelihoods, PickedLabel, Scorer, Tally, TextsToScore, scored_line};
 
 /// Scores each file of answers with the same texts.
 pub(crate) fn by_dataset(
@@ -43,7 +42,7 @@ fn tally<'t>(
         tally.add(score.as_ref());
         if let Some(details) = details {
             let line = serde_json::to_string(&row).expect("its keys are strings");
-            if details.stream(&detailed(&line, &row.answer(), score.as_ref())?)?.is_break() {
+            if details.stream_line(&scored_line(&line, &row.answer(), score.as_ref())?)?.is_break() {
                 break;
             }
         }

@@ -1,10 +1,9 @@
 //! From arguments to a builder and readers.
 
-use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::args::{InputArgs, ModelArgs, PromptArgs, RequestArgs, RunArgs, StopArgs, TemplateArgs};
+use crate::args::{InputArgs, ModelArgs, PromptArgs, RequestArgs, StopArgs, TemplateArgs};
 use crate::say::InFlags;
 use crate::source::Source;
 use metatok::build::InputOptions;
@@ -75,15 +74,9 @@ pub(crate) fn stop_options(args: &StopArgs) -> BuilderOptions {
     }
 }
 
-/// Rejects an answer that takes all of the context.
-pub(crate) fn check_room(max_seq_len: Option<usize>, max_out_len: Option<usize>) -> Result<()> {
-    match (max_seq_len, max_out_len) {
-        (Some(max_seq_len), Some(max_out_len)) if max_out_len >= max_seq_len => {
-            let what = format!("`--max-out-len {max_out_len}` leaves no room in `--max-seq-len {max_seq_len}`");
-            Err(ErrorKind::Usage(what).into())
-        }
-        _ => Ok(()),
-    }
+/// Rejects an answer that takes the whole context.
+pub(crate) fn check_room(args: &InputArgs) -> Result<()> {
+    input_options(args, None, None).check()
 }
 
 /// The default location of the weights: the tokenizer's.
@@ -203,17 +196,9 @@ pub(crate) fn sampling_params(args: &RequestArgs, dataset: Option<&PreparedDatas
 }
 
 /// The same for the engine in this process. What neither says is as in `usual`.
-pub(crate) fn sampling(args: &RunArgs, dataset: Option<&PreparedDataset>, usual: Sampling) -> Sampling {
-    let SamplingParams { temperature, top_p, top_k } = sampling_params(&args.request, dataset);
-    // 0 and -1 are all tokens.
-    let number = |top_k: i64| usize::try_from(top_k).ok().and_then(NonZeroUsize::new);
-    Sampling {
-        temperature: temperature.unwrap_or(usual.temperature),
-        top_p: top_p.unwrap_or(usual.top_p),
-        top_k: top_k.map_or(usual.top_k, number),
-        seed: args.request.seed.unwrap_or(usual.seed),
-        ..usual
-    }
+pub(crate) fn sampling(args: &RequestArgs, dataset: Option<&PreparedDataset>, usual: Sampling) -> Sampling {
+    let sampling = usual.with(sampling_params(args, dataset));
+    Sampling { seed: args.seed.unwrap_or(usual.seed), ..sampling }
 }
 
 /// What a server is asked for in each request.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::args::{InputArgs, ModelArgs};
 use metatok::error::{At, Error, ErrorKind, Place, Result};
-use metatok::input::Input;
+use metatok::input::{Input, check_readable_again, digest_of_input};
 
 /// Large enough to read a whole pipe at once.
 const BUFFER: usize = 1 << 18;
@@ -66,6 +66,24 @@ impl Source {
             Self::Files(paths) => paths.iter().any(|path| path == Path::new("-")),
             Self::Piped(_) => true,
             Self::Nothing => false,
+        }
+    }
+
+    /// Checks that it can be read again, as a resumed run does.
+    pub(crate) fn check_readable_again(&self) -> Result<()> {
+        match self {
+            Self::Files(paths) => check_readable_again(paths),
+            Self::Piped(_) => check_readable_again(&["-".into()]),
+            Self::Nothing => Ok(()),
+        }
+    }
+
+    /// The inputs by name and content.
+    pub(crate) fn digests(&self) -> Result<Vec<String>> {
+        match self {
+            Self::Files(paths) => paths.iter().map(|path| digest_of_input(path)).collect(),
+            Self::Piped(_) => Ok(vec!["stream".into()]),
+            Self::Nothing => Ok(vec!["demo".into()]),
         }
     }
 

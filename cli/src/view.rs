@@ -14,16 +14,11 @@ use crate::{flags, setup};
 use metatok::answers::ModelAnswers;
 use metatok::build::answers_omitted;
 use metatok::builder::PromptBuilder;
-use metatok::conversation::Conversation;
 use metatok::dataset::records::RecordReader;
-use metatok::dataset::retriever::Examples;
-use metatok::dataset::rows::PickedRow;
-use metatok::dataset::{Row, RowPrompt};
 use metatok::error::{At, Error, ErrorKind, Result};
 use metatok::input::{Input, each_record};
-use metatok::prepared::PreparedDataset;
-use metatok::turns::TurnPrompt;
-use metatok::view::{TerminalOptions, View, ViewTurn};
+use metatok::prepared::{ChosenPrompt, PreparedDataset, PromptChoice};
+use metatok::view::{TerminalOptions, View};
 
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let source = Source::find(&args.input.inputs)?;
@@ -43,8 +38,9 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
         None => RecordReader::new(args.input.input_format)
             .parse(&line)
             .and_then(|record| Ok((record.into_conversation(options.mode)?.0, None))),
-        Some(dataset) if dataset.dataset().inferencer.kind.has_turns() => turn_of_row(dataset, &line, args, &builder),
-        Some(dataset) => of_row(dataset, &line, args, &builder).map(|conversation| (conversation, None)),
+        Some(dataset) => {
+            of_row(dataset, &line, args, &builder).map(|ChosenPrompt { conversation, turn, .. }| (conversation, turn))
+        }
     };
     let (conversation, turn) = shown.at(&place)?;
     let mut view = View::new(&builder, &model.name, &conversation).at(place)?;
@@ -113,86 +109,17 @@ fn nth(args: &ViewArgs, source: Source, dataset: Option<&PreparedDataset>) -> Re
     })
 }
 
-/// The examples of the selected row: some retrievers depend on the rows before it.
-fn examples(dataset: &PreparedDataset, args: &ViewArgs) -> Result<Examples> {
-    let mut retriever = dataset.retriever()?;
-    let mut examples = Examples::default();
-    for index in 0..=args.prompt {
-        examples = retriever.retrieve(index)?;
-    }
-    Ok(examples)
-}
-
-/// The row, and what is to be said of it.
-fn row<'r>(dataset: &PreparedDataset, line: &'r str, number: usize) -> Result<Cow<'r, Row>> {
-    let pick = PickedRow { row: number, repeat: (dataset.dataset().repeats.times() > 1).then_some(0) };
-    let Some(row) = dataset.row(line.into(), pick)? else {
-        let what = "--judge has no answer to this row, or an error in its place; take another with --prompt";
-        return Err(ErrorKind::Usage(what.into()).into());
-    };
-    if let Some(warning) = dataset.warning(&row) {
+/// The prompt of the selected row.
+fn of_row(dataset: &PreparedDataset, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<ChosenPrompt> {
+    let (strip_thoughts, longest) = (args.input.strip_thoughts, args.input.read.max_line_bytes);
+    let run_id = args.input.run_id.run_id.as_deref();
+    let read = |path| ModelAnswers::read(Input::open(path, None)?, run_id, strip_thoughts, longest);
+    let answers = args.answers.answers.as_deref().map(read).transpose()?;
+    let choice =
+        PromptChoice { row: args.prompt, label: args.label.as_deref(), turn: args.turn, answers: answers.as_ref() };
+    let chosen = dataset.choose_prompt(builder, line.into(), &choice)?;
+    if let Some(warning) = &chosen.warning {
         say!("warning: {}", warning.in_flags());
     }
-    Ok(row)
-}
-
-/// The prompt of the selected turn.
-fn turn_of_row(
-    dataset: &PreparedDataset,
-    line: &str,
-    args: &ViewArgs,
-    builder: &PromptBuilder,
-) -> Result<(Conversation, Option<ViewTurn>)> {
-    let (answers, strip_thoughts) = (args.answers.answers.as_deref(), args.input.strip_thoughts);
-    let run_id = args.input.run_id.run_id.as_deref();
-    let read =
-        |path| ModelAnswers::read(Input::open(path, None)?, run_id, strip_thoughts, args.input.read.max_line_bytes);
-    let answers = answers.map(read).transpose()?;
-    let row = row(dataset, line, args.prompt)?;
-    let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
-    let plan = dataset.plan(&row, examples(dataset, args)?, &mut dataset.prompter(), tokens)?;
-    let key = dataset.kept_columns().key(&row, PickedRow { row: args.prompt, repeat: None })?;
-    let needs_answers = plan.needs_answers();
-    let mut turns = builder.turns(plan).strip_thoughts(strip_thoughts);
-    let mut last = 0;
-    while let Some(TurnPrompt { turn, conversation, prefix_tokens, prefix_break, .. }) = turns.next_prompt()? {
-        if args.turn.is_none_or(|wanted| wanted == turn) {
-            let prefix_break = prefix_break.map(|why| why.to_string());
-            let turn = ViewTurn { turn, turns: turns.plan().turns(), prefix_tokens, prefix_break };
-            return Ok((conversation, Some(turn)));
-        }
-        last = turn;
-        match &answers {
-            Some(answers) if answers.answer(&key, &mut turns)? => {}
-            _ if needs_answers => {
-                let what = format!(
-                    "--turn: a later turn than {turn} needs the model's answer to that; supply it with --answers"
-                );
-                return Err(ErrorKind::Usage(what).into());
-            }
-            _ => turns.answer_text(""),
-        }
-    }
-    Err(ErrorKind::Usage(format!("--turn: there is no such turn; the last is {last}")).into())
-}
-
-/// The prompt of a row, for the selected label.
-fn of_row(dataset: &PreparedDataset, line: &str, args: &ViewArgs, builder: &PromptBuilder) -> Result<Conversation> {
-    let row = row(dataset, line, args.prompt)?;
-    let tokens = |prompt: &Conversation| Ok(builder.build(prompt)?.input_ids.len());
-    let prompts = dataset.prompts(&row, examples(dataset, args)?, &mut dataset.prompter(), tokens)?;
-    let labels: Vec<String> = prompts.iter().filter_map(|prompt| Some(prompt.label.as_ref()?.repr())).collect();
-    let is_wanted = |prompt: &RowPrompt| match (&args.label, &prompt.label) {
-        (None, _) => true,
-        (Some(wanted), Some(label)) => label.text() == *wanted,
-        (Some(_), None) => false,
-    };
-    prompts.into_iter().find(is_wanted).map(|prompt| prompt.conversation).ok_or_else(|| {
-        let known = if labels.is_empty() {
-            "the dataset has none".to_owned()
-        } else {
-            format!("there are {}", labels.join(", "))
-        };
-        ErrorKind::Usage(format!("--label: there is no such label; {known}")).into()
-    })
+    Ok(chosen)
 }

@@ -40,6 +40,17 @@ pub struct InputOptions<'d> {
 }
 
 impl InputOptions<'_> {
+    /// Rejects an answer that takes the whole context.
+    ///
+    /// # Errors
+    /// The same as for [`ContextBudget::check_room`].
+    pub fn check(&self) -> Result<()> {
+        match (self.max_seq_len, self.max_out_len) {
+            (Some(max_seq_len), Some(max_out_len)) => ContextBudget::new(max_seq_len, max_out_len).check_room(),
+            _ => Ok(()),
+        }
+    }
+
     /// How long prompts may be; none if any length is allowed. By default, rows that lose examples may still be too
     /// long, as in OpenCompass.
     pub fn budget(&self) -> Option<ContextBudget> {

@@ -185,4 +185,12 @@ impl Lint {
             ErrorKind::UnknownName { what: "lint", name: code.to_owned(), known }.into()
         })
     }
+
+    /// Checks that [`Finding::is_denied`] knows a name: the code of a lint, `warnings` or `all`.
+    ///
+    /// # Errors
+    /// The same as for [`Self::find`].
+    pub fn check_denied(name: &str) -> Result<()> {
+        if matches!(name, "warnings" | "all") { Ok(()) } else { Self::find(name).map(drop) }
+    }
 }

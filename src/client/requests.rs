@@ -125,6 +125,11 @@ impl Client {
         self.shared.protocol
     }
 
+    /// Whether the server's events are kept with each answer.
+    pub(crate) fn keeps_raw(&self) -> bool {
+        self.shared.keep_raw
+    }
+
     /// Sends a prompt in the form of `sink`, and passes on the outcome.
     pub(crate) fn send(
         &self,

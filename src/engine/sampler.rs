@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 
 use rand_mt::Mt64;
 
+use crate::dataset::SamplingParams;
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 
@@ -35,6 +36,30 @@ impl Default for Sampling {
 }
 
 impl Sampling {
+    /// These values, replaced by the parameters that are given.
+    ///
+    /// ```
+    /// use metatok::dataset::prompter::SamplingParams;
+    /// use metatok::engine::Sampling;
+    ///
+    /// let usual = Sampling { top_p: 0.8, top_k: std::num::NonZeroUsize::new(20), ..Sampling::default() };
+    /// let params = SamplingParams { temperature: Some(0.7), top_k: Some(-1), ..SamplingParams::default() };
+    /// let sampling = usual.with(params);
+    /// assert_eq!((sampling.temperature, sampling.top_p, sampling.top_k), (0.7, 0.8, None));
+    /// ```
+    #[must_use]
+    pub fn with(self, params: SamplingParams) -> Self {
+        let SamplingParams { temperature, top_p, top_k } = params;
+        // 0 and -1 are all tokens.
+        let number = |top_k: i64| usize::try_from(top_k).ok().and_then(NonZeroUsize::new);
+        Self {
+            temperature: temperature.unwrap_or(self.temperature),
+            top_p: top_p.unwrap_or(self.top_p),
+            top_k: top_k.map_or(self.top_k, number),
+            ..self
+        }
+    }
+
     /// Whether the values are valid.
     ///
     /// # Errors

@@ -60,12 +60,16 @@ settings! {
     JUDGE = "judge";
     /// Columns that the output keeps.
     KEEP = "keep";
+    /// Which of a row's labels a prompt is for.
+    LABEL = "label";
     /// Whether texts to score come with labels.
     LABELS = "labels";
     /// How examples and the question become messages.
     LAYOUT = "layout";
     /// The longest line that is read.
     MAX_LINE_BYTES = "max_line_bytes";
+    /// How many tokens an answer may have.
+    MAX_OUT_LEN = "max_out_len";
     /// The longest text of a row.
     MAX_ROW_BYTES = "max_row_bytes";
     /// Whether to build prompts to continue, or texts to score.
@@ -80,6 +84,8 @@ settings! {
     OUTPUT = "output";
     /// Padded prompts are as long as a multiple of this.
     PAD_TO_MULTIPLE_OF = "pad_to_multiple_of";
+    /// Which prompt of the input is shown.
+    PROMPT = "prompt";
     /// Tokens that content must not produce.
     RESERVE = "reserve";
     /// Whether an interrupted run continues.
@@ -102,6 +108,8 @@ settings! {
     TRAIN = "train";
     /// What is dropped from a prompt that is too long.
     TRUNCATE = "truncate";
+    /// Which turn of a dialogue a prompt is for.
+    TURN = "turn";
     /// Reserved tokens that content may produce.
     UNRESERVE = "unreserve";
 }

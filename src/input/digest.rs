@@ -1,12 +1,12 @@
-//! What is in a file, in few bytes.
+//! Inputs that are read again later: whether that is possible, and whether they are still the same.
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::error::{At, Result};
+use crate::error::{At, ErrorKind, Result, Setting};
 use crate::fingerprint::hex;
 use crate::input::source::local;
 
@@ -30,4 +30,17 @@ pub fn digest_of_input(path: &Path) -> Result<String> {
     let (name, local) = (path.display(), local(path).at(path.display())?);
     let digest = if local.is_file() { digest_of_file(&local)? } else { "stream".into() };
     Ok(format!("{name} {digest}"))
+}
+
+/// Checks that inputs can be read again, as a resumed run does; `-` is standard input.
+///
+/// # Errors
+/// [`ErrorKind::Usage`] names one that can be read only once.
+pub fn check_readable_again(paths: &[PathBuf]) -> Result<()> {
+    let is_stdin = |path: &Path| path == Path::new("-");
+    let is_stream = |path: &Path| path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+    let Some(path) = paths.iter().find(|path| is_stdin(path) || is_stream(path)) else { return Ok(()) };
+    let name = if is_stdin(path) { "standard input".into() } else { path.display().to_string() };
+    let what = format!("the input is read again, but {name} can be read only once");
+    Err(ErrorKind::Usage(what).with_way_out("use a file")).at(Setting::RESUME)
 }

@@ -17,12 +17,14 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 
+mod batched;
 mod checked_rows;
+mod chosen_prompt;
 mod doubtful_rows;
 mod judged;
-mod batched;
 mod named;
 mod options;
+mod prompts;
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -32,16 +34,17 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::builder::BuilderOptions;
-use crate::conversation::{Conversation, Mode};
+use crate::conversation::Mode;
 use crate::dataset::{
-    Dataset, DatasetSource, Examples, Holds, Inferencer, InferencerKind, KeptColumns, PickedRow, RawRecord, Retriever,
-    Row, RowPrompt, RowPrompter, TemplateField, TurnPlan, arrow_rows,
+    Dataset, DatasetSource, Holds, Inferencer, InferencerKind, KeptColumns, PickedRow, RawRecord, Row, RowPrompter,
+    TemplateField, arrow_rows,
 };
 use crate::dialect::Model;
-use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, counted, way_out};
+use crate::error::{At, Place, Result, Setting, Warning, way_out};
 use crate::fingerprint::{Fingerprint, digest, hex};
 use crate::input::{Input, digest_of_file, each_record};
 pub(crate) use batched::line_batches;
+pub use chosen_prompt::{ChosenPrompt, PromptChoice};
 use judged::Judged;
 pub use named::NamedDataset;
 pub use options::DatasetOptions;
@@ -189,6 +192,11 @@ impl PreparedDataset {
         Ok(self.options.fingerprint(fingerprint))
     }
 
+    /// With the options that affect which rows there are and what is written with each.
+    pub(crate) fn fingerprint_of_keys(&self, fingerprint: Fingerprint) -> Fingerprint {
+        self.options.fingerprint_of_keys(fingerprint)
+    }
+
     /// A row of the input, with its derived columns; none if a judge is asked and there is no answer to the row.
     ///
     /// # Errors
@@ -252,88 +260,6 @@ impl PreparedDataset {
         let name = inputs.iter().map(Input::name).collect::<Vec<_>>().join(", ");
         let (rows, _) = read(inputs, self.options.max_line_bytes)?;
         Ok(vec![Input::rows(name, arrow_rows(rows, &format!("{}_test", self.dataset.abbr())))])
-    }
-
-    /// Returns the examples for one row after the other.
-    ///
-    /// # Errors
-    /// If the dataset needs examples and their rows are not specified.
-    pub fn retriever(&self) -> Result<Box<dyn Retriever>> {
-        let Dataset { task, name, .. } = &*self.dataset;
-        let count = task.retriever.count();
-        if count > 0 && self.options.train.is_none() {
-            let what =
-                format!("the dataset needs {} for each row, but their rows are not given", counted(count, "example"));
-            let way_out = way_out![
-                "choose their file with ",
-                Setting::TRAIN,
-                ", or use none with ",
-                Setting::NUM_FEWSHOT.set_to("0")
-            ];
-            let error = ErrorKind::Usage(what).with_way_out(way_out);
-            return Err(error.at("infer_cfg.retriever").at(Place::file(name)));
-        }
-        task.retriever.open(&self.train, &task.input_columns).at("infer_cfg.retriever").at(Place::file(name))
-    }
-
-    /// Builds prompts from rows; one per thread.
-    pub fn prompter(&self) -> RowPrompter {
-        self.prompter.clone()
-    }
-
-    /// The prompts of a row, with as many of the examples as fit, measured by `tokens`.
-    ///
-    /// # Errors
-    /// The same as for [`RowPrompter::prompts`]; for a row that lacks a column, if that is rejected.
-    pub fn prompts(
-        &self,
-        row: &Row,
-        examples: Examples,
-        prompter: &mut RowPrompter,
-        tokens: impl FnMut(&Conversation) -> Result<usize>,
-    ) -> Result<Vec<RowPrompt>> {
-        self.check(row)?;
-        prompter.prompts(row, examples.of(row, &self.train)?, self.excess(row, tokens)?)
-    }
-
-    /// The turns of a row, with as many of the examples as fit, measured by `tokens`.
-    ///
-    /// # Errors
-    /// The same as for [`Self::prompts`].
-    pub fn plan(
-        &self,
-        row: &Row,
-        examples: Examples,
-        prompter: &mut RowPrompter,
-        tokens: impl FnMut(&Conversation) -> Result<usize>,
-    ) -> Result<TurnPlan> {
-        self.check(row)?;
-        prompter.plan(row, examples.of(row, &self.train)?, self.excess(row, tokens)?)
-    }
-
-    /// By how many tokens a prompt is too long.
-    fn excess(
-        &self,
-        row: &Row,
-        mut tokens: impl FnMut(&Conversation) -> Result<usize>,
-    ) -> Result<impl FnMut(&Conversation) -> Result<usize>> {
-        let longest = match self.options.max_seq_len {
-            Some(longest) => Some(longest.saturating_sub(self.room(row)?)),
-            None => None,
-        };
-        Ok(move |prompt: &Conversation| longest.map_or(Ok(0), |longest| Ok(tokens(prompt)?.saturating_sub(longest))))
-    }
-
-    /// How many tokens must fit after the prompts of a row.
-    fn room(&self, row: &Row) -> Result<usize> {
-        let kind = self.dataset.inferencer.kind;
-        let max_out_len = match kind.mode() {
-            Mode::Generate if kind.has_turns() => self.dataset.max_out_len(row)?.longest(),
-            Mode::Generate if kind != InferencerKind::Choose => self.dataset.max_out_len(row)?.of_turn(0)?,
-            _ => None,
-        };
-        let max_out_len = max_out_len.map(|max_out_len| usize::try_from(max_out_len).unwrap_or(usize::MAX));
-        Ok(max_out_len.or(self.options.max_out_len).unwrap_or_default().max(kind.room()))
     }
 }
 

@@ -116,6 +116,23 @@ impl DatasetOptions {
         Ok(())
     }
 
+    /// With the options that affect which rows there are and what is written with each.
+    pub(super) fn fingerprint_of_keys(&self, mut fingerprint: Fingerprint) -> Fingerprint {
+        if let Some(columns) = &self.columns {
+            fingerprint = fingerprint.with("columns", columns.join(","));
+        }
+        if let Some(column) = &self.id_column {
+            fingerprint = fingerprint.with("id_column", column.as_str());
+        }
+        if !self.keep.is_empty() {
+            fingerprint = fingerprint.with("keep", self.keep.join(","));
+        }
+        if self.strict {
+            fingerprint = fingerprint.with("strict", true);
+        }
+        fingerprint
+    }
+
     /// With the options that affect prompts.
     pub(super) fn fingerprint(&self, mut fingerprint: Fingerprint) -> Fingerprint {
         if let Some(count) = self.num_fewshot {

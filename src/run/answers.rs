@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{ErrorKind, Result, Setting, counted, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::input::from_json;
-use crate::run::{Journal, KnownAnswer, Place};
+use crate::run::{FoundJournal, Journal, KnownAnswer, Place};
 
 /// The answers of a run.
 #[derive(Debug)]
@@ -159,7 +159,7 @@ impl RunAnswers {
 /// in it.
 fn open_journal(path: &Path, options: ResumeOptions, fingerprint: &Fingerprint) -> Result<(Journal, u64)> {
     let ResumeOptions { resume, retry_errors } = options;
-    let found = Journal::open(path)?;
+    let found = FoundJournal::open(path)?;
     let differences = found.differences(fingerprint);
     let refused = found.refused();
     let (what, way_out) = match found.answers {

@@ -110,7 +110,7 @@ impl Requests for InProcess<'_, '_> {
     fn next(&mut self) -> Result<Option<Request<'_>>> {
         let Some(asked) = self.next_prompt()? else { return Ok(None) };
         let Run { runner, trimmer, .. } = &*self.lines.run;
-        let sampling = Sampling { stream: asked.number, ..runner.sampling };
+        let sampling = Sampling { stream: asked.number, ..runner.options.sampling };
         self.streams.insert(self.requests, (asked.number, trimmer.stream()));
         self.requests += 1;
         let Asked { number, ask, .. } = self.reading.insert(asked);

@@ -6,11 +6,13 @@
 mod answers;
 mod chain;
 mod events;
+mod fingerprint;
 mod in_process;
 mod job;
 mod journal;
 mod line_reader;
 mod open_lines;
+mod options;
 #[cfg(feature = "http")]
 mod over_http;
 mod read_ahead;
@@ -20,7 +22,9 @@ mod server_totals;
 
 pub use answers::{ResumeOptions, RunAnswers, journal_path};
 pub use events::{RunEvent, RunOutcome, RunTotals};
-pub(crate) use journal::{Journal, KnownAnswer, Place};
+pub use fingerprint::AnsweredBy;
+pub(crate) use journal::{FoundJournal, Journal, KnownAnswer, Place};
+pub use options::RunOptions;
 pub use runner::Runner;
 #[cfg(feature = "http")]
 pub use server_totals::ServerTotals;

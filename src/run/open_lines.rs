@@ -135,7 +135,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
     fn advance(&mut self, mut job: Job) -> Result<Option<Asked>> {
         loop {
             let runner = self.run.runner;
-            let ask = match job.next(&runner.builder, runner.budget, runner.max_out_len) {
+            let ask = match job.next(&runner.builder, runner.budget, runner.options.max_out_len()) {
                 Ok(Some(ask)) => ask,
                 Ok(None) => break,
                 Err(error) => {

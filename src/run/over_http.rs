@@ -69,7 +69,7 @@ impl Run<'_> {
 /// What writes the bodies of requests.
 fn requests(client: &Client, runner: &crate::run::Runner) -> Result<Arc<dyn LineSink>> {
     let served_model_name = client.notes().served.model.clone();
-    let request = RequestOptions { served_model_name, stream: true, ..runner.request.clone() };
+    let request = RequestOptions { served_model_name, stream: true, ..runner.options.request.clone() };
     let options = FormOptions { request, ..FormOptions::default() };
     let form: &OutputForm = OutputForm::find(client.protocol().form)?;
     match form.open(&runner.builder, options)? {

@@ -1,7 +1,6 @@
 //! What answers the lines of the input: an engine in this process, or a server.
 
 use std::fmt;
-use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -14,53 +13,57 @@ use crate::builder::{PromptBuilder, Session};
 use crate::client::Client;
 #[cfg(feature = "http")]
 use crate::dataset::SamplingParams;
-use crate::dataset::{Examples, InputFormat, Line, PickedRow, RawRecord, RecordReader, RowPrompter};
-use crate::engine::{Engine, Sampling};
-use crate::error::{Error, ErrorKind, Result, Setting};
-use crate::input::{DEFAULT_MAX_LINE_BYTES, Input, LineBatch, RecordPlace};
+use crate::dataset::{Examples, Line, PickedRow, RawRecord, RecordReader, RowPrompter};
+use crate::engine::Engine;
+use crate::error::{Error, ErrorKind, Result};
+use crate::input::{Input, LineBatch, RecordPlace};
 use crate::prepared::{PreparedDataset, line_batches};
 use crate::run::events::{RunEvent, RunOutcome, RunTotals, Watch};
 use crate::run::job::{Job, JobKey};
 use crate::run::read_ahead::read_ahead;
-use crate::run::{DEFAULT_MAX_OUT_LEN, RunAnswers};
-use crate::sink::RequestOptions;
+use crate::run::{RunAnswers, RunOptions};
 use crate::stop::Trimmer;
 use crate::truncate::ContextBudget;
 
 /// What answers lines.
+///
+/// ```
+/// # #[cfg(feature = "candle")] {
+/// use std::ops::ControlFlow;
+///
+/// use metatok::PromptBuilder;
+/// use metatok::engine::CandleEngine;
+/// use metatok::input::Input;
+/// use metatok::run::{RunAnswers, RunEvent, RunOptions, Runner};
+///
+/// let options = RunOptions { max_out_len: Some(8), ..RunOptions::default() };
+/// let runner = Runner::new(PromptBuilder::demo()?, Box::new(CandleEngine::demo()?), None, options);
+/// let input = Input::new("memory", &br#"{"id": 7, "messages": [{"role": "user", "content": "Which planet is red?"}]}"#[..]);
+/// let mut lines = Vec::new();
+/// runner.run(vec![input], &mut RunAnswers::streamed(), &mut |event| {
+///     if let RunEvent::Line(json) = event {
+///         lines.push(json.to_owned());
+///     }
+///     Ok(ControlFlow::Continue(()))
+/// })?;
+/// assert!(lines[0].starts_with(r#"{"id":7,"#));
+/// # }
+/// # Ok::<(), metatok::Error>(())
+/// ```
 pub struct Runner {
-    /// The prompt builder.
-    pub builder: PromptBuilder,
-    /// What answers them.
+    pub(super) builder: PromptBuilder,
     engine: Answering,
-    /// How tokens are drawn.
-    pub sampling: Sampling,
-    /// How long prompts may be.
-    pub budget: ContextBudget,
-    /// How many tokens an answer may have if its row has no limit.
-    pub max_out_len: usize,
-    /// The format of conversations.
-    pub input_format: InputFormat,
-    /// How long a line may be, in bytes.
-    pub max_line_bytes: usize,
-    /// How many lines are answered side by side.
-    pub batch_size: NonZeroUsize,
-    /// Whether the first bad line ends the run; otherwise each is rejected.
-    pub stop_at_error: bool,
-    /// Whether a model's thoughts are removed from its answers in later turns.
-    pub strip_thoughts: bool,
-    /// What a server is asked for in each request. It wins over what the row says.
-    pub request: RequestOptions,
-    /// How settings are named in errors that are recorded instead of answers.
-    pub setting_name: fn(&Setting) -> String,
     dataset: Option<Arc<PreparedDataset>>,
+    pub(super) options: RunOptions,
+    /// How long prompts may be.
+    pub(super) budget: ContextBudget,
 }
 
 impl fmt::Debug for Runner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { builder, sampling, budget, .. } = self;
+        let Self { builder, options, budget, .. } = self;
         let mut debug = f.debug_struct("Runner");
-        debug.field("builder", builder).field("sampling", sampling).field("budget", budget).finish_non_exhaustive()
+        debug.field("builder", builder).field("options", options).field("budget", budget).finish_non_exhaustive()
     }
 }
 
@@ -109,42 +112,27 @@ pub(super) struct Run<'r> {
 }
 
 impl Runner {
-    /// Answers conversations, or the rows of a dataset, greedily and one by one, in a context of any length.
-    pub fn new(builder: PromptBuilder, engine: Box<dyn Engine>, dataset: Option<Arc<PreparedDataset>>) -> Self {
-        let max_seq_len = engine.max_seq_len();
-        Self::with(builder, Answering::Engine(engine), max_seq_len, dataset)
-    }
-
-    /// The same, answered by a server, with as many requests under way as the client allows. The server samples as its
-    /// form's options say; `sampling` and `batch_size` are for engines in this process.
-    #[cfg(feature = "http")]
-    pub fn over_http(builder: PromptBuilder, client: Client, dataset: Option<Arc<PreparedDataset>>) -> Self {
-        let max_seq_len = client.notes().served.max_model_len;
-        Self::with(builder, Answering::Server(Arc::new(client)), max_seq_len, dataset)
-    }
-
-    fn with(
+    /// Answers conversations, or the rows of a dataset, with an engine in this process.
+    pub fn new(
         builder: PromptBuilder,
-        engine: Answering,
-        max_seq_len: Option<usize>,
+        engine: Box<dyn Engine>,
         dataset: Option<Arc<PreparedDataset>>,
+        options: RunOptions,
     ) -> Self {
-        let max_seq_len = max_seq_len.unwrap_or(usize::MAX);
-        Self {
-            builder,
-            engine,
-            sampling: Sampling::default(),
-            budget: ContextBudget { max_seq_len, max_out_len: 0, truncation: Default::default() },
-            max_out_len: DEFAULT_MAX_OUT_LEN,
-            input_format: InputFormat::Auto,
-            max_line_bytes: DEFAULT_MAX_LINE_BYTES,
-            batch_size: NonZeroUsize::MIN,
-            stop_at_error: true,
-            strip_thoughts: false,
-            request: RequestOptions::default(),
-            setting_name: Setting::to_string,
-            dataset,
-        }
+        let budget = options.budget(engine.max_seq_len());
+        Self { builder, engine: Answering::Engine(engine), dataset, options, budget }
+    }
+
+    /// The same, answered by a server, with as many requests under way as the client allows.
+    #[cfg(feature = "http")]
+    pub fn over_http(
+        builder: PromptBuilder,
+        client: Client,
+        dataset: Option<Arc<PreparedDataset>>,
+        options: RunOptions,
+    ) -> Self {
+        let budget = options.budget(client.notes().served.max_model_len);
+        Self { builder, engine: Answering::Server(Arc::new(client)), dataset, options, budget }
     }
 
     /// How the dataset says that answers are drawn.
@@ -154,28 +142,28 @@ impl Runner {
         dataset.map(|dataset| dataset.dataset().inferencer.sampling_params).unwrap_or_default()
     }
 
-    /// Answers the inputs, up to `limit` lines, except those that are already answered.
+    /// Answers the lines of the inputs, except those that are already answered.
     ///
     /// # Errors
     /// Errors of reading the input, the engine, the journal or `watch`.
     pub fn run(
         &self,
         inputs: Vec<Input>,
-        limit: Option<usize>,
         answers: &mut RunAnswers,
         watch: Watch<'_>,
     ) -> Result<(RunTotals, RunOutcome)> {
         let may_wait = inputs.iter().any(Input::may_wait);
-        let batches = line_batches(self.dataset.as_deref(), inputs, self.max_line_bytes, limit)?;
+        let RunOptions { max_line_bytes, limit, batch_size, .. } = self.options;
+        let batches = line_batches(self.dataset.as_deref(), inputs, max_line_bytes, limit)?;
         let prompter = self.dataset.as_ref().map(|dataset| dataset.prompter());
         let mut totals = RunTotals::default();
         totals.remarks.missing = self.dataset.as_ref().map(|dataset| dataset.missing()).unwrap_or_default();
         let (trimmer, session) = (self.builder.trimmer()?, self.builder.session());
         let mut run = Run { runner: self, trimmer, session, prompter, answers, totals, watch };
         let outcome = match &self.engine {
-            Answering::Engine(engine) if may_wait => run.in_process(&**engine, batches, self.batch_size),
+            Answering::Engine(engine) if may_wait => run.in_process(&**engine, batches, batch_size),
             Answering::Engine(engine) => {
-                let (batches, lines) = read_ahead(batches, self.batch_size);
+                let (batches, lines) = read_ahead(batches, batch_size);
                 run.in_process(&**engine, batches, lines)
             }
             #[cfg(feature = "http")]
@@ -195,7 +183,7 @@ impl Run<'_> {
     ) -> std::result::Result<Job, Refused> {
         let line = &batch.lines[i].record.line;
         let (number, pick) = (batch.first + i as u64, batch.pick(i));
-        let record = batch.raw(&batch.lines[i], self.runner.max_line_bytes);
+        let record = batch.raw(&batch.lines[i], self.runner.options.max_line_bytes);
         let job = record.and_then(|record| self.job(record, (number, pick), (batch, line), examples));
         self.totals.lines += 1;
         job.map_err(|error| Refused { number, pick, error: RecordPlace::new(&batch.input, line).of_error(error) })
@@ -221,12 +209,12 @@ impl Run<'_> {
                     let _ = (self.watch)(RunEvent::Warning(place.of_warning(warning)))?;
                 }
                 remarks.notes.see_row(&row, place);
-                let strip_thoughts = self.runner.strip_thoughts;
+                let strip_thoughts = self.runner.options.strip_thoughts;
                 let dataset = (&**dataset, prompter);
                 Job::row(&row, (number, pick), (batch, line), examples, dataset, &mut self.session, strip_thoughts)
             }
             _ => {
-                let reader = RecordReader::new(self.runner.input_format);
+                let reader = RecordReader::new(self.runner.options.input_format);
                 Job::conversation(&record.json()?, number, (batch, line), reader, self.session.builder(), remarks)
             }
         }?;
@@ -238,13 +226,13 @@ impl Run<'_> {
 
     /// Records a line or turn without a prompt. Breaks off with the error if that ends the run.
     pub(super) fn refuse(&mut self, number: u64, key: &JobKey, asked: u64, error: Error) -> Result<ControlFlow<Error>> {
-        if self.runner.stop_at_error {
+        if self.runner.options.stop_at_error {
             return Ok(ControlFlow::Break(error));
         }
         let _ = (self.watch)(RunEvent::Refused(&error))?;
         // After the existing answers.
         let JobKey { id, repeat, columns, .. } = key;
-        let error = error.display_with(&self.runner.setting_name).to_string();
+        let error = error.display_with(&self.runner.options.setting_name).to_string();
         let columns = columns.as_deref();
         let failed = Failed { id, repeat: *repeat, turn: None, columns, error, status: None, attempts: None };
         self.answers.refuse((number, asked + 1), json(&failed)?)?;

@@ -56,7 +56,7 @@ impl ScoredAnswer {
     }
 
     /// Whether the line already has the keys that scoring adds, `found` and `correct`.
-    pub fn was_scored(&self) -> bool {
+    pub(super) fn was_scored(&self) -> bool {
         self.found.or(self.correct).is_some()
     }
 

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::score::Score;
+use crate::error::{ErrorKind, Result};
+use crate::score::{Score, ScoredAnswer};
 
 /// The keys that a score adds.
 #[derive(Serialize)]
@@ -12,23 +13,30 @@ struct Keys<'s> {
 }
 
 /// A line of JSON with the score of its answer: the keys `found` and `correct` after its own, which stay unchanged. An
-/// answer without a score failed, and is not correct. Whether the line has these keys already is for the caller to
-/// check, see [`ScoredAnswer::was_scored`](crate::score::ScoredAnswer::was_scored).
+/// answer without a score failed, and is not correct.
 ///
 /// ```
-/// use metatok::score::{Compare, Scorer, scored_line};
+/// use metatok::score::{Compare, ScoredAnswer, Scorer, scored_line};
 ///
 /// let line = r#"{"id": 7, "text": "That makes 18."}"#;
 /// let score = Scorer::new(Compare::Number).score("That makes 18.", &["18"]);
-/// let scored = scored_line(line, Some(&score));
+/// let scored = scored_line(line, &ScoredAnswer::read(line)?, Some(&score))?;
 /// assert_eq!(scored, r#"{"id": 7, "text": "That makes 18.","found":"18","correct":true}"#);
+/// # Ok::<(), metatok::Error>(())
 /// ```
-pub fn scored_line(line: &str, score: Option<&Score>) -> String {
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] for a line that has a score already.
+pub fn scored_line(line: &str, answer: &ScoredAnswer, score: Option<&Score>) -> Result<String> {
+    if answer.was_scored() {
+        let what = "it already has \"found\" or \"correct\", which scoring adds; score the output of `run` or `trim`";
+        return Err(ErrorKind::Invalid(what.into()).into());
+    }
     let keys = Keys {
         found: score.and_then(|score| score.found.as_deref()),
         correct: score.is_some_and(|score| score.is_correct),
     };
     let keys = serde_json::to_string(&keys).expect("a text and a truth are JSON");
     let own = line.trim_end().strip_suffix('}').unwrap_or(line).trim_end();
-    format!("{own},{}", &keys[1..])
+    Ok(format!("{own},{}", &keys[1..]))
 }

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 
 use crate::batch::PaddingSide;
 use crate::builder::PromptBuilder;
+use crate::conversation::Mode;
 use crate::error::{ErrorKind, Result, Warning};
 use crate::fingerprint::Fingerprint;
 use crate::sink::{Accepts, FileSink, LineSink, RequestOptions};
@@ -84,6 +85,11 @@ impl OutputForm {
     /// Whether it has token ids, and not messages.
     pub fn has_ids(&self) -> bool {
         self.open.is_some()
+    }
+
+    /// Whether its prompts need labels. A request to score a text says where the scored part begins.
+    pub fn needs_labels(&self, mode: Mode) -> bool {
+        self.accepts.request && mode == Mode::Score
     }
 
     /// Creates the sink for the prompts of a builder.

@@ -66,13 +66,6 @@ impl RequestOptions {
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a temperature or `top_p` out of range.
     pub fn check(&self) -> Result<()> {
-        let SamplingParams { temperature, top_p, .. } = self.sampling;
-        let greedy = Sampling::default();
-        Sampling {
-            temperature: temperature.unwrap_or(greedy.temperature),
-            top_p: top_p.unwrap_or(greedy.top_p),
-            ..greedy
-        }
-        .check()
+        Sampling::default().with(self.sampling).check()
     }
 }

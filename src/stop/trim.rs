@@ -60,7 +60,7 @@ impl Trimmer {
         Ok(Self {
             criteria: Arc::new(criteria.clone()),
             matcher: criteria.matcher()?,
-            table: Arc::new(tokenizer.byte_table()),
+            table: Arc::clone(tokenizer.byte_table()),
             pad_token_id: None,
             include_stop: false,
         })

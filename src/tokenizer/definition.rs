@@ -274,6 +274,10 @@ fn optional<T: Default + for<'de> Deserialize<'de>>(bytes: Option<&[u8]>) -> Res
 
 fn parse<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    // Only an error needs its path, and keeping track of that takes longer than reading a vocabulary.
+    if let Ok(value) = serde_json::from_slice(bytes) {
+        return Ok(value);
+    }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let what = Error::from(wording::in_file(error.inner()));

@@ -41,7 +41,7 @@ mod token_id;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
@@ -99,7 +99,7 @@ pub struct Tokenizer {
     json: Box<str>,
     /// For offsets that the fast library does not know.
     classic: OnceLock<std::result::Result<Classic, String>>,
-    bytes: OnceLock<ByteTable>,
+    bytes: OnceLock<Arc<ByteTable>>,
 }
 
 impl fmt::Debug for Tokenizer {

@@ -47,7 +47,7 @@ impl Tokenizer {
     fn counted_offsets(&self, run: Run<'_>, ids: &[TokenId]) -> Option<Vec<Range<usize>>> {
         let bytes = if self.neighbours_matter { self.left_of(run) } else { 0..run.text.len() };
         let text = &run.text[bytes.clone()];
-        let table = self.bytes.get_or_init(|| self.byte_table());
+        let table = self.byte_table();
         let count = |prefix| count(table, text, bytes.start, prefix, ids);
         count("").or_else(|| count(" "))
     }

@@ -6,7 +6,7 @@ use crate::tokenizer::{TokenId, Tokenizer};
 
 impl Tokenizer {
     /// The fewest tokens, none of them `avoided`, with the same bytes as this one; none if there are none, or if this
-    /// vocabulary's tokens do not stand for bytes, so that the text would be different. Reads the whole vocabulary.
+    /// vocabulary's tokens do not stand for bytes, so that the text would be different.
     pub(crate) fn respell(&self, id: TokenId, avoided: impl Fn(TokenId) -> bool) -> Option<Vec<TokenId>> {
         if !self.spelling.is_exact() {
             return None;
@@ -34,19 +34,20 @@ impl Tokenizer {
 
     /// The model's own tokens for a part of these bytes. If there are several for one part, the one with the shortest
     /// spelling in the vocabulary: a character rather than its bytes.
-    fn pieces_of(&self, whole: &[u8], avoided: impl Fn(TokenId) -> bool) -> HashMap<Vec<u8>, TokenId> {
-        let mut pieces: HashMap<Vec<u8>, (usize, TokenId)> = HashMap::default();
+    fn pieces_of(&self, whole: &[u8], avoided: impl Fn(TokenId) -> bool) -> HashMap<&[u8], TokenId> {
+        let table = self.byte_table();
+        let is_part = |bytes: &&[u8]| {
+            !bytes.is_empty() && bytes.len() <= whole.len() && memchr::memmem::find(whole, bytes).is_some()
+        };
+        let mut pieces: HashMap<&[u8], (usize, TokenId)> = HashMap::default();
         for id in 0..self.vocab_size as TokenId {
+            let Some(bytes) = table.get(id).filter(is_part) else { continue };
             if self.added.contains_key(&id) || self.unk_token_id == Some(id) || avoided(id) {
                 continue;
             }
-            let Some(bytes) = self.token_bytes(id) else { continue };
-            let is_part = !bytes.is_empty() && memchr::memmem::find(whole, &bytes).is_some();
-            if is_part {
-                let length = self.backend.id_to_token(id).map_or(0, |token| token.len());
-                let known = pieces.entry(bytes).or_insert((length, id));
-                *known = (*known).min((length, id));
-            }
+            let length = self.backend.id_to_token(id).map_or(0, |token| token.len());
+            let known = pieces.entry(bytes).or_insert((length, id));
+            *known = (*known).min((length, id));
         }
         pieces.into_iter().map(|(bytes, (_, id))| (bytes, id)).collect()
     }

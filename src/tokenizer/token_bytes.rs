@@ -1,5 +1,7 @@
 //! The bytes of a single token, and those of every token at once.
 
+use std::sync::Arc;
+
 use crate::tokenizer::{ByteTable, TokenId, Tokenizer};
 
 impl Tokenizer {
@@ -25,10 +27,12 @@ impl Tokenizer {
         }
     }
 
-    /// The bytes of every token.
-    pub(crate) fn byte_table(&self) -> ByteTable {
-        let special = self.added_tokens().filter(|token| token.special);
-        let special = special.map(|token| (token.id, token.content.clone().into_bytes())).collect();
-        ByteTable::new(self.vocab_size() as TokenId, |id| self.token_bytes(id), special)
+    /// The bytes of every token. The first call reads the whole vocabulary.
+    pub(crate) fn byte_table(&self) -> &Arc<ByteTable> {
+        self.bytes.get_or_init(|| {
+            let special = self.added_tokens().filter(|token| token.special);
+            let special = special.map(|token| (token.id, token.content.clone().into_bytes())).collect();
+            Arc::new(ByteTable::new(self.vocab_size() as TokenId, |id| self.token_bytes(id), special))
+        })
     }
 }

@@ -23,7 +23,7 @@ use crate::assemble::{Detail, MediaSpan, Span, TokenizedPrompt};
 use crate::builder::PromptBuilder;
 use crate::conversation::{Conversation, Mode};
 use crate::dataset::fewest_dropped;
-use crate::error::{Error, ErrorKind, Result, Setting, way_out};
+use crate::error::{Error, ErrorKind, Result, Setting, counted, way_out};
 use crate::render::Element;
 pub use truncation::Truncation;
 use units::{units, without_items};
@@ -105,6 +105,22 @@ impl ContextBudget {
     pub fn of_answer(self, max_out_len: Option<u64>) -> Self {
         let said = max_out_len.map(|said| usize::try_from(said).unwrap_or(usize::MAX));
         Self { max_out_len: said.unwrap_or(self.max_out_len), ..self }
+    }
+
+    /// Rejects an answer that takes the whole context.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] with both lengths.
+    pub fn check_room(&self) -> Result<()> {
+        if self.limit() > 0 {
+            return Ok(());
+        }
+        let Self { max_seq_len, max_out_len, .. } = *self;
+        let what = format!(
+            "an answer of up to {} leaves no room for a prompt in a context of {max_seq_len}",
+            counted(max_out_len, "token")
+        );
+        Err(ErrorKind::Usage(what).with_way_out(way_out!["lower ", Setting::MAX_OUT_LEN]))
     }
 
     /// How many tokens a prompt may have.

@@ -12,7 +12,8 @@ use metatok::{
 use serde_json::Value;
 
 use crate::harness::{Tests, tests};
-use crate::subjects::{self, added};
+use crate::loaded;
+use crate::subjects::{self, SYNTHETIC, added};
 
 pub(crate) fn tests() -> Tests {
     tests![no_content_changes_the_reserved_tokens]
@@ -112,17 +113,17 @@ impl Target {
         }
         let tokenizer = Tokenizer::new(&subjects::files(name, &json)).unwrap_or_else(|error| panic!("{name}: {error}"));
         let is_lossless = ["demo", "Prepend"].contains(&&**name);
-        Self::new(name, tokenizer, is_lossless, !is_lossless)
+        Self::new(name, tokenizer.into(), is_lossless, !is_lossless)
     }
 
-    fn new(name: &str, tokenizer: Tokenizer, is_lossless: bool, may_refuse: bool) -> Self {
+    fn new(name: &str, tokenizer: Arc<Tokenizer>, is_lossless: bool, may_refuse: bool) -> Self {
         let unknown = tokenizer.unk_token_id();
         let listed = tokenizer.added_tokens().filter(|token| Some(token.id) != unknown);
         let mut tokens: Vec<String> = listed.map(|token| token.content.clone()).collect();
         // Hundreds of them are one like the other.
         let step = (tokens.len() / 40).max(1);
         tokens = tokens.into_iter().step_by(step).collect();
-        Self { name: name.to_owned(), tokenizer: tokenizer.into(), tokens, is_lossless, may_refuse }
+        Self { name: name.to_owned(), tokenizer, tokens, is_lossless, may_refuse }
     }
 
     fn text(&self, draw: &mut Draw, most: usize, entries: &[String]) -> String {
@@ -266,16 +267,14 @@ fn no_content_changes_the_reserved_tokens() {
         "Unigram",
         "WordPiece",
     ];
-    let made = subjects::synthetic().into_iter().filter(|files| MADE.contains(&&*files.name));
-    let mut targets: Vec<Target> = made.map(|files| Target::made(&files)).collect();
-    let demo = Tokenizer::demo().unwrap_or_else(|error| panic!("{error}"));
-    targets.push(Target::new("demo as it is", demo, true, false));
+    let made = SYNTHETIC.iter().filter(|files| MADE.contains(&&*files.name));
+    let mut targets: Vec<Target> = made.map(Target::made).collect();
+    targets.push(Target::new("demo as it is", loaded::demo(), true, false));
     for name in ["chatglm3", "gemma2", "internlm2", "llama2", "llama3_1", "qwen3"] {
-        let Some(folder) = subjects::real(name) else {
+        let Some(tokenizer) = loaded::tokenizer(name) else {
             println!("skipped: the tokenizer {name} is not here");
             continue;
         };
-        let tokenizer = Tokenizer::load(&folder.to_string_lossy()).unwrap_or_else(|error| panic!("{error}"));
         targets.push(Target::new(name, tokenizer, true, false));
     }
     let (mut failed, mut all) = (Vec::new(), 0);

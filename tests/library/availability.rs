@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use metatok::{BuilderOptions, ChatMessage, Conversation, Model, PromptBuilder, Tokenizer};
+use metatok::{BuilderOptions, ChatMessage, Conversation, Model, PromptBuilder};
 
 use crate::harness::{Tests, tests};
+use crate::loaded;
 use crate::root::root;
 use crate::subjects::{self, Subject};
 
@@ -70,7 +71,7 @@ fn ordinary_text_is_never_refused() {
     folders.sort_unstable();
     folders.dedup();
     for folder in folders {
-        let Some(subject) = Subject::real(folder) else {
+        let Some(subject) = loaded::subject(folder) else {
             println!("skipped: the tokenizer {folder} is not here");
             continue;
         };
@@ -121,14 +122,7 @@ fn try_all(name: &str, subject: &Subject, paragraphs: &[String]) -> (usize, usiz
 /// Every reserved token, spelled by a user in the midst of text, with each real tokenizer.
 fn what_spells_a_reserved_token_is_written_without_it() {
     for (name, folder) in CLAIMED.into_iter().chain([("demo", "demo")]) {
-        let tokenizer = match folder {
-            "demo" => Tokenizer::demo(),
-            _ => match subjects::real(folder) {
-                Some(folder) => Tokenizer::load(&folder.to_string_lossy()),
-                None => continue,
-            },
-        };
-        let tokenizer = Arc::new(tokenizer.unwrap_or_else(|error| panic!("{error}")));
+        let Some(tokenizer) = loaded::tokenizer(folder) else { continue };
         let model = Model::load(name).unwrap_or_else(|error| panic!("{error}"));
         let options = BuilderOptions { spans: true, ..BuilderOptions::default() };
         let builder =

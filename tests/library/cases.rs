@@ -3,20 +3,15 @@
 //! `prompts/` holds models, conversations, and the texts and ids they must give, or the error. `rows/` holds datasets with
 //! their rows and the prompts before any model.
 
-use std::sync::{Arc, LazyLock};
-
 use libtest_mimic::Completion;
 use metatok::dataset::RowPrompter;
 use metatok::dataset::prompter::TurnPlan;
-use metatok::{
-    AddSpecialTokens, BuilderOptions, ContentTrust, Conversation, Dataset, Mode, Model, PromptBuilder, Row, Tokenizer,
-};
+use metatok::{AddSpecialTokens, BuilderOptions, ContentTrust, Conversation, Dataset, Mode, Model, PromptBuilder, Row};
 use serde::Deserialize;
 
 use crate::case_files::{self, CaseFile};
 use crate::harness::Tests;
-
-static DEMO: LazyLock<Arc<Tokenizer>> = LazyLock::new(|| Arc::new(Tokenizer::demo().expect("the demo loads")));
+use crate::loaded;
 
 pub(crate) fn tests() -> Tests {
     let mut tests = case_files::each("tests/cases/prompts", prompt_case);
@@ -94,9 +89,9 @@ fn prompt(
 ) {
     file.value(&[key], &found.1, expected.1);
     file.value(&[&format!("{key}_ids")], &found.0, expected.0);
-    assert_eq!(DEMO.decode(&found.0, false).expect("they are its ids"), found.1, "{key}");
+    assert_eq!(loaded::demo().decode(&found.0, false).expect("they are its ids"), found.1, "{key}");
     if content == ContentTrust::Trusted {
-        assert_eq!(found.0, DEMO.encode(&found.1).expect("it encodes"), "{key}");
+        assert_eq!(found.0, loaded::demo().encode(&found.1).expect("it encodes"), "{key}");
     }
 }
 
@@ -115,7 +110,7 @@ fn build(file: &CaseFile, case: &PromptCase, mode: Mode) -> metatok::Result<(Vec
         text: true,
         ..BuilderOptions::default()
     };
-    let builder = PromptBuilder::new(&model, Arc::clone(&DEMO), &options)?;
+    let builder = PromptBuilder::new(&model, loaded::demo(), &options)?;
     let warnings: Vec<String> = builder.warnings().map(ToString::to_string).collect();
     file.value(&["warnings"], &warnings, &case.warnings);
     if let Some(expected) = &case.stop_token_ids {
@@ -168,7 +163,7 @@ fn texts(case: &RowCase, mode: Mode, prompts: &[Conversation]) -> Vec<String> {
         Model::parse("model.toml", text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
     });
     let options = BuilderOptions { mode, text: true, ..BuilderOptions::default() };
-    let builder = PromptBuilder::new(&model, Arc::clone(&DEMO), &options).expect("the model fits");
+    let builder = PromptBuilder::new(&model, loaded::demo(), &options).expect("the model fits");
     let text = |prompt| builder.build(prompt).unwrap_or_else(|error| panic!("{error}")).text;
     prompts.iter().filter_map(text).collect()
 }

@@ -16,8 +16,8 @@ use serde_json::Value;
 
 use crate::case_files::{self, CaseFile};
 use crate::harness::{Tests, tests};
+use crate::loaded;
 use crate::root::root;
-use crate::subjects;
 
 pub(crate) fn tests() -> Tests {
     let mut tests = case_files::each("tests/cases/check", run);
@@ -134,13 +134,11 @@ fn built_in_models_pass() {
         ("zephyr", "llama2", &["no-pad"]),
     ];
     for (name, tokenizer, codes) in expected {
-        let folder = if tokenizer == "demo" { Some("demo".into()) } else { subjects::real(tokenizer) };
-        let Some(folder) = folder else {
+        let Some(tokenizer) = loaded::tokenizer(tokenizer) else {
             println!("skipped: the tokenizer of {name} is not here");
             continue;
         };
         let model = Model::load(name).unwrap_or_else(|error| panic!("{error}"));
-        let tokenizer = Tokenizer::load(&folder.to_string_lossy()).unwrap_or_else(|error| panic!("{error}"));
         let options = BuilderOptions::default();
         let findings = Checker::new(&model, tokenizer, &options).finish().unwrap_or_else(|error| panic!("{error}"));
         assert!(findings.iter().all(|finding| finding.level < Level::Error), "{name}: {findings:#?}");
@@ -150,7 +148,6 @@ fn built_in_models_pass() {
 
 fn check(side: &Side) -> Vec<Finding> {
     let model = Model::parse("model.toml", side.model.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
-    let tokenizer = Tokenizer::new(&files(side)).unwrap_or_else(|error| panic!("{error}"));
     let dataset = side
         .dataset
         .as_ref()
@@ -162,7 +159,7 @@ fn check(side: &Side) -> Vec<Finding> {
         stop_token_ids: side.options.stop_token_ids.clone(),
         ..BuilderOptions::default()
     };
-    let mut checker = Checker::new(&model, tokenizer, &options);
+    let mut checker = Checker::new(&model, tokenizer(side), &options);
     for (i, line) in side.conversations.lines().enumerate() {
         let record = Record::parse(line).unwrap_or_else(|error| panic!("{error}"));
         checker.see(&record.conversation, &format!("line {}", i + 1));
@@ -181,14 +178,11 @@ fn shipped_datasets_pass() {
     let shapes: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
     assert!(shapes.len() >= 10);
     for (name, tokenizer) in [("demo", "demo"), ("plain", "demo"), ("qwen3", "qwen3"), ("llama-3", "llama3_1")] {
-        let folder = if tokenizer == "demo" { Some("demo".into()) } else { subjects::real(tokenizer) };
-        let Some(folder) = folder else {
+        let Some(tokenizer) = loaded::tokenizer(tokenizer) else {
             println!("skipped: the tokenizer of {name} is not here");
             continue;
         };
         let model = Model::load(name).unwrap_or_else(|error| panic!("{error}"));
-        let tokenizer = Tokenizer::load(&folder.to_string_lossy()).unwrap_or_else(|error| panic!("{error}"));
-        let tokenizer = Arc::new(tokenizer);
         for shape in &shapes {
             let dataset = Dataset::load(shape).unwrap_or_else(|error| panic!("{error}"));
             let rows = std::fs::read_to_string(shape.with_extension("jsonl")).expect("rows stand beside it");
@@ -228,6 +222,13 @@ fn see_rows(dataset: &Dataset, rows: &str, checker: &mut Checker) {
         let prompts = inference.prompts(row, examples.clone(), |_| Ok(0));
         checker.see_row(row, prompts, other.prompts(row, examples, |_| Ok(0)), &format!("line {}", i + 1));
     }
+}
+
+fn tokenizer(side: &Side) -> Arc<Tokenizer> {
+    if [&side.patch, &side.added_tokens, &side.config, &side.generation].into_iter().all(Option::is_none) {
+        return loaded::demo();
+    }
+    Arc::new(Tokenizer::new(&files(side)).unwrap_or_else(|error| panic!("{error}")))
 }
 
 fn files(side: &Side) -> TokenizerFiles {

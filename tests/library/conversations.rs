@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::case_files::{self, CaseFile};
 use crate::harness::{Tests, tests};
+use crate::loaded;
 use crate::subjects;
 
 pub(crate) fn tests() -> Tests {
@@ -79,7 +80,7 @@ fn prompts(case: &Case) -> metatok::Result<[(PromptBuilder, TokenizedPrompt); 2]
     if let Some(principle) = &case.principle {
         model.conversation_template = model.conversation_template.map(|template| template.with_principle(principle));
     }
-    let tokenizer = Arc::new(Tokenizer::demo()?);
+    let tokenizer = loaded::demo();
     let build = |mode| -> metatok::Result<_> {
         let builder = builder(&model, &tokenizer, mode)?;
         let prompt = builder.build(&case.messages)?;
@@ -172,7 +173,7 @@ fn a_prompt_has_one_bos() {
 }
 
 fn meta_templates_write_the_same() {
-    let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
+    let tokenizer = loaded::demo();
     let mut converted = 0;
     for (name, template) in ConversationTemplate::builtin() {
         let template = ConversationTemplate { stop_token_ids: None, ..template.clone() };
@@ -204,7 +205,7 @@ fn meta_templates_write_the_same() {
 }
 
 fn content_cannot_write_what_a_template_writes() {
-    let tokenizer = Arc::new(Tokenizer::demo().expect("the demo loads"));
+    let tokenizer = loaded::demo();
     let template = ConversationTemplate::load("qwen-7b-chat").expect("it is built in");
     let model = model(ConversationTemplate { stop_token_ids: None, ..template });
     let builder = builder(&model, &tokenizer, Mode::Generate).expect("it fits");

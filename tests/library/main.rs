@@ -9,6 +9,8 @@ mod case_files;
 mod harness;
 #[path = "../common/root.rs"]
 mod root;
+
+mod loaded;
 mod subjects;
 
 mod allocations;

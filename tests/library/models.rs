@@ -11,8 +11,9 @@ use metatok::{AddSpecialTokens, BuilderOptions, Mode, Model, PromptBuilder, Toke
 use serde_json::json;
 
 use crate::harness::{Tests, tests};
+use crate::loaded;
 use crate::root::root;
-use crate::subjects::{self, REAL};
+use crate::subjects::REAL;
 
 pub(crate) fn tests() -> Tests {
     tests![every_file_is_built_in, a_claimed_repository_is_the_tokenizer, stated_texts, stated_ids]
@@ -43,23 +44,19 @@ fn a_claimed_repository_is_the_tokenizer() {
 
 fn stated_texts() {
     for model in Model::builtin() {
-        let tokenizer = match model.name.as_str() {
-            "demo" => Tokenizer::demo(),
-            _ => Tokenizer::new(&stand_in(&model)),
-        };
-        check(&model, &Arc::new(tokenizer.unwrap_or_else(|error| panic!("{error}"))));
+        let stand_in = || Tokenizer::new(&stand_in(&model)).unwrap_or_else(|error| panic!("{error}"));
+        let tokenizer = if model.name == "demo" { loaded::demo() } else { stand_in().into() };
+        check(&model, &tokenizer);
     }
 }
 
 fn stated_ids() {
     for (name, folder) in REAL.iter().copied().chain([("demo", "demo")]) {
-        let folder = if folder == "demo" { Some("demo".into()) } else { subjects::real(folder) };
-        let Some(folder) = folder else {
+        let Some(tokenizer) = loaded::tokenizer(folder) else {
             println!("skipped: the tokenizer of {name} is not here");
             continue;
         };
         let model = Model::load(name).unwrap_or_else(|error| panic!("{error}"));
-        let tokenizer = Arc::new(Tokenizer::load(&folder.to_string_lossy()).unwrap_or_else(|error| panic!("{error}")));
         let (generate, score) = check(&model, &tokenizer);
         let example = model.example.as_ref().expect("it was checked");
         assert_eq!(Some(&generate), example.gen_ids.as_ref(), "{name} gen");

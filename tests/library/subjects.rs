@@ -3,10 +3,9 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
-use crate::root::root;
+use crate::loaded;
 use metatok::tokenizer::TokenizerFiles;
 use metatok::{TokenId, Tokenizer};
 use serde_json::{Value, json};
@@ -36,7 +35,7 @@ pub(crate) const REAL: [(&str, &str); 13] = [
 pub(crate) struct Subject {
     pub(crate) name: String,
     pub(crate) fast: Arc<Tokenizer>,
-    pub(crate) classic: Arc<Tokenizer>,
+    pub(crate) classic: LazyLock<Arc<Tokenizer>, Box<dyn FnOnce() -> Arc<Tokenizer> + Send>>,
     reference: classic::Tokenizer,
     /// The reference numbers added tokens by itself; this takes its ids to the declared ones.
     declared: HashMap<TokenId, TokenId>,
@@ -45,9 +44,7 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    fn new(files: TokenizerFiles) -> Self {
-        let fast = Tokenizer::new(&files).unwrap_or_else(|error| panic!("{error}"));
-        let classic = Tokenizer::classic(&files).unwrap_or_else(|error| panic!("{error}"));
+    pub(crate) fn new(files: TokenizerFiles, fast: Arc<Tokenizer>) -> Self {
         let mut reference = classic::Tokenizer::from_bytes(&files.tokenizer_json).expect("the reference loads");
         let ordinary =
             (0..).find(|&id| fast.id_to_token(id).is_some_and(|token| token.ends_with("the"))).expect("there is one");
@@ -66,13 +63,10 @@ impl Subject {
             .map(|token| (reference.token_to_id(&token.content).expect("it was added"), token.id))
             .collect();
         declared.insert(reference.token_to_id(ORDINARY).expect("it was added"), ordinary);
-        Self { name: files.name, fast: fast.into(), classic: classic.into(), reference, declared, ordinary }
-    }
-
-    /// A real tokenizer, if it is on this machine.
-    pub(crate) fn real(name: &str) -> Option<Self> {
-        let folder = real(name)?;
-        Some(Self::new(Tokenizer::files(&folder.to_string_lossy()).expect("the files can be read")))
+        let name = files.name.clone();
+        let classic: Box<dyn FnOnce() -> _ + Send> =
+            Box::new(move || Tokenizer::classic(&files).unwrap_or_else(|error| panic!("{error}")).into());
+        Self { name, fast, classic: LazyLock::new(classic), reference, declared, ordinary }
     }
 
     /// The library's ids of a joined string, added tokens at their declared ids.
@@ -83,25 +77,22 @@ impl Subject {
 }
 
 /// Every subject: those made here, and the real ones where they are. Loading them takes long, each on a thread.
-pub(crate) static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
+pub(crate) static SUBJECTS: LazyLock<Vec<Arc<Subject>>> = LazyLock::new(|| {
     std::thread::scope(|scope| {
-        let made = synthetic().into_iter().map(|files| scope.spawn(|| Some(Subject::new(files))));
-        let real = ["qwen3", "llama3_1", "llama2", "internlm2"].map(|name| scope.spawn(|| Subject::real(name)));
+        let made = SYNTHETIC.iter().map(|files| scope.spawn(|| Some(made(files.clone()))));
+        let real = ["qwen3", "llama3_1", "llama2", "internlm2"].map(|name| scope.spawn(|| loaded::subject(name)));
         let loading: Vec<_> = made.chain(real).collect();
         loading.into_iter().filter_map(|subject| subject.join().expect("the subject loads")).collect()
     })
 });
 
-pub(crate) fn subject(name: &str) -> &'static Subject {
-    SUBJECTS.iter().find(|subject| subject.name == name).expect("there is such a subject")
+fn made(files: TokenizerFiles) -> Arc<Subject> {
+    let fast = Tokenizer::new(&files).unwrap_or_else(|error| panic!("{error}"));
+    Arc::new(Subject::new(files, fast.into()))
 }
 
-/// The folder of a real tokenizer, if it is on this machine.
-pub(crate) fn real(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("METATOK_TOKENIZERS")
-        .map_or_else(|| root().join("../shared/tokenizers"), PathBuf::from)
-        .join(name);
-    folder.is_dir().then_some(folder)
+pub(crate) fn subject(name: &str) -> &'static Subject {
+    SUBJECTS.iter().find(|subject| subject.name == name).expect("there is such a subject")
 }
 
 pub(crate) fn demo_json() -> Value {
@@ -122,7 +113,9 @@ pub(crate) fn added(id: usize, content: &str, flags: &[&str]) -> Value {
 }
 
 /// One tokenizer for each trap.
-pub(crate) fn synthetic() -> Vec<TokenizerFiles> {
+pub(crate) static SYNTHETIC: LazyLock<Vec<TokenizerFiles>> = LazyLock::new(synthetic);
+
+fn synthetic() -> Vec<TokenizerFiles> {
     let demo = demo_json();
     let mut all = vec![files("demo", &demo)];
 

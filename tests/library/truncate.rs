@@ -1,17 +1,15 @@
 //! Prompts within a budget: they fit, what must not be cut is whole, and the report says what went.
 
-use std::sync::Arc;
-
 use metatok::conversation::{ContentPart, Media, MediaKind};
 use metatok::render::Element;
 use metatok::truncate::{Fitted, Truncation};
 use metatok::{
-    BuilderOptions, ChatMessage, ContextBudget, Conversation, ErrorKind, Model, PromptBuilder, TokenId,
-    TokenizedPrompt, Tokenizer,
+    BuilderOptions, ChatMessage, ContextBudget, Conversation, ErrorKind, Model, PromptBuilder, TokenId, TokenizedPrompt,
 };
 use proptest::prelude::*;
 
 use crate::harness::{Tests, tests};
+use crate::loaded;
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -47,7 +45,7 @@ fn builder() -> PromptBuilder {
 fn builder_of(model: &str) -> PromptBuilder {
     let model = Model::parse("m.toml", model.as_bytes()).expect("it is one");
     let options = BuilderOptions { spans: true, allow_empty_prompts: true, ..BuilderOptions::default() };
-    PromptBuilder::new(&model, Arc::new(Tokenizer::demo().expect("it is embedded")), &options).expect("they fit")
+    PromptBuilder::new(&model, loaded::demo(), &options).expect("they fit")
 }
 
 /// The ids of what is said, and of everything else.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use metatok::dataset::prompter::{InferMode, TurnPlan};
 use metatok::dialect::ConversationTemplate;
 use metatok::turns::PrefixBreak;
-use metatok::{AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, Model, PromptBuilder, TokenId, Tokenizer};
+use metatok::{AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, Model, PromptBuilder, TokenId};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::harness::{Tests, tests};
-use crate::subjects::{self, REAL};
+use crate::loaded;
+use crate::subjects::REAL;
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -44,13 +45,11 @@ fn law(law: impl Fn(&Model, &PromptBuilder, &[Turn]) -> Result<(), TestCaseError
     ];
     let turns = prop::collection::vec((text, prop::collection::vec(any::<Index>(), 0..12), any::<bool>()), 1..5);
     for (name, folder) in REAL.iter().copied().chain([("demo", "demo")]) {
-        let folder = if folder == "demo" { Some("demo".into()) } else { subjects::real(folder) };
-        let Some(folder) = folder else {
+        let Some(tokenizer) = loaded::tokenizer(folder) else {
             println!("skipped: the tokenizer of {name} is not here");
             continue;
         };
         let model = Model::load(name).expect("it is built in");
-        let tokenizer = Arc::new(Tokenizer::load(&folder.to_string_lossy()).expect("it loads"));
         let options = BuilderOptions { special_tokens: Some(AddSpecialTokens::Auto), ..BuilderOptions::default() };
         let builder = PromptBuilder::new(&model, tokenizer, &options).expect("they fit");
         let config = Config { cases: 100, failure_persistence: None, ..Config::default() };
@@ -140,7 +139,7 @@ fn answers_as_text_give_no_reserved_token() {
 
 /// Where a prompt cannot begin with what the engine has seen, the plan says why.
 fn reasons() {
-    let tokenizer = Arc::new(Tokenizer::demo().expect("it is embedded"));
+    let tokenizer = loaded::demo();
     let think = r#"
         [meta_template]
         round = [
@@ -195,11 +194,10 @@ fn reasons() {
 
 /// Thoughts are taken out on request, whether the tokenizer has a token for their end or not.
 fn thoughts() {
-    let qwen3 = subjects::real("qwen3").map(|folder| Tokenizer::load(&folder.to_string_lossy()).expect("it loads"));
-    for (model, tokenizer) in [("demo", Tokenizer::demo().ok()), ("qwen3", qwen3)] {
-        let Some(tokenizer) = tokenizer else { continue };
-        let model = Model::load(model).expect("it is built in");
-        let builder = PromptBuilder::new(&model, Arc::new(tokenizer), &BuilderOptions::default()).expect("they fit");
+    for name in ["demo", "qwen3"] {
+        let Some(tokenizer) = loaded::tokenizer(name) else { continue };
+        let model = Model::load(name).expect("it is built in");
+        let builder = PromptBuilder::new(&model, tokenizer, &BuilderOptions::default()).expect("they fit");
         let answer = builder.tokenizer().encode("<think>\nHm.\n</think>\n\nTwo.").expect("it encodes");
         let second = |turns: metatok::turns::Turns| {
             let mut turns = turns;
@@ -230,7 +228,7 @@ fn an_id_that_does_not_exist_is_named() {
 
 /// Conversation templates open an answered turn as they asked for it, too.
 fn conversation_templates() {
-    let tokenizer = Arc::new(Tokenizer::demo().expect("it is embedded"));
+    let tokenizer = loaded::demo();
     let mut broken = Vec::new();
     for (name, template) in ConversationTemplate::builtin() {
         // Stop ids are those of some model's vocabulary.

@@ -110,6 +110,16 @@ impl FakeServer {
         format!("http://{}", self.address)
     }
 
+    /// Waits until it has answered this many requests.
+    pub(crate) fn wait_for_answers(&self, count: u64) {
+        let is_answered = || self.answered.load(Ordering::Relaxed) >= count;
+        let wait = |_| {
+            thread::sleep(Duration::from_millis(10));
+            is_answered()
+        };
+        assert!((0..6_000).any(wait), "{count} requests are answered within a minute");
+    }
+
     /// Takes no connection any more, and leaves those that there are.
     pub(crate) fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);

@@ -56,7 +56,7 @@ fn killed_fifty_times(folder: &Path, args: &[&str], again: &[&str]) -> usize {
 fn a_killed_build_is_built_again() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let line = r#"{"messages": [{"role": "user", "content": "What is the capital of France?"}]}"#;
-    std::fs::write(folder.path().join("in.jsonl"), format!("{line}\n").repeat(20_000)).expect("written");
+    std::fs::write(folder.path().join("in.jsonl"), format!("{line}\n").repeat(5_000)).expect("written");
     let build = ["build", "-m", "demo", "-q", "-o", "out", "in.jsonl"];
     let interrupted = killed_fifty_times(folder.path(), &build, &build);
     assert!(interrupted > 0, "no run was in the midst of its work");
@@ -153,7 +153,7 @@ mod with_an_engine {
 
     fn a_killed_run_is_resumed() {
         let folder = tempfile::tempdir().expect("a folder can be made");
-        write_questions(folder.path(), 6);
+        write_questions(folder.path(), 3);
         let run = ["run", "-m", "demo", "-q", "-o", "out", "--batch-size", "10", "in.jsonl"];
         let again = [&run[..], &["--resume"]].concat();
         let interrupted = killed_fifty_times(folder.path(), &run, &again);
@@ -206,7 +206,7 @@ mod with_an_engine {
 
     fn a_killed_run_of_dialogues_is_resumed() {
         let folder = tempfile::tempdir().expect("a folder can be made");
-        write_dialogues(folder.path(), 60);
+        write_dialogues(folder.path(), 30);
         let run = [&DIALOGUES[..], &["rows.jsonl"]].concat();
         let interrupted = killed_fifty_times(folder.path(), &run, &[&run[..], &["--resume"]].concat());
         assert!(interrupted > 0, "no run was in the midst of its work");
@@ -325,7 +325,7 @@ mod with_an_engine {
         assert_eq!(run(&with(&["--resume", "--seed", "1"])), (Some(2), otherwise.into()));
         assert_eq!(
             run(&["--resume", "-o", "out", "-"]).1,
-            "metatok: --resume reads the input again, but standard input can be read only once; use a file"
+            "metatok: --resume: the input is read again, but standard input can be read only once; use a file"
         );
         assert_eq!(
             run(&["--resume", "-o", "/dev/null", "in.jsonl"]).1,

@@ -230,7 +230,7 @@ fn an_option_that_says_nothing_is_refused() {
         ),
         (
             "run --max-seq-len 300 x",
-            "the default limit of 512 tokens per answer leaves no room in `--max-seq-len 300`; set a smaller one with --max-out-len".into(),
+            "an answer of up to 512 tokens leaves no room for a prompt in a context of 300; lower --max-out-len".into(),
         ),
         (
             "view --max-out-len 9 x",

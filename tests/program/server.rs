@@ -178,7 +178,7 @@ fn a_dead_server_ends_the_run_with_its_journal_whole() {
     let url = server.url();
     let more = ["--concurrency", "2", "--max-consecutive-errors", "2", "in.jsonl"];
     let run = metatok(folder.path(), &args(&url, &more)).spawn().expect("it runs");
-    std::thread::sleep(Duration::from_millis(400));
+    server.wait_for_answers(3);
     server.stop();
     let ran = run.wait_with_output().expect("it ends");
     assert_eq!(ran.status.code(), Some(2), "{}", stderr(&ran));

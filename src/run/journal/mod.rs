@@ -1,21 +1,19 @@
 //! The journal of a run: its answers in the order in which they were completed, in a file in which any damage is
 //! detected.
 
+mod found;
+
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use same_file::Handle;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::error::{At, Error, ErrorKind, Result, Setting, way_out};
-use crate::fingerprint::Fingerprint;
+use crate::error::{At, Error, ErrorKind, Result};
 use crate::run::chain::{Chain, Line, Lines};
-
-/// The beginning of a journal.
-const BEGINNING: &[u8] = b"{\"metatok\":";
+pub(crate) use found::FoundJournal;
 
 /// Which answer it is: its row, and which of the row's answers.
 pub(crate) type Place = (u64, u64);
@@ -68,97 +66,9 @@ pub(crate) struct KnownAnswer {
     pub(crate) is_refused: bool,
 }
 
-/// The contents of a journal when it is opened.
-pub(crate) struct Found {
-    /// It knows all answers.
-    journal: Journal,
-    fingerprint: Option<Fingerprint>,
-    pub(crate) answers: u64,
-}
-
-impl Found {
-    /// Takes the line that begins there. Rejects a line that no journal has, and a second answer.
-    fn take(&mut self, line: &str, start: u64) -> bool {
-        if self.fingerprint.is_none() {
-            self.fingerprint = serde_json::from_str(line).ok();
-            return self.fingerprint.is_some();
-        }
-        let Journal { rows, known, .. } = &mut self.journal;
-        match serde_json::from_str(line) {
-            Ok(Entry::Answer { place, is_refused, .. }) => {
-                self.answers += 1;
-                let before = known.insert(place, KnownLine { start, is_refused });
-                place.0 >= *rows && before.is_none_or(|before| before.is_refused && !is_refused)
-            }
-            Ok(Entry::Rows(done)) => done > std::mem::replace(rows, done),
-            Ok(Entry::Reopened(first)) => first < std::mem::replace(rows, first),
-            Err(_) => false,
-        }
-    }
-
-    /// How many rows have an error instead of an answer.
-    pub(crate) fn refused(&self) -> u64 {
-        self.journal.known.values().filter(|line| line.is_refused).count() as u64
-    }
-
-    /// How the fingerprint of the answers differs from this one.
-    pub(crate) fn differences(&self, here: &Fingerprint) -> Vec<String> {
-        let there = self.fingerprint.iter();
-        there.flat_map(|there| there.differences(here)).map(|difference| difference.to_string()).collect()
-    }
-
-    /// Continues after the last complete line. With `retry_errors`, rows are reopened from the first that has an error
-    /// instead of an answer.
-    pub(crate) fn resume(self, retry_errors: bool) -> Result<Journal> {
-        let Self { mut journal, .. } = self;
-        journal.file.set_len(journal.end).at(journal.path.display())?;
-        let failed = journal.known.iter().find(|(_, line)| line.is_refused).map(|((row, _), _)| *row);
-        if let Some(first) = failed.filter(|first| retry_errors && *first < journal.rows) {
-            journal.rows = first;
-            journal.write_entry(&Entry::Reopened(first))?;
-        }
-        journal.forget();
-        Ok(journal)
-    }
-
-    /// Starts over.
-    pub(crate) fn begin(self, fingerprint: &Fingerprint) -> Result<Journal> {
-        let Journal { file, path, .. } = self.journal;
-        let mut journal = Self { journal: Journal::of(file, path), ..self }.resume(false)?;
-        journal.write(&fingerprint.to_json())?;
-        Ok(journal)
-    }
-}
-
 impl Journal {
     fn of(file: File, path: PathBuf) -> Self {
         Self { file, path, chain: Chain::default(), end: 0, rows: 0, known: Known::new() }
-    }
-
-    /// Opens a journal exclusively for this run, and reads all of it.
-    ///
-    /// # Errors
-    /// If another run has it, if the file is not a journal, or with the damaged line.
-    pub(crate) fn open(path: &Path) -> Result<Found> {
-        let file = locked(path).at(path.display())?;
-        let mut lines = file.try_clone().and_then(Lines::of).at(path.display())?;
-        let ahead = lines.ahead().at(path.display())?;
-        if !ahead.starts_with(&BEGINNING[..BEGINNING.len().min(ahead.len())]) {
-            let what = ErrorKind::Usage("the file exists, but is not the journal of a run; move it away".into());
-            return Err(what).at(path.display());
-        }
-        let journal = Self::of(file, path.into());
-        let mut found = Found { journal, fingerprint: None, answers: 0 };
-        loop {
-            let start = lines.end;
-            match lines.next().at(path.display())? {
-                Line::End => break,
-                Line::Whole(line) if found.take(line, start) => {}
-                Line::Whole(_) | Line::Damaged => return Err(damaged(path, start)),
-            }
-        }
-        (found.journal.end, found.journal.chain) = (lines.end, lines.chain);
-        Ok(found)
     }
 
     /// Adds an answer, or an error instead of one. Returns false if it is already recorded. An answer replaces an
@@ -289,58 +199,4 @@ fn damaged(path: &Path, byte: u64) -> Error {
         if byte == 0 { String::new() } else { format!("`truncate -s {byte} {path}` keeps everything before it, or ") };
     let what = format!("the line at byte {byte} is not the line that was written there");
     ErrorKind::Invalid(what).with_way_out(format!("{keep}remove the file to start over")).at(path)
-}
-/// Opens a journal exclusively for this run.
-fn locked(path: &Path) -> Result<File> {
-    loop {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => {
-                let way_out = way_out!["wait until that is done, or choose another ", Setting::OUTPUT];
-                return Err(ErrorKind::Usage("another run is writing it".into()).with_way_out(way_out));
-            }
-            // Not every file system supports locks.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(file),
-            Err(TryLockError::Error(error)) => return Err(error.into()),
-            Ok(()) => {}
-        }
-        // The run that had it may have removed it when it was done.
-        if Handle::from_path(path).ok() == Some(Handle::from_file(file.try_clone()?)?) {
-            return Ok(file);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Lines of good checksums, of which not all can have been written by a run.
-    #[test]
-    fn an_answer_is_there_once() {
-        let answer = |row: u64| format!(r#"{{"answer":{{"place":[{row},1],"is_refused":false,"json":{{}}}}}}"#);
-        let folder = tempfile::tempdir().expect("a folder can be made");
-        let path = folder.path().join("journal");
-        for (lines, damaged_line) in [
-            (vec![answer(1), answer(0), r#"{"rows":2}"#.into(), answer(2)], None),
-            (vec![answer(0), answer(0)], Some(2)),
-            (vec![answer(0), r#"{"rows":1}"#.into(), answer(0)], Some(3)),
-            (vec![answer(0), r#"{"rows":1}"#.into(), r#"{"rows":1}"#.into()], Some(3)),
-            (vec![answer(0), "{}".into()], Some(2)),
-        ] {
-            let mut chain = Chain::default();
-            let first = r#"{"metatok":"0","template":"t","tokenizer":"t"}"#.to_owned();
-            let text: Vec<String> = std::iter::once(first).chain(lines).map(|line| chain.link(&line)).collect();
-            fs::write(&path, text.concat()).expect("written");
-            let found = Journal::open(&path).map(|found| found.answers).map_err(|error| error.to_string());
-            match damaged_line {
-                None => assert_eq!(found, Ok(3)),
-                Some(line) => {
-                    let byte = text[..line].concat().len();
-                    let what = format!("the line at byte {byte} is not the line that was written there");
-                    assert!(found.as_ref().is_err_and(|error| error.contains(&what)), "{found:?}");
-                }
-            }
-        }
-    }
 }

@@ -1,0 +1,152 @@
+//! One prompt of a row, chosen by its label or its turn.
+
+use std::borrow::Cow;
+
+use crate::answers::ModelAnswers;
+use crate::builder::PromptBuilder;
+use crate::conversation::Conversation;
+use crate::dataset::{Examples, PickedRow, RawRecord, Row, RowPrompt};
+use crate::error::{At, Error, ErrorKind, Result, Setting, Warning, way_out};
+use crate::prepared::PreparedDataset;
+use crate::turns::TurnPrompt;
+use crate::view::ViewTurn;
+
+/// Which prompt of a row is wanted. By default the first.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PromptChoice<'a> {
+    /// The number of the row, from 0: its examples may depend on the rows before it.
+    pub row: usize,
+    /// The label of the prompt.
+    pub label: Option<&'a str>,
+    /// The turn of the dialogue.
+    pub turn: Option<usize>,
+    /// The model's answers to earlier turns.
+    pub answers: Option<&'a ModelAnswers>,
+}
+
+/// A prompt that was chosen.
+#[derive(Debug, Clone)]
+pub struct ChosenPrompt {
+    /// The prompt.
+    pub conversation: Conversation,
+    /// Its turn, in a dialogue.
+    pub turn: Option<ViewTurn>,
+    /// What is doubtful about its row.
+    pub warning: Option<Warning>,
+}
+
+impl PreparedDataset {
+    /// One prompt of a row. The prompts of the other rows are not built.
+    ///
+    /// ```
+    /// use metatok::prepared::{DatasetOptions, PreparedDataset, PromptChoice};
+    /// use metatok::{Conversation, Dataset, PromptBuilder};
+    ///
+    /// let file = br#"infer_cfg = { prompt_template = { template = { A = "{q} Yes", B = "{q} No" } }, inferencer = { type = "PPLInferencer" } }"#;
+    /// let dataset = PreparedDataset::new(Dataset::parse("d.toml", file)?, &DatasetOptions::default())?;
+    /// let choice = PromptChoice { label: Some("B"), ..PromptChoice::default() };
+    /// let chosen = dataset.choose_prompt(&PromptBuilder::demo()?, r#"{"q": "1+1=3?"}"#.into(), &choice)?;
+    /// assert_eq!(chosen.conversation, Conversation::Text("1+1=3? No".into()));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The same as for [`Self::prompts`]; [`ErrorKind::Usage`] if there is no such prompt, if a judge has no answer to the
+    /// row, or if a turn needs an answer that is missing.
+    pub fn choose_prompt(
+        &self,
+        builder: &PromptBuilder,
+        record: RawRecord<'_>,
+        choice: &PromptChoice<'_>,
+    ) -> Result<ChosenPrompt> {
+        let row = self.chosen_row(record, choice.row)?;
+        let examples = self.examples_of(choice.row)?;
+        let (conversation, turn) = match self.dataset.inferencer.kind.has_turns() {
+            true => self.chosen_turn(builder, &row, examples, choice)?,
+            false => (self.labeled(builder, &row, examples, choice.label)?, None),
+        };
+        Ok(ChosenPrompt { conversation, turn, warning: self.warning(&row) })
+    }
+
+    fn chosen_row<'r>(&self, record: RawRecord<'r>, number: usize) -> Result<Cow<'r, Row>> {
+        let pick = PickedRow { row: number, repeat: (self.dataset.repeats.times() > 1).then_some(0) };
+        let no_answer = || {
+            let what = "there is no answer to this row, or an error in its place";
+            let way_out = way_out!["choose another row with ", Setting::PROMPT];
+            ErrorKind::Usage(what.into()).with_way_out(way_out).at(Setting::JUDGE)
+        };
+        self.row(record, pick)?.ok_or_else(no_answer)
+    }
+
+    fn examples_of(&self, row: usize) -> Result<Examples> {
+        let mut retriever = self.retriever()?;
+        // Random examples depend on how many were drawn before.
+        (0..row).try_for_each(|before| retriever.retrieve(before).map(drop))?;
+        retriever.retrieve(row)
+    }
+
+    fn chosen_turn(
+        &self,
+        builder: &PromptBuilder,
+        row: &Row,
+        examples: Examples,
+        choice: &PromptChoice<'_>,
+    ) -> Result<(Conversation, Option<ViewTurn>)> {
+        let plan = self.plan(row, examples, &mut self.prompter(), tokens(builder))?;
+        let key = self.kept.key(row, PickedRow { row: choice.row, repeat: None })?;
+        let needs_answers = plan.needs_answers();
+        let strip_thoughts = choice.answers.is_some_and(ModelAnswers::strips_thoughts);
+        let mut turns = builder.turns(plan).strip_thoughts(strip_thoughts);
+        let mut last = 0;
+        while let Some(TurnPrompt { turn, conversation, prefix_tokens, prefix_break, .. }) = turns.next_prompt()? {
+            if choice.turn.is_none_or(|wanted| wanted == turn) {
+                let prefix_break = prefix_break.map(|why| why.to_string());
+                let turn = ViewTurn { turn, turns: turns.plan().turns(), prefix_tokens, prefix_break };
+                return Ok((conversation, Some(turn)));
+            }
+            last = turn;
+            match choice.answers {
+                Some(answers) if answers.answer(&key, &mut turns)? => {}
+                _ if needs_answers => return Err(no_answer_to(turn)),
+                _ => turns.answer_text(""),
+            }
+        }
+        let what = format!("there is no such turn; the last is {last}");
+        Err(ErrorKind::Usage(what)).at(Setting::TURN)
+    }
+
+    fn labeled(
+        &self,
+        builder: &PromptBuilder,
+        row: &Row,
+        examples: Examples,
+        label: Option<&str>,
+    ) -> Result<Conversation> {
+        let prompts = self.prompts(row, examples, &mut self.prompter(), tokens(builder))?;
+        let labels: Vec<String> = prompts.iter().filter_map(|prompt| Some(prompt.label.as_ref()?.repr())).collect();
+        let is_wanted = |prompt: &RowPrompt| match (label, &prompt.label) {
+            (None, _) => true,
+            (Some(wanted), Some(label)) => label.text() == *wanted,
+            (Some(_), None) => false,
+        };
+        let chosen = prompts.into_iter().find(is_wanted).map(|prompt| prompt.conversation);
+        chosen.ok_or_else(|| no_such_label(&labels)).at(Setting::LABEL)
+    }
+}
+
+fn tokens(builder: &PromptBuilder) -> impl FnMut(&Conversation) -> Result<usize> {
+    |prompt| Ok(builder.build(prompt)?.input_ids.len())
+}
+
+fn no_answer_to(turn: usize) -> Error {
+    let what = format!("a later turn than {turn} needs the model's answer to that");
+    ErrorKind::Usage(what).with_way_out(way_out!["supply it with ", Setting::ANSWERS]).at(Setting::TURN)
+}
+
+fn no_such_label(labels: &[String]) -> Error {
+    let known = match labels {
+        [] => "the dataset has none".to_owned(),
+        labels => format!("there are {}", labels.join(", ")),
+    };
+    ErrorKind::Usage(format!("there is no such label; {known}")).into()
+}

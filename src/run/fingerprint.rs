@@ -1,0 +1,116 @@
+//! What the answers of a run depend on, as a fingerprint: no journal mixes answers with different settings.
+
+use std::path::PathBuf;
+
+use crate::build::InputOptions;
+#[cfg(feature = "http")]
+use crate::client::Client;
+use crate::engine::Sampling;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::input::digest_of_file;
+use crate::prepared::PreparedDataset;
+use crate::run::RunOptions;
+
+/// What answers a run. An engine need not be loaded yet.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum AnsweredBy<'a> {
+    /// An engine in this process.
+    Engine {
+        /// The files that it loads.
+        files: Vec<PathBuf>,
+        /// The device that it runs on.
+        device: &'a str,
+    },
+    /// A server.
+    #[cfg(feature = "http")]
+    Server(&'a Client),
+}
+
+impl RunOptions {
+    /// The fingerprint of a builder, with everything else that answers depend on. `inputs` are the digests of the inputs,
+    /// see [`digest_of_input`](crate::input::digest_of_input).
+    ///
+    /// ```
+    /// use metatok::run::{AnsweredBy, RunOptions};
+    /// use metatok::{BuilderOptions, Fingerprint, Model, Tokenizer};
+    ///
+    /// let builder = Fingerprint::new(&Model::load("demo")?, &Tokenizer::demo()?, &BuilderOptions::default());
+    /// let fingerprint = |max_out_len| {
+    ///     let options = RunOptions { max_out_len, ..RunOptions::default() };
+    ///     let answered_by = AnsweredBy::Engine { files: Vec::new(), device: "cpu" };
+    ///     options.fingerprint(builder.clone(), None, answered_by, vec!["memory".into()])
+    /// };
+    /// assert_eq!(fingerprint(None)?, fingerprint(Some(512))?);
+    /// assert_eq!(fingerprint(None)?.differences(&fingerprint(Some(9))?)[0].part, "max_out_len");
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The same as for [`InputOptions::fingerprint`]; errors of reading the engine's files.
+    pub fn fingerprint(
+        &self,
+        builder: Fingerprint,
+        dataset: Option<&PreparedDataset>,
+        answered_by: AnsweredBy<'_>,
+        inputs: Vec<String>,
+    ) -> Result<Fingerprint> {
+        let mut fingerprint = self.input(dataset).fingerprint(builder)?;
+        if let Some(dataset) = dataset {
+            fingerprint = dataset.fingerprint_of_keys(fingerprint);
+        }
+        if let Some(limit) = self.limit {
+            fingerprint = fingerprint.with("limit", limit);
+        }
+        if let Some(max_seq_len) = self.max_seq_len {
+            fingerprint = fingerprint.with("max_seq_len", max_seq_len);
+        }
+        let fingerprint = fingerprint
+            .with("max_out_len", self.max_out_len())
+            .with("strip_thoughts", self.strip_thoughts)
+            .with("max_line_bytes", self.max_line_bytes)
+            .with("input", inputs);
+        answered_by.fingerprint(self, with_sampling(fingerprint, &self.sampling))
+    }
+
+    fn input<'d>(&self, dataset: Option<&'d PreparedDataset>) -> InputOptions<'d> {
+        let Self { input_format, max_seq_len, max_out_len, truncation, .. } = *self;
+        InputOptions { dataset, input_format, max_seq_len, max_out_len, truncation: Some(truncation) }
+    }
+}
+
+fn with_sampling(fingerprint: Fingerprint, sampling: &Sampling) -> Fingerprint {
+    let Sampling { temperature, top_p, top_k, repetition_penalty, seed, .. } = *sampling;
+    let mut fingerprint = fingerprint.with("temperature", temperature).with("top_p", top_p).with("seed", seed);
+    if let Some(top_k) = top_k {
+        fingerprint = fingerprint.with("top_k", top_k.get());
+    }
+    if repetition_penalty != 1.0 {
+        fingerprint = fingerprint.with("repetition_penalty", repetition_penalty);
+    }
+    fingerprint
+}
+
+impl AnsweredBy<'_> {
+    /// A server may have another address when a run is resumed.
+    fn fingerprint(self, options: &RunOptions, fingerprint: Fingerprint) -> Result<Fingerprint> {
+        Ok(match self {
+            Self::Engine { files, device } => {
+                let digests = files.iter().map(|path| digest_of_file(path)).collect::<Result<Vec<_>>>()?;
+                fingerprint
+                    .with("weights", digests)
+                    .with("device", device)
+                    .with("batch_size", options.batch_size.get())
+                    // Rows that shared one were rounded together.
+                    .with("kv_cache", "per-sequence")
+            }
+            #[cfg(feature = "http")]
+            Self::Server(client) => fingerprint
+                .with("engine", client.protocol().name)
+                .with("served_model_name", client.notes().served.model.as_deref().unwrap_or_default())
+                .with("params", serde_json::Value::Object(options.request.params.clone()))
+                .with("keep_raw", client.keeps_raw()),
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! The options of a run.
+
+use std::num::NonZeroUsize;
+
+use crate::dataset::InputFormat;
+use crate::engine::Sampling;
+use crate::error::{Result, Setting};
+use crate::input::DEFAULT_MAX_LINE_BYTES;
+use crate::sink::{DEFAULT_MAX_OUT_LEN, RequestOptions};
+use crate::truncate::{ContextBudget, Truncation};
+
+/// How the lines of a run are answered. By default greedily and one by one, in all of the model's context.
+///
+/// ```
+/// use metatok::run::RunOptions;
+///
+/// let options = RunOptions { max_seq_len: Some(300), ..RunOptions::default() };
+/// let error = options.check().expect_err("an answer may have 512 tokens by default");
+/// assert_eq!(
+///     error.to_string(),
+///     "an answer of up to 512 tokens leaves no room for a prompt in a context of 300; lower `max_out_len`"
+/// );
+/// ```
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// How tokens are drawn by an engine in this process. A server samples as `request` says.
+    pub sampling: Sampling,
+    /// The context, in tokens, if not what the engine or the server has.
+    pub max_seq_len: Option<usize>,
+    /// How many tokens an answer may have if its row has no limit.
+    pub max_out_len: Option<usize>,
+    /// What is dropped if a prompt is too long.
+    pub truncation: Truncation,
+    /// How many lines of the input are answered; by default all.
+    pub limit: Option<usize>,
+    /// The format of conversations.
+    pub input_format: InputFormat,
+    /// How long a line may be, in bytes.
+    pub max_line_bytes: usize,
+    /// How many lines are answered side by side by an engine in this process.
+    pub batch_size: NonZeroUsize,
+    /// Whether the first bad line ends the run; otherwise each is rejected.
+    pub stop_at_error: bool,
+    /// Whether a model's thoughts are removed from its answers in later turns.
+    pub strip_thoughts: bool,
+    /// What a server is asked for in each request. It wins over what the row says.
+    pub request: RequestOptions,
+    /// How settings are named in errors that are recorded instead of answers.
+    pub setting_name: fn(&Setting) -> String,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            sampling: Sampling::default(),
+            max_seq_len: None,
+            max_out_len: None,
+            truncation: Truncation::default(),
+            limit: None,
+            input_format: InputFormat::Auto,
+            max_line_bytes: DEFAULT_MAX_LINE_BYTES,
+            batch_size: NonZeroUsize::MIN,
+            stop_at_error: true,
+            strip_thoughts: false,
+            request: RequestOptions::default(),
+            setting_name: Setting::to_string,
+        }
+    }
+}
+
+impl RunOptions {
+    /// Rejects values that no run can have.
+    ///
+    /// # Errors
+    /// The same as for [`Sampling::check`] and [`ContextBudget::check_room`].
+    pub fn check(&self) -> Result<()> {
+        self.sampling.check()?;
+        match self.max_seq_len {
+            Some(max_seq_len) => ContextBudget::new(max_seq_len, self.max_out_len()).check_room(),
+            None => Ok(()),
+        }
+    }
+
+    /// How many tokens an answer may have if its row has no limit.
+    pub fn max_out_len(&self) -> usize {
+        self.max_out_len.unwrap_or(DEFAULT_MAX_OUT_LEN)
+    }
+
+    /// How long prompts may be if the model's context has this many tokens. If no length is given, an answer takes what
+    /// its prompt leaves.
+    pub(super) fn budget(&self, of_model: Option<usize>) -> ContextBudget {
+        let is_given = self.max_seq_len.is_some() || self.max_out_len.is_some();
+        ContextBudget {
+            max_seq_len: self.max_seq_len.or(of_model).unwrap_or(usize::MAX),
+            max_out_len: if is_given { self.max_out_len() } else { 0 },
+            truncation: self.truncation,
+        }
+    }
+}
