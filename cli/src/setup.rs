@@ -44,6 +44,7 @@ pub(crate) fn template_options(args: &TemplateArgs) -> BuilderOptions {
         round_fallback: args.round_fallback,
         chat_wrapper: args.wrapper,
         continue_final_message: args.continue_final_message,
+        always_render: args.always_render,
         ..BuilderOptions::default()
     }
 }

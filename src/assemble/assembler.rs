@@ -40,6 +40,11 @@ pub(crate) struct Detail {
 
 impl Detail {
     pub(crate) const ALL: Self = Self { spans: true, offsets: true, text: true };
+
+    /// Whether anything but ids and text is asked for.
+    pub(crate) fn needs_origins(self) -> bool {
+        self.spans || self.offsets
+    }
 }
 
 /// Buffers that make repeated assembling cheap. One per thread, for one assembler.

@@ -10,7 +10,7 @@ use crate::build::writer::{Out, PromptRequest, PromptWriter};
 use crate::build::written::Written;
 use crate::conversation::Mode;
 use crate::dataset::{Examples, Line, MissingColumns, PickedRow, RawRecord, RecordReader, RowPrompter};
-use crate::error::{Error, Result, Warning};
+use crate::error::{Error, ErrorKind, Result, Warning};
 use crate::input::{LineBatch, RecordPlace};
 use crate::prepared::PreparedDataset;
 use crate::sink::{PromptKey, PromptRecord};
@@ -79,6 +79,11 @@ impl BatchBuilder<'_> {
                 // Of a row with several prompts, all or none.
                 self.built.out.truncate(before.0);
                 self.built.written = before.1;
+                if matches!(error.kind(), ErrorKind::MetaTemplateDiffers) {
+                    // Of all prompts, and not of this row alone.
+                    self.built.error = Some(place.of_error(error));
+                    return self.built;
+                }
                 let bytes = batch.bytes(batch_line).unwrap_or_default();
                 self.built.rejected.push(Rejected::new(&batch.input, line, bytes.into_owned(), error));
                 if self.stop_at_error {

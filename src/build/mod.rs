@@ -36,12 +36,14 @@ mod written;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::answers::ModelAnswers;
 use crate::builder::Session;
 use crate::conversation::Mode;
 use crate::dataset::{InputFormat, RecordReader};
 use crate::error::Result;
+use crate::import::accelerate;
 use crate::input::{DEFAULT_MAX_LINE_BYTES, Input};
 use crate::pipeline;
 use crate::prepared::{PreparedDataset, line_batches};
@@ -59,6 +61,9 @@ pub use totals::{BatchRemarks, BuildTotals};
 pub use writer::IdsForm;
 use writer::PromptWriter;
 pub use written::Written;
+
+/// After so many lines, a chat template has taken as long as making a meta template of it takes.
+const MANY_LINES: usize = 1000;
 
 /// The format of prompts, and the builder. Shared by all threads.
 #[derive(Debug)]
@@ -102,6 +107,13 @@ impl PromptForm {
         match self {
             Self::Ids(ids) => Some(ids.session()),
             Self::Messages(_) => None,
+        }
+    }
+
+    /// Lets prompts be built faster from now on, if that is worth its time.
+    fn accelerate(&self) {
+        if let Self::Ids(ids) = self {
+            accelerate(&ids.builder);
         }
     }
 
@@ -174,6 +186,7 @@ impl Build {
     ) -> Result<impl Iterator<Item = BuiltBatch> + use<>> {
         let batches = line_batches(self.dataset.as_deref(), inputs, self.max_line_bytes, limit)?;
         let build = self.clone();
+        let lines = Arc::new(AtomicUsize::new(0));
         Ok(pipeline::ordered(self.threads(), batches, move || {
             let build = build.clone();
             let (for_server, for_chat_template) = (build.form.is_for_server(), build.form.is_for_chat_template());
@@ -181,7 +194,13 @@ impl Build {
             let reader = if for_chat_template { reader.for_chat_template(true) } else { reader };
             let mut prompter = build.dataset.as_ref().map(|dataset| dataset.prompter().for_server(for_server));
             let mut session = build.form.session();
+            let lines = Arc::clone(&lines);
             Box::new(move |batch| {
+                let count = batch.lines.len();
+                let before = lines.fetch_add(count, Ordering::Relaxed);
+                if (before..before + count).contains(&MANY_LINES) {
+                    build.form.accelerate();
+                }
                 let rows = build.dataset.as_deref().zip(prompter.as_mut());
                 BatchBuilder {
                     built: BuiltBatch::new(rows.as_ref().map(|(dataset, _)| dataset.missing()).unwrap_or_default()),

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use crate::assemble::{ContentTrust, Detail, Placeholders};
 use crate::builder::options::BuilderOptions;
 use crate::builder::reserving::assembler;
+use crate::builder::shortcut::Shortcut;
 use crate::builder::stops::add_stops;
 use crate::builder::{PromptBuilder, Shared};
 use crate::compile::{CompiledTemplate, Compiler};
@@ -42,7 +43,8 @@ impl PromptBuilder {
         if let Some(template) = &model.chat_template {
             let renderer = ChatTemplateRenderer::new(template, &tokenizer)?;
             let renderer = match options.content {
-                ContentTrust::Data => renderer,
+                ContentTrust::Data if options.reserve.is_empty() => renderer,
+                ContentTrust::Data => renderer.reserving_text(),
                 ContentTrust::Trusted => renderer.trusting_content(),
             };
             return Self::with_warnings(Box::new(renderer), model, tokenizer, options, Vec::new());
@@ -117,6 +119,9 @@ impl PromptBuilder {
         options: &BuilderOptions,
         template_warnings: Vec<Warning>,
     ) -> Result<Self> {
+        let shortcut = model.chat_template.as_ref();
+        let shortcut = shortcut.map(|template| Shortcut::of(template, &*renderer, &tokenizer, options));
+        let shortcut = shortcut.unwrap_or_default();
         let mut stop = renderer.stop();
         add_stops(&mut stop, model, &tokenizer, options)?;
         let own = |id: i64| tokenizer.check_id(id.into()).at("pad_token_id").at(Place::file(&model.name));
@@ -143,6 +148,7 @@ impl PromptBuilder {
             template_warnings,
             refused: OnceLock::new(),
             idle: Mutex::default(),
+            shortcut,
         };
         let detail = Detail { spans: options.spans, offsets: options.offsets, text: options.text };
         let BuilderOptions { continue_final_message, .. } = *options;

@@ -18,6 +18,7 @@ mod options;
 mod rendering;
 mod reserving;
 mod session;
+mod shortcut;
 mod stops;
 mod text_encoder;
 
@@ -36,6 +37,7 @@ pub(crate) use combine::{ROLES_ONLY, name_a_template};
 pub use join::JoinSession;
 pub use options::BuilderOptions;
 pub use session::Session;
+use shortcut::Shortcut;
 pub use text_encoder::TextEncoder;
 
 /// Builds prompts for one model: a template, a tokenizer and options. Cloning it is cheap, and clones share their
@@ -80,6 +82,7 @@ struct Shared {
     /// Warnings about content that is rejected, computed on first use.
     refused: OnceLock<Vec<Warning>>,
     idle: Mutex<Vec<Buffers>>,
+    shortcut: Shortcut,
 }
 
 impl PromptBuilder {

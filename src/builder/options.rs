@@ -55,6 +55,10 @@ pub struct BuilderOptions {
     /// Whether an empty prompt is allowed, instead of [`ErrorKind::EmptyPrompt`](crate::ErrorKind::EmptyPrompt).
     #[serde(skip_serializing_if = "is_false")]
     pub allow_empty_prompts: bool,
+    /// Whether a chat template renders every prompt, also where the meta template that
+    /// [`accelerate`](crate::import::accelerate) makes of it gives the same ids.
+    #[serde(skip_serializing)]
+    pub always_render: bool,
     /// Whether prompts record where each token comes from.
     #[serde(skip_serializing_if = "is_false")]
     pub spans: bool,

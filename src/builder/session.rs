@@ -21,6 +21,7 @@ impl PromptBuilder {
             messages: Conversation::Messages(Vec::new()),
             prompt: TokenizedPrompt::default(),
             buffers: Some(buffers),
+            shortcut: None,
         }
     }
 
@@ -56,12 +57,14 @@ impl PromptBuilder {
 /// Builds prompts one after the other with the same buffers; from [`PromptBuilder::session`].
 #[derive(Debug)]
 pub struct Session {
-    builder: PromptBuilder,
+    pub(super) builder: PromptBuilder,
     /// The messages of earlier pairs.
     messages: Conversation,
     /// The prompt whose ids are appended to others.
     prompt: TokenizedPrompt,
     buffers: Option<Buffers>,
+    /// The session of a faster builder for some conversations.
+    pub(super) shortcut: Option<Box<Session>>,
 }
 
 impl Session {
@@ -139,11 +142,25 @@ impl Session {
         detail: Detail,
         prompt: &mut TokenizedPrompt,
     ) -> Result<()> {
+        let conversation = &*self.builder.prepared(conversation)?;
+        if self.build_by_shortcut(conversation, detail, prompt)? {
+            return Ok(());
+        }
+        self.build_rendered(conversation, detail, prompt)
+    }
+
+    /// Builds a prepared conversation by the renderer.
+    pub(super) fn build_rendered(
+        &mut self,
+        conversation: &Conversation,
+        detail: Detail,
+        prompt: &mut TokenizedPrompt,
+    ) -> Result<()> {
         let Self { builder, buffers, .. } = self;
-        let conversation = &*builder.prepared(conversation)?;
         let buffers = buffers.as_mut().expect("only dropping takes the buffers");
         let arena = TextArena::default();
         let mut segments = Segments::with_memory(Buffers::reuse(std::mem::take(&mut buffers.segments)), &arena);
+        segments.needs_origins = detail.needs_origins();
         let built = builder.render(conversation, &mut segments).and_then(|()| {
             builder.shared.assembler.assemble(segments.as_slice(), detail, &mut buffers.assemble, prompt)
         });

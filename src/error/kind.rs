@@ -228,6 +228,11 @@ pub enum ErrorKind {
     /// A tokenizer library failed to encode or decode a text.
     #[error("the tokenizer failed: {0}")]
     Encode(String),
+    /// A meta template that was made of a chat template, and gives other ids after all.
+    #[error(
+        "the meta template that was made of the chat template gives other ids for this conversation, so prompts before it may be wrong too"
+    )]
+    MetaTemplateDiffers,
     /// A model that the engine does not support, or whose files do not match each other.
     #[error("{0}")]
     UnsupportedModel(String),

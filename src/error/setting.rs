@@ -34,6 +34,8 @@ settings! {
     ANSWERS = "answers";
     /// The choices of a question.
     CHOICES = "choices";
+    /// Whether a chat template renders every prompt.
+    ALWAYS_RENDER = "always_render";
     /// The chat template, if not the tokenizer's own.
     CHAT_TEMPLATE = "chat_template";
     /// Which chat wrapper turns prompts into messages.

@@ -54,6 +54,7 @@ impl ContentKind {
                 "<think>\n\n</think>\n\nFour.",
                 "Hm.</think>Six.",
                 "<think>open",
+                " Hm.</think> Six. ",
                 "Eight.",
             ]),
             Self::Markup => texts(&[

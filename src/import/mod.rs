@@ -16,6 +16,7 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 
+mod accelerate;
 mod conversations;
 mod fit;
 mod model_file;
@@ -24,6 +25,7 @@ mod verify;
 
 use std::sync::Arc;
 
+pub use accelerate::accelerate;
 pub use conversations::{ContentKind, generated};
 pub use verify::{PromptTally, Verified};
 

@@ -55,6 +55,11 @@ impl Verified {
         self.tally(ContentKind::Ordinary, Mode::Generate).is_exact()
     }
 
+    /// Whether all prompts for this purpose are the same.
+    pub fn is_exact_in(&self, mode: Mode) -> bool {
+        ContentKind::ALL.into_iter().all(|kind| self.tally(kind, mode).is_exact())
+    }
+
     /// How many prompts were compared.
     pub fn prompts(&self) -> usize {
         self.tallies.values().map(|tally| tally.all).sum()

@@ -35,6 +35,9 @@ pub struct Segment<'a> {
 pub struct Segments<'a> {
     pub(crate) list: Vec<Segment<'a>>,
     end: ArenaEnd<'a>,
+    /// Whether anybody asks where tokens come from. Otherwise a renderer may write content that can produce no reserved
+    /// token as text of its template.
+    pub(crate) needs_origins: bool,
 }
 
 impl<'a> Segments<'a> {
@@ -45,7 +48,7 @@ impl<'a> Segments<'a> {
 
     /// The same, reusing memory.
     pub(crate) fn with_memory(list: Vec<Segment<'a>>, arena: &'a TextArena) -> Self {
-        Self { list, end: arena.end() }
+        Self { list, end: arena.end(), needs_origins: true }
     }
 
     /// Keeps a text that was created while rendering, so that segments can borrow it. It is not part of the prompt

@@ -13,6 +13,7 @@ mod python;
 #[path = "../common/root.rs"]
 mod root;
 
+mod accelerated;
 #[cfg(feature = "arrays")]
 mod arrays;
 mod cli;
@@ -43,6 +44,7 @@ mod table;
 
 fn main() -> std::process::ExitCode {
     harness::run([
+        accelerated::tests(),
         run::tests(),
         #[cfg(feature = "http")]
         server::tests(),

@@ -58,6 +58,13 @@ pub(crate) struct TemplateArgs {
     #[arg(long, value_parser = content(), value_name = "data|trusted", hide_possible_values = true)]
     pub(crate) content: Option<ContentTrust>,
 
+    /// Never build by a meta template made of the chat template
+    ///
+    /// In a large input, plain chats are built by a meta template, if that gives the same ids as the chat template for all
+    /// generated conversations. One in 256 prompts is built both ways and compared.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) always_render: bool,
+
     /// Another token that content must not produce
     ///
     /// For example `<think>`. May be repeated.

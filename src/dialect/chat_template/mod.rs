@@ -62,6 +62,11 @@ impl ChatTemplate {
         Self { name: name.into(), source: source.into(), ..Self::default() }
     }
 
+    /// What it looks for in content or compares it with, each once.
+    pub(crate) fn sought(&self) -> Vec<String> {
+        source::sought(&self.source)
+    }
+
     /// What stands in quotes in it, in order, each once.
     pub(crate) fn literals(&self) -> Vec<String> {
         let mut literals: Vec<String> = source::literals(&self.source).into_iter().collect();

@@ -38,7 +38,7 @@ impl ChatTemplateRenderer {
         };
         let used: Vec<TokenId> = tokenizer.added_tokens().filter(|token| occurs(token)).map(|token| token.id).collect();
         let reserved = tokenizer.added_tokens().filter(|token| token.special || used.contains(&token.id));
-        let reserved = reserved.filter(|token| !token.is_white_space()).map(|token| token.content.clone());
+        let reserved = reserved.filter(|token| !token.is_white_space());
         let pieces: Vec<&str> = sources().flat_map(|source| source::pieces(source)).collect();
         let touches = Some(Touches::new(reserved, &pieces));
         let stop = StopCriteria::default();
@@ -53,6 +53,12 @@ impl ChatTemplateRenderer {
     #[must_use]
     pub fn trusting_content(self) -> Self {
         Self { touches: None, ..self }
+    }
+
+    /// The same where ordinary text is reserved too, so that any content could become a reserved token.
+    #[must_use]
+    pub fn reserving_text(self) -> Self {
+        Self { touches: Some(Touches::everything()), ..self }
     }
 
     /// The control token that the template writes after an answer.
@@ -84,7 +90,7 @@ impl ChatTemplateRenderer {
         if chat.has_marks() || has_marks(text) {
             return Ok(None);
         }
-        let is_name = |text: &str| self.compiled.literals.contains(text) && is_plain(text);
+        let is_name = |text: &str| self.compiled.literals.contains(text) && source::is_name(text);
         let placings: [&dyn Fn(&str) -> bool; 2] = [&|_| false, &is_name];
         for is_unmarked in placings {
             let variables = chat.variables(&self.template, Some(is_unmarked))?;
@@ -104,9 +110,12 @@ impl ChatTemplateRenderer {
             segments.template(text);
             return Ok(());
         };
-        match self.marked(chat, &text)? {
+        // Most content touches nothing, and marks cost a second rendering.
+        let could_forge = chat.texts(&mut |text| touches.by(text));
+        let marked = if could_forge || segments.needs_origins { self.marked(chat, &text)? } else { None };
+        let text = segments.owned(text);
+        match marked {
             Some(marked) => {
-                let text = segments.owned(text);
                 for (bytes, owner) in marked.pieces(0..text.len()) {
                     let part = match owner {
                         None => Part::new(Element::RoundText),
@@ -115,11 +124,8 @@ impl ChatTemplateRenderer {
                     segments.text(&text[bytes], part);
                 }
             }
-            None if chat.texts(&mut |text| touches.by(text)) => return Err(ambiguous()),
-            None => {
-                let text = segments.owned(text);
-                segments.template(text);
-            }
+            None if could_forge => return Err(ambiguous()),
+            None => segments.template(text),
         }
         Ok(())
     }
@@ -169,11 +175,6 @@ fn cut_at_tag(segments: &mut Segments<'_>) -> Result<()> {
         segments.list.pop();
     }
     Ok(())
-}
-
-/// Whether a text is only a name, which forges nothing.
-fn is_plain(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b' '))
 }
 
 fn ambiguous() -> crate::Error {

@@ -143,6 +143,63 @@ pub(super) fn pieces(source: &str) -> impl Iterator<Item = &str> {
     source.split(['{', '}', '%', '\'', '"']).map(str::trim).filter(|piece| !piece.is_empty())
 }
 
+/// What a template looks for in content or compares it with, without the blanks around it: what stands in quotes as an
+/// argument or an operand. Plain names are left out, which are mostly roles and keys.
+pub(super) fn sought(source: &str) -> Vec<String> {
+    let mut sought: Vec<String> = tags(source).flat_map(strings_sought).collect();
+    sought.sort_unstable();
+    sought.dedup();
+    sought
+}
+
+/// The statements and expressions of a template.
+fn tags(source: &str) -> impl Iterator<Item = &str> {
+    let mut rest = source;
+    std::iter::from_fn(move || {
+        loop {
+            let after = &rest[rest.find('{')?..];
+            let closing = match after.as_bytes().get(1) {
+                Some(b'%') => "%}",
+                Some(b'{') => "}}",
+                Some(b'#') => "#}",
+                _ => {
+                    rest = &after[1..];
+                    continue;
+                }
+            };
+            let (tag, next) = after.split_at(end_of_tag(after, closing)?);
+            rest = next;
+            if closing != "#}" {
+                return Some(tag);
+            }
+        }
+    })
+}
+
+fn strings_sought(tag: &str) -> Vec<String> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(open) = tag[at..].find(['\'', '"']).map(|open| at + open) {
+        let quote = &tag[open..=open];
+        let inside = &tag[open + 1..];
+        let escaped = |end: usize| inside[..end].bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
+        let Some(end) = inside.match_indices(quote).map(|(end, _)| end).find(|end| !escaped(*end)) else { break };
+        at = open + 1 + end + 1;
+        let (left, right) = (tag[..open].trim_end(), tag[at..].trim_start());
+        let is_operand = left.ends_with(['(', ',', '=', '[']) || left.ends_with(" in");
+        let is_looked_for = right.starts_with("in ") || right.starts_with("not in ");
+        let text = inside[..end].replace("\\n", "\n").replace("\\t", "\t");
+        if (is_operand || is_looked_for) && !is_name(text.trim()) {
+            found.push(text.trim().to_owned());
+        }
+    }
+    found
+}
+
+/// Whether a text is only a name, or nothing.
+pub(super) fn is_name(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b' '))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,6 +222,12 @@ mod tests {
         for (source, expected) in cases {
             assert_eq!(prepared(source), expected);
         }
+    }
+
+    #[test]
+    fn what_is_sought_in_content_is_an_operand_and_no_name() {
+        let source = r#"'a' {{ m.content.split('\n</think>')[-1] ~ '<|end|>' }}{% if "[T]" in c or c == '\'' or r == 'user' %}{# f('<x>') #}"#;
+        assert_eq!(sought(source), ["</think>", "[T]", "\\'"]);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Whether content could become part of a reserved token, wherever a template puts it.
 
+use crate::tokenizer::AddedToken;
+
 /// The reserved tokens of a model.
 #[derive(Debug)]
 pub(super) struct Touches {
-    tokens: Vec<String>,
-    /// The bytes with which tokens begin or end.
+    /// The bytes with which tokens begin or end, in either case.
     edges: [bool; 256],
     /// What a template could put a text between to make a token of all three.
     inner: Vec<String>,
@@ -12,24 +13,37 @@ pub(super) struct Touches {
 
 impl Touches {
     /// With the texts of the template, which can be part of a token that content completes.
-    pub(super) fn new(tokens: impl Iterator<Item = String>, template: &[&str]) -> Self {
-        let tokens: Vec<String> = tokens.filter(|token| !token.is_empty()).collect();
-        let mut edges = [false; 256];
-        for token in &tokens {
-            for c in [token.chars().next(), token.chars().next_back()].into_iter().flatten() {
-                // Of a character of several bytes, the first one is enough.
-                edges[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])] = true;
+    pub(super) fn new<'t>(tokens: impl Iterator<Item = &'t AddedToken>, template: &[&str]) -> Self {
+        let mut touches = Self { edges: [false; 256], inner: Vec::new() };
+        for token in tokens.filter(|token| !token.content.is_empty()) {
+            let content = &token.content;
+            for c in [content.chars().next(), content.chars().next_back()].into_iter().flatten() {
+                // A template may change the case of content.
+                c.to_lowercase().chain(c.to_uppercase()).chain([c]).for_each(|c| touches.add_edge(c));
             }
+            if token.normalized {
+                // A normalizer may make any character of these.
+                touches.edges[0x80..].fill(true);
+            }
+            touches.inner.extend(inner(content, template));
         }
-        let inner = tokens.iter().flat_map(|token| inner(token, template)).collect();
-        Self { tokens, edges, inner }
+        touches
+    }
+
+    /// If any text could become part of one.
+    pub(super) fn everything() -> Self {
+        Self { edges: [true; 256], inner: Vec::new() }
+    }
+
+    fn add_edge(&mut self, c: char) {
+        // Of a character of several bytes, the first one is enough.
+        self.edges[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])] = true;
     }
 
     /// Whether a text, or a piece of it, could become part of a reserved token.
     pub(super) fn by(&self, text: &str) -> bool {
         text.bytes().any(|byte| self.edges[usize::from(byte)])
             || self.inner.iter().any(|inner| text.contains(inner.as_str()))
-            || self.tokens.iter().any(|token| text.contains(token.as_str()))
     }
 }
 

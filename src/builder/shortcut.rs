@@ -1,0 +1,135 @@
+//! A second, faster builder for conversations on which it was verified to give the same ids.
+
+use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aho_corasick::AhoCorasick;
+
+use crate::assemble::{Detail, TokenizedPrompt};
+use crate::builder::{BuilderOptions, PromptBuilder, Session};
+use crate::conversation::{ChatMessage, Content, Conversation, Mode};
+use crate::dialect::ChatTemplate;
+use crate::error::{ErrorKind, Result};
+use crate::render::Renderer;
+use crate::tokenizer::Tokenizer;
+
+/// One in so many prompts is built both ways and compared.
+const COMPARED: u64 = 256;
+
+/// Where a shortcut may be, and what it is made of.
+#[derive(Default)]
+pub(super) struct Shortcut {
+    source: Option<Box<Source>>,
+    /// What the template looks for in content, and then may do anything.
+    sought: Option<AhoCorasick>,
+    builder: OnceLock<PromptBuilder>,
+    built: AtomicU64,
+}
+
+/// What a shortcut is made of.
+pub(crate) struct Source {
+    pub(crate) template: ChatTemplate,
+    /// For the builder of the shortcut.
+    pub(crate) options: BuilderOptions,
+}
+
+impl Shortcut {
+    /// For a builder that may have one.
+    pub(super) fn of(
+        template: &ChatTemplate,
+        renderer: &dyn Renderer,
+        tokenizer: &Tokenizer,
+        options: &BuilderOptions,
+    ) -> Self {
+        let BuilderOptions { mode, continue_final_message, open_answer, always_render, .. } = *options;
+        let is_special = continue_final_message || (open_answer && mode == Mode::Score);
+        // A date changes while prompts are built.
+        let has_clock = template.source.contains("strftime_now");
+        if always_render || is_special || has_clock || !options.reserve.is_empty() || !options.unreserve.is_empty() {
+            return Self::default();
+        }
+        // The meta template may write fewer of them, but all stay reserved.
+        let used = renderer.used_tokens().into_iter().filter_map(|id| tokenizer.added_token(id));
+        let reserve = used.filter(|token| !token.is_white_space()).map(|token| token.content.clone()).collect();
+        let options = BuilderOptions { reserve, chat_wrapper: None, ..options.clone() };
+        let sought = AhoCorasick::new(template.sought()).ok();
+        let source = sought.is_some().then(|| Box::new(Source { template: template.clone(), options }));
+        Self { source, sought, ..Self::default() }
+    }
+
+    /// Whether this prompt is compared: the first one, and then one in many.
+    fn is_compared(&self) -> bool {
+        self.built.fetch_add(1, Ordering::Relaxed).is_multiple_of(COMPARED)
+    }
+}
+
+impl PromptBuilder {
+    /// What a shortcut could be made of; none if there can be none, or if there is one.
+    pub(crate) fn shortcut_source(&self) -> Option<&Source> {
+        self.shared.shortcut.source.as_deref().filter(|_| self.shared.shortcut.builder.get().is_none())
+    }
+
+    /// Builds plain chats with this builder from now on.
+    pub(crate) fn set_shortcut(&self, builder: PromptBuilder) {
+        let _ = self.shared.shortcut.builder.set(builder);
+    }
+}
+
+impl Session {
+    /// Builds a prompt by the shortcut; false if there is none for it.
+    pub(super) fn build_by_shortcut(
+        &mut self,
+        conversation: &Conversation,
+        detail: Detail,
+        prompt: &mut TokenizedPrompt,
+    ) -> Result<bool> {
+        let shortcut = &self.builder.shared.shortcut;
+        let (Some(builder), Some(sought)) = (shortcut.builder.get(), &shortcut.sought) else { return Ok(false) };
+        let needs_template = detail.needs_origins() || self.builder.continue_final_message;
+        if needs_template || !is_plain_chat(conversation, self.builder.mode(), sought) {
+            return Ok(false);
+        }
+        let is_compared = shortcut.is_compared();
+        let session = self.shortcut.get_or_insert_with(|| Box::new(builder.session()));
+        // What the shortcut refuses, the template may build, or refuse in its own words.
+        if session.build_any(conversation, detail, prompt).is_err() {
+            return Ok(false);
+        }
+        if is_compared {
+            let mut rendered = TokenizedPrompt::default();
+            self.build_rendered(conversation, detail, &mut rendered)?;
+            if rendered.input_ids != prompt.input_ids {
+                return Err(ErrorKind::MetaTemplateDiffers.into());
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether a conversation is like those that imported templates are verified on: perhaps a system message, then questions
+/// and answers by turns, of text alone, in which a template looks for nothing.
+fn is_plain_chat(conversation: &Conversation, mode: Mode, sought: &AhoCorasick) -> bool {
+    let messages = match conversation {
+        Conversation::Messages(messages) => messages,
+        Conversation::Chat(chat) if chat.is_bare() => &chat.messages,
+        _ => return false,
+    };
+    let is_text = |message: &ChatMessage| {
+        matches!(&message.content, Content::Text(text) if !sought.is_match(text)) && message.others.is_empty()
+    };
+    let turns = match &messages[..] {
+        [system, turns @ ..] if system.role == "system" => turns,
+        turns => turns,
+    };
+    let speakers = ["user", "assistant"].into_iter().cycle();
+    let by_turns = turns.iter().zip(speakers).all(|(message, speaker)| message.role == speaker);
+    let ends_well = mode == Mode::Score || turns.len() % 2 == 1;
+    !turns.is_empty() && by_turns && ends_well && messages.iter().all(is_text)
+}
+
+impl fmt::Debug for Shortcut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shortcut").field("is_set", &self.builder.get().is_some()).finish_non_exhaustive()
+    }
+}

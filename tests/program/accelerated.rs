@@ -1,0 +1,46 @@
+//! A large input of plain chats is built by a meta template made of the chat template, and watched.
+
+use std::fs;
+
+use crate::harness::{Tests, tests};
+use crate::program::{metatok, stderr};
+
+pub(crate) fn tests() -> Tests {
+    tests![a_chat_template_is_left_only_where_the_ids_stay]
+}
+
+/// Chats longer than those that imported templates are verified on are written in another way.
+const TEMPLATE: &str = "{% for m in messages %}<|im_start|>{{ m.role if loop.index < 20 else '?' }}\n{{ m.content }}\
+                        <|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+
+fn chat(messages: usize) -> String {
+    let message = |i: usize| {
+        let role = if i.is_multiple_of(2) { "user" } else { "assistant" };
+        format!(r#"{{"role": "{role}", "content": "{i}"}}"#)
+    };
+    let messages: Vec<String> = (0..messages).map(message).collect();
+    format!("{{\"messages\": [{}]}}\n", messages.join(", "))
+}
+
+fn a_chat_template_is_left_only_where_the_ids_stay() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at = folder.path();
+    fs::write(at.join("t.jinja"), TEMPLATE).expect("written");
+    let short = chat(3).repeat(1500);
+    fs::write(at.join("short.jsonl"), &short).expect("written");
+    fs::write(at.join("long.jsonl"), short + &chat(21).repeat(1500)).expect("written");
+    let build = |file: &str, more: &[&str]| {
+        let args = [&["build", "-t", "demo", "--chat-template", "t.jinja", file][..], more].concat();
+        metatok(at, &args).output().expect("the program runs")
+    };
+    let (fast, rendered) = (build("short.jsonl", &[]), build("short.jsonl", &["--always-render"]));
+    assert!(fast.status.success(), "{}", stderr(&fast));
+    assert_eq!(fast.stdout, rendered.stdout);
+    for more in [&[][..], &["--on-error", "reject"]] {
+        let long = build("long.jsonl", more);
+        assert_eq!(long.status.code(), Some(2), "{}", stderr(&long));
+        assert!(stderr(&long).contains("gives other ids for this conversation"), "{}", stderr(&long));
+        assert!(stderr(&long).contains("--always-render"), "{}", stderr(&long));
+    }
+    assert!(build("long.jsonl", &["--always-render"]).status.success());
+}
