@@ -10,7 +10,7 @@ use crate::outputs::Outputs;
 use crate::source::{Source, names, nothing_in};
 use crate::{output, setup};
 use metatok::builder::{BuilderOptions, ContentTrust, PromptBuilder};
-use metatok::conversation::{Conversation, Mode};
+use metatok::conversation::Conversation;
 use metatok::error::{ErrorKind, Result};
 use metatok::input::each_conversation;
 use metatok::tokenizer::AddSpecialTokens;
@@ -28,7 +28,6 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     Outputs::to("", None).check_source(&args.inputs, &source)?;
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let options = setup::template_options(&args.template);
-    let conversations = read(args, source, options.mode)?;
     // Only then is it the same work: a joined string does not separate content from template.
     let trusted = BuilderOptions {
         content: ContentTrust::Trusted,
@@ -37,6 +36,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         ..options.clone()
     };
     let reference = PromptBuilder::new(&model, Arc::clone(&tokenizer), &trusted)?;
+    let conversations = read(args, source, &reference)?;
     let options = BuilderOptions { special_tokens: trusted.special_tokens, ..options };
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
 
@@ -99,11 +99,12 @@ fn row(name: &str, measured: &Measured) -> String {
     )
 }
 
-fn read(args: &BenchArgs, source: Source, mode: Mode) -> Result<Vec<Conversation>> {
+fn read(args: &BenchArgs, source: Source, builder: &PromptBuilder) -> Result<Vec<Conversation>> {
     let mut conversations = Vec::new();
     let inputs = source.open_or_demo(None)?;
     let names = names(&inputs);
-    each_conversation(inputs, args.input_format, args.read.max_line_bytes, mode, |_, conversation| {
+    let (reader, longest) = (builder.record_reader(args.input_format), args.read.max_line_bytes);
+    each_conversation(inputs, reader, longest, builder.mode(), |_, conversation| {
         conversations.push(conversation?);
         Ok(if conversations.len() < args.limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;

@@ -14,6 +14,8 @@ use crate::source::{Source, names, nothing_in};
 use crate::{against, flags, output, setup};
 use metatok::check::{Checker, Finding, LINTS, Level, Lint};
 use metatok::conversation::Mode;
+use metatok::dataset::records::RecordReader;
+use metatok::dialect::ChatTemplate;
 use metatok::error::{At, ErrorKind, Result};
 use metatok::input::{Input, each_conversation};
 
@@ -85,7 +87,12 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
         return Err(ErrorKind::Usage(what.into())).at(&model.name);
     }
     model.allow.extend(args.allow.iter().cloned());
+    let chat_template = ChatTemplate::of_tokenizer(tokenizer.name());
     let mut checker = Checker::new(&model, tokenizer, &options);
+    match chat_template {
+        Ok(template) => template.into_iter().for_each(|template| checker.compare_with(template)),
+        Err(error) => say!("note: not compared with the tokenizer's chat template: {}", error.in_flags()),
+    }
     if source.is_some() {
         let mut inputs = source.open(args.input.columns.as_deref())?;
         if let Some(dataset) = &dataset {
@@ -108,7 +115,7 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
 fn see_conversations(args: &CheckArgs, inputs: Vec<Input>, mode: Mode, checker: &mut Checker) -> Result<usize> {
     let (format, longest) = (args.input.input_format, args.input.read.max_line_bytes);
     let (mut seen, mut is_last) = (0, setup::limit(args.input.limit));
-    each_conversation(inputs, format, longest, mode, |place, conversation| {
+    each_conversation(inputs, RecordReader::new(format), longest, mode, |place, conversation| {
         checker.see(&conversation?, &place.to_string());
         seen += 1;
         Ok(is_last())

@@ -76,7 +76,8 @@ fn see(args: &DiffArgs, diff: &mut Diff) -> Result<First> {
         return Ok(first);
     }
     let inputs = Source::find(&args.inputs)?.open(None)?;
-    each_conversation(inputs, InputFormat::Auto, MAX_LINE_BYTES, args.mode, |place, conversation| {
+    let reader = diff.record_reader(InputFormat::Auto);
+    each_conversation(inputs, reader, MAX_LINE_BYTES, args.mode, |place, conversation| {
         note(place.to_string(), diff.see(&conversation?));
         Ok(ControlFlow::Continue(()))
     })?;

@@ -26,8 +26,9 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     outputs.check_model(&args.model, true)?;
     let (model, tokenizer) = setup::load(&args.model, true)?;
     let builder = PromptBuilder::new(&model, tokenizer, &setup::stop_options(&args.stop))?;
-    let TrimArgs { include_stop, explain, validate, .. } = *args;
-    let trimmer = AnswerTrimmer::new(&builder, TrimOptions { include_stop, explain, validate })?.setting_name(flag);
+    let TrimArgs { include_stop, keep_special_tokens, explain, validate, .. } = *args;
+    let options = TrimOptions { include_stop, keep_special_tokens, explain, validate };
+    let trimmer = AnswerTrimmer::new(&builder, options)?.setting_name(flag);
     let trimmer = trimmer.run_id(args.run_id.run_id.clone());
     let mut output = Output::open(args.output.as_deref())?;
     let mut totals = TrimTotals::default();

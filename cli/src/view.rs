@@ -14,7 +14,6 @@ use crate::{flags, setup};
 use metatok::answers::ModelAnswers;
 use metatok::build::answers_omitted;
 use metatok::builder::PromptBuilder;
-use metatok::dataset::records::RecordReader;
 use metatok::error::{At, Error, ErrorKind, Result};
 use metatok::input::{Input, each_record};
 use metatok::prepared::{ChosenPrompt, PreparedDataset, PromptChoice};
@@ -35,7 +34,8 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     let (place, line) = nth(args, source, dataset.as_ref())?;
     let shown = match &dataset {
-        None => RecordReader::new(args.input.input_format)
+        None => builder
+            .record_reader(args.input.input_format)
             .parse(&line)
             .and_then(|record| Ok((record.into_conversation(options.mode)?.0, None))),
         Some(dataset) => {

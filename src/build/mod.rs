@@ -97,9 +97,12 @@ impl PromptForm {
         matches!(self, Self::Messages(_))
     }
 
-    /// Whether a chat template renders the prompts, which has places for all of a record too.
-    fn is_for_chat_template(&self) -> bool {
-        matches!(self, Self::Ids(ids) if ids.builder.writes_all_keys())
+    /// Reads records with what the prompts have places for.
+    fn record_reader(&self, format: InputFormat) -> RecordReader {
+        match self {
+            Self::Ids(ids) => ids.builder.record_reader(format),
+            Self::Messages(_) => RecordReader::new(format).for_server(true),
+        }
     }
 
     /// What a thread builds with.
@@ -189,9 +192,8 @@ impl Build {
         let lines = Arc::new(AtomicUsize::new(0));
         Ok(pipeline::ordered(self.threads(), batches, move || {
             let build = build.clone();
-            let (for_server, for_chat_template) = (build.form.is_for_server(), build.form.is_for_chat_template());
-            let reader = RecordReader::new(build.input_format).for_server(for_server);
-            let reader = if for_chat_template { reader.for_chat_template(true) } else { reader };
+            let for_server = build.form.is_for_server();
+            let reader = build.form.record_reader(build.input_format);
             let mut prompter = build.dataset.as_ref().map(|dataset| dataset.prompter().for_server(for_server));
             let mut session = build.form.session();
             let lines = Arc::clone(&lines);

@@ -42,6 +42,8 @@ enum What {
     SilentRole(String),
     /// Thoughts that the template leaves out of an answer.
     Thoughts,
+    /// A key that the chat template does not read.
+    Unread(String),
 }
 
 impl Notes {
@@ -64,6 +66,11 @@ impl Notes {
             let role = shortened(role);
             let is = |what: &What| matches!(what, What::SilentRole(known) if known == role);
             self.add(is, || What::SilentRole(role.to_owned()), 1, || place.to_string());
+        }
+        for key in &omissions.unread {
+            let key = shortened(key);
+            let is = |what: &What| matches!(what, What::Unread(known) if known == key);
+            self.add(is, || What::Unread(key.to_owned()), 1, || place.to_string());
         }
         if omissions.thoughts > 0 {
             self.add(|what| *what == What::Thoughts, || What::Thoughts, omissions.thoughts, || place.to_string());
@@ -149,6 +156,13 @@ impl Noticed {
                     "{messages} of role {role:?} left out, because the template is silent about it (first at {first})"
                 );
                 Some(Warning::new("role-left-out", what))
+            }
+            What::Unread(key) => {
+                let conversations = counted(*count, "conversation");
+                let what = format!(
+                    "{key} of {conversations} left out, because the chat template does not read {key} (first at {first})"
+                );
+                Some(Warning::new("unread-by-template", what))
             }
             What::Thoughts => {
                 let answers = counted(*count, "earlier answer");

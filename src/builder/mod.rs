@@ -28,6 +28,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use crate::assemble::{Assembler, Detail, Placeholders, Respelled};
 pub use crate::assemble::{ContentTrust, IGNORE_INDEX, MediaSpan, Span, TokenizedPrompt};
 use crate::conversation::Mode;
+use crate::dataset::{InputFormat, RecordReader};
 use crate::error::{Result, Warning};
 use crate::render::{ApiTemplate, Renderer};
 use crate::stop::{Completion, StopCriteria, Trimmer};
@@ -114,6 +115,20 @@ impl PromptBuilder {
     /// The id for padding batches: the model file's, or the tokenizer's pad token, or its eos.
     pub fn pad_token_id(&self) -> Option<TokenId> {
         self.shared.pad
+    }
+
+    /// Reads records of this format as its template needs them: with tools and documents if it writes them.
+    ///
+    /// ```
+    /// use metatok::dataset::InputFormat;
+    ///
+    /// let reader = metatok::PromptBuilder::demo()?.record_reader(InputFormat::Auto);
+    /// let error = reader.parse(r#"{"messages": [{"role": "user", "content": "Hi!"}], "tools": [{}]}"#).unwrap_err();
+    /// assert!(error.to_string().contains("templates have no place for tool descriptions"));
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    pub fn record_reader(&self, format: InputFormat) -> RecordReader {
+        RecordReader::new(format).for_chat_template(self.writes_all_keys())
     }
 
     /// Whether its template writes all keys of messages, tools and documents, as chat templates do.

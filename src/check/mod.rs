@@ -14,6 +14,7 @@
 mod boundary_moves;
 mod build_warning;
 mod content_writes_control;
+mod differs_from_chat_template;
 mod double_bos;
 mod eos_not_in_end;
 mod eos_outside_vocabulary;
@@ -50,7 +51,7 @@ mod unknown_control_token;
 use crate::builder::BuilderOptions;
 use crate::conversation::Conversation;
 use crate::dataset::{Dataset, Row, RowPrompt};
-use crate::dialect::Model;
+use crate::dialect::{ChatTemplate, Model};
 use crate::error::{At, ErrorKind, Place, Result};
 use crate::tokenizer::Tokenizer;
 pub use finding::{Finding, Level};
@@ -60,7 +61,7 @@ use seen::SeenDataset;
 use subject::Subject;
 
 /// Every lint, in the order in which their findings are listed.
-pub static LINTS: [Lint; 31] = [
+pub static LINTS: [Lint; 32] = [
     id_outside_vocabulary::LINT,
     token_of_several_ids::LINT,
     refused::LINT,
@@ -75,6 +76,7 @@ pub static LINTS: [Lint; 31] = [
     reserved_reachable::LINT,
     content_writes_control::LINT,
     roles_only::LINT,
+    differs_from_chat_template::LINT,
     role_never_rendered::LINT,
     missing_fallback::LINT,
     role_outside_round::LINT,
@@ -118,6 +120,11 @@ impl Checker {
     /// Prepares to lint a model.
     pub fn new(model: &Model, tokenizer: impl Into<std::sync::Arc<Tokenizer>>, options: &BuilderOptions) -> Self {
         Self { subject: Subject::new(model, tokenizer.into(), options) }
+    }
+
+    /// Compares the model's prompts with those of this chat template, usually the tokenizer's own.
+    pub fn compare_with(&mut self, template: ChatTemplate) {
+        self.subject.chat_template = Some(template);
     }
 
     /// Checks a conversation too. `place` says where it is.

@@ -7,7 +7,7 @@ use crate::check::Level;
 use crate::check::seen::Seen;
 use crate::compile::CompiledTemplate;
 use crate::conversation::{Conversation, Item, Marker, MediaKind, Message, Mode, Prompt, Section};
-use crate::dialect::Model;
+use crate::dialect::{ChatTemplate, Model};
 use crate::error::{Error, ErrorKind, Result};
 use crate::render::{Element, Part, Segment, TextArena};
 use crate::template::{Affix, MetaTemplate, Placeholder, RoleTemplate, RoundItem};
@@ -29,6 +29,8 @@ pub(crate) struct Subject {
     /// What builds the given conversations, if it is a different builder: messages one by one.
     each_message: Option<std::result::Result<PromptBuilder, Error>>,
     pub(crate) seen: Seen,
+    /// What the tokenizer brings.
+    pub(crate) chat_template: Option<ChatTemplate>,
 }
 
 impl Subject {
@@ -43,7 +45,8 @@ impl Subject {
         let builders = builder(Mode::Generate, false).and_then(|generate| Ok([generate, builder(Mode::Score, false)?]));
         let each_message = options.each_message.then(|| builder(options.mode, true));
         let (model, options) = (model.clone(), options.clone());
-        Self { model, tokenizer, options, template, roles, compiled, builders, each_message, seen: Seen::default() }
+        let (seen, chat_template) = (Seen::default(), None);
+        Self { model, tokenizer, options, template, roles, compiled, builders, each_message, seen, chat_template }
     }
 
     /// Why nothing can be built.

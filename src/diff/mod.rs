@@ -22,6 +22,7 @@ pub use difference::PromptDifference;
 
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
+use crate::dataset::{InputFormat, RecordReader};
 use pair::Pair;
 
 /// Compares the prompts of two builders.
@@ -37,6 +38,12 @@ impl Diff {
     /// Of these two.
     pub fn new(ours: PromptBuilder, theirs: PromptBuilder) -> Self {
         Self { pair: Pair { ours, theirs }, equal: 0, refused: 0, causes: BTreeMap::new() }
+    }
+
+    /// Reads records of this format with all that one of them writes.
+    pub fn record_reader(&self, format: InputFormat) -> RecordReader {
+        let Pair { ours, theirs } = &self.pair;
+        RecordReader::new(format).for_chat_template(ours.writes_all_keys() || theirs.writes_all_keys())
     }
 
     /// Compares the prompts of a conversation and counts. None if they have the same ids, or if both refuse it.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use serde::Deserialize;
 
 use crate::conversation::{Conversation, Mode};
-use crate::dataset::{Holds, InputFormat, RawRecord, RecordReader, check_nesting};
+use crate::dataset::{Holds, RawRecord, RecordReader, check_nesting};
 use crate::error::{Place, Result};
 use crate::input::{Input, RecordPlace};
 use crate::wording;
@@ -57,12 +57,11 @@ pub fn each_line(
 /// As [`each_record`].
 pub fn each_conversation(
     inputs: Vec<Input>,
-    format: InputFormat,
+    reader: RecordReader,
     max_line_bytes: usize,
     mode: Mode,
     mut visit: impl FnMut(RecordPlace<'_>, Result<Conversation>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
-    let reader = RecordReader::new(format);
     each_record(inputs, Holds::Conversations, max_line_bytes, |place, record| {
         let conversation = record.and_then(|record| reader.parse(&record.json()?)?.into_conversation(mode));
         let conversation = conversation.map(|(conversation, _)| conversation);

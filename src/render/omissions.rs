@@ -12,6 +12,8 @@ pub struct Omissions<'c> {
     pub roles: Vec<&'c str>,
     /// How many answers lose their thoughts.
     pub thoughts: u64,
+    /// What a chat template does not read: `tools`, `documents`, `tool_calls`, or one of its variables.
+    pub unread: Vec<&'c str>,
 }
 
 /// A message: its position, its role, and the template's role that speaks it.

@@ -9,7 +9,7 @@ use crate::assemble::TokenizedPrompt;
 use crate::build::InputRemarks;
 use crate::builder::{PromptBuilder, Session};
 use crate::conversation::{Conversation, Mode};
-use crate::dataset::{Examples, Line, MaxOutLen, PickedRow, RecordReader, Row, RowKey, RowPrompt, RowPrompter};
+use crate::dataset::{Examples, InputFormat, Line, MaxOutLen, PickedRow, Row, RowKey, RowPrompt, RowPrompter};
 use crate::error::{ErrorKind, Result};
 use crate::input::{LineBatch, RecordPlace};
 use crate::prepared::PreparedDataset;
@@ -67,13 +67,16 @@ impl Job {
         text: &str,
         number: u64,
         (batch, line): (&LineBatch, &Line),
-        reader: RecordReader,
+        format: InputFormat,
         builder: &PromptBuilder,
         remarks: &mut InputRemarks,
     ) -> Result<Self> {
+        let reader = builder.record_reader(format);
         let record = reader.parse(text)?;
         let place = RecordPlace::new(&batch.input, line);
-        remarks.notes.see(&record.conversation, place);
+        if !reader.keeps_all_keys() {
+            remarks.notes.see(&record.conversation, place);
+        }
         remarks.notes.see_omissions(&builder.omissions(&record.conversation), place);
         remarks.notes.see_completion(&record, place);
         let has_id = record.id.is_some();

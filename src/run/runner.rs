@@ -13,7 +13,7 @@ use crate::builder::{PromptBuilder, Session};
 use crate::client::Client;
 #[cfg(feature = "http")]
 use crate::dataset::SamplingParams;
-use crate::dataset::{Examples, Line, PickedRow, RawRecord, RecordReader, RowPrompter};
+use crate::dataset::{Examples, Line, PickedRow, RawRecord, RowPrompter};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::{Input, LineBatch, RecordPlace};
@@ -214,8 +214,8 @@ impl Run<'_> {
                 Job::row(&row, (number, pick), (batch, line), examples, dataset, &mut self.session, strip_thoughts)
             }
             _ => {
-                let reader = RecordReader::new(self.runner.options.input_format);
-                Job::conversation(&record.json()?, number, (batch, line), reader, self.session.builder(), remarks)
+                let (format, builder) = (self.runner.options.input_format, self.session.builder());
+                Job::conversation(&record.json()?, number, (batch, line), format, builder, remarks)
             }
         }?;
         if job.key.has_id && pick.repeat.is_none_or(|repeat| repeat == 0) {

@@ -66,7 +66,7 @@ impl TokenStream {
         if self.finished.is_some() {
             return Ok(self.finished);
         }
-        let Trimmer { matcher, table, include_stop, .. } = &self.trimmer;
+        let Trimmer { matcher, include_stop, .. } = &self.trimmer;
         if matcher.stops_at(id) {
             if *include_stop {
                 self.held.extend_from_slice(self.trimmer.stop_bytes(id));
@@ -76,7 +76,7 @@ impl TokenStream {
             self.finished = Some(FinishReason::StopToken(id));
             return Ok(self.finished);
         }
-        let bytes = table.require(id)?;
+        let bytes = self.trimmer.bytes(id)?;
         self.ids.push(id);
         let before = self.held.len();
         self.held.extend_from_slice(bytes);

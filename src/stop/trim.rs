@@ -36,6 +36,7 @@ pub struct Trimmer {
     pub(super) table: Arc<ByteTable>,
     pad_token_id: Option<TokenId>,
     pub(super) include_stop: bool,
+    skip_special_tokens: bool,
 }
 
 /// Where a completion ends.
@@ -63,6 +64,7 @@ impl Trimmer {
             table: Arc::clone(tokenizer.byte_table()),
             pad_token_id: None,
             include_stop: false,
+            skip_special_tokens: true,
         })
     }
 
@@ -74,9 +76,7 @@ impl Trimmer {
         Ok(Self {
             criteria: Arc::new(criteria.clone()),
             matcher: criteria.matcher()?,
-            table: Arc::clone(&self.table),
-            pad_token_id: self.pad_token_id,
-            include_stop: self.include_stop,
+            ..self.clone()
         })
     }
 
@@ -92,6 +92,28 @@ impl Trimmer {
     pub fn include_stop(mut self, include: bool) -> Self {
         self.include_stop = include;
         self
+    }
+
+    /// Sets whether special tokens before the stop are left out of the text, as they are by default. Some models write
+    /// calls of tools with special tokens, such as `[TOOL_CALLS]`.
+    ///
+    /// ```
+    /// let trimmer = metatok::PromptBuilder::demo()?.trimmer()?.skip_special_tokens(false);
+    /// assert_eq!(trimmer.complete(&[44, 1051, 695, 1052])?.text, "M<|im_start|>ars");
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    #[must_use]
+    pub fn skip_special_tokens(mut self, skip: bool) -> Self {
+        self.skip_special_tokens = skip;
+        self
+    }
+
+    /// The bytes of an id in the text.
+    pub(super) fn bytes(&self, id: TokenId) -> Result<&[u8]> {
+        match self.table.special(id).filter(|_| !self.skip_special_tokens) {
+            Some(bytes) => Ok(bytes),
+            None => self.table.require(id),
+        }
     }
 
     /// Trims generated ids.
@@ -110,7 +132,7 @@ impl Trimmer {
             text.extend_from_slice(if self.matcher.stops_at(id) {
                 self.stop_bytes(id)
             } else {
-                self.table.require(id)?
+                self.bytes(id)?
             });
         }
         text.truncate(bytes);
@@ -137,7 +159,7 @@ impl Trimmer {
                 let finish_reason = FinishReason::StopToken(id);
                 return Ok(CompletionEnd { tokens: kept, bytes: total + stop, read: i + 1, finish_reason });
             }
-            let bytes = self.table.require(id)?;
+            let bytes = self.bytes(id)?;
             if let Some(before) = state {
                 match self.matcher.read(before, bytes) {
                     Ok(next) => state = Some(next),
@@ -149,7 +171,7 @@ impl Trimmer {
         let padding = ids.iter().rev().take_while(|id| Some(**id) == self.pad_token_id).count();
         let kept = ids.len() - padding;
         for &id in &ids[kept..] {
-            total -= self.table.require(id)?.len();
+            total -= self.bytes(id)?.len();
         }
         Ok(CompletionEnd { tokens: kept, bytes: total, read: ids.len(), finish_reason: FinishReason::Length })
     }
@@ -195,7 +217,7 @@ impl Trimmer {
         let (mut tokens, mut start) = (read.len() - 1, last);
         while start > bytes {
             tokens -= 1;
-            start -= self.table.require(read[tokens])?.len();
+            start -= self.bytes(read[tokens])?.len();
         }
         Ok(CompletionEnd { tokens, bytes, read: read.len(), finish_reason })
     }

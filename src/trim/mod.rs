@@ -33,6 +33,8 @@ pub use totals::TrimTotals;
 pub struct TrimOptions {
     /// Whether to keep the stop itself.
     pub include_stop: bool,
+    /// Whether to keep special tokens in the text, see [`Trimmer::skip_special_tokens`](crate::Trimmer::skip_special_tokens).
+    pub keep_special_tokens: bool,
     /// Whether to explain in words what stopped an answer, and where.
     pub explain: bool,
     /// Whether to look for mistakes of the engine.
@@ -56,7 +58,7 @@ impl AnswerTrimmer {
     /// # Errors
     /// The same as for [`PromptBuilder::trimmer`].
     pub fn new(builder: &PromptBuilder, options: TrimOptions) -> Result<Self> {
-        let stops = AnswerStops::new(builder, options.include_stop)?;
+        let stops = AnswerStops::new(builder, options)?;
         Ok(Self { stops, options, setting_name: Setting::to_string, run_id: None })
     }
 
@@ -107,7 +109,7 @@ impl AnswerTrimmer {
         let explain = self.options.explain.then(|| self.explain_ids(ids, end, completion.stop.as_ref()));
         let problems = match self.options.validate {
             true => {
-                let text = trimmer.into_owned().include_stop(false).complete(ids)?.text;
+                let text = trimmer.into_owned().include_stop(false).skip_special_tokens(true).complete(ids)?.text;
                 self.problems(answer, completion.stop.as_ref()).of_ids(ids, end, &text)
             }
             false => Vec::new(),

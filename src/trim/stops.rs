@@ -6,6 +6,7 @@ use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::stop::{FinishReason, Stop, StopCriteria, StopMatcher, Trimmer};
 use crate::tokenizer::{TokenId, Tokenizer};
+use crate::trim::TrimOptions;
 
 /// Where answers of a model end.
 #[derive(Debug)]
@@ -37,11 +38,13 @@ impl TextStops {
 }
 
 impl AnswerStops {
-    pub(super) fn new(builder: &PromptBuilder, include_stop: bool) -> Result<Self> {
+    pub(super) fn new(builder: &PromptBuilder, options: TrimOptions) -> Result<Self> {
         let tokenizer = builder.tokenizer();
+        let TrimOptions { include_stop, keep_special_tokens, .. } = options;
+        let trimmer = builder.trimmer()?.include_stop(include_stop).skip_special_tokens(!keep_special_tokens);
         Ok(Self {
             tokenizer: Arc::clone(tokenizer),
-            trimmer: builder.trimmer()?.include_stop(include_stop),
+            trimmer,
             texts: TextStops::new(builder.stop(), tokenizer)?,
         })
     }

@@ -41,6 +41,12 @@ pub(crate) struct TrimArgs {
     #[arg(long)]
     pub(crate) include_stop: bool,
 
+    /// Keep special tokens in the text
+    ///
+    /// Some models write calls of tools with special tokens, such as [TOOL_CALLS]. They need ids, not text.
+    #[arg(long)]
+    pub(crate) keep_special_tokens: bool,
+
     #[command(flatten)]
     pub(crate) run_id: RunIdArgs,
 

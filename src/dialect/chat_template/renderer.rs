@@ -8,7 +8,9 @@ use crate::dialect::chat_template::marks::{Marked, has_marks};
 use crate::dialect::chat_template::touches::Touches;
 use crate::dialect::chat_template::{ChatTemplate, source};
 use crate::error::{ErrorKind, Result, Setting, way_out};
-use crate::render::{Element, FinalMessage, Part, Renderer, Segment, Segments, nothing_to_continue, nothing_to_score};
+use crate::render::{
+    Element, FinalMessage, Omissions, Part, Renderer, Segment, Segments, nothing_to_continue, nothing_to_score,
+};
 use crate::stop::{StopCriteria, StopSource};
 use crate::tokenizer::{AddedToken, TokenId, Tokenizer};
 
@@ -200,6 +202,25 @@ impl Renderer for ChatTemplateRenderer {
 
     fn own_final_message(&self) -> Option<&dyn FinalMessage> {
         Some(self)
+    }
+
+    fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
+        let mut omissions = Omissions::default();
+        let reads = |key: &str| {
+            let sources = [Some(&self.template.source), self.template.tool_use.as_ref()];
+            sources.into_iter().flatten().any(|source| source.contains(key))
+        };
+        if let Conversation::Chat(chat) = conversation {
+            let given = [("tools", chat.tools.is_some()), ("documents", chat.documents.is_some())];
+            let given = given.into_iter().filter_map(|(key, is_given)| is_given.then_some(key));
+            let given = given.chain(chat.chat_template_kwargs.keys().map(String::as_str));
+            omissions.unread.extend(given.filter(|key| !reads(key)));
+        }
+        let calls = |message: &ChatMessage| message.others.get("tool_calls").is_some_and(|calls| !calls.is_null());
+        if conversation.messages().unwrap_or_default().iter().any(calls) && !reads("tool_calls") {
+            omissions.unread.push("tool_calls");
+        }
+        omissions
     }
 
     fn stop(&self) -> StopCriteria {
