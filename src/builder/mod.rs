@@ -23,12 +23,16 @@ mod stops;
 mod text_encoder;
 
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock};
+
+use aho_corasick::AhoCorasick;
 
 use crate::assemble::{Assembler, Detail, Placeholders, Respelled};
 pub use crate::assemble::{ContentTrust, IGNORE_INDEX, MediaSpan, Span, TokenizedPrompt};
 use crate::conversation::Mode;
 use crate::dataset::{InputFormat, RecordReader};
+use crate::dialect::ChatTemplate;
 use crate::error::{Result, Warning};
 use crate::render::{ApiTemplate, Renderer};
 use crate::stop::{Completion, StopCriteria, Trimmer};
@@ -38,7 +42,6 @@ pub(crate) use combine::{ROLES_ONLY, name_a_template};
 pub use join::JoinSession;
 pub use options::BuilderOptions;
 pub use session::Session;
-use shortcut::Shortcut;
 pub use text_encoder::TextEncoder;
 
 /// Builds prompts for one model: a template, a tokenizer and options. Cloning it is cheap, and clones share their
@@ -84,6 +87,23 @@ struct Shared {
     refused: OnceLock<Vec<Warning>>,
     idle: Mutex<Vec<Buffers>>,
     shortcut: Shortcut,
+}
+
+/// Where a shortcut may be, and what it is made of.
+#[derive(Default)]
+struct Shortcut {
+    source: Option<Box<ShortcutSource>>,
+    /// What the template looks for in content, and then may do anything.
+    sought: Option<AhoCorasick>,
+    builder: OnceLock<PromptBuilder>,
+    built: AtomicU64,
+}
+
+/// What a shortcut is made of.
+pub(crate) struct ShortcutSource {
+    pub(crate) template: ChatTemplate,
+    /// For the builder of the shortcut.
+    pub(crate) options: BuilderOptions,
 }
 
 impl PromptBuilder {

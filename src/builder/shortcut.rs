@@ -1,13 +1,12 @@
 //! A second, faster builder for conversations on which it was verified to give the same ids.
 
 use std::fmt;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use aho_corasick::AhoCorasick;
 
 use crate::assemble::{Detail, TokenizedPrompt};
-use crate::builder::{BuilderOptions, PromptBuilder, Session};
+use crate::builder::{BuilderOptions, PromptBuilder, Session, Shortcut, ShortcutSource};
 use crate::conversation::{ChatMessage, Content, Conversation, Mode};
 use crate::dialect::ChatTemplate;
 use crate::error::{ErrorKind, Result};
@@ -16,23 +15,6 @@ use crate::tokenizer::Tokenizer;
 
 /// One in so many prompts is built both ways and compared.
 const COMPARED: u64 = 256;
-
-/// Where a shortcut may be, and what it is made of.
-#[derive(Default)]
-pub(super) struct Shortcut {
-    source: Option<Box<Source>>,
-    /// What the template looks for in content, and then may do anything.
-    sought: Option<AhoCorasick>,
-    builder: OnceLock<PromptBuilder>,
-    built: AtomicU64,
-}
-
-/// What a shortcut is made of.
-pub(crate) struct Source {
-    pub(crate) template: ChatTemplate,
-    /// For the builder of the shortcut.
-    pub(crate) options: BuilderOptions,
-}
 
 impl Shortcut {
     /// For a builder that may have one.
@@ -54,7 +36,7 @@ impl Shortcut {
         let reserve = used.filter(|token| !token.is_white_space()).map(|token| token.content.clone()).collect();
         let options = BuilderOptions { reserve, chat_wrapper: None, ..options.clone() };
         let sought = AhoCorasick::new(template.sought()).ok();
-        let source = sought.is_some().then(|| Box::new(Source { template: template.clone(), options }));
+        let source = sought.is_some().then(|| Box::new(ShortcutSource { template: template.clone(), options }));
         Self { source, sought, ..Self::default() }
     }
 
@@ -66,7 +48,7 @@ impl Shortcut {
 
 impl PromptBuilder {
     /// What a shortcut could be made of; none if there can be none, or if there is one.
-    pub(crate) fn shortcut_source(&self) -> Option<&Source> {
+    pub(crate) fn shortcut_source(&self) -> Option<&ShortcutSource> {
         self.shared.shortcut.source.as_deref().filter(|_| self.shared.shortcut.builder.get().is_none())
     }
 

@@ -73,11 +73,7 @@ impl Trimmer {
     /// # Errors
     /// The same as for [`StopCriteria::matcher`].
     pub fn with_criteria(&self, criteria: &StopCriteria) -> Result<Self> {
-        Ok(Self {
-            criteria: Arc::new(criteria.clone()),
-            matcher: criteria.matcher()?,
-            ..self.clone()
-        })
+        Ok(Self { criteria: Arc::new(criteria.clone()), matcher: criteria.matcher()?, ..self.clone() })
     }
 
     /// Sets the padding token, which is removed from the end of output that no stop ends.
@@ -129,11 +125,7 @@ impl Trimmer {
         let CompletionEnd { tokens, bytes, read, finish_reason } = end;
         let mut text = Vec::with_capacity(bytes);
         for &id in &ids[..read] {
-            text.extend_from_slice(if self.matcher.stops_at(id) {
-                self.stop_bytes(id)
-            } else {
-                self.bytes(id)?
-            });
+            text.extend_from_slice(if self.matcher.stops_at(id) { self.stop_bytes(id) } else { self.bytes(id)? });
         }
         text.truncate(bytes);
         Ok(Completion {

@@ -58,7 +58,9 @@ impl AnswerTrimmer {
     /// # Errors
     /// The same as for [`PromptBuilder::trimmer`].
     pub fn new(builder: &PromptBuilder, options: TrimOptions) -> Result<Self> {
-        let stops = AnswerStops::new(builder, options)?;
+        let TrimOptions { include_stop, keep_special_tokens, .. } = options;
+        let trimmer = builder.trimmer()?.include_stop(include_stop).skip_special_tokens(!keep_special_tokens);
+        let stops = AnswerStops::new(builder, trimmer)?;
         Ok(Self { stops, options, setting_name: Setting::to_string, run_id: None })
     }
 

@@ -6,7 +6,6 @@ use crate::builder::PromptBuilder;
 use crate::error::Result;
 use crate::stop::{FinishReason, Stop, StopCriteria, StopMatcher, Trimmer};
 use crate::tokenizer::{TokenId, Tokenizer};
-use crate::trim::TrimOptions;
 
 /// Where answers of a model end.
 #[derive(Debug)]
@@ -38,15 +37,9 @@ impl TextStops {
 }
 
 impl AnswerStops {
-    pub(super) fn new(builder: &PromptBuilder, options: TrimOptions) -> Result<Self> {
+    pub(super) fn new(builder: &PromptBuilder, trimmer: Trimmer) -> Result<Self> {
         let tokenizer = builder.tokenizer();
-        let TrimOptions { include_stop, keep_special_tokens, .. } = options;
-        let trimmer = builder.trimmer()?.include_stop(include_stop).skip_special_tokens(!keep_special_tokens);
-        Ok(Self {
-            tokenizer: Arc::clone(tokenizer),
-            trimmer,
-            texts: TextStops::new(builder.stop(), tokenizer)?,
-        })
+        Ok(Self { tokenizer: Arc::clone(tokenizer), trimmer, texts: TextStops::new(builder.stop(), tokenizer)? })
     }
 
     /// The stop that ends a text: a string, or the string of a stop id.

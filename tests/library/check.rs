@@ -9,6 +9,7 @@ use metatok::check::{Finding, LINTS, Level};
 use metatok::dataset::records::Record;
 use metatok::dataset::retriever::RetrieverKind;
 use metatok::dataset::{InferencerKind, RowPrompter};
+use metatok::dialect::ChatTemplate;
 use metatok::tokenizer::TokenizerFiles;
 use metatok::{BuilderOptions, Checker, ContentTrust, Dataset, Model, Row, Tokenizer};
 use serde::Deserialize;
@@ -53,6 +54,9 @@ struct Side {
     /// JSON: another `tokenizer_config.json`.
     #[serde(default)]
     config: Option<String>,
+    /// The tokenizer's chat template.
+    #[serde(default)]
+    chat_template: Option<String>,
     /// JSON: a `generation_config.json`.
     #[serde(default)]
     generation: Option<String>,
@@ -160,6 +164,9 @@ fn check(side: &Side) -> Vec<Finding> {
         ..BuilderOptions::default()
     };
     let mut checker = Checker::new(&model, tokenizer(side), &options);
+    if let Some(source) = &side.chat_template {
+        checker.compare_with(ChatTemplate::new("a tokenizer's", source));
+    }
     for (i, line) in side.conversations.lines().enumerate() {
         let record = Record::parse(line).unwrap_or_else(|error| panic!("{error}"));
         checker.see(&record.conversation, &format!("line {}", i + 1));
