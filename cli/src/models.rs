@@ -62,7 +62,11 @@ fn list(out: &mut Vec<u8>) -> Result<()> {
     let rows: Vec<[String; 3]> = Model::builtin()
         .map(|model| {
             let tokenizer = model.tokenizer.unwrap_or_else(|| "any".to_owned());
-            [model.name, tokenizer, model.about.unwrap_or_default()]
+            let verified = match model.verified.len() {
+                0 => String::new(),
+                count => format!("; verified against {}", output::count(count as u64, "chat template")),
+            };
+            [model.name, tokenizer, model.about.unwrap_or_default() + &verified]
         })
         .chain(ConversationTemplate::builtin().map(|(name, template)| {
             let about = template.about.as_deref().unwrap_or("A conversation template");
