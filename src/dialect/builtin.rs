@@ -8,7 +8,7 @@ macro_rules! built_in {
     };
 }
 
-const MODELS: [(&str, &str); 60] = built_in! {
+const MODELS: [(&str, &str); 61] = built_in! {
     "alpaca"
     "baichuan2-chat"
     "chatglm3"
@@ -50,6 +50,7 @@ const MODELS: [(&str, &str); 60] = built_in! {
     "nemotron-3-nano"
     "nemotron-nano-v2"
     "olmo"
+    "olmo-2"
     "phi-3"
     "phi-3-medium"
     "phi-4"
@@ -221,8 +222,9 @@ mod tests {
                 internlm/internlm2-chat-7b-gguf internlm/internlm-xcomposer2-vl-7b"),
             ("command-r", "CohereForAI/c4ai-command-r-v01 CohereLabs/c4ai-command-r-plus-08-2024 CohereLabs/c4ai-command-r-v01-4bit"),
             ("", "CohereLabs/c4ai-command-r7b-12-2024 CohereLabs/c4ai-command-a-03-2025 CohereLabs/aya-expanse-8b"),
-            ("chatml", "teknium/OpenHermes-2.5-Mistral-7B NousResearch/Hermes-3-Llama-3.1-8B"),
-            ("", "HuggingFaceTB/SmolLM2-1.7B-Instruct NousResearch/Hermes-3-Llama-3.1-8B-GGUF NousResearch/Hermes-4-70B"),
+            ("chatml", "teknium/OpenHermes-2.5-Mistral-7B"),
+            ("olmo-2", "allenai/OLMo-2-1124-13B-Instruct"),
+            ("", "HuggingFaceTB/SmolLM2-1.7B-Instruct NousResearch/Hermes-3-Llama-3.1-8B NousResearch/Hermes-4-70B"),
             ("phi-3", "microsoft/Phi-3-mini-4k-instruct microsoft/Phi-3.5-mini-instruct"),
             ("phi-3-medium", "microsoft/Phi-3-medium-128k-instruct"),
             ("phi-4-mini", "microsoft/Phi-4-mini-instruct"),
