@@ -76,6 +76,7 @@ impl Fingerprint {
             about: None,
             tokenizer: None,
             hub: Vec::new(),
+            verified: Vec::new(),
             allow: Vec::new(),
             conversation_template: None,
             example: None,

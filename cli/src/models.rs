@@ -8,8 +8,9 @@ use serde::Serialize;
 use crate::args::ModelsArgs;
 use crate::convert::to_toml;
 use crate::output;
-use metatok::dialect::{ConversationTemplate, Model};
+use metatok::dialect::{ConversationTemplate, Model, Verification};
 use metatok::error::Result;
+use metatok::import::ContentKind;
 
 /// A model in the list.
 #[derive(Serialize)]
@@ -58,11 +59,23 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<ExitCode> {
     output::to_stdout(out)
 }
 
+/// How much of a model was the same as the chat templates with which it was compared.
+fn verified(claims: &[Verification]) -> &'static str {
+    let is_all = |contents: &[String]| contents.len() == ContentKind::ALL.len();
+    let is_exact = |claim: &Verification| claim.system.is_none() && is_all(&claim.generate) && is_all(&claim.score);
+    match claims {
+        [] => "",
+        claims if claims.iter().all(is_exact) => "; verified",
+        _ => "; verified in part",
+    }
+}
+
 fn list(out: &mut Vec<u8>) -> Result<()> {
     let rows: Vec<[String; 3]> = Model::builtin()
         .map(|model| {
             let tokenizer = model.tokenizer.unwrap_or_else(|| "any".to_owned());
-            [model.name, tokenizer, model.about.unwrap_or_default()]
+            let verified = verified(&model.verified);
+            [model.name, tokenizer, model.about.unwrap_or_default() + verified]
         })
         .chain(ConversationTemplate::builtin().map(|(name, template)| {
             let about = template.about.as_deref().unwrap_or("A conversation template");

@@ -8,7 +8,7 @@ macro_rules! built_in {
     };
 }
 
-const MODELS: [(&str, &str); 39] = built_in! {
+const MODELS: [(&str, &str); 61] = built_in! {
     "alpaca"
     "baichuan2-chat"
     "chatglm3"
@@ -17,34 +17,56 @@ const MODELS: [(&str, &str); 39] = built_in! {
     "command-r"
     "deepseek-coder"
     "deepseek-r1"
+    "deepseek-r1-0528"
     "deepseek-v2"
     "deepseek-v3"
+    "deepseek-v3.1"
+    "ernie-4.5"
+    "exaone-3.5"
+    "exaone-4"
     "falcon-chat"
     "gemma-2"
     "gemma-3"
     "glm-4"
+    "glm-4.5"
+    "glm-4.7"
+    "granite-4.0"
     "internlm-chat"
     "internlm2-chat"
     "internlm3"
+    "kimi-k2-thinking"
     "llama-2-chat"
     "llama-3"
+    "llama-3.1"
+    "llama-4"
     "minicpm"
+    "minimax-m2"
     "mistral-instruct-tekken"
     "mistral-instruct-v1"
     "mistral-instruct-v3"
     "mistral-instruct-v7"
     "mixtral"
     "moss"
+    "nemotron-3-nano"
+    "nemotron-nano-v2"
+    "olmo"
+    "olmo-2"
     "phi-3"
+    "phi-3-medium"
     "phi-4"
+    "phi-4-mini"
     "plain"
     "qwen1.5-chat"
     "qwen2.5"
     "qwen2.5-vl"
     "qwen3"
+    "qwen3-instruct"
     "qwen3-no-think"
+    "qwen3-thinking"
+    "qwen3-vl"
     "qwq"
     "vicuna"
+    "yi-1.5-chat"
     "yi-chat"
     "zephyr"
 };
@@ -149,56 +171,72 @@ mod tests {
     fn repositories() {
         #[rustfmt::skip]
         let table = [
-            ("qwen3", "Qwen/Qwen3-0.6B Qwen/Qwen3-8B Qwen/Qwen3-30B-A3B Qwen/Qwen3-235B-A22B-Instruct-2507 Qwen/Qwen3-8B-AWQ \
-                Qwen/Qwen3-32B-FP8 Qwen/Qwen3-8B-MLX-4bit Qwen/Qwen3-14B-GPTQ-Int8 Qwen/Qwen3-Coder-30B-A3B-Instruct \
+            ("qwen3", "Qwen/Qwen3-0.6B Qwen/Qwen3-8B Qwen/Qwen3-30B-A3B Qwen/Qwen3-8B-AWQ Qwen/Qwen3-32B-FP8 Qwen/Qwen3-8B-MLX-4bit \
+                Qwen/Qwen3-14B-GPTQ-Int8"),
+            ("qwen3-instruct", "Qwen/Qwen3-235B-A22B-Instruct-2507 Qwen/Qwen3-4B-Instruct-2507-FP8 Qwen/Qwen3-Coder-30B-A3B-Instruct \
                 Qwen/Qwen3-Next-80B-A3B-Instruct"),
+            ("qwen3-thinking", "Qwen/Qwen3-30B-A3B-Thinking-2507 Qwen/Qwen3-Next-80B-A3B-Thinking"),
+            ("qwen3-vl", "Qwen/Qwen3-VL-8B-Instruct Qwen/Qwen3-VL-235B-A22B-Instruct-FP8"),
             ("", "Qwen/Qwen3-8B-Base Qwen/Qwen3-30B-A3B-Base Qwen/Qwen3-Embedding-8B Qwen/Qwen3-Reranker-0.6B \
-                Qwen/Qwen3-VL-8B-Instruct Qwen/Qwen3-VL-Embedding-2B Qwen/Qwen3-Omni-30B-A3B-Instruct Qwen/Qwen3Guard-Gen-8B \
-                Qwen/Qwen3-30B-A3B-Thinking-2507 Qwen/Qwen3-Next-80B-A3B-Thinking Qwen/Qwen3-8B-GGUF Qwen/Qwen3-ASR-1.7B \
+                Qwen/Qwen3-VL-8B-Thinking Qwen/Qwen3-VL-Embedding-2B Qwen/Qwen3-Omni-30B-A3B-Instruct Qwen/Qwen3Guard-Gen-8B \
+                Qwen/Qwen3-8B-GGUF Qwen/Qwen3-ASR-1.7B \
                 Qwen/Qwen3-TTS-12Hz-1.7B-Base Qwen/Qwen3-4B-SafeRL"),
             ("qwen2.5", "Qwen/Qwen2.5-7B-Instruct Qwen/Qwen2.5-0.5B-Instruct Qwen/Qwen2.5-Coder-32B-Instruct"),
             ("qwen2.5-vl", "Qwen/Qwen2.5-VL-7B-Instruct Qwen/Qwen2-VL-2B-Instruct"),
             ("", "Qwen/Qwen2.5-7B Qwen/Qwen2.5-Math-7B-Instruct Qwen/Qwen2.5-Math-RM-72B Qwen/Qwen2.5-Math-PRM-7B \
-                Qwen/Qwen2.5-Omni-7B Qwen/Qwen2-7B-Instruct Qwen/Qwen2-Audio-7B-Instruct Qwen/Qwen2-Math-7B-Instruct \
+                Qwen/Qwen2.5-Omni-7B Qwen/Qwen2-7B Qwen/Qwen2-Audio-7B-Instruct Qwen/Qwen2-Math-7B-Instruct \
                 Qwen/Qwen2-VL-7B Qwen/Qwen2.5-7B-Instruct-GGUF Qwen/QwQ-32B-Preview Qwen/QVQ-72B-Preview"),
-            ("qwen1.5-chat", "Qwen/Qwen1.5-7B-Chat Qwen/Qwen1.5-110B-Chat Qwen/Qwen1.5-MoE-A2.7B-Chat Qwen/Qwen1.5-0.5B-Chat"),
+            ("qwen1.5-chat", "Qwen/Qwen1.5-7B-Chat Qwen/Qwen1.5-110B-Chat Qwen/Qwen1.5-MoE-A2.7B-Chat Qwen/Qwen1.5-0.5B-Chat Qwen/Qwen2-7B-Instruct"),
             ("qwq", "Qwen/QwQ-32B Qwen/QwQ-32B-AWQ"),
             ("deepseek-coder", "deepseek-ai/deepseek-coder-33b-instruct"),
             ("minicpm", "openbmb/MiniCPM-2B-sft-bf16 openbmb/MiniCPM-2B-dpo-fp32"),
             ("", "Qwen/Qwen1.5-7B deepseek-ai/deepseek-coder-6.7b-base deepseek-ai/deepseek-coder-7b-instruct-v1.5 openbmb/MiniCPM3-4B openbmb/MiniCPM-V-2"),
-            ("llama-3", "meta-llama/Meta-Llama-3-8B-Instruct meta-llama/Meta-Llama-3.1-405B-Instruct meta-llama/Llama-3.1-8B-Instruct \
-                meta-llama/Llama-3.2-3B-Instruct meta-llama/Llama-3.3-70B-Instruct"),
-            ("", "meta-llama/Llama-3.1-8B meta-llama/Llama-3.2-11B-Vision-Instruct meta-llama/Llama-Guard-3-8B \
-                meta-llama/Llama-4-Scout-17B-16E-Instruct meta-llama/Prompt-Guard-86M"),
+            ("llama-3", "meta-llama/Meta-Llama-3-8B-Instruct"),
+            ("llama-3.1", "meta-llama/Meta-Llama-3.1-405B-Instruct meta-llama/Llama-3.1-8B-Instruct meta-llama/Llama-3.3-70B-Instruct"),
+            ("llama-4", "meta-llama/Llama-4-Scout-17B-16E-Instruct"),
+            ("", "meta-llama/Llama-3.1-8B meta-llama/Llama-3.2-3B-Instruct meta-llama/Llama-3.2-11B-Vision-Instruct meta-llama/Llama-Guard-3-8B \
+                meta-llama/Llama-4-Scout-17B-16E meta-llama/Prompt-Guard-86M"),
             ("llama-2-chat", "meta-llama/Llama-2-7b-chat-hf meta-llama/Llama-2-70b-chat-hf"),
             ("codellama-instruct", "meta-llama/CodeLlama-34b-Instruct-hf codellama/CodeLlama-7b-Instruct-hf"),
             ("", "meta-llama/Llama-2-7b-hf codellama/CodeLlama-70b-Instruct-hf meta-llama/CodeLlama-70b-Instruct-hf meta-llama/CodeLlama-7b-Python-hf"),
             ("deepseek-r1", "deepseek-ai/DeepSeek-R1 deepseek-ai/DeepSeek-R1-Distill-Qwen-7B deepseek-ai/DeepSeek-R1-Distill-Llama-70B"),
-            ("", "deepseek-ai/DeepSeek-R1-0528 deepseek-ai/DeepSeek-R1-0528-Qwen3-8B deepseek-ai/DeepSeek-R1-Zero"),
+            ("deepseek-r1-0528", "deepseek-ai/DeepSeek-R1-0528 deepseek-ai/DeepSeek-R1-0528-Qwen3-8B"),
+            ("deepseek-v3.1", "deepseek-ai/DeepSeek-V3.1 deepseek-ai/DeepSeek-V3.2-Exp"),
+            ("", "deepseek-ai/DeepSeek-R1-Zero deepseek-ai/DeepSeek-V3.1-Base deepseek-ai/DeepSeek-V3.2"),
             ("deepseek-v3", "deepseek-ai/DeepSeek-V3 deepseek-ai/DeepSeek-V3-0324 deepseek-ai/DeepSeek-V2.5-1210"),
-            ("", "deepseek-ai/DeepSeek-V3-Base deepseek-ai/DeepSeek-V3.1 deepseek-ai/DeepSeek-V3.2-Exp deepseek-ai/DeepSeek-Prover-V2-7B"),
+            ("", "deepseek-ai/DeepSeek-V3-Base deepseek-ai/DeepSeek-Prover-V2-7B"),
             ("deepseek-v2", "deepseek-ai/deepseek-llm-7b-chat deepseek-ai/DeepSeek-V2-Lite-Chat"),
             ("", "deepseek-ai/deepseek-llm-7b-base deepseek-ai/DeepSeek-V2 deepseek-ai/DeepSeek-V2-Chat-0628 deepseek-ai/deepseek-vl-7b-chat"),
             ("gemma-2", "google/gemma-2-9b-it google/gemma-1.1-7b-it google/gemma-2b-it"),
-            ("gemma-3", "google/gemma-3-4b-it google/gemma-3-270m-it"),
-            ("", "google/gemma-2-9b google/gemma-3-4b-pt google/gemma-3n-E4B-it google/gemma-3-4b-it-qat-q4_0-gguf \
+            ("gemma-3", "google/gemma-3-4b-it google/gemma-3-270m-it google/gemma-3n-E4B-it"),
+            ("", "google/gemma-2-9b google/gemma-3-4b-pt google/gemma-3n-E4B google/gemma-3-4b-it-qat-q4_0-gguf \
                 google/embeddinggemma-300m google/paligemma-3b-mix-224 google/shieldgemma-2b"),
             ("chatglm3", "THUDM/chatglm3-6b THUDM/chatglm3-6b-32k zai-org/chatglm3-6b-128k"),
-            ("glm-4", "THUDM/glm-4-9b-chat zai-org/glm-4-9b-chat-1m-hf"),
-            ("", "THUDM/chatglm3-6b-base THUDM/glm-4-9b THUDM/glm-4v-9b zai-org/GLM-4.5"),
+            ("glm-4", "THUDM/glm-4-9b-chat zai-org/glm-4-9b-chat-1m-hf zai-org/GLM-4-32B-0414"),
+            ("glm-4.5", "zai-org/GLM-4.5-Air zai-org/GLM-4.6"),
+            ("glm-4.7", "zai-org/GLM-4.7"),
+            ("", "THUDM/chatglm3-6b-base THUDM/glm-4-9b THUDM/glm-4v-9b zai-org/GLM-4.5V zai-org/GLM-4.7-Flash zai-org/GLM-Z1-9B-0414 zai-org/GLM-4-32B-Base-0414"),
             ("internlm2-chat", "internlm/internlm2-chat-7b internlm/internlm2-chat-1_8b-sft internlm/internlm2_5-7b-chat"),
             ("internlm-chat", "internlm/internlm-chat-7b internlm/internlm-chat-20b"),
             ("", "internlm/internlm2-7b internlm/internlm2-base-7b internlm/internlm2-7b-reward internlm/internlm-chat-7b-v1_1 \
                 internlm/internlm2-chat-7b-gguf internlm/internlm-xcomposer2-vl-7b"),
             ("command-r", "CohereForAI/c4ai-command-r-v01 CohereLabs/c4ai-command-r-plus-08-2024 CohereLabs/c4ai-command-r-v01-4bit"),
             ("", "CohereLabs/c4ai-command-r7b-12-2024 CohereLabs/c4ai-command-a-03-2025 CohereLabs/aya-expanse-8b"),
-            ("chatml", "teknium/OpenHermes-2.5-Mistral-7B NousResearch/Hermes-3-Llama-3.1-8B"),
-            ("", "HuggingFaceTB/SmolLM2-1.7B-Instruct NousResearch/Hermes-3-Llama-3.1-8B-GGUF NousResearch/Hermes-4-70B"),
-            ("phi-3", "microsoft/Phi-3-mini-4k-instruct microsoft/Phi-3-medium-128k-instruct"),
+            ("chatml", "teknium/OpenHermes-2.5-Mistral-7B"),
+            ("olmo-2", "allenai/OLMo-2-1124-13B-Instruct"),
+            ("", "HuggingFaceTB/SmolLM2-1.7B-Instruct NousResearch/Hermes-3-Llama-3.1-8B NousResearch/Hermes-4-70B"),
+            ("phi-3", "microsoft/Phi-3-mini-4k-instruct microsoft/Phi-3.5-mini-instruct"),
+            ("phi-3-medium", "microsoft/Phi-3-medium-128k-instruct"),
+            ("phi-4-mini", "microsoft/Phi-4-mini-instruct"),
             ("", "microsoft/Phi-3-small-8k-instruct microsoft/Phi-3-vision-128k-instruct microsoft/Phi-3-mini-4k-instruct-gguf \
-                microsoft/Phi-3.5-MoE-instruct microsoft/Phi-4-mini-instruct microsoft/phi-4-gguf"),
+                microsoft/Phi-3.5-MoE-instruct microsoft/Phi-4-mini-reasoning microsoft/phi-4-gguf"),
             ("vicuna", "lmsys/vicuna-7b-v1.5 lmsys/vicuna-13b-v1.5-16k lmsys/vicuna-33b-v1.3"),
-            ("yi-chat", "01-ai/Yi-6B-Chat 01-ai/Yi-1.5-34B-Chat"),
+            ("yi-chat", "01-ai/Yi-6B-Chat 01-ai/Yi-34B-Chat-4bits"),
+            ("yi-1.5-chat", "01-ai/Yi-1.5-34B-Chat 01-ai/Yi-1.5-9B-Chat-16K"),
+            ("exaone-3.5", "LGAI-EXAONE/EXAONE-3.5-2.4B-Instruct"),
+            ("exaone-4", "LGAI-EXAONE/EXAONE-4.0-32B"),
+            ("ernie-4.5", "baidu/ERNIE-4.5-21B-A3B-PT baidu/ERNIE-4.5-0.3B-PT"),
+            ("", "baidu/ERNIE-4.5-VL-28B-A3B-PT baidu/ERNIE-4.5-21B-A3B-Base-PT moonshotai/Kimi-K2-Instruct ibm-granite/granite-3.3-8b-instruct"),
             ("", "lmsys/vicuna-7b-delta-v1.1 lmsys/vicuna-7b-delta-v0 01-ai/Yi-6B 01-ai/Yi-Coder-9B-Chat 01-ai/Yi-VL-6B"),
             ("moss", "fnlp/moss-moon-003-sft fnlp/moss-moon-003-sft-int4"),
             ("zephyr", "HuggingFaceH4/zephyr-7b-beta"),

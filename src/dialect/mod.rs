@@ -23,6 +23,7 @@ mod not_a_model;
 mod opencompass;
 mod opencompass_model;
 mod syntax;
+mod verification;
 
 use std::path::Path;
 
@@ -33,6 +34,7 @@ pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, S
 pub use model::{Example, Model, StopConfig};
 pub use named_tokenizer::{load_tokenizer, tokenizer_name};
 pub(crate) use syntax::parse_file;
+pub use verification::Verification;
 
 use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result, Setting, way_out};
 use crate::file_kind::{FileKind, head};

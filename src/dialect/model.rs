@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::conversation::Conversation;
 use crate::dialect::chat_template::ChatTemplate;
 use crate::dialect::fastchat::ConversationTemplate;
+use crate::dialect::verification::Verification;
 use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
 use crate::render::{ApiTemplate, ChatWrapper};
 use crate::template::{MetaTemplate, Multimodal, TokenIds};
@@ -29,6 +30,9 @@ pub struct Model {
     /// The repositories of the hub whose models use this template; one `*` in a name matches a size or version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hub: Vec<String>,
+    /// The chat templates of such repositories with which it was compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verified: Vec<Verification>,
     /// Whether the tokenizer's own special tokens are added; `auto` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub special_tokens: Option<AddSpecialTokens>,

@@ -21,6 +21,7 @@ pages! {
     engines = "docs/engines.md";
     input = "docs/input.md";
     lm_eval = "docs/lm-eval.md";
+    models = "docs/models.md";
     multimodal = "docs/multimodal.md";
     opencompass = "docs/opencompass.md";
     // Its example runs an engine.

@@ -37,6 +37,18 @@ impl ContentKind {
         }
     }
 
+    /// Its name in model files, see [`crate::dialect::Verification`].
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Ordinary => "ordinary",
+            Self::OuterBlanks => "blanks",
+            Self::Empty => "empty",
+            Self::Thoughts => "thoughts",
+            Self::Markup => "markup",
+            Self::Literals => "literals",
+        }
+    }
+
     fn contents(self, literals: &[String]) -> Vec<String> {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         match self {

@@ -120,7 +120,7 @@ fn an_unknown_code_is_refused() {
 
 /// The built-in models with their own tokenizers, and all that may be found there.
 fn built_in_models_pass() {
-    let expected: [(&str, &str, &[&str]); 15] = [
+    let expected: [(&str, &str, &[&str]); 19] = [
         ("demo", "demo", &[]),
         ("alpaca", "llama2", &["speaker-in-text", "no-pad"]),
         ("chatml", "qwen3", &[]),
@@ -129,11 +129,15 @@ fn built_in_models_pass() {
         ("internlm2-chat", "internlm2", &[]),
         ("llama-2-chat", "llama2", &["speaker-in-text", "special-token-left-out", "no-pad"]),
         ("llama-3", "llama3_1", &["special-token-left-out", "no-pad"]),
+        ("llama-3.1", "llama3_1", &["no-pad"]),
         ("mistral-instruct-v1", "llama2", &["speaker-in-text", "special-token-left-out", "no-pad"]),
         ("mixtral", "llama2", &["speaker-in-text", "special-token-left-out", "no-pad"]),
         ("qwen2.5", "qwen3", &[]),
         ("qwen3", "qwen3", &[]),
+        ("qwen3-instruct", "qwen3", &[]),
         ("qwen3-no-think", "qwen3", &[]),
+        ("qwen3-thinking", "qwen3", &[]),
+        ("qwen3-vl", "qwen3", &[]),
         ("vicuna", "llama2", &["speaker-in-text", "no-pad"]),
         ("zephyr", "llama2", &["no-pad"]),
     ];

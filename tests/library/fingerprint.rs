@@ -110,6 +110,7 @@ fn built_in_models_with_the_same_fingerprint_are_the_same() {
         about: None,
         tokenizer: None,
         hub: Vec::new(),
+        verified: Vec::new(),
         allow: Vec::new(),
         example: None,
         ..model.clone()

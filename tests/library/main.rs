@@ -46,6 +46,7 @@ mod trim;
 mod truncate;
 mod turns;
 mod types;
+mod verified;
 mod view;
 
 fn main() -> std::process::ExitCode {
@@ -82,6 +83,7 @@ fn main() -> std::process::ExitCode {
         truncate::tests(),
         turns::tests(),
         types::tests(),
+        verified::tests(),
         view::tests(),
     ])
 }

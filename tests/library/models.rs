@@ -57,11 +57,16 @@ fn stated_ids() {
             continue;
         };
         let model = Model::load(name).unwrap_or_else(|error| panic!("{error}"));
-        let (generate, score) = check(&model, &tokenizer);
-        let example = model.example.as_ref().expect("it was checked");
-        assert_eq!(Some(&generate), example.gen_ids.as_ref(), "{name} gen");
-        assert_eq!(Some(&score), example.ppl_ids.as_ref(), "{name} ppl");
+        check_ids(&model, &tokenizer);
     }
+}
+
+/// Builds the example both ways, and compares the ids with those that the file states.
+pub(crate) fn check_ids(model: &Model, tokenizer: &Arc<Tokenizer>) {
+    let (generate, score) = check(model, tokenizer);
+    let example = model.example.as_ref().expect("it was checked");
+    assert_eq!(Some(&generate), example.gen_ids.as_ref(), "{} gen", model.name);
+    assert_eq!(Some(&score), example.ppl_ids.as_ref(), "{} ppl", model.name);
 }
 
 /// Builds the example both ways; gives the ids.
@@ -83,7 +88,7 @@ fn check(model: &Model, tokenizer: &Arc<Tokenizer>) -> (Vec<TokenId>, Vec<TokenI
 }
 
 /// A tokenizer of bytes that has every control token of the model's template, and every stop id.
-fn stand_in(model: &Model) -> TokenizerFiles {
+pub(crate) fn stand_in(model: &Model) -> TokenizerFiles {
     let template = model.meta_template.clone().unwrap_or_default();
     let mut tokens: BTreeMap<TokenId, String> = BTreeMap::new();
     let eos = template.eos_token_id.0.iter().map(|&id| TokenId::try_from(id).expect("it is an id"));
@@ -96,9 +101,11 @@ fn stand_in(model: &Model) -> TokenizerFiles {
         }
     }
     tokens.extend(eos.map(|id| (id, format!("<eos-{id}>"))));
-    let roles = roles.iter().flat_map(|role| [Some(&role.begin), Some(&role.end), role.generation_prompt.as_ref()]);
+    let roles = roles.iter().flat_map(|role| {
+        [Some(&role.begin), Some(&role.end), role.generation_prompt.as_ref(), role.last_begin.as_ref()]
+    });
     let media = MediaKind::ALL.iter().filter_map(|&kind| model.multimodal.of(kind)).map(|media| &media.placeholder);
-    let affixes = roles.flatten().chain([&template.begin, &template.end]).chain(media);
+    let affixes = roles.flatten().chain([&template.begin, &template.end, &template.between]).chain(media);
     for item in affixes.flat_map(|Affix(items)| items) {
         match item {
             AffixItem::Token(token) if !tokens.values().any(|known| known == token) => {

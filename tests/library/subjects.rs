@@ -15,18 +15,23 @@ use tokenizers_classic as classic;
 pub(crate) const ORDINARY: &str = "\u{E000}ordinary\u{E001}";
 
 /// Which of the real tokenizers a model's ids are stated for.
-pub(crate) const REAL: [(&str, &str); 13] = [
+pub(crate) const REAL: [(&str, &str); 18] = [
     ("alpaca", "llama2"),
     ("chatml", "qwen3"),
+    ("gemma-2", "gemma2"),
     ("internlm2-chat", "internlm2"),
     ("llama-2-chat", "llama2"),
     ("llama-3", "llama3_1"),
+    ("llama-3.1", "llama3_1"),
     ("mistral-instruct-v1", "llama2"),
     ("mixtral", "llama2"),
     ("qwen2.5", "qwen3"),
     ("qwen2.5-vl", "qwen3"),
     ("qwen3", "qwen3"),
+    ("qwen3-instruct", "qwen3"),
     ("qwen3-no-think", "qwen3"),
+    ("qwen3-thinking", "qwen3"),
+    ("qwen3-vl", "qwen3"),
     ("vicuna", "llama2"),
     ("zephyr", "llama2"),
 ];

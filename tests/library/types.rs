@@ -61,7 +61,7 @@ fn types_are_shared_or_sent_and_printed() {
         AnswerComparer, AnswerSet, CompareTotals, Comparison<'static>, DifferingAnswer, FirstDifference,
         Accepts, Dynamo, FormOptions, Lmdeploy, OpenAi, OutputForm, RequestOptions, Triton, TrtLlm, VllmGenerate, ChatWrapper, Compare, Judge, Layout, LengthSummary, Lengths, Pattern, Prediction, PredictionColumns, PromptLength,
         QaTemplate, Score, ScoredAnswer, Scorer, Tally, Which,
-        Cause, Diff, PromptDifference, Chat, ContentKind, Imported, PromptTally, Verified, ChatTemplate, ChatTemplateRenderer,
+        Cause, Diff, PromptDifference, Chat, ContentKind, Imported, PromptTally, Verified, ChatTemplate, ChatTemplateRenderer, Verification,
         Box<dyn RowTemplate>, ExampleSupport, TemplateInput<'static>, TemplateText,
         AddedToken, Affix, AffixItem, ApiPrompt, ApiRoles, ApiTemplate, Asked<'static>, Atom, Batch,
         BatchPlan, BatchSize, ContextBudget, BuilderOptions, BuiltPrompt<'static>, ChatMessage, CompiledTemplate, Completion,

@@ -68,7 +68,7 @@ impl ChatTemplate {
     }
 
     /// What stands in quotes in it, in order, each once.
-    pub(crate) fn literals(&self) -> Vec<String> {
+    pub fn literals(&self) -> Vec<String> {
         let mut literals: Vec<String> = source::literals(&self.source).into_iter().collect();
         literals.sort_unstable();
         literals
