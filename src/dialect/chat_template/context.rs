@@ -5,6 +5,7 @@ use minijinja::Value;
 use crate::conversation::{ChatMessage, Content, ContentPart, Conversation};
 use crate::dialect::chat_template::ChatTemplate;
 use crate::dialect::chat_template::marks::{Owner, has_marks};
+use crate::dialect::chat_template::touches::Touches;
 use crate::dialect::chat_template::values::{Dict, List, Values};
 use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
 
@@ -97,6 +98,21 @@ impl<'c> Chat<'c> {
     /// Whether the conversation has characters that marks need, so that it cannot be marked.
     pub(super) fn has_marks(self) -> bool {
         self.texts(&mut |text| has_marks(text))
+    }
+
+    /// Whether some text of it could become part of a reserved token.
+    pub(super) fn could_forge(self, touches: &Touches) -> bool {
+        let in_message = |message: &ChatMessage| match &message.content {
+            Content::Text(text) if message.others.is_empty() => {
+                (!is_known_role(&message.role) && touches.by(&message.role)) || touches.by_content(text)
+            }
+            _ => in_message(message, &mut |text| touches.by(text)),
+        };
+        self.messages.iter().any(in_message)
+            || [self.tools, self.documents]
+                .into_iter()
+                .flatten()
+                .any(|json| in_json(json, &mut |text| touches.by(text)))
     }
 
     /// Whether some text of it, down to the names in its tools, is like this.

@@ -41,8 +41,7 @@ impl ChatTemplateRenderer {
         let used: Vec<TokenId> = tokenizer.added_tokens().filter(|token| occurs(token)).map(|token| token.id).collect();
         let reserved = tokenizer.added_tokens().filter(|token| token.special || used.contains(&token.id));
         let reserved = reserved.filter(|token| !token.is_white_space());
-        let pieces: Vec<&str> = sources().flat_map(|source| source::pieces(source)).collect();
-        let touches = Some(Touches::new(reserved, &pieces));
+        let touches = Some(Touches::new(reserved, &sources().map(String::as_str).collect::<Vec<_>>())?);
         let stop = StopCriteria::default();
         let mut renderer = Self { template: template.clone(), compiled, used, stop, touches };
         if let Some(id) = renderer.end_of_answer(tokenizer) {
@@ -113,7 +112,7 @@ impl ChatTemplateRenderer {
             return Ok(());
         };
         // Most content touches nothing, and marks cost a second rendering.
-        let could_forge = chat.texts(&mut |text| touches.by(text));
+        let could_forge = chat.could_forge(touches);
         let marked = if could_forge || segments.needs_origins { self.marked(chat, &text)? } else { None };
         let text = segments.owned(text);
         match marked {

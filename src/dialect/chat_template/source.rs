@@ -188,11 +188,54 @@ fn strings_sought(tag: &str) -> Vec<String> {
         let is_operand = left.ends_with(['(', ',', '=', '[']) || left.ends_with(" in");
         let is_looked_for = right.starts_with("in ") || right.starts_with("not in ");
         let text = inside[..end].replace("\\n", "\n").replace("\\t", "\t");
-        if (is_operand || is_looked_for) && !is_name(text.trim()) {
+        if left.ends_with("strip(") {
+            found.extend(text.chars().filter(|c| !c.is_whitespace()).map(String::from));
+        } else if (is_operand || is_looked_for) && !is_name(text.trim()) {
             found.push(text.trim().to_owned());
         }
     }
     found
+}
+
+/// Whether a template may write pieces of contents, or other characters than theirs, though they have nothing that is
+/// sought: it slices something other than messages, or has a filter that does.
+pub(super) fn takes_apart(source: &str) -> bool {
+    const FILTERS: [&str; 14] = [
+        "batch",
+        "capitalize",
+        "center",
+        "first",
+        "last",
+        "lower",
+        "random",
+        "reverse",
+        "slice",
+        "swapcase",
+        "title",
+        "truncate",
+        "upper",
+        "wordwrap",
+    ];
+    tags(source).any(|tag| {
+        let words = tag.match_indices(['|', '.']).map(|(at, _)| {
+            let rest = tag[at + 1..].trim_start();
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+            (&tag[at..=at], &rest[..end], &rest[end..])
+        });
+        let mut words = words.filter(|(_, word, _)| FILTERS.contains(word));
+        // `loop.first` is no call.
+        words.any(|(by, _, after)| by == "|" || after.starts_with('(')) || slices(tag)
+    })
+}
+
+/// Whether a tag slices anything but messages.
+fn slices(tag: &str) -> bool {
+    tag.match_indices('[').any(|(open, _)| {
+        let inside = tag[open + 1..].split([']', '{']).next().unwrap_or_default();
+        let before = tag[..open].trim_end();
+        let is_of_value = before.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ')' | ']' | '\''));
+        inside.contains(':') && is_of_value && !before.ends_with("messages")
+    })
 }
 
 /// Whether a text is only a name, or nothing.
@@ -228,6 +271,24 @@ mod tests {
     fn what_is_sought_in_content_is_an_operand_and_no_name() {
         let source = r#"'a' {{ m.content.split('\n</think>')[-1] ~ '<|end|>' }}{% if "[T]" in c or c == '\'' or r == 'user' %}{# f('<x>') #}"#;
         assert_eq!(sought(source), ["</think>", "[T]", "\\'"]);
+    }
+
+    #[test]
+    fn what_takes_contents_apart() {
+        let whole = [
+            "{{ m.content.split('</s>')[-1] }}",
+            "{% if loop.first %}{{ messages[1:] }}{{ x['a'] }}{% endif %}",
+            "a[1:2] | upper",
+        ];
+        let apart = [
+            "{{ content[:9] }}",
+            "{{ c|upper }}",
+            "{{ c | first }}",
+            "{{ c.lower() }}",
+            "{% set x = m['content'][1:] %}",
+        ];
+        assert!(!whole.iter().any(|source| takes_apart(source)));
+        assert!(apart.iter().all(|source| takes_apart(source)));
     }
 
     #[test]

@@ -1,21 +1,43 @@
 //! Whether content could become part of a reserved token, wherever a template puts it.
 
+use aho_corasick::AhoCorasick;
+
+use crate::dialect::chat_template::source;
+use crate::error::{ErrorKind, Result};
 use crate::tokenizer::AddedToken;
 
-/// The reserved tokens of a model.
+/// The reserved tokens of a model, and what a template does to content.
 #[derive(Debug)]
 pub(super) struct Touches {
     /// The bytes with which tokens begin or end, in either case.
     edges: [bool; 256],
     /// What a template could put a text between to make a token of all three.
     inner: Vec<String>,
+    /// None if the template may take contents apart whatever they are.
+    whole: Option<Whole>,
+}
+
+/// For templates that write contents whole, or without outer blanks, unless they have something that is looked for.
+#[derive(Debug)]
+struct Whole {
+    tokens: Vec<String>,
+    /// Tokens, and what the template looks for.
+    within: AhoCorasick,
+    longest: usize,
+    /// Whether a normalizer may make a token of other characters.
+    normalizes: bool,
 }
 
 impl Touches {
     /// With the texts of the template, which can be part of a token that content completes.
-    pub(super) fn new<'t>(tokens: impl Iterator<Item = &'t AddedToken>, template: &[&str]) -> Self {
-        let mut touches = Self { edges: [false; 256], inner: Vec::new() };
-        for token in tokens.filter(|token| !token.content.is_empty()) {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] if there are more tokens than can be looked for.
+    pub(super) fn new<'t>(tokens: impl Iterator<Item = &'t AddedToken>, sources: &[&str]) -> Result<Self> {
+        let pieces: Vec<&str> = sources.iter().flat_map(|source| source::pieces(source)).collect();
+        let tokens: Vec<&AddedToken> = tokens.filter(|token| !token.content.is_empty()).collect();
+        let mut touches = Self { edges: [false; 256], inner: Vec::new(), whole: None };
+        for token in &tokens {
             let content = &token.content;
             for c in [content.chars().next(), content.chars().next_back()].into_iter().flatten() {
                 // A template may change the case of content.
@@ -25,14 +47,17 @@ impl Touches {
                 // A normalizer may make any character of these.
                 touches.edges[0x80..].fill(true);
             }
-            touches.inner.extend(inner(content, template));
+            touches.inner.extend(inner(content, &pieces));
         }
-        touches
+        if !sources.iter().any(|source| source::takes_apart(source)) {
+            touches.whole = Some(Whole::new(&tokens, sources)?);
+        }
+        Ok(touches)
     }
 
     /// If any text could become part of one.
     pub(super) fn everything() -> Self {
-        Self { edges: [true; 256], inner: Vec::new() }
+        Self { edges: [true; 256], inner: Vec::new(), whole: None }
     }
 
     fn add_edge(&mut self, c: char) {
@@ -42,9 +67,64 @@ impl Touches {
 
     /// Whether a text, or a piece of it, could become part of a reserved token.
     pub(super) fn by(&self, text: &str) -> bool {
-        text.bytes().any(|byte| self.edges[usize::from(byte)])
-            || self.inner.iter().any(|inner| text.contains(inner.as_str()))
+        self.has_edge(text) || self.inner.iter().any(|inner| text.contains(inner.as_str()))
     }
+
+    /// The same for the whole content of a message.
+    pub(super) fn by_content(&self, text: &str) -> bool {
+        self.by(text) && self.whole.as_ref().is_none_or(|whole| whole.touches(text, |end| self.has_edge(end)))
+    }
+
+    fn has_edge(&self, text: &str) -> bool {
+        text.bytes().any(|byte| self.edges[usize::from(byte)])
+    }
+}
+
+impl Whole {
+    fn new(tokens: &[&AddedToken], sources: &[&str]) -> Result<Self> {
+        let normalizes = tokens.iter().any(|token| token.normalized);
+        let tokens: Vec<String> = tokens.iter().map(|token| token.content.clone()).collect();
+        let sought = sources.iter().flat_map(|source| source::sought(source));
+        let within = AhoCorasick::new(tokens.iter().cloned().chain(sought));
+        let within = within.map_err(|error| ErrorKind::Template(error.to_string()))?;
+        let longest = tokens.iter().map(String::len).max().unwrap_or(0);
+        Ok(Self { tokens, within, longest, normalizes })
+    }
+
+    /// Whether a content has a token, or could be the begin, the middle or the end of one.
+    fn touches(&self, text: &str, has_edge: impl Fn(&str) -> bool) -> bool {
+        if self.within.is_match(text) || (self.normalizes && !text.is_ascii()) {
+            return true;
+        }
+        let at_the_ends = |text: &str| {
+            let (head, tail) = (head(text, self.longest), tail(text, self.longest));
+            (has_edge(head) || has_edge(tail)) && self.tokens.iter().any(|token| overlaps(token, head, tail))
+        };
+        let trimmed = text.trim();
+        let is_inside = trimmed.len() < self.longest && self.tokens.iter().any(|token| token.contains(trimmed));
+        is_inside || at_the_ends(text) || at_the_ends(trimmed)
+    }
+}
+
+/// Whether a text that begins and ends like this ends with the begin of a token, or begins with the end of one.
+fn overlaps(token: &str, head: &str, tail: &str) -> bool {
+    let cuts = token.char_indices().skip(1).map(|(at, _)| token.split_at(at));
+    cuts.into_iter().any(|(begin, end)| tail.ends_with(begin) || head.starts_with(end))
+}
+
+/// The first characters of a text, in at most this many bytes.
+fn head(text: &str, bytes: usize) -> &str {
+    &text[..boundary(text, bytes)]
+}
+
+/// The last characters of a text, in at least this many bytes.
+fn tail(text: &str, bytes: usize) -> &str {
+    &text[boundary(text, text.len().saturating_sub(bytes))..]
+}
+
+/// The last boundary of characters up to this byte.
+fn boundary(text: &str, byte: usize) -> usize {
+    (0..=byte.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// The texts that the template's own could complete to this token, on both sides.
