@@ -1,6 +1,7 @@
 //! Whether content could become part of a reserved token, wherever a template puts it.
 
 use aho_corasick::AhoCorasick;
+use foldhash::HashSet;
 
 use crate::dialect::chat_template::source;
 use crate::error::{ErrorKind, Result};
@@ -21,6 +22,9 @@ pub(super) struct Touches {
 #[derive(Debug)]
 struct Whole {
     tokens: Vec<String>,
+    /// With what they begin, and with what they end.
+    begins: HashSet<String>,
+    ends: HashSet<String>,
     /// Tokens, and what the template looks for.
     within: AhoCorasick,
     longest: usize,
@@ -88,7 +92,9 @@ impl Whole {
         let within = AhoCorasick::new(tokens.iter().cloned().chain(sought));
         let within = within.map_err(|error| ErrorKind::Template(error.to_string()))?;
         let longest = tokens.iter().map(String::len).max().unwrap_or(0);
-        Ok(Self { tokens, within, longest, normalizes })
+        let cuts = tokens.iter().flat_map(|token| token.char_indices().skip(1).map(|(at, _)| token.split_at(at)));
+        let (begins, ends) = cuts.map(|(begin, end)| (begin.to_owned(), end.to_owned())).unzip();
+        Ok(Self { tokens, begins, ends, within, longest, normalizes })
     }
 
     /// Whether a content has a token, or could be the begin, the middle or the end of one.
@@ -98,18 +104,14 @@ impl Whole {
         }
         let at_the_ends = |text: &str| {
             let (head, tail) = (head(text, self.longest), tail(text, self.longest));
-            (has_edge(head) || has_edge(tail)) && self.tokens.iter().any(|token| overlaps(token, head, tail))
+            let ends_a_token = || head.char_indices().any(|(at, c)| self.ends.contains(&head[..at + c.len_utf8()]));
+            let begins_a_token = || tail.char_indices().any(|(at, _)| self.begins.contains(&tail[at..]));
+            (has_edge(head) && ends_a_token()) || (has_edge(tail) && begins_a_token())
         };
         let trimmed = text.trim();
         let is_inside = trimmed.len() < self.longest && self.tokens.iter().any(|token| token.contains(trimmed));
         is_inside || at_the_ends(text) || at_the_ends(trimmed)
     }
-}
-
-/// Whether a text that begins and ends like this ends with the begin of a token, or begins with the end of one.
-fn overlaps(token: &str, head: &str, tail: &str) -> bool {
-    let cuts = token.char_indices().skip(1).map(|(at, _)| token.split_at(at));
-    cuts.into_iter().any(|(begin, end)| tail.ends_with(begin) || head.starts_with(end))
 }
 
 /// The first characters of a text, in at most this many bytes.
