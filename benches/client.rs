@@ -1,5 +1,5 @@
 //! Requests per second to a server that answers at once, and to one that takes 100 ms, compared with the maximum that the
-//! window allows.
+//! window allows; then a million rows, with the most memory that they take.
 //! `cargo bench --bench client --features http`.
 #![allow(clippy::print_stdout, missing_docs, reason = "what it shows is for people")]
 
@@ -65,6 +65,32 @@ fn answer(stream: &TcpStream, latency: Duration) -> std::io::Result<()> {
     }
 }
 
+/// Rows that are made when they are read.
+struct Lines {
+    left: std::ops::Range<usize>,
+    line: std::io::Cursor<Vec<u8>>,
+}
+
+impl Read for Lines {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.line.position() == self.line.get_ref().len() as u64
+            && let Some(i) = self.left.next()
+        {
+            let content = format!("What is the capital of country {i}?");
+            let line = format!("{{\"messages\": [{{\"role\": \"user\", \"content\": \"{content}\"}}]}}\n");
+            self.line = std::io::Cursor::new(line.into_bytes());
+        }
+        self.line.read(buffer)
+    }
+}
+
+/// The most memory that this process has had, in MiB, where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? / 1024)
+}
+
 /// Requests per second.
 fn run(url: &str, concurrency: usize, requests: usize) -> f64 {
     let builder = PromptBuilder::demo().expect("it is embedded");
@@ -73,14 +99,7 @@ fn run(url: &str, concurrency: usize, requests: usize) -> f64 {
     let protocol = Protocol::find("vllm").expect("it is one");
     let client = Client::connect(protocol, &builder, &options).expect("it is ready");
     let runner = Runner::over_http(builder, client, None, RunOptions::default());
-    let lines: String = (0..requests)
-        .map(|i| {
-            format!(
-                "{{\"messages\": [{{\"role\": \"user\", \"content\": \"What is the capital of country {i}?\"}}]}}\n"
-            )
-        })
-        .collect();
-    let inputs = vec![Input::new("lines", std::io::Cursor::new(lines.into_bytes()))];
+    let inputs = vec![Input::new("lines", Lines { left: 0..requests, line: std::io::Cursor::default() })];
     let (started, mut written) = (Instant::now(), 0);
     let mut watch = |event: RunEvent<'_>| {
         written += usize::from(matches!(event, RunEvent::Line(_)));
@@ -100,6 +119,11 @@ fn main() {
         let rate = run(&at_once, concurrency, 40_000 / scale);
         println!("answers at once, {concurrency:>3} under way: {rate:>6.0} requests/s");
     }
+    let rate = run(&at_once, 64, 1_000_000 / (scale * scale));
+    let memory = peak_memory().map_or_else(|| "unknown".into(), |memory| format!("{memory} MiB"));
+    println!(
+        "a million rows,   64 under way: {rate:>6.0} requests/s, at most {memory} of memory, the server's included"
+    );
     let latency = Duration::from_millis(100);
     let slow = serve(latency);
     for concurrency in [16, 64, 256] {

@@ -140,7 +140,7 @@ impl PromptBuilder {
     /// Reads records of this format as its template needs them: with tools and documents if it writes them.
     ///
     /// ```
-    /// use metatok::dataset::InputFormat;
+    /// use metatok::dataset::records::InputFormat;
     ///
     /// let reader = metatok::PromptBuilder::demo()?.record_reader(InputFormat::Auto);
     /// let error = reader.parse(r#"{"messages": [{"role": "user", "content": "Hi!"}], "tools": [{}]}"#).unwrap_err();

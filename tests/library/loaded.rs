@@ -46,7 +46,7 @@ pub(crate) fn subject(name: &str) -> Option<Arc<Subject>> {
 }
 
 /// The folder of a real tokenizer, if it is on this machine.
-fn folder(name: &str) -> Option<PathBuf> {
+pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("METATOK_TOKENIZERS")
         .map_or_else(|| root().join("../shared/tokenizers"), PathBuf::from)
         .join(name);

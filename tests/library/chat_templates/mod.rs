@@ -20,12 +20,14 @@ use oracle::{NOW, Oracle};
 use serde_json::Value;
 
 use crate::harness::{Tests, tests};
+use crate::loaded;
 use crate::root::root;
 
 pub(crate) fn tests() -> Tests {
     tests![
         texts_are_those_of_jinja2,
         content_forges_nothing,
+        real_templates_have_the_ids_of_their_text,
         accelerated_builders_give_the_same_ids,
         a_difference_ends_the_build
     ]
@@ -50,6 +52,17 @@ impl Subject {
         special_tokens.entry("bos_token".into()).or_insert_with(|| "<s>".into());
         special_tokens.entry("eos_token".into()).or_insert_with(|| "</s>".into());
         Self { name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), source, special_tokens }
+    }
+
+    /// The template of a real tokenizer, if that is on this machine.
+    fn of_tokenizer(name: &str) -> Option<Self> {
+        let Some(folder) = loaded::folder(name) else {
+            println!("skipped: the tokenizer {name} is not here");
+            return None;
+        };
+        let template = ChatTemplate::of_tokenizer(&folder.to_string_lossy()).expect("it can be read");
+        let template = template.expect("it has one");
+        Some(Self { name: name.into(), source: template.source, special_tokens: template.special_tokens })
     }
 
     pub(crate) fn template(&self) -> ChatTemplate {
@@ -95,7 +108,7 @@ fn texts_are_those_of_jinja2() {
     let Some(mut oracle) = Oracle::start() else { return };
     let tokenizer = Tokenizer::demo().expect("the demo loads");
     let (mut equal, mut differ, mut errors) = (0_u32, Vec::new(), 0_u32);
-    for subject in subjects() {
+    for subject in subjects().into_iter().chain(REAL.into_iter().filter_map(Subject::of_tokenizer)) {
         let renderer = ChatTemplateRenderer::new(&subject.template(), &tokenizer);
         let mut differences = 0;
         for seed in 0..chats() {
@@ -132,6 +145,42 @@ fn texts_are_those_of_jinja2() {
     }
     println!("chat templates: {equal} texts equal, {errors} refused by both, {} templates differ", differ.len());
     assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+/// Real tokenizers with a chat template.
+const REAL: [&str; 4] = ["chatglm3", "internlm2", "llama3_1", "qwen3"];
+
+/// By real tokenizers too, whose own templates these are.
+fn real_templates_have_the_ids_of_their_text() {
+    let mut equal = 0;
+    for name in REAL {
+        let (Some(subject), Some(tokenizer)) = (Subject::of_tokenizer(name), loaded::tokenizer(name)) else { continue };
+        let options = BuilderOptions { text: true, spans: true, ..BuilderOptions::default() };
+        let builder = PromptBuilder::new(&subject.template().into(), Arc::clone(&tokenizer), &options);
+        let marked = builder.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let plain = marked.clone().spans(false);
+        for seed in 0..chats() {
+            let kinds = Kinds { odd: seed % 2 == 1, markup: false, keys: seed % 3 == 2 };
+            let context = context(&mut Dice::new(seed), kinds, &subject.literals());
+            let Ok(prompt) = marked.build(&conversation(&context)) else { continue };
+            let text = prompt.text.as_deref().expect("it is asked for");
+            // The template's literals are content too, and some are control tokens.
+            let forged =
+                subject.literals().iter().any(|literal| literal.contains('<') && context.to_string().contains(literal));
+            // ChatGLM3 declares its control tokens as normalized, so that none is found within a text.
+            if !forged && name != "chatglm3" {
+                assert_eq!(
+                    prompt.input_ids,
+                    tokenizer.encode(text).expect("a text has ids"),
+                    "{name} (seed {seed}): {text}"
+                );
+                equal += 1;
+            }
+            let plain = plain.build(&conversation(&context)).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(prompt.input_ids, plain.input_ids, "{name} (seed {seed}): {text}");
+        }
+    }
+    println!("chat templates: {equal} prompts of real tokenizers with the ids of their text");
 }
 
 /// Where nothing is forged, the ids are those of the text as one string, as `apply_chat_template` gives them. Where content
