@@ -99,7 +99,8 @@ fn run(url: &str, concurrency: usize, requests: usize) -> f64 {
     let protocol = Protocol::find("vllm").expect("it is one");
     let client = Client::connect(protocol, &builder, &options).expect("it is ready");
     let runner = Runner::over_http(builder, client, None, RunOptions::default());
-    let inputs = vec![Input::new("lines", Lines { left: 0..requests, line: std::io::Cursor::default() })];
+    let lines = Lines { left: 0..requests, line: std::io::Cursor::default() };
+    let inputs = vec![Input::new("lines", BufReader::new(lines))];
     let (started, mut written) = (Instant::now(), 0);
     let mut watch = |event: RunEvent<'_>| {
         written += usize::from(matches!(event, RunEvent::Line(_)));
