@@ -38,6 +38,7 @@ pub use verification::Verification;
 
 use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result, Setting, way_out};
 use crate::file_kind::{FileKind, head};
+use crate::tokenizer::looks_like_a_repository;
 use syntax::{Syntax, text_of};
 
 /// The first dialect that recognizes a text reads it.
@@ -140,9 +141,13 @@ fn not_found(name: &str) -> Error {
     let near = near(name);
     let mut what = format!("there is no file {name:?} and no built-in model with that name");
     let way_out = match &near[..] {
-        [] if name.contains('/') => {
+        near if looks_like_a_repository(name) => {
             what += " or for that repository";
-            way_out!["choose a model that fits, with ", Setting::TOKENIZER.set_to(name.to_owned())]
+            let model = match near {
+                [] => ", or choose a model that fits".to_owned(),
+                near => format!(", or choose a model, such as {}", near.join(" or ")),
+            };
+            way_out!["use its chat template with ", Setting::TOKENIZER.set_to(name.to_owned()), " alone", model]
         }
         [] => way_out!["`metatok models` lists the built-in ones"],
         near => way_out![format!("did you mean {}? `metatok models` lists all", near.join(" or "))],

@@ -60,6 +60,7 @@ use definition::Definition;
 pub use definition::{SpecialTokenIds, TokenizerFiles};
 use fast::Fast;
 pub(crate) use glyph::{Glyph, drawn, glyphs};
+pub(crate) use hub_name::looks_like_a_repository;
 pub(crate) use load::dataset_file;
 pub(crate) use load::tokenizer_file;
 #[cfg(feature = "candle")]
