@@ -70,7 +70,8 @@ const REQUEST_KEYS: &[&str] = &[
     "custom_labels",
 ];
 
-/// Writes `rid`, `input_ids` and `sampling_params` for each prompt.
+/// Writes `rid`, `input_ids` and `sampling_params` for each prompt; no `rid` where answers are streamed, which come on the
+/// connection of their request.
 #[derive(Debug)]
 pub struct Sglang {
     requests: Requests,
@@ -98,7 +99,11 @@ impl LineSink for Sglang {
         let requests = &self.requests;
         requests.check(key, built)?;
         let mut body = Object::open(out, &self.params.request);
-        body.string("rid", &requests.id(key));
+        // Seconds after a stream has ended, SGLang aborts whatever has its `rid`: a request of the next run, or one that is
+        // tried again.
+        if !requests.options.stream {
+            body.string("rid", &requests.id(key));
+        }
         requests.write_prompt("input_ids", built, &mut body);
         body.object("sampling_params", &self.params.sampling, |sampling| {
             requests.write_sampling(key, sampling);
@@ -180,4 +185,24 @@ fn usage(keys: &Keys<'_>) -> Result<Usage> {
 
     let Counts { completion_tokens, cached_tokens } = keys.get("meta_info")?.unwrap_or_default();
     Ok(Usage { completion_tokens, cached_tokens })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::Conversation;
+
+    #[test]
+    fn streamed_requests_have_no_rid_that_another_could_share() {
+        let builder = PromptBuilder::demo().unwrap_or_else(|error| panic!("{error}"));
+        let prompt = builder.build(&Conversation::from([("user", "Hi!")])).unwrap_or_else(|error| panic!("{error}"));
+        for stream in [false, true] {
+            let options = RequestOptions { stream, ..RequestOptions::default() };
+            let mut line = Vec::new();
+            let sink = Sglang::new(&builder, options).unwrap_or_else(|error| panic!("{error}"));
+            sink.write(&PromptKey::of("3"), &(&prompt).into(), &mut line).unwrap_or_else(|error| panic!("{error}"));
+            let body: serde_json::Value = serde_json::from_slice(&line).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(body.get("rid").is_none(), stream, "{body}");
+        }
+    }
 }
