@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::builder::{BuilderOptions, PromptBuilder};
+use crate::builder::{BuilderOptions, ContentTrust, PromptBuilder};
 use crate::check::{Findings, Level, Lint, Subject};
 use crate::dialect::Model;
 use crate::diff::{Cause, Diff};
@@ -23,7 +23,10 @@ const EACH: usize = 16;
 
 fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
     let (Some(template), Some(_)) = (&subject.chat_template, &subject.model.meta_template) else { return Ok(()) };
-    let options = BuilderOptions { each_message: false, chat_wrapper: None, ..subject.options.clone() };
+    // As `apply_chat_template` does: who may write which token is not the question.
+    let content = ContentTrust::Trusted;
+    let (mode, special_tokens) = (subject.options.mode, subject.options.special_tokens);
+    let options = BuilderOptions { mode, special_tokens, content, ..BuilderOptions::default() };
     let builder = |model: &Model| PromptBuilder::new(model, subject.tokenizer.clone(), &options);
     // What cannot be built is found by other lints.
     let (Ok(ours), Ok(theirs)) = (builder(&subject.model), builder(&Model::from(template.clone()))) else {
