@@ -93,9 +93,8 @@ struct Shared {
 #[derive(Default)]
 struct Shortcut {
     source: Option<Box<ShortcutSource>>,
-    /// What the template looks for in content, and then may do anything.
-    sought: Option<AhoCorasick>,
-    builder: OnceLock<PromptBuilder>,
+    /// With what the template looks for in content, and then may do anything.
+    builder: OnceLock<(PromptBuilder, AhoCorasick)>,
     built: AtomicU64,
 }
 

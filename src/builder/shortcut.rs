@@ -35,9 +35,8 @@ impl Shortcut {
         let used = renderer.used_tokens().into_iter().filter_map(|id| tokenizer.added_token(id));
         let reserve = used.filter(|token| !token.is_white_space()).map(|token| token.content.clone()).collect();
         let options = BuilderOptions { reserve, chat_wrapper: None, ..options.clone() };
-        let sought = AhoCorasick::new(template.sought()).ok();
-        let source = sought.is_some().then(|| Box::new(ShortcutSource { template: template.clone(), options }));
-        Self { source, sought, ..Self::default() }
+        let source = Box::new(ShortcutSource { template: template.clone(), options });
+        Self { source: Some(source), ..Self::default() }
     }
 
     /// Whether this prompt is compared: the first one, and then one in many.
@@ -52,9 +51,14 @@ impl PromptBuilder {
         self.shared.shortcut.source.as_deref().filter(|_| self.shared.shortcut.builder.get().is_none())
     }
 
-    /// Builds plain chats with this builder from now on.
-    pub(crate) fn set_shortcut(&self, builder: PromptBuilder) {
-        let _ = self.shared.shortcut.builder.set(builder);
+    /// Builds plain chats with this builder from now on. Returns whether it does.
+    pub(crate) fn set_shortcut(&self, builder: PromptBuilder) -> bool {
+        let shortcut = &self.shared.shortcut;
+        let sought = shortcut.source.as_ref().and_then(|source| AhoCorasick::new(source.template.sought()).ok());
+        if let Some(sought) = sought {
+            let _ = shortcut.builder.set((builder, sought));
+        }
+        shortcut.builder.get().is_some()
     }
 }
 
@@ -67,7 +71,7 @@ impl Session {
         prompt: &mut TokenizedPrompt,
     ) -> Result<bool> {
         let shortcut = &self.builder.shared.shortcut;
-        let (Some(builder), Some(sought)) = (shortcut.builder.get(), &shortcut.sought) else { return Ok(false) };
+        let Some((builder, sought)) = shortcut.builder.get() else { return Ok(false) };
         let needs_template = detail.needs_origins() || self.builder.continue_final_message;
         if needs_template || !is_plain_chat(conversation, self.builder.mode(), sought) {
             return Ok(false);

@@ -6,12 +6,13 @@ use crate::builder::PromptBuilder;
 use crate::dialect::Model;
 use crate::import::import;
 
-/// Makes a meta template of the chat template of a builder, and lets the builder and all its clones use that from now on,
-/// if it gave the same ids for all generated conversations. Returns whether it does.
+/// Makes a meta template of the chat template of a builder, and lets the builder and all its clones use that from now
+/// on, if it gave the same ids for all generated conversations. Returns whether it does.
 ///
 /// The meta template is used for plain chats: perhaps a system message, then questions and answers by turns, of text
-/// in which the template looks for nothing, such as `</think>`. One in 256 such prompts is built both ways and compared; a difference is an error. All others are rendered by
-/// the chat template, as are those whose spans are recorded.
+/// in which the template looks for nothing, such as `</think>`. One in 256 such prompts is built both ways and
+/// compared; a difference is an error. All others are rendered by the chat template, as are those whose spans are
+/// recorded.
 /// [`BuilderOptions::always_render`](crate::BuilderOptions::always_render) prevents it.
 ///
 /// ```
@@ -35,10 +36,7 @@ pub fn accelerate(builder: &PromptBuilder) -> bool {
     let Model { special_tokens, meta_template, .. } = imported.model;
     let model = Model { special_tokens, meta_template, ..Model::default() };
     match PromptBuilder::new(&model, Arc::clone(builder.tokenizer()), &source.options) {
-        Ok(shortcut) => {
-            builder.set_shortcut(shortcut);
-            true
-        }
+        Ok(shortcut) => builder.set_shortcut(shortcut),
         Err(_) => false,
     }
 }

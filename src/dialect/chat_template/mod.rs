@@ -19,11 +19,13 @@
 //! around what the conversation brings. Where the second text is the first one with marks, these say whose each character
 //! is, so that content gives no reserved token.
 
+mod code;
 mod compiled;
+mod contents;
 mod context;
 mod environment;
 mod find;
-
+mod lists;
 mod marks;
 mod methods;
 mod python_repr;
@@ -64,7 +66,7 @@ impl ChatTemplate {
 
     /// What it looks for in content or compares it with, each once.
     pub(crate) fn sought(&self) -> Vec<String> {
-        source::sought(&self.source)
+        contents::sought(&self.source)
     }
 
     /// What stands in quotes in it, in order, each once.

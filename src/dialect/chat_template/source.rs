@@ -12,26 +12,10 @@ use std::collections::HashSet;
 pub(super) fn prepared(source: &str) -> String {
     let source = source.replace("\r\n", "\n").replace('\r', "\n");
     let (mut prepared, mut rest) = (String::with_capacity(source.len() + 64), &*source);
-    while let Some(at) = rest.find(['{']) {
-        let (before, after) = rest.split_at(at);
+    while let Some((before, tag, after)) = next_tag(rest) {
         prepared.push_str(before);
-        let closing = match after.as_bytes().get(1) {
-            Some(b'%') => "%}",
-            Some(b'{') => "}}",
-            Some(b'#') => "#}",
-            _ => {
-                prepared.push('{');
-                rest = &after[1..];
-                continue;
-            }
-        };
-        let Some(end) = end_of_tag(after, closing) else {
-            rest = after;
-            break;
-        };
-        let (tag, after) = after.split_at(end);
         rest = after;
-        if closing != "%}" {
+        if !tag.starts_with("{%") {
             prepared.push_str(tag);
             continue;
         }
@@ -43,6 +27,31 @@ pub(super) fn prepared(source: &str) -> String {
         }
     }
     prepared + rest
+}
+
+/// The statements and expressions of a template.
+pub(super) fn tags(source: &str) -> impl Iterator<Item = &str> {
+    let mut rest = source;
+    let every = std::iter::from_fn(move || {
+        let (_, tag, after) = next_tag(rest)?;
+        rest = after;
+        Some(tag)
+    });
+    every.filter(|tag| !tag.starts_with("{#"))
+}
+
+/// The first tag or comment of a text, with what is before and after it; none if it has none that ends.
+fn next_tag(text: &str) -> Option<(&str, &str, &str)> {
+    let closing = |at: usize| match text.as_bytes().get(at + 1) {
+        Some(b'%') => Some("%}"),
+        Some(b'{') => Some("}}"),
+        Some(b'#') => Some("#}"),
+        _ => None,
+    };
+    let (at, closing) = text.match_indices('{').find_map(|(at, _)| Some((at, closing(at)?)))?;
+    let (before, after) = text.split_at(at);
+    let (tag, after) = after.split_at(end_of_tag(after, closing)?);
+    Some((before, tag, after))
 }
 
 /// The statement of a tag, without its delimiters.
@@ -143,101 +152,6 @@ pub(super) fn pieces(source: &str) -> impl Iterator<Item = &str> {
     source.split(['{', '}', '%', '\'', '"']).map(str::trim).filter(|piece| !piece.is_empty())
 }
 
-/// What a template looks for in content or compares it with, without the blanks around it: what stands in quotes as an
-/// argument or an operand. Plain names are left out, which are mostly roles and keys.
-pub(super) fn sought(source: &str) -> Vec<String> {
-    let mut sought: Vec<String> = tags(source).flat_map(strings_sought).collect();
-    sought.sort_unstable();
-    sought.dedup();
-    sought
-}
-
-/// The statements and expressions of a template.
-fn tags(source: &str) -> impl Iterator<Item = &str> {
-    let mut rest = source;
-    std::iter::from_fn(move || {
-        loop {
-            let after = &rest[rest.find('{')?..];
-            let closing = match after.as_bytes().get(1) {
-                Some(b'%') => "%}",
-                Some(b'{') => "}}",
-                Some(b'#') => "#}",
-                _ => {
-                    rest = &after[1..];
-                    continue;
-                }
-            };
-            let (tag, next) = after.split_at(end_of_tag(after, closing)?);
-            rest = next;
-            if closing != "#}" {
-                return Some(tag);
-            }
-        }
-    })
-}
-
-fn strings_sought(tag: &str) -> Vec<String> {
-    let (mut found, mut at) = (Vec::new(), 0);
-    while let Some(open) = tag[at..].find(['\'', '"']).map(|open| at + open) {
-        let quote = &tag[open..=open];
-        let inside = &tag[open + 1..];
-        let escaped = |end: usize| inside[..end].bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
-        let Some(end) = inside.match_indices(quote).map(|(end, _)| end).find(|end| !escaped(*end)) else { break };
-        at = open + 1 + end + 1;
-        let (left, right) = (tag[..open].trim_end(), tag[at..].trim_start());
-        let is_operand = left.ends_with(['(', ',', '=', '[']) || left.ends_with(" in");
-        let is_looked_for = right.starts_with("in ") || right.starts_with("not in ");
-        let text = inside[..end].replace("\\n", "\n").replace("\\t", "\t");
-        if left.ends_with("strip(") {
-            found.extend(text.chars().filter(|c| !c.is_whitespace()).map(String::from));
-        } else if (is_operand || is_looked_for) && !is_name(text.trim()) {
-            found.push(text.trim().to_owned());
-        }
-    }
-    found
-}
-
-/// Whether a template may write pieces of contents, or other characters than theirs, though they have nothing that is
-/// sought: it slices something other than messages, or has a filter that does.
-pub(super) fn takes_apart(source: &str) -> bool {
-    const FILTERS: [&str; 14] = [
-        "batch",
-        "capitalize",
-        "center",
-        "first",
-        "last",
-        "lower",
-        "random",
-        "reverse",
-        "slice",
-        "swapcase",
-        "title",
-        "truncate",
-        "upper",
-        "wordwrap",
-    ];
-    tags(source).any(|tag| {
-        let words = tag.match_indices(['|', '.']).map(|(at, _)| {
-            let rest = tag[at + 1..].trim_start();
-            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-            (&tag[at..=at], &rest[..end], &rest[end..])
-        });
-        let mut words = words.filter(|(_, word, _)| FILTERS.contains(word));
-        // `loop.first` is no call.
-        words.any(|(by, _, after)| by == "|" || after.starts_with('(')) || slices(tag)
-    })
-}
-
-/// Whether a tag slices anything but messages.
-fn slices(tag: &str) -> bool {
-    tag.match_indices('[').any(|(open, _)| {
-        let inside = tag[open + 1..].split([']', '{']).next().unwrap_or_default();
-        let before = tag[..open].trim_end();
-        let is_of_value = before.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ')' | ']' | '\''));
-        inside.contains(':') && is_of_value && !before.ends_with("messages")
-    })
-}
-
 /// Whether a text is only a name, or nothing.
 pub(super) fn is_name(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b' '))
@@ -265,30 +179,6 @@ mod tests {
         for (source, expected) in cases {
             assert_eq!(prepared(source), expected);
         }
-    }
-
-    #[test]
-    fn what_is_sought_in_content_is_an_operand_and_no_name() {
-        let source = r#"'a' {{ m.content.split('\n</think>')[-1] ~ '<|end|>' }}{% if "[T]" in c or c == '\'' or r == 'user' %}{# f('<x>') #}"#;
-        assert_eq!(sought(source), ["</think>", "[T]", "\\'"]);
-    }
-
-    #[test]
-    fn what_takes_contents_apart() {
-        let whole = [
-            "{{ m.content.split('</s>')[-1] }}",
-            "{% if loop.first %}{{ messages[1:] }}{{ x['a'] }}{% endif %}",
-            "a[1:2] | upper",
-        ];
-        let apart = [
-            "{{ content[:9] }}",
-            "{{ c|upper }}",
-            "{{ c | first }}",
-            "{{ c.lower() }}",
-            "{% set x = m['content'][1:] %}",
-        ];
-        assert!(!whole.iter().any(|source| takes_apart(source)));
-        assert!(apart.iter().all(|source| takes_apart(source)));
     }
 
     #[test]

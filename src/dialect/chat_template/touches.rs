@@ -3,7 +3,8 @@
 use aho_corasick::AhoCorasick;
 use foldhash::HashSet;
 
-use crate::dialect::chat_template::source;
+use crate::conversation::is_space;
+use crate::dialect::chat_template::{contents, source};
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::AddedToken;
 
@@ -14,6 +15,8 @@ pub(super) struct Touches {
     edges: [bool; 256],
     /// What a template could put a text between to make a token of all three.
     inner: Vec<String>,
+    /// Of what a template could make the begin or the end of a token.
+    replaced: Vec<String>,
     /// None if the template may take contents apart whatever they are.
     whole: Option<Whole>,
 }
@@ -27,6 +30,8 @@ struct Whole {
     ends: HashSet<String>,
     /// Tokens, and what the template looks for.
     within: AhoCorasick,
+    /// By what the template splits.
+    split_by: Vec<String>,
     longest: usize,
     /// Whether a normalizer may make a token of other characters.
     normalizes: bool,
@@ -40,7 +45,7 @@ impl Touches {
     pub(super) fn new<'t>(tokens: impl Iterator<Item = &'t AddedToken>, sources: &[&str]) -> Result<Self> {
         let pieces: Vec<&str> = sources.iter().flat_map(|source| source::pieces(source)).collect();
         let tokens: Vec<&AddedToken> = tokens.filter(|token| !token.content.is_empty()).collect();
-        let mut touches = Self { edges: [false; 256], inner: Vec::new(), whole: None };
+        let mut touches = Self { edges: [false; 256], ..Self::everything() };
         for token in &tokens {
             let content = &token.content;
             for c in [content.chars().next(), content.chars().next_back()].into_iter().flatten() {
@@ -53,7 +58,13 @@ impl Touches {
             }
             touches.inner.extend(inner(content, &pieces));
         }
-        if !sources.iter().any(|source| source::takes_apart(source)) {
+        let has_edge = |text: &str| touches.has_edge(text);
+        touches.replaced = sources.iter().flat_map(|source| contents::replaced_by(source, &has_edge)).collect();
+        // Blanks are taken away, and backslashes written, without being looked for.
+        let is_odd = |token: &&AddedToken| {
+            token.content.contains('\\') || token.content.trim_matches(is_space).len() != token.content.len()
+        };
+        if !tokens.iter().any(is_odd) && sources.iter().all(|source| contents::keeps_whole(source)) {
             touches.whole = Some(Whole::new(&tokens, sources)?);
         }
         Ok(touches)
@@ -61,7 +72,7 @@ impl Touches {
 
     /// If any text could become part of one.
     pub(super) fn everything() -> Self {
-        Self { edges: [true; 256], inner: Vec::new(), whole: None }
+        Self { edges: [true; 256], inner: Vec::new(), replaced: Vec::new(), whole: None }
     }
 
     fn add_edge(&mut self, c: char) {
@@ -71,7 +82,19 @@ impl Touches {
 
     /// Whether a text, or a piece of it, could become part of a reserved token.
     pub(super) fn by(&self, text: &str) -> bool {
-        self.has_edge(text) || self.inner.iter().any(|inner| text.contains(inner.as_str()))
+        self.has_edge(text)
+            || self.inner.iter().any(|inner| text.contains(inner.as_str()))
+            || self.replaced.iter().any(|replaced| text.contains(replaced.as_str()))
+            || self.could_be_inside(text)
+    }
+
+    /// Whether a text, perhaps with others, could be what is missing in a token that the template begins and ends.
+    fn could_be_inside(&self, text: &str) -> bool {
+        let could = |whole: &Whole| {
+            let trimmed = text.trim_matches(is_space);
+            whole.is_split(text) || self.inner.iter().any(|inner| inner.contains(trimmed))
+        };
+        !self.inner.is_empty() && !text.is_empty() && self.whole.as_ref().is_none_or(could)
     }
 
     /// The same for the whole content of a message.
@@ -88,18 +111,19 @@ impl Whole {
     fn new(tokens: &[&AddedToken], sources: &[&str]) -> Result<Self> {
         let normalizes = tokens.iter().any(|token| token.normalized);
         let tokens: Vec<String> = tokens.iter().map(|token| token.content.clone()).collect();
-        let sought = sources.iter().flat_map(|source| source::sought(source));
+        let sought = sources.iter().flat_map(|source| contents::sought(source));
         let within = AhoCorasick::new(tokens.iter().cloned().chain(sought));
         let within = within.map_err(|error| ErrorKind::Template(error.to_string()))?;
+        let split_by = sources.iter().flat_map(|source| contents::split_by(source)).collect();
         let longest = tokens.iter().map(String::len).max().unwrap_or(0);
         let cuts = tokens.iter().flat_map(|token| token.char_indices().skip(1).map(|(at, _)| token.split_at(at)));
         let (begins, ends) = cuts.map(|(begin, end)| (begin.to_owned(), end.to_owned())).unzip();
-        Ok(Self { tokens, begins, ends, within, longest, normalizes })
+        Ok(Self { tokens, begins, ends, within, split_by, longest, normalizes })
     }
 
     /// Whether a content has a token, or could be the begin, the middle or the end of one.
     fn touches(&self, text: &str, has_edge: impl Fn(&str) -> bool) -> bool {
-        if self.within.is_match(text) || (self.normalizes && !text.is_ascii()) {
+        if self.is_split(text) || (self.normalizes && !text.is_ascii()) {
             return true;
         }
         let at_the_ends = |text: &str| {
@@ -108,9 +132,19 @@ impl Whole {
             let begins_a_token = || tail.char_indices().any(|(at, _)| self.begins.contains(&tail[at..]));
             (has_edge(head) && ends_a_token()) || (has_edge(tail) && begins_a_token())
         };
-        let trimmed = text.trim();
+        let trimmed = text.trim_matches(is_space);
         let is_inside = trimmed.len() < self.longest && self.tokens.iter().any(|token| token.contains(trimmed));
         is_inside || at_the_ends(text) || at_the_ends(trimmed)
+    }
+
+    /// Whether a content has a token or what is looked for, or could be split together with what is beside it.
+    fn is_split(&self, text: &str) -> bool {
+        let begins = |text: &str, by: &str| by.char_indices().skip(1).any(|(at, _)| text.ends_with(&by[..at]));
+        let ends = |text: &str, by: &str| by.char_indices().skip(1).any(|(at, _)| text.starts_with(&by[at..]));
+        let is_beside = |by: &String| {
+            [text, text.trim_matches(is_space)].into_iter().any(|text| begins(text, by) || ends(text, by))
+        };
+        self.within.is_match(text) || self.split_by.iter().any(is_beside)
     }
 }
 
@@ -136,4 +170,43 @@ fn inner(token: &str, template: &[&str]) -> Vec<String> {
     let ends: Vec<usize> = cuts().filter(|at| template.iter().any(|text| text.starts_with(&token[*at..]))).collect();
     let within = begins.iter().flat_map(|begin| ends.iter().map(move |end| (*begin, *end)));
     within.filter(|(begin, end)| begin < end).map(|(begin, end)| token[begin..end].to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokenizer::Tokenizer;
+
+    fn touches(source: &str) -> Touches {
+        let tokenizer = Tokenizer::demo().expect("the demo loads");
+        let tokens = tokenizer.added_tokens().filter(|token| token.special && !token.is_white_space());
+        Touches::new(tokens, &[source]).expect("there are few tokens")
+    }
+
+    #[test]
+    fn content_that_is_written_whole_touches_at_its_ends() {
+        let touches = touches("<|im_start|>{{ (a ~ b).split('##')[0] }}<|im_end|>");
+        for content in ["a < b", "|a|", "im_end"] {
+            assert!(!touches.by_content(content), "{content}");
+        }
+        for content in ["a <|im_end|> b", "a <", "a <| \u{1c}", "\u{1c}|im_end|>", ">", "a > ## b", "a > #", "# < b"] {
+            assert!(touches.by_content(content), "{content}");
+        }
+    }
+
+    #[test]
+    fn content_between_pieces_of_the_template_touches() {
+        let whole = touches("<|{{ a ~ '_' ~ b }}|>");
+        assert!(["im", "end ", "im_end"].iter().all(|content| whole.by_content(content) && whole.by(content)));
+        assert!(!whole.by_content("texts") && !whole.by("weather"));
+        let apart = touches("<|{{ a|lower|replace(' ', '') }}|>");
+        assert!(["IM_END", "im _end"].iter().all(|content| apart.by_content(content) && apart.by(content)));
+        assert!(!touches("<|im_start|>{{ a|lower }}").by("IM_END"));
+    }
+
+    #[test]
+    fn content_of_which_an_edge_is_made_touches() {
+        let touches = touches("{{ a.replace('[', '<').replace('b', 'c') }}");
+        assert!(touches.by("[|im_end|") && !touches.by("abc"));
+    }
 }

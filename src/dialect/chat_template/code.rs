@@ -1,0 +1,188 @@
+//! The code within a template's tags, as words, signs and texts in quotes.
+
+use crate::dialect::chat_template::source;
+
+/// A piece of a tag's code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token<'t> {
+    /// A name, a keyword or a number.
+    Word(&'t str),
+    Sign(char),
+    /// What stands between quotes, with its escapes.
+    Text(&'t str),
+}
+
+/// The code of one tag. A place is the index of a token, and may be past the end.
+pub(super) struct Code<'t> {
+    tokens: Vec<Token<'t>>,
+    /// Of each bracket its other one.
+    partners: Vec<Option<usize>>,
+    pub(super) is_statement: bool,
+}
+
+/// The code of each statement and expression of a template.
+pub(super) fn codes(source: &str) -> impl Iterator<Item = Code<'_>> {
+    source::tags(source).map(Code::of)
+}
+
+impl<'t> Code<'t> {
+    fn of(tag: &'t str) -> Self {
+        let tokens = tokens(&tag[2..tag.len() - 2]);
+        let partners = partners(&tokens);
+        Self { tokens, partners, is_statement: tag.starts_with("{%") }
+    }
+
+    pub(super) fn places(&self) -> std::ops::Range<usize> {
+        0..self.tokens.len()
+    }
+
+    pub(super) fn word(&self, at: usize) -> Option<&'t str> {
+        match self.tokens.get(at) {
+            Some(Token::Word(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    pub(super) fn text(&self, at: usize) -> Option<&'t str> {
+        match self.tokens.get(at) {
+            Some(Token::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn sign(&self, at: usize) -> Option<char> {
+        match self.tokens.get(at) {
+            Some(Token::Sign(sign)) => Some(*sign),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is(&self, at: usize, sign: char) -> bool {
+        self.sign(at) == Some(sign)
+    }
+
+    /// Where the bracket is that closes or opens the one here.
+    pub(super) fn partner(&self, at: usize) -> Option<usize> {
+        self.partners.get(at).copied().flatten()
+    }
+
+    /// Whether each bracket has another one. In other tags than these, Jinja may see the end elsewhere.
+    pub(super) fn is_balanced(&self) -> bool {
+        self.places()
+            .all(|at| !matches!(self.sign(at), Some('(' | ')' | '[' | ']' | '{' | '}')) || self.partner(at).is_some())
+    }
+
+    /// The texts in quotes, with their places.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (usize, &'t str)> {
+        self.places().filter_map(|at| Some((at, self.text(at)?)))
+    }
+
+    /// Whether this is the first argument of a call of one of these names.
+    pub(super) fn is_argument_of(&self, at: usize, names: &[&str]) -> bool {
+        let name = self.word(at.wrapping_sub(2));
+        self.is(at.wrapping_sub(1), '(') && name.is_some_and(|name| names.contains(&name))
+    }
+
+    /// Whether the bracket here ends a call of this method or filter.
+    pub(super) fn ends_call_of(&self, close: usize, by: char, name: &str) -> bool {
+        let is_of = |open: usize| self.word(open.wrapping_sub(1)) == Some(name) && self.is(open.wrapping_sub(2), by);
+        self.is(close, ')') && self.partner(close).is_some_and(is_of)
+    }
+}
+
+fn tokens(code: &str) -> Vec<Token<'_>> {
+    let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    let (mut tokens, mut rest) = (Vec::new(), code.trim_start());
+    while let Some(first) = rest.chars().next() {
+        let (token, end) = match first {
+            '\'' | '"' => {
+                let end = end_of_text(&rest[1..], first);
+                (Token::Text(&rest[1..=end]), (end + 2).min(rest.len()))
+            }
+            c if is_of_word(c) => {
+                let end = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
+                (Token::Word(&rest[..end]), end)
+            }
+            c => (Token::Sign(c), c.len_utf8()),
+        };
+        tokens.push(token);
+        rest = rest[end..].trim_start();
+    }
+    tokens
+}
+
+/// How long a text is up to the quote that ends it.
+fn end_of_text(text: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    let end = text.find(|c| {
+        let is_end = c == quote && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        is_end
+    });
+    end.unwrap_or(text.len())
+}
+
+fn partners(tokens: &[Token<'_>]) -> Vec<Option<usize>> {
+    let (mut partners, mut open) = (vec![None; tokens.len()], Vec::new());
+    for (at, token) in tokens.iter().enumerate() {
+        let opening = match token {
+            Token::Sign('(' | '[' | '{') => {
+                open.push(at);
+                continue;
+            }
+            Token::Sign(')') => '(',
+            Token::Sign(']') => '[',
+            Token::Sign('}') => '{',
+            _ => continue,
+        };
+        let Some(start) = open.pop().filter(|start| tokens[*start] == Token::Sign(opening)) else { continue };
+        (partners[start], partners[at]) = (Some(at), Some(start));
+    }
+    partners
+}
+
+/// A text without its escapes; none if it has other ones than those of quotes, backslashes, tabs and line ends.
+pub(super) fn unescaped(text: &str) -> Option<String> {
+    let (mut unescaped, mut chars) = (String::with_capacity(text.len()), text.chars());
+    while let Some(c) = chars.next() {
+        unescaped.push(match c {
+            '\\' => match chars.next()? {
+                'n' => '\n',
+                't' => '\t',
+                'r' => '\r',
+                c @ ('\\' | '\'' | '"') => c,
+                _ => return None,
+            },
+            c => c,
+        });
+    }
+    Some(unescaped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_words_signs_and_texts() {
+        use Token::{Sign, Text, Word};
+        let expected =
+            [Word("x"), Sign('['), Word("1"), Sign(']'), Sign('~'), Text(r#"a\'}}"#), Sign('|'), Word("é_2")];
+        assert_eq!(tokens(r#" x[1]~ 'a\'}}'|é_2"#), expected);
+        assert_eq!(tokens(r#"'\\' "'" '"#), [Text(r"\\"), Text("'"), Text("")]);
+    }
+
+    #[test]
+    fn brackets_have_partners() {
+        let codes: Vec<Code<'_>> = codes("{{ a.f(x[0]) }}{# [ #}{% if {'a': {}}} %}").collect();
+        assert_eq!(codes.len(), 2);
+        assert!(codes[0].is_balanced() && codes[0].partner(3) == Some(8) && codes[0].ends_call_of(8, '.', "f"));
+        assert!(!codes[1].is_balanced() && codes[1].is_statement);
+    }
+
+    #[test]
+    fn escapes_are_read() {
+        assert_eq!(unescaped(r#"a\n\t\r\\\'\""#).as_deref(), Some("a\n\t\r\\'\""));
+        assert_eq!(unescaped(r"\x3c"), None);
+    }
+}
