@@ -141,20 +141,26 @@ fn partners(tokens: &[Token<'_>]) -> Vec<Option<usize>> {
     partners
 }
 
-/// A text without its escapes; none if it has other ones than those of quotes, backslashes, tabs and line ends.
+/// A text as its escapes have it; none if it has rare ones: octal numbers, halves of characters, `\b` and `\f`.
 pub(super) fn unescaped(text: &str) -> Option<String> {
     let (mut unescaped, mut chars) = (String::with_capacity(text.len()), text.chars());
     while let Some(c) = chars.next() {
-        unescaped.push(match c {
-            '\\' => match chars.next()? {
-                'n' => '\n',
-                't' => '\t',
-                'r' => '\r',
-                c @ ('\\' | '\'' | '"') => c,
-                _ => return None,
-            },
-            c => c,
-        });
+        if c != '\\' {
+            unescaped.push(c);
+            continue;
+        }
+        match chars.next()? {
+            'n' => unescaped.push('\n'),
+            't' => unescaped.push('\t'),
+            'r' => unescaped.push('\r'),
+            c @ ('\\' | '\'' | '"' | '/') => unescaped.push(c),
+            kind @ ('x' | 'u') => {
+                let digits: String = chars.by_ref().take(if kind == 'x' { 2 } else { 4 }).collect();
+                unescaped.push(char::from_u32(u32::from_str_radix(&digits, 16).ok()?)?);
+            }
+            '0'..='7' | 'b' | 'f' => return None,
+            c => unescaped.extend(['\\', c]),
+        }
     }
     Some(unescaped)
 }
@@ -183,6 +189,7 @@ mod tests {
     #[test]
     fn escapes_are_read() {
         assert_eq!(unescaped(r#"a\n\t\r\\\'\""#).as_deref(), Some("a\n\t\r\\'\""));
-        assert_eq!(unescaped(r"\x3c"), None);
+        assert_eq!(unescaped(r"\x3c\u00e9\d").as_deref(), Some("<é\\d"));
+        assert!([r"\101", r"\f", r"\ud83d", r"\xg"].iter().all(|text| unescaped(text).is_none()));
     }
 }

@@ -25,6 +25,12 @@ pub(super) fn sought(source: &str) -> Vec<String> {
     sought
 }
 
+/// What stands in quotes in a template's code, without the blanks around it.
+pub(super) fn texts(source: &str) -> impl Iterator<Item = String> {
+    let of_code = |code: Code<'_>| code.texts().filter_map(|(_, text)| unescaped(text)).collect::<Vec<_>>();
+    codes(source).flat_map(of_code).map(|text| text.trim_matches(is_space).to_owned()).filter(|text| !text.is_empty())
+}
+
 /// By what a template splits contents, without the blanks around it.
 pub(super) fn split_by(source: &str) -> Vec<String> {
     let of_code = |code: Code<'_>| -> Vec<String> {
@@ -244,7 +250,7 @@ mod tests {
         let apart = "c|upper; c | first; c|replace(' ', ''); c|list|first; c|join(' '); c|batch(2); c|wordwrap; c|reverse|join;
             c|select('in', 'ab'); c|map('upper'); c|map(attribute='0'); c|map(attribute='a.0'); c|trim(x); c|int;
             messages|map(attribute='content')|first|last; c|e; c|format(1); c.lower(); c.replace(' ', '');
-            c.split(); c.split(' '); c.split('a'); c.split(x); c.split('\\x3c'); c.rsplit('##'); c.splitlines(); c.partition('##');
+            c.split(); c.split(' '); c.split('a'); c.split(x); c.split('\\74'); c.rsplit('##'); c.splitlines(); c.partition('##');
             c.removeprefix('##'); c.strip(x); c.strip('a' ~ x); ''.join(c); '-'.join(c.split()); '%s' % c; c % x; f(*c); c * 2;
             c[0]; c[:9]; c[::-1]; (c)[0]; 'ab'[c]; messages[0].content[0]; messages[0]['content'][1:]; m['content'][1:];
             c[0].upper(); (c.split('##')[0])[0]; c.split('##')[0][0]; messages[0][c][1:]; split('##')[0]; loop(c);

@@ -43,7 +43,8 @@ impl Touches {
     /// # Errors
     /// [`ErrorKind::Template`] if there are more tokens than can be looked for.
     pub(super) fn new<'t>(tokens: impl Iterator<Item = &'t AddedToken>, sources: &[&str]) -> Result<Self> {
-        let pieces: Vec<&str> = sources.iter().flat_map(|source| source::pieces(source)).collect();
+        let pieces = |source| source::pieces(source).map(str::to_owned).chain(contents::texts(source));
+        let pieces: Vec<String> = sources.iter().flat_map(|source| pieces(source)).collect();
         let tokens: Vec<&AddedToken> = tokens.filter(|token| !token.content.is_empty()).collect();
         let mut touches = Self { edges: [false; 256], ..Self::everything() };
         for token in &tokens {
@@ -164,7 +165,7 @@ fn boundary(text: &str, byte: usize) -> usize {
 }
 
 /// The texts that the template's own could complete to this token, on both sides.
-fn inner(token: &str, template: &[&str]) -> Vec<String> {
+fn inner(token: &str, template: &[String]) -> Vec<String> {
     let cuts = || token.char_indices().map(|(at, _)| at).filter(|at| *at > 0);
     let begins: Vec<usize> = cuts().filter(|at| template.iter().any(|text| text.ends_with(&token[..*at]))).collect();
     let ends: Vec<usize> = cuts().filter(|at| template.iter().any(|text| text.starts_with(&token[*at..]))).collect();
@@ -199,6 +200,7 @@ mod tests {
         let whole = touches("<|{{ a ~ '_' ~ b }}|>");
         assert!(["im", "end ", "im_end"].iter().all(|content| whole.by_content(content) && whole.by(content)));
         assert!(!whole.by_content("texts") && !whole.by("weather"));
+        assert!(touches(r"{{ '\x3c' ~ '|' ~ a ~ '|\u003e' }}").by("im_end"));
         let apart = touches("<|{{ a|lower|replace(' ', '') }}|>");
         assert!(["IM_END", "im _end"].iter().all(|content| apart.by_content(content) && apart.by(content)));
         assert!(!touches("<|im_start|>{{ a|lower }}").by("IM_END"));
