@@ -13,7 +13,6 @@ pub mod compile;
 pub mod render;
 pub mod dialect;
 pub mod dataset;
-mod run_cache;
 mod assemble;
 pub mod batch;
 pub mod engine;

@@ -7,7 +7,7 @@ use crate::assemble::Reserved;
 use crate::compile::Atom;
 use crate::error::{At, Result};
 use crate::render::{Part, Segment, TemplateCut};
-use crate::run_cache::RunCache;
+use crate::tokenizer::RunCache;
 use crate::tokenizer::{AddSpecialTokens, AddedTokenMatcher, Scratch, TokenId, Tokenizer};
 
 /// The tokens that are written instead of a reserved one, if there are any.

@@ -8,7 +8,7 @@ use crate::assemble::{AssembleScratch, Assembler, Detail, MediaSpan, Span, Token
 use crate::compile::Atom;
 use crate::error::Result;
 use crate::render::{Element, Part, Segment, TemplateCut};
-use crate::run_cache::RunCache;
+use crate::tokenizer::RunCache;
 use crate::tokenizer::{AddSpecialTokens, Neighbour, Run, Scratch, TokenId, Tokenizer, strip};
 
 impl Assembler {

@@ -72,26 +72,33 @@ impl Backend for Classic {
     }
 
     fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)> {
-        let Some(post_processor) = self.tokenizer.get_post_processor() else {
-            return Ok(Default::default());
-        };
-        // What surrounds this token after the post-processor is what it adds.
-        let probe = TokenId::MAX;
-        let encoding = Encoding::new(
-            vec![probe],
-            vec![0],
-            vec![String::new()],
-            vec![None],
-            vec![(0, 0)],
-            vec![0],
-            vec![1],
-            vec![],
-            Default::default(),
-        );
-        let ids = post_processor.process(encoding, None, true).map_err(failed)?.get_ids().to_vec();
-        let at = ids.iter().position(|&id| id == probe).unwrap_or(ids.len());
-        Ok((ids[..at].to_vec(), ids.get(at + 1..).unwrap_or_default().to_vec()))
+        special_tokens_of(self.tokenizer.get_post_processor())
     }
+}
+
+/// What a post-processor adds before and after a text.
+pub(crate) fn special_tokens_of(
+    post_processor: Option<&tokenizers::PostProcessorWrapper>,
+) -> Result<(Vec<TokenId>, Vec<TokenId>)> {
+    let Some(post_processor) = post_processor else {
+        return Ok(Default::default());
+    };
+    // What surrounds this token after the post-processor is what it adds.
+    let probe = TokenId::MAX;
+    let encoding = Encoding::new(
+        vec![probe],
+        vec![0],
+        vec![String::new()],
+        vec![None],
+        vec![(0, 0)],
+        vec![0],
+        vec![1],
+        vec![],
+        Default::default(),
+    );
+    let ids = post_processor.process(encoding, None, true).map_err(failed)?.get_ids().to_vec();
+    let at = ids.iter().position(|&id| id == probe).unwrap_or(ids.len());
+    Ok((ids[..at].to_vec(), ids.get(at + 1..).unwrap_or_default().to_vec()))
 }
 
 /// A normalized chunk that knows which text it comes from.

@@ -14,6 +14,7 @@ mod add_special_tokens;
 mod added;
 mod align;
 mod backend;
+mod bpe;
 mod byte_table;
 mod bytes;
 mod charsmap;
@@ -36,6 +37,7 @@ mod not_a_tokenizer;
 mod offsets;
 mod respell;
 mod run;
+mod run_cache;
 mod token_bytes;
 mod token_id;
 
@@ -52,6 +54,7 @@ pub use added::AddedToken;
 pub(crate) use added::AddedTokenMatcher;
 use backend::Backend;
 pub(crate) use backend::Scratch;
+use bpe::Bpe;
 pub(crate) use byte_table::ByteTable;
 use bytes::TokenBytes;
 use classic::Classic;
@@ -67,6 +70,7 @@ pub(crate) use load::tokenizer_file;
 pub(crate) use load::{model_file, optional_model_file};
 use run::Reader;
 pub(crate) use run::{Neighbour, Run, strip};
+pub(crate) use run_cache::RunCache;
 pub use token_id::TokenId;
 
 /// A tokenizer and the contents of its files.
@@ -136,13 +140,18 @@ impl Tokenizer {
         let Definition { json, added, vocab_size, unk_token_id, special, conflicts } = definition;
         let text = json.to_string().into_boxed_str();
         let spelling = TokenBytes::of(&json);
-        let fast = match prefer_fast {
+        let own = match prefer_fast {
+            true => Bpe::new(&json).ok(),
+            false => None,
+        };
+        let fast = match prefer_fast && own.is_none() {
             true => caught(|| Fast::new(json)).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten(),
             false => Err(ErrorKind::Usage("not asked for".into()).into()),
         };
-        let (backend, fallback): (Box<dyn Backend>, _) = match fast {
-            Ok(fast) => (Box::new(fast), None),
-            Err(reason) => {
+        let (backend, fallback): (Box<dyn Backend>, _) = match (own, fast) {
+            (Some(own), _) => (Box::new(own), None),
+            (None, Ok(fast)) => (Box::new(fast), None),
+            (None, Err(reason)) => {
                 let classic = caught(|| Classic::new(&text)).flatten();
                 let classic =
                     classic.map_err(ErrorKind::UnsupportedTokenizer).at(Place::file(files.place("tokenizer.json")))?;

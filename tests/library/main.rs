@@ -27,6 +27,7 @@ mod dependencies;
 mod dialogue;
 #[cfg(feature = "candle")]
 mod engine;
+mod exact;
 mod examples;
 mod fingerprint;
 mod import;
@@ -68,6 +69,7 @@ fn main() -> std::process::ExitCode {
         dialogue::tests(),
         #[cfg(feature = "candle")]
         engine::tests(),
+        exact::tests(),
         examples::tests(),
         fingerprint::tests(),
         import::tests(),

@@ -1,0 +1,176 @@
+//! Reading a `tokenizer.json`, as far as this encoder knows exactly what it means.
+
+use serde_json::{Map, Value};
+use tokenizers_classic::{DecoderWrapper, PostProcessorWrapper};
+
+use crate::error::{ErrorKind, Result};
+use crate::tokenizer::TokenId;
+use crate::tokenizer::bpe::encoder::Encoder;
+use crate::tokenizer::bpe::merges::Merges;
+use crate::tokenizer::bpe::split::{Seams, Splitter};
+use crate::tokenizer::bpe::symbols::{META_SPACE, Symbols};
+use crate::tokenizer::bpe::vocabulary::Vocabulary;
+use crate::tokenizer::bpe::words::Words;
+use crate::tokenizer::bpe::{Bpe, Normalizer, Prefix};
+use crate::tokenizer::bytes::byte_of;
+use crate::tokenizer::classic::special_tokens_of;
+
+impl Bpe {
+    /// `json` is a `tokenizer.json` without added tokens.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnsupportedTokenizer`] says what is left to the libraries.
+    pub(crate) fn new(json: &Value) -> Result<Self> {
+        let model = &json["model"];
+        for (key, allowed) in [
+            ("type", &[Value::Null, "BPE".into()][..]),
+            ("continuing_subword_prefix", &[Value::Null, "".into()]),
+            ("end_of_word_suffix", &[Value::Null, "".into()]),
+        ] {
+            if !allowed.contains(&model[key]) {
+                return Err(unsupported(&format!("the model's {key}")));
+            }
+        }
+        let vocabulary = vocabulary(&model["vocab"])?;
+        let merges = merges(&model["merges"], &vocabulary)?;
+        let (normalizer, pre_tokenizer) = (&json["normalizer"], &json["pre_tokenizer"]);
+        let is_byte_level = model["byte_fallback"] != true;
+        let (splitter, symbols, normalizer, prefix) = if is_byte_level {
+            let splitter = Splitter::of_bytes(pre_tokenizer).ok_or_else(|| unsupported("the pre-tokenizer"))?;
+            let symbols =
+                Symbols::of_bytes(&vocabulary).ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
+            (splitter, symbols, of_bytes(normalizer)?, Prefix::Never)
+        } else {
+            let prefix = prefix(normalizer, pre_tokenizer).ok_or_else(|| unsupported("the pre-tokenizer"))?;
+            let symbols = Symbols::of_characters(&vocabulary, true)
+                .ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
+            let normalizer = match read(normalizer, "normalizer")? {
+                Some(library) => Normalizer::MarksSpaces(library),
+                None => Normalizer::None,
+            };
+            (Splitter::Seams(Seams::new(&vocabulary, true)), symbols, normalizer, prefix)
+        };
+        let post_processor: Option<PostProcessorWrapper> = read(&json["post_processor"], "post-processor")?;
+        let ignore_merges = model["ignore_merges"] == true;
+        let words = words(&vocabulary, is_byte_level, ignore_merges);
+        let encoder = Encoder { vocabulary, words, merges, symbols, splitter, ignore_merges };
+        let decoder: Option<DecoderWrapper> = read(&json["decoder"], "decoder")?;
+        let special_tokens = special_tokens_of(post_processor.as_ref())?;
+        Ok(Self { encoder, normalizer, prefix, decoder, special_tokens })
+    }
+}
+
+fn unsupported(what: &str) -> crate::Error {
+    ErrorKind::UnsupportedTokenizer(format!("{what} is not known")).into()
+}
+
+/// A part of the tokenizer as the library reads it.
+fn read<T: for<'de> serde::Deserialize<'de>>(json: &Value, what: &str) -> Result<Option<T>> {
+    Ok(serde_json::from_value(json.clone())
+        .map_err(|error| ErrorKind::UnsupportedTokenizer(format!("{what}: {error}")))?)
+}
+
+fn vocabulary(vocab: &Value) -> Result<Vocabulary> {
+    let entries = vocab.as_object().ok_or_else(|| unsupported("the vocabulary"))?;
+    let mut vocabulary = Vocabulary::with_capacity(entries.len(), entries.keys().map(String::len).sum());
+    for (entry, id) in entries {
+        let id = id.as_u64().and_then(|id| TokenId::try_from(id).ok()).ok_or_else(|| unsupported("an id"))?;
+        if vocabulary.entry(id).is_some() {
+            return Err(unsupported("a vocabulary with two entries of one id"));
+        }
+        vocabulary.insert(entry, id);
+    }
+    Ok(vocabulary)
+}
+
+/// The entries by the bytes of the text that they are; those that no text is are left out.
+fn words(vocabulary: &Vocabulary, is_byte_level: bool, ignore_merges: bool) -> Words {
+    let bytes: Vec<(TokenId, Vec<u8>)> = vocabulary
+        .iter()
+        .filter_map(|(id, entry)| {
+            let bytes = match is_byte_level {
+                true => entry.chars().map(byte_of).collect::<Option<Vec<u8>>>()?,
+                false if entry.contains(' ') => return None,
+                false => entry.replace(META_SPACE, " ").into_bytes(),
+            };
+            Some((id, bytes))
+        })
+        .collect();
+    Words::new(bytes.iter().map(|(id, bytes)| (*id, &bytes[..])), bytes.len(), ignore_merges)
+}
+
+/// The merges by ids, each with what it makes.
+fn merges(merges: &Value, vocabulary: &Vocabulary) -> Result<Merges> {
+    let list = merges.as_array().ok_or_else(|| unsupported("the merges"))?;
+    let mut all = Vec::with_capacity(list.len());
+    for merge in list {
+        let pair = match merge {
+            Value::String(pair) => pair.split_once(' ').filter(|(_, right)| !right.contains(' ')),
+            Value::Array(pair) => match &pair[..] {
+                [Value::String(left), Value::String(right)] => Some((left.as_str(), right.as_str())),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (left, right) = pair.ok_or_else(|| unsupported("a merge"))?;
+        let ids = [vocabulary.id(left), vocabulary.id(right), vocabulary.id_of_joined(&[left, right])];
+        let [Some(left), Some(right), Some(merged)] = ids else {
+            return Err(unsupported("a merge without an entry"));
+        };
+        all.push([left, right, merged]);
+    }
+    Merges::new(all).ok_or_else(|| unsupported("so long a list of merges"))
+}
+
+/// The normalizer of a byte-level vocabulary.
+fn of_bytes(normalizer: &Value) -> Result<Normalizer> {
+    let composes = normalizer["type"] == "NFC";
+    Ok(match read(normalizer, "normalizer")? {
+        None => Normalizer::None,
+        Some(library) if composes => Normalizer::Composes(library),
+        Some(library) => Normalizer::Other(library),
+    })
+}
+
+/// Where a character-level vocabulary has meta spaces before text; none if spaces are not just meta spaces.
+fn prefix(normalizer: &Value, pre_tokenizer: &Value) -> Option<Prefix> {
+    let is_meta_space = |value: &Value| value == "▁";
+    let is_space = |step: &Value| step["pattern"]["String"] == " ";
+    let steps = match normalizer["type"].as_str() {
+        None => &[][..],
+        Some("Sequence") => normalizer["normalizers"].as_array()?.as_slice(),
+        Some(_) => std::slice::from_ref(normalizer),
+    };
+    let (prepends, replaces) = match steps {
+        [first, rest @ ..] if first["type"] == "Prepend" && is_meta_space(&first["prepend"]) => (true, rest),
+        steps => (false, steps),
+    };
+    let marks = match replaces {
+        [] => false,
+        [step] if step["type"] == "Replace" && is_space(step) && is_meta_space(&step["content"]) => true,
+        _ => return None,
+    };
+    match pre_tokenizer["type"].as_str() {
+        None if marks => Some(if prepends { Prefix::Always } else { Prefix::Never }),
+        // There are no spaces left to split at.
+        Some("Split") if marks && is_space(pre_tokenizer) => {
+            Some(if prepends { Prefix::Always } else { Prefix::Never })
+        }
+        Some("Metaspace") if !prepends => metaspace(pre_tokenizer.as_object()?),
+        _ => None,
+    }
+}
+
+fn metaspace(step: &Map<String, Value>) -> Option<Prefix> {
+    let is = |key: &str, value: &Value| step.get(key).unwrap_or(&Value::Null) == value;
+    if !is("replacement", &"▁".into()) || !is("split", &false.into()) {
+        return None;
+    }
+    let scheme = step.get("prepend_scheme").and_then(Value::as_str).unwrap_or("always");
+    match (scheme, step.get("add_prefix_space").and_then(Value::as_bool)) {
+        ("never", _) => Some(Prefix::Never),
+        ("always", None | Some(true)) => Some(Prefix::IfMissing),
+        ("first", None | Some(true)) => Some(Prefix::IfMissingAtStart),
+        _ => None,
+    }
+}

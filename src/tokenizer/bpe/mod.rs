@@ -1,0 +1,190 @@
+//! metatok's own encoder, for the vocabularies of nearly all language models: byte-pair encoding of bytes or characters.
+//!
+//! Text is cut into pieces, words mostly, and the tokens of a piece are looked up or merged. What is not known exactly
+//! is left to the libraries: another model, normalizer or pre-tokenizer than those here.
+
+mod classes;
+mod definition;
+mod encoder;
+mod merges;
+mod pieces;
+mod split;
+mod symbols;
+mod vocabulary;
+mod words;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use tokenizers_classic::{Decoder as _, DecoderWrapper, NormalizedString, Normalizer as _, NormalizerWrapper};
+
+use crate::error::{ErrorKind, Result};
+use crate::tokenizer::TokenId;
+use crate::tokenizer::added::Form;
+use crate::tokenizer::backend::{Backend, Scratch};
+use crate::tokenizer::composed::is_composed;
+use crate::tokenizer::run::{Chunk, Neighbour, Reader, Run, Steps, encode_run};
+use encoder::{Buffers, Encoder};
+use symbols::META_SPACE;
+
+/// A tokenizer of this encoder.
+pub(crate) struct Bpe {
+    encoder: Encoder,
+    normalizer: Normalizer,
+    prefix: Prefix,
+    decoder: Option<DecoderWrapper>,
+    special_tokens: (Vec<TokenId>, Vec<TokenId>),
+}
+
+/// What happens to text before it is cut.
+enum Normalizer {
+    None,
+    /// Characters are composed (NFC).
+    Composes(NormalizerWrapper),
+    /// Spaces become meta spaces. The encoder takes one for the other, so that ordinary text stays as it is.
+    MarksSpaces(NormalizerWrapper),
+    Other(NormalizerWrapper),
+}
+
+/// Whether a meta space is put before a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prefix {
+    Never,
+    /// By the normalizer.
+    Always,
+    /// By the pre-tokenizer, unless there is one.
+    IfMissing,
+    /// The same at the begin of a prompt.
+    IfMissingAtStart,
+}
+
+impl Normalizer {
+    fn library(&self) -> Option<&NormalizerWrapper> {
+        match self {
+            Self::None => None,
+            Self::Composes(library) | Self::MarksSpaces(library) | Self::Other(library) => Some(library),
+        }
+    }
+
+    /// What the library makes of a text.
+    fn apply<'t>(&self, text: Cow<'t, str>) -> Result<Cow<'t, str>> {
+        let Some(library) = self.library() else { return Ok(text) };
+        if matches!(self, Self::Composes(_)) && is_composed(&text) {
+            return Ok(text);
+        }
+        let mut normalized = NormalizedString::from(text.as_ref());
+        library.normalize(&mut normalized).map_err(failed)?;
+        Ok(Cow::Owned(normalized.get().to_owned()))
+    }
+}
+
+/// The steps for one run.
+struct Pass<'a> {
+    bpe: &'a Bpe,
+    /// Whether the encoder gets text as it is, in which it takes spaces for meta spaces.
+    is_raw: bool,
+}
+
+/// Where the tokens go, and what makes them.
+struct Out<'a> {
+    buffers: &'a mut Buffers,
+    ids: &'a mut Vec<TokenId>,
+}
+
+impl Backend for Bpe {
+    fn name(&self) -> &'static str {
+        "metatok"
+    }
+
+    fn encode_run(
+        &self,
+        reader: Reader<'_>,
+        run: Run<'_>,
+        scratch: &mut Scratch,
+        ids: &mut Vec<TokenId>,
+    ) -> Result<()> {
+        let is_normalized = |neighbour| match neighbour {
+            Neighbour::Token(id) => {
+                reader.neighbours_matter && reader.added.get(&id).is_some_and(|token| token.normalized)
+            }
+            Neighbour::Edge => false,
+        };
+        let is_raw = matches!(self.normalizer, Normalizer::MarksSpaces(_))
+            && reader.finder.is_empty(Form::Normalized)
+            && !is_normalized(run.before)
+            && !is_normalized(run.after);
+        let buffers = scratch.get_or_insert_with(Buffers::new);
+        encode_run(&Pass { bpe: self, is_raw }, reader, run, &mut Out { buffers, ids })
+    }
+
+    fn normalize(&self, text: &str) -> Result<String> {
+        Ok(self.normalizer.apply(text.into())?.into_owned())
+    }
+
+    fn id_to_token(&self, id: TokenId) -> Option<String> {
+        self.encoder.vocabulary.entry(id).map(str::to_owned)
+    }
+
+    fn decode(&self, tokens: Vec<String>) -> Result<String> {
+        match &self.decoder {
+            Some(decoder) => Ok(decoder.decode(tokens).map_err(failed)?),
+            None => Ok(tokens.join(" ")),
+        }
+    }
+
+    fn decode_ids(&self, ids: &[TokenId]) -> Option<Result<String>> {
+        // This decoder reads each character as a byte, also those of added tokens, which are not bytes.
+        let is_byte_level = matches!(self.decoder, Some(DecoderWrapper::ByteLevel(_)));
+        is_byte_level.then(|| self.decode(ids.iter().filter_map(|id| self.id_to_token(*id)).collect()))
+    }
+
+    fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)> {
+        Ok(self.special_tokens.clone())
+    }
+}
+
+impl<'a> Steps for Pass<'a> {
+    type Normalized<'t> = Cow<'t, str>;
+    type Output = Out<'a>;
+
+    fn normalize<'t>(&self, chunk: &Chunk<'t>) -> Result<Cow<'t, str>> {
+        if self.is_raw {
+            return Ok(chunk.text.into());
+        }
+        let text = match (chunk.left, chunk.right) {
+            ("", "") => chunk.text.into(),
+            (left, right) => [left, chunk.text, right].concat().into(),
+        };
+        self.bpe.normalizer.apply(text)
+    }
+
+    fn encode(
+        &self,
+        chunk: &Chunk<'_>,
+        normalized: &Cow<'_, str>,
+        part: Range<usize>,
+        out: &mut Out<'a>,
+    ) -> Result<()> {
+        let is_first = chunk.opens_prompt && part.start == 0;
+        let text = &normalized[part];
+        let is_marked = || text.starts_with([' ', META_SPACE]);
+        let has_prefix = !text.is_empty()
+            && match self.bpe.prefix {
+                Prefix::Never => false,
+                // The library has put it into the normalized text.
+                Prefix::Always => self.is_raw,
+                Prefix::IfMissing => !is_marked(),
+                Prefix::IfMissingAtStart => is_first && !is_marked(),
+            };
+        self.bpe.encoder.encode(text, has_prefix, out.buffers, out.ids);
+        Ok(())
+    }
+
+    fn push(&self, id: TokenId, _: Range<usize>, out: &mut Out<'a>) {
+        out.ids.push(id);
+    }
+}
+
+fn failed(error: tokenizers_classic::Error) -> ErrorKind {
+    ErrorKind::Encode(error.to_string())
+}
