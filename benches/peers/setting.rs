@@ -1,0 +1,64 @@
+//! Where tokenizers and texts are, and what of all is measured.
+
+use std::path::{Path, PathBuf};
+
+use crate::text::Text;
+
+pub(crate) struct Setting {
+    pub(crate) tokenizers: PathBuf,
+    pub(crate) folders: Vec<PathBuf>,
+    text: PathBuf,
+    /// What was asked for on the command line.
+    filters: Vec<String>,
+    /// Prompts in a round.
+    pub(crate) prompts: usize,
+}
+
+impl Setting {
+    pub(crate) fn read() -> Self {
+        let mut filters: Vec<String> = std::env::args().skip(1).collect();
+        // Without it, it is only to be seen that it runs.
+        let measures = filters.iter().any(|arg| arg == "--bench");
+        filters.retain(|arg| !arg.starts_with('-'));
+        let variable = |name: &str, usual: &str| PathBuf::from(std::env::var_os(name).unwrap_or_else(|| usual.into()));
+        let tokenizers = variable("METATOK_TOKENIZERS", "../shared/tokenizers");
+        let mut folders = folders(&tokenizers);
+        if !measures {
+            folders.truncate(1);
+        }
+        let (text, prompts) = (variable("METATOK_TEXT", "../shared/text"), if measures { 1000 } else { 10 });
+        Self { tokenizers, folders, text, filters, prompts }
+    }
+
+    /// Whether a row is asked for: each kind of name that a filter speaks of must be fit.
+    pub(crate) fn wants(&self, tokenizer: &str, workload: &str) -> bool {
+        let fits = |name: &str, all: &dyn Fn(&str) -> bool| {
+            let mut of_kind = self.filters.iter().filter(|filter| all(filter)).peekable();
+            of_kind.peek().is_none() || of_kind.any(|filter| name.contains(filter.as_str()))
+        };
+        let is_tokenizer = |filter: &str| self.folders.iter().any(|folder| name(folder).contains(filter));
+        fits(tokenizer, &is_tokenizer) && fits(workload, &|filter| !is_tokenizer(filter))
+    }
+
+    pub(crate) fn text(&self, multilingual: bool) -> Option<Text> {
+        let path = self.text.join(if multilingual { "multilingual.txt" } else { "english.txt" });
+        let text = Text::read(&path);
+        if let Err(error) = &text {
+            println!("skipped: {}: {error}", path.display());
+        }
+        text.ok()
+    }
+}
+
+/// Folders with a tokenizer, by name.
+fn folders(parent: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    folders.retain(|folder| folder.join("tokenizer.json").exists());
+    folders.sort();
+    folders
+}
+
+pub(crate) fn name(folder: &Path) -> String {
+    folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
