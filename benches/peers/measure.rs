@@ -30,17 +30,16 @@ pub(crate) fn fill_ids(reference: &mut dyn Subject, rounds: &mut [Vec<Prompt>]) 
 
 /// All subjects, one after the other, each on a thread of its own: what a library keeps by thread is new, too.
 pub(crate) fn measure_all(place: &Place<'_>, made: &Made) -> Vec<Outcome> {
-    let one = |contestant: &'static Contestant| {
-        std::thread::scope(|scope| {
-            let worker = scope.spawn(|| measure(contestant, place, &made.rounds));
-            worker.join().unwrap_or_else(|_| Outcome::Failed("it panics".into()))
-        })
-    };
-    CONTESTANTS.iter().map(one).collect()
+    CONTESTANTS.iter().map(|contestant| measure(contestant, place, &made.rounds)).collect()
 }
 
-fn measure(contestant: &Contestant, place: &Place<'_>, rounds: &[Vec<Prompt>]) -> Outcome {
-    match try_measure(contestant, place, rounds) {
+/// One subject.
+pub(crate) fn measure(contestant: &Contestant, place: &Place<'_>, rounds: &[Vec<Prompt>]) -> Outcome {
+    let measured = std::thread::scope(|scope| {
+        let worker = scope.spawn(|| try_measure(contestant, place, rounds));
+        worker.join().unwrap_or_else(|_| Err("it panics".into()))
+    });
+    match measured {
         Ok(Some(rate)) => Outcome::Rate(rate),
         Ok(None) => Outcome::Differs,
         Err(message) => Outcome::Failed(message),

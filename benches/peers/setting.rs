@@ -4,6 +4,20 @@ use std::path::{Path, PathBuf};
 
 use crate::text::Text;
 
+/// A part of what is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Section {
+    Speed,
+    Loading,
+    Files,
+    Python,
+}
+
+const SECTIONS: [(&str, Section); 4] =
+    [("speed", Section::Speed), ("loading", Section::Loading), ("files", Section::Files), ("python", Section::Python)];
+
+/// What this run measures.
+#[derive(Debug)]
 pub(crate) struct Setting {
     pub(crate) tokenizers: PathBuf,
     pub(crate) folders: Vec<PathBuf>,
@@ -12,14 +26,18 @@ pub(crate) struct Setting {
     filters: Vec<String>,
     /// Prompts in a round.
     pub(crate) prompts: usize,
+    /// The sections that were asked for.
+    sections: Vec<Section>,
 }
 
 impl Setting {
-    pub(crate) fn read() -> Self {
-        let mut filters: Vec<String> = std::env::args().skip(1).collect();
+    pub(crate) fn read(mut filters: Vec<String>) -> Self {
         // Without it, it is only to be seen that it runs.
         let measures = filters.iter().any(|arg| arg == "--bench");
         filters.retain(|arg| !arg.starts_with('-'));
+        let section = |filter: &String| SECTIONS.iter().find(|(name, _)| name == filter).map(|(_, section)| *section);
+        let sections = filters.iter().filter_map(section).collect();
+        filters.retain(|filter| section(filter).is_none());
         let variable = |name: &str, usual: &str| PathBuf::from(std::env::var_os(name).unwrap_or_else(|| usual.into()));
         let tokenizers = variable("METATOK_TOKENIZERS", "../shared/tokenizers");
         let mut folders = folders(&tokenizers);
@@ -27,7 +45,13 @@ impl Setting {
             folders.truncate(1);
         }
         let (text, prompts) = (variable("METATOK_TEXT", "../shared/text"), if measures { 1000 } else { 10 });
-        Self { tokenizers, folders, text, filters, prompts }
+        Self { tokenizers, folders, text, filters, prompts, sections }
+    }
+
+    /// All of them, unless some were asked for.
+    pub(crate) fn sections(&self) -> Vec<Section> {
+        let all = || SECTIONS.iter().map(|(_, section)| *section).collect();
+        if self.sections.is_empty() { all() } else { self.sections.clone() }
     }
 
     /// Whether a row is asked for: each kind of name that a filter speaks of must be fit.

@@ -1,47 +1,38 @@
 //! The table of speeds: a row for each tokenizer and workload.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::measure::{Outcome, fill_ids, measure_all};
 use crate::setting::{Setting, name};
 use crate::subjects::{self, CONTESTANTS, METATOK, PEERS, Place};
-use crate::table;
+use crate::table::{self, Table};
 use crate::text::Text;
 use crate::workloads::{WORKLOADS, Workload};
 
-/// What is said below the table, each thing once.
-type Notes = BTreeSet<String>;
-
-/// Whether metatok's ids are right everywhere.
-pub(crate) fn table(setting: &Setting) -> bool {
+/// An error if metatok itself gives other ids, or nothing could be compared with it.
+pub(crate) fn table(setting: &Setting) -> Result<(), String> {
     let texts = [false, true].map(|multilingual| setting.text(multilingual));
     let mut columns = vec!["tokenizer", "workload", "tokens a prompt"];
     columns.extend(CONTESTANTS.iter().map(|contestant| contestant.name));
     columns.push("metatok to the best peer");
-    println!("\nPrompts a second on one core, in thread processor time:\n");
-    table::head(&columns, 2);
-    let (mut notes, mut right) = (Notes::new(), true);
+    let mut table = Table::new("Prompts a second on one core, in thread processor time", &columns, 2);
+    let mut wrong = Vec::new();
     for folder in &setting.folders {
         for workload in &WORKLOADS {
             if let Some(text) = &texts[usize::from(workload.multilingual)]
                 && setting.wants(&name(folder), workload.name)
+                && let Err(message) = row(&mut table, setting, folder, workload, text)
             {
-                right &= row(setting, folder, workload, text, &mut notes).unwrap_or_else(|message| {
-                    notes.insert(format!("{}: {}: not measured: {message}", name(folder), workload.name));
-                    false
-                });
+                wrong.push(format!("{}, {}: {message}", name(folder), workload.name));
             }
         }
     }
-    println!();
-    notes.iter().for_each(|note| println!("- {note}"));
-    right
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
 
-fn row(setting: &Setting, folder: &Path, workload: &Workload, text: &Text, notes: &mut Notes) -> Result<bool, String> {
+fn row(table: &mut Table, setting: &Setting, folder: &Path, workload: &Workload, text: &Text) -> Result<(), String> {
     let tokenizer = subjects::metatok(folder)?;
-    let Some(mut made) = workload.make(text, &tokenizer, setting.prompts) else { return Ok(true) };
+    let Some(mut made) = workload.make(text, &tokenizer, setting.prompts) else { return Ok(()) };
     drop(tokenizer);
     fill_ids(&mut *subjects::reference(folder)?, &mut made.rounds)?;
     let outcomes = measure_all(&Place { folder, model: &made.model }, &made);
@@ -50,14 +41,15 @@ fn row(setting: &Setting, folder: &Path, workload: &Workload, text: &Text, notes
     let mut cells = vec![name(folder), workload.name.to_owned(), (tokens / count.max(1)).to_string()];
     cells.extend(outcomes.iter().map(table::outcome));
     cells.push(ratio(&outcomes).map_or_else(String::new, |ratio| format!("{ratio:.2}")));
-    table::row(&cells);
-    notes.extend(made.note.map(|note| format!("{}: {note}", name(folder))));
+    table.row(&cells);
+    made.note.into_iter().for_each(|note| table.note(note));
     for (contestant, outcome) in CONTESTANTS.iter().zip(&outcomes) {
         if let Outcome::Failed(message) = outcome {
-            notes.insert(format!("{}: {}: {message}", name(folder), contestant.name));
+            table.note(format!("{}: {}: {message}", name(folder), contestant.name));
         }
     }
-    Ok(outcomes[..PEERS.start].iter().all(|outcome| matches!(outcome, Outcome::Rate(_))))
+    let is_right = outcomes[..PEERS.start].iter().all(|outcome| matches!(outcome, Outcome::Rate(_)));
+    if is_right { Ok(()) } else { Err("metatok has other ids than the reference".into()) }
 }
 
 /// Metatok's rate, by that of the fastest peer with the same ids.

@@ -10,6 +10,7 @@ use crate::text::Text;
 /// Characters of the questions and answers of five-shot prompts, and of chats.
 const SHOT: [usize; 2] = [200, 270];
 const TURN: [usize; 2] = [350, 1100];
+const SHORT_QUESTION: usize = 50;
 const SHOTS: usize = 5;
 
 /// Measured rounds, after one to warm.
@@ -24,6 +25,8 @@ pub(crate) enum Kind {
     Chat,
     /// Five examples and a new question in one string, without control tokens.
     Plain,
+    /// One short question.
+    Short,
 }
 
 /// A workload by name.
@@ -39,17 +42,20 @@ pub(crate) struct Workload {
     chatml: bool,
 }
 
-const W1: Workload =
+pub(crate) const W1: Workload =
     Workload { name: "W1 five-shot chat", kind: Kind::FewShot, multilingual: false, once: false, chatml: false };
+pub(crate) const W2: Workload = Workload { name: "W2 chat", kind: Kind::Chat, ..W1 };
+const W3: Workload = Workload { name: "W3 five-shot text", kind: Kind::Plain, ..W1 };
+pub(crate) const SHORT: Workload = Workload { name: "short questions", kind: Kind::Short, ..W1 };
 
 pub(crate) const WORKLOADS: [Workload; 7] = [
     W1,
-    Workload { name: "W1-chatml where its marks are text", chatml: true, ..W1 },
-    Workload { name: "W2 chat", kind: Kind::Chat, ..W1 },
-    Workload { name: "W2-fresh chat, no text twice", kind: Kind::Chat, once: true, ..W1 },
-    Workload { name: "W2-multilingual chat", kind: Kind::Chat, multilingual: true, ..W1 },
-    Workload { name: "W3 five-shot text", kind: Kind::Plain, ..W1 },
-    Workload { name: "W3-multilingual five-shot text", kind: Kind::Plain, multilingual: true, ..W1 },
+    Workload { name: "W1-chatml, its marks are text", chatml: true, ..W1 },
+    W2,
+    Workload { name: "W2-fresh, no text twice", once: true, ..W2 },
+    Workload { name: "W2-multilingual", multilingual: true, ..W2 },
+    W3,
+    Workload { name: "W3-multilingual", multilingual: true, ..W3 },
 ];
 
 /// A prompt: for metatok, for a peer, and its ids.
@@ -85,6 +91,11 @@ impl Workload {
         if self.kind == Kind::Plain {
             model = Model::default();
         }
+        Some(self.make_for(model, text, tokenizer, prompts))
+    }
+
+    /// With this model's template.
+    pub(crate) fn make_for(&self, model: Model, text: &Text, tokenizer: &Arc<Tokenizer>, prompts: usize) -> Made {
         let special = tokenizer.added_tokens().filter(|token| token.special);
         let special: Vec<String> = special.map(|token| token.content.clone()).collect();
         let mut text = text.avoiding(&special);
@@ -103,7 +114,7 @@ impl Workload {
             1 => None,
             passes => Some(format!("{}: the text began {passes} times, each time cut at other places", self.name)),
         };
-        Some(Made { model, rounds, note })
+        Made { model, rounds, note }
     }
 
     /// How many prompts a round may have for all of the text to be new.
@@ -130,6 +141,7 @@ impl Workload {
                 let messages: Vec<_> = (0..5).map(turn).map(|(role, length)| (role, text.take(length))).collect();
                 messages.iter().map(|(role, content)| (*role, content.as_str())).collect()
             }),
+            Kind::Short => Box::new(move || [("user", &*text.take(SHORT_QUESTION))].into_iter().collect()),
             Kind::Plain => {
                 let mut shot = |_| format!("Question: {}\nAnswer: {}\n\n", text.take(question), text.take(answer));
                 let shots: String = (0..SHOTS).map(&mut shot).collect();
