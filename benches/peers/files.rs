@@ -12,6 +12,7 @@ use metatok::sink::{Jsonl, Sink};
 use metatok::{ContentTrust, TokenId};
 use serde::Deserialize;
 
+use crate::completed::Completed;
 use crate::python::{self, Gigatoken};
 use crate::setting::{Setting, name};
 use crate::subjects;
@@ -33,15 +34,24 @@ struct Line {
 pub(crate) fn table(setting: &Setting) -> Result<(), String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let all = format!("{cores} cores");
-    let columns =
-        ["tokenizer", "workload", "prompts", "MB read", "1 core", &all, "MB/s", "ratio", "gigatoken, no file written"];
+    let columns = [
+        "tokenizer",
+        "workload",
+        "prompts",
+        "MB read",
+        "1 core",
+        &all,
+        "MB/s",
+        "times one core",
+        "gigatoken, no file written",
+    ];
     let title = "From a file of JSON lines to a file of JSON lines with ids: prompts a second by the clock";
     let mut table = Table::new(title, &columns, 2);
     let Some(text) = setting.text(false) else { return Ok(()) };
     for folder in &setting.folders {
         for (workload, prompts) in FILES {
             if setting.wants(&name(folder), workload.name) {
-                let prompts = prompts * setting.prompts / 1000 / (ROUNDS + 1);
+                let prompts = prompts * setting.prompts / 1000 / (ROUNDS + 1) + 1;
                 row(&mut table, &text, folder, &workload, prompts)
                     .map_err(|message| format!("{}: {}, file to file: {message}", name(folder), workload.name))?;
             }
@@ -65,12 +75,13 @@ fn row(table: &mut Table, text: &Text, folder: &Path, workload: &Workload, promp
     };
     let one = seconds(&build(1), &input, &output)?;
     let all = seconds(&build(0), &input, &output)?;
-    check(folder, &made, &output)?;
+    let completed = Completed::new(folder)?;
+    check(completed.folder(), &made, &output)?;
     let count = made.rounds.iter().flatten().count() as f64;
     let megabytes = std::fs::metadata(&input).map_err(|error| error.to_string())?.len() as f64 / 1e6;
     let texts = scratch.path().join("texts.jsonl");
     write(&texts, &made, |prompt| serde_json::to_string(&serde_json::json!({ "text": prompt.text })))?;
-    let theirs = match python::gigatoken_file(folder, &texts) {
+    let theirs = match python::gigatoken_file(completed.folder(), &texts) {
         Gigatoken::Took(seconds) => number(count / seconds),
         Gigatoken::Not(reason) => {
             table.note(format!("{}: gigatoken: {reason}", name(folder)));

@@ -74,7 +74,8 @@ pub(crate) fn load(arguments: &[String]) -> ExitCode {
     let conversation: Conversation = [("user", "Hi!")].into_iter().collect();
     let prompts = [Prompt { conversation, text: "Hi!".into(), ids: Vec::new() }];
     let (model, before, started) = (chat_format::chatml(), peak_memory(), Instant::now());
-    let place = Place { folder: Path::new(folder), model: &model };
+    let folder = Path::new(folder);
+    let place = Place { folder, completed: folder, model: &model };
     let ran = (contestant.open)(&place).and_then(|mut subject| subject.run(&prompts, &mut |_| ()));
     let seconds = started.elapsed().as_secs_f64();
     println!("{seconds} {}", peak_memory() - before);

@@ -11,6 +11,7 @@
 #![allow(clippy::print_stdout, missing_docs, reason = "what it shows is for people")]
 
 mod chat_format;
+mod completed;
 mod files;
 mod loading;
 mod measure;

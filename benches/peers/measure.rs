@@ -1,19 +1,21 @@
 //! Prompts a second of one thread's processor time, for ids that are right.
 
 use std::hint::black_box;
+use std::sync::mpsc::{self, Receiver, Sender};
 
 use cpu_time::{ProcessTime, ThreadTime};
+use metatok::TokenId;
 
-use crate::subjects::{CONTESTANTS, Contestant, Place, Subject};
-use crate::workloads::{Made, Prompt};
+use crate::subjects::{Contestant, Place, Subject};
+use crate::workloads::Prompt;
 
 /// What a subject reached.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Outcome {
     /// Prompts a second, the median of the rounds.
     Rate(f64),
-    /// It gives other ids.
-    Differs,
+    /// It gives other ids, and where.
+    Differs(String),
     /// It cannot do it, and why.
     Failed(String),
 }
@@ -28,50 +30,100 @@ pub(crate) fn fill_ids(reference: &mut dyn Subject, rounds: &mut [Vec<Prompt>]) 
     Ok(())
 }
 
-/// All subjects, one after the other, each on a thread of its own: what a library keeps by thread is new, too.
-pub(crate) fn measure_all(place: &Place<'_>, made: &Made) -> Vec<Outcome> {
-    CONTESTANTS.iter().map(|contestant| measure(contestant, place, &made.rounds)).collect()
+/// All subjects, each on a thread of its own, because libraries keep caches by thread. They take turns, round by round, so
+/// that a machine which grows slower does so for all; whoever's turn it is first warms up again.
+pub(crate) fn measure(contestants: &[Contestant], place: &Place<'_>, rounds: &[Vec<Prompt>]) -> Vec<Outcome> {
+    std::thread::scope(|scope| {
+        let start = |contestant| {
+            let (go, mine) = mpsc::channel();
+            let (done, theirs) = mpsc::channel();
+            let turns = Turns { go: mine, done };
+            (go, theirs, scope.spawn(move || try_measure(contestant, place, rounds, &turns)))
+        };
+        let workers: Vec<_> = contestants.iter().map(start).collect();
+        // Whoever failed takes no turns any more.
+        for _ in 0..=rounds.len() {
+            workers.iter().filter(|(go, ..)| go.send(()).is_ok()).for_each(|(_, done, _)| {
+                let _ = done.recv();
+            });
+        }
+        let outcome = |measured| match measured {
+            Ok(Ok(Ok(rate))) => Outcome::Rate(rate),
+            Ok(Ok(Err(place))) => Outcome::Differs(place),
+            Ok(Err(message)) => Outcome::Failed(message),
+            Err(_) => Outcome::Failed("it panics".into()),
+        };
+        workers.into_iter().map(|(.., worker)| outcome(worker.join())).collect()
+    })
 }
 
-/// One subject.
-pub(crate) fn measure(contestant: &Contestant, place: &Place<'_>, rounds: &[Vec<Prompt>]) -> Outcome {
-    let measured = std::thread::scope(|scope| {
-        let worker = scope.spawn(|| try_measure(contestant, place, rounds));
-        worker.join().unwrap_or_else(|_| Err("it panics".into()))
-    });
-    match measured {
-        Ok(Some(rate)) => Outcome::Rate(rate),
-        Ok(None) => Outcome::Differs,
-        Err(message) => Outcome::Failed(message),
+/// When a thread may work.
+struct Turns {
+    go: Receiver<()>,
+    done: Sender<()>,
+}
+
+impl Turns {
+    fn take<T>(&self, work: impl FnOnce() -> T) -> T {
+        // These fail only if nobody waits any more.
+        let _ = self.go.recv();
+        let result = work();
+        let _ = self.done.send(());
+        result
     }
 }
 
-/// None if the ids differ. Those of the first round are compared before anything is timed, which warms, and those of the
-/// others at the end: before, caches would know what is said to be new.
-fn try_measure(contestant: &Contestant, place: &Place<'_>, rounds: &[Vec<Prompt>]) -> Result<Option<f64>, String> {
-    let mut subject = (contestant.open)(place)?;
-    let part = |round: &'_ [Prompt]| round.len().div_ceil(contestant.every);
-    let (first, others) = rounds.split_first().expect("there is a round to warm");
-    if !is_right(&mut *subject, &first[..part(first)])? {
-        return Ok(None);
+/// The rate, or where the ids differ. Those of the first round are compared before anything is timed, which warms, and those
+/// of the others at the end: before, caches would know what is said to be new.
+fn try_measure(
+    contestant: &Contestant,
+    place: &Place<'_>,
+    rounds: &[Vec<Prompt>],
+    turns: &Turns,
+) -> Result<Result<f64, String>, String> {
+    let rounds: Vec<&[Prompt]> = rounds.iter().map(|round| &round[..round.len().div_ceil(contestant.every)]).collect();
+    let (&first, others) = rounds.split_first().expect("there is a round to warm");
+    let (mut subject, difference) = turns.take(|| {
+        let mut subject = (contestant.open)(place)?;
+        let difference = find_difference(&mut *subject, first)?;
+        Ok::<_, String>((subject, difference))
+    })?;
+    if let Some(difference) = difference {
+        return Ok(Err(difference));
     }
     let mut seconds = Vec::with_capacity(others.len());
     for round in others {
-        seconds.push(time(&mut *subject, &round[..part(round)])?);
-    }
-    for round in others {
-        if !is_right(&mut *subject, &round[..part(round)])? {
-            return Ok(None);
-        }
+        seconds.push(turns.take(|| {
+            subject.run(&first[..first.len().div_ceil(4)], &mut |_| ())?;
+            time(&mut *subject, round)
+        })?);
     }
     seconds.sort_by(f64::total_cmp);
-    Ok(Some(part(first) as f64 / seconds[seconds.len() / 2]))
+    let difference = turns.take(|| {
+        let differences = others.iter().map(|round| find_difference(&mut *subject, round));
+        differences.collect::<Result<Vec<_>, _>>().map(|found| found.into_iter().flatten().next())
+    })?;
+    Ok(difference.map_or(Ok(first.len() as f64 / seconds[seconds.len() / 2]), Err))
 }
 
-fn is_right(subject: &mut dyn Subject, prompts: &[Prompt]) -> Result<bool, String> {
-    let (mut expected, mut right) = (prompts.iter(), true);
-    subject.run(prompts, &mut |ids| right &= expected.next().is_some_and(|prompt| prompt.ids == ids))?;
-    Ok(right && expected.next().is_none())
+/// Where the ids of the first prompt that has others differ.
+fn find_difference(subject: &mut dyn Subject, prompts: &[Prompt]) -> Result<Option<String>, String> {
+    let (mut expected, mut found) = (prompts.iter(), None);
+    subject.run(prompts, &mut |ids| {
+        let prompt = expected.next().expect("a subject gives the ids of each prompt once");
+        if found.is_none() && prompt.ids != ids {
+            found = Some(said(prompt, ids));
+        }
+    })?;
+    assert!(expected.next().is_none(), "a subject gives the ids of each prompt");
+    Ok(found)
+}
+
+/// A few ids of both, from where they differ.
+fn said(prompt: &Prompt, ids: &[TokenId]) -> String {
+    let at = prompt.ids.iter().zip(ids).take_while(|(a, b)| a == b).count();
+    let some = |ids: &[TokenId]| format!("{:?}", ids.iter().skip(at.saturating_sub(2)).take(8).collect::<Vec<_>>());
+    format!("{} instead of {}", some(ids), some(&prompt.ids))
 }
 
 /// The processor time of this thread. Of the whole process if others took part.

@@ -10,9 +10,10 @@ use metatok::import::import;
 use metatok::{ContentTrust, Model, TokenId, Tokenizer};
 use serde_json::Value;
 
+use crate::completed::Completed;
 use crate::measure::{self, Outcome};
 use crate::setting::{Setting, name};
-use crate::subjects::{self, CONTESTANTS, METATOK, Place};
+use crate::subjects::{self, CONTESTANTS, Place, TRUSTED};
 use crate::table::{self, Table};
 use crate::text::Text;
 use crate::workloads::{self, Made, ROUNDS, Workload};
@@ -31,7 +32,7 @@ pub(crate) fn table(setting: &Setting) -> Result<(), String> {
         println!("\nskipped: $METATOK_PYTHON names no Python to compare with");
         return Ok(());
     }
-    let columns = ["tokenizer", "workload", "metatok", "apply_chat_template", "gigatoken, joined strings"];
+    let columns = ["tokenizer", "workload", "metatok, trusted", "apply_chat_template", "gigatoken, joined strings"];
     let title = "From Python, one core, prompts a second of processor time; chats in the tokenizer's own template if it has one";
     let mut table = Table::new(title, &columns, 2);
     let Some(text) = setting.text(false) else { return Ok(()) };
@@ -57,10 +58,12 @@ fn row(table: &mut Table, text: &Text, folder: &Path, workload: &Workload, promp
     };
     let mut made = made;
     fill_ids(&mut made, &tokenizer)?;
-    let ours = measure::measure(&CONTESTANTS[METATOK], &Place { folder, model: &made.model }, &made.rounds);
+    let completed = Completed::new(folder)?;
+    let place = Place { folder, completed: completed.folder(), model: &made.model };
+    let ours = &measure::measure(&CONTESTANTS[TRUSTED..=TRUSTED], &place, &made.rounds)[0];
     let applied = if chats { apply_chat_template(folder, &made) } else { Err("it has no chat template".into()) };
-    let theirs = [("apply_chat_template", applied), ("gigatoken", gigatoken(folder, &made))];
-    let mut cells = vec![name(folder), workload.name.into(), table::outcome(&ours)];
+    let theirs = [("apply_chat_template", applied), ("gigatoken", gigatoken(completed.folder(), &made))];
+    let mut cells = vec![name(folder), workload.name.into(), table::outcome(ours)];
     for (who, outcome) in theirs {
         if let Err(message) = &outcome {
             table.note(format!("{}: {who}: {message}", name(folder)));
@@ -106,7 +109,7 @@ fn gigatoken(folder: &Path, made: &Made) -> Result<Outcome, String> {
 fn outcome(head: &Value, prompts: usize, is_right: bool) -> Outcome {
     match head["seconds"].as_f64() {
         Some(seconds) if is_right => Outcome::Rate(prompts as f64 / seconds),
-        _ => Outcome::Differs,
+        _ => Outcome::Differs(String::new()),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::measure::{Outcome, fill_ids, measure_all};
+use crate::completed::Completed;
+use crate::measure::{Outcome, fill_ids, measure};
 use crate::setting::{Setting, name};
 use crate::subjects::{self, CONTESTANTS, METATOK, PEERS, Place};
 use crate::table::{self, Table};
@@ -34,8 +35,13 @@ fn row(table: &mut Table, setting: &Setting, folder: &Path, workload: &Workload,
     let tokenizer = subjects::metatok(folder)?;
     let Some(mut made) = workload.make(text, &tokenizer, setting.prompts) else { return Ok(()) };
     drop(tokenizer);
-    fill_ids(&mut *subjects::reference(folder)?, &mut made.rounds)?;
-    let outcomes = measure_all(&Place { folder, model: &made.model }, &made);
+    let completed = Completed::new(folder)?;
+    if completed.is_changed() {
+        table.note(format!("{}: its peers are given the added tokens of tokenizer_config.json, too", name(folder)));
+    }
+    fill_ids(&mut *subjects::reference(completed.folder())?, &mut made.rounds)?;
+    let place = Place { folder, completed: completed.folder(), model: &made.model };
+    let outcomes = measure(&CONTESTANTS, &place, &made.rounds);
     let prompts = made.rounds.iter().flatten();
     let (count, tokens) = prompts.fold((0, 0), |(count, tokens), prompt| (count + 1, tokens + prompt.ids.len()));
     let mut cells = vec![name(folder), workload.name.to_owned(), (tokens / count.max(1)).to_string()];
@@ -44,8 +50,11 @@ fn row(table: &mut Table, setting: &Setting, folder: &Path, workload: &Workload,
     table.row(&cells);
     made.note.into_iter().for_each(|note| table.note(note));
     for (contestant, outcome) in CONTESTANTS.iter().zip(&outcomes) {
-        if let Outcome::Failed(message) = outcome {
-            table.note(format!("{}: {}: {message}", name(folder), contestant.name));
+        let place = format!("{}, {}", name(folder), contestant.name);
+        match outcome {
+            Outcome::Failed(message) => table.note(format!("{place}: {message}")),
+            Outcome::Differs(ids) => table.note(format!("{place}, {}: {ids}", workload.name)),
+            Outcome::Rate(_) => {}
         }
     }
     let is_right = outcomes[..PEERS.start].iter().all(|outcome| matches!(outcome, Outcome::Rate(_)));

@@ -67,7 +67,7 @@ pub(crate) fn number(value: f64) -> String {
 pub(crate) fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Rate(rate) => number(*rate),
-        Outcome::Differs => "other ids".into(),
+        Outcome::Differs(_) => "other ids".into(),
         Outcome::Failed(_) => "cannot".into(),
     }
 }
