@@ -12,6 +12,7 @@ macro_rules! pages {
 
 pages! {
     architecture = "ARCHITECTURE.md";
+    benchmarks = "docs/benchmarks.md";
     chat_templates = "docs/chat-templates.md";
     check = "docs/check.md";
     compare = "docs/compare.md";
