@@ -42,13 +42,13 @@ impl Bpe {
             (splitter, symbols, of_bytes(normalizer)?, Prefix::Never)
         } else {
             let prefix = prefix(normalizer, pre_tokenizer).ok_or_else(|| unsupported("the pre-tokenizer"))?;
-            let symbols = Symbols::of_characters(&vocabulary, true)
-                .ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
+            let symbols =
+                Symbols::of_characters(&vocabulary).ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
             let normalizer = match read(normalizer, "normalizer")? {
                 Some(library) => Normalizer::MarksSpaces(library),
                 None => Normalizer::None,
             };
-            (Splitter::Seams(Seams::new(&vocabulary, true)), symbols, normalizer, prefix)
+            (Splitter::Seams(Box::new(Seams::new(&vocabulary))), symbols, normalizer, prefix)
         };
         let post_processor: Option<PostProcessorWrapper> = read(&json["post_processor"], "post-processor")?;
         let ignore_merges = model["ignore_merges"] == true;

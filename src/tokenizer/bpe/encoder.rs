@@ -55,7 +55,7 @@ impl Encoder {
         match &self.splitter {
             Splitter::Words(split) => self.encode_lines(split, text, has_prefix, buffers, ids),
             Splitter::Gpt2(split) => self.encode_lines(split, text, has_prefix, buffers, ids),
-            Splitter::Seams(split) => self.encode_lines(split, text, has_prefix, buffers, ids),
+            Splitter::Seams(split) => self.encode_lines(&**split, text, has_prefix, buffers, ids),
         }
     }
 

@@ -55,7 +55,7 @@ impl Key {
     /// The first of its two places.
     #[inline]
     fn place(self) -> usize {
-        self.hash() as usize % SLOTS & !1
+        (self.hash() as usize % SLOTS) & !1
     }
 }
 

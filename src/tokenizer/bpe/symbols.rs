@@ -36,8 +36,8 @@ impl Symbols {
         Some(Self::Bytes(ids))
     }
 
-    /// None if there is a text that the vocabulary cannot write. With `marks_spaces` a space is a meta space.
-    pub(crate) fn of_characters(vocabulary: &Vocabulary, marks_spaces: bool) -> Option<Self> {
+    /// None if there is a text that the vocabulary cannot write. A space is a meta space.
+    pub(crate) fn of_characters(vocabulary: &Vocabulary) -> Option<Self> {
         let mut characters =
             Characters { ids: vec![NONE; 0x10000].into(), beyond: Vec::new(), bytes: Box::new([NONE; 256]) };
         for (id, entry) in vocabulary.iter() {
@@ -49,9 +49,7 @@ impl Symbols {
             }
         }
         characters.beyond.sort_unstable();
-        if marks_spaces {
-            characters.ids[usize::from(b' ')] = characters.ids[META_SPACE as usize];
-        }
+        characters.ids[usize::from(b' ')] = characters.ids[META_SPACE as usize];
         for byte in 0..=255_u8 {
             let id = vocabulary.id(&format!("<0x{byte:02X}>")).unwrap_or(NONE);
             if id == NONE && (byte >= 0x80 || characters.ids[usize::from(byte)] == NONE) {

@@ -20,7 +20,7 @@ pub(super) use words::Words;
 pub(super) enum Splitter {
     Words(Words),
     Gpt2(Gpt2),
-    Seams(Seams),
+    Seams(Box<Seams>),
 }
 
 impl Splitter {

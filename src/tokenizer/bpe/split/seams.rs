@@ -9,8 +9,6 @@ use crate::tokenizer::bpe::vocabulary::Vocabulary;
 
 /// The characters after which a space or a line end may stand in an entry, and those before which a line end may.
 pub(crate) struct Seams {
-    /// Whether a space is a meta space.
-    marks_spaces: bool,
     before_space: Marked,
     before_newline: Marked,
     after_newline: Marked,
@@ -46,7 +44,7 @@ impl Marked {
 }
 
 impl Seams {
-    pub(crate) fn new(vocabulary: &Vocabulary, marks_spaces: bool) -> Self {
+    pub(crate) fn new(vocabulary: &Vocabulary) -> Self {
         let [mut before_space, mut before_newline, mut after_newline] = [const { Vec::new() }; 3];
         for (_, entry) in vocabulary.iter() {
             let mut before = None;
@@ -75,7 +73,7 @@ impl Seams {
         before_space.extend([' ', META_SPACE]);
         let [before_space, before_newline, after_newline] =
             [before_space, before_newline, after_newline].map(Marked::new);
-        Self { marks_spaces, before_space, before_newline, after_newline }
+        Self { before_space, before_newline, after_newline }
     }
 
     /// Whether the text is cut at this byte, at which a character begins, and not the first one.
@@ -84,8 +82,7 @@ impl Seams {
             return false;
         };
         match (before, after) {
-            (before, ' ') if self.marks_spaces => !self.before_space.has(before),
-            (before, META_SPACE) => !self.before_space.has(before),
+            (before, ' ' | META_SPACE) => !self.before_space.has(before),
             (before, '\n') => !self.before_newline.has(before),
             ('\n', after) => !self.after_newline.has(after),
             _ => false,
