@@ -15,6 +15,7 @@ use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 use crate::tokenizer::backend::{Backend, Scratch};
 use crate::tokenizer::composed::is_composed;
+use crate::tokenizer::lines::{self, Lines};
 use crate::tokenizer::run::{Chunk, Reader, Run, Steps, encode_run};
 
 pub(crate) struct Fast {
@@ -25,6 +26,7 @@ pub(crate) struct Fast {
     declared: usize,
     /// Whether the normalizers only compose characters (NFC).
     only_composes: bool,
+    parts_lines: bool,
 }
 
 impl Fast {
@@ -33,6 +35,7 @@ impl Fast {
         fill_byte_fallback(&mut json);
         let unsupported = |error: String| ErrorKind::UnsupportedTokenizer(error);
         tokenizers::canonicalize_value(&mut json).map_err(|error| unsupported(error.to_string()))?;
+        let parts_lines = lines::are_parted_by(&json["pre_tokenizer"]);
         unwrap_sequence_of_one(&mut json["pre_tokenizer"]);
         let text = json.to_string();
         drop(json);
@@ -47,7 +50,7 @@ impl Fast {
             _ => normalizers.len(),
         };
         let only_composes = matches!(&normalizers[..declared], [PipelineNormalizer::NFC(_)]);
-        Ok(Self { tokenizer, declared, only_composes })
+        Ok(Self { tokenizer, declared, only_composes, parts_lines })
     }
 }
 
@@ -82,7 +85,10 @@ pub(crate) struct Buffers {
     model: PipelineModelScratch,
     split: PreTokenizerScratch,
     spans: Vec<Span>,
+    lines: Lines,
+    /// Of one line.
     tokens: Vec<PipelineToken>,
+    ids: Vec<TokenId>,
 }
 
 impl Backend for Fast {
@@ -101,11 +107,13 @@ impl Backend for Fast {
             model: self.tokenizer.get_model().init_scratch(),
             split: PreTokenizerScratch::default(),
             spans: Vec::new(),
+            lines: Lines::default(),
             tokens: Vec::new(),
+            ids: Vec::new(),
         });
-        buffers.tokens.clear();
+        buffers.ids.clear();
         encode_run(self, reader, run, buffers)?;
-        ids.extend_from_slice(PipelineToken::cast_slice(&buffers.tokens));
+        ids.extend_from_slice(&buffers.ids);
         Ok(())
     }
 
@@ -138,6 +146,22 @@ impl Backend for Fast {
         let template = &self.tokenizer.get_post_processor().single;
         let ids = |tokens: &[(PipelineToken, u8)]| tokens.iter().map(|(token, _)| token.id()).collect();
         Ok((ids(&template.prefix), ids(&template.suffix)))
+    }
+}
+
+impl Fast {
+    /// The pre-tokenizer and the model on a text.
+    fn encode_pieces(
+        &self,
+        text: &str,
+        model: &mut PipelineModelScratch,
+        split: &mut PreTokenizerScratch,
+        spans: &mut Vec<Span>,
+        tokens: &mut Vec<PipelineToken>,
+    ) -> Result<()> {
+        spans.clear();
+        self.tokenizer.get_pre_tokenizer().pre_tokenize(text, split, spans).map_err(failed)?;
+        Ok(self.tokenizer.get_model().tokenize_spans(text, spans, model, tokens).map_err(failed)?)
     }
 }
 
@@ -175,17 +199,21 @@ impl Steps for Fast {
         if let [PipelineNormalizer::Metaspace(metaspace)] = &self.tokenizer.get_normalizers()[self.declared..] {
             text = Cow::Owned(metaspace.normalize(&text, offset).map_err(failed)?.into_owned());
         }
-        out.spans.clear();
-        self.tokenizer.get_pre_tokenizer().pre_tokenize(&text, &mut out.split, &mut out.spans).map_err(failed)?;
-        self.tokenizer
-            .get_model()
-            .tokenize_spans(&text, &out.spans, &mut out.model, &mut out.tokens)
-            .map_err(failed)?;
-        Ok(())
+        let Buffers { model, split, spans, lines, tokens, ids } = out;
+        let mut failure = None;
+        let parts = |next: u8| self.parts_lines && next.is_ascii_graphic();
+        lines.encode(&text, false, parts, ids, |line, _, ids| {
+            tokens.clear();
+            match self.encode_pieces(line, model, split, spans, tokens) {
+                Ok(()) => ids.extend_from_slice(PipelineToken::cast_slice(tokens)),
+                Err(error) => failure = Some(error),
+            }
+        });
+        failure.map_or(Ok(()), Err)
     }
 
     fn push(&self, id: TokenId, _: Range<usize>, out: &mut Buffers) {
-        out.tokens.push(id.into());
+        out.ids.push(id);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tokenizers: Hugging Face's files in, ids out, the same from either of two libraries.
+//! Tokenizers: Hugging Face's files in, ids out, the same whatever encodes.
 //!
 //! ```
 //! use metatok::Tokenizer;
@@ -32,6 +32,7 @@ mod hub;
 #[cfg(feature = "hub")]
 mod hub_home;
 mod hub_name;
+mod lines;
 mod load;
 mod not_a_tokenizer;
 mod offsets;
@@ -99,7 +100,7 @@ pub struct Tokenizer {
     finder: AddedTokenMatcher,
     neighbours_matter: bool,
     backend: Box<dyn Backend>,
-    /// Why the fast library is not used, if it is not.
+    /// Why the classic library is used, if it is.
     fallback: Option<String>,
     json: Box<str>,
     /// For offsets that the fast library does not know.
@@ -117,8 +118,8 @@ impl fmt::Debug for Tokenizer {
 }
 
 impl Tokenizer {
-    /// Builds a tokenizer from the bytes of its files: with the fast library, or with the classic one if the fast one
-    /// cannot load the file.
+    /// Builds a tokenizer from the bytes of its files: with metatok's encoder if it knows the vocabulary's kind, else with
+    /// the fast library, or with the classic one if the fast one cannot load the file.
     ///
     /// # Errors
     /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] name the file and the place of what is wrong.
@@ -190,7 +191,7 @@ impl Tokenizer {
         &self.name
     }
 
-    /// Which library encodes, `"fast"` or `"classic"`, and why it is not the fast one.
+    /// What encodes, `"metatok"`, `"fast"` or `"classic"`, and why it is the classic library.
     pub fn backend(&self) -> (&'static str, Option<&str>) {
         (self.backend.name(), self.fallback.as_deref())
     }

@@ -7,12 +7,11 @@ use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::encoder::Encoder;
 use crate::tokenizer::bpe::merges::Merges;
-use crate::tokenizer::bpe::split::{Seams, Splitter};
+use crate::tokenizer::bpe::seams::Seams;
 use crate::tokenizer::bpe::symbols::{META_SPACE, Symbols};
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
 use crate::tokenizer::bpe::words::Words;
-use crate::tokenizer::bpe::{Bpe, Normalizer, Prefix};
-use crate::tokenizer::bytes::byte_of;
+use crate::tokenizer::bpe::{Bpe, Prefix};
 use crate::tokenizer::classic::special_tokens_of;
 
 impl Bpe {
@@ -26,6 +25,8 @@ impl Bpe {
             ("type", &[Value::Null, "BPE".into()][..]),
             ("continuing_subword_prefix", &[Value::Null, "".into()]),
             ("end_of_word_suffix", &[Value::Null, "".into()]),
+            ("byte_fallback", &[true.into()]),
+            ("ignore_merges", &[Value::Null, false.into()]),
         ] {
             if !allowed.contains(&model[key]) {
                 return Err(unsupported(&format!("the model's {key}")));
@@ -34,27 +35,16 @@ impl Bpe {
         let vocabulary = vocabulary(&model["vocab"])?;
         let merges = merges(&model["merges"], &vocabulary)?;
         let (normalizer, pre_tokenizer) = (&json["normalizer"], &json["pre_tokenizer"]);
-        let is_byte_level = model["byte_fallback"] != true;
-        let (splitter, symbols, normalizer, prefix) = if is_byte_level {
-            let splitter = Splitter::of_bytes(pre_tokenizer).ok_or_else(|| unsupported("the pre-tokenizer"))?;
-            let symbols =
-                Symbols::of_bytes(&vocabulary).ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
-            (splitter, symbols, of_bytes(normalizer)?, Prefix::Never)
-        } else {
-            let prefix = prefix(normalizer, pre_tokenizer).ok_or_else(|| unsupported("the pre-tokenizer"))?;
-            let symbols =
-                Symbols::of_characters(&vocabulary).ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
-            let normalizer = match read(normalizer, "normalizer")? {
-                Some(library) => Normalizer::MarksSpaces(library),
-                None => Normalizer::None,
-            };
-            (Splitter::Seams(Box::new(Seams::new(&vocabulary))), symbols, normalizer, prefix)
-        };
+        let prefix = prefix(normalizer, pre_tokenizer).ok_or_else(|| unsupported("the pre-tokenizer"))?;
+        let symbols = Symbols::new(&vocabulary).ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
+        let normalizer = read(normalizer, "normalizer")?;
         let post_processor: Option<PostProcessorWrapper> = read(&json["post_processor"], "post-processor")?;
-        let ignore_merges = model["ignore_merges"] == true;
-        let words = words(&vocabulary, is_byte_level, ignore_merges);
-        let encoder = Encoder { vocabulary, words, merges, symbols, splitter, ignore_merges };
+        let (seams, words) = (Seams::new(&vocabulary), words(&vocabulary));
+        let encoder = Encoder { vocabulary, words, merges, symbols, seams };
         let decoder: Option<DecoderWrapper> = read(&json["decoder"], "decoder")?;
+        if matches!(decoder, Some(DecoderWrapper::ByteLevel(_))) {
+            return Err(unsupported("a decoder of bytes"));
+        }
         let special_tokens = special_tokens_of(post_processor.as_ref())?;
         Ok(Self { encoder, normalizer, prefix, decoder, special_tokens })
     }
@@ -84,19 +74,10 @@ fn vocabulary(vocab: &Value) -> Result<Vocabulary> {
 }
 
 /// The entries by the bytes of the text that they are; those that no text is are left out.
-fn words(vocabulary: &Vocabulary, is_byte_level: bool, ignore_merges: bool) -> Words {
-    let bytes: Vec<(TokenId, Vec<u8>)> = vocabulary
-        .iter()
-        .filter_map(|(id, entry)| {
-            let bytes = match is_byte_level {
-                true => entry.chars().map(byte_of).collect::<Option<Vec<u8>>>()?,
-                false if entry.contains(' ') => return None,
-                false => entry.replace(META_SPACE, " ").into_bytes(),
-            };
-            Some((id, bytes))
-        })
-        .collect();
-    Words::new(bytes.iter().map(|(id, bytes)| (*id, &bytes[..])), bytes.len(), ignore_merges)
+fn words(vocabulary: &Vocabulary) -> Words {
+    let texts = vocabulary.iter().filter(|(_, entry)| !entry.contains(' '));
+    let texts: Vec<(TokenId, String)> = texts.map(|(id, entry)| (id, entry.replace(META_SPACE, " "))).collect();
+    Words::new(texts.iter().map(|(id, text)| (*id, text.as_bytes())), texts.len())
 }
 
 /// The merges by ids, each with what it makes.
@@ -122,17 +103,7 @@ fn merges(merges: &Value, vocabulary: &Vocabulary) -> Result<Merges> {
     Merges::new(all).ok_or_else(|| unsupported("so long a list of merges"))
 }
 
-/// The normalizer of a byte-level vocabulary.
-fn of_bytes(normalizer: &Value) -> Result<Normalizer> {
-    let composes = normalizer["type"] == "NFC";
-    Ok(match read(normalizer, "normalizer")? {
-        None => Normalizer::None,
-        Some(library) if composes => Normalizer::Composes(library),
-        Some(library) => Normalizer::Other(library),
-    })
-}
-
-/// Where a character-level vocabulary has meta spaces before text; none if spaces are not just meta spaces.
+/// Where a vocabulary has meta spaces before text; none if spaces are not just meta spaces.
 fn prefix(normalizer: &Value, pre_tokenizer: &Value) -> Option<Prefix> {
     let is_meta_space = |value: &Value| value == "▁";
     let is_space = |step: &Value| step["pattern"]["String"] == " ";

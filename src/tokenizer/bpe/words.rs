@@ -24,10 +24,10 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// From the bytes of entries. With `known` every one of them is what its text merges to.
-    pub(crate) fn new<'t>(entries: impl Iterator<Item = (TokenId, &'t [u8])>, count: usize, known: bool) -> Self {
+    /// From the bytes of entries.
+    pub(crate) fn new<'t>(entries: impl Iterator<Item = (TokenId, &'t [u8])>, count: usize) -> Self {
         let size = (count + count / 2).next_power_of_two().max(16);
-        let merged = std::iter::repeat_with(|| AtomicU8::new(u8::from(known))).take(size).collect();
+        let merged = std::iter::repeat_with(|| AtomicU8::new(0)).take(size).collect();
         let mut this = Self { slots: vec![[0; 5]; size], merged };
         for (id, bytes) in entries {
             if let Some(key) = Key::new(bytes, 0, bytes.len()).filter(|_| !bytes.is_empty()) {
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn what_is_learned_is_known() {
         let entries: Vec<String> = (0..500).map(|i| format!("entry {i}")).collect();
-        let words = Words::new((0..).zip(entries.iter().map(|entry| entry.as_bytes())), entries.len(), false);
+        let words = Words::new((0..).zip(entries.iter().map(|entry| entry.as_bytes())), entries.len());
         let key = |text: &str| Key::new(text.as_bytes(), 0, text.len()).expect("it is short");
         for (id, entry) in (0..).zip(&entries) {
             let (word, merged) = words.get(key(entry)).expect("it is an entry");
