@@ -23,49 +23,48 @@ pub(crate) struct Encoder {
 }
 
 /// What makes encoding again cheap. One per thread, for one encoder.
+#[derive(Default)]
 pub(crate) struct Buffers {
-    pieces: PieceCache,
-    /// Pieces that are long, have many tokens or are no entry.
-    rare_pieces: RunCache,
     lines: Lines,
+    pieces: Pieces,
+}
+
+/// Pieces that came before, and room for merging others.
+struct Pieces {
+    short: PieceCache,
+    /// Pieces that are long, have many tokens or are no entry.
+    rare: RunCache,
     merger: Merger,
     text: String,
 }
 
-impl Buffers {
-    pub(crate) fn new() -> Self {
-        Self {
-            pieces: PieceCache::new(),
-            rare_pieces: RunCache::new(),
-            lines: Lines::default(),
-            merger: Merger::default(),
-            text: String::new(),
-        }
+impl Default for Pieces {
+    fn default() -> Self {
+        Self { short: PieceCache::new(), rare: RunCache::new(), merger: Merger::default(), text: String::new() }
     }
 }
 
 impl Encoder {
     /// Appends the tokens of a text, before which a meta space comes if it `has_prefix`.
     pub(crate) fn encode(&self, text: &str, has_prefix: bool, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
-        let mut lines = std::mem::take(&mut buffers.lines);
+        let Buffers { lines, pieces } = buffers;
         let parts = |next| self.seams.parts_lines(next);
         lines.encode(text, has_prefix, parts, ids, |line, has_prefix, ids| {
-            self.encode_pieces(line, has_prefix, buffers, ids);
+            self.encode_pieces(line, has_prefix, pieces, ids);
         });
-        buffers.lines = lines;
     }
 
-    fn encode_pieces(&self, text: &str, has_prefix: bool, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
+    fn encode_pieces(&self, text: &str, has_prefix: bool, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
         let mut at = 0;
         if has_prefix && !text.is_empty() {
             at = self.seams.end(text, 0);
-            let mut prefixed = std::mem::take(&mut buffers.text);
+            let mut prefixed = std::mem::take(&mut pieces.text);
             prefixed.clear();
             prefixed.push(META_SPACE);
             prefixed.push_str(&text[..at]);
             let key = Key::new(prefixed.as_bytes(), 0, prefixed.len());
-            self.encode_piece(&prefixed, key, buffers, ids);
-            buffers.text = prefixed;
+            self.encode_piece(&prefixed, key, pieces, ids);
+            pieces.text = prefixed;
         }
         // Cutting and looking up by turns would make one wait for the other.
         while at < text.len() {
@@ -76,56 +75,56 @@ impl Encoder {
                 keys[count] = (Key::new(text.as_bytes(), at, end).unwrap_or(Key::EMPTY), end);
                 (at, count) = (end, count + 1);
             }
-            buffers.pieces.touch(keys[..count].iter().map(|(key, _)| *key));
+            pieces.short.touch(keys[..count].iter().map(|(key, _)| *key));
             let mut start = first;
             for (key, end) in &keys[..count] {
                 let key = Some(*key).filter(|key| *key != Key::EMPTY);
-                self.encode_piece(&text[start..*end], key, buffers, ids);
+                self.encode_piece(&text[start..*end], key, pieces, ids);
                 start = *end;
             }
         }
     }
 
     #[inline]
-    fn encode_piece(&self, piece: &str, key: Option<Key>, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
+    fn encode_piece(&self, piece: &str, key: Option<Key>, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
         match key {
-            Some(key) if buffers.pieces.append(key, ids) => {}
-            key => self.encode_new_piece(piece, key, buffers, ids),
+            Some(key) if pieces.short.append(key, ids) => {}
+            key => self.encode_new_piece(piece, key, pieces, ids),
         }
     }
 
     #[inline(never)]
-    fn encode_new_piece(&self, piece: &str, key: Option<Key>, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
+    fn encode_new_piece(&self, piece: &str, key: Option<Key>, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
         let first = ids.len();
         match key.and_then(|key| self.words.get(key)) {
             Some((word, Merged::Whole)) => ids.push(word.id),
             word => {
-                self.encode_rare_piece(piece, buffers, ids);
+                self.encode_rare_piece(piece, pieces, ids);
                 if let Some((word, Merged::Unknown)) = word {
                     word.learn(&ids[first..]);
                 }
             }
         }
         if let Some(key) = key {
-            buffers.pieces.put(key, &ids[first..]);
+            pieces.short.put(key, &ids[first..]);
         }
     }
 
-    fn encode_rare_piece(&self, piece: &str, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
+    fn encode_rare_piece(&self, piece: &str, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
         let first = ids.len();
-        match buffers.rare_pieces.get(piece, false) {
+        match pieces.rare.get(piece, false) {
             Ok(known) => ids.extend_from_slice(known),
             Err(place) => {
-                self.merge(piece, buffers, ids);
+                self.merge(piece, pieces, ids);
                 if let Some(place) = place {
-                    buffers.rare_pieces.put(place, piece, false, &ids[first..]);
+                    pieces.rare.put(place, piece, false, &ids[first..]);
                 }
             }
         }
     }
 
-    fn merge(&self, piece: &str, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
-        let merger = &mut buffers.merger;
+    fn merge(&self, piece: &str, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
+        let merger = &mut pieces.merger;
         merger.symbols.clear();
         self.symbols.append(piece, &mut merger.symbols);
         merger.merge(&self.merges);

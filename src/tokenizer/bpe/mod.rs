@@ -90,7 +90,7 @@ impl Backend for Bpe {
         };
         let is_raw =
             reader.finder.is_empty(Form::Normalized) && !is_normalized(run.before) && !is_normalized(run.after);
-        let buffers = scratch.get_or_insert_with(Buffers::new);
+        let buffers = scratch.get_or_insert_with(Buffers::default);
         encode_run(&Pass { bpe: self, is_raw }, reader, run, &mut Out { buffers, ids })
     }
 
