@@ -34,8 +34,9 @@ impl Fast {
     pub(crate) fn new(mut json: Value) -> Result<Self> {
         fill_byte_fallback(&mut json);
         let unsupported = |error: String| ErrorKind::UnsupportedTokenizer(error);
-        tokenizers::canonicalize_value(&mut json).map_err(|error| unsupported(error.to_string()))?;
+        // What is canonical for the library is written in another way.
         let parts_lines = lines::are_parted_by(&json["pre_tokenizer"]);
+        tokenizers::canonicalize_value(&mut json).map_err(|error| unsupported(error.to_string()))?;
         unwrap_sequence_of_one(&mut json["pre_tokenizer"]);
         let text = json.to_string();
         drop(json);
