@@ -32,10 +32,10 @@ impl Bpe {
                 return Err(unsupported(&format!("the model's {key}")));
             }
         }
-        let vocabulary = vocabulary(&model["vocab"])?;
-        let merges = merges(&model["merges"], &vocabulary)?;
         let (normalizer, pre_tokenizer) = (&json["normalizer"], &json["pre_tokenizer"]);
         let prefix = prefix(normalizer, pre_tokenizer).ok_or_else(|| unsupported("the pre-tokenizer"))?;
+        let vocabulary = vocabulary(&model["vocab"])?;
+        let merges = merges(&model["merges"], &vocabulary)?;
         let symbols = Symbols::new(&vocabulary).ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
         let normalizer = read(normalizer, "normalizer")?;
         let post_processor: Option<PostProcessorWrapper> = read(&json["post_processor"], "post-processor")?;

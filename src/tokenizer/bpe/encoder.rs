@@ -10,9 +10,6 @@ use crate::tokenizer::bpe::words::{Merged, Words};
 use crate::tokenizer::lines::Lines;
 use crate::tokenizer::run_cache::RunCache;
 
-/// So many pieces are cut before they are looked up.
-const AT_ONCE: usize = 32;
-
 /// A vocabulary with its merges.
 pub(crate) struct Encoder {
     pub(crate) vocabulary: Vocabulary,
@@ -66,22 +63,10 @@ impl Encoder {
             self.encode_piece(&prefixed, key, pieces, ids);
             pieces.text = prefixed;
         }
-        // Cutting and looking up by turns would make one wait for the other.
         while at < text.len() {
-            let mut keys = [const { (Key::EMPTY, 0) }; AT_ONCE];
-            let (first, mut count) = (at, 0);
-            while at < text.len() && count < AT_ONCE {
-                let end = self.seams.end(text, at);
-                keys[count] = (Key::new(text.as_bytes(), at, end).unwrap_or(Key::EMPTY), end);
-                (at, count) = (end, count + 1);
-            }
-            pieces.short.touch(keys[..count].iter().map(|(key, _)| *key));
-            let mut start = first;
-            for (key, end) in &keys[..count] {
-                let key = Some(*key).filter(|key| *key != Key::EMPTY);
-                self.encode_piece(&text[start..*end], key, pieces, ids);
-                start = *end;
-            }
+            let end = self.seams.end(text, at);
+            self.encode_piece(&text[at..end], Key::new(text.as_bytes(), at, end), pieces, ids);
+            at = end;
         }
     }
 

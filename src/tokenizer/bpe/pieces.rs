@@ -75,13 +75,6 @@ impl PieceCache {
         Self { slots: vec![Slot { key: Key::EMPTY, ids: [0; MOST_TOKENS], count: 0 }; SLOTS].into() }
     }
 
-    /// Brings the places of pieces near, all at the same time: one after the other each would wait for memory.
-    #[inline]
-    pub(crate) fn touch(&self, keys: impl Iterator<Item = Key>) {
-        let counts = keys.map(|key| self.slots[key.place()].count);
-        std::hint::black_box(counts.fold(0, |all, count| all ^ count));
-    }
-
     /// Appends the tokens of a piece; false if they are not known.
     #[inline]
     pub(crate) fn append(&mut self, key: Key, ids: &mut Vec<TokenId>) -> bool {

@@ -31,7 +31,8 @@ impl Symbols {
             }
         }
         characters.beyond.sort_unstable();
-        characters.ids[usize::from(b' ')] = characters.ids[META_SPACE as usize];
+        let space = characters.id(META_SPACE)?;
+        characters.ids[usize::from(b' ')] = space;
         for byte in 0..=255_u8 {
             let id = vocabulary.id(&format!("<0x{byte:02X}>")).unwrap_or(NONE);
             if id == NONE && (byte >= 0x80 || characters.ids[usize::from(byte)] == NONE) {
