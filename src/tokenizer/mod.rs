@@ -117,6 +117,21 @@ impl fmt::Debug for Tokenizer {
     }
 }
 
+/// The fast library, or the classic one, which reads `text`, and why it is not the fast one.
+fn by_library(json: Value, text: &str, prefer_fast: bool) -> Result<(Box<dyn Backend>, Option<String>)> {
+    let fast = match prefer_fast {
+        true => caught(|| Fast::new(json)).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten(),
+        false => Err(ErrorKind::Usage("not asked for".into()).into()),
+    };
+    Ok(match fast {
+        Ok(fast) => (Box::new(fast), None),
+        Err(reason) => {
+            let classic = caught(|| Classic::new(text)).flatten().map_err(ErrorKind::UnsupportedTokenizer)?;
+            (Box::new(classic), Some(reason.to_string()))
+        }
+    })
+}
+
 impl Tokenizer {
     /// Builds a tokenizer from the bytes of its files: with metatok's encoder if it knows the vocabulary's kind, else with
     /// the fast library, or with the classic one if the fast one cannot load the file.
@@ -141,23 +156,11 @@ impl Tokenizer {
         let Definition { json, added, vocab_size, unk_token_id, special, conflicts } = definition;
         let text = json.to_string().into_boxed_str();
         let spelling = TokenBytes::of(&json);
-        let own = match prefer_fast {
-            true => Bpe::new(&json).ok(),
-            false => None,
-        };
-        let fast = match prefer_fast && own.is_none() {
-            true => caught(|| Fast::new(json)).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten(),
-            false => Err(ErrorKind::Usage("not asked for".into()).into()),
-        };
-        let (backend, fallback): (Box<dyn Backend>, _) = match (own, fast) {
-            (Some(own), _) => (Box::new(own), None),
-            (None, Ok(fast)) => (Box::new(fast), None),
-            (None, Err(reason)) => {
-                let classic = caught(|| Classic::new(&text)).flatten();
-                let classic =
-                    classic.map_err(ErrorKind::UnsupportedTokenizer).at(Place::file(files.place("tokenizer.json")))?;
-                (Box::new(classic), Some(reason.to_string()))
-            }
+        // A library reads parts of it, and may panic.
+        let own = prefer_fast.then(|| caught(|| Bpe::new(&json)).ok()?.ok()).flatten();
+        let (backend, fallback): (Box<dyn Backend>, _) = match own {
+            Some(own) => (Box::new(own), None),
+            None => by_library(json, &text, prefer_fast).at(Place::file(files.place("tokenizer.json")))?,
         };
         let place = files.place("tokenizer.json");
         let loaded = || -> Result<_> {
