@@ -88,7 +88,7 @@ fn collect(decoder: &Value, steps: &mut Vec<Step>) {
 
 /// The byte of a character in a byte-level vocabulary: printable Latin-1 stands for itself, the others for the
 /// remaining bytes in order.
-fn byte_of(c: char) -> Option<u8> {
+pub(crate) fn byte_of(c: char) -> Option<u8> {
     match u32::from(c) {
         code @ (0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff) => Some(code as u8),
         code @ 0x100..=0x120 => Some((code - 0x100) as u8),
@@ -96,6 +96,17 @@ fn byte_of(c: char) -> Option<u8> {
         0x143 => Some(0xad),
         _ => None,
     }
+}
+
+/// The character of a byte: the inverse.
+pub(crate) fn char_of(byte: u8) -> char {
+    let code = match byte {
+        0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff => u32::from(byte),
+        0x00..=0x20 => 0x100 + u32::from(byte),
+        0x7f..=0xa0 => 0x121 + u32::from(byte - 0x7f),
+        0xad => 0x143,
+    };
+    char::from_u32(code).expect("it is below the surrogates")
 }
 
 #[cfg(test)]
@@ -129,6 +140,7 @@ mod tests {
         let mut sorted = bytes.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, (0..=255).collect::<Vec<u8>>());
+        assert!((0..=255).all(|byte| byte_of(char_of(byte)) == Some(byte)));
         assert_eq!((byte_of('Ġ'), byte_of('Ċ'), byte_of('ł')), (Some(b' '), Some(b'\n'), Some(0xa0)));
     }
 }

@@ -15,7 +15,6 @@ use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 use crate::tokenizer::backend::{Backend, Scratch};
 use crate::tokenizer::composed::is_composed;
-use crate::tokenizer::lines::{self, Lines};
 use crate::tokenizer::run::{Chunk, Reader, Run, Steps, encode_run};
 
 pub(crate) struct Fast {
@@ -26,7 +25,6 @@ pub(crate) struct Fast {
     declared: usize,
     /// Whether the normalizers only compose characters (NFC).
     only_composes: bool,
-    parts_lines: bool,
 }
 
 impl Fast {
@@ -34,8 +32,6 @@ impl Fast {
     pub(crate) fn new(mut json: Value) -> Result<Self> {
         fill_byte_fallback(&mut json);
         let unsupported = |error: String| ErrorKind::UnsupportedTokenizer(error);
-        // What is canonical for the library is written in another way.
-        let parts_lines = lines::are_parted_by(&json["pre_tokenizer"]);
         tokenizers::canonicalize_value(&mut json).map_err(|error| unsupported(error.to_string()))?;
         unwrap_sequence_of_one(&mut json["pre_tokenizer"]);
         let text = json.to_string();
@@ -51,7 +47,7 @@ impl Fast {
             _ => normalizers.len(),
         };
         let only_composes = matches!(&normalizers[..declared], [PipelineNormalizer::NFC(_)]);
-        Ok(Self { tokenizer, declared, only_composes, parts_lines })
+        Ok(Self { tokenizer, declared, only_composes })
     }
 }
 
@@ -86,10 +82,7 @@ pub(crate) struct Buffers {
     model: PipelineModelScratch,
     split: PreTokenizerScratch,
     spans: Vec<Span>,
-    lines: Lines,
-    /// Of one line.
     tokens: Vec<PipelineToken>,
-    ids: Vec<TokenId>,
 }
 
 impl Backend for Fast {
@@ -108,13 +101,11 @@ impl Backend for Fast {
             model: self.tokenizer.get_model().init_scratch(),
             split: PreTokenizerScratch::default(),
             spans: Vec::new(),
-            lines: Lines::default(),
             tokens: Vec::new(),
-            ids: Vec::new(),
         });
-        buffers.ids.clear();
+        buffers.tokens.clear();
         encode_run(self, reader, run, buffers)?;
-        ids.extend_from_slice(&buffers.ids);
+        ids.extend_from_slice(PipelineToken::cast_slice(&buffers.tokens));
         Ok(())
     }
 
@@ -147,22 +138,6 @@ impl Backend for Fast {
         let template = &self.tokenizer.get_post_processor().single;
         let ids = |tokens: &[(PipelineToken, u8)]| tokens.iter().map(|(token, _)| token.id()).collect();
         Ok((ids(&template.prefix), ids(&template.suffix)))
-    }
-}
-
-impl Fast {
-    /// The pre-tokenizer and the model on a text.
-    fn encode_pieces(
-        &self,
-        text: &str,
-        model: &mut PipelineModelScratch,
-        split: &mut PreTokenizerScratch,
-        spans: &mut Vec<Span>,
-        tokens: &mut Vec<PipelineToken>,
-    ) -> Result<()> {
-        spans.clear();
-        self.tokenizer.get_pre_tokenizer().pre_tokenize(text, split, spans).map_err(failed)?;
-        Ok(self.tokenizer.get_model().tokenize_spans(text, spans, model, tokens).map_err(failed)?)
     }
 }
 
@@ -200,21 +175,17 @@ impl Steps for Fast {
         if let [PipelineNormalizer::Metaspace(metaspace)] = &self.tokenizer.get_normalizers()[self.declared..] {
             text = Cow::Owned(metaspace.normalize(&text, offset).map_err(failed)?.into_owned());
         }
-        let Buffers { model, split, spans, lines, tokens, ids } = out;
-        let mut failure = None;
-        let parts = |next: u8| self.parts_lines && next.is_ascii_graphic();
-        lines.encode(&text, false, parts, ids, |line, _, ids| {
-            tokens.clear();
-            match self.encode_pieces(line, model, split, spans, tokens) {
-                Ok(()) => ids.extend_from_slice(PipelineToken::cast_slice(tokens)),
-                Err(error) => failure = Some(error),
-            }
-        });
-        failure.map_or(Ok(()), Err)
+        out.spans.clear();
+        self.tokenizer.get_pre_tokenizer().pre_tokenize(&text, &mut out.split, &mut out.spans).map_err(failed)?;
+        self.tokenizer
+            .get_model()
+            .tokenize_spans(&text, &out.spans, &mut out.model, &mut out.tokens)
+            .map_err(failed)?;
+        Ok(())
     }
 
     fn push(&self, id: TokenId, _: Range<usize>, out: &mut Buffers) {
-        out.ids.push(id);
+        out.tokens.push(id.into());
     }
 }
 

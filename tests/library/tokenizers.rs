@@ -173,7 +173,7 @@ fn added_tokens_of_the_config_have_their_declared_ids() {
 
 fn which_library_loads_what() {
     for (name, library) in [
-        ("demo", "fast"),
+        ("demo", "metatok"),
         ("Metaspace, first", "metatok"),
         ("byte fallback without <0x09>", "metatok"),
         ("byte fallback without <0xA9>", "classic"),

@@ -5,13 +5,12 @@ use tokenizers_classic::{DecoderWrapper, PostProcessorWrapper};
 
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
-use crate::tokenizer::bpe::encoder::Encoder;
+use crate::tokenizer::bpe::encoder::{Encoder, words};
 use crate::tokenizer::bpe::merges::Merges;
-use crate::tokenizer::bpe::seams::Seams;
-use crate::tokenizer::bpe::symbols::{META_SPACE, Symbols};
+use crate::tokenizer::bpe::split::{Seams, Splitter};
+use crate::tokenizer::bpe::symbols::Symbols;
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
-use crate::tokenizer::bpe::words::Words;
-use crate::tokenizer::bpe::{Bpe, Prefix};
+use crate::tokenizer::bpe::{Bpe, Normalizer, Prefix};
 use crate::tokenizer::classic::special_tokens_of;
 
 impl Bpe {
@@ -25,26 +24,30 @@ impl Bpe {
             ("type", &[Value::Null, "BPE".into()][..]),
             ("continuing_subword_prefix", &[Value::Null, "".into()]),
             ("end_of_word_suffix", &[Value::Null, "".into()]),
-            ("byte_fallback", &[true.into()]),
-            ("ignore_merges", &[Value::Null, false.into()]),
+            ("dropout", &[Value::Null, 0.0.into(), 0.into()]),
         ] {
             if !allowed.contains(&model[key]) {
                 return Err(unsupported(&format!("the model's {key}")));
             }
         }
         let (normalizer, pre_tokenizer) = (&json["normalizer"], &json["pre_tokenizer"]);
-        let prefix = prefix(normalizer, pre_tokenizer).ok_or_else(|| unsupported("the pre-tokenizer"))?;
+        let is_byte_level = model["byte_fallback"] != true;
+        let cutting = match is_byte_level {
+            true => Splitter::of_bytes(pre_tokenizer).map(|splitter| (Some(splitter), Prefix::Never)),
+            false => prefix(normalizer, pre_tokenizer).map(|prefix| (None, prefix)),
+        };
+        let (splitter, prefix) = cutting.ok_or_else(|| unsupported("the pre-tokenizer"))?;
+        let normalizer = Normalizer::new(read(normalizer, "normalizer")?, !is_byte_level);
         let vocabulary = vocabulary(&model["vocab"])?;
         let merges = merges(&model["merges"], &vocabulary)?;
-        let symbols = Symbols::new(&vocabulary).ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
-        let normalizer = read(normalizer, "normalizer")?;
+        let symbols = if is_byte_level { Symbols::of_bytes(&vocabulary) } else { Symbols::of_characters(&vocabulary) };
+        let symbols = symbols.ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
+        let splitter = splitter.unwrap_or_else(|| Splitter::Seams(Box::new(Seams::new(&vocabulary))));
         let post_processor: Option<PostProcessorWrapper> = read(&json["post_processor"], "post-processor")?;
-        let (seams, words) = (Seams::new(&vocabulary), words(&vocabulary));
-        let encoder = Encoder { vocabulary, words, merges, symbols, seams };
+        let ignore_merges = model["ignore_merges"] == true;
+        let words = words(&vocabulary, &symbols, &merges, ignore_merges);
+        let encoder = Encoder { vocabulary, words, merges, symbols, splitter, ignore_merges };
         let decoder: Option<DecoderWrapper> = read(&json["decoder"], "decoder")?;
-        if matches!(decoder, Some(DecoderWrapper::ByteLevel(_))) {
-            return Err(unsupported("a decoder of bytes"));
-        }
         let special_tokens = special_tokens_of(post_processor.as_ref())?;
         Ok(Self { encoder, normalizer, prefix, decoder, special_tokens })
     }
@@ -73,13 +76,6 @@ fn vocabulary(vocab: &Value) -> Result<Vocabulary> {
     Ok(vocabulary)
 }
 
-/// The entries by the bytes of the text that they are; those that no text is are left out.
-fn words(vocabulary: &Vocabulary) -> Words {
-    let texts = vocabulary.iter().filter(|(_, entry)| !entry.contains(' '));
-    let texts: Vec<(TokenId, String)> = texts.map(|(id, entry)| (id, entry.replace(META_SPACE, " "))).collect();
-    Words::new(texts.iter().map(|(id, text)| (*id, text.as_bytes())), texts.len())
-}
-
 /// The merges by ids, each with what it makes.
 fn merges(merges: &Value, vocabulary: &Vocabulary) -> Result<Merges> {
     let list = merges.as_array().ok_or_else(|| unsupported("the merges"))?;
@@ -100,10 +96,10 @@ fn merges(merges: &Value, vocabulary: &Vocabulary) -> Result<Merges> {
         };
         all.push([left, right, merged]);
     }
-    Merges::new(all).ok_or_else(|| unsupported("so long a list of merges"))
+    Merges::new(&all).ok_or_else(|| unsupported("so long a list of merges"))
 }
 
-/// Where a vocabulary has meta spaces before text; none if spaces are not just meta spaces.
+/// Where a character-level vocabulary has meta spaces before text; none if spaces are not just meta spaces.
 fn prefix(normalizer: &Value, pre_tokenizer: &Value) -> Option<Prefix> {
     let is_meta_space = |value: &Value| value == "▁";
     let is_space = |step: &Value| step["pattern"]["String"] == " ";

@@ -3,20 +3,25 @@
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::merges::{Merger, Merges};
 use crate::tokenizer::bpe::pieces::{Key, PieceCache};
-use crate::tokenizer::bpe::seams::Seams;
+use crate::tokenizer::bpe::split::{Split, Splitter};
 use crate::tokenizer::bpe::symbols::{META_SPACE, Symbols};
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
-use crate::tokenizer::bpe::words::{Merged, Words};
+use crate::tokenizer::bpe::words::Words;
 use crate::tokenizer::lines::Lines;
 use crate::tokenizer::run_cache::RunCache;
+
+/// So many pieces are cut before they are looked up: by turns, one would wait for the other.
+const AT_ONCE: usize = 32;
 
 /// A vocabulary with its merges.
 pub(crate) struct Encoder {
     pub(crate) vocabulary: Vocabulary,
     pub(crate) merges: Merges,
     pub(crate) symbols: Symbols,
-    pub(crate) seams: Seams,
+    pub(crate) splitter: Splitter,
     pub(crate) words: Words,
+    /// Whether a piece that is an entry is that token, whatever the merges make of it.
+    pub(crate) ignore_merges: bool,
 }
 
 /// What makes encoding again cheap. One per thread, for one encoder.
@@ -29,90 +34,156 @@ pub(crate) struct Buffers {
 /// Pieces that came before, and room for merging others.
 struct Pieces {
     short: PieceCache,
-    /// Pieces that are long, have many tokens or are no entry.
-    rare: RunCache,
+    long: RunCache,
     merger: Merger,
     text: String,
 }
 
 impl Default for Pieces {
     fn default() -> Self {
-        Self { short: PieceCache::new(), rare: RunCache::new(), merger: Merger::default(), text: String::new() }
+        Self { short: PieceCache::new(), long: RunCache::new(), merger: Merger::default(), text: String::new() }
+    }
+}
+
+/// A piece of a text, which begins where the one before ends.
+#[derive(Clone, Copy)]
+struct Cut {
+    end: usize,
+    /// Empty if it is long.
+    key: Key,
+    hash: u64,
+}
+
+impl Cut {
+    const NONE: Self = Self { end: 0, key: Key::EMPTY, hash: 0 };
+
+    #[inline]
+    fn new(text: &str, start: usize, end: usize) -> Self {
+        let key = Key::new(text.as_bytes(), start, end).unwrap_or(Key::EMPTY);
+        Self { end, key, hash: key.hash() }
     }
 }
 
 impl Encoder {
     /// Appends the tokens of a text, before which a meta space comes if it `has_prefix`.
     pub(crate) fn encode(&self, text: &str, has_prefix: bool, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
+        match &self.splitter {
+            Splitter::Words(split) => self.encode_lines(split, text, has_prefix, buffers, ids),
+            Splitter::Gpt2(split) => self.encode_lines(split, text, has_prefix, buffers, ids),
+            Splitter::Seams(split) => self.encode_lines(&**split, text, has_prefix, buffers, ids),
+        }
+    }
+
+    fn encode_lines(
+        &self,
+        split: &impl Split,
+        text: &str,
+        has_prefix: bool,
+        buffers: &mut Buffers,
+        ids: &mut Vec<TokenId>,
+    ) {
         let Buffers { lines, pieces } = buffers;
-        let parts = |next| self.seams.parts_lines(next);
+        let parts = |next| split.parts_lines(next);
         lines.encode(text, has_prefix, parts, ids, |line, has_prefix, ids| {
-            self.encode_pieces(line, has_prefix, pieces, ids);
+            self.encode_pieces(split, line, has_prefix, pieces, ids);
         });
     }
 
-    fn encode_pieces(&self, text: &str, has_prefix: bool, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
+    fn encode_pieces(
+        &self,
+        split: &impl Split,
+        text: &str,
+        has_prefix: bool,
+        pieces: &mut Pieces,
+        ids: &mut Vec<TokenId>,
+    ) {
         let mut at = 0;
         if has_prefix && !text.is_empty() {
-            at = self.seams.end(text, 0);
+            at = split.end(text, 0);
             let mut prefixed = std::mem::take(&mut pieces.text);
             prefixed.clear();
             prefixed.push(META_SPACE);
             prefixed.push_str(&text[..at]);
-            let key = Key::new(prefixed.as_bytes(), 0, prefixed.len());
-            self.encode_piece(&prefixed, key, pieces, ids);
+            self.encode_piece(&prefixed, Cut::new(&prefixed, 0, prefixed.len()), pieces, ids);
             pieces.text = prefixed;
         }
+        let mut cuts = [Cut::NONE; AT_ONCE];
         while at < text.len() {
-            let end = self.seams.end(text, at);
-            self.encode_piece(&text[at..end], Key::new(text.as_bytes(), at, end), pieces, ids);
-            at = end;
+            let (mut start, mut count) = (at, 0);
+            while at < text.len() && count < AT_ONCE {
+                let cut = Cut::new(text, at, split.end(text, at));
+                cuts[count] = cut;
+                (at, count) = (cut.end, count + 1);
+            }
+            pieces.short.touch(cuts[..count].iter().map(|cut| cut.hash));
+            for cut in &cuts[..count] {
+                self.encode_piece(&text[start..cut.end], *cut, pieces, ids);
+                start = cut.end;
+            }
         }
     }
 
     #[inline]
-    fn encode_piece(&self, piece: &str, key: Option<Key>, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
-        match key {
-            Some(key) if pieces.short.append(key, ids) => {}
-            key => self.encode_new_piece(piece, key, pieces, ids),
+    fn encode_piece(&self, piece: &str, cut: Cut, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
+        if cut.key == Key::EMPTY {
+            self.encode_long_piece(piece, pieces, ids);
+        } else if !pieces.short.append(cut.key, cut.hash, ids) {
+            self.encode_new_piece(piece, cut, pieces, ids);
         }
     }
 
     #[inline(never)]
-    fn encode_new_piece(&self, piece: &str, key: Option<Key>, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
+    fn encode_new_piece(&self, piece: &str, cut: Cut, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
         let first = ids.len();
-        match key.and_then(|key| self.words.get(key)) {
-            Some((word, Merged::Whole)) => ids.push(word.id),
-            word => {
-                self.encode_rare_piece(piece, pieces, ids);
-                if let Some((word, Merged::Unknown)) = word {
-                    word.learn(&ids[first..]);
-                }
-            }
+        match self.words.get(cut.key, cut.hash) {
+            Some(id) => ids.push(id),
+            None => self.merge(piece, pieces, ids),
         }
-        if let Some(key) = key {
-            pieces.short.put(key, &ids[first..]);
-        }
+        pieces.short.put(cut.key, cut.hash, &ids[first..]);
     }
 
-    fn encode_rare_piece(&self, piece: &str, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
+    fn encode_long_piece(&self, piece: &str, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
         let first = ids.len();
-        match pieces.rare.get(piece, false) {
+        match pieces.long.get(piece, false) {
             Ok(known) => ids.extend_from_slice(known),
             Err(place) => {
                 self.merge(piece, pieces, ids);
                 if let Some(place) = place {
-                    pieces.rare.put(place, piece, false, &ids[first..]);
+                    pieces.long.put(place, piece, false, &ids[first..]);
                 }
             }
         }
     }
 
     fn merge(&self, piece: &str, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
+        if self.ignore_merges
+            && let Some(id) = self.vocabulary.id(self.symbols.spelled(piece, &mut pieces.text))
+        {
+            ids.push(id);
+            return;
+        }
         let merger = &mut pieces.merger;
         merger.symbols.clear();
         self.symbols.append(piece, &mut merger.symbols);
         merger.merge(&self.merges);
         ids.extend_from_slice(&merger.symbols);
     }
+}
+
+/// The short entries that their own text merges to, or all with `ignore_merges`.
+pub(crate) fn words(vocabulary: &Vocabulary, symbols: &Symbols, merges: &Merges, ignore_merges: bool) -> Words {
+    let mut merger = Merger::default();
+    let mut bytes = Vec::new();
+    let mut is_whole = |id: TokenId, text: &str| {
+        merger.symbols.clear();
+        symbols.append(text, &mut merger.symbols);
+        merger.merge(merges);
+        merger.symbols == [id]
+    };
+    let words = vocabulary.iter().filter_map(|(id, entry)| {
+        let text = symbols.text(entry, &mut bytes)?;
+        let key = Key::new(text.as_bytes(), 0, text.len()).filter(|_| !text.is_empty())?;
+        (ignore_merges || is_whole(id, text)).then_some((key, id))
+    });
+    Words::new(&words.collect::<Vec<_>>())
 }

@@ -7,82 +7,85 @@ use crate::tokenizer::TokenId;
 
 /// The rank of a pair that does not merge.
 const NEVER: u32 = u32::MAX;
-/// An empty slot.
-const EMPTY: u32 = 0;
-/// So many bits of a slot are the number of a merge and one. The others are some of its pair's hash.
-const NUMBER: u32 = 21;
+
+/// Pairs of tokens below this are looked up in a square. In byte-level vocabularies they are the bytes and what is merged
+/// most.
+const SQUARE: u32 = 512;
+/// So many bits of a slot are the rank of a pair, and so many the id of each of its two tokens.
+const RANK_BITS: u32 = 26;
+const ID_BITS: u32 = 19;
 
 /// The merges, by pair.
 pub(crate) struct Merges {
-    /// In their order: two tokens, and the one that they merge to. Those that are used most come first, so that few lines
-    /// of memory hold them.
-    all: Vec<[TokenId; 3]>,
-    slots: Vec<u32>,
+    /// By rank, the token that a pair merges to.
+    tokens: Vec<TokenId>,
+    /// The ranks of pairs of low ids.
+    square: Vec<u32>,
+    /// The other pairs, each with its rank. A power of two.
+    slots: Vec<u64>,
     /// How far a hash is shifted to be the number of a slot.
     shift: u32,
 }
 
+const EMPTY: u64 = u64::MAX;
+
 impl Merges {
     /// From pairs and what they merge to, the first to be merged first. Of two for one pair the last one counts, as in
     /// the library. None if there are too many.
-    pub(crate) fn new(all: Vec<[TokenId; 3]>) -> Option<Self> {
-        if all.len() >= NUMBERS as usize {
+    pub(crate) fn new(all: &[[TokenId; 3]]) -> Option<Self> {
+        let is_large = |id: &TokenId| id >> ID_BITS != 0;
+        if all.len() >> RANK_BITS != 0 || all.iter().any(|[left, right, _]| is_large(left) || is_large(right)) {
             return None;
         }
-        let size = (all.len() * 2).next_power_of_two().max(16);
-        let mut this = Self { all, slots: vec![EMPTY; size], shift: 64 - size.trailing_zeros() };
-        for number in 0..this.all.len() {
-            let [left, right, _] = this.all[number];
-            let hash = hash(left, right);
-            let slot = this.find(left, right, hash).0;
-            this.slots[slot] = tag(hash) | (number as u32 + 1);
+        let size = (all.len() + all.len() / 2).next_power_of_two().max(16);
+        let mut this = Self {
+            tokens: all.iter().map(|[.., token]| *token).collect(),
+            square: vec![NEVER; (SQUARE * SQUARE) as usize],
+            slots: vec![EMPTY; size],
+            shift: 64 - size.trailing_zeros(),
+        };
+        for (rank, [left, right, _]) in (0..).zip(all) {
+            if let Some(slot) = in_square(*left, *right) {
+                this.square[slot] = rank;
+            } else {
+                let slot = this.slot(pair(*left, *right));
+                this.slots[slot] = pair(*left, *right) << RANK_BITS | u64::from(rank);
+            }
         }
         Some(this)
     }
 
-    /// The slot of a pair, and the number of its merge.
+    /// The slot of a pair, or an empty one.
     #[inline]
-    fn find(&self, left: TokenId, right: TokenId, hash: u64) -> (usize, Option<u32>) {
-        let mut slot = (hash >> self.shift) as usize;
-        loop {
-            let entry = self.slots[slot];
-            if entry == EMPTY {
-                return (slot, None);
-            }
-            if entry & !NUMBERS == tag(hash) {
-                let number = (entry & NUMBERS) - 1;
-                let [own_left, own_right, _] = self.all[number as usize];
-                if (own_left, own_right) == (left, right) {
-                    return (slot, Some(number));
-                }
-            }
+    fn slot(&self, pair: u64) -> usize {
+        let mut slot = (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize;
+        while self.slots[slot] >> RANK_BITS != pair && self.slots[slot] != EMPTY {
             slot = (slot + 1) & (self.slots.len() - 1);
         }
+        slot
     }
 
-    /// The rank and the token of a pair; the rank is [`NEVER`] if it does not merge.
+    /// The rank of a pair, or [`NEVER`] if it does not merge.
     #[inline]
-    fn get(&self, left: TokenId, right: TokenId) -> (u32, TokenId) {
-        match self.find(left, right, hash(left, right)).1 {
-            Some(number) => (number, self.all[number as usize][2]),
-            None => (NEVER, 0),
+    fn rank(&self, left: TokenId, right: TokenId) -> u32 {
+        if let Some(slot) = in_square(left, right) {
+            return self.square[slot];
+        }
+        match self.slots[self.slot(pair(left, right))] {
+            EMPTY => NEVER,
+            entry => entry as u32 & ((1 << RANK_BITS) - 1),
         }
     }
 }
 
-const NUMBERS: u32 = (1 << NUMBER) - 1;
-
 #[inline]
-fn hash(left: TokenId, right: TokenId) -> u64 {
-    let pair = u64::from(left) << 32 | u64::from(right);
-    let product = u128::from(pair ^ 0x243F_6A88_85A3_08D3) * u128::from(0x9E37_79B9_7F4A_7C15_u64);
-    product as u64 ^ (product >> 64) as u64
+fn pair(left: TokenId, right: TokenId) -> u64 {
+    u64::from(left) << ID_BITS | u64::from(right)
 }
 
-/// The bits of a hash that a slot keeps: the lower end, where slots are found by the upper end.
 #[inline]
-fn tag(hash: u64) -> u32 {
-    (hash as u32) << NUMBER
+fn in_square(left: TokenId, right: TokenId) -> Option<usize> {
+    (left < SQUARE && right < SQUARE).then_some((left * SQUARE + right) as usize)
 }
 
 /// A piece of more symbols than this is merged by a queue: looking through all of them for each merge would take a time
@@ -94,9 +97,7 @@ const SHORT: usize = 64;
 pub(crate) struct Merger {
     /// The symbols of a piece, and then its tokens.
     pub(crate) symbols: Vec<TokenId>,
-    /// For each symbol, the rank of its merge with the next one.
-    ranks: Vec<u32>,
-    /// For each symbol, what it merges to with the next one.
+    /// For each symbol of a long piece, what it merges to with the next one.
     merged: Vec<TokenId>,
     /// For each symbol of a long piece, the one before and the one after.
     beside: Vec<(u32, u32)>,
@@ -106,38 +107,11 @@ pub(crate) struct Merger {
 impl Merger {
     /// Merges the symbols: always the pair that comes first among the merges, and of equal ones the leftmost.
     pub(crate) fn merge(&mut self, merges: &Merges) {
-        if self.symbols.len() <= SHORT { self.merge_short(merges) } else { self.merge_long(merges) }
-    }
-
-    fn merge_short(&mut self, merges: &Merges) {
-        let Self { symbols, ranks, merged, .. } = self;
-        ranks.clear();
-        merged.clear();
-        for pair in symbols.windows(2) {
-            let (rank, token) = merges.get(pair[0], pair[1]);
-            ranks.push(rank);
-            merged.push(token);
-        }
-        loop {
-            let (mut first, mut at) = (NEVER, 0);
-            for (place, rank) in ranks.iter().enumerate() {
-                if *rank < first {
-                    (first, at) = (*rank, place);
-                }
-            }
-            if first == NEVER {
-                break;
-            }
-            symbols[at] = merged[at];
-            symbols.remove(at + 1);
-            ranks.remove(at);
-            merged.remove(at);
-            if at < ranks.len() {
-                (ranks[at], merged[at]) = merges.get(symbols[at], symbols[at + 1]);
-            }
-            if at > 0 {
-                (ranks[at - 1], merged[at - 1]) = merges.get(symbols[at - 1], symbols[at]);
-            }
+        match self.symbols.len() {
+            0..=1 => {}
+            2..=16 => merge_short::<16>(&mut self.symbols, merges),
+            17..=SHORT => merge_short::<SHORT>(&mut self.symbols, merges),
+            _ => self.merge_long(merges),
         }
     }
 
@@ -153,8 +127,9 @@ impl Merger {
         let mut entries = std::mem::take(queue).into_vec();
         entries.clear();
         for at in 0..len - 1 {
-            let (rank, token) = merges.get(symbols[at as usize], symbols[at as usize + 1]);
+            let rank = merges.rank(symbols[at as usize], symbols[at as usize + 1]);
             if rank != NEVER {
+                let token = merges.tokens[rank as usize];
                 merged[at as usize] = token;
                 entries.push(Reverse((rank, at, token)));
             }
@@ -181,14 +156,67 @@ impl Merger {
                     }
                     continue;
                 }
-                let (rank, token) = merges.get(symbols[left as usize], symbols[right as usize]);
-                merged[left as usize] = if rank == NEVER { TokenId::MAX } else { token };
+                let rank = merges.rank(symbols[left as usize], symbols[right as usize]);
+                merged[left as usize] = TokenId::MAX;
                 if rank != NEVER {
+                    let token = merges.tokens[rank as usize];
+                    merged[left as usize] = token;
                     queue.push(Reverse((rank, left, token)));
                 }
             }
         }
         symbols.retain(|symbol| *symbol != TokenId::MAX);
+    }
+}
+
+/// Merges at most `N` symbols, which stay where they are: one that is merged into the one before is skipped.
+fn merge_short<const N: usize>(symbols: &mut Vec<TokenId>, merges: &Merges) {
+    let count = symbols.len();
+    let mut tokens = [0; N];
+    tokens[..count].copy_from_slice(symbols);
+    // Of each pair the rank, and its place in the lower bits: the least is the next one to be merged.
+    let mut ranks = [NEVER; N];
+    let (mut before, mut after) = ([0_u8; N], [0_u8; N]);
+    let ranked = |left: TokenId, right: TokenId, at: usize| match merges.rank(left, right) {
+        NEVER => NEVER,
+        rank => (rank * N as u32) | at as u32,
+    };
+    for at in 0..count {
+        (before[at], after[at]) = (at.wrapping_sub(1) as u8, at as u8 + 1);
+    }
+    for at in 0..count - 1 {
+        ranks[at] = ranked(tokens[at], tokens[at + 1], at);
+    }
+    loop {
+        let mut least = NEVER;
+        for rank in &ranks[..count - 1] {
+            if *rank < least {
+                least = *rank;
+            }
+        }
+        if least == NEVER {
+            break;
+        }
+        let at = least as usize % N;
+        let next = usize::from(after[at]);
+        tokens[at] = merges.tokens[least as usize / N];
+        (ranks[at], ranks[next]) = (NEVER, NEVER);
+        let end = usize::from(after[next]);
+        after[at] = end as u8;
+        if end < count {
+            before[end] = at as u8;
+            ranks[at] = ranked(tokens[at], tokens[end], at);
+        }
+        if at > 0 {
+            let first = usize::from(before[at]);
+            ranks[first] = ranked(tokens[first], tokens[at], first);
+        }
+    }
+    symbols.clear();
+    let mut at = 0;
+    while at < count {
+        symbols.push(tokens[at]);
+        at = usize::from(after[at]);
     }
 }
 
@@ -210,18 +238,18 @@ mod tests {
                 let tokens = 4 + rank as TokenId;
                 [left % tokens, right % tokens, tokens]
             }).collect();
-            let table = Merges::new(merges).expect("they are few");
+            let table = Merges::new(&merges).expect("they are few");
             let mut expected = symbols.clone();
             loop {
                 let best = (0..expected.len().saturating_sub(1))
-                    .map(|at| (table.get(expected[at], expected[at + 1]), at))
-                    .filter(|((rank, _), _)| *rank != NEVER)
-                    .min_by_key(|((rank, _), at)| (*rank, *at));
-                let Some(((_, token), at)) = best else { break };
-                expected.splice(at..at + 2, [token]);
+                    .map(|at| (table.rank(expected[at], expected[at + 1]), at))
+                    .filter(|(rank, _)| *rank != NEVER)
+                    .min();
+                let Some((rank, at)) = best else { break };
+                expected.splice(at..at + 2, [table.tokens[rank as usize]]);
             }
             let mut merger = Merger { symbols: symbols.clone(), ..Merger::default() };
-            merger.merge_short(&table);
+            merger.merge(&table);
             prop_assert_eq!(&merger.symbols, &expected);
             if symbols.len() > 1 {
                 merger.symbols = symbols;

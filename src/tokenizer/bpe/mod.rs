@@ -1,13 +1,14 @@
-//! metatok's own encoder, for byte-pair vocabularies of characters with SentencePiece's spaces.
+//! metatok's own encoder, for the vocabularies of nearly all language models: byte-pair encoding of bytes or characters.
 //!
-//! The libraries merge a text as a whole. Here it is cut where no entry reaches across, into words mostly, and the tokens
-//! of a word are looked up. Other models, normalizers and pre-tokenizers than those known here are left to the libraries.
+//! Text is cut into pieces, words mostly, and the tokens of a piece are looked up or merged. What is not known exactly
+//! is left to the libraries: another model, normalizer or pre-tokenizer than those here.
 
+mod classes;
 mod definition;
 mod encoder;
 mod merges;
 mod pieces;
-mod seams;
+mod split;
 mod symbols;
 mod vocabulary;
 mod words;
@@ -21,6 +22,7 @@ use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 use crate::tokenizer::added::Form;
 use crate::tokenizer::backend::{Backend, Scratch};
+use crate::tokenizer::composed::is_composed;
 use crate::tokenizer::run::{Chunk, Neighbour, Reader, Run, Steps, encode_run};
 use encoder::{Buffers, Encoder};
 use symbols::META_SPACE;
@@ -28,11 +30,20 @@ use symbols::META_SPACE;
 /// A tokenizer of this encoder.
 pub(crate) struct Bpe {
     encoder: Encoder,
-    /// Makes meta spaces of spaces. The encoder takes one for the other, so that ordinary text stays as it is.
-    normalizer: Option<NormalizerWrapper>,
+    normalizer: Normalizer,
     prefix: Prefix,
     decoder: Option<DecoderWrapper>,
     special_tokens: (Vec<TokenId>, Vec<TokenId>),
+}
+
+/// What happens to text before it is cut.
+enum Normalizer {
+    None,
+    /// Characters are composed (NFC).
+    Composes(NormalizerWrapper),
+    /// Spaces become meta spaces. The encoder takes one for the other, so that ordinary text stays as it is.
+    MarksSpaces(NormalizerWrapper),
+    Other(NormalizerWrapper),
 }
 
 /// Whether a meta space is put before a text.
@@ -47,12 +58,31 @@ enum Prefix {
     IfMissingAtStart,
 }
 
-impl Bpe {
-    /// What the library's normalizer makes of a text.
-    fn normalized<'t>(&self, text: Cow<'t, str>) -> Result<Cow<'t, str>> {
-        let Some(normalizer) = &self.normalizer else { return Ok(text) };
+impl Normalizer {
+    fn new(library: Option<NormalizerWrapper>, marks_spaces: bool) -> Self {
+        match library {
+            None => Self::None,
+            Some(library) if marks_spaces => Self::MarksSpaces(library),
+            Some(library @ NormalizerWrapper::NFC(_)) => Self::Composes(library),
+            Some(library) => Self::Other(library),
+        }
+    }
+
+    fn library(&self) -> Option<&NormalizerWrapper> {
+        match self {
+            Self::None => None,
+            Self::Composes(library) | Self::MarksSpaces(library) | Self::Other(library) => Some(library),
+        }
+    }
+
+    /// What the library makes of a text.
+    fn apply<'t>(&self, text: Cow<'t, str>) -> Result<Cow<'t, str>> {
+        let Some(library) = self.library() else { return Ok(text) };
+        if matches!(self, Self::Composes(_)) && is_composed(&text) {
+            return Ok(text);
+        }
         let mut normalized = NormalizedString::from(text.as_ref());
-        normalizer.normalize(&mut normalized).map_err(failed)?;
+        library.normalize(&mut normalized).map_err(failed)?;
         Ok(Cow::Owned(normalized.get().to_owned()))
     }
 }
@@ -88,14 +118,16 @@ impl Backend for Bpe {
             }
             Neighbour::Edge => false,
         };
-        let is_raw =
-            reader.finder.is_empty(Form::Normalized) && !is_normalized(run.before) && !is_normalized(run.after);
+        let is_raw = matches!(self.normalizer, Normalizer::MarksSpaces(_))
+            && reader.finder.is_empty(Form::Normalized)
+            && !is_normalized(run.before)
+            && !is_normalized(run.after);
         let buffers = scratch.get_or_insert_with(Buffers::default);
         encode_run(&Pass { bpe: self, is_raw }, reader, run, &mut Out { buffers, ids })
     }
 
     fn normalize(&self, text: &str) -> Result<String> {
-        Ok(self.normalized(text.into())?.into_owned())
+        Ok(self.normalizer.apply(text.into())?.into_owned())
     }
 
     fn id_to_token(&self, id: TokenId) -> Option<String> {
@@ -107,6 +139,12 @@ impl Backend for Bpe {
             Some(decoder) => Ok(decoder.decode(tokens).map_err(failed)?),
             None => Ok(tokens.join(" ")),
         }
+    }
+
+    fn decode_ids(&self, ids: &[TokenId]) -> Option<Result<String>> {
+        // This decoder reads each character as a byte, also those of added tokens, which are not bytes.
+        let is_byte_level = matches!(self.decoder, Some(DecoderWrapper::ByteLevel(_)));
+        is_byte_level.then(|| self.decode(ids.iter().filter_map(|id| self.id_to_token(*id)).collect()))
     }
 
     fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)> {
@@ -126,7 +164,7 @@ impl<'a> Steps for Pass<'a> {
             ("", "") => chunk.text.into(),
             (left, right) => [left, chunk.text, right].concat().into(),
         };
-        self.bpe.normalized(text)
+        self.bpe.normalizer.apply(text)
     }
 
     fn encode(

@@ -1,17 +1,17 @@
 //! A cache of short pieces: most of a text are words that came before.
 //!
 //! A piece of at most 15 bytes is a number of 128 bits with its length, so that comparing it costs as much as comparing
-//! a number. Each has two places: a new piece comes to the one, and to the other when it comes again, so that what comes
-//! once never drives out what comes often.
+//! a number.
 
 use crate::tokenizer::TokenId;
 
-/// Each is half a line of the processor's cache. What is common fits its second level.
-const SLOTS: usize = 1 << 15;
+/// The slots at the begin, and at most. Each is half a line of the processor's cache.
+const FEWEST_SLOTS: usize = 1 << 10;
+const MOST_SLOTS: usize = 1 << 17;
 /// A piece of more bytes has no key.
 const LONGEST: usize = 15;
-/// Of more tokens it is not kept.
-const MOST_TOKENS: usize = 3;
+/// So many tokens are kept in a slot. More are kept elsewhere.
+const FEW: usize = 3;
 
 /// The text of a short piece and its length, never zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,55 +51,104 @@ impl Key {
         let product = u128::from(low) * u128::from(high);
         product as u64 ^ (product >> 64) as u64
     }
-
-    /// The first of its two places.
-    #[inline]
-    fn place(self) -> usize {
-        (self.hash() as usize % SLOTS) & !1
-    }
 }
 
 pub(crate) struct PieceCache {
-    slots: Box<[Slot]>,
+    /// A power of two.
+    slots: Vec<Slot>,
+    used: usize,
+    /// The tokens of pieces that have more than a few.
+    many: Vec<TokenId>,
 }
 
 #[derive(Clone, Copy)]
 struct Slot {
     key: Key,
-    ids: [TokenId; MOST_TOKENS],
-    count: u32,
+    /// The tokens, or the place of the first among the many; then their count.
+    ids: [u32; FEW + 1],
+}
+
+impl Slot {
+    const EMPTY: Self = Self { key: Key::EMPTY, ids: [0; FEW + 1] };
 }
 
 impl PieceCache {
     pub(crate) fn new() -> Self {
-        Self { slots: vec![Slot { key: Key::EMPTY, ids: [0; MOST_TOKENS], count: 0 }; SLOTS].into() }
+        Self { slots: vec![Slot::EMPTY; FEWEST_SLOTS], used: 0, many: Vec::new() }
+    }
+
+    /// The slot of a piece, or an empty one.
+    #[inline]
+    fn slot(&self, key: Key, hash: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut slot = hash as usize & mask;
+        while self.slots[slot].key != key && self.slots[slot].key != Key::EMPTY {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+
+    /// Brings the slots of pieces near, all at the same time: one after the other each would wait for memory.
+    #[inline]
+    pub(crate) fn touch(&self, hashes: impl Iterator<Item = u64>) {
+        let mask = self.slots.len() - 1;
+        let touched = hashes.fold(0, |all, hash| all ^ self.slots[hash as usize & mask].ids[0]);
+        std::hint::black_box(touched);
     }
 
     /// Appends the tokens of a piece; false if they are not known.
     #[inline]
-    pub(crate) fn append(&mut self, key: Key, ids: &mut Vec<TokenId>) -> bool {
-        let place = key.place();
-        if self.slots[place].key != key {
-            if self.slots[place + 1].key != key {
-                return false;
-            }
-            self.slots.swap(place, place + 1);
+    pub(crate) fn append(&self, key: Key, hash: u64, ids: &mut Vec<TokenId>) -> bool {
+        let slot = &self.slots[self.slot(key, hash)];
+        if slot.key != key {
+            return false;
         }
-        let slot = &self.slots[place];
-        if slot.count == 1 {
-            ids.push(slot.ids[0]);
+        let count = slot.ids[FEW] as usize;
+        if count > FEW {
+            let first = slot.ids[0] as usize;
+            ids.extend_from_slice(&self.many[first..first + count]);
         } else {
-            ids.extend_from_slice(&slot.ids[..slot.count as usize]);
+            // Always the same number, of which some are taken back, so that nothing depends on how many they are.
+            let len = ids.len() + count;
+            ids.extend_from_slice(&slot.ids);
+            ids.truncate(len);
         }
         true
     }
 
-    /// Keeps the tokens of a piece, if they are not too many.
-    pub(crate) fn put(&mut self, key: Key, ids: &[TokenId]) {
-        if ids.len() <= MOST_TOKENS {
-            let slot = &mut self.slots[key.place() + 1];
-            *slot = Slot { key, ids: [0; MOST_TOKENS], count: ids.len() as u32 };
-            slot.ids[..ids.len()].copy_from_slice(ids);
+    /// Keeps the tokens of a piece that is not known.
+    pub(crate) fn put(&mut self, key: Key, hash: u64, ids: &[TokenId]) {
+        if self.used * 2 >= self.slots.len() {
+            self.make_room();
+        }
+        let mut kept = [0; FEW + 1];
+        kept[FEW] = ids.len() as u32;
+        match kept.get_mut(..ids.len()).filter(|_| ids.len() <= FEW) {
+            Some(few) => few.copy_from_slice(ids),
+            None => {
+                kept[0] = self.many.len() as u32;
+                self.many.extend_from_slice(ids);
+            }
+        }
+        let slot = self.slot(key, hash);
+        self.used += usize::from(self.slots[slot].key == Key::EMPTY);
+        self.slots[slot] = Slot { key, ids: kept };
+    }
+
+    /// Takes more memory, or begins anew if that is all.
+    fn make_room(&mut self) {
+        if self.slots.len() == MOST_SLOTS {
+            self.slots.fill(Slot::EMPTY);
+            self.many.clear();
+            self.used = 0;
+            return;
+        }
+        let more = vec![Slot::EMPTY; self.slots.len() * 2];
+        for kept in std::mem::replace(&mut self.slots, more) {
+            if kept.key != Key::EMPTY {
+                let slot = self.slot(kept.key, kept.key.hash());
+                self.slots[slot] = kept;
+            }
         }
     }
 }
@@ -120,12 +169,32 @@ mod tests {
         // A key is the same wherever the piece is.
         assert!(Key::new(b" hello", 0, 6) == keys[3]);
         for (key, id) in keys.iter().flatten().zip(1..) {
-            assert!(!cache.append(*key, &mut ids));
-            cache.put(*key, &[1; 4]);
-            assert!(!cache.append(*key, &mut ids));
-            cache.put(*key, &[id, id]);
-            assert!(cache.append(*key, &mut ids));
-            assert_eq!(std::mem::take(&mut ids), [id, id]);
+            let (key, hash) = (*key, key.hash());
+            assert!(!cache.append(key, hash, &mut ids));
+            let tokens = vec![id; id as usize];
+            cache.put(key, hash, &tokens);
+            assert!(cache.append(key, hash, &mut ids));
+            assert_eq!(std::mem::take(&mut ids), tokens);
         }
+    }
+
+    #[test]
+    fn more_pieces_than_there_is_room_for_are_never_mixed_up() {
+        let mut cache = PieceCache::new();
+        for round in 0..2 {
+            for id in 0..MOST_SLOTS as TokenId {
+                let text = id.to_string();
+                let key = Key::new(text.as_bytes(), 0, text.len()).expect("it is short");
+                let mut ids = Vec::new();
+                if cache.append(key, key.hash(), &mut ids) {
+                    assert_eq!(ids, [id]);
+                } else {
+                    cache.put(key, key.hash(), &[id]);
+                }
+                assert!(cache.append(key, key.hash(), &mut ids), "{round}");
+                assert_eq!(ids.last(), Some(&id));
+            }
+        }
+        assert_eq!(cache.slots.len(), MOST_SLOTS);
     }
 }

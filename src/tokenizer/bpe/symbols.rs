@@ -1,13 +1,21 @@
-//! The first symbols of a piece, before any merge: its characters, or the bytes of those that have no entry.
+//! The first symbols of a piece, before any merge: its bytes, or its characters.
 
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
+use crate::tokenizer::bytes::{byte_of, char_of};
 
 /// The mark of SentencePiece for a space.
 pub(super) const META_SPACE: char = '▁';
 
+/// How a text becomes symbols.
+pub(crate) enum Symbols {
+    /// Each byte is one.
+    Bytes(Box<[TokenId; 256]>),
+    Characters(Characters),
+}
+
 /// Each character is one, or else its bytes are.
-pub(crate) struct Symbols {
+pub(crate) struct Characters {
     /// The ids of characters below U+10000, or [`NONE`].
     ids: Box<[TokenId]>,
     /// The others, in order.
@@ -19,9 +27,19 @@ pub(crate) struct Symbols {
 const NONE: TokenId = TokenId::MAX;
 
 impl Symbols {
+    /// None if the vocabulary lacks a byte.
+    pub(crate) fn of_bytes(vocabulary: &Vocabulary) -> Option<Self> {
+        let mut ids = Box::new([NONE; 256]);
+        for byte in 0..=255 {
+            ids[usize::from(byte)] = vocabulary.id(char_of(byte).encode_utf8(&mut [0; 4]))?;
+        }
+        Some(Self::Bytes(ids))
+    }
+
     /// None if there is a text that the vocabulary cannot write. A space is a meta space.
-    pub(crate) fn new(vocabulary: &Vocabulary) -> Option<Self> {
-        let mut characters = Self { ids: vec![NONE; 0x10000].into(), beyond: Vec::new(), bytes: Box::new([NONE; 256]) };
+    pub(crate) fn of_characters(vocabulary: &Vocabulary) -> Option<Self> {
+        let mut characters =
+            Characters { ids: vec![NONE; 0x10000].into(), beyond: Vec::new(), bytes: Box::new([NONE; 256]) };
         for (id, entry) in vocabulary.iter() {
             let mut chars = entry.chars();
             let (Some(c), None) = (chars.next(), chars.next()) else { continue };
@@ -40,23 +58,54 @@ impl Symbols {
             }
             characters.bytes[usize::from(byte)] = id;
         }
-        Some(characters)
+        Some(Self::Characters(characters))
+    }
+
+    /// The entry of a text, as a vocabulary spells it.
+    pub(crate) fn spelled<'s>(&self, text: &str, spelled: &'s mut String) -> &'s str {
+        spelled.clear();
+        match self {
+            Self::Bytes(_) => spelled.extend(text.bytes().map(char_of)),
+            Self::Characters(_) => spelled.extend(text.chars().map(|c| if c == ' ' { META_SPACE } else { c })),
+        }
+        spelled
+    }
+
+    /// The text of an entry: the inverse. None if no text is spelled so.
+    pub(crate) fn text<'t>(&self, entry: &str, bytes: &'t mut Vec<u8>) -> Option<&'t str> {
+        bytes.clear();
+        for c in entry.chars() {
+            match (self, c) {
+                (Self::Bytes(_), c) => bytes.push(byte_of(c)?),
+                (Self::Characters(_), ' ') => return None,
+                (Self::Characters(_), META_SPACE) => bytes.push(b' '),
+                (Self::Characters(_), c) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+        str::from_utf8(bytes).ok()
     }
 
     /// Appends the symbols of a text.
     pub(crate) fn append(&self, text: &str, symbols: &mut Vec<TokenId>) {
-        for c in text.chars() {
-            match self.id(c) {
-                Some(id) => symbols.push(id),
-                None => {
-                    let mut bytes = [0; 4];
-                    let bytes = c.encode_utf8(&mut bytes).bytes();
-                    symbols.extend(bytes.map(|byte| self.bytes[usize::from(byte)]));
+        match self {
+            Self::Bytes(ids) => symbols.extend(text.bytes().map(|byte| ids[usize::from(byte)])),
+            Self::Characters(characters) => {
+                for c in text.chars() {
+                    match characters.id(c) {
+                        Some(id) => symbols.push(id),
+                        None => {
+                            let mut bytes = [0; 4];
+                            let bytes = c.encode_utf8(&mut bytes).bytes();
+                            symbols.extend(bytes.map(|byte| characters.bytes[usize::from(byte)]));
+                        }
+                    }
                 }
             }
         }
     }
+}
 
+impl Characters {
     fn id(&self, c: char) -> Option<TokenId> {
         match self.ids.get(c as usize) {
             Some(id) => Some(*id).filter(|id| *id != NONE),

@@ -3,6 +3,7 @@
 //! A merge makes an entry of two that stand side by side. Where no entry has these two characters side by side, nothing
 //! is merged across, and the text on either side is encoded by itself.
 
+use crate::tokenizer::bpe::split::splitting::Split;
 use crate::tokenizer::bpe::symbols::META_SPACE;
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
 
@@ -87,10 +88,11 @@ impl Seams {
             _ => false,
         }
     }
+}
 
-    /// Where the piece ends that begins at this byte, which is not the text's end.
+impl Split for Seams {
     #[inline]
-    pub(crate) fn end(&self, text: &str, start: usize) -> usize {
+    fn end(&self, text: &str, start: usize) -> usize {
         let bytes = text.as_bytes();
         let mut at = start + 1;
         // Most words begin with a space, and are letters.
@@ -104,8 +106,7 @@ impl Seams {
         at
     }
 
-    /// Whether the text is cut between a line feed and this byte.
-    pub(crate) fn parts_lines(&self, next: u8) -> bool {
+    fn parts_lines(&self, next: u8) -> bool {
         next.is_ascii_graphic() && !self.after_newline.has(char::from(next))
     }
 }

@@ -1,0 +1,135 @@
+//! What kind of character each code point is, as regular expressions see it.
+
+use std::sync::LazyLock;
+
+use regex_syntax::hir::{Class, HirKind};
+
+/// `\p{L}`.
+pub(super) const LETTER: u8 = 1;
+/// `\p{N}`.
+pub(super) const NUMBER: u8 = 2;
+/// `\s`.
+pub(super) const SPACE: u8 = 4;
+/// `[\r\n]`.
+pub(super) const NEWLINE: u8 = 8;
+
+/// A byte for each code point.
+static CLASSES: LazyLock<Box<[u8]>> = LazyLock::new(|| {
+    let mut classes = vec![0; char::MAX as usize + 1];
+    let patterns = [(r"\p{L}", LETTER), (r"\p{N}", NUMBER), (r"\s", SPACE), (r"[\r\n]", NEWLINE)];
+    for (pattern, class) in patterns {
+        let parsed = regex_syntax::parse(pattern).expect("the pattern is a constant");
+        let HirKind::Class(Class::Unicode(ranges)) = parsed.kind() else { continue };
+        for range in ranges.iter() {
+            classes[range.start() as usize..=range.end() as usize].iter_mut().for_each(|own| *own |= class);
+        }
+    }
+    classes.into()
+});
+
+/// The classes of all characters, looked up once for many.
+#[derive(Clone, Copy)]
+pub(super) struct Classes(&'static [u8]);
+
+impl Classes {
+    pub(super) fn get() -> Self {
+        Self(&CLASSES)
+    }
+
+    /// The classes of the character at this byte, and how many bytes it has; none at the end.
+    #[inline]
+    pub(super) fn at(self, text: &str, at: usize) -> Option<(u8, usize)> {
+        let byte = *text.as_bytes().get(at)?;
+        if byte < 0x80 {
+            return Some((self.0[usize::from(byte)], 1));
+        }
+        let c = text[at..].chars().next()?;
+        Some((self.0[c as usize], c.len_utf8()))
+    }
+
+    /// Where the characters of these classes end that begin here.
+    #[inline]
+    pub(super) fn run(self, text: &str, mut at: usize, classes: u8) -> usize {
+        while let Some((class, len)) = self.at(text, at) {
+            if class & classes == 0 {
+                break;
+            }
+            at += len;
+        }
+        at
+    }
+
+    /// Where the letters end that begin here. Most are ASCII, and are read eight at a time.
+    #[inline]
+    pub(super) fn letters(self, text: &str, mut at: usize) -> usize {
+        loop {
+            let Some(eight) = text.as_bytes().get(at..at + 8) else { return self.run(text, at, LETTER) };
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(eight);
+            let count = ascii_letters(u64::from_le_bytes(bytes));
+            at += count;
+            if count == 8 {
+                continue;
+            }
+            if bytes[count] < 0x80 {
+                return at;
+            }
+            match self.at(text, at) {
+                Some((class, len)) if class & LETTER != 0 => at += len,
+                _ => return at,
+            }
+        }
+    }
+}
+
+/// Where a word ends that is at most seven letters of ASCII, perhaps with a space before them. Most pieces are such words.
+#[inline]
+pub(super) fn end_of_common_word(text: &str, start: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let at = start + usize::from(bytes[start] == b' ');
+    let mut eight = [0; 8];
+    eight.copy_from_slice(bytes.get(at..at + 8)?);
+    let count = ascii_letters(u64::from_le_bytes(eight));
+    // A letter that is not ASCII would go on with the word.
+    ((1..8).contains(&count) && bytes[at + count] < 0x80).then_some(at + count)
+}
+
+/// How many of eight bytes, from the first on, are letters of ASCII.
+#[inline]
+fn ascii_letters(bytes: u64) -> usize {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    // Of capital letters, small ones. Without the eighth bit no sum reaches the next byte.
+    let small = (bytes | (0x20 * EACH)) & (0x7f * EACH);
+    let from_a = small + (0x80 - b'a' as u64) * EACH;
+    let beyond_z = small + (0x7f - b'z' as u64) * EACH;
+    let letters = from_a & !beyond_z & !bytes & (0x80 * EACH);
+    ((letters ^ (0x80 * EACH)).trailing_zeros() / 8) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_are_counted_as_one_by_one() {
+        for byte in 0..=255_u8 {
+            for place in 0..8 {
+                let mut bytes = *b"aZmAzbQx";
+                bytes[place] = byte;
+                let expected = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+                assert_eq!(ascii_letters(u64::from_le_bytes(bytes)), expected, "{bytes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn classes_are_those_of_the_standard_library() {
+        let classes = Classes::get();
+        for c in '\0'..=char::MAX {
+            let (class, len) = classes.at(c.encode_utf8(&mut [0; 4]), 0).expect("there is a character");
+            assert_eq!(len, c.len_utf8());
+            assert_eq!(class & SPACE != 0, c.is_whitespace(), "{c:?}");
+            assert_eq!(class & (LETTER | NUMBER) != 0 && c.is_ascii(), c.is_ascii_alphanumeric(), "{c:?}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Where a text is cut into pieces that are encoded one by one: words.
+//!
+//! A pre-tokenizer's pattern is only known if it is written here letter by letter. Others are left to the library.
+
+mod gpt2;
+#[cfg(test)]
+mod laws;
+mod seams;
+mod splitting;
+mod words;
+
+use serde_json::Value;
+
+pub(super) use gpt2::Gpt2;
+pub(super) use seams::Seams;
+pub(super) use splitting::Split;
+pub(super) use words::Words;
+
+/// The ways that are known.
+pub(super) enum Splitter {
+    Words(Words),
+    Gpt2(Gpt2),
+    Seams(Box<Seams>),
+}
+
+impl Splitter {
+    /// How the pre-tokenizer of a byte-level vocabulary cuts; none if it is not known.
+    pub(super) fn of_bytes(pre_tokenizer: &Value) -> Option<Self> {
+        let steps = match pre_tokenizer["type"].as_str()? {
+            "Sequence" => pre_tokenizer["pretokenizers"].as_array()?.as_slice(),
+            _ => std::slice::from_ref(pre_tokenizer),
+        };
+        let (bytes, splits) = steps.split_last()?;
+        if bytes["type"] != "ByteLevel" || bytes["add_prefix_space"] != false {
+            return None;
+        }
+        match (splits, bytes["use_regex"].as_bool().unwrap_or(true)) {
+            ([], true) => Some(Self::Gpt2(Gpt2::new())),
+            ([split], false) => {
+                let is_isolated = split["behavior"] == "Isolated" && split["invert"].as_bool() != Some(true);
+                let pattern = split["pattern"]["Regex"].as_str().filter(|_| split["type"] == "Split" && is_isolated)?;
+                Words::of_pattern(pattern).map(Self::Words)
+            }
+            _ => None,
+        }
+    }
+}
