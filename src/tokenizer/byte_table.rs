@@ -45,6 +45,18 @@ impl ByteTable {
         Some(&self.bytes[start..end])
     }
 
+    /// The bytes of an id in a text with special tokens; none if it does not exist, or has none.
+    #[inline]
+    pub(crate) fn in_text(&self, id: TokenId) -> Option<&[u8]> {
+        self.get(id).filter(|token| !token.is_empty()).or_else(|| self.special(id))
+    }
+
+    /// How many bytes that are.
+    #[inline]
+    pub(crate) fn len_in_text(&self, id: TokenId) -> usize {
+        self.in_text(id).map_or(0, <[u8]>::len)
+    }
+
     /// The bytes of a special token if it is not left out; none if it is not special.
     pub(crate) fn special(&self, id: TokenId) -> Option<&[u8]> {
         let at = self.special.binary_search_by_key(&id, |(id, _)| *id).ok()?;

@@ -39,6 +39,7 @@ mod offsets;
 mod respell;
 mod run;
 mod run_cache;
+mod spelled;
 mod token_bytes;
 mod token_id;
 
@@ -72,6 +73,7 @@ pub(crate) use load::{model_file, optional_model_file};
 use run::Reader;
 pub(crate) use run::{Neighbour, Run, strip};
 pub(crate) use run_cache::RunCache;
+pub(crate) use spelled::Spelled;
 pub use token_id::TokenId;
 
 /// A tokenizer and the contents of its files.
@@ -117,6 +119,14 @@ impl fmt::Debug for Tokenizer {
     }
 }
 
+/// What encodes, if it can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prefers {
+    Own,
+    Fast,
+    Classic,
+}
+
 /// The fast library, or the classic one, which reads `text`, and why it is not the fast one.
 fn by_library(json: Value, text: &str, prefer_fast: bool) -> Result<(Box<dyn Backend>, Option<String>)> {
     let fast = match prefer_fast {
@@ -140,7 +150,15 @@ impl Tokenizer {
     /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] name the file and the place of what is wrong.
     /// [`ErrorKind::UnsupportedTokenizer`] says why neither library can load it.
     pub fn new(files: &TokenizerFiles) -> Result<Self> {
-        Self::build(files, true)
+        Self::build(files, Prefers::Own)
+    }
+
+    /// Like [`Self::new`], but never with metatok's own encoder: meant as a reference to compare with.
+    ///
+    /// # Errors
+    /// The same as for [`Self::new`].
+    pub fn library(files: &TokenizerFiles) -> Result<Self> {
+        Self::build(files, Prefers::Fast)
     }
 
     /// Like [`Self::new`], but always with the classic library: slow, and meant as a reference to compare with.
@@ -148,19 +166,21 @@ impl Tokenizer {
     /// # Errors
     /// The same as for [`Self::new`].
     pub fn classic(files: &TokenizerFiles) -> Result<Self> {
-        Self::build(files, false)
+        Self::build(files, Prefers::Classic)
     }
 
-    fn build(files: &TokenizerFiles, prefer_fast: bool) -> Result<Self> {
+    fn build(files: &TokenizerFiles, prefers: Prefers) -> Result<Self> {
         let definition = Definition::read(files).of_file(Fault::Model)?;
         let Definition { json, added, vocab_size, unk_token_id, special, conflicts } = definition;
         let text = json.to_string().into_boxed_str();
         let spelling = TokenBytes::of(&json);
         // A library reads parts of it, and may panic.
-        let own = prefer_fast.then(|| caught(|| Bpe::new(&json)).ok()?.ok()).flatten();
+        let own = (prefers == Prefers::Own).then(|| caught(|| Bpe::new(&json)).ok()?.ok()).flatten();
         let (backend, fallback): (Box<dyn Backend>, _) = match own {
             Some(own) => (Box::new(own), None),
-            None => by_library(json, &text, prefer_fast).at(Place::file(files.place("tokenizer.json")))?,
+            None => {
+                by_library(json, &text, prefers != Prefers::Classic).at(Place::file(files.place("tokenizer.json")))?
+            }
         };
         let place = files.place("tokenizer.json");
         let loaded = || -> Result<_> {
