@@ -159,50 +159,48 @@ fn long_chats(setting: &Setting, text: &Text) -> Result<(), String> {
     let mut table = Table::new(&title, &columns, 1);
     for folder in setting.folders.iter().filter(|folder| setting.wants(&name(folder), "long chats")) {
         let tokenizer = subjects::metatok(folder)?;
-        let builder = builder(Extra::Ids, &chat_format::of(&tokenizer).1, &tokenizer)?;
+        let builder = || builder(Extra::Ids, &chat_format::of(&tokenizer).1, &tokenizer);
+        let (builder, other) = (builder()?, builder()?);
         for turns in TURNS {
-            let chat = chat(&mut text.clone(), turns * setting.prompts / 1000 + KEPT);
-            let row = long_chat(&builder, &chat, turns)?;
+            let (mut text, all) = (text.clone(), turns * setting.prompts / 1000 + KEPT);
+            let chats: Vec<Chat> = (0..=TIMES).map(|_| chat(&mut text, all)).collect();
+            let row = long_chat(&builder, &other, &chats).map_err(|error| error.to_string())?;
             table.row(&[vec![name(folder), turns.to_string()], row].concat());
         }
     }
     Ok(())
 }
 
+type Chat = Vec<(&'static str, String)>;
+
 /// Questions and answers, and a last question.
-fn chat(text: &mut Text, turns: usize) -> Vec<(&'static str, String)> {
+fn chat(text: &mut Text, turns: usize) -> Chat {
     let turn = |i: usize| if i.is_multiple_of(2) { ("user", 60) } else { ("assistant", 200) };
     (0..=2 * turns).map(turn).map(|(role, length)| (role, text.take(length))).collect()
 }
 
-fn long_chat(builder: &PromptBuilder, chat: &[(&'static str, String)], turns: usize) -> Result<Vec<String>, String> {
+/// The first chat warms. Each is new, so that no cache knows it, and ids are built of it by a builder of its own.
+fn long_chat(builder: &PromptBuilder, other: &PromptBuilder, chats: &[Chat]) -> metatok::Result<Vec<String>> {
     let of = |messages: &[(&'static str, String)]| -> Conversation {
         messages.iter().map(|(role, content)| (*role, content.as_str())).collect()
     };
-    let words = |error: metatok::Error| error.to_string();
-    let (whole, last) = (of(chat), of(&chat[chat.len() - 2 * KEPT - 1..]));
-    let limit = builder.build(&last).map_err(words)?.input_ids.len();
-    let tokens = builder.build(&whole).map_err(words)?.input_ids.len();
-    let budget = ContextBudget::new(limit, 0).truncation(Truncation::OldestTurns);
-    let within = || builder.build_within(&whole, &budget);
-    let ids = milliseconds(|| builder.build(&whole)).map_err(words)?;
-    let oldest = milliseconds(within).map_err(words)?;
-    let gone = within().map_err(words)?.truncated.map_or(0, |truncated| truncated.messages.len());
-    if gone != chat.len() - 2 * KEPT - 1 {
-        return Err(format!("of {turns} turns not {KEPT} are left"));
-    }
-    let cells = [ids, oldest].map(|time| format!("{time:.1}"));
-    Ok([vec![number(tokens as f64)], cells.to_vec(), vec![format!("{:.1}", oldest / ids)]].concat())
-}
-
-/// The median of a few times, after one to warm.
-fn milliseconds<T>(mut step: impl FnMut() -> metatok::Result<T>) -> metatok::Result<f64> {
-    black_box(step()?);
-    let mut times = Vec::new();
-    for _ in 0..TIMES {
+    let (mut tokens, mut ids, mut oldest) = (0, Vec::new(), Vec::new());
+    for chat in chats {
+        let gone = chat.len() - 2 * KEPT - 1;
+        let whole = of(chat);
+        let limit = builder.build(&of(&chat[gone..]))?.input_ids.len();
+        let budget = ContextBudget::new(limit, 0).truncation(Truncation::OldestTurns);
         let started = ThreadTime::now();
-        black_box(step()?);
-        times.push(started.elapsed().as_secs_f64() * 1000.0);
+        let fitted = builder.build_within(&whole, &budget)?;
+        oldest.push(started.elapsed().as_secs_f64() * 1000.0);
+        let dropped = fitted.truncated.map_or(0, |truncated| truncated.messages.len());
+        if dropped != gone {
+            return Err(metatok::Error::other(format!("{dropped} messages went instead of {gone}")));
+        }
+        let started = ThreadTime::now();
+        tokens = black_box(other.build(&whole)?).input_ids.len();
+        ids.push(started.elapsed().as_secs_f64() * 1000.0);
     }
-    Ok(median(times))
+    let (ids, oldest) = (median(ids.split_off(1)), median(oldest.split_off(1)));
+    Ok(vec![number(tokens as f64), format!("{ids:.1}"), format!("{oldest:.1}"), format!("{:.1}", oldest / ids)])
 }

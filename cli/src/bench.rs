@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::args::BenchArgs;
 use crate::bench_data::Data;
 use crate::bench_shares::{Shares, shares};
-use crate::bench_speed::{Speed, built, files, joined};
+use crate::bench_speed::{Bench, Speed};
 use crate::figures::Table;
 use crate::outputs::Outputs;
 use crate::say::say;
@@ -24,6 +24,9 @@ use metatok::tokenizer::{AddSpecialTokens, Tokenizer};
 
 /// With less text, caches are still being filled when it is over.
 const LITTLE: u64 = 1_000_000;
+
+/// Rows take turns, so that a machine that grows slower does so for all, and the median is shown.
+const ROUNDS: u32 = 5;
 
 /// All that is measured.
 #[derive(Serialize)]
@@ -75,10 +78,15 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     let time = Duration::from_secs_f64(args.seconds);
     let mut cores = vec![1, setup::threads(args.threads)];
     cores.dedup();
-    for &cores in &cores {
-        report.speeds.push(built(cores, time, report.bytes, &data, &builder)?);
-        report.speeds.push(joined(cores, time, report.bytes, &data, &reference)?);
-        report.speeds.push(files(cores, time, report.bytes, &data, &builder)?);
+    for cores in cores {
+        let place = Bench { cores, time: time / ROUNDS, bytes: report.bytes, data: &data };
+        let mut rounds = [(); 3].map(|()| Vec::new());
+        for _ in 0..ROUNDS {
+            rounds[0].push(place.built(&builder)?);
+            rounds[1].push(place.joined(&reference)?);
+            rounds[2].push(place.files(&builder)?);
+        }
+        report.speeds.extend(rounds.into_iter().filter_map(Speed::median));
     }
     report.one_core = shares(time, &data, &builder)?;
     let mut out = Vec::new();

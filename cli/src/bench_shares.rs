@@ -20,6 +20,8 @@ pub(crate) struct Shares {
     writing: f64,
     runs: u64,
     runs_found_again: u64,
+    bytes: u64,
+    bytes_found_again: u64,
 }
 
 /// Each step over all of the data, pass by pass until the time is over.
@@ -54,18 +56,21 @@ pub(crate) fn shares(time: Duration, data: &Data, builder: &impl Fn() -> Result<
     }
     let all: Duration = spent.iter().sum();
     let [reading, building, writing] = spent.map(|spent| spent.as_secs_f64() / all.as_secs_f64().max(f64::EPSILON));
-    Ok(Shares { reading, building, writing, runs: runs.all, runs_found_again: runs.found_again })
+    let RunCounts { all: runs, found_again: runs_found_again, bytes, bytes_found_again } = runs;
+    Ok(Shares { reading, building, writing, runs, runs_found_again, bytes, bytes_found_again })
 }
 
 impl Shares {
     pub(crate) fn sentences(&self) -> String {
-        let [reading, building, writing] =
-            [self.reading, self.building, self.writing].map(|share| format!("{:.0} %", share * 100.0));
-        let Self { runs, runs_found_again, .. } = self;
-        let share = *runs_found_again as f64 / (*runs).max(1) as f64 * 100.0;
+        let percent = |share: f64| format!("{:.0} %", share * 100.0);
+        let of = |part: u64, all: u64| percent(part as f64 / all.max(1) as f64);
+        let Self { reading, building, writing, runs, runs_found_again, bytes, bytes_found_again } = *self;
+        let [reading, building, writing] = [reading, building, writing].map(percent);
+        let [found, found_bytes] = [of(runs_found_again, runs), of(bytes_found_again, bytes)];
+        let runs = count(runs, "run");
         format!(
-            "\non one core: reading {reading}, building {building}, writing {writing}\nknown from earlier prompts: {share:.0} % of {}, text between control tokens\n",
-            count(*runs, "run"),
+            "\non one core: reading {reading}, building {building}, writing {writing}\n\
+             found again by the cache: {found} of {runs} of text, {found_bytes} of their bytes\n"
         )
     }
 }

@@ -29,106 +29,102 @@ pub(crate) struct Speed {
     bytes: f64,
 }
 
-/// Conversations become prompts.
-pub(crate) fn built(
-    cores: usize,
-    time: Duration,
-    bytes: u64,
-    data: &Data,
-    builder: &(impl Fn() -> Result<PromptBuilder> + Sync),
-) -> Result<Speed> {
-    on_threads("build", cores, time, bytes, data, || {
-        let mut session = builder()?.session();
-        Ok(move |conversation: &Conversation| session.build(conversation).map(|prompt| prompt.input_ids.len()))
-    })
+/// On how many cores what is measured, and how long.
+#[derive(Clone, Copy)]
+pub(crate) struct Bench<'d> {
+    pub(crate) cores: usize,
+    pub(crate) time: Duration,
+    /// Of the joined strings.
+    pub(crate) bytes: u64,
+    pub(crate) data: &'d Data,
 }
 
-/// Conversations become strings, which the library encodes.
-pub(crate) fn joined(
-    cores: usize,
-    time: Duration,
-    bytes: u64,
-    data: &Data,
-    reference: &PromptBuilder,
-) -> Result<Speed> {
-    on_threads(JOINED, cores, time, bytes, data, || {
-        let mut join = reference.join_session();
-        Ok(move |conversation: &Conversation| join.encode(conversation))
-    })
-}
-
-/// JSON lines become JSON lines with ids.
-pub(crate) fn files(
-    cores: usize,
-    time: Duration,
-    bytes: u64,
-    data: &Data,
-    builder: &impl Fn() -> Result<PromptBuilder>,
-) -> Result<Speed> {
-    let lines = data.lines();
-    let (mut passes, mut tokens, mut spent) = (0, 0, Duration::ZERO);
-    let started = Instant::now();
-    while passes == 0 || started.elapsed() < time {
-        let builder = builder()?;
-        let sink = Sink::lines(Jsonl::new(&builder, false));
-        let mut build = Build::new(PromptForm::Ids(Box::new(IdsForm::new(builder, sink))));
-        build.input_format = data.format;
-        build.max_line_bytes = data.longest_line;
-        build.threads = NonZeroUsize::new(cores);
-        let (began, mut totals) = (Instant::now(), BuildTotals::default());
-        for batch in build.batches(vec![input(&lines)], None)? {
-            std::hint::black_box(batch.lines());
-            let remarks = totals.add(batch);
-            let rejected = remarks.rejected.into_iter().next().map(|row| row.into_error());
-            if let Some(error) = remarks.error.or(rejected) {
-                return Err(error);
-            }
-        }
-        spent += began.elapsed();
-        tokens += totals.written.tokens;
-        passes += 1;
+impl Bench<'_> {
+    /// Conversations become prompts.
+    pub(crate) fn built(&self, builder: &(impl Fn() -> Result<PromptBuilder> + Sync)) -> Result<Speed> {
+        self.on_threads("build", || {
+            let mut session = builder()?.session();
+            Ok(move |conversation: &Conversation| session.build(conversation).map(|prompt| prompt.input_ids.len()))
+        })
     }
-    let prompts = passes * data.conversations.len() as u64;
-    Ok(Speed::new("JSON lines to lines", cores, prompts, tokens, passes * bytes, 1.0 / spent.as_secs_f64()))
-}
 
-/// A step over all conversations on every thread, pass by pass until the time is over, each pass with a new step.
-fn on_threads<S: FnMut(&Conversation) -> Result<usize>>(
-    work: &'static str,
-    cores: usize,
-    time: Duration,
-    bytes: u64,
-    data: &Data,
-    step: impl Fn() -> Result<S> + Sync,
-) -> Result<Speed> {
-    let started = Instant::now();
-    let measured = || -> Result<(u64, u64, Duration)> {
+    /// Conversations become strings, which the library encodes.
+    pub(crate) fn joined(&self, reference: &PromptBuilder) -> Result<Speed> {
+        self.on_threads(JOINED, || {
+            let mut join = reference.join_session();
+            Ok(move |conversation: &Conversation| join.encode(conversation))
+        })
+    }
+
+    /// JSON lines become JSON lines with ids.
+    pub(crate) fn files(&self, builder: &impl Fn() -> Result<PromptBuilder>) -> Result<Speed> {
+        let (lines, started) = (self.data.lines(), Instant::now());
         let (mut passes, mut tokens, mut spent) = (0, 0, Duration::ZERO);
-        while passes == 0 || started.elapsed() < time {
-            let (mut step, began) = (step()?, Instant::now());
-            for conversation in &data.conversations {
-                tokens += step(conversation)? as u64;
+        while passes == 0 || started.elapsed() < self.time {
+            let builder = builder()?;
+            let sink = Sink::lines(Jsonl::new(&builder, false));
+            let mut build = Build::new(PromptForm::Ids(Box::new(IdsForm::new(builder, sink))));
+            build.input_format = self.data.format;
+            build.max_line_bytes = self.data.longest_line;
+            build.threads = NonZeroUsize::new(self.cores);
+            let (began, mut totals) = (Instant::now(), BuildTotals::default());
+            for batch in build.batches(vec![input(&lines)], None)? {
+                std::hint::black_box(batch.lines());
+                let remarks = totals.add(batch);
+                let rejected = remarks.rejected.into_iter().next().map(|row| row.into_error());
+                if let Some(error) = remarks.error.or(rejected) {
+                    return Err(error);
+                }
             }
             spent += began.elapsed();
+            tokens += totals.written.tokens;
             passes += 1;
         }
-        Ok((passes, tokens, spent))
-    };
-    let all = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(measured)).collect();
-        workers.into_iter().map(|worker| worker.join().expect("measuring does not panic")).collect::<Result<Vec<_>>>()
-    })?;
-    let speeds = all.into_iter().map(|(passes, tokens, spent)| {
-        let prompts = passes * data.conversations.len() as u64;
-        Speed::new(work, cores, prompts, tokens, passes * bytes, 1.0 / spent.as_secs_f64())
-    });
-    Ok(speeds.reduce(Speed::beside).unwrap_or_else(|| Speed::new(work, cores, 0, 0, 0, 0.0)))
+        Ok(self.speed("JSON lines to lines", passes, tokens, spent))
+    }
+
+    /// A step over all conversations on every thread, pass by pass until the time is over, each pass with a new step.
+    fn on_threads<S: FnMut(&Conversation) -> Result<usize>>(
+        &self,
+        work: &'static str,
+        step: impl Fn() -> Result<S> + Sync,
+    ) -> Result<Speed> {
+        let started = Instant::now();
+        let measured = || -> Result<Speed> {
+            let (mut passes, mut tokens, mut spent) = (0, 0, Duration::ZERO);
+            while passes == 0 || started.elapsed() < self.time {
+                let (mut step, began) = (step()?, Instant::now());
+                for conversation in &self.data.conversations {
+                    tokens += step(conversation)? as u64;
+                }
+                spent += began.elapsed();
+                passes += 1;
+            }
+            Ok(self.speed(work, passes, tokens, spent))
+        };
+        let speeds = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..self.cores).map(|_| scope.spawn(measured)).collect();
+            let joined = workers.into_iter().map(|worker| worker.join().expect("measuring does not panic"));
+            joined.collect::<Result<Vec<_>>>()
+        })?;
+        let nothing = self.speed(work, 0, 0, Duration::MAX);
+        Ok(speeds.into_iter().fold(nothing, Speed::beside))
+    }
+
+    fn speed(&self, work: &'static str, passes: u64, tokens: u64, spent: Duration) -> Speed {
+        let prompts = passes * self.data.conversations.len() as u64;
+        let all = [prompts, tokens, passes * self.bytes];
+        let [prompts, tokens, bytes] = all.map(|number| number as f64 / spent.as_secs_f64());
+        Speed { work, cores: self.cores, prompts, tokens, bytes }
+    }
 }
 
 impl Speed {
-    fn new(work: &'static str, cores: usize, prompts: u64, tokens: u64, bytes: u64, rate: f64) -> Self {
-        let [prompts, tokens, bytes] = [prompts, tokens, bytes].map(|number| number as f64 * rate);
-        Self { work, cores, prompts, tokens, bytes }
+    /// The middle one.
+    pub(crate) fn median(mut all: Vec<Self>) -> Option<Self> {
+        all.sort_by(|a, b| a.prompts.total_cmp(&b.prompts));
+        let middle = all.len() / 2;
+        all.into_iter().nth(middle)
     }
 
     /// Of two threads together.

@@ -9,7 +9,7 @@ use crate::builder::{PromptBuilder, RunCounts};
 use crate::conversation::Conversation;
 use crate::error::Result;
 use crate::render::{Segments, TextArena};
-use crate::tokenizer::TokenId;
+use crate::tokenizer::{Counts, TokenId};
 
 impl PromptBuilder {
     /// Builds many prompts on one thread with the same buffers, which are shared with this builder and its clones.
@@ -65,7 +65,7 @@ pub struct Session {
     prompt: TokenizedPrompt,
     buffers: Option<Buffers>,
     /// What its buffers had counted before.
-    counted: (u64, u64),
+    counted: Counts,
     /// The session of a faster builder for some conversations.
     pub(super) shortcut: Option<Box<Session>>,
 }
@@ -136,12 +136,9 @@ impl Session {
     /// # Ok::<(), metatok::Error>(())
     /// ```
     pub fn runs(&self) -> RunCounts {
-        let counts = self.buffers.as_ref().map_or(self.counted, |buffers| buffers.assemble.cache.counts());
+        let now = self.buffers.as_ref().map_or(self.counted, |buffers| buffers.assemble.cache.counts());
         let faster = self.shortcut.as_ref().map(|session| session.runs()).unwrap_or_default();
-        RunCounts {
-            all: counts.0 - self.counted.0 + faster.all,
-            found_again: counts.1 - self.counted.1 + faster.found_again,
-        }
+        RunCounts::since(self.counted, now, faster)
     }
 
     /// Builds one prompt with this detail, whatever the builder's options are.

@@ -72,7 +72,7 @@ pub(crate) use load::tokenizer_file;
 pub(crate) use load::{model_file, optional_model_file};
 use run::Reader;
 pub(crate) use run::{Neighbour, Run, strip};
-pub(crate) use run_cache::RunCache;
+pub(crate) use run_cache::{Counts, RunCache};
 pub(crate) use spelled::Spelled;
 pub use token_id::TokenId;
 

@@ -10,7 +10,7 @@ use crate::error::{At, ErrorKind, Place, Result};
 use crate::panics::caught;
 use crate::tokenizer::align::align;
 use crate::tokenizer::classic::Classic;
-use crate::tokenizer::{AddedTokenMatcher, Run, Spelled, TokenId, Tokenizer};
+use crate::tokenizer::{AddedTokenMatcher, Neighbour, Run, Spelled, TokenId, Tokenizer, strip};
 
 impl Tokenizer {
     /// The bytes of the run that each of its `ids` comes from: whole characters, so all tokens that share a character
@@ -25,7 +25,7 @@ impl Tokenizer {
         let own = self.try_library(|| self.backend.encode_run_with_offsets(reader, run).transpose())?;
         let reference = match own {
             Some(own) => own,
-            None => match self.spelled(self.text_left_of(run), ids) {
+            None => match self.spelled(&run.text[self.left_of(run)], ids) {
                 Spelled::Otherwise => {
                     let classic = self.load_classic()?;
                     self.try_library(|| classic.ids_with_bytes(reader, run))?
@@ -45,12 +45,52 @@ impl Tokenizer {
         let classic = self.classic.get_or_init(|| caught(|| Classic::new(&self.json)).flatten()).as_ref();
         classic.map_err(|error| ErrorKind::UnsupportedTokenizer(error.clone())).at(Place::file(&self.place))
     }
+
+    /// How the bytes of a run's tokens are its text, without what its neighbours take.
+    pub(crate) fn spelled(&self, text: &str, ids: &[TokenId]) -> Spelled {
+        // The classic library knows better.
+        if self.fallback.is_some() { Spelled::Otherwise } else { Spelled::of(text, ids, self.byte_table()) }
+    }
+
+    /// Appends the bytes that each token of a run comes from, counted from where the run is said to begin.
+    pub(crate) fn spelled_offsets(
+        &self,
+        run: Run<'_>,
+        spelled: Spelled,
+        ids: &[TokenId],
+        begin: usize,
+        out: &mut Vec<Range<usize>>,
+    ) {
+        let bytes = self.left_of(run);
+        spelled.offsets(&run.text[bytes.clone()], ids, self.byte_table(), begin + bytes.start, out);
+    }
+
+    /// Replaces each end of a piece of a run, in order, by how many tokens there are up to it.
+    pub(crate) fn tokens_until(&self, run: Run<'_>, spelled: Spelled, ids: &[TokenId], ends: &mut [usize]) {
+        let bytes = self.left_of(run);
+        for end in ends.iter_mut() {
+            *end = (*end).clamp(bytes.start, bytes.end) - bytes.start;
+        }
+        spelled.tokens_until(bytes.len(), ids, self.byte_table(), ends);
+    }
+
+    /// The bytes of a run that its neighbours leave.
+    fn left_of(&self, run: Run<'_>) -> Range<usize> {
+        if !self.neighbours_matter {
+            return 0..run.text.len();
+        }
+        let token = |neighbour| match neighbour {
+            Neighbour::Token(id) => self.added.get(&id),
+            Neighbour::Edge => None,
+        };
+        strip(run.text, token(run.before), token(run.after))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tokenizer::{Neighbour, Scratch};
+    use crate::tokenizer::Scratch;
 
     fn offsets(tokenizer: &Tokenizer, text: &str) -> Vec<Range<usize>> {
         let run = Run { text, before: Neighbour::Edge, after: Neighbour::Edge };

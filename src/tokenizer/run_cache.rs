@@ -73,8 +73,16 @@ pub(crate) struct RunCache {
     bytes: usize,
     /// How many long runs in a row were not found.
     missed: u32,
-    /// How many runs were asked for, and how many of them found.
-    counts: (u64, u64),
+    counts: Counts,
+}
+
+/// How many runs were asked for, and how many of them found, with their bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) asked: u64,
+    pub(crate) asked_bytes: u64,
+    pub(crate) found: u64,
+    pub(crate) found_bytes: u64,
 }
 
 struct Entry {
@@ -100,13 +108,14 @@ impl RunCache {
             entries: Vec::new(),
             bytes: 0,
             missed: 0,
-            counts: (0, 0),
+            counts: Counts::default(),
         }
     }
 
     /// The ids of a run, or where to put them, or neither if looking it up is not worthwhile.
     pub(crate) fn get(&mut self, text: &str, opens_prompt: bool) -> Result<&[TokenId], Option<Place>> {
-        self.counts.0 += 1;
+        self.counts.asked += 1;
+        self.counts.asked_bytes += text.len() as u64;
         let is_long = text.len() >= LONG;
         if is_long {
             self.missed = self.missed.wrapping_add(1);
@@ -121,7 +130,8 @@ impl RunCache {
         match self.entries.get_mut(place.slot()) {
             Some(Some(entry)) if entry.opens_prompt == opens_prompt && *entry.text == *text => {
                 entry.lives = LIVES;
-                self.counts.1 += 1;
+                self.counts.found += 1;
+                self.counts.found_bytes += text.len() as u64;
                 if is_long {
                     self.missed = 0;
                 }
@@ -131,8 +141,8 @@ impl RunCache {
         }
     }
 
-    /// How many runs were asked for, and how many of them found.
-    pub(crate) fn counts(&self) -> (u64, u64) {
+    /// How often it served.
+    pub(crate) fn counts(&self) -> Counts {
         self.counts
     }
 
@@ -205,7 +215,7 @@ mod tests {
         assert_eq!(get(&mut cache, "run", false), Some(vec![1, 2]));
         assert_eq!(get(&mut cache, "run", true), None);
         assert_eq!(get(&mut cache, "run ", false), None);
-        assert_eq!(cache.counts(), (6, 1));
+        assert_eq!(cache.counts(), Counts { asked: 6, asked_bytes: 19, found: 1, found_bytes: 3 });
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Whether the bytes of a run's tokens are its text, and where each token is in it then.
+//! Whether the bytes of tokens are a text, and where each of them is in it then.
 
 use std::ops::Range;
 
-use crate::tokenizer::{ByteTable, Neighbour, Run, TokenId, Tokenizer, strip};
+use crate::tokenizer::{ByteTable, TokenId};
 
 /// How the bytes of a run's tokens are its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,39 +19,31 @@ impl Spelled {
     fn prefix(self) -> usize {
         usize::from(self == Self::AfterSpace)
     }
-}
 
-impl Tokenizer {
-    /// How the bytes of tokens are a text, from which its neighbours have taken what they take.
-    pub(crate) fn spelled(&self, text: &str, ids: &[TokenId]) -> Spelled {
-        // The classic library knows better.
-        if self.fallback.is_some() {
-            return Spelled::Otherwise;
-        }
-        let is = |prefix| is_spelled(self.byte_table(), text.as_bytes(), prefix, ids);
+    /// How the bytes of tokens are a text.
+    pub(crate) fn of(text: &str, ids: &[TokenId], table: &ByteTable) -> Self {
+        let is = |prefix| is_spelled(table, text.as_bytes(), prefix, ids);
         if is("") {
-            Spelled::Exactly
+            Self::Exactly
         } else if is(" ") {
-            Spelled::AfterSpace
+            Self::AfterSpace
         } else {
-            Spelled::Otherwise
+            Self::Otherwise
         }
     }
 
-    /// Appends the bytes of the run that each of its tokens comes from, if they are spelled: whole characters, counted from
-    /// where the run begins.
-    pub(crate) fn spelled_offsets(
-        &self,
-        run: Run<'_>,
-        spelled: Spelled,
+    /// Appends the bytes of a text that each of its tokens comes from, counted from `begin`: whole characters, so that all
+    /// tokens that share a character have its bytes.
+    pub(crate) fn offsets(
+        self,
+        text: &str,
         ids: &[TokenId],
+        table: &ByteTable,
         begin: usize,
-        offsets: &mut Vec<Range<usize>>,
+        out: &mut Vec<Range<usize>>,
     ) {
-        let (bytes, table) = (self.left_of(run), self.byte_table());
-        let (text, begin) = (&run.text[bytes.clone()], begin + bytes.start);
-        let (mut end, mut prefix) = (0, spelled.prefix());
-        offsets.extend(ids.iter().map(|id| {
+        let (mut end, mut prefix) = (0, self.prefix());
+        out.extend(ids.iter().map(|id| {
             let start = end;
             end += table.len_in_text(*id) - prefix;
             prefix = 0;
@@ -60,19 +52,14 @@ impl Tokenizer {
         }));
     }
 
-    /// Replaces each end of a piece of the run, in order, by how many tokens there are up to it, if they are spelled. Only
-    /// the tokens around the longest piece are looked at.
-    pub(crate) fn tokens_until(&self, run: Run<'_>, spelled: Spelled, ids: &[TokenId], ends: &mut [usize]) {
-        let (bytes, table) = (self.left_of(run), self.byte_table());
-        for end in ends.iter_mut() {
-            *end = (*end).clamp(bytes.start, bytes.end) - bytes.start;
-        }
+    /// Replaces each end of a piece of a text, in order, by how many tokens there are up to it. Only the tokens around the
+    /// longest piece are looked at.
+    pub(crate) fn tokens_until(self, length: usize, ids: &[TokenId], table: &ByteTable, ends: &mut [usize]) {
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let lengths = ends.iter().zip(starts).map(|(end, start)| end - start);
         let longest = lengths.enumerate().max_by_key(|(_, length)| *length).map_or(0, |(piece, _)| piece);
         let (before, after) = ends.split_at_mut(longest);
-        let (mut count, mut at) = (0, 0);
-        let mut prefix = spelled.prefix();
+        let (mut count, mut at, mut prefix) = (0, 0, self.prefix());
         for end in before {
             while count < ids.len() && *end > 0 {
                 let next = at + table.len_in_text(ids[count]) - prefix;
@@ -84,7 +71,7 @@ impl Tokenizer {
             }
             *end = count;
         }
-        let (mut count, mut at) = (ids.len(), bytes.len());
+        let (mut count, mut at) = (ids.len(), length);
         for end in after.iter_mut().rev() {
             while count > 0 && at > *end {
                 count -= 1;
@@ -92,23 +79,6 @@ impl Tokenizer {
             }
             *end = count;
         }
-    }
-
-    /// The bytes of a run that its neighbours leave.
-    fn left_of(&self, run: Run<'_>) -> Range<usize> {
-        if !self.neighbours_matter {
-            return 0..run.text.len();
-        }
-        let token = |neighbour| match neighbour {
-            Neighbour::Token(id) => self.added.get(&id),
-            Neighbour::Edge => None,
-        };
-        strip(run.text, token(run.before), token(run.after))
-    }
-
-    /// The text that its neighbours leave of a run.
-    pub(crate) fn text_left_of<'r>(&self, run: Run<'r>) -> &'r str {
-        &run.text[self.left_of(run)]
     }
 }
 

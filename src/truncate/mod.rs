@@ -28,7 +28,7 @@ use crate::dataset::fewest_dropped;
 use crate::error::{Error, ErrorKind, Result, Setting, counted, way_out};
 use crate::render::Element;
 pub use truncation::Truncation;
-use units::{units, without_items};
+use units::{estimates, units, without_items};
 
 /// How long a prompt may be.
 ///
@@ -209,8 +209,8 @@ impl PromptBuilder {
         }
         let units = units(conversation, budget.truncation);
         let is_as_counted = std::ptr::eq(conversation, prepared);
-        let guess = if is_as_counted { units::too_few(&units, &prompt, limit) } else { 0 };
-        self.build_dropping(conversation, &units, guess, budget, from)
+        let estimates = if is_as_counted { estimates(&units, &prompt) } else { Vec::new() };
+        self.build_dropping(conversation, &units, &estimates, budget, from)
     }
 
     /// The prompt without as many tokens as are too many.
@@ -232,17 +232,17 @@ impl PromptBuilder {
         Ok(Fitted { prompt, truncated, conversation: None })
     }
 
-    /// The prompt of the longest conversation that fits after whole units are dropped, probably more than `guess` of them.
+    /// The prompt of the longest conversation that fits after whole units are dropped.
     fn build_dropping(
         &self,
         conversation: &Conversation,
         units: &[Vec<usize>],
-        guess: usize,
+        estimates: &[usize],
         budget: &ContextBudget,
         from: usize,
     ) -> Result<Fitted> {
         let mut last = None;
-        let dropped = fewest_dropped(units.len(), guess, |count| {
+        let dropped = fewest_to_drop(units.len(), estimates, budget.limit(), |count| {
             let mut gone = units[..count].concat();
             gone.sort_unstable();
             let left = without_items(conversation, &gone);
@@ -252,9 +252,9 @@ impl PromptBuilder {
             };
             let left = converted.unwrap_or(left);
             let prompt = self.of_prepared().build_any(&left)?;
-            let excess = prompt.input_ids.len().saturating_sub(budget.limit());
+            let tokens = prompt.input_ids.len();
             last = Some((prompt, gone, left));
-            Ok(excess)
+            Ok(tokens)
         })?;
         let to = last.as_ref().map_or(from, |(prompt, ..)| prompt.input_ids.len());
         match last.filter(|_| dropped.is_some()) {
@@ -294,6 +294,32 @@ impl PromptBuilder {
         }
         Some(said[start..end].to_vec())
     }
+}
+
+/// The first number of units, not zero, without which no more than `limit` tokens are left; `tokens` counts them, the last
+/// time for this number, or for all units if there is none. So is estimated how many are left without each number of units.
+fn fewest_to_drop(
+    most: usize,
+    estimates: &[usize],
+    limit: usize,
+    mut tokens: impl FnMut(usize) -> Result<usize>,
+) -> Result<Option<usize>> {
+    /// Too many tokens by this are too many, whatever an estimate leaves out.
+    const CLEARLY: usize = 36;
+    /// By so many tokens a right estimate is wrong, because what is next to each other now was not before.
+    const WRONG: usize = 4;
+    let mut guess = estimates.iter().take_while(|left| **left > limit + CLEARLY).count().clamp(1, most.max(1));
+    if let Some(estimate) = estimates.get(guess) {
+        let mut left = tokens(guess)?;
+        if left.abs_diff(*estimate) <= WRONG {
+            while left > limit && guess < most {
+                guess += 1;
+                left = tokens(guess)?;
+            }
+            return Ok((left <= limit).then_some(guess));
+        }
+    }
+    fewest_dropped(most, guess.saturating_sub(1), |count| Ok(tokens(count)?.saturating_sub(limit)))
 }
 
 /// Whether tokens with this origin may be cut.

@@ -91,14 +91,12 @@ fn examples(items: &[Item]) -> Vec<Vec<usize>> {
     examples
 }
 
-/// How many units are probably too few to drop, so that no more than `limit` tokens are left: those with whose tokens the
-/// prompt is still clearly too long.
-pub(super) fn too_few(units: &[Vec<usize>], prompt: &TokenizedPrompt, limit: usize) -> usize {
-    /// An estimate is hardly ever wrong by so many tokens.
-    const MARGIN: usize = 36;
-    let spans = || prompt.spans.iter().flatten();
+/// How many tokens are probably left when so many units are dropped, by what each message has in the whole prompt. It begins
+/// with no unit.
+pub(super) fn estimates(units: &[Vec<usize>], prompt: &TokenizedPrompt) -> Vec<usize> {
     let mut of_message: Vec<usize> = Vec::new();
-    for (message, span) in spans().filter_map(|span| Some((span.part.message? as usize, span))) {
+    let spans = prompt.spans.iter().flatten();
+    for (message, span) in spans.filter_map(|span| Some((span.part.message? as usize, span))) {
         if message >= of_message.len() {
             of_message.resize(message + 1, 0);
         }
@@ -109,11 +107,11 @@ pub(super) fn too_few(units: &[Vec<usize>], prompt: &TokenizedPrompt, limit: usi
     let around = (prompt.input_ids.len() - attributed) / of_message.len().max(1);
     let tokens = |at: &usize| of_message.get(*at).map_or(0, |tokens| tokens + around);
     let mut left = prompt.input_ids.len();
-    let is_too_long = |unit: &&Vec<usize>| {
+    let after = units.iter().map(|unit| {
         left = left.saturating_sub(unit.iter().map(tokens).sum());
-        left > limit + MARGIN
-    };
-    units.iter().take_while(is_too_long).count()
+        left
+    });
+    std::iter::once(prompt.input_ids.len()).chain(after).collect()
 }
 
 /// A conversation without the messages, or items, at these positions, which are in order.
