@@ -186,8 +186,7 @@ impl Report {
             }
             cores = speed.cores;
             let joined = self.speeds.iter().find(|other| other.cores == cores && other.is_joined());
-            let ratio = joined.map_or(1.0, |joined| speed.prompts / joined.prompts);
-            table.push(speed.cells(ratio));
+            table.push(speed.cells(joined));
         }
         out.push(b'\n');
         table.write(out);

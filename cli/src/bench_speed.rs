@@ -14,6 +14,8 @@ use metatok::error::Result;
 use metatok::sink::{Jsonl, Sink};
 
 const JOINED: &str = "join, then encode";
+/// From JSON lines to JSON lines with ids.
+const FILES: &str = "read, build, write";
 
 /// How much of some work is done in a second.
 #[derive(Serialize)]
@@ -80,7 +82,7 @@ impl Bench<'_> {
             tokens += totals.written.tokens;
             passes += 1;
         }
-        Ok(self.speed("JSON lines to lines", passes, tokens, spent))
+        Ok(self.speed(FILES, passes, tokens, spent))
     }
 
     /// A step over all conversations on every thread, pass by pass until the time is over, each pass with a new step.
@@ -137,9 +139,13 @@ impl Speed {
         self.work == JOINED
     }
 
-    pub(crate) fn cells(&self, ratio: f64) -> Vec<String> {
+    /// What is shown, beside what joining reaches.
+    pub(crate) fn cells(&self, joined: Option<&Self>) -> Vec<String> {
         let Self { work, cores, prompts, tokens, bytes } = self;
-        let (prompts, tokens, ratio) = (rounded(*prompts), rounded(*tokens), format!("{ratio:.2}"));
+        // Whoever joins must read and write, too.
+        let joined = joined.filter(|_| *work != FILES);
+        let ratio = joined.map_or_else(String::new, |joined| format!("{:.2}", prompts / joined.prompts));
+        let (prompts, tokens) = (rounded(*prompts), rounded(*tokens));
         vec![(*work).to_owned(), cores.to_string(), prompts, tokens, format!("{:.1}", bytes / 1e6), ratio]
     }
 }

@@ -45,6 +45,7 @@ mod token_id;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
@@ -108,6 +109,8 @@ pub struct Tokenizer {
     /// For offsets that the fast library does not know.
     classic: OnceLock<std::result::Result<Classic, String>>,
     bytes: OnceLock<Arc<ByteTable>>,
+    /// How many tokens were looked up without it.
+    look_ups: AtomicUsize,
 }
 
 impl fmt::Debug for Tokenizer {
@@ -206,6 +209,7 @@ impl Tokenizer {
             json: text,
             classic: OnceLock::new(),
             bytes: OnceLock::new(),
+            look_ups: AtomicUsize::new(0),
         })
     }
 

@@ -49,7 +49,22 @@ impl Tokenizer {
     /// How the bytes of a run's tokens are its text, without what its neighbours take.
     pub(crate) fn spelled(&self, text: &str, ids: &[TokenId]) -> Spelled {
         // The classic library knows better.
-        if self.fallback.is_some() { Spelled::Otherwise } else { Spelled::of(text, ids, self.byte_table()) }
+        if self.fallback.is_some() {
+            return Spelled::Otherwise;
+        }
+        match self.table_for(ids.len()) {
+            Some(table) => Spelled::of(text, ids, |id| table.in_text(id)),
+            None => Spelled::of(text, ids, |id| self.bytes_in_text(id)),
+        }
+    }
+
+    /// How many bytes a token has in a text with special tokens.
+    fn lengths(&self, ids: usize) -> impl Fn(TokenId) -> usize {
+        let table = self.table_for(ids);
+        move |id| match table {
+            Some(table) => table.len_in_text(id),
+            None => self.bytes_in_text(id).map_or(0, |bytes| bytes.len()),
+        }
     }
 
     /// Appends the bytes that each token of a run comes from, counted from where the run is said to begin.
@@ -62,7 +77,8 @@ impl Tokenizer {
         out: &mut Vec<Range<usize>>,
     ) {
         let bytes = self.left_of(run);
-        spelled.offsets(&run.text[bytes.clone()], ids, self.byte_table(), begin + bytes.start, out);
+        let text = &run.text[bytes.clone()];
+        spelled.offsets(text, ids, self.lengths(ids.len()), begin + bytes.start, out);
     }
 
     /// Replaces each end of a piece of a run, in order, by how many tokens there are up to it.
@@ -71,7 +87,7 @@ impl Tokenizer {
         for end in ends.iter_mut() {
             *end = (*end).clamp(bytes.start, bytes.end) - bytes.start;
         }
-        spelled.tokens_until(bytes.len(), ids, self.byte_table(), ends);
+        spelled.tokens_until(bytes.len(), ids, self.lengths(ids.len()), ends);
     }
 
     /// The bytes of a run that its neighbours leave.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::tokenizer::{ByteTable, TokenId};
+use crate::tokenizer::TokenId;
 
 /// How the bytes of a run's tokens are its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +21,8 @@ impl Spelled {
     }
 
     /// How the bytes of tokens are a text.
-    pub(crate) fn of(text: &str, ids: &[TokenId], table: &ByteTable) -> Self {
-        let is = |prefix| is_spelled(table, text.as_bytes(), prefix, ids);
+    pub(crate) fn of<B: AsRef<[u8]>>(text: &str, ids: &[TokenId], bytes: impl Fn(TokenId) -> Option<B>) -> Self {
+        let is = |prefix| is_spelled(&bytes, text.as_bytes(), prefix, ids);
         if is("") {
             Self::Exactly
         } else if is(" ") {
@@ -38,23 +38,36 @@ impl Spelled {
         self,
         text: &str,
         ids: &[TokenId],
-        table: &ByteTable,
+        length: impl Fn(TokenId) -> usize,
         begin: usize,
         out: &mut Vec<Range<usize>>,
     ) {
+        // Where the characters begin that the last token did not end.
+        let mut whole = 0;
         let (mut end, mut prefix) = (0, self.prefix());
         out.extend(ids.iter().map(|id| {
             let start = end;
-            end += table.len_in_text(*id) - prefix;
+            end += length(*id) - prefix;
             prefix = 0;
-            let whole = whole_characters(text, start..end);
-            begin + whole.start..begin + whole.end
+            if start < end && text.is_char_boundary(end) {
+                let from = std::mem::replace(&mut whole, end);
+                return begin + from..begin + end;
+            }
+            let characters = whole_characters(text, start..end);
+            whole = whole_characters(text, end..end).start;
+            begin + characters.start..begin + characters.end
         }));
     }
 
     /// Replaces each end of a piece of a text, in order, by how many tokens there are up to it. Only the tokens around the
     /// longest piece are looked at.
-    pub(crate) fn tokens_until(self, length: usize, ids: &[TokenId], table: &ByteTable, ends: &mut [usize]) {
+    pub(crate) fn tokens_until(
+        self,
+        text_length: usize,
+        ids: &[TokenId],
+        length: impl Fn(TokenId) -> usize,
+        ends: &mut [usize],
+    ) {
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let lengths = ends.iter().zip(starts).map(|(end, start)| end - start);
         let longest = lengths.enumerate().max_by_key(|(_, length)| *length).map_or(0, |(piece, _)| piece);
@@ -62,7 +75,7 @@ impl Spelled {
         let (mut count, mut at, mut prefix) = (0, 0, self.prefix());
         for end in before {
             while count < ids.len() && *end > 0 {
-                let next = at + table.len_in_text(ids[count]) - prefix;
+                let next = at + length(ids[count]) - prefix;
                 if next > *end {
                     break;
                 }
@@ -71,11 +84,11 @@ impl Spelled {
             }
             *end = count;
         }
-        let (mut count, mut at) = (ids.len(), length);
+        let (mut count, mut at) = (ids.len(), text_length);
         for end in after.iter_mut().rev() {
             while count > 0 && at > *end {
                 count -= 1;
-                at = at.saturating_sub(table.len_in_text(ids[count]));
+                at = at.saturating_sub(length(ids[count]));
             }
             *end = count;
         }
@@ -83,10 +96,16 @@ impl Spelled {
 }
 
 /// Whether the bytes of tokens are `prefix` and `text`.
-fn is_spelled(table: &ByteTable, text: &[u8], prefix: &str, ids: &[TokenId]) -> bool {
+fn is_spelled<B: AsRef<[u8]>>(
+    bytes: impl Fn(TokenId) -> Option<B>,
+    text: &[u8],
+    prefix: &str,
+    ids: &[TokenId],
+) -> bool {
     let (mut prefix, mut rest) = (prefix.as_bytes(), text);
     for &id in ids {
-        let Some(mut token) = table.in_text(id) else { return false };
+        let Some(token) = bytes(id) else { return false };
+        let mut token = token.as_ref();
         if !prefix.is_empty() {
             let Some(after) = token.strip_prefix(prefix) else { return false };
             (token, prefix) = (after, b"");
