@@ -144,9 +144,9 @@ impl Speed {
         let Self { work, cores, prompts, tokens, bytes } = self;
         // Whoever joins must read and write, too.
         let joined = joined.filter(|_| *work != FILES);
-        let ratio = joined.map_or_else(String::new, |joined| format!("{:.2}", prompts / joined.prompts));
-        let (prompts, tokens) = (rounded(*prompts), rounded(*tokens));
-        vec![(*work).to_owned(), cores.to_string(), prompts, tokens, format!("{:.1}", bytes / 1e6), ratio]
+        let ratio = joined.map(|joined| format!("{:.2}", prompts / joined.prompts));
+        let figures = [rounded(*prompts), rounded(*tokens), format!("{:.1}", bytes / 1e6)];
+        [(*work).to_owned(), cores.to_string()].into_iter().chain(figures).chain(ratio).collect()
     }
 }
 

@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn few_are_tried() {
-        for answer in [1, 2, 100, 9_999, 10_000] {
+        for answer in [1_usize, 2, 100, 9_999, 10_000] {
             for (guess, most) in [(0, 40), (answer - 1, 8), (answer.saturating_sub(5), 16), (10_000, 40)] {
                 let mut tried = 0;
                 let found = fewest_dropped(10_000, guess, |gone| {
