@@ -14,6 +14,7 @@
 //! Only the content of the conversation is ever cut, as ids: control tokens, the template's own words, the tokenizer's
 //! own tokens, the generation prompt and placeholders of images stay whole.
 
+mod fewest_to_drop;
 mod truncation;
 mod units;
 
@@ -24,9 +25,9 @@ use serde::{Deserialize, Serialize};
 use crate::assemble::{Detail, MediaSpan, Span, TokenizedPrompt};
 use crate::builder::PromptBuilder;
 use crate::conversation::{Conversation, Mode};
-use crate::dataset::fewest_dropped;
 use crate::error::{Error, ErrorKind, Result, Setting, counted, way_out};
 use crate::render::Element;
+use fewest_to_drop::fewest_to_drop;
 pub use truncation::Truncation;
 use units::{estimates, units, without_items};
 
@@ -294,32 +295,6 @@ impl PromptBuilder {
         }
         Some(said[start..end].to_vec())
     }
-}
-
-/// The first number of units, not zero, without which no more than `limit` tokens are left; `tokens` counts them, the last
-/// time for this number, or for all units if there is none. So is estimated how many are left without each number of units.
-fn fewest_to_drop(
-    most: usize,
-    estimates: &[usize],
-    limit: usize,
-    mut tokens: impl FnMut(usize) -> Result<usize>,
-) -> Result<Option<usize>> {
-    /// Too many tokens by this are too many, whatever an estimate leaves out.
-    const CLEARLY: usize = 36;
-    /// By so many tokens a right estimate is wrong, because what is next to each other now was not before.
-    const WRONG: usize = 4;
-    let mut guess = estimates.iter().take_while(|left| **left > limit + CLEARLY).count().clamp(1, most.max(1));
-    if let Some(estimate) = estimates.get(guess) {
-        let mut left = tokens(guess)?;
-        if left.abs_diff(*estimate) <= WRONG {
-            while left > limit && guess < most {
-                guess += 1;
-                left = tokens(guess)?;
-            }
-            return Ok((left <= limit).then_some(guess));
-        }
-    }
-    fewest_dropped(most, guess.saturating_sub(1), |count| Ok(tokens(count)?.saturating_sub(limit)))
 }
 
 /// Whether tokens with this origin may be cut.
