@@ -1,10 +1,10 @@
 //! metatok beside its peers, on real text: prompts a second on one core, in thread processor time, for equal ids; then loading,
-//! files, and Python.
+//! files, Python, and what more than ids costs.
 //!
 //! ```text
 //! cargo bench --bench peers                 all of it
 //! cargo bench --bench peers -- qwen3 W2     rows of tokenizers and workloads whose names have this
-//! cargo bench --bench peers -- loading      one section: speed, loading, files or python
+//! cargo bench --bench peers -- loading      one section: speed, loading, files, python or extras
 //! ```
 //!
 //! `docs/benchmarks.md` says what is measured, and by which variables it learns where tokenizers and text are.
@@ -12,6 +12,7 @@
 
 mod chat_format;
 mod completed;
+mod extras;
 mod files;
 mod loading;
 mod measure;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
             Section::Loading => loading::table(&setting),
             Section::Files => files::table(&setting),
             Section::Python => python::table(&setting),
+            Section::Extras => extras::table(&setting),
         };
         if let Err(message) = ran {
             println!("\nFAILED: {message}");

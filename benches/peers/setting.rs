@@ -11,10 +11,16 @@ pub(crate) enum Section {
     Loading,
     Files,
     Python,
+    Extras,
 }
 
-const SECTIONS: [(&str, Section); 4] =
-    [("speed", Section::Speed), ("loading", Section::Loading), ("files", Section::Files), ("python", Section::Python)];
+const SECTIONS: [(&str, Section); 5] = [
+    ("speed", Section::Speed),
+    ("loading", Section::Loading),
+    ("files", Section::Files),
+    ("python", Section::Python),
+    ("extras", Section::Extras),
+];
 
 /// What this run measures.
 #[derive(Debug)]

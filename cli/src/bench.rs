@@ -1,32 +1,57 @@
-//! `metatok bench`: the user's own model and data, compared with joining strings and encoding them.
+//! `metatok bench`: the user's own model and data, compared with joining strings and encoding them by the library.
 
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use serde::Serialize;
 
 use crate::args::BenchArgs;
+use crate::bench_data::Data;
+use crate::bench_shares::{Shares, shares};
+use crate::bench_speed::{Bench, Speed};
+use crate::figures::Table;
 use crate::outputs::Outputs;
+use crate::say::say;
 use crate::source::{Source, names, nothing_in};
 use crate::{output, setup};
 use metatok::builder::{BuilderOptions, ContentTrust, PromptBuilder};
 use metatok::conversation::Conversation;
 use metatok::error::{ErrorKind, Result};
-use metatok::input::each_conversation;
-use metatok::tokenizer::AddSpecialTokens;
+use metatok::input::{Holds, each_record};
+use metatok::tokenizer::{AddSpecialTokens, Tokenizer};
 
-/// The time of one way of building prompts.
-struct Measured {
-    prompts: u64,
-    tokens: u64,
+/// With less text, caches are still being filled when it is over.
+const LITTLE: u64 = 1_000_000;
+
+/// Rows take turns, so that a machine that grows slower does so for all, and the median is shown.
+const ROUNDS: u32 = 5;
+
+/// All that is measured.
+#[derive(Serialize)]
+struct Report {
+    prompts: usize,
+    /// Of the joined strings.
     bytes: u64,
-    time: Duration,
+    tokens: u64,
+    encoder: String,
+    library: String,
+    equal_ids: usize,
+    /// Whose content contains control tokens as text.
+    protected: usize,
+    speeds: Vec<Speed>,
+    one_core: Shares,
 }
 
 pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     let source = Source::find(&args.inputs)?;
     Outputs::to("", None).check_source(&args.inputs, &source)?;
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
+    let library = match tokenizer.backend().0 {
+        "metatok" => Arc::new(Tokenizer::library(&Tokenizer::files(tokenizer.name())?)?),
+        _ => Arc::clone(&tokenizer),
+    };
     let options = setup::template_options(&args.template);
     // Only then is it the same work: a joined string does not separate content from template.
     let trusted = BuilderOptions {
@@ -35,143 +60,136 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         text: true,
         ..options.clone()
     };
-    let reference = PromptBuilder::new(&model, Arc::clone(&tokenizer), &trusted)?;
-    let conversations = read(args, source, &reference)?;
+    let reference = PromptBuilder::new(&model, Arc::clone(&library), &trusted)?;
     let options = BuilderOptions { special_tokens: trusted.special_tokens, ..options };
-    let builder = PromptBuilder::new(&model, tokenizer, &options)?;
+    let builder = || PromptBuilder::new(&model, Arc::clone(&tokenizer), &options);
+    let (first, data) = (builder()?, read(args, source, &reference)?);
 
-    let texts = joined(&reference, &conversations)?;
-    let bytes: u64 = texts.iter().map(|text| text.len() as u64).sum();
-    let (equal, protected) = compare(&builder, &reference, &conversations, &texts)?;
-    let library = builder.tokenizer().backend().0;
-    let mut head = format!(
-        "{}, {}, tokenizer library: {library}\n",
-        output::count(texts.len() as u64, "prompt"),
-        output::count(bytes, "byte")
-    );
-    head += &format!("ids equal to the joined string's: {equal} of {}\n", texts.len());
-    if protected > 0 {
-        head += &format!("(intentionally different: {protected}, whose content contains control tokens as text)\n");
+    let mut report = compare(&first, &reference, &data)?;
+    if !args.json {
+        output::to_stdout(report.head().into_bytes())?;
     }
-    output::to_stdout(head.into_bytes())?;
-    if equal + protected < texts.len() {
-        return Err(ErrorKind::Encode(format!(
-            "the ids of {} differ from those of the joined string; this is a bug in metatok",
-            output::count((texts.len() - equal - protected) as u64, "prompt")
-        ))
-        .into());
+    report.check()?;
+    if report.bytes < LITTLE {
+        say!(
+            "note: so little text is over before caches are filled; with a megabyte or more, figures are those of long runs"
+        );
     }
-
-    let threads = setup::threads(args.threads);
     let time = Duration::from_secs_f64(args.seconds);
-    let build = measure(threads, time, bytes, &conversations, || {
-        let mut session = builder.session();
-        move |conversation: &Conversation| session.build(conversation).map(|prompt| prompt.input_ids.len())
-    })?;
-    let join = measure(threads, time, bytes, &conversations, || {
-        let mut join = reference.join_session();
-        move |conversation: &Conversation| join.encode(conversation)
-    })?;
-    let rate = |measured: &Measured| measured.prompts as f64 / measured.time.as_secs_f64();
-    let table = [
-        format!(
-            "\n{:<18}{:>12}{:>10}{:>14}   {}",
-            "",
-            "prompts/s",
-            "MB/s",
-            "tokens/s",
-            output::count(threads as u64, "thread")
-        ),
-        row("build", &build),
-        row("join, then encode", &join),
-        format!("{:<18}{:>11.2}x\n", "ratio", rate(&build) / rate(&join)),
-    ];
-    output::to_stdout(table.join("\n").into_bytes())
+    let mut cores = vec![1, setup::threads(args.threads)];
+    cores.dedup();
+    for cores in cores {
+        let place = Bench { cores, time: time / ROUNDS, bytes: report.bytes, data: &data };
+        let mut rounds = [(); 3].map(|()| Vec::new());
+        for _ in 0..ROUNDS {
+            rounds[0].push(place.built(&builder)?);
+            rounds[1].push(place.joined(&reference)?);
+            rounds[2].push(place.files(&builder)?);
+        }
+        report.speeds.extend(rounds.into_iter().filter_map(Speed::median));
+    }
+    report.one_core = shares(time, &data, &builder)?;
+    let mut out = Vec::new();
+    match args.json {
+        true => output::push_json(&report, &mut out),
+        false => report.write(&mut out),
+    }
+    output::to_stdout(out)
 }
 
-fn row(name: &str, measured: &Measured) -> String {
-    let seconds = measured.time.as_secs_f64();
-    format!(
-        "{name:<18}{:>12.0}{:>10.1}{:>14.0}",
-        measured.prompts as f64 / seconds,
-        measured.bytes as f64 / seconds / 1e6,
-        measured.tokens as f64 / seconds,
-    )
-}
-
-fn read(args: &BenchArgs, source: Source, builder: &PromptBuilder) -> Result<Vec<Conversation>> {
-    let mut conversations = Vec::new();
+fn read(args: &BenchArgs, source: Source, builder: &PromptBuilder) -> Result<Data> {
     let inputs = source.open_or_demo(None)?;
     let names = names(&inputs);
-    let (reader, longest) = (builder.record_reader(args.input_format), args.read.max_line_bytes);
-    each_conversation(inputs, reader, longest, builder.mode(), |_, conversation| {
-        conversations.push(conversation?);
-        Ok(if conversations.len() < args.limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    let longest = args.read.max_line_bytes;
+    let mut data = Data::new(args.input_format, longest);
+    let reader = builder.record_reader(args.input_format);
+    each_record(inputs, Holds::Conversations, longest, |place, record| {
+        let added = record.and_then(|record| data.add(&record.json()?, &reader, builder.mode()));
+        added.map_err(|error| place.of_error(error))?;
+        let is_full = data.conversations.len() >= args.limit;
+        Ok(if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
-    if conversations.is_empty() {
+    if data.conversations.is_empty() {
         return Err(nothing_in(&names, false));
     }
-    Ok(conversations)
-}
-
-fn joined(reference: &PromptBuilder, conversations: &[Conversation]) -> Result<Vec<String>> {
-    let mut session = reference.session();
-    let text = |conversation| session.build(conversation).map(|prompt| prompt.text.unwrap_or_default());
-    conversations.iter().map(text).collect()
+    Ok(data)
 }
 
 /// How many prompts equal their joined string, and how many differ intentionally.
-fn compare(
-    builder: &PromptBuilder,
-    reference: &PromptBuilder,
-    conversations: &[Conversation],
-    texts: &[String],
-) -> Result<(usize, usize)> {
+fn compare(builder: &PromptBuilder, reference: &PromptBuilder, data: &Data) -> Result<Report> {
     let (mut session, mut trusted) = (builder.session(), reference.session());
-    let (mut equal, mut protected) = (0, 0);
-    for (conversation, text) in conversations.iter().zip(texts) {
-        let expected = reference.tokenizer().encode(text)?;
-        if session.build(conversation)?.input_ids == expected {
-            equal += 1;
+    let library = reference.tokenizer();
+    let mut report = Report {
+        prompts: data.conversations.len(),
+        bytes: 0,
+        tokens: 0,
+        encoder: builder.tokenizer().backend().0.to_owned(),
+        library: library.backend().0.to_owned(),
+        equal_ids: 0,
+        protected: 0,
+        speeds: Vec::new(),
+        one_core: Shares::default(),
+    };
+    let text = |conversation: &Conversation| trusted.build(conversation).map(|prompt| prompt.text.unwrap_or_default());
+    let texts = data.conversations.iter().map(text).collect::<Result<Vec<String>>>()?;
+    let mut trusted = reference.session();
+    for (conversation, text) in data.conversations.iter().zip(texts) {
+        let (ids, expected) = (session.build(conversation)?.input_ids, library.encode(&text)?);
+        report.bytes += text.len() as u64;
+        report.tokens += ids.len() as u64;
+        if ids == expected {
+            report.equal_ids += 1;
         } else if trusted.build(conversation)?.input_ids == expected {
-            protected += 1;
+            report.protected += 1;
         }
     }
-    Ok((equal, protected))
+    Ok(report)
 }
 
-/// Repeats a step over all conversations on every thread until the time is over.
-fn measure<S: FnMut(&Conversation) -> Result<usize>>(
-    threads: usize,
-    time: Duration,
-    bytes: u64,
-    conversations: &[Conversation],
-    step: impl Fn() -> S + Sync,
-) -> Result<Measured> {
-    let started = Instant::now();
-    let totals = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|_| {
-                scope.spawn(|| -> Result<(u64, u64)> {
-                    let mut step = step();
-                    let (mut passes, mut tokens) = (0, 0);
-                    while started.elapsed() < time || passes == 0 {
-                        for conversation in conversations {
-                            tokens += step(conversation)? as u64;
-                        }
-                        passes += 1;
-                    }
-                    Ok((passes, tokens))
-                })
-            })
-            .collect();
-        workers.into_iter().map(|worker| worker.join().expect("measuring does not panic")).collect::<Result<Vec<_>>>()
-    })?;
-    let passes: u64 = totals.iter().map(|(passes, _)| passes).sum();
-    Ok(Measured {
-        prompts: passes * conversations.len() as u64,
-        tokens: totals.iter().map(|(_, tokens)| tokens).sum(),
-        bytes: passes * bytes,
-        time: started.elapsed(),
-    })
+impl Report {
+    fn head(&self) -> String {
+        let Self { prompts, bytes, tokens, encoder, library, equal_ids, protected, .. } = self;
+        let encoder = match encoder.as_str() {
+            "metatok" => format!("metatok's own encoder; the library is the {library} one"),
+            _ => format!("the {library} library"),
+        };
+        let counts = [(*prompts as u64, "prompt"), (*tokens, "token"), (*bytes, "byte")];
+        let counts = counts.map(|(number, what)| output::count(number, what)).join(", ");
+        let mut head = format!("{counts}, encoded by {encoder}\n");
+        head += &format!("ids equal to the joined string's: {equal_ids} of {prompts}\n");
+        if *protected > 0 {
+            head += &format!("(intentionally different: {protected}, whose content contains control tokens as text)\n");
+        }
+        head
+    }
+
+    /// Figures of wrong ids are worth nothing.
+    fn check(&self) -> Result<()> {
+        let wrong = self.prompts - self.equal_ids - self.protected;
+        if wrong == 0 {
+            return Ok(());
+        }
+        Err(ErrorKind::Encode(format!(
+            "the ids of {} differ from those of the joined string, so nothing is measured; this is a bug in metatok",
+            output::count(wrong as u64, "prompt")
+        ))
+        .into())
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let heads = ["", "cores", "prompts/s", "tokens/s", "MB/s", "ratio"];
+        let mut table = Table::new(heads.map(str::to_owned).into());
+        let mut cores = 0;
+        for speed in &self.speeds {
+            if cores != 0 && speed.cores != cores {
+                table.push(Vec::new());
+            }
+            cores = speed.cores;
+            let joined = self.speeds.iter().find(|other| other.cores == cores && other.is_joined());
+            table.push(speed.cells(joined));
+        }
+        out.push(b'\n');
+        table.write(out);
+        out.extend_from_slice(self.one_core.sentences().as_bytes());
+    }
 }

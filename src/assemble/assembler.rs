@@ -34,12 +34,14 @@ pub(crate) struct Assembler {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Detail {
     pub(crate) spans: bool,
+    /// Spans are also wanted of a prompt with more tokens than this. Of some prompts they are not known then.
+    pub(crate) spans_beyond: Option<usize>,
     pub(crate) offsets: bool,
     pub(crate) text: bool,
 }
 
 impl Detail {
-    pub(crate) const ALL: Self = Self { spans: true, offsets: true, text: true };
+    pub(crate) const ALL: Self = Self { spans: true, spans_beyond: None, offsets: true, text: true };
 
     /// Whether anything but ids and text is asked for.
     pub(crate) fn needs_origins(self) -> bool {
@@ -51,7 +53,7 @@ impl Detail {
 pub(crate) struct AssembleScratch {
     pub(super) text: String,
     pub(super) tokenizer: Scratch,
-    pub(super) cache: RunCache,
+    pub(crate) cache: RunCache,
     /// The length of the previous prompt, as a guess for the next one's.
     pub(super) capacity: usize,
 }
@@ -64,7 +66,9 @@ impl Default for AssembleScratch {
 
 impl Assembler {
     pub(crate) fn text(&self, segments: &[Segment<'_>]) -> String {
-        let mut text = String::new();
+        let lengths =
+            segments.iter().map(|segment| if let Atom::Text(piece) = segment.atom { piece.len() } else { 16 });
+        let mut text = String::with_capacity(lengths.sum());
         for segment in segments {
             match segment.atom {
                 Atom::Text(piece) => text.push_str(piece),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::assemble::own_tokens::OwnTokens;
-use crate::assemble::owners::{Owners, texts};
+use crate::assemble::owners::texts;
 use crate::assemble::{AssembleScratch, Assembler, Detail, MediaSpan, Span, TokenizedPrompt, seams};
 use crate::compile::Atom;
 use crate::error::Result;
@@ -28,14 +28,19 @@ impl Assembler {
             this: self,
             ids,
             spans: detail.spans.then(Vec::new),
+            run_ends: detail.spans_beyond.filter(|_| !detail.spans).map(|_| Vec::new()),
             media: Vec::new(),
-            offsets: detail.offsets.then(Offsets::default),
+            offsets: detail.offsets.then(|| Offsets { of_tokens: Vec::with_capacity(scratch.capacity), text: 0 }),
             before: Neighbour::Edge,
         };
-        if self.template_text != TemplateCut::Cut && self.unreserved.is_some() {
-            assembly.segments(&seams::cut(segments, self.template_text, &self.tokenizer)?, scratch)?;
-        } else {
-            assembly.segments(segments, scratch)?;
+        let cut = match self.template_text != TemplateCut::Cut && self.unreserved.is_some() {
+            true => Some(seams::cut(segments, self.template_text, &self.tokenizer)?),
+            false => None,
+        };
+        let cut = cut.as_deref().unwrap_or(segments);
+        assembly.segments(cut, scratch)?;
+        if detail.spans_beyond.is_some_and(|tokens| assembly.tokens_at_most() > tokens) {
+            assembly.locate_all(cut, scratch)?;
         }
         *prompt = assembly.finish();
         prompt.text = detail.text.then(|| self.text(segments));
@@ -47,24 +52,28 @@ impl Assembler {
 pub(super) struct Assembly<'p> {
     pub(super) this: &'p Assembler,
     pub(super) ids: Vec<TokenId>,
-    spans: Option<Vec<Span>>,
-    media: Vec<MediaSpan>,
-    offsets: Option<Offsets>,
+    pub(super) spans: Option<Vec<Span>>,
+    /// How many tokens there were after each run, if it is to be known later where they come from.
+    pub(super) run_ends: Option<Vec<usize>>,
+    pub(super) media: Vec<MediaSpan>,
+    pub(super) offsets: Option<Offsets>,
     /// The neighbour before the run that is being collected.
     before: Neighbour,
 }
 
 /// The positions of the tokens in the text, as far as there are any.
-#[derive(Default)]
-struct Offsets {
-    of_tokens: Vec<Range<usize>>,
+pub(super) struct Offsets {
+    pub(super) of_tokens: Vec<Range<usize>>,
     /// The length of the text so far.
-    text: usize,
+    pub(super) text: usize,
 }
 
 impl Assembly<'_> {
     fn segments(&mut self, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Result<()> {
         let mut start = 0;
+        if let Some(ends) = &mut self.run_ends {
+            ends.reserve(segments.len());
+        }
         let vocab_size = self.this.tokenizer.vocab_size();
         for (i, segment) in segments.iter().enumerate() {
             if let Atom::Token(id) = segment.atom {
@@ -90,26 +99,13 @@ impl Assembly<'_> {
         }
     }
 
-    /// Whether the places of the tokens of these segments are wanted.
-    fn are_located(&self, segments: &[Segment<'_>]) -> bool {
-        self.spans.is_some()
-            || self.offsets.is_some()
-            || segments.iter().any(|segment| segment.part.element == Element::Media)
-    }
-
-    fn locate_token(&mut self, part: Part, length: usize) {
-        self.extend_media(part, self.ids.len() - 1);
-        self.extend_span(part);
-        if let Some(Offsets { of_tokens, text }) = &mut self.offsets {
-            let start = *text;
-            *text += length;
-            of_tokens.push(start..*text);
-        }
-    }
-
     /// Encodes the texts between two tokens, or between a token and an end of the prompt.
     fn run(&mut self, pieces: &[Segment<'_>], after: Neighbour, scratch: &mut AssembleScratch) -> Result<()> {
-        self.own_run(pieces, None, after, scratch)
+        self.own_run(pieces, None, after, scratch)?;
+        if let Some(ends) = &mut self.run_ends {
+            ends.push(self.ids.len());
+        }
+        Ok(())
     }
 
     /// The same if it is known which reserved tokens are the template's own.
@@ -123,20 +119,10 @@ impl Assembly<'_> {
         let this = self.this;
         let tokenizer = &*this.tokenizer;
         let AssembleScratch { text, tokenizer: buffers, cache, .. } = scratch;
-        let text = match pieces {
-            [] if !tokenizer.neighbours_matter() => return Ok(()),
-            [Segment { atom: Atom::Text(text), .. }] => text,
-            _ => {
-                text.clear();
-                for piece in pieces {
-                    if let Atom::Text(piece) = piece.atom {
-                        text.push_str(piece);
-                    }
-                }
-                text.as_str()
-            }
-        };
-        let run = Run { text, before: self.before, after };
+        if pieces.is_empty() && !tokenizer.neighbours_matter() {
+            return Ok(());
+        }
+        let run = Run { text: joined(pieces, text), before: self.before, after };
         let first = self.ids.len();
         let is_clean = self.encode(run, buffers, cache)?;
         let found = if own.is_none() { this.own_tokens(run, pieces)? } else { None };
@@ -148,7 +134,10 @@ impl Assembly<'_> {
             return self.run_cut(pieces, own, after, scratch);
         }
         let offsets = if is_clean { None } else { Some(self.write_out(run, pieces, own, first)?) };
-        self.locate(run, pieces, first, offsets)
+        if offsets.is_some() {
+            self.run_ends = None;
+        }
+        self.locate(run, pieces, first..self.ids.len(), offsets, cache)
     }
 
     /// Encodes a run that is cut at the template's own reserved tokens.
@@ -159,6 +148,7 @@ impl Assembly<'_> {
         after: Neighbour,
         scratch: &mut AssembleScratch,
     ) -> Result<()> {
+        self.run_ends = None;
         let texts: Vec<_> = texts(pieces).collect();
         let length = texts.iter().map(|(text, _)| text.len()).sum();
         let mut segments = Vec::new();
@@ -196,60 +186,10 @@ impl Assembly<'_> {
         Ok(is_clean)
     }
 
-    /// Records where the tokens of a run come from, if that is wanted.
-    fn locate(
-        &mut self,
-        run: Run<'_>,
-        pieces: &[Segment<'_>],
-        first: usize,
-        known: Option<Vec<Range<usize>>>,
-    ) -> Result<()> {
-        let this = self.this;
-        if self.are_located(pieces) {
-            let owners = Owners::new(pieces);
-            let offsets = match known {
-                Some(offsets) => offsets,
-                None => this.tokenizer.offsets(this.finder(), run, &self.ids[first..])?,
-            };
-            for (i, bytes) in offsets.into_iter().enumerate() {
-                let owner = owners.of(&bytes);
-                self.extend_span(owner);
-                self.extend_media(owner, first + i);
-                if let Some(Offsets { of_tokens, text }) = &mut self.offsets {
-                    of_tokens.push(*text + bytes.start..*text + bytes.end);
-                }
-            }
-        }
-        if let Some(offsets) = &mut self.offsets {
-            offsets.text += run.text.len();
-        }
-        Ok(())
-    }
-
-    fn extend_span(&mut self, part: Part) {
-        let Some(spans) = &mut self.spans else { return };
-        match spans.last_mut() {
-            Some(last) if last.part == part => last.end += 1,
-            last => {
-                let start = last.map_or(0, |last| last.end);
-                spans.push(Span { start, end: start + 1, part });
-            }
-        }
-    }
-
-    /// Records that a token belongs to the placeholder of an image, audio or video, if it does.
-    fn extend_media(&mut self, part: Part, token: usize) {
-        let (Element::Media, Some(message), Some(content_part)) = (part.element, part.message, part.content_part)
-        else {
-            return;
-        };
-        let (message, content_part) = (message as usize, content_part as usize);
-        match self.media.last_mut() {
-            Some(last) if (last.message, last.content_part, last.end) == (message, content_part, token) => {
-                last.end += 1
-            }
-            _ => self.media.push(MediaSpan { message, content_part, start: token, end: token + 1 }),
-        }
+    /// How many tokens there are with what the tokenizer itself may put around them.
+    fn tokens_at_most(&self) -> usize {
+        let (prefix, suffix) = self.this.tokenizer.special_tokens_around();
+        self.ids.len() + prefix.len() + suffix.len()
     }
 
     /// Adds what the tokenizer itself puts around a prompt.
@@ -274,6 +214,9 @@ impl Assembly<'_> {
             }
         };
         let offsets = self.offsets.take().map(|Offsets { of_tokens, text }| {
+            if before.is_empty() && after.is_empty() {
+                return of_tokens;
+            }
             let around = |range: &Range<usize>, at: usize| std::iter::repeat_n(at..at, range.len());
             around(&before, 0).chain(of_tokens).chain(around(&after, text)).collect()
         });
@@ -293,16 +236,26 @@ impl Assembly<'_> {
         }
         if !after.is_empty() {
             self.ids.extend_from_slice(&suffix[after.clone()]);
-            after.for_each(|_| self.extend_span(part));
+            self.extend(part, self.ids.len() - after.len(), after.len());
         }
         let Self { ids: input_ids, spans, media, .. } = self;
         TokenizedPrompt { input_ids, spans, media, offsets, omitted, omitted_end, ..TokenizedPrompt::default() }
     }
 }
 
+/// The text of a run, in this memory if it has more than one piece.
+pub(super) fn joined<'t>(pieces: &[Segment<'t>], text: &'t mut String) -> &'t str {
+    if let [Segment { atom: Atom::Text(text), .. }] = pieces {
+        return text;
+    }
+    text.clear();
+    texts(pieces).for_each(|(piece, _)| text.push_str(piece));
+    text
+}
+
 /// What a run's ids depend on, in addition to whether it opens the prompt; none if they also depend on a neighbour that
 /// is normalized together with it.
-fn cacheable<'a>(tokenizer: &Tokenizer, run: Run<'a>) -> Option<&'a str> {
+pub(super) fn cacheable<'a>(tokenizer: &Tokenizer, run: Run<'a>) -> Option<&'a str> {
     if !tokenizer.neighbours_matter() {
         return Some(run.text);
     }

@@ -7,6 +7,7 @@ mod assembler;
 mod assembly;
 mod content_trust;
 mod continuation;
+mod locating;
 mod own_tokens;
 mod owners;
 mod placeholders;

@@ -149,7 +149,8 @@ impl PromptBuilder {
             idle: Mutex::default(),
             shortcut,
         };
-        let detail = Detail { spans: options.spans, offsets: options.offsets, text: options.text };
+        let BuilderOptions { spans, offsets, text, .. } = *options;
+        let detail = Detail { spans, offsets, text, ..Detail::default() };
         let BuilderOptions { continue_final_message, .. } = *options;
         Ok(Self { shared: Arc::new(shared), detail, continue_final_message, takes_prepared: false })
     }

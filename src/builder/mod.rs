@@ -17,6 +17,7 @@ mod join;
 mod options;
 mod rendering;
 mod reserving;
+mod run_counts;
 mod session;
 mod shortcut;
 mod stops;
@@ -41,6 +42,7 @@ use buffers::Buffers;
 pub(crate) use combine::{ROLES_ONLY, name_a_template};
 pub use join::JoinSession;
 pub use options::BuilderOptions;
+pub use run_counts::RunCounts;
 pub use session::Session;
 pub use text_encoder::TextEncoder;
 
@@ -222,6 +224,11 @@ impl PromptBuilder {
     /// Whether it is a control token: an added token that is not white space, or one that content must not produce.
     pub(crate) fn is_control(&self, id: TokenId) -> bool {
         self.tokenizer().added_token(id).is_some_and(|token| !token.is_white_space()) || self.is_reserved(id)
+    }
+
+    /// Whether only the template may produce any of these ids.
+    pub(crate) fn has_reserved(&self, ids: &[TokenId]) -> bool {
+        self.shared.assembler.reserved.any(ids)
     }
 
     /// Whether only the template may produce this id.

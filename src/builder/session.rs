@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::sync::PoisonError;
 
 use crate::assemble::{Detail, TokenizedPrompt};
-use crate::builder::PromptBuilder;
 use crate::builder::buffers::Buffers;
+use crate::builder::{PromptBuilder, RunCounts};
 use crate::conversation::Conversation;
 use crate::error::Result;
 use crate::render::{Segments, TextArena};
-use crate::tokenizer::TokenId;
+use crate::tokenizer::{Counts, TokenId};
 
 impl PromptBuilder {
     /// Builds many prompts on one thread with the same buffers, which are shared with this builder and its clones.
@@ -17,6 +17,7 @@ impl PromptBuilder {
         let idle = self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let buffers = idle.unwrap_or_default();
         Session {
+            counted: buffers.assemble.cache.counts(),
             builder: self.clone(),
             messages: Conversation::Messages(Vec::new()),
             prompt: TokenizedPrompt::default(),
@@ -63,6 +64,8 @@ pub struct Session {
     /// The prompt whose ids are appended to others.
     prompt: TokenizedPrompt,
     buffers: Option<Buffers>,
+    /// What its buffers had counted before.
+    counted: Counts,
     /// The session of a faster builder for some conversations.
     pub(super) shortcut: Option<Box<Session>>,
 }
@@ -117,6 +120,25 @@ impl Session {
     /// The builder.
     pub fn builder(&self) -> &PromptBuilder {
         &self.builder
+    }
+
+    /// How many runs of text its prompts had so far, and how many of them were found again. Those that only a library's
+    /// own caches know are not counted.
+    ///
+    /// ```
+    /// let mut session = metatok::PromptBuilder::demo()?.session();
+    /// for _ in 0..3 {
+    ///     session.build_messages(&[("user", "Which planet is red?")])?;
+    /// }
+    /// let runs = session.runs();
+    /// // What comes for the second time is kept, and found the third time.
+    /// assert!(runs.found_again > 0 && runs.found_again < runs.all);
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    pub fn runs(&self) -> RunCounts {
+        let now = self.buffers.as_ref().map_or(self.counted, |buffers| buffers.assemble.cache.counts());
+        let faster = self.shortcut.as_ref().map(|session| session.runs()).unwrap_or_default();
+        RunCounts::since(self.counted, now, faster)
     }
 
     /// Builds one prompt with this detail, whatever the builder's options are.

@@ -7,8 +7,8 @@ use crate::tokenizer::TokenId;
 #[derive(Debug)]
 pub(crate) struct ByteTable {
     bytes: Vec<u8>,
-    /// Where the bytes of an id end; those of the next begin there.
-    ends: Vec<u32>,
+    /// Where the bytes of each id begin, and then where the last ones end.
+    starts: Vec<u32>,
     /// The special tokens in the order of their ids, with the bytes that they would have otherwise.
     special: Vec<(TokenId, Vec<u8>)>,
     /// The ids that do not exist.
@@ -23,26 +23,49 @@ impl ByteTable {
         mut special: Vec<(TokenId, Vec<u8>)>,
     ) -> Self {
         special.sort_unstable();
-        let mut table = Self { bytes: Vec::new(), ends: Vec::new(), special, gaps: Vec::new() };
+        let mut table = Self { bytes: Vec::new(), starts: vec![0], special, gaps: Vec::new() };
         for id in 0..ids {
             match bytes(id) {
                 Some(_) if table.special(id).is_some() => {}
                 Some(bytes) => table.bytes.extend_from_slice(&bytes),
                 None => table.gaps.push(id),
             }
-            table.ends.push(table.bytes.len() as u32);
+            table.starts.push(table.bytes.len() as u32);
         }
         table
     }
 
+    /// Where the bytes of an id begin and end.
+    #[inline]
+    fn bounds(&self, id: TokenId) -> Option<[usize; 2]> {
+        match self.starts.get(id as usize..id as usize + 2)? {
+            [start, end] => Some([*start as usize, *end as usize]),
+            _ => None,
+        }
+    }
+
     /// The bytes of an id, if it exists.
     pub(crate) fn get(&self, id: TokenId) -> Option<&[u8]> {
-        let end = *self.ends.get(id as usize)? as usize;
-        let start = if id == 0 { 0 } else { self.ends[id as usize - 1] as usize };
+        let [start, end] = self.bounds(id)?;
         if start == end && self.gaps.binary_search(&id).is_ok() {
             return None;
         }
         Some(&self.bytes[start..end])
+    }
+
+    /// The bytes of an id in a text with special tokens; none if it does not exist, or has none.
+    #[inline]
+    pub(crate) fn in_text(&self, id: TokenId) -> Option<&[u8]> {
+        self.get(id).filter(|token| !token.is_empty()).or_else(|| self.special(id))
+    }
+
+    /// How many bytes that are.
+    #[inline]
+    pub(crate) fn len_in_text(&self, id: TokenId) -> usize {
+        match self.bounds(id) {
+            Some([start, end]) if start < end => end - start,
+            _ => self.special(id).map_or(0, <[u8]>::len),
+        }
     }
 
     /// The bytes of a special token if it is not left out; none if it is not special.
@@ -57,7 +80,7 @@ impl ByteTable {
     /// Names an id that does not exist.
     pub(crate) fn require(&self, id: TokenId) -> Result<&[u8]> {
         self.get(id).ok_or_else(|| {
-            let size = self.ends.len();
+            let size = self.starts.len() - 1;
             if (id as usize) < size {
                 crate::ErrorKind::UnusedTokenId(id).into()
             } else {

@@ -39,11 +39,13 @@ mod offsets;
 mod respell;
 mod run;
 mod run_cache;
+mod spelled;
 mod token_bytes;
 mod token_id;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
@@ -71,7 +73,8 @@ pub(crate) use load::tokenizer_file;
 pub(crate) use load::{model_file, optional_model_file};
 use run::Reader;
 pub(crate) use run::{Neighbour, Run, strip};
-pub(crate) use run_cache::RunCache;
+pub(crate) use run_cache::{Counts, RunCache};
+pub(crate) use spelled::Spelled;
 pub use token_id::TokenId;
 
 /// A tokenizer and the contents of its files.
@@ -106,6 +109,8 @@ pub struct Tokenizer {
     /// For offsets that the fast library does not know.
     classic: OnceLock<std::result::Result<Classic, String>>,
     bytes: OnceLock<Arc<ByteTable>>,
+    /// How many tokens were looked up without it.
+    look_ups: AtomicUsize,
 }
 
 impl fmt::Debug for Tokenizer {
@@ -115,6 +120,14 @@ impl fmt::Debug for Tokenizer {
         debug.field("name", name).field("vocab_size", vocab_size).field("special_token_ids", special);
         debug.field("fallback", fallback).finish_non_exhaustive()
     }
+}
+
+/// What encodes, if it can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prefers {
+    Own,
+    Fast,
+    Classic,
 }
 
 /// The fast library, or the classic one, which reads `text`, and why it is not the fast one.
@@ -140,7 +153,15 @@ impl Tokenizer {
     /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] name the file and the place of what is wrong.
     /// [`ErrorKind::UnsupportedTokenizer`] says why neither library can load it.
     pub fn new(files: &TokenizerFiles) -> Result<Self> {
-        Self::build(files, true)
+        Self::build(files, Prefers::Own)
+    }
+
+    /// Like [`Self::new`], but never with metatok's own encoder: meant as a reference to compare with.
+    ///
+    /// # Errors
+    /// The same as for [`Self::new`].
+    pub fn library(files: &TokenizerFiles) -> Result<Self> {
+        Self::build(files, Prefers::Fast)
     }
 
     /// Like [`Self::new`], but always with the classic library: slow, and meant as a reference to compare with.
@@ -148,19 +169,21 @@ impl Tokenizer {
     /// # Errors
     /// The same as for [`Self::new`].
     pub fn classic(files: &TokenizerFiles) -> Result<Self> {
-        Self::build(files, false)
+        Self::build(files, Prefers::Classic)
     }
 
-    fn build(files: &TokenizerFiles, prefer_fast: bool) -> Result<Self> {
+    fn build(files: &TokenizerFiles, prefers: Prefers) -> Result<Self> {
         let definition = Definition::read(files).of_file(Fault::Model)?;
         let Definition { json, added, vocab_size, unk_token_id, special, conflicts } = definition;
         let text = json.to_string().into_boxed_str();
         let spelling = TokenBytes::of(&json);
         // A library reads parts of it, and may panic.
-        let own = prefer_fast.then(|| caught(|| Bpe::new(&json)).ok()?.ok()).flatten();
+        let own = (prefers == Prefers::Own).then(|| caught(|| Bpe::new(&json)).ok()?.ok()).flatten();
         let (backend, fallback): (Box<dyn Backend>, _) = match own {
             Some(own) => (Box::new(own), None),
-            None => by_library(json, &text, prefer_fast).at(Place::file(files.place("tokenizer.json")))?,
+            None => {
+                by_library(json, &text, prefers != Prefers::Classic).at(Place::file(files.place("tokenizer.json")))?
+            }
         };
         let place = files.place("tokenizer.json");
         let loaded = || -> Result<_> {
@@ -186,6 +209,7 @@ impl Tokenizer {
             json: text,
             classic: OnceLock::new(),
             bytes: OnceLock::new(),
+            look_ups: AtomicUsize::new(0),
         })
     }
 

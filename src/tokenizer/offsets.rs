@@ -10,7 +10,7 @@ use crate::error::{At, ErrorKind, Place, Result};
 use crate::panics::caught;
 use crate::tokenizer::align::align;
 use crate::tokenizer::classic::Classic;
-use crate::tokenizer::{AddedTokenMatcher, ByteTable, Neighbour, Run, TokenId, Tokenizer, strip};
+use crate::tokenizer::{AddedTokenMatcher, Neighbour, Run, Spelled, TokenId, Tokenizer, strip};
 
 impl Tokenizer {
     /// The bytes of the run that each of its `ids` comes from: whole characters, so all tokens that share a character
@@ -25,11 +25,15 @@ impl Tokenizer {
         let own = self.try_library(|| self.backend.encode_run_with_offsets(reader, run).transpose())?;
         let reference = match own {
             Some(own) => own,
-            None => match self.counted_offsets(run, ids) {
-                Some(offsets) => return Ok(offsets),
-                None => {
+            None => match self.spelled(&run.text[self.left_of(run)], ids) {
+                Spelled::Otherwise => {
                     let classic = self.load_classic()?;
                     self.try_library(|| classic.ids_with_bytes(reader, run))?
+                }
+                spelled => {
+                    let mut offsets = Vec::with_capacity(ids.len());
+                    self.spelled_offsets(run, spelled, ids, 0, &mut offsets);
+                    return Ok(offsets);
                 }
             },
         };
@@ -42,60 +46,61 @@ impl Tokenizer {
         classic.map_err(|error| ErrorKind::UnsupportedTokenizer(error.clone())).at(Place::file(&self.place))
     }
 
-    /// The offsets from the tokens' own bytes; none unless these are exactly the run's text, except for one space that
-    /// the tokenizer may have put before it.
-    fn counted_offsets(&self, run: Run<'_>, ids: &[TokenId]) -> Option<Vec<Range<usize>>> {
-        let bytes = if self.neighbours_matter { self.left_of(run) } else { 0..run.text.len() };
+    /// How the bytes of a run's tokens are its text, without what its neighbours take.
+    pub(crate) fn spelled(&self, text: &str, ids: &[TokenId]) -> Spelled {
+        // The classic library knows better.
+        if self.fallback.is_some() {
+            return Spelled::Otherwise;
+        }
+        match self.table_for(ids.len()) {
+            Some(table) => Spelled::of(text, ids, |id| table.in_text(id)),
+            None => Spelled::of(text, ids, |id| self.bytes_in_text(id)),
+        }
+    }
+
+    /// How many bytes a token has in a text with special tokens.
+    fn lengths(&self, ids: usize) -> impl Fn(TokenId) -> usize {
+        let table = self.table_for(ids);
+        move |id| match table {
+            Some(table) => table.len_in_text(id),
+            None => self.bytes_in_text(id).map_or(0, |bytes| bytes.len()),
+        }
+    }
+
+    /// Appends the bytes that each token of a run comes from, counted from where the run is said to begin.
+    pub(crate) fn spelled_offsets(
+        &self,
+        run: Run<'_>,
+        spelled: Spelled,
+        ids: &[TokenId],
+        begin: usize,
+        out: &mut Vec<Range<usize>>,
+    ) {
+        let bytes = self.left_of(run);
         let text = &run.text[bytes.clone()];
-        let table = self.byte_table();
-        let count = |prefix| count(table, text, bytes.start, prefix, ids);
-        count("").or_else(|| count(" "))
+        spelled.offsets(text, ids, self.lengths(ids.len()), begin + bytes.start, out);
+    }
+
+    /// Replaces each end of a piece of a run, in order, by how many tokens there are up to it.
+    pub(crate) fn tokens_until(&self, run: Run<'_>, spelled: Spelled, ids: &[TokenId], ends: &mut [usize]) {
+        let bytes = self.left_of(run);
+        for end in ends.iter_mut() {
+            *end = (*end).clamp(bytes.start, bytes.end) - bytes.start;
+        }
+        spelled.tokens_until(bytes.len(), ids, self.lengths(ids.len()), ends);
     }
 
     /// The bytes of a run that its neighbours leave.
     fn left_of(&self, run: Run<'_>) -> Range<usize> {
+        if !self.neighbours_matter {
+            return 0..run.text.len();
+        }
         let token = |neighbour| match neighbour {
             Neighbour::Token(id) => self.added.get(&id),
             Neighbour::Edge => None,
         };
         strip(run.text, token(run.before), token(run.after))
     }
-}
-
-/// The offsets of tokens whose bytes are `prefix` and `text`, if the text is at `offset` in its run.
-fn count(table: &ByteTable, text: &str, offset: usize, prefix: &str, ids: &[TokenId]) -> Option<Vec<Range<usize>>> {
-    let mut offsets = Vec::with_capacity(ids.len());
-    let (mut prefix, mut end) = (prefix.as_bytes(), 0);
-    for &id in ids {
-        let mut token = table.get(id).filter(|token| !token.is_empty()).or_else(|| table.special(id))?;
-        if !prefix.is_empty() {
-            token = token.strip_prefix(prefix)?;
-            prefix = b"";
-        }
-        let start = end;
-        end += token.len();
-        if text.as_bytes().get(start..end)? != token {
-            return None;
-        }
-        let whole = whole_characters(text, start..end);
-        offsets.push(offset + whole.start..offset + whole.end);
-    }
-    (end == text.len()).then_some(offsets)
-}
-
-/// The characters with these bytes; if there are no bytes, the character at this position.
-fn whole_characters(text: &str, bytes: Range<usize>) -> Range<usize> {
-    let Range { mut start, mut end } = bytes;
-    if start == end && end < text.len() {
-        end += 1;
-    }
-    while !text.is_char_boundary(start) {
-        start -= 1;
-    }
-    while !text.is_char_boundary(end) {
-        end += 1;
-    }
-    start..end
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 
-use crate::tokenizer::TokenId;
+use crate::tokenizer::{Spelled, TokenId};
 
 // Small enough to stay in the processor's caches while text streams through them.
 const SEEN: usize = 1 << 13;
@@ -73,6 +73,16 @@ pub(crate) struct RunCache {
     bytes: usize,
     /// How many long runs in a row were not found.
     missed: u32,
+    counts: Counts,
+}
+
+/// How many runs were asked for, and how many of them found, with their bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) asked: u64,
+    pub(crate) asked_bytes: u64,
+    pub(crate) found: u64,
+    pub(crate) found_bytes: u64,
 }
 
 struct Entry {
@@ -80,6 +90,8 @@ struct Entry {
     lives: u8,
     text: Box<str>,
     ids: Box<[TokenId]>,
+    /// How its tokens are its text, once somebody asked.
+    spelled: Option<Spelled>,
 }
 
 impl Entry {
@@ -90,11 +102,20 @@ impl Entry {
 
 impl RunCache {
     pub(crate) fn new() -> Self {
-        Self { seen: vec![0; SEEN].into(), tags: vec![0; SLOTS].into(), entries: Vec::new(), bytes: 0, missed: 0 }
+        Self {
+            seen: vec![0; SEEN].into(),
+            tags: vec![0; SLOTS].into(),
+            entries: Vec::new(),
+            bytes: 0,
+            missed: 0,
+            counts: Counts::default(),
+        }
     }
 
     /// The ids of a run, or where to put them, or neither if looking it up is not worthwhile.
     pub(crate) fn get(&mut self, text: &str, opens_prompt: bool) -> Result<&[TokenId], Option<Place>> {
+        self.counts.asked += 1;
+        self.counts.asked_bytes += text.len() as u64;
         let is_long = text.len() >= LONG;
         if is_long {
             self.missed = self.missed.wrapping_add(1);
@@ -109,12 +130,30 @@ impl RunCache {
         match self.entries.get_mut(place.slot()) {
             Some(Some(entry)) if entry.opens_prompt == opens_prompt && *entry.text == *text => {
                 entry.lives = LIVES;
+                self.counts.found += 1;
+                self.counts.found_bytes += text.len() as u64;
                 if is_long {
                     self.missed = 0;
                 }
                 Ok(&entry.ids)
             }
             _ => Err(Some(place)),
+        }
+    }
+
+    /// How often it served.
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// How the tokens of a run are its text, which `find` finds; of a run that is kept, only once.
+    pub(crate) fn spelled(&mut self, text: &str, opens_prompt: bool, find: impl FnOnce() -> Spelled) -> Spelled {
+        let place = Place::of(text, opens_prompt);
+        match self.entries.get_mut(place.slot()) {
+            Some(Some(entry)) if entry.opens_prompt == opens_prompt && *entry.text == *text => {
+                *entry.spelled.get_or_insert_with(find)
+            }
+            _ => find(),
         }
     }
 
@@ -136,7 +175,8 @@ impl RunCache {
             }
             self.bytes -= entry.bytes();
         }
-        let entry = slot.insert(Entry { opens_prompt, lives: LIVES, text: text.into(), ids: ids.into() });
+        let entry =
+            slot.insert(Entry { opens_prompt, lives: LIVES, text: text.into(), ids: ids.into(), spelled: None });
         self.tags[place.slot()] = place.tag();
         self.bytes += entry.bytes();
         if self.bytes > BUDGET {
@@ -175,6 +215,7 @@ mod tests {
         assert_eq!(get(&mut cache, "run", false), Some(vec![1, 2]));
         assert_eq!(get(&mut cache, "run", true), None);
         assert_eq!(get(&mut cache, "run ", false), None);
+        assert_eq!(cache.counts(), Counts { asked: 6, asked_bytes: 19, found: 1, found_bytes: 3 });
     }
 
     #[test]

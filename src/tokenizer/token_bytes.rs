@@ -1,8 +1,12 @@
 //! The bytes of a single token, and those of every token at once.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::tokenizer::{ByteTable, TokenId, Tokenizer};
+
+/// Looking up more tokens one by one costs a part of what reading the vocabulary does.
+const FEW: usize = 1 << 13;
 
 impl Tokenizer {
     /// The bytes of a token within a text, which need not be whole characters: `[0x20, 0x68, 0x69]` for `Ġhi` or `▁hi`,
@@ -25,6 +29,23 @@ impl Tokenizer {
             }
             _ => Some(self.spelling.bytes(&entry?)),
         }
+    }
+
+    /// The bytes of a token in a text with special tokens; none if it does not exist, or has none.
+    pub(crate) fn bytes_in_text(&self, id: TokenId) -> Option<Vec<u8>> {
+        match self.added.get(&id).filter(|token| token.special) {
+            Some(token) => Some(token.content.clone().into_bytes()),
+            None => self.token_bytes(id).filter(|bytes| !bytes.is_empty()),
+        }
+    }
+
+    /// The bytes of every token for so many look-ups, unless single ones still cost less than reading the vocabulary.
+    pub(crate) fn table_for(&self, look_ups: usize) -> Option<&ByteTable> {
+        if let Some(table) = self.bytes.get() {
+            return Some(table);
+        }
+        let before = self.look_ups.fetch_add(look_ups, Ordering::Relaxed);
+        (before + look_ups > FEW).then(|| &**self.byte_table())
     }
 
     /// The bytes of every token. The first call reads the whole vocabulary.

@@ -14,19 +14,22 @@
 //! Only the content of the conversation is ever cut, as ids: control tokens, the template's own words, the tokenizer's
 //! own tokens, the generation prompt and placeholders of images stay whole.
 
+mod fewest_to_drop;
 mod truncation;
 mod units;
+
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
 use crate::assemble::{Detail, MediaSpan, Span, TokenizedPrompt};
 use crate::builder::PromptBuilder;
 use crate::conversation::{Conversation, Mode};
-use crate::dataset::fewest_dropped;
 use crate::error::{Error, ErrorKind, Result, Setting, counted, way_out};
 use crate::render::Element;
+use fewest_to_drop::fewest_to_drop;
 pub use truncation::Truncation;
-use units::{units, without_items};
+use units::{estimates, units, without_items};
 
 /// How long a prompt may be.
 ///
@@ -183,49 +186,76 @@ impl PromptBuilder {
             return Err(ErrorKind::Usage(what.into()).with_way_out(way_out));
         }
         let builder = self.of_prepared();
-        let prompt = builder.build(prepared)?;
-        let (from, limit) = (prompt.input_ids.len(), budget.limit());
+        let limit = budget.limit();
+        // Chat templates render twice for spans, which prompts that fit need not.
+        let asks_origins = budget.truncation != Truncation::Refuse && !self.writes_all_keys();
+        let detail = Detail { spans_beyond: asks_origins.then_some(limit), ..self.detail() };
+        let mut prompt = builder.build_with(prepared, detail)?;
+        let from = prompt.input_ids.len();
         if from <= limit {
+            if !self.detail().spans {
+                prompt.spans = None;
+            }
             return Ok(Fitted::whole(prompt));
         }
-        let too_long = |tokens| budget.too_long(tokens);
-        match budget.truncation {
-            Truncation::Refuse => Err(too_long(from)),
-            Truncation::Left | Truncation::Right | Truncation::Middle => {
-                let prompt = builder.build_with(prepared, Detail { spans: true, ..Detail::default() })?;
-                let cut = self.choose(&prompt, from - limit, budget.truncation);
-                let cut = cut.ok_or_else(|| too_long(from))?;
-                let tokens = per_message(&prompt, &cut);
-                let mut prompt = without(prompt, &cut);
-                self.check_not_empty(&prompt)?;
-                if self.detail().text {
-                    prompt.text = Some(self.tokenizer().decode(&prompt.input_ids, false)?);
-                }
-                if !self.detail().spans {
-                    prompt.spans = None;
-                }
-                let to = prompt.input_ids.len();
-                let truncated = Some(Truncated { from, to, tokens, messages: Vec::new() });
-                Ok(Fitted { prompt, truncated, conversation: None })
-            }
-            Truncation::LastExamples | Truncation::FirstExamples | Truncation::OldestTurns => {
-                self.build_dropping(conversation, budget, from)
-            }
+        if budget.truncation == Truncation::Refuse {
+            return Err(budget.too_long(from));
         }
+        let prompt = match prompt.spans {
+            Some(_) => prompt,
+            None => builder.build_with(prepared, Detail { spans: true, ..Detail::default() })?,
+        };
+        if budget.truncation.cuts_tokens() {
+            return self.cut(prompt, budget);
+        }
+        let units = units(conversation, budget.truncation);
+        let is_as_counted = std::ptr::eq(conversation, prepared);
+        let estimates = if is_as_counted { estimates(&units, &prompt) } else { Vec::new() };
+        self.build_dropping(conversation, &units, &estimates, budget, from)
+    }
+
+    /// The prompt without as many tokens as are too many.
+    fn cut(&self, prompt: TokenizedPrompt, budget: &ContextBudget) -> Result<Fitted> {
+        let from = prompt.input_ids.len();
+        let cut = self.choose(&prompt, from - budget.limit(), budget.truncation);
+        let cut = cut.ok_or_else(|| budget.too_long(from))?;
+        let tokens = per_message(&prompt, &cut);
+        let mut prompt = without(prompt, &cut);
+        self.check_not_empty(&prompt)?;
+        if self.detail().text {
+            prompt.text = Some(self.tokenizer().decode(&prompt.input_ids, false)?);
+        }
+        if !self.detail().spans {
+            prompt.spans = None;
+        }
+        let to = prompt.input_ids.len();
+        let truncated = Some(Truncated { from, to, tokens, messages: Vec::new() });
+        Ok(Fitted { prompt, truncated, conversation: None })
     }
 
     /// The prompt of the longest conversation that fits after whole units are dropped.
-    fn build_dropping(&self, conversation: &Conversation, budget: &ContextBudget, from: usize) -> Result<Fitted> {
-        let units = units(conversation, budget.truncation);
+    fn build_dropping(
+        &self,
+        conversation: &Conversation,
+        units: &[Vec<usize>],
+        estimates: &[usize],
+        budget: &ContextBudget,
+        from: usize,
+    ) -> Result<Fitted> {
         let mut last = None;
-        let dropped = fewest_dropped(units.len(), |count| {
+        let dropped = fewest_to_drop(units.len(), estimates, budget.limit(), |count| {
             let mut gone = units[..count].concat();
             gone.sort_unstable();
-            let left = self.prepared(&without_items(conversation, &gone))?.into_owned();
+            let left = without_items(conversation, &gone);
+            let converted = match self.prepared(&left)? {
+                Cow::Owned(converted) => Some(converted),
+                Cow::Borrowed(_) => None,
+            };
+            let left = converted.unwrap_or(left);
             let prompt = self.of_prepared().build_any(&left)?;
-            let excess = prompt.input_ids.len().saturating_sub(budget.limit());
+            let tokens = prompt.input_ids.len();
             last = Some((prompt, gone, left));
-            Ok(excess)
+            Ok(tokens)
         })?;
         let to = last.as_ref().map_or(from, |(prompt, ..)| prompt.input_ids.len());
         match last.filter(|_| dropped.is_some()) {
@@ -241,8 +271,13 @@ impl PromptBuilder {
     /// The tokens to cut, in order; none if the content is not enough.
     fn choose(&self, prompt: &TokenizedPrompt, excess: usize, truncation: Truncation) -> Option<Vec<usize>> {
         let spans = prompt.spans.iter().flatten().filter(|span| may_go(span));
-        let said: Vec<usize> =
-            spans.flat_map(|span| span.start..span.end).filter(|&at| !self.is_reserved(prompt.input_ids[at])).collect();
+        let mut said: Vec<usize> = Vec::with_capacity(prompt.input_ids.len());
+        for Span { start, end, .. } in spans {
+            match self.has_reserved(&prompt.input_ids[*start..*end]) {
+                true => said.extend((*start..*end).filter(|&at| !self.is_reserved(prompt.input_ids[at]))),
+                false => said.extend(*start..*end),
+            }
+        }
         let kept = said.len().checked_sub(excess)?;
         let (mut start, mut end) = match truncation {
             Truncation::Left => (0, excess),
@@ -285,8 +320,13 @@ fn per_message(prompt: &TokenizedPrompt, cut: &[usize]) -> Vec<CutTokens> {
 /// A prompt without these tokens, which are in order.
 fn without(prompt: TokenizedPrompt, cut: &[usize]) -> TokenizedPrompt {
     let moved = |at: usize| at - cut.partition_point(|&gone| gone < at);
-    let is_kept = |at: &usize| cut.binary_search(at).is_err();
-    let input_ids = (0..prompt.input_ids.len()).filter(is_kept).map(|at| prompt.input_ids[at]).collect();
+    let mut input_ids = Vec::with_capacity(prompt.input_ids.len());
+    let mut start = 0;
+    for gone in cut.chunk_by(|a, b| a + 1 == *b) {
+        input_ids.extend_from_slice(&prompt.input_ids[start..gone[0]]);
+        start = gone[0] + gone.len();
+    }
+    input_ids.extend_from_slice(&prompt.input_ids[start..]);
     let spans = prompt.spans.map(|spans| {
         let spans = spans.into_iter().map(|span| Span { start: moved(span.start), end: moved(span.end), ..span });
         spans.filter(|span| span.start < span.end).collect()

@@ -28,6 +28,13 @@ pub enum Truncation {
     OldestTurns,
 }
 
+impl Truncation {
+    /// Whether it drops tokens, and not whole messages.
+    pub(crate) fn cuts_tokens(self) -> bool {
+        matches!(self, Self::Left | Self::Right | Self::Middle)
+    }
+}
+
 impl FromStr for Truncation {
     type Err = Error;
 

@@ -1,5 +1,6 @@
 //! The turns and examples of a conversation that may be dropped entirely, and the conversation without some of them.
 
+use crate::assemble::TokenizedPrompt;
 use crate::conversation::{Chat, ChatMessage, Conversation, Item, Section};
 use crate::truncate::Truncation;
 
@@ -88,6 +89,29 @@ fn examples(items: &[Item]) -> Vec<Vec<usize>> {
         is_open &= marker != Some(false);
     }
     examples
+}
+
+/// How many tokens are probably left when so many units are dropped, by what each message has in the whole prompt. It begins
+/// with no unit.
+pub(super) fn estimates(units: &[Vec<usize>], prompt: &TokenizedPrompt) -> Vec<usize> {
+    let mut of_message: Vec<usize> = Vec::new();
+    let spans = prompt.spans.iter().flatten();
+    for (message, span) in spans.filter_map(|span| Some((span.part.message? as usize, span))) {
+        if message >= of_message.len() {
+            of_message.resize(message + 1, 0);
+        }
+        of_message[message] += span.end - span.start;
+    }
+    // What chat templates write around a message does not know of it.
+    let attributed: usize = of_message.iter().sum();
+    let around = (prompt.input_ids.len() - attributed) / of_message.len().max(1);
+    let tokens = |at: &usize| of_message.get(*at).map_or(0, |tokens| tokens + around);
+    let mut left = prompt.input_ids.len();
+    let after = units.iter().map(|unit| {
+        left = left.saturating_sub(unit.iter().map(tokens).sum());
+        left
+    });
+    std::iter::once(prompt.input_ids.len()).chain(after).collect()
 }
 
 /// A conversation without the messages, or items, at these positions, which are in order.

@@ -7,9 +7,10 @@ use metatok::dataset::RowPrompter;
 use metatok::dataset::template::{Fragment, FragmentKind};
 use metatok::template::{Affix, AffixItem, Multimodal, RoleTemplate, RoundItem};
 use metatok::tokenizer::AddedToken;
+use metatok::truncate::Truncation;
 use metatok::{
-    AddSpecialTokens, BuilderOptions, ChatMessage, ContentTrust, Conversation, Dataset, ErrorKind, MetaTemplate, Mode,
-    Model, PromptBuilder, Row, TokenizedPrompt, Tokenizer,
+    AddSpecialTokens, BuilderOptions, ChatMessage, ContentTrust, ContextBudget, Conversation, Dataset, ErrorKind,
+    MetaTemplate, Mode, Model, PromptBuilder, Row, TokenizedPrompt, Tokenizer,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -28,6 +29,7 @@ pub(crate) fn tests() -> Tests {
         no_content_gives_a_reserved_token,
         spans_cover_the_ids_and_do_not_change_them,
         a_session_builds_what_a_new_builder_builds,
+        the_same_is_cut_with_and_without_spans,
         decoding_gives_the_text_back,
         content_parts,
         tagged_content_is_split_and_joined_without_loss,
@@ -452,15 +454,39 @@ fn spans_cover_the_ids_and_do_not_change_them() {
 
 fn a_session_builds_what_a_new_builder_builds() {
     // The cache of runs must not show: the same conversation, three times with the same buffers.
+    for spans in [false, true] {
+        law(Content::Attacking, |subject, trial| {
+            let builder = trial
+                .builder(subject, &subject.fast, ContentTrust::Data, spans)
+                .map_err(|error| TestCaseError::fail(error.to_string()))?;
+            let conversation = trial.conversation(subject);
+            let mut session = builder.session();
+            let Some(first) = built_or_refused(session.build(&conversation))? else { return Ok(()) };
+            for _ in 0..2 {
+                prop_assert_eq!(&built(session.build(&conversation))?, &first);
+            }
+            Ok(())
+        });
+    }
+}
+
+fn the_same_is_cut_with_and_without_spans() {
     law(Content::Attacking, |subject, trial| {
-        let builder = trial
-            .builder(subject, &subject.fast, ContentTrust::Data, false)
-            .map_err(|error| TestCaseError::fail(error.to_string()))?;
         let conversation = trial.conversation(subject);
-        let mut session = builder.session();
-        let Some(first) = built_or_refused(session.build(&conversation))? else { return Ok(()) };
-        for _ in 0..2 {
-            prop_assert_eq!(&built(session.build(&conversation))?, &first);
+        let builder = |spans| trial.builder(subject, &subject.fast, ContentTrust::Data, spans);
+        let (Ok(plain), Ok(spanned)) = (builder(false), builder(true)) else { return Ok(()) };
+        let Ok(whole) = plain.build(&conversation) else { return Ok(()) };
+        if trial.mode == Mode::Score {
+            return Ok(());
+        }
+        let limit = whole.input_ids.len() * 2 / 3;
+        for truncation in [Truncation::Left, Truncation::Right, Truncation::Middle, Truncation::OldestTurns] {
+            let budget = ContextBudget::new(limit, 0).truncation(truncation);
+            let cut = |builder: &PromptBuilder| {
+                let fitted = builder.build_within(&conversation, &budget).map_err(|error| error.to_string());
+                fitted.map(|fitted| (fitted.prompt.input_ids, fitted.truncated))
+            };
+            prop_assert_eq!(cut(&plain), cut(&spanned), "{:?}", trial.joined(subject));
         }
         Ok(())
     });

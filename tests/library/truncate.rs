@@ -139,7 +139,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     fn as_much_goes_as_if_it_went_one_by_one(
         texts in prop::collection::vec(prop_oneof!["a{1,40}", " {1,40}", "[a-z ]{0,30}", Just(String::new())], 2..90),

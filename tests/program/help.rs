@@ -130,5 +130,11 @@ fn bench_checks_before_it_measures() {
     assert!(output.status.success());
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(stdout.contains("ids equal to the joined string's: 35 of 36"), "{stdout}");
-    assert!(stdout.contains("ratio"), "{stdout}");
+    for shown in ["ratio", "join, then encode", "on one core: reading", "found again by the cache:"] {
+        assert!(stdout.contains(shown), "{stdout}");
+    }
+    let output = metatok(&["bench", "--seconds", "0.01", "--json"]).output().expect("the program runs");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    assert_eq!((&report["prompts"], &report["equal_ids"]), (&36.into(), &35.into()), "{report}");
+    assert!(report["speeds"].as_array().is_some_and(|speeds| speeds.len() >= 3), "{report}");
 }

@@ -9,20 +9,25 @@ use metatok::dataset::records::InputFormat;
 #[command(
     next_help_heading = "Measurement",
     after_help = "Example: metatok bench --model qwen3 --tokenizer ./qwen3 -j 1 chats.jsonl",
-    after_long_help = "First, the ids are compared with those of the joined string.
+    after_long_help = "First, the ids are compared with those of the joined string, which the library encodes. \
+Every pass over the data begins with empty caches. MB are those of the joined strings; ratios are to joining and encoding.
 
 Examples:
   metatok bench
   metatok bench --model qwen3 --tokenizer ./qwen3 -j 1 chats.jsonl"
 )]
 pub(crate) struct BenchArgs {
-    /// How long to measure each side
-    #[arg(long, default_value_t = 2.0, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    /// How long to measure each row
+    #[arg(long, default_value_t = 1.0, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) seconds: f64,
 
     /// Read at most this many conversations
     #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = at_least_one())]
     pub(crate) limit: usize,
+
+    /// Print JSON
+    #[arg(long, help_heading = heading::OUTPUT)]
+    pub(crate) json: bool,
 
     /// Conversations as JSON lines
     ///
@@ -46,7 +51,7 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
-    /// Threads to use
+    /// Threads to use, beside one alone
     ///
     /// Default: one per core.
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = heading::GENERAL)]

@@ -86,7 +86,7 @@ impl Shots {
         if ids.is_empty() || excess(&prompt)? == 0 {
             return Ok(prompt);
         }
-        let dropped = fewest_dropped(ids.len(), |dropped| {
+        let dropped = fewest_dropped(ids.len(), 0, |dropped| {
             let left = &ids[..ids.len() - dropped];
             prompt = self.prompt_with(task, row, left, asked)?;
             if left.is_empty() { Ok(0) } else { excess(&prompt) }

@@ -9,9 +9,13 @@ const SLACK: usize = 32;
 /// The first number from 1 to `most` for which `excess` is zero. The last call is for this number, or for `most` if
 /// there is none. `excess` returns by how many tokens the prompt is too long when that many things are dropped.
 ///
-/// The number of calls grows with the logarithm of `most`; only within the slack, numbers are tried one by one. So the
-/// result is the same as if all had been tried in order.
-pub(crate) fn fewest_dropped(most: usize, mut excess: impl FnMut(usize) -> Result<usize>) -> Result<Option<usize>> {
+/// The number of calls grows with the logarithm of the distance from `guess`, which is rather too few; only within the
+/// slack, numbers are tried one by one. So the result is the same as if all had been tried in order.
+pub(crate) fn fewest_dropped(
+    most: usize,
+    guess: usize,
+    mut excess: impl FnMut(usize) -> Result<usize>,
+) -> Result<Option<usize>> {
     if most == 0 {
         return Ok(None);
     }
@@ -22,13 +26,28 @@ pub(crate) fn fewest_dropped(most: usize, mut excess: impl FnMut(usize) -> Resul
         }
         Ok(last.1)
     };
-    // With this many dropped it is far too long, so with fewer dropped it is too.
-    let (mut too_few, mut step) = (0, 1);
+    // With `too_few` dropped it is far too long, so with fewer dropped it is too.
+    let (mut too_few, mut near) = (0, None);
+    let (mut tried, mut step) = (guess.min(most), 1);
+    while tried > 0 {
+        if excess(tried)? > SLACK {
+            too_few = tried;
+            break;
+        }
+        near = Some(tried);
+        (tried, step) = (tried.saturating_sub(step), step * 2);
+    }
+    step = 1;
     let mut near = loop {
+        if let Some(near) = near {
+            break near;
+        }
+        if too_few == most {
+            return Ok(None);
+        }
         let tried = most.min(too_few + step);
         match excess(tried)? {
-            ..=SLACK => break tried,
-            _ if tried == most => return Ok(None),
+            ..=SLACK => near = Some(tried),
             _ => (too_few, step) = (tried, step * 2),
         }
     };
@@ -59,6 +78,7 @@ mod tests {
             // What each thing that goes takes from the length, and by how much the length then differs from the sum.
             lengths in prop::collection::vec((0_usize..60, 0_usize..=SLACK), 0..200),
             limit in 0_usize..3_000,
+            guess in 0_usize..250,
         ) {
             let excess = |gone: usize| {
                 let left: usize = lengths[gone..].iter().map(|(length, _)| length).sum();
@@ -66,7 +86,7 @@ mod tests {
             };
             let one_by_one = (1..=lengths.len()).find(|&gone| excess(gone) == 0);
             let mut last = 0;
-            let found = fewest_dropped(lengths.len(), |gone| {
+            let found = fewest_dropped(lengths.len(), guess, |gone| {
                 last = gone;
                 Ok(excess(gone))
             });
@@ -77,14 +97,16 @@ mod tests {
 
     #[test]
     fn few_are_tried() {
-        for answer in [1, 2, 100, 9_999, 10_000] {
-            let mut tried = 0;
-            let found = fewest_dropped(10_000, |gone| {
-                tried += 1;
-                Ok((answer - gone.min(answer)) * 10)
-            });
-            assert_eq!(found.ok(), Some(Some(answer)));
-            assert!(tried < 40, "{tried}");
+        for answer in [1_usize, 2, 100, 9_999, 10_000] {
+            for (guess, most) in [(0, 40), (answer - 1, 8), (answer.saturating_sub(5), 16), (10_000, 40)] {
+                let mut tried = 0;
+                let found = fewest_dropped(10_000, guess, |gone| {
+                    tried += 1;
+                    Ok((answer - gone.min(answer)) * 10)
+                });
+                assert_eq!(found.ok(), Some(Some(answer)));
+                assert!(tried < most, "{tried} for {answer} from {guess}");
+            }
         }
     }
 }
