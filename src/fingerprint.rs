@@ -12,14 +12,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Write;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::builder::BuilderOptions;
 use crate::dialect::{ChatTemplate, Model};
+use crate::digest::digest;
 use crate::tokenizer::Tokenizer;
 
 /// What built a prompt. If two prompts have the same fingerprint, the same conversation has the same ids.
@@ -100,7 +99,7 @@ impl Fingerprint {
                     digest(&json(&(&model, source, tool_use, special_tokens, kwargs, now)))
                 }
             },
-            tokenizer: digest(&tokenizer.definition()),
+            tokenizer: tokenizer.digest().to_owned(),
             options,
         }
     }
@@ -131,44 +130,6 @@ impl Fingerprint {
         let all = parts.into_iter().chain(options).filter(|(_, there, here)| there != here);
         all.map(|(part, there, here)| Difference { part, there, here }).collect()
     }
-}
-
-/// The first 16 digits of a value's hash, regardless of the order of its keys.
-pub(crate) fn digest(value: &Value) -> String {
-    let mut hash = Sha256::new();
-    write_sorted(value, &mut hash);
-    hex(hash)
-}
-
-/// The first 16 digits.
-pub(crate) fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Not `to_string`: whether serde_json keeps the order of keys depends on features of other crates.
-fn write_sorted(value: &Value, hash: &mut Sha256) {
-    match value {
-        Value::Object(entries) => {
-            let mut entries: Vec<_> = entries.iter().collect();
-            entries.sort_unstable_by_key(|(name, _)| *name);
-            hash.update(b"{");
-            for (name, value) in entries {
-                write_leaf(&Value::String(name.clone()), hash);
-                write_sorted(value, hash);
-            }
-            hash.update(b"}");
-        }
-        Value::Array(values) => {
-            hash.update(b"[");
-            values.iter().for_each(|value| write_sorted(value, hash));
-            hash.update(b"]");
-        }
-        leaf => write_leaf(leaf, hash),
-    }
-}
-
-fn write_leaf(value: &Value, hash: &mut Sha256) {
-    write!(hash, "{value},").expect("a hash takes every byte");
 }
 
 fn json(value: &impl Serialize) -> Value {

@@ -48,6 +48,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
+use metatok::TokenizerCache;
 
 use args::{Args, Command};
 use exit::FAILED;
@@ -56,7 +57,11 @@ use say::{InFlags, escaped_line, say};
 /// Runs the program with the arguments of the process.
 fn main() -> ExitCode {
     completions::answer();
-    let outcome = match parse().command {
+    let args = parse();
+    if args.no_cache {
+        TokenizerCache::disable();
+    }
+    let outcome = match args.command {
         Command::Build(args) => several::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::View(args) => view::run(&args),

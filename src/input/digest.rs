@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::digest::hex;
 use crate::error::{At, ErrorKind, Result, Setting};
-use crate::fingerprint::hex;
 use crate::input::source::local;
 
 /// A hash of a file's bytes: 16 hexadecimal digits.

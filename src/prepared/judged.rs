@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 
 use crate::answers::{Answer, Asker, each_answer, of_row, twice};
 use crate::dataset::{Dataset, Judge, Prediction, PredictionColumns, Row, RowKey};
+use crate::digest::hex;
 use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, counted, way_out};
-use crate::fingerprint::hex;
 use crate::input::Input;
 use crate::prepared::DatasetOptions;
 use crate::turns::without_thoughts;

@@ -40,8 +40,9 @@ use crate::dataset::{
     TemplateField, arrow_rows,
 };
 use crate::dialect::Model;
+use crate::digest::{digest, hex};
 use crate::error::{At, Place, Result, Setting, Warning, way_out};
-use crate::fingerprint::{Fingerprint, digest, hex};
+use crate::fingerprint::Fingerprint;
 use crate::input::{Input, digest_of_file, each_record};
 pub(crate) use batched::line_batches;
 pub use chosen_prompt::{ChosenPrompt, PromptChoice};

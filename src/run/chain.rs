@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Seek};
 
 use sha2::{Digest, Sha256};
 
-use crate::fingerprint::hex;
+use crate::digest::hex;
 
 /// The lines so far.
 #[derive(Debug, Default)]

@@ -35,6 +35,12 @@ const LARGEST_ID: TokenId = 1 << 21;
 pub(crate) struct Definition {
     /// `tokenizer.json` without its added tokens, and without dropout, which would make ids random.
     pub(crate) json: Value,
+    pub(crate) known: Known,
+}
+
+/// What the files say besides the model.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Known {
     /// Every added token, of both files, by id.
     pub(crate) added: BTreeMap<TokenId, AddedToken>,
     /// One more than the largest id.
@@ -47,7 +53,7 @@ pub(crate) struct Definition {
 }
 
 /// The special tokens that the files name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SpecialTokenIds {
     /// `bos_token` of `tokenizer_config.json` or `special_tokens_map.json`.
@@ -106,7 +112,7 @@ impl Definition {
             generation_eos: generation.eos_token_id.map(OneOrMany::into_vec).unwrap_or_default(),
         };
         drop(vocabulary);
-        Ok(Self { json, added, vocab_size, unk_token_id, special, conflicts })
+        Ok(Self { json, known: Known { added, vocab_size, unk_token_id, special, conflicts } })
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{At, ErrorKind, Place, Result};
 use crate::file_kind::{FileKind, head};
 use crate::tokenizer::hub_name::looks_like_a_repository;
-use crate::tokenizer::{Tokenizer, TokenizerFiles, not_a_tokenizer};
+use crate::tokenizer::{Tokenizer, TokenizerCache, TokenizerFiles, not_a_tokenizer};
 
 fn demo_files() -> TokenizerFiles {
     TokenizerFiles {
@@ -30,13 +30,19 @@ impl Tokenizer {
     /// which is embedded; or a repository of the Hugging Face Hub, `org/name` or `org/name@revision`.
     ///
     /// The hub honours `HF_HUB_CACHE`, `HF_HOME`, `HF_ENDPOINT`, `HF_TOKEN` and `HF_HUB_OFFLINE` like Python's
-    /// `huggingface_hub`. Files are downloaded once and then read from its cache.
+    /// `huggingface_hub`. Files are downloaded once and then read from its cache. What takes long to read is kept in the
+    /// folder of [`TokenizerCache`].
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] names what was looked for; [`ErrorKind::Hub`] has the hub's response; otherwise as for
     /// [`Self::new`].
     pub fn load(name: &str) -> Result<Self> {
-        Self::new(&Self::files(name)?)
+        let files = Self::files(name)?;
+        match TokenizerCache::folder() {
+            // The demo is small.
+            Some(folder) if files.tokenizer_json.len() > 1 << 20 => Self::kept_in(folder, files),
+            _ => Self::new(&files),
+        }
     }
 
     /// The embedded demo tokenizer.

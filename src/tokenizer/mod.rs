@@ -19,6 +19,7 @@ mod byte_table;
 mod bytes;
 mod charsmap;
 mod classic;
+mod compiled;
 mod composed;
 mod cut;
 mod decode;
@@ -45,11 +46,13 @@ mod token_id;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
+use crate::digest::digest_of_list;
 use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result};
 use crate::panics::caught;
 pub use add_special_tokens::AddSpecialTokens;
@@ -57,12 +60,14 @@ pub use added::AddedToken;
 pub(crate) use added::AddedTokenMatcher;
 use backend::Backend;
 pub(crate) use backend::Scratch;
-use bpe::Bpe;
+use bpe::{Bpe, Tables};
 pub(crate) use byte_table::ByteTable;
 use bytes::TokenBytes;
 use classic::Classic;
+use compiled::Head;
+pub use compiled::TokenizerCache;
 pub(crate) use cut::Cut;
-use definition::Definition;
+use definition::{Definition, Known};
 pub use definition::{SpecialTokenIds, TokenizerFiles};
 use fast::Fast;
 pub(crate) use glyph::{Glyph, drawn, glyphs};
@@ -90,7 +95,7 @@ pub use token_id::TokenId;
 /// # Ok::<(), metatok::Error>(())
 /// ```
 pub struct Tokenizer {
-    name: String,
+    files: TokenizerFiles,
     /// The name of its `tokenizer.json` in messages.
     place: String,
     added: BTreeMap<TokenId, AddedToken>,
@@ -105,7 +110,8 @@ pub struct Tokenizer {
     backend: Box<dyn Backend>,
     /// Why the classic library is used, if it is.
     fallback: Option<String>,
-    json: Box<str>,
+    /// The tokenizer's part of a fingerprint.
+    digest: OnceLock<String>,
     /// For offsets that the fast library does not know.
     classic: OnceLock<std::result::Result<Classic, String>>,
     bytes: OnceLock<Arc<ByteTable>>,
@@ -115,9 +121,9 @@ pub struct Tokenizer {
 
 impl fmt::Debug for Tokenizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, vocab_size, special, fallback, .. } = self;
+        let Self { vocab_size, special, fallback, .. } = self;
         let mut debug = f.debug_struct("Tokenizer");
-        debug.field("name", name).field("vocab_size", vocab_size).field("special_token_ids", special);
+        debug.field("name", &self.name()).field("vocab_size", vocab_size).field("special_token_ids", special);
         debug.field("fallback", fallback).finish_non_exhaustive()
     }
 }
@@ -130,8 +136,14 @@ enum Prefers {
     Classic,
 }
 
-/// The fast library, or the classic one, which reads `text`, and why it is not the fast one.
-fn by_library(json: Value, text: &str, prefer_fast: bool) -> Result<(Box<dyn Backend>, Option<String>)> {
+/// metatok's own encoder, if it knows the kind of vocabulary. Libraries read parts of the file, and may panic.
+fn own(load: impl FnOnce() -> Result<Bpe>) -> Option<Bpe> {
+    caught(load).ok()?.ok()
+}
+
+/// The fast library, or the classic one and why it is not the fast one.
+fn by_library(json: Value, prefer_fast: bool) -> Result<(Box<dyn Backend>, Option<String>)> {
+    let text = json.to_string();
     let fast = match prefer_fast {
         true => caught(|| Fast::new(json)).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten(),
         false => Err(ErrorKind::Usage("not asked for".into()).into()),
@@ -139,10 +151,23 @@ fn by_library(json: Value, text: &str, prefer_fast: bool) -> Result<(Box<dyn Bac
     Ok(match fast {
         Ok(fast) => (Box::new(fast), None),
         Err(reason) => {
-            let classic = caught(|| Classic::new(text)).flatten().map_err(ErrorKind::UnsupportedTokenizer)?;
+            let classic = caught(|| Classic::new(&text)).flatten().map_err(ErrorKind::UnsupportedTokenizer)?;
             (Box::new(classic), Some(reason.to_string()))
         }
     })
+}
+
+/// A hash of everything in the files that determines ids.
+fn digest_of(json: &Value, known: &Known, special_tokens: &(Vec<TokenId>, Vec<TokenId>)) -> String {
+    digest_of_list(&[json, &json!(known.added), &json!(known.special), &json!(special_tokens)])
+}
+
+/// What was kept; none if it is damaged.
+fn from_kept(bytes: &[u8]) -> Option<(Head, Bpe)> {
+    let (head, mut blocks) = compiled::read(bytes)?;
+    let tables = Tables::read(&mut blocks)?;
+    let own = own(|| Bpe::with_tables(&head.json, || Ok(tables)))?;
+    Some((head, own))
 }
 
 impl Tokenizer {
@@ -173,18 +198,50 @@ impl Tokenizer {
     }
 
     fn build(files: &TokenizerFiles, prefers: Prefers) -> Result<Self> {
-        let definition = Definition::read(files).of_file(Fault::Model)?;
-        let Definition { json, added, vocab_size, unk_token_id, special, conflicts } = definition;
-        let text = json.to_string().into_boxed_str();
+        let Definition { json, known } = Definition::read(files).of_file(Fault::Model)?;
+        let own = (prefers == Prefers::Own).then(|| own(|| Bpe::new(&json))).flatten();
         let spelling = TokenBytes::of(&json);
-        // A library reads parts of it, and may panic.
-        let own = (prefers == Prefers::Own).then(|| caught(|| Bpe::new(&json)).ok()?.ok()).flatten();
         let (backend, fallback): (Box<dyn Backend>, _) = match own {
             Some(own) => (Box::new(own), None),
-            None => {
-                by_library(json, &text, prefers != Prefers::Classic).at(Place::file(files.place("tokenizer.json")))?
-            }
+            None => by_library(json, prefers != Prefers::Classic).at(Place::file(files.place("tokenizer.json")))?,
         };
+        Self::assemble(files.clone(), known, spelling, backend, fallback)
+    }
+
+    /// The same, from a folder of tokenizers that were loaded before. What it has to read is kept there for the next
+    /// time, unless a library encodes.
+    pub(crate) fn kept_in(folder: &Path, files: TokenizerFiles) -> Result<Self> {
+        let key = compiled::key(&files);
+        if let Some((head, own)) = compiled::get(folder, &key).and_then(|bytes| from_kept(&bytes)) {
+            return Self::of_head(files, head, own);
+        }
+        let Definition { mut json, known } = Definition::read(&files).of_file(Fault::Model)?;
+        let Some(own) = own(|| Bpe::new(&json)) else { return Self::new(&files) };
+        let digest = digest_of(&json, &known, &own.special_tokens()?);
+        if let Some(model) = json["model"].as_object_mut() {
+            model.retain(|key, _| !["vocab", "merges"].contains(&key.as_str()));
+        }
+        let head = Head { json, known, digest };
+        if let Some(bytes) = compiled::write(&head, |blocks| own.write(blocks)) {
+            compiled::put(folder, &key, &bytes);
+        }
+        Self::of_head(files, head, own)
+    }
+
+    fn of_head(files: TokenizerFiles, head: Head, own: Bpe) -> Result<Self> {
+        let Head { json, known, digest } = head;
+        let tokenizer = Self::assemble(files, known, TokenBytes::of(&json), Box::new(own), None)?;
+        Ok(Self { digest: digest.into(), ..tokenizer })
+    }
+
+    fn assemble(
+        files: TokenizerFiles,
+        known: Known,
+        spelling: TokenBytes,
+        backend: Box<dyn Backend>,
+        fallback: Option<String>,
+    ) -> Result<Self> {
+        let Known { added, vocab_size, unk_token_id, special, conflicts } = known;
         let place = files.place("tokenizer.json");
         let loaded = || -> Result<_> {
             let finder = AddedTokenMatcher::new(added.values(), |form| backend.normalize(form))?;
@@ -193,7 +250,6 @@ impl Tokenizer {
         let loaded = caught(loaded).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten();
         let (finder, special_tokens) = loaded.at(Place::file(&place))?;
         Ok(Self {
-            name: files.name.clone(),
             place,
             neighbours_matter: added.values().any(|token| token.lstrip || token.rstrip || token.normalized),
             special_tokens,
@@ -206,7 +262,8 @@ impl Tokenizer {
             finder,
             backend,
             fallback,
-            json: text,
+            files,
+            digest: OnceLock::new(),
             classic: OnceLock::new(),
             bytes: OnceLock::new(),
             look_ups: AtomicUsize::new(0),
@@ -215,7 +272,7 @@ impl Tokenizer {
 
     /// Where the tokenizer comes from: a path, a repository, or a built-in model's name.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.files.name
     }
 
     /// What encodes, `"metatok"`, `"fast"` or `"classic"`, and why it is the classic library.
@@ -238,10 +295,12 @@ impl Tokenizer {
         &self.special
     }
 
-    /// Everything in the files that determines ids, combined.
-    pub(crate) fn definition(&self) -> Value {
-        let json: Value = serde_json::from_str(&self.json).expect("it was written from JSON");
-        json!([json, self.added, self.special, self.special_tokens])
+    /// A hash of everything in the files that determines ids: 16 digits.
+    pub(crate) fn digest(&self) -> &str {
+        self.digest.get_or_init(|| {
+            let Definition { json, known } = Definition::read(&self.files).expect("it was read before");
+            digest_of(&json, &known, &self.special_tokens)
+        })
     }
 
     /// Contradictions between the tokenizer's files about a token or id, as sentences.

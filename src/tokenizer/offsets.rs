@@ -10,6 +10,7 @@ use crate::error::{At, ErrorKind, Place, Result};
 use crate::panics::caught;
 use crate::tokenizer::align::align;
 use crate::tokenizer::classic::Classic;
+use crate::tokenizer::definition::Definition;
 use crate::tokenizer::{AddedTokenMatcher, Neighbour, Run, Spelled, TokenId, Tokenizer, strip};
 
 impl Tokenizer {
@@ -42,7 +43,11 @@ impl Tokenizer {
 
     /// The classic library's tokenizer. One thread loads it while the others wait: it takes a hundred megabytes.
     fn load_classic(&self) -> Result<&Classic> {
-        let classic = self.classic.get_or_init(|| caught(|| Classic::new(&self.json)).flatten()).as_ref();
+        let load = || {
+            let definition = Definition::read(&self.files).map_err(|error| error.to_string())?;
+            caught(|| Classic::new(&definition.json.to_string())).flatten()
+        };
+        let classic = self.classic.get_or_init(load).as_ref();
         classic.map_err(|error| ErrorKind::UnsupportedTokenizer(error.clone())).at(Place::file(&self.place))
     }
 

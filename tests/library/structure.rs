@@ -17,11 +17,12 @@ pub(crate) fn tests() -> Tests {
 }
 
 /// In the order of the data's flow.
-const MODULES: [&str; 39] = [
+const MODULES: [&str; 40] = [
     "error",
     "panics",
     "wording",
     "file_kind",
+    "digest",
     "tokenizer",
     "conversation",
     "template",

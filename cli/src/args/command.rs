@@ -26,6 +26,12 @@ Exit codes: 0 success, 1 some rows were rejected or one stopped the run, 2 other
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Read the tokenizer's files anew, and keep nothing of them
+    ///
+    /// A tokenizer that was read is kept in the folder METATOK_CACHE, by default `metatok` in your folder of caches, and
+    /// is loaded from there ten times as fast.
+    #[arg(long, global = true, help_heading = heading::GENERAL, display_order = 999)]
+    pub(crate) no_cache: bool,
 }
 
 #[derive(Subcommand)]

@@ -5,13 +5,37 @@ use tokenizers_classic::{DecoderWrapper, PostProcessorWrapper};
 
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
-use crate::tokenizer::bpe::encoder::{Encoder, words};
+use crate::tokenizer::bpe::encoder::{Encoder, find_words};
 use crate::tokenizer::bpe::merges::Merges;
 use crate::tokenizer::bpe::split::{Seams, Splitter};
 use crate::tokenizer::bpe::symbols::Symbols;
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
+use crate::tokenizer::bpe::words::Words;
 use crate::tokenizer::bpe::{Bpe, Normalizer, Prefix};
 use crate::tokenizer::classic::special_tokens_of;
+use crate::tokenizer::compiled::{BlockReader, BlockWriter};
+
+/// What a vocabulary's tables are made of.
+pub(crate) struct Tables {
+    pub(crate) vocabulary: Vocabulary,
+    pub(crate) merges: Merges,
+    /// None if they are still to be found.
+    pub(crate) words: Option<Words>,
+}
+
+impl Tables {
+    fn of(model: &Value) -> Result<Self> {
+        let vocabulary = vocabulary(&model["vocab"])?;
+        let merges = merges(&model["merges"], &vocabulary)?;
+        Ok(Self { vocabulary, merges, words: None })
+    }
+
+    /// What [`Bpe::write`] wrote.
+    pub(crate) fn read(blocks: &mut BlockReader<'_>) -> Option<Self> {
+        let (vocabulary, merges) = (Vocabulary::read(blocks)?, Merges::read(blocks)?);
+        Some(Self { vocabulary, merges, words: Some(Words::read(blocks)?) })
+    }
+}
 
 impl Bpe {
     /// `json` is a `tokenizer.json` without added tokens.
@@ -19,6 +43,22 @@ impl Bpe {
     /// # Errors
     /// [`ErrorKind::UnsupportedTokenizer`] says what is left to the libraries.
     pub(crate) fn new(json: &Value) -> Result<Self> {
+        Self::with_tables(json, || Tables::of(&json["model"]))
+    }
+
+    /// The tables for [`Tables::read`].
+    pub(crate) fn write(&self, blocks: &mut BlockWriter) {
+        let Encoder { vocabulary, merges, words, .. } = &self.encoder;
+        vocabulary.write(blocks);
+        merges.write(blocks);
+        words.write(blocks);
+    }
+
+    /// The same if vocabulary and merges are known; `json` need not have them.
+    ///
+    /// # Errors
+    /// The same as for [`Self::new`].
+    pub(crate) fn with_tables(json: &Value, tables: impl FnOnce() -> Result<Tables>) -> Result<Self> {
         let model = &json["model"];
         for (key, allowed) in [
             ("type", &[Value::Null, "BPE".into()][..]),
@@ -38,17 +78,17 @@ impl Bpe {
         };
         let (splitter, prefix) = cutting.ok_or_else(|| unsupported("the pre-tokenizer"))?;
         let normalizer = Normalizer::new(read(normalizer, "normalizer")?, !is_byte_level);
-        let vocabulary = vocabulary(&model["vocab"])?;
-        let merges = merges(&model["merges"], &vocabulary)?;
+        let post_processor: Option<PostProcessorWrapper> = read(&json["post_processor"], "post-processor")?;
+        let special_tokens = special_tokens_of(post_processor.as_ref())?;
+        let decoder: Option<DecoderWrapper> = read(&json["decoder"], "decoder")?;
+        let ignore_merges = model["ignore_merges"] == true;
+
+        let Tables { vocabulary, merges, words } = tables()?;
         let symbols = if is_byte_level { Symbols::of_bytes(&vocabulary) } else { Symbols::of_characters(&vocabulary) };
         let symbols = symbols.ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
         let splitter = splitter.unwrap_or_else(|| Splitter::Seams(Box::new(Seams::new(&vocabulary))));
-        let post_processor: Option<PostProcessorWrapper> = read(&json["post_processor"], "post-processor")?;
-        let ignore_merges = model["ignore_merges"] == true;
-        let words = words(&vocabulary, &symbols, &merges, ignore_merges);
+        let words = words.unwrap_or_else(|| find_words(&vocabulary, &symbols, &merges, ignore_merges));
         let encoder = Encoder { vocabulary, words, merges, symbols, splitter, ignore_merges };
-        let decoder: Option<DecoderWrapper> = read(&json["decoder"], "decoder")?;
-        let special_tokens = special_tokens_of(post_processor.as_ref())?;
         Ok(Self { encoder, normalizer, prefix, decoder, special_tokens })
     }
 }

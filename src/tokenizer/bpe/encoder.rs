@@ -171,7 +171,7 @@ impl Encoder {
 }
 
 /// The short entries that their own text merges to, or all with `ignore_merges`.
-pub(crate) fn words(vocabulary: &Vocabulary, symbols: &Symbols, merges: &Merges, ignore_merges: bool) -> Words {
+pub(crate) fn find_words(vocabulary: &Vocabulary, symbols: &Symbols, merges: &Merges, ignore_merges: bool) -> Words {
     let mut merger = Merger::default();
     let mut bytes = Vec::new();
     let mut is_whole = |id: TokenId, text: &str| {

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::tokenizer::TokenId;
+use crate::tokenizer::compiled::{BlockReader, BlockWriter};
 
 /// The rank of a pair that does not merge.
 const NEVER: u32 = u32::MAX;
@@ -53,6 +54,21 @@ impl Merges {
             }
         }
         Some(this)
+    }
+
+    /// What [`Self::read`] reads.
+    pub(crate) fn write(&self, blocks: &mut BlockWriter) {
+        blocks.u32s(&self.tokens);
+        blocks.u32s(&self.square);
+        blocks.u64s(&self.slots);
+    }
+
+    /// What [`Self::write`] wrote.
+    pub(crate) fn read(blocks: &mut BlockReader<'_>) -> Option<Self> {
+        let (tokens, square, slots) = (blocks.u32s()?, blocks.u32s()?, blocks.u64s()?);
+        let is_whole =
+            square.len() == (SQUARE * SQUARE) as usize && slots.len().is_power_of_two() && slots.len() > tokens.len();
+        is_whole.then(|| Self { tokens, square, shift: 64 - slots.len().trailing_zeros(), slots })
     }
 
     /// The slot of a pair, or an empty one.

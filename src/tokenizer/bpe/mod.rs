@@ -24,6 +24,7 @@ use crate::tokenizer::added::Form;
 use crate::tokenizer::backend::{Backend, Scratch};
 use crate::tokenizer::composed::is_composed;
 use crate::tokenizer::run::{Chunk, Neighbour, Reader, Run, Steps, encode_run};
+pub(crate) use definition::Tables;
 use encoder::{Buffers, Encoder};
 use symbols::META_SPACE;
 

@@ -5,6 +5,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 
 use crate::tokenizer::TokenId;
+use crate::tokenizer::compiled::{BlockReader, BlockWriter};
 
 /// No id: an empty place.
 const NONE: TokenId = TokenId::MAX;
@@ -29,6 +30,22 @@ impl Vocabulary {
             slots: vec![NONE; (entries * 2).next_power_of_two().max(16)],
             entries: 0,
         }
+    }
+
+    /// What [`Self::read`] reads.
+    pub(crate) fn write(&self, blocks: &mut BlockWriter) {
+        blocks.bytes(self.text.as_bytes());
+        blocks.u32s(&self.places.iter().flat_map(|(start, end)| [*start, *end]).collect::<Vec<_>>());
+        blocks.u32s(&self.slots);
+    }
+
+    /// What [`Self::write`] wrote.
+    pub(crate) fn read(blocks: &mut BlockReader<'_>) -> Option<Self> {
+        let text = str::from_utf8(blocks.bytes()?).ok()?.to_owned();
+        let places = blocks.u32s()?.as_chunks().0.iter().map(|[start, end]| (*start, *end)).collect();
+        let slots = blocks.u32s()?;
+        let entries = slots.iter().filter(|id| **id != NONE).count();
+        (slots.len().is_power_of_two() && entries < slots.len()).then_some(Self { text, places, slots, entries })
     }
 
     /// Adds an entry. The same text or id again replaces what was there.

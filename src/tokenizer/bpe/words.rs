@@ -2,6 +2,7 @@
 
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::pieces::Key;
+use crate::tokenizer::compiled::{BlockReader, BlockWriter};
 
 /// A table of them.
 pub(crate) struct Words {
@@ -19,6 +20,18 @@ impl Words {
             this.slots[slot] = [a, b, c, d, *id];
         }
         this
+    }
+
+    /// What [`Self::read`] reads.
+    pub(crate) fn write(&self, blocks: &mut BlockWriter) {
+        blocks.u32s(self.slots.as_flattened());
+    }
+
+    /// What [`Self::write`] wrote.
+    pub(crate) fn read(blocks: &mut BlockReader<'_>) -> Option<Self> {
+        let slots: Vec<[u32; 5]> = blocks.u32s()?.as_chunks().0.to_vec();
+        let is_whole = slots.len().is_power_of_two() && slots.iter().any(|slot: &[u32; 5]| slot[3] == 0);
+        is_whole.then_some(Self { slots })
     }
 
     /// The slot of a key, or an empty one, whose parts are zero.

@@ -1,0 +1,185 @@
+//! Tokenizers that were loaded before, ready to be used: reading a vocabulary of a hundred thousand entries takes longer
+//! than most commands.
+//!
+//! Each is a file in a folder of the user's caches, named after a hash of the tokenizer's files. It may be deleted at any
+//! time. A file that is damaged, or of another version, is made anew.
+
+mod blocks;
+mod folder;
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+pub(crate) use blocks::{BlockReader, BlockWriter};
+pub use folder::TokenizerCache;
+pub(crate) use folder::{get, put};
+
+use crate::tokenizer::TokenizerFiles;
+use crate::tokenizer::definition::Known;
+
+/// Another form of the files, or another version of metatok, begins otherwise.
+const MARK: &str = concat!("metatok tokenizer 1, ", env!("CARGO_PKG_VERSION"), "\n");
+
+/// What is kept of a tokenizer besides its vocabulary.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Head {
+    /// `tokenizer.json` without vocabulary, merges and added tokens.
+    pub(crate) json: Value,
+    pub(crate) known: Known,
+    /// The tokenizer's part of a fingerprint.
+    pub(crate) digest: String,
+}
+
+/// The name of a tokenizer's file: all that its ids depend on.
+pub(crate) fn key(files: &TokenizerFiles) -> String {
+    let mut hash = Sha256::new();
+    hash.update(MARK);
+    let optional = [&files.tokenizer_config, &files.special_tokens_map, &files.generation_config];
+    for file in std::iter::once(Some(&files.tokenizer_json)).chain(optional.map(Option::as_ref)) {
+        // A file that is missing is another thing than an empty one.
+        hash.update(file.map_or(u64::MAX, |file| file.len() as u64).to_le_bytes());
+        hash.update(file.map_or(&[][..], Vec::as_slice));
+    }
+    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The bytes of a file. `tables` writes the vocabulary.
+pub(crate) fn write(head: &Head, tables: impl FnOnce(&mut BlockWriter)) -> Option<Vec<u8>> {
+    let mut blocks = BlockWriter::default();
+    blocks.bytes(&serde_json::to_vec(head).ok()?);
+    tables(&mut blocks);
+    Some([MARK.as_bytes(), &checksum(&blocks.0), &blocks.0].concat())
+}
+
+/// What a file holds; none if it is damaged or of another version.
+pub(crate) fn read(bytes: &[u8]) -> Option<(Head, BlockReader<'_>)> {
+    let (sum, blocks) = bytes.strip_prefix(MARK.as_bytes())?.split_first_chunk()?;
+    if checksum(blocks) != *sum {
+        return None;
+    }
+    let mut blocks = BlockReader(blocks);
+    let head = serde_json::from_slice(blocks.bytes()?).ok()?;
+    Some((head, blocks))
+}
+
+/// Tells damage, not forgery: who can write to the folder of caches can do worse.
+fn checksum(bytes: &[u8]) -> [u8; 8] {
+    FixedState::with_seed(0).hash_one(bytes).to_le_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::tokenizer::Tokenizer;
+
+    fn of(json: &Value) -> TokenizerFiles {
+        TokenizerFiles {
+            name: "made".into(),
+            tokenizer_json: json.to_string().into_bytes(),
+            ..TokenizerFiles::default()
+        }
+    }
+
+    /// SentencePiece's characters and bytes, with a merge of each kind.
+    fn characters() -> TokenizerFiles {
+        let bytes = (0..=255_u8).map(|byte| format!("<0x{byte:02X}>"));
+        let entries = bytes.chain(["▁", "a", "b", "▁a", "ab", "▁ab"].map(str::to_owned));
+        let vocab: serde_json::Map<String, Value> = entries.zip(0..).map(|(entry, id)| (entry, json!(id))).collect();
+        let merges = [["▁", "a"], ["a", "b"], ["▁a", "b"]];
+        of(&json!({
+            "added_tokens": [{"id": 300, "content": "<end>", "special": true}],
+            "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+            "pre_tokenizer": null, "post_processor": null,
+            "decoder": {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+            "model": {"type": "BPE", "byte_fallback": true, "vocab": vocab, "merges": merges},
+        }))
+    }
+
+    fn demo() -> TokenizerFiles {
+        Tokenizer::files("demo").expect("it is embedded")
+    }
+
+    fn same(kept: &Tokenizer, fresh: &Tokenizer) {
+        for text in ["", "a ab  abc\n", "<end><|im_start|>user\nWhat is 12 and 3.5?", "Grüße 🎉 中文", "x y"] {
+            let ids = fresh.encode(text).expect("it encodes");
+            assert_eq!(kept.encode(text).expect("it encodes"), ids, "{text:?}");
+            assert_eq!(kept.decode(&ids, false).expect("it decodes"), fresh.decode(&ids, false).expect("it decodes"));
+        }
+        assert_eq!(kept.digest(), fresh.digest());
+        assert!(kept.added_tokens().eq(fresh.added_tokens()));
+        assert_eq!((kept.vocab_size(), kept.special_token_ids()), (fresh.vocab_size(), fresh.special_token_ids()));
+    }
+
+    fn kept(folder: &Path, files: &TokenizerFiles) -> Tokenizer {
+        Tokenizer::kept_in(folder, files.clone()).expect("it loads")
+    }
+
+    #[test]
+    fn what_is_kept_is_what_was_read() {
+        for files in [demo(), characters()] {
+            let folder = tempfile::tempdir().expect("a folder can be made");
+            let fresh = Tokenizer::new(&files).expect("it loads");
+            assert_eq!(fresh.backend().0, "metatok");
+            let path = folder.path().join(format!("{}.tokenizer", key(&files)));
+            for _ in 0..2 {
+                same(&kept(folder.path(), &files), &fresh);
+                assert!(read(&std::fs::read(&path).expect("it was kept")).is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_damaged_is_made_anew() {
+        let files = demo();
+        let fresh = Tokenizer::new(&files).expect("it loads");
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        drop(kept(folder.path(), &files));
+        let path = folder.path().join(format!("{}.tokenizer", key(&files)));
+        let whole = std::fs::read(&path).expect("it was kept");
+        let places = (0..40).map(|i| (i * i * 31) % whole.len());
+        for place in places {
+            let mut flipped = whole.clone();
+            flipped[place] ^= 0x10;
+            for damaged in [&flipped[..], &whole[..place]] {
+                assert!(read(damaged).is_none());
+                std::fs::write(&path, damaged).expect("it can be written");
+                same(&kept(folder.path(), &files), &fresh);
+                assert!(std::fs::read(&path).expect("it was kept") == whole);
+            }
+        }
+    }
+
+    #[test]
+    fn other_files_have_other_keys() {
+        let files = demo();
+        let mut others = vec![files.clone(), characters(), of(&json!({}))];
+        others.push(TokenizerFiles { generation_config: None, ..files.clone() });
+        others.push(TokenizerFiles { special_tokens_map: Some(Vec::new()), ..files.clone() });
+        let moved = TokenizerFiles {
+            tokenizer_config: files.generation_config.clone(),
+            generation_config: files.tokenizer_config.clone(),
+            ..files.clone()
+        };
+        others.push(moved);
+        let mut keys: Vec<String> = others.iter().map(key).collect();
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), others.len());
+        assert_eq!(key(&TokenizerFiles { name: "elsewhere".into(), ..files.clone() }), key(&files));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_no_error() {
+        let files = demo();
+        let file = tempfile::NamedTempFile::new().expect("a file can be made");
+        same(&kept(file.path(), &files), &Tokenizer::new(&files).expect("it loads"));
+    }
+}
