@@ -66,7 +66,7 @@ impl PromptSpool {
         self.len += 1;
         self.longest = self.longest.max(prompt.input_ids.len());
         self.tokens += prompt.input_ids.len();
-        if self.memory.len() >= self.in_memory { self.to_file() } else { Ok(()) }
+        if self.memory.len() >= self.in_memory { self.move_to_file() } else { Ok(()) }
     }
 
     /// How many prompts there are.
@@ -89,7 +89,7 @@ impl PromptSpool {
         self.tokens
     }
 
-    fn to_file(&mut self) -> io::Result<()> {
+    fn move_to_file(&mut self) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
             none => none.insert((self.create)()?),
