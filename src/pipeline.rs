@@ -8,9 +8,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// This many threads, or one per core.
+/// This many threads, but no more than cores: threads that share one take its caches from each other.
 pub(crate) fn threads(threads: Option<NonZeroUsize>) -> usize {
-    threads.or_else(|| thread::available_parallelism().ok()).map_or(1, usize::from)
+    let cores = thread::available_parallelism().ok();
+    threads.into_iter().chain(cores).min().map_or(1, usize::from)
 }
 
 /// Passes the items of `produce` through `work` on `threads` threads. The results come in order. Dropping them ends the

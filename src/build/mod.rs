@@ -140,7 +140,7 @@ pub struct Build {
     pub max_line_bytes: usize,
     /// Whether the first bad line ends the build; otherwise each one is rejected.
     pub stop_at_error: bool,
-    /// How many threads build: one per core by default.
+    /// How many threads build: one per core by default, and at most.
     pub threads: Option<NonZeroUsize>,
 }
 

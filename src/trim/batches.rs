@@ -23,8 +23,8 @@ pub struct TrimmedBatch {
 }
 
 impl AnswerTrimmer {
-    /// Trims all lines of the inputs, in batches. The threads, one per core unless there is another number, end when the
-    /// batches are dropped.
+    /// Trims all lines of the inputs, in batches. The threads, one per core by default and at most, end when the batches
+    /// are dropped.
     ///
     /// ```
     /// use std::sync::Arc;
