@@ -3,9 +3,16 @@
 //! Each batch carries its own one-element channel. The writer holds the other ends in order, so nothing is sorted, and
 //! nothing waits except for the oldest batch.
 
+use std::num::NonZeroUsize;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+
+/// This many threads, but no more than cores: threads that share one take its caches from each other.
+pub(crate) fn threads(threads: Option<NonZeroUsize>) -> usize {
+    let cores = thread::available_parallelism().ok();
+    threads.into_iter().chain(cores).min().map_or(1, usize::from)
+}
 
 /// Passes the items of `produce` through `work` on `threads` threads. The results come in order. Dropping them ends the
 /// threads, each one when it next has a result.

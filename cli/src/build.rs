@@ -24,7 +24,7 @@ use metatok::fingerprint::Fingerprint;
 use metatok::input::Input;
 use metatok::prepared::PreparedDataset;
 use metatok::server::RequestOptions;
-use metatok::sink::{FormOptions, Sink};
+use metatok::sink::{FormOptions, PromptSpool, Sink};
 use metatok::tokenizer::Tokenizer;
 
 /// The result of a dataset, or of conversations.
@@ -78,13 +78,15 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     }
     let form = build.form();
     let mut totals = BuildTotals::default();
-    let mut records = Vec::new();
+    let mut prompts = PromptSpool::new(output.scratch());
     for mut batch in build.batches(inputs, args.input.limit)? {
         progress.inc(batch.bytes);
         if output.stream(batch.lines())?.is_break() {
             return Ok(done(0, form, &totals.written));
         }
-        records.extend(batch.take_records());
+        for prompt in batch.take_records() {
+            prompts.push(&prompt).map_err(|error| output.failed(error))?;
+        }
         let remarks = totals.add(batch);
         progress.set_message(count(totals.written.prompts, "prompt"));
         if !args.quiet {
@@ -118,7 +120,7 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         return Err(nothing_in(&names, dataset.is_some()));
     }
     if let Some(Sink::File(sink)) = form.sink() {
-        output.write(&sink.finish(&records)?).map_err(|error| output.failed(error))?;
+        output.write_file(|file| sink.finish(&prompts, file))?;
     }
     output.finish()?;
     let done = done(0, form, &totals.written);

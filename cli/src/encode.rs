@@ -54,6 +54,6 @@ fn lines(encoder: &TextEncoder) -> Result<ExitCode> {
 }
 
 fn push(ids: &[TokenId], out: &mut Vec<u8>) {
-    write_ids(ids.iter().copied(), out);
+    write_ids(ids, out);
     out.push(b'\n');
 }

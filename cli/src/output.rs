@@ -1,13 +1,13 @@
 //! Where results go: standard output, or a file that appears only when it is complete.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek as _, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::partial::Partial;
-use metatok::error::{At, Result};
+use metatok::error::{At, ErrorKind, Result};
 use serde::Serialize;
 
 /// An open output. Dropped before [`Output::finish`], a file is removed and its predecessor untouched.
@@ -65,6 +65,28 @@ impl Output {
         self.stream(format!("{line}\n").as_bytes())
     }
 
+    /// How to create a file for what is not yet written: beside the output, where there is room for it.
+    pub(crate) fn scratch(&self) -> impl Fn() -> io::Result<File> + Send + Sync + 'static {
+        let folder = match self {
+            Self::File(_, path) => path.parent().map(Path::to_owned),
+            Self::Stdout(_) | Self::Direct(..) => None,
+        };
+        move || match &folder {
+            Some(folder) => tempfile::tempfile_in(folder),
+            None => tempfile::tempfile(),
+        }
+    }
+
+    /// Writes all of the output as a file. A pipe gets a copy of it.
+    pub(crate) fn write_file(&mut self, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
+        let written = match self {
+            Self::File(file, _) => write(file.file()),
+            Self::Stdout(stdout) => copied(write, stdout),
+            Self::Direct(file, _) => copied(write, file),
+        };
+        written.map_err(|error| if matches!(error.kind(), ErrorKind::Io(_)) { error.at(self.name()) } else { error })
+    }
+
     /// Makes what was written final.
     pub(crate) fn finish(self) -> Result<()> {
         let name = self.name();
@@ -79,6 +101,15 @@ impl Output {
     pub(crate) fn failed(&self, error: io::Error) -> metatok::Error {
         metatok::Error::from(error).at(self.name())
     }
+}
+
+/// Copies a file, which is written first.
+fn copied(write: impl FnOnce(&mut File) -> Result<()>, out: &mut impl Write) -> Result<()> {
+    let mut file = tempfile::tempfile()?;
+    write(&mut file)?;
+    file.rewind()?;
+    io::copy(&mut file, out)?;
+    Ok(())
 }
 
 /// `1 prompt`, `2 prompts`.

@@ -38,6 +38,11 @@ impl Partial {
         Ok(Self { file, path: Some(path) })
     }
 
+    /// The file itself.
+    pub(crate) fn file(&mut self) -> &mut fs::File {
+        &mut self.file
+    }
+
     /// Moves it to its final path.
     pub(crate) fn persist(mut self, path: &Path) -> io::Result<()> {
         self.file.sync_all()?;

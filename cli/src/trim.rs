@@ -1,18 +1,18 @@
 //! `metatok trim`: what an engine gave in, cut to where it should have ended out.
 
-use std::ops::ControlFlow;
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use crate::args::TrimArgs;
 use crate::exit::REJECTED;
-use crate::output::{Output, count, push_json_line};
+use crate::output::{Output, count};
 use crate::outputs::Outputs;
 use crate::say::{InFlags, flag, say};
 use crate::setup;
 use crate::source::Source;
 use metatok::builder::PromptBuilder;
 use metatok::error::{ErrorKind, Result};
-use metatok::input::each_line;
 use metatok::trim::{AnswerTrimmer, TrimOptions, TrimTotals};
 
 pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
@@ -32,27 +32,20 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let trimmer = trimmer.run_id(args.run_id.run_id.clone());
     let mut output = Output::open(args.output.as_deref())?;
     let mut totals = TrimTotals::default();
-    let mut failed = None;
-    each_line(source.open(None)?, args.read.max_line_bytes, |place, line| {
-        match line.and_then(|line| trimmer.trim(line)) {
-            Ok(answers) => {
-                let mut json = Vec::new();
-                for answer in &answers {
-                    totals.add(answer);
-                    push_json_line(answer, &mut json);
-                }
-                output.stream(&json)
-            }
-            Err(error) => {
-                failed = Some(place.of_error(error));
-                Ok(ControlFlow::Break(()))
-            }
+    let threads = args.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
+    for batch in Arc::new(trimmer).batches(source.open(None)?, args.read.max_line_bytes, threads) {
+        totals.add_all(&batch.totals);
+        if output.stream(&batch.lines)?.is_break() {
+            break;
         }
-    })?;
-    if let Some(error) = failed {
-        say!("{}", error.in_flags());
-        say!("stopped at the first bad line ({} written)", count(totals.answers, "answer"));
-        return Ok(ExitCode::from(REJECTED));
+        if let Some(error) = batch.wrong {
+            say!("{}", error.in_flags());
+            say!("stopped at the first bad line ({} written)", count(totals.answers, "answer"));
+            return Ok(ExitCode::from(REJECTED));
+        }
+        if let Some(error) = batch.error {
+            return Err(error);
+        }
     }
     output.finish()?;
     if !args.quiet {

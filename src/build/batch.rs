@@ -55,7 +55,7 @@ impl BuiltBatch {
         &self.out.lines
     }
 
-    /// The prompts of a format that writes all of them to one file, for [`FileSink::finish`](crate::sink::FileSink::finish).
+    /// The prompts of a format that writes all of them to one file, for a [`PromptSpool`](crate::sink::PromptSpool).
     pub fn take_records(&mut self) -> Vec<PromptRecord> {
         std::mem::take(&mut self.out.records)
     }

@@ -140,7 +140,7 @@ pub struct Build {
     pub max_line_bytes: usize,
     /// Whether the first bad line ends the build; otherwise each one is rejected.
     pub stop_at_error: bool,
-    /// How many threads build: one per core by default.
+    /// How many threads build: one per core by default, and at most.
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -190,7 +190,7 @@ impl Build {
         let batches = line_batches(self.dataset.as_deref(), inputs, self.max_line_bytes, limit)?;
         let build = self.clone();
         let lines = Arc::new(AtomicUsize::new(0));
-        Ok(pipeline::ordered(self.threads(), batches, move || {
+        Ok(pipeline::ordered(pipeline::threads(self.threads), batches, move || {
             let build = build.clone();
             let for_server = build.form.is_for_server();
             let reader = build.form.record_reader(build.input_format);
@@ -217,10 +217,5 @@ impl Build {
                 .build(batch)
             })
         }))
-    }
-
-    fn threads(&self) -> usize {
-        let threads = self.threads.or_else(|| std::thread::available_parallelism().ok());
-        threads.map_or(1, usize::from)
     }
 }

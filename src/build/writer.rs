@@ -84,7 +84,7 @@ impl Out {
         match sink {
             Sink::Lines(sink) => sink.write(key, built, &mut self.lines),
             Sink::File(sink) => {
-                self.records.push(PromptRecord::new(&**sink, key, built)?);
+                self.records.push(PromptRecord::new(sink.unit(), key, built)?);
                 Ok(())
             }
         }

@@ -96,6 +96,11 @@ pub(crate) fn batches(
     }))
 }
 
+/// The lines of inputs, whatever they hold.
+pub(crate) fn lines(inputs: Vec<Input>, longest: usize) -> Batches {
+    streamed(inputs, longest, Holds::Lines)
+}
+
 /// The rows that a dataset asks, among all, which therefore must be in memory.
 fn picked(all: Vec<LineBatch>, dataset: &Dataset) -> Result<Batches> {
     let mut lines = Vec::new();

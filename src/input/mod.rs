@@ -25,7 +25,7 @@ mod record_place;
 mod source;
 
 pub use crate::dataset::{Holds, RawRecord};
-pub(crate) use batches::{Batches, LineBatch, batches};
+pub(crate) use batches::{Batches, LineBatch, batches, lines};
 pub use by_dataset::by_dataset;
 pub use digest::{check_readable_again, digest_of_file, digest_of_input};
 pub use each::{each_conversation, each_line, each_record, from_json};

@@ -11,7 +11,7 @@ use crate::server::object::Object;
 use crate::server::request_id::request_id;
 use crate::sink::{
     BuiltPrompt, PromptKey, RequestOptions, no_place_for_scores, refuse_choices_and_media, refuse_unless_plain,
-    write_ids, write_json,
+    write_ids, write_json, write_numbers,
 };
 use crate::stop::{StopId, StopSource};
 
@@ -55,7 +55,7 @@ impl Requests {
         };
         let stops = builder.stop();
         let (mut stop_token_ids, mut stop) = (Vec::new(), Vec::new());
-        write_ids(stops.stop_token_ids(), &mut stop_token_ids);
+        write_numbers(stops.stop_token_ids(), &mut stop_token_ids);
         write_json(stops.strings(), &mut stop);
         let has_stop = !stops.strings().is_empty();
         Ok(Self { engine, options, scored_max_tokens, stop_token_ids, stop, has_stop, warnings })
@@ -166,7 +166,7 @@ impl Requests {
 
     pub(super) fn write_prompt(&self, name: &str, built: &BuiltPrompt<'_>, object: &mut Object<'_>) {
         if let Some(out) = object.key(name) {
-            write_ids(built.prompt.input_ids.iter().copied(), out);
+            write_ids(&built.prompt.input_ids, out);
         }
     }
 

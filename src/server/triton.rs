@@ -15,7 +15,7 @@ use crate::server::keys::Keys;
 use crate::server::object::Object;
 use crate::server::request::{Requests, Sampled};
 use crate::server::{AnswerFormat, EngineAnswer};
-use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink, write_ids};
+use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, RequestOptions, Sink, write_numbers};
 use crate::tokenizer::TokenId;
 
 pub(crate) const FORM: OutputForm = OutputForm {
@@ -144,7 +144,7 @@ struct Inputs<'i> {
 impl Inputs<'_> {
     fn ids<N: itoa::Integer>(&mut self, name: &str, shape: &[usize], ids: impl Iterator<Item = N>) {
         self.open(name, "INT32", shape);
-        write_ids(ids, self.out);
+        write_numbers(ids, self.out);
         self.out.push(b'}');
     }
 
@@ -180,7 +180,7 @@ impl Inputs<'_> {
     fn open(&mut self, name: &str, datatype: &str, shape: &[usize]) {
         write!(self.out, "{{\"name\":\"{name}\",\"datatype\":\"{datatype}\",\"shape\":")
             .expect("writing to memory cannot fail");
-        write_ids(shape.iter().copied(), self.out);
+        write_numbers(shape.iter().copied(), self.out);
         self.out.extend_from_slice(b",\"data\":");
     }
 }

@@ -1,19 +1,22 @@
 //! Files of arrays: all prompts padded to one length, with their mask, as `.npy`, `.npz` or `.safetensors`.
 
 use std::collections::HashMap;
-use std::io::Cursor;
+use std::fs::File;
+use std::io::{self, BufWriter, Cursor, Write as _};
 
-use ndarray::{Array1, Array2, ArrayView1, Ix1, OwnedRepr};
+use ndarray::{Array1, Ix1, OwnedRepr};
 use ndarray_npy::{NpzReader, NpzWriter, ReadNpyExt, WriteNpyExt};
-use safetensors::{Dtype, SafeTensors, View};
+use safetensors::tensor::TensorInfo;
+use safetensors::{Dtype, SafeTensorError, SafeTensors};
 use serde::Serialize;
 
-use crate::batch::{Batch, Padding};
+use crate::batch::Padding;
 use crate::builder::PromptBuilder;
-use crate::error::{ErrorKind, Result, Setting, counted, way_out};
+use crate::error::{ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::sink::file::{FILE, METADATA, Origin, not_ours};
-use crate::sink::{Accepts, FileSink, FormOptions, OutputForm, PromptRecord, Sink};
+use crate::sink::padded::{JsonArray, NPY_MAGIC, Padded};
+use crate::sink::{Accepts, FileSink, FormOptions, OutputForm, PromptSpool, Sink};
 use crate::tokenizer::TokenId;
 
 pub(crate) const NPZ_FORM: OutputForm = OutputForm {
@@ -52,8 +55,11 @@ fn open(format: ArrayFormat, builder: &PromptBuilder, options: FormOptions) -> R
     Ok(Sink::file(Arrays::new(builder, format, padding, options.fingerprint)))
 }
 
-/// The first bytes of an array in a `.npy` file.
-const NPY_MAGIC: &[u8] = b"\x93NUMPY";
+/// How many bytes are written at once.
+const BUFFER: usize = 1 << 18;
+
+/// Readers of safetensors refuse a longer header.
+const LONGEST_HEADER: usize = 100_000_000;
 
 /// A file format for arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +76,7 @@ pub enum ArrayFormat {
 
 /// Writes `input_ids` and `attention_mask` (`i64`, a row for each prompt), and metadata about the prompts and stops.
 ///
-/// All prompts stay in memory until [`FileSink::finish`].
+/// Neither array is ever in memory as a whole.
 #[derive(Debug)]
 pub struct Arrays {
     format: ArrayFormat,
@@ -82,7 +88,7 @@ pub struct Arrays {
 #[derive(Serialize)]
 struct Metadata<'a> {
     /// The keys of the prompts, row by row.
-    prompts: &'a [PromptRecord],
+    prompts: &'a PromptSpool,
     padding_side: crate::batch::PaddingSide,
     pad_token_id: TokenId,
     #[serde(flatten)]
@@ -106,89 +112,60 @@ impl FileSink for Arrays {
         "an array"
     }
 
-    fn finish(&self, prompts: &[PromptRecord]) -> Result<Vec<u8>> {
-        let ids: Vec<&[TokenId]> = prompts.iter().map(|prompt| &prompt.input_ids[..]).collect();
-        self.check_memory(&ids)?;
-        let batch: Batch<i64> = Batch::new(&ids, self.padding)?;
-        let metadata = serde_json::to_string(&Metadata {
+    fn finish(&self, prompts: &PromptSpool, file: &mut File) -> Result<()> {
+        let padded = Padded::new(prompts, self.padding)?;
+        let metadata = Metadata {
             prompts,
             padding_side: self.padding.padding_side,
             pad_token_id: self.padding.pad_token_id,
             origin: &self.origin,
-        });
-        let metadata = metadata.expect("strings and numbers are JSON");
-        let arrays = [("attention_mask", batch.attention_mask()), ("input_ids", batch.input_ids)];
-        match self.format {
-            ArrayFormat::Npz => npz(&arrays, &metadata),
-            ArrayFormat::Npy => npy(&arrays, &metadata),
-            ArrayFormat::Safetensors => safetensors(&arrays, metadata),
-        }
+        };
+        let file = BufWriter::with_capacity(BUFFER, file);
+        let written = match self.format {
+            ArrayFormat::Npz => npz(padded, &metadata, file),
+            ArrayFormat::Npy => npy(padded, &metadata, file),
+            ArrayFormat::Safetensors => safetensors(padded, &metadata, file),
+        };
+        Ok(written?)
     }
 }
 
-impl Arrays {
-    /// Checks that there is memory for everything at once: both arrays, and the file with both.
-    fn check_memory(&self, prompts: &[&[TokenId]]) -> Result<()> {
-        let multiple = self.padding.pad_to_multiple_of.get();
-        let longest = prompts.iter().map(|ids| ids.len()).max().unwrap_or(0);
-        let longest = longest.checked_next_multiple_of(multiple).unwrap_or(usize::MAX);
-        let bytes = prompts.len().saturating_mul(longest).saturating_mul(4 * size_of::<i64>());
-        if Vec::<u8>::new().try_reserve_exact(bytes).is_ok() {
-            return Ok(());
-        }
-        let what = format!("arrays of {} of {longest} tokens do not fit into memory", counted(prompts.len(), "row"));
-        let padded_to = Setting::PAD_TO_MULTIPLE_OF.set_to(multiple.to_string());
-        Err(ErrorKind::OutOfMemory(what).with_way_out(way_out!["build fewer prompts at a time, or lower ", padded_to]))
-    }
+fn npz(padded: Padded<'_>, metadata: &Metadata<'_>, out: BufWriter<&mut File>) -> io::Result<()> {
+    let mut file = NpzWriter::new(out);
+    file.add_array("attention_mask", &padded.attention_mask()).map_err(io::Error::other)?;
+    file.add_array("input_ids", &padded.input_ids()).map_err(io::Error::other)?;
+    file.add_array(METADATA, &JsonArray(metadata)).map_err(io::Error::other)?;
+    file.finish().map_err(io::Error::other)?.flush()
 }
 
-fn npz(arrays: &[(&str, Array2<i64>)], metadata: &str) -> Result<Vec<u8>> {
-    let failed = |error: ndarray_npy::WriteNpzError| ErrorKind::Io(std::io::Error::other(error));
-    let mut file = NpzWriter::new(Cursor::new(Vec::new()));
-    for (name, array) in arrays {
-        file.add_array(*name, array).map_err(failed)?;
-    }
-    file.add_array(METADATA, &ArrayView1::from(metadata.as_bytes())).map_err(failed)?;
-    Ok(file.finish().map_err(failed)?.into_inner())
+fn npy(padded: Padded<'_>, metadata: &Metadata<'_>, mut out: BufWriter<&mut File>) -> io::Result<()> {
+    padded.input_ids().write_npy(&mut out).map_err(io::Error::other)?;
+    padded.attention_mask().write_npy(&mut out).map_err(io::Error::other)?;
+    JsonArray(metadata).write_npy(&mut out).map_err(io::Error::other)
 }
 
-fn npy([(_, mask), (_, ids)]: &[(&str, Array2<i64>); 2], metadata: &str) -> Result<Vec<u8>> {
-    let mut file = Vec::new();
-    let written = ids.write_npy(&mut file).and_then(|()| mask.write_npy(&mut file));
-    let written = written.and_then(|()| ArrayView1::from(metadata.as_bytes()).write_npy(&mut file));
-    written.map_err(|error| ErrorKind::Io(std::io::Error::other(error)))?;
-    Ok(file)
-}
-
-fn safetensors(arrays: &[(&str, Array2<i64>)], metadata: String) -> Result<Vec<u8>> {
-    let arrays = arrays.iter().map(|(name, array)| (*name, Tensor(array)));
+fn safetensors(padded: Padded<'_>, metadata: &Metadata<'_>, mut out: BufWriter<&mut File>) -> io::Result<()> {
     // A map of several keys would be written in a different order each time.
-    let metadata = HashMap::from([(METADATA.to_owned(), metadata)]);
-    let written = safetensors::serialize(arrays, Some(metadata));
-    Ok(written.map_err(|error| ErrorKind::Io(std::io::Error::other(error)))?)
-}
-
-/// An array as the crate `safetensors` reads it.
-struct Tensor<'a>(&'a Array2<i64>);
-
-impl View for Tensor<'_> {
-    fn dtype(&self) -> Dtype {
-        Dtype::I64
+    let metadata = HashMap::from([(METADATA.to_owned(), serde_json::to_string(metadata)?)]);
+    let arrays = [("attention_mask", padded.attention_mask()), ("input_ids", padded.input_ids())];
+    let (mut infos, mut end) = (Vec::new(), 0);
+    for (name, array) in &arrays {
+        let [rows, columns] = array.shape();
+        let start = end;
+        end += rows * columns * size_of::<i64>();
+        let info = TensorInfo { dtype: Dtype::I64, shape: vec![rows, columns], data_offsets: (start, end) };
+        infos.push(((*name).to_owned(), info));
     }
-
-    fn shape(&self) -> &[usize] {
-        self.0.shape()
+    let header = safetensors::tensor::Metadata::new(Some(metadata), infos).map_err(io::Error::other)?;
+    let mut header = serde_json::to_vec(&header)?;
+    header.resize(header.len().next_multiple_of(size_of::<u64>()), b' ');
+    if header.len() > LONGEST_HEADER {
+        return Err(io::Error::other(SafeTensorError::HeaderTooLarge));
     }
-
-    fn data(&self) -> std::borrow::Cow<'_, [u8]> {
-        let mut bytes = Vec::with_capacity(self.data_len());
-        self.0.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
-        bytes.into()
-    }
-
-    fn data_len(&self) -> usize {
-        self.0.len() * size_of::<i64>()
-    }
+    out.write_all(&(header.len() as u64).to_le_bytes())?;
+    out.write_all(&header)?;
+    arrays.iter().try_for_each(|(_, array)| array.write(&mut out))?;
+    out.flush()
 }
 
 /// The metadata of a file of arrays, as JSON.

@@ -36,14 +36,14 @@ pub(crate) fn write_origin(key: &PromptKey<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a JSON list of ids.
-pub fn write_ids<N: itoa::Integer>(ids: impl Iterator<Item = N>, out: &mut Vec<u8>) {
+/// Appends a JSON list of numbers.
+pub(crate) fn write_numbers<N: itoa::Integer>(numbers: impl Iterator<Item = N>, out: &mut Vec<u8>) {
     let mut digits = itoa::Buffer::new();
     out.push(b'[');
     let mut separator: &[u8] = b"";
-    for id in ids {
+    for number in numbers {
         out.extend_from_slice(separator);
-        out.extend_from_slice(digits.format(id).as_bytes());
+        out.extend_from_slice(digits.format(number).as_bytes());
         separator = b",";
     }
     out.push(b']');

@@ -4,8 +4,8 @@ use crate::assemble::{MediaSpan, Span};
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
 use crate::error::Result;
-use crate::sink::json::{write_ids, write_json, write_key, write_number, write_origin};
-use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink};
+use crate::sink::json::{write_json, write_key, write_number, write_numbers, write_origin};
+use crate::sink::{Accepts, BuiltPrompt, LineSink, OutputForm, PromptKey, Sink, write_ids};
 
 pub(crate) const FORM: OutputForm = OutputForm {
     name: "ids",
@@ -28,7 +28,7 @@ impl Jsonl {
     /// For the prompts of a builder, with `attention_mask` if asked for.
     pub fn new(builder: &PromptBuilder, attention_mask: bool) -> Self {
         let mut stop = b",\"stop_token_ids\":".to_vec();
-        write_ids(builder.stop().stop_token_ids(), &mut stop);
+        write_numbers(builder.stop().stop_token_ids(), &mut stop);
         stop.extend_from_slice(b",\"stop\":");
         write_json(builder.stop().strings(), &mut stop);
         let role = |name: &str| {
@@ -70,14 +70,14 @@ impl LineSink for Jsonl {
         let BuiltPrompt { prompt, labels, choice_ids, conversation, prefix_tokens, prefix_break, truncated } = built;
         write_key(key, out);
         out.extend_from_slice(b",\"input_ids\":");
-        write_ids(prompt.input_ids.iter().copied(), out);
+        write_ids(&prompt.input_ids, out);
         if let Some(labels) = labels {
             out.extend_from_slice(b",\"labels\":");
-            write_ids(labels.iter().copied(), out);
+            write_numbers(labels.iter().copied(), out);
         }
         if !choice_ids.is_empty() {
             out.extend_from_slice(b",\"choice_ids\":");
-            write_ids(choice_ids.iter().copied(), out);
+            write_ids(choice_ids, out);
         }
         if let Some(tokens) = *prefix_tokens {
             out.extend_from_slice(b",\"prefix_tokens\":");
@@ -96,7 +96,7 @@ impl LineSink for Jsonl {
         }
         if self.attention_mask {
             out.extend_from_slice(b",\"attention_mask\":");
-            write_ids(prompt.attention_mask().into_iter().map(u32::from), out);
+            write_numbers(prompt.attention_mask().into_iter().map(u32::from), out);
         }
         out.extend_from_slice(&self.stop);
         if let Some(text) = &prompt.text {

@@ -18,6 +18,7 @@
 mod accepts;
 #[cfg(feature = "arrays")]
 pub(crate) mod arrays;
+mod digits;
 #[cfg(any(feature = "arrays", feature = "arrow"))]
 mod file;
 mod file_sink;
@@ -27,20 +28,24 @@ pub(crate) mod jsonl;
 mod line_sink;
 pub(crate) mod messages;
 mod metadata;
+#[cfg(feature = "arrays")]
+mod padded;
 mod plain;
 mod prompt;
 mod prompt_length;
+mod prompt_record;
 mod request_options;
+mod spool;
 #[cfg(feature = "arrow")]
 pub(crate) mod table;
 
 pub use accepts::Accepts;
 #[cfg(feature = "arrays")]
 pub use arrays::{ArrayFormat, Arrays};
-pub use file_sink::{FileSink, PromptRecord};
+pub use digits::write_ids;
+pub use file_sink::FileSink;
 pub use form::{FormOptions, OutputForm, Sink};
-pub use json::write_ids;
-pub(crate) use json::{write_json, write_origin};
+pub(crate) use json::{write_json, write_numbers, write_origin};
 pub use jsonl::Jsonl;
 pub use line_sink::LineSink;
 pub use messages::MessagesJsonl;
@@ -48,6 +53,8 @@ pub use metadata::metadata;
 pub(crate) use plain::{no_place_for_scores, refuse_choices_and_media, refuse_unless_plain};
 pub use prompt::{BuiltPrompt, PromptKey};
 pub use prompt_length::PromptLength;
+pub use prompt_record::PromptRecord;
 pub use request_options::{DEFAULT_MAX_OUT_LEN, RequestOptions};
+pub use spool::PromptSpool;
 #[cfg(feature = "arrow")]
 pub use table::{Table, TableFormat};

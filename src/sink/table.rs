@@ -1,16 +1,18 @@
 //! Tables, a row for each prompt, as Arrow's IPC files and as Parquet.
 
 use std::collections::HashMap;
-use std::io::Cursor;
+use std::fs::File;
+use std::io::{self, BufWriter, Cursor, Write as _};
 use std::sync::Arc;
 
-use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
+use arrow_array::builder::{ArrayBuilder as _, Int64Builder, ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
+use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
@@ -20,7 +22,7 @@ use crate::builder::PromptBuilder;
 use crate::error::{ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::sink::file::{FILE, METADATA, Origin, not_ours};
-use crate::sink::{FileSink, OutputForm, PromptRecord, Sink};
+use crate::sink::{FileSink, OutputForm, PromptRecord, PromptSpool, Sink};
 
 pub(crate) const ARROW_FORM: OutputForm = OutputForm {
     name: "arrow",
@@ -41,6 +43,12 @@ pub(crate) const PARQUET_FORM: OutputForm = OutputForm {
 /// How many rows are written, and can be read, at once.
 const ROWS: usize = 4096;
 
+/// How many bytes of Parquet are in memory before they are written.
+const ROW_GROUP: usize = 128 << 20;
+
+/// How many bytes are written at once.
+const BUFFER: usize = 1 << 18;
+
 /// A file format for tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableFormat {
@@ -53,7 +61,7 @@ pub enum TableFormat {
 /// Writes `id` (a string; other ids as JSON), `repeat`, `turn` and `max_out_len` if a prompt has them, and `input_ids`,
 /// a list of `i64`, not padded. The metadata has the stops and the fingerprint.
 ///
-/// All prompts stay in memory until [`FileSink::finish`].
+/// A few rows are in memory at a time.
 #[derive(Debug)]
 pub struct Table {
     format: TableFormat,
@@ -93,29 +101,40 @@ impl FileSink for Table {
         "a table"
     }
 
-    fn finish(&self, prompts: &[PromptRecord]) -> Result<Vec<u8>> {
+    fn finish(&self, prompts: &PromptSpool, file: &mut File) -> Result<()> {
         let metadata = serde_json::to_string(&Metadata { rows: prompts.len(), origin: &self.origin });
         let metadata = metadata.expect("strings and numbers are JSON");
         let schema = schema(metadata.clone());
-        let batches = prompts.chunks(ROWS).map(|prompts| batch(&schema, prompts));
-        match self.format {
-            TableFormat::Arrow => arrow(&schema, batches).map_err(failed),
-            TableFormat::Parquet => parquet(&schema, batches, metadata),
-        }
+        let mut prompts = prompts.prompts()?;
+        let batches = std::iter::from_fn(|| batch(&schema, &mut prompts).transpose());
+        let file = BufWriter::with_capacity(BUFFER, file);
+        let written = match self.format {
+            TableFormat::Arrow => arrow(&schema, batches, file).map_err(io::Error::other),
+            TableFormat::Parquet => parquet(&schema, batches, metadata, file).map_err(io::Error::other),
+        };
+        Ok(written?)
     }
 }
 
-fn batch(schema: &SchemaRef, prompts: &[PromptRecord]) -> std::result::Result<RecordBatch, ArrowError> {
+/// The next rows; none at the end.
+fn batch(
+    schema: &SchemaRef,
+    prompts: &mut impl Iterator<Item = io::Result<PromptRecord>>,
+) -> std::result::Result<Option<RecordBatch>, ArrowError> {
     let (mut id, mut repeat) = (StringBuilder::new(), Int64Builder::new());
     let (mut turn, mut max_out_len) = (Int64Builder::new(), Int64Builder::new());
     let mut input_ids = ListBuilder::new(Int64Builder::new());
-    for prompt in prompts {
+    for prompt in prompts.take(ROWS) {
+        let prompt = prompt?;
         let text: Option<String> = serde_json::from_str(prompt.id.get()).ok();
         id.append_value(text.as_deref().unwrap_or(prompt.id.get()));
         repeat.append_option(number(prompt.repeat)?);
         turn.append_option(number(prompt.turn)?);
         max_out_len.append_option(number(prompt.max_out_len)?);
         input_ids.append_value(prompt.input_ids.iter().map(|&id| Some(i64::from(id))));
+    }
+    if id.is_empty() {
+        return Ok(None);
     }
     let columns: Vec<ArrayRef> = vec![
         Arc::new(id.finish()),
@@ -124,7 +143,7 @@ fn batch(schema: &SchemaRef, prompts: &[PromptRecord]) -> std::result::Result<Re
         Arc::new(max_out_len.finish()),
         Arc::new(input_ids.finish()),
     ];
-    RecordBatch::try_new(Arc::clone(schema), columns)
+    RecordBatch::try_new(Arc::clone(schema), columns).map(Some)
 }
 
 fn number<N: TryInto<i64>>(number: Option<N>) -> std::result::Result<Option<i64>, ArrowError> {
@@ -135,35 +154,33 @@ fn number<N: TryInto<i64>>(number: Option<N>) -> std::result::Result<Option<i64>
 fn arrow(
     schema: &Schema,
     batches: impl Iterator<Item = std::result::Result<RecordBatch, ArrowError>>,
-) -> std::result::Result<Vec<u8>, ArrowError> {
-    let mut file = FileWriter::try_new(Vec::new(), schema)?;
+    out: BufWriter<&mut File>,
+) -> std::result::Result<(), ArrowError> {
+    let mut file = FileWriter::try_new(out, schema)?;
     for batch in batches {
         file.write(&batch?)?;
     }
-    file.into_inner()
+    Ok(file.into_inner()?.flush()?)
 }
 
 fn parquet(
     schema: &SchemaRef,
     batches: impl Iterator<Item = std::result::Result<RecordBatch, ArrowError>>,
     metadata: String,
-) -> Result<Vec<u8>> {
-    let failed = |error: parquet::errors::ParquetError| ErrorKind::Io(std::io::Error::other(error));
+    out: BufWriter<&mut File>,
+) -> std::result::Result<(), ParquetError> {
     // Not every reader uses Arrow's schema.
     let metadata = KeyValue::new(METADATA.to_owned(), Some(metadata));
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
+        .set_max_row_group_bytes(Some(ROW_GROUP))
         .set_key_value_metadata(Some(vec![metadata]))
         .build();
-    let mut file = ArrowWriter::try_new(Vec::new(), Arc::clone(schema), Some(properties)).map_err(failed)?;
+    let mut file = ArrowWriter::try_new(out, Arc::clone(schema), Some(properties))?;
     for batch in batches {
-        file.write(&batch.map_err(self::failed)?).map_err(failed)?;
+        file.write(&batch?)?;
     }
-    Ok(file.into_inner().map_err(failed)?)
-}
-
-fn failed(error: ArrowError) -> crate::Error {
-    ErrorKind::Io(std::io::Error::other(error)).into()
+    Ok(file.into_inner()?.flush()?)
 }
 
 /// The metadata of a table, as JSON.

@@ -11,6 +11,7 @@
 //! # Ok::<(), metatok::Error>(())
 //! ```
 
+mod batches;
 mod line;
 mod problems;
 mod stops;
@@ -23,6 +24,7 @@ use crate::error::{At, Result, Setting, counted};
 use crate::server::{EngineAnswer, StopReason, read_answers, without_run_id};
 use crate::stop::{CompletionEnd, FinishReason, Stop, StopCriteria, StopSource};
 use crate::tokenizer::TokenId;
+pub use batches::TrimmedBatch;
 pub use line::{Problem, Reported, TrimmedAnswer};
 use problems::Problems;
 use stops::{AnswerStops, TextStops};

@@ -43,6 +43,16 @@ impl TrimTotals {
         }
     }
 
+    /// Adds those of other answers.
+    pub fn add_all(&mut self, others: &Self) {
+        self.answers += others.answers;
+        self.stopped += others.stopped;
+        self.errors += others.errors;
+        for (code, count) in &others.problems {
+            *self.problems.entry(code).or_default() += count;
+        }
+    }
+
     /// Whether no answer has an error or a problem.
     pub fn is_good(&self) -> bool {
         self.problems.is_empty() && self.errors == 0

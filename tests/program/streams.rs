@@ -17,7 +17,8 @@ pub(crate) fn tests() -> Tests {
         a_slow_pipe_gives_each_result_before_the_next_line,
         a_killed_run_leaves_no_output,
         a_line_of_a_hundred_megabytes_is_named_and_not_kept,
-        memory_does_not_grow_with_the_input
+        memory_does_not_grow_with_the_input,
+        memory_does_not_grow_with_a_file
     ]
 }
 
@@ -227,4 +228,38 @@ fn memory_does_not_grow_with_the_input() {
     }
     drop(stdin);
     assert!(child.wait().expect("the program ends").success());
+}
+
+fn memory_does_not_grow_with_a_file() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let (input, output) = (folder.path().join("in.jsonl"), folder.path().join("out"));
+    let said = "What goes around the Earth at night and by day? ".repeat(8);
+    let line = format!("{{\"messages\": [{{\"role\": \"user\", \"content\": \"{said}\"}}]}}\n");
+    std::fs::write(&input, line.repeat(120_000)).expect("the file can be written");
+    let forms: &[&str] = &[
+        #[cfg(feature = "arrays")]
+        "npz",
+        #[cfg(feature = "arrays")]
+        "safetensors",
+        #[cfg(feature = "arrow")]
+        "arrow",
+        #[cfg(feature = "arrow")]
+        "parquet",
+    ];
+    for form in forms {
+        let (input, output) = (input.to_string_lossy(), output.to_string_lossy());
+        let mut child = metatok(&["build", "-m", "demo", "-q", "--format", form, "-o", &output, &input])
+            .spawn()
+            .expect("the program starts");
+        let mut peak = 0;
+        let status = loop {
+            if let Some(status) = child.try_wait().expect("it is a child") {
+                break status;
+            }
+            peak = peak.max(peak_bytes(&child).unwrap_or(0));
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        assert!(status.success(), "{form}");
+        assert!(peak < 150 << 20, "{form}: {peak} bytes");
+    }
 }

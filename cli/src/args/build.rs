@@ -139,7 +139,7 @@ pub(crate) struct BuildArgs {
 
     /// Threads to use
     ///
-    /// Default: one per core. The output does not depend on the number of threads.
+    /// Default: one per core, which is also the most. The output does not depend on the number of threads.
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = heading::GENERAL)]
     pub(crate) threads: Option<u16>,
 

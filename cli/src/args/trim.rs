@@ -65,6 +65,12 @@ pub(crate) struct TrimArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
+    /// Threads to use
+    ///
+    /// Default: one per core, which is also the most. The output does not depend on the number of threads.
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = heading::GENERAL)]
+    pub(crate) threads: Option<u16>,
+
     /// Print nothing but errors
     #[arg(short, long, help_heading = heading::GENERAL)]
     pub(crate) quiet: bool,

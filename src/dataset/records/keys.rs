@@ -47,6 +47,11 @@ const KNOWN: [&str; 35] = [
     "value",
 ];
 
+/// Whether any format reads a key.
+pub(super) fn is_known(key: &str) -> bool {
+    KNOWN.contains(&key)
+}
+
 /// At most this many keys are listed in an error.
 const NAMED: usize = 12;
 

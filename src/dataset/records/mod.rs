@@ -14,6 +14,7 @@ mod formats;
 mod input_format;
 mod keys;
 mod parse_error;
+mod plain_chat;
 mod reader;
 mod reads_for;
 mod record;

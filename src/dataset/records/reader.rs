@@ -2,7 +2,7 @@
 
 use crate::dataset::records::parse_error::{of_format, parse_error};
 use crate::dataset::records::reads_for::ReadsFor;
-use crate::dataset::records::{InputFormat, Keys, Record, formats};
+use crate::dataset::records::{InputFormat, Keys, Record, formats, plain_chat};
 use crate::dataset::source::check_nesting;
 use crate::error::{ErrorKind, Result};
 
@@ -56,6 +56,11 @@ impl RecordReader {
     /// [`ErrorKind::Parse`] with the column, or with the record's keys if none of them is a conversation;
     /// [`ErrorKind::WouldBeLost`], [`ErrorKind::EmptyConversation`].
     pub fn parse<'a>(&self, json: &'a str) -> Result<Record<'a>> {
+        if matches!(self.format, InputFormat::Auto | InputFormat::Messages)
+            && let Some(record) = plain_chat::read(json)
+        {
+            return Ok(record);
+        }
         check_nesting(json)?;
         let record = match json.trim_start().as_bytes() {
             [b'{', ..] => formats::read(self.format, &Keys::parse(json)?, self.reads_for)?,

@@ -1,0 +1,77 @@
+//! Trims the lines of inputs on all cores, in their order.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::input::{Input, LineBatch, RecordPlace, lines};
+use crate::pipeline;
+use crate::trim::{AnswerTrimmer, TrimTotals};
+
+/// The trimmed answers of a batch of lines.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct TrimmedBatch {
+    /// The answers, a line of JSON each.
+    pub lines: Vec<u8>,
+    /// How many there are, and what was found in them.
+    pub totals: TrimTotals,
+    /// The line after them is no answer. Nothing of the lines after it is kept.
+    pub wrong: Option<Error>,
+    /// Reading failed after them.
+    pub error: Option<Error>,
+}
+
+impl AnswerTrimmer {
+    /// Trims all lines of the inputs, in batches. The threads, one per core by default and at most, end when the batches
+    /// are dropped.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use metatok::PromptBuilder;
+    /// use metatok::input::Input;
+    /// use metatok::trim::{AnswerTrimmer, TrimOptions};
+    ///
+    /// let trimmer = Arc::new(AnswerTrimmer::new(&PromptBuilder::demo()?, TrimOptions::default())?);
+    /// let input = Input::new("memory", &br#"{"text": "Paris.<|im_end|>"}"#[..]);
+    /// let batches: Vec<_> = trimmer.batches(vec![input], 1 << 20, None).collect();
+    /// assert!(batches[0].lines.starts_with(br#"{"text":"Paris.","finish_reason":"stop""#));
+    /// assert_eq!(batches[0].totals.stopped, 1);
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    pub fn batches(
+        self: Arc<Self>,
+        inputs: Vec<Input>,
+        max_line_bytes: usize,
+        threads: Option<NonZeroUsize>,
+    ) -> impl Iterator<Item = TrimmedBatch> + use<> {
+        pipeline::ordered(pipeline::threads(threads), lines(inputs, max_line_bytes), move || {
+            let trimmer = Arc::clone(&self);
+            Box::new(move |batch| trimmer.trim_batch(batch, max_line_bytes))
+        })
+    }
+
+    fn trim_batch(&self, mut batch: LineBatch, longest: usize) -> TrimmedBatch {
+        let mut trimmed = TrimmedBatch::default();
+        for line in &batch.lines {
+            let record = batch.raw(line, longest).and_then(|record| record.json());
+            if let Err(error) = record.and_then(|json| self.trim_into(&json, &mut trimmed)) {
+                trimmed.wrong = Some(RecordPlace::new(&batch.input, &line.record.line).of_error(error));
+                return trimmed;
+            }
+        }
+        trimmed.error = batch.error.take();
+        trimmed
+    }
+
+    fn trim_into(&self, json: &str, trimmed: &mut TrimmedBatch) -> Result<()> {
+        for answer in &self.trim(json)? {
+            trimmed.totals.add(answer);
+            serde_json::to_writer(&mut trimmed.lines, answer)
+                .expect("answers are JSON, and writing to memory cannot fail");
+            trimmed.lines.push(b'\n');
+        }
+        Ok(())
+    }
+}
