@@ -50,7 +50,9 @@ fn short_help_fits_a_screen() {
 
 fn rare_options_are_in_the_long_help_only() {
     let (short, long) = (help(&["build", "-h"], "100"), help(&["build", "--help"], "100"));
-    for option in ["--compat", "--arrow-compat", "--round-fallback", "--max-line-bytes", "--served-model-name"] {
+    for option in
+        ["--no-cache", "--compat", "--arrow-compat", "--round-fallback", "--max-line-bytes", "--served-model-name"]
+    {
         assert!(!short.contains(option), "{option}");
         assert!(long.contains(option), "{option}");
     }

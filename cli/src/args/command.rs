@@ -30,7 +30,7 @@ pub(crate) struct Args {
     ///
     /// A tokenizer that was read is kept in the folder METATOK_CACHE, by default `metatok` in your folder of caches, and
     /// is loaded from there ten times as fast.
-    #[arg(long, global = true, help_heading = heading::GENERAL, display_order = 999)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = heading::GENERAL, display_order = 999)]
     pub(crate) no_cache: bool,
 }
 
