@@ -58,7 +58,12 @@ fn median(mut loads: Vec<&Load>) -> String {
 
 fn load_elsewhere(contestant: usize, folder: &Path, cache: &Path) -> Option<Load> {
     let mut command = Command::new(std::env::current_exe().ok()?);
-    command.arg(ARGUMENT).arg(contestant.to_string()).arg(folder).env("XDG_CACHE_HOME", cache);
+    command
+        .arg(ARGUMENT)
+        .arg(contestant.to_string())
+        .arg(folder)
+        .env_remove("METATOK_CACHE")
+        .env("XDG_CACHE_HOME", cache);
     let output = command.output().ok().filter(|output| output.status.success())?;
     let text = String::from_utf8(output.stdout).ok()?;
     let (seconds, memory) = text.trim().split_once(' ')?;

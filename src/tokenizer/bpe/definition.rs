@@ -73,11 +73,15 @@ impl Bpe {
         let (normalizer, pre_tokenizer) = (&json["normalizer"], &json["pre_tokenizer"]);
         let is_byte_level = model["byte_fallback"] != true;
         let cutting = match is_byte_level {
-            true => Splitter::of_bytes(pre_tokenizer).map(|splitter| (Some(splitter), Prefix::Never)),
+            true => Splitter::of_bytes(pre_tokenizer).map(|splitter| (Some(splitter), (Prefix::Never, false))),
             false => prefix(normalizer, pre_tokenizer).map(|prefix| (None, prefix)),
         };
-        let (splitter, prefix) = cutting.ok_or_else(|| unsupported("the pre-tokenizer"))?;
-        let normalizer = Normalizer::new(read(normalizer, "normalizer")?, !is_byte_level);
+        let (splitter, (prefix, marks)) = cutting.ok_or_else(|| unsupported("the pre-tokenizer"))?;
+        let normalizer = match is_byte_level {
+            true => Normalizer::of_bytes(read(normalizer, "normalizer")?),
+            false if marks => Normalizer::MarksSpaces { prepends: prefix == Prefix::Always },
+            false => Normalizer::None,
+        };
         let post_processor: Option<PostProcessorWrapper> = read(&json["post_processor"], "post-processor")?;
         let special_tokens = special_tokens_of(post_processor.as_ref())?;
         let decoder: Option<DecoderWrapper> = read(&json["decoder"], "decoder")?;
@@ -139,8 +143,9 @@ fn merges(merges: &Value, vocabulary: &Vocabulary) -> Result<Merges> {
     Merges::new(&all).ok_or_else(|| unsupported("so long a list of merges"))
 }
 
-/// Where a character-level vocabulary has meta spaces before text; none if spaces are not just meta spaces.
-fn prefix(normalizer: &Value, pre_tokenizer: &Value) -> Option<Prefix> {
+/// Where a character-level vocabulary has meta spaces before text, and whether its normalizer makes them of spaces; none
+/// if spaces are not just meta spaces.
+fn prefix(normalizer: &Value, pre_tokenizer: &Value) -> Option<(Prefix, bool)> {
     let is_meta_space = |value: &Value| value == "▁";
     let is_space = |step: &Value| step["pattern"]["String"] == " ";
     let steps = match normalizer["type"].as_str() {
@@ -157,15 +162,15 @@ fn prefix(normalizer: &Value, pre_tokenizer: &Value) -> Option<Prefix> {
         [step] if step["type"] == "Replace" && is_space(step) && is_meta_space(&step["content"]) => true,
         _ => return None,
     };
-    match pre_tokenizer["type"].as_str() {
-        None if marks => Some(if prepends { Prefix::Always } else { Prefix::Never }),
+    let of_normalizer = if prepends { Prefix::Always } else { Prefix::Never };
+    let prefix = match pre_tokenizer["type"].as_str() {
+        None if marks => of_normalizer,
         // There are no spaces left to split at.
-        Some("Split") if marks && is_space(pre_tokenizer) => {
-            Some(if prepends { Prefix::Always } else { Prefix::Never })
-        }
-        Some("Metaspace") if !prepends => metaspace(pre_tokenizer.as_object()?),
-        _ => None,
-    }
+        Some("Split") if marks && is_space(pre_tokenizer) => of_normalizer,
+        Some("Metaspace") if !prepends => metaspace(pre_tokenizer.as_object()?)?,
+        _ => return None,
+    };
+    Some((prefix, marks))
 }
 
 fn metaspace(step: &Map<String, Value>) -> Option<Prefix> {

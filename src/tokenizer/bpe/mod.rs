@@ -42,8 +42,11 @@ enum Normalizer {
     None,
     /// Characters are composed (NFC).
     Composes(NormalizerWrapper),
-    /// Spaces become meta spaces. The encoder takes one for the other, so that ordinary text stays as it is.
-    MarksSpaces(NormalizerWrapper),
+    /// Spaces become meta spaces, of which one may be put before a text. The encoder takes one for the other, so that
+    /// ordinary text stays as it is.
+    MarksSpaces {
+        prepends: bool,
+    },
     Other(NormalizerWrapper),
 }
 
@@ -60,32 +63,44 @@ enum Prefix {
 }
 
 impl Normalizer {
-    fn new(library: Option<NormalizerWrapper>, marks_spaces: bool) -> Self {
+    /// Of a byte-level vocabulary.
+    fn of_bytes(library: Option<NormalizerWrapper>) -> Self {
         match library {
             None => Self::None,
-            Some(library) if marks_spaces => Self::MarksSpaces(library),
             Some(library @ NormalizerWrapper::NFC(_)) => Self::Composes(library),
             Some(library) => Self::Other(library),
         }
     }
 
-    fn library(&self) -> Option<&NormalizerWrapper> {
-        match self {
-            Self::None => None,
-            Self::Composes(library) | Self::MarksSpaces(library) | Self::Other(library) => Some(library),
-        }
-    }
-
     /// What the library makes of a text.
     fn apply<'t>(&self, text: Cow<'t, str>) -> Result<Cow<'t, str>> {
-        let Some(library) = self.library() else { return Ok(text) };
-        if matches!(self, Self::Composes(_)) && is_composed(&text) {
-            return Ok(text);
-        }
+        let library = match self {
+            Self::None => return Ok(text),
+            Self::MarksSpaces { prepends } => return Ok(marked(&text, *prepends).into()),
+            Self::Composes(_) if is_composed(&text) => return Ok(text),
+            Self::Composes(library) | Self::Other(library) => library,
+        };
         let mut normalized = NormalizedString::from(text.as_ref());
         library.normalize(&mut normalized).map_err(failed)?;
         Ok(Cow::Owned(normalized.get().to_owned()))
     }
+}
+
+fn marked(text: &str, prepends: bool) -> String {
+    let mut marked = String::with_capacity(text.len() + text.len() / 2);
+    if prepends && !text.is_empty() {
+        marked.push(META_SPACE);
+    }
+    for part in text.split_inclusive(' ') {
+        match part.strip_suffix(' ') {
+            Some(word) => {
+                marked.push_str(word);
+                marked.push(META_SPACE);
+            }
+            None => marked.push_str(part),
+        }
+    }
+    marked
 }
 
 /// The steps for one run.
@@ -119,7 +134,7 @@ impl Backend for Bpe {
             }
             Neighbour::Edge => false,
         };
-        let is_raw = matches!(self.normalizer, Normalizer::MarksSpaces(_))
+        let is_raw = matches!(self.normalizer, Normalizer::MarksSpaces { .. })
             && reader.finder.is_empty(Form::Normalized)
             && !is_normalized(run.before)
             && !is_normalized(run.after);

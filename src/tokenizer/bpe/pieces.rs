@@ -7,7 +7,7 @@ use crate::tokenizer::TokenId;
 
 /// The slots at the begin, and at most. Each is half a line of the processor's cache.
 const FEWEST_SLOTS: usize = 1 << 10;
-const MOST_SLOTS: usize = 1 << 17;
+const MOST_SLOTS: usize = 1 << 19;
 /// A piece of more bytes has no key.
 const LONGEST: usize = 15;
 /// So many tokens are kept in a slot. More are kept elsewhere.
