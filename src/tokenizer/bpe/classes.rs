@@ -82,16 +82,30 @@ impl Classes {
     }
 }
 
-/// Where a word ends that is at most seven letters of ASCII, perhaps with a space before them. Most pieces are such words.
+/// The first 16 bytes from here on, and how many of them are a word: letters of ASCII, perhaps with a space before them.
+/// Most pieces are. None if a word may go on, or there are not so many bytes.
 #[inline]
-pub(super) fn end_of_common_word(text: &str, start: usize) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let at = start + usize::from(bytes[start] == b' ');
-    let mut eight = [0; 8];
-    eight.copy_from_slice(bytes.get(at..at + 8)?);
-    let count = ascii_letters(u64::from_le_bytes(eight));
+pub(super) fn word_of_ascii(text: &str, start: usize) -> Option<(u128, usize)> {
+    const HIGHEST: u128 = u128::from_ne_bytes([0x80; 16]);
+    let bytes = u128::from_le_bytes(*text.as_bytes().get(start..)?.first_chunk()?);
+    let has_space = bytes as u8 == b' ';
+    // The end of a word is the first byte that is no letter, but for the space.
+    let ends = (letters(bytes) ^ HIGHEST) & !(u128::from(has_space) << 7);
+    let end = ends & ends.wrapping_neg();
+    let len = (ends.trailing_zeros() / 8) as usize;
     // A letter that is not ASCII would go on with the word.
-    ((1..8).contains(&count) && bytes[at + count] < 0x80).then_some(at + count)
+    (len > usize::from(has_space) && len < 16 && bytes & end == 0).then_some((bytes, len))
+}
+
+/// The highest bit of each byte that is a letter of ASCII.
+#[inline]
+fn letters(bytes: u128) -> u128 {
+    const EACH: u128 = u128::from_ne_bytes([1; 16]);
+    // Of capital letters, small ones. Without the eighth bit no sum reaches the next byte.
+    let small = (bytes | (0x20 * EACH)) & (0x7f * EACH);
+    let from_a = small + (0x80 - b'a' as u128) * EACH;
+    let beyond_z = small + (0x7f - b'z' as u128) * EACH;
+    from_a & !beyond_z & !bytes & (0x80 * EACH)
 }
 
 /// How many of eight bytes, from the first on, are letters of ASCII.
@@ -119,6 +133,24 @@ mod tests {
                 let expected = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
                 assert_eq!(ascii_letters(u64::from_le_bytes(bytes)), expected, "{bytes:?}");
             }
+        }
+    }
+
+    #[test]
+    fn words_are_letters_after_a_space_or_none() {
+        for (text, len) in [
+            ("word, and so on and on", Some(4)),
+            (" word and so on and on", Some(5)),
+            ("  word and so on and on", None),
+            (", word and so on and on", None),
+            (" fourteenletter and on", Some(15)),
+            ("fifteenletters_ and on", Some(14)),
+            (" fifteenletterss and on", None),
+            ("naïve and so on and on", None),
+            ("too short", None),
+            (" 1234567890 and so on", None),
+        ] {
+            assert_eq!(word_of_ascii(text, 0).map(|(_, len)| len), len, "{text:?}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! From a text to tokens: lines that came before, words that came before, and merges for the rest.
 
 use crate::tokenizer::TokenId;
+use crate::tokenizer::bpe::classes::word_of_ascii;
 use crate::tokenizer::bpe::merges::{Merger, Merges};
 use crate::tokenizer::bpe::pieces::{Key, PieceCache};
 use crate::tokenizer::bpe::split::{Split, Splitter};
@@ -57,6 +58,18 @@ struct Cut {
 impl Cut {
     const NONE: Self = Self { end: 0, key: Key::EMPTY, hash: 0 };
 
+    /// The next piece of a text.
+    #[inline]
+    fn next<S: Split>(split: &S, text: &str, start: usize) -> Self {
+        if S::WORDS_ARE_PIECES
+            && let Some((bytes, len)) = word_of_ascii(text, start)
+        {
+            let key = Key::of_first(bytes, len);
+            return Self { end: start + len, key, hash: key.hash() };
+        }
+        Self::new(text, start, split.end(text, start))
+    }
+
     #[inline]
     fn new(text: &str, start: usize, end: usize) -> Self {
         let key = Key::new(text.as_bytes(), start, end).unwrap_or(Key::EMPTY);
@@ -111,7 +124,7 @@ impl Encoder {
         while at < text.len() {
             let (mut start, mut count) = (at, 0);
             while at < text.len() && count < AT_ONCE {
-                let cut = Cut::new(text, at, split.end(text, at));
+                let cut = Cut::next(split, text, at);
                 cuts[count] = cut;
                 (at, count) = (cut.end, count + 1);
             }
@@ -123,7 +136,7 @@ impl Encoder {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn encode_piece(&self, piece: &str, cut: Cut, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
         if cut.key == Key::EMPTY {
             self.encode_long_piece(piece, pieces, ids);

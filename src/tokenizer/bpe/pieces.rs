@@ -13,6 +13,17 @@ const LONGEST: usize = 15;
 /// So many tokens are kept in a slot. More are kept elsewhere.
 const FEW: usize = 3;
 
+/// The bytes of pieces of each length.
+const OWN: [u128; 16] = {
+    let mut own = [0; 16];
+    let mut len = 1;
+    while len < 16 {
+        own[len] = (1 << (8 * len)) - 1;
+        len += 1;
+    }
+    own
+};
+
 /// The text of a short piece and its length, never zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key(u128);
@@ -36,8 +47,13 @@ impl Key {
                 u128::from_le_bytes(bytes)
             }
         };
-        let own = bytes & ((1 << (8 * len)) - 1);
-        Some(Self(own | (len as u128) << 120))
+        Some(Self::of_first(bytes, len))
+    }
+
+    /// The key of a piece, of whose text and what follows these are the first 16 bytes. It is not empty, and not long.
+    #[inline]
+    pub(crate) fn of_first(bytes: u128, len: usize) -> Self {
+        Self((bytes & OWN[len % 16]) | (len as u128) << 120)
     }
 
     /// Four numbers, the lowest first.

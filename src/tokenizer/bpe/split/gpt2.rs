@@ -1,6 +1,6 @@
 //! The pattern of GPT-2, which `ByteLevel` pre-tokenizers have by themselves.
 
-use crate::tokenizer::bpe::classes::{Classes, LETTER, NUMBER, SPACE, end_of_common_word};
+use crate::tokenizer::bpe::classes::{Classes, LETTER, NUMBER, SPACE};
 use crate::tokenizer::bpe::split::splitting::Split;
 
 #[cfg(test)]
@@ -36,10 +36,12 @@ impl Gpt2 {
         }
         at
     }
+}
 
-    /// Where any piece ends.
-    #[inline(never)]
-    fn end_of_any(&self, text: &str, start: usize) -> usize {
+impl Split for Gpt2 {
+    const WORDS_ARE_PIECES: bool = true;
+
+    fn end(&self, text: &str, start: usize) -> usize {
         let byte = text.as_bytes()[start];
         if byte == b'\''
             && let Some(end) = contraction(&text.as_bytes()[start + 1..])
@@ -53,13 +55,6 @@ impl Gpt2 {
             Some((class, _)) if class & SPACE == 0 => self.punctuation(text, at),
             _ => self.white_space(text, start),
         }
-    }
-}
-
-impl Split for Gpt2 {
-    #[inline]
-    fn end(&self, text: &str, start: usize) -> usize {
-        end_of_common_word(text, start).unwrap_or_else(|| self.end_of_any(text, start))
     }
 
     /// Not even there: white space that ends a text is one piece, and before other text two.

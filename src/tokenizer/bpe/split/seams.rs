@@ -91,6 +91,8 @@ impl Seams {
 }
 
 impl Split for Seams {
+    const WORDS_ARE_PIECES: bool = false;
+
     #[inline]
     fn end(&self, text: &str, start: usize) -> usize {
         let bytes = text.as_bytes();

@@ -2,6 +2,10 @@
 
 /// A way to cut text.
 pub(crate) trait Split {
+    /// Whether letters of ASCII, with a space before them or none, are a piece if no letter follows and the text is cut
+    /// before them.
+    const WORDS_ARE_PIECES: bool;
+
     /// Where the piece ends that begins at this byte, which is not the text's end.
     fn end(&self, text: &str, start: usize) -> usize;
 

@@ -1,7 +1,7 @@
 //! The pattern of `cl100k_base`, and of most models since: words with a character before them, numbers, punctuation with
 //! line ends, white space.
 
-use crate::tokenizer::bpe::classes::{Classes, LETTER, NEWLINE, NUMBER, SPACE, end_of_common_word};
+use crate::tokenizer::bpe::classes::{Classes, LETTER, NEWLINE, NUMBER, SPACE};
 use crate::tokenizer::bpe::split::splitting::Split;
 
 /// The pattern, by what differs among models.
@@ -57,10 +57,12 @@ impl Words {
         }
         at
     }
+}
 
-    /// Where any piece ends.
-    #[inline(never)]
-    fn end_of_any(&self, text: &str, start: usize) -> usize {
+impl Split for Words {
+    const WORDS_ARE_PIECES: bool = true;
+
+    fn end(&self, text: &str, start: usize) -> usize {
         let classes = self.classes;
         let Some((class, len)) = classes.at(text, start) else { return text.len() };
         if class & LETTER != 0 {
@@ -86,13 +88,6 @@ impl Words {
             return self.punctuation(text, second);
         }
         white_space(classes, text, start)
-    }
-}
-
-impl Split for Words {
-    #[inline]
-    fn end(&self, text: &str, start: usize) -> usize {
-        end_of_common_word(text, start).unwrap_or_else(|| self.end_of_any(text, start))
     }
 
     fn parts_lines(&self, next: u8) -> bool {
