@@ -128,7 +128,7 @@ impl Encoder {
                 cuts[count] = cut;
                 (at, count) = (cut.end, count + 1);
             }
-            pieces.short.touch(cuts[..count].iter().map(|cut| cut.hash));
+            self.words.touch(cuts[..count].iter().map(|cut| cut.hash));
             for cut in &cuts[..count] {
                 self.encode_piece(&text[start..cut.end], *cut, pieces, ids);
                 start = cut.end;
@@ -138,21 +138,21 @@ impl Encoder {
 
     #[inline(always)]
     fn encode_piece(&self, piece: &str, cut: Cut, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
-        if cut.key == Key::EMPTY {
-            self.encode_long_piece(piece, pieces, ids);
-        } else if !pieces.short.append(cut.key, cut.hash, ids) {
-            self.encode_new_piece(piece, cut, pieces, ids);
+        match self.words.get(cut.key, cut.hash) {
+            Some(id) if cut.key != Key::EMPTY => ids.push(id),
+            _ => self.encode_other_piece(piece, cut, pieces, ids),
         }
     }
 
-    #[inline(never)]
-    fn encode_new_piece(&self, piece: &str, cut: Cut, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
-        let first = ids.len();
-        match self.words.get(cut.key, cut.hash) {
-            Some(id) => ids.push(id),
-            None => self.merge(piece, pieces, ids),
+    /// A piece that is no entry.
+    fn encode_other_piece(&self, piece: &str, cut: Cut, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
+        if cut.key == Key::EMPTY {
+            self.encode_long_piece(piece, pieces, ids);
+        } else if !pieces.short.append(cut.key, cut.hash, ids) {
+            let first = ids.len();
+            self.merge(piece, pieces, ids);
+            pieces.short.put(cut.key, cut.hash, &ids[first..]);
         }
-        pieces.short.put(cut.key, cut.hash, &ids[first..]);
     }
 
     fn encode_long_piece(&self, piece: &str, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
@@ -198,5 +198,5 @@ pub(crate) fn find_words(vocabulary: &Vocabulary, symbols: &Symbols, merges: &Me
         let key = Key::new(text.as_bytes(), 0, text.len()).filter(|_| !text.is_empty())?;
         (ignore_merges || is_whole(id, text)).then_some((key, id))
     });
-    Words::new(&words.collect::<Vec<_>>())
+    Words::new(words.collect::<Vec<_>>().into_iter())
 }

@@ -1,4 +1,4 @@
-//! A cache of short pieces: most of a text are words that came before.
+//! A cache of short pieces that are no entry: most of them came before.
 //!
 //! A piece of at most 15 bytes is a number of 128 bits with its length, so that comparing it costs as much as comparing
 //! a number.
@@ -56,6 +56,11 @@ impl Key {
         Self((bytes & OWN[len % 16]) | (len as u128) << 120)
     }
 
+    /// The inverse of [`Self::parts`].
+    pub(crate) fn of_parts(parts: [u32; 4]) -> Self {
+        Self(parts.iter().rev().fold(0, |key, part| key << 32 | u128::from(*part)))
+    }
+
     /// Four numbers, the lowest first.
     pub(crate) fn parts(self) -> [u32; 4] {
         [0, 32, 64, 96].map(|shift| (self.0 >> shift) as u32)
@@ -102,14 +107,6 @@ impl PieceCache {
             slot = (slot + 1) & mask;
         }
         slot
-    }
-
-    /// Brings the slots of pieces near, all at the same time: one after the other each would wait for memory.
-    #[inline]
-    pub(crate) fn touch(&self, hashes: impl Iterator<Item = u64>) {
-        let mask = self.slots.len() - 1;
-        let touched = hashes.fold(0, |all, hash| all ^ self.slots[hash as usize & mask].ids[0]);
-        std::hint::black_box(touched);
     }
 
     /// Appends the tokens of a piece; false if they are not known.

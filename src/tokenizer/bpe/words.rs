@@ -4,54 +4,71 @@ use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::pieces::Key;
 use crate::tokenizer::compiled::{BlockReader, BlockWriter};
 
-/// A table of them.
+/// A table of them, for all threads.
 pub(crate) struct Words {
-    /// The parts of a key, and an id. A power of two.
-    slots: Vec<[u32; 5]>,
+    /// A power of two.
+    slots: Vec<Word>,
 }
 
+/// Half a line of the processor's cache.
+#[derive(Clone, Copy)]
+#[repr(align(32))]
+struct Word {
+    key: Key,
+    id: TokenId,
+}
+
+const EMPTY: Word = Word { key: Key::EMPTY, id: 0 };
+
 impl Words {
-    pub(crate) fn new(words: &[(Key, TokenId)]) -> Self {
+    pub(crate) fn new(words: impl ExactSizeIterator<Item = (Key, TokenId)>) -> Self {
         let size = (words.len() + words.len() / 2).next_power_of_two().max(16);
-        let mut this = Self { slots: vec![[0; 5]; size] };
+        let mut this = Self { slots: vec![EMPTY; size] };
         for (key, id) in words {
-            let slot = this.slot(*key, key.hash());
-            let [a, b, c, d] = key.parts();
-            this.slots[slot] = [a, b, c, d, *id];
+            let slot = this.slot(key, key.hash());
+            this.slots[slot] = Word { key, id };
         }
         this
     }
 
     /// What [`Self::read`] reads.
     pub(crate) fn write(&self, blocks: &mut BlockWriter) {
-        blocks.u32s(self.slots.as_flattened());
+        let words = self.slots.iter().filter(|word| word.key != Key::EMPTY);
+        let numbers = words.flat_map(|word| word.key.parts().into_iter().chain([word.id]));
+        blocks.u32s(&numbers.collect::<Vec<_>>());
     }
 
     /// What [`Self::write`] wrote.
     pub(crate) fn read(blocks: &mut BlockReader<'_>) -> Option<Self> {
-        let slots: Vec<[u32; 5]> = blocks.u32s()?.as_chunks().0.to_vec();
-        let is_whole = slots.len().is_power_of_two() && slots.iter().any(|slot: &[u32; 5]| slot[3] == 0);
-        is_whole.then_some(Self { slots })
+        let numbers = blocks.u32s()?;
+        let words = numbers.as_chunks().0.iter();
+        Some(Self::new(words.map(|[a, b, c, d, id]| (Key::of_parts([*a, *b, *c, *d]), *id))))
     }
 
-    /// The slot of a key, or an empty one, whose parts are zero.
+    /// The slot of a key, or an empty one.
     #[inline]
     fn slot(&self, key: Key, hash: u64) -> usize {
-        let (slots, parts) = (&self.slots, key.parts());
-        let mask = slots.len() - 1;
+        let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
-        while slots[slot][..4] != parts && slots[slot][..4] != [0; 4] {
+        while self.slots[slot].key != key && self.slots[slot].key != Key::EMPTY {
             slot = (slot + 1) & mask;
         }
         slot
     }
 
+    /// Brings the slots of pieces near, all at the same time: one after the other each would wait for memory.
+    #[inline]
+    pub(crate) fn touch(&self, hashes: impl Iterator<Item = u64>) {
+        let mask = self.slots.len() - 1;
+        let touched = hashes.fold(0, |all, hash| all ^ self.slots[hash as usize & mask].id);
+        std::hint::black_box(touched);
+    }
+
     /// The entry with this key.
     #[inline]
     pub(crate) fn get(&self, key: Key, hash: u64) -> Option<TokenId> {
-        let [.., last, id] = self.slots[self.slot(key, hash)];
-        // The length is there, which is not zero.
-        (last != 0).then_some(id)
+        let word = &self.slots[self.slot(key, hash)];
+        (word.key == key).then_some(word.id)
     }
 }
 
@@ -63,7 +80,7 @@ mod tests {
     fn what_is_a_word_is_found_and_nothing_else() {
         let key = |text: &str| Key::new(text.as_bytes(), 0, text.len()).expect("it is short");
         let keys: Vec<(Key, TokenId)> = (0..500).map(|id| (key(&format!("entry {id}")), id)).collect();
-        let words = Words::new(&keys);
+        let words = Words::new(keys.iter().copied());
         assert!(keys.iter().all(|(key, id)| words.get(*key, key.hash()) == Some(*id)));
         assert_eq!(words.get(key("entry"), key("entry").hash()), None);
     }
