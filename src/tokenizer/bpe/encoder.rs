@@ -150,7 +150,7 @@ impl Encoder {
             self.encode_long_piece(piece, pieces, ids);
         } else if !pieces.short.append(cut.key, cut.hash, ids) {
             let first = ids.len();
-            self.merge(piece, pieces, ids);
+            self.merge(piece, &mut pieces.merger, ids);
             pieces.short.put(cut.key, cut.hash, &ids[first..]);
         }
     }
@@ -160,7 +160,10 @@ impl Encoder {
         match pieces.long.get(piece, false) {
             Ok(known) => ids.extend_from_slice(known),
             Err(place) => {
-                self.merge(piece, pieces, ids);
+                match self.long_entry(piece, &mut pieces.text) {
+                    Some(id) => ids.push(id),
+                    None => self.merge(piece, &mut pieces.merger, ids),
+                }
                 if let Some(place) = place {
                     pieces.long.put(place, piece, false, &ids[first..]);
                 }
@@ -168,18 +171,16 @@ impl Encoder {
         }
     }
 
-    fn merge(&self, piece: &str, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
-        if self.ignore_merges
-            && let Some(id) = self.vocabulary.id(self.symbols.spelled(piece, &mut pieces.text))
-        {
-            ids.push(id);
-            return;
-        }
-        let merger = &mut pieces.merger;
+    fn merge(&self, piece: &str, merger: &mut Merger, ids: &mut Vec<TokenId>) {
         merger.symbols.clear();
         self.symbols.append(piece, &mut merger.symbols);
         merger.merge(&self.merges);
         ids.extend_from_slice(&merger.symbols);
+    }
+
+    /// The entry that a long piece is, if that is all that matters. Short ones are among the words.
+    fn long_entry(&self, piece: &str, spelled: &mut String) -> Option<TokenId> {
+        if self.ignore_merges { self.vocabulary.id(self.symbols.spelled(piece, spelled)) } else { None }
     }
 }
 
