@@ -5,6 +5,7 @@ use tokenizers_classic::{DecoderWrapper, PostProcessorWrapper};
 
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
+use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::encoder::{Encoder, find_words};
 use crate::tokenizer::bpe::merges::Merges;
 use crate::tokenizer::bpe::split::{Seams, Splitter};
@@ -20,20 +21,29 @@ pub(crate) struct Tables {
     pub(crate) vocabulary: Vocabulary,
     pub(crate) merges: Merges,
     /// None if they are still to be found.
-    pub(crate) words: Option<Words>,
+    pub(crate) found: Option<Found>,
+}
+
+/// What is found in vocabulary and merges.
+pub(crate) struct Found {
+    words: Words,
+    /// Of a byte-level vocabulary.
+    atoms: Option<Atoms>,
 }
 
 impl Tables {
     fn of(model: &Value) -> Result<Self> {
         let vocabulary = vocabulary(&model["vocab"])?;
         let merges = merges(&model["merges"], &vocabulary)?;
-        Ok(Self { vocabulary, merges, words: None })
+        Ok(Self { vocabulary, merges, found: None })
     }
 
     /// What [`Bpe::write`] wrote.
     pub(crate) fn read(blocks: &mut BlockReader<'_>) -> Option<Self> {
         let (vocabulary, merges) = (Vocabulary::read(blocks)?, Merges::read(blocks)?);
-        Some(Self { vocabulary, merges, words: Some(Words::read(blocks)?) })
+        let (words, has_atoms) = (Words::read(blocks)?, !blocks.u32s()?.is_empty());
+        let atoms = if has_atoms { Some(Atoms::read(blocks)?) } else { None };
+        Some(Self { vocabulary, merges, found: Some(Found { words, atoms }) })
     }
 }
 
@@ -48,10 +58,14 @@ impl Bpe {
 
     /// The tables for [`Tables::read`].
     pub(crate) fn write(&self, blocks: &mut BlockWriter) {
-        let Encoder { vocabulary, merges, words, .. } = &self.encoder;
+        let Encoder { vocabulary, merges, words, atoms, .. } = &self.encoder;
         vocabulary.write(blocks);
         merges.write(blocks);
         words.write(blocks);
+        blocks.u32s(atoms.as_ref().map_or(&[], |_| &[1]));
+        if let Some(atoms) = atoms {
+            atoms.write(blocks);
+        }
     }
 
     /// The same if vocabulary and merges are known; `json` need not have them.
@@ -87,12 +101,15 @@ impl Bpe {
         let decoder: Option<DecoderWrapper> = read(&json["decoder"], "decoder")?;
         let ignore_merges = model["ignore_merges"] == true;
 
-        let Tables { vocabulary, merges, words } = tables()?;
+        let Tables { vocabulary, merges, found } = tables()?;
         let symbols = if is_byte_level { Symbols::of_bytes(&vocabulary) } else { Symbols::of_characters(&vocabulary) };
         let symbols = symbols.ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
         let splitter = splitter.unwrap_or_else(|| Splitter::Seams(Box::new(Seams::new(&vocabulary))));
-        let words = words.unwrap_or_else(|| find_words(&vocabulary, &symbols, &merges, ignore_merges));
-        let encoder = Encoder { vocabulary, words, merges, symbols, splitter, ignore_merges };
+        let Found { words, atoms } = found.unwrap_or_else(|| Found {
+            words: find_words(&vocabulary, &symbols, &merges, ignore_merges),
+            atoms: is_byte_level.then(|| Atoms::new(&vocabulary, &symbols, &merges)),
+        });
+        let encoder = Encoder { vocabulary, words, atoms, merges, symbols, splitter, ignore_merges };
         Ok(Self { encoder, normalizer, prefix, decoder, special_tokens })
     }
 }

@@ -1,6 +1,7 @@
 //! From a text to tokens: lines that came before, words that came before, and merges for the rest.
 
 use crate::tokenizer::TokenId;
+use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::classes::word_of_ascii;
 use crate::tokenizer::bpe::merges::{Merger, Merges};
 use crate::tokenizer::bpe::pieces::{Key, PieceCache};
@@ -14,6 +15,9 @@ use crate::tokenizer::run_cache::RunCache;
 /// So many pieces are cut before they are looked up: by turns, one would wait for the other.
 const AT_ONCE: usize = 32;
 
+/// The first byte of characters of Chinese, Japanese and Korean, and above.
+const IDEOGRAPHS: u8 = 0xE3;
+
 /// A vocabulary with its merges.
 pub(crate) struct Encoder {
     pub(crate) vocabulary: Vocabulary,
@@ -21,6 +25,8 @@ pub(crate) struct Encoder {
     pub(crate) symbols: Symbols,
     pub(crate) splitter: Splitter,
     pub(crate) words: Words,
+    /// Of a byte-level vocabulary.
+    pub(crate) atoms: Option<Atoms>,
     /// Whether a piece that is an entry is that token, whatever the merges make of it.
     pub(crate) ignore_merges: bool,
 }
@@ -150,32 +156,89 @@ impl Encoder {
             self.encode_long_piece(piece, pieces, ids);
         } else if !pieces.short.append(cut.key, cut.hash, ids) {
             let first = ids.len();
-            self.merge(piece, &mut pieces.merger, ids);
+            self.merge(piece, pieces, ids);
             pieces.short.put(cut.key, cut.hash, &ids[first..]);
         }
     }
 
     fn encode_long_piece(&self, piece: &str, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
+        // Such a piece is a part of a sentence, and hardly comes again.
+        let comes_again = piece.as_bytes().first().is_none_or(|first| *first < IDEOGRAPHS || self.atoms.is_none());
+        let place = match comes_again.then(|| pieces.long.get(piece, false)) {
+            None => None,
+            Some(Ok(known)) => return ids.extend_from_slice(known),
+            Some(Err(place)) => place,
+        };
         let first = ids.len();
-        match pieces.long.get(piece, false) {
-            Ok(known) => ids.extend_from_slice(known),
-            Err(place) => {
-                match self.long_entry(piece, &mut pieces.text) {
-                    Some(id) => ids.push(id),
-                    None => self.merge(piece, &mut pieces.merger, ids),
-                }
-                if let Some(place) = place {
-                    pieces.long.put(place, piece, false, &ids[first..]);
-                }
+        match self.long_entry(piece, &mut pieces.text) {
+            Some(id) => ids.push(id),
+            None => self.merge(piece, pieces, ids),
+        }
+        if let Some(place) = place {
+            pieces.long.put(place, piece, false, &ids[first..]);
+        }
+    }
+
+    fn merge(&self, piece: &str, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
+        pieces.merger.symbols.clear();
+        match &self.atoms {
+            Some(atoms) if !piece.is_ascii() => self.merge_atoms(atoms, piece, pieces, ids),
+            _ => {
+                self.symbols.append(piece, &mut pieces.merger.symbols);
+                pieces.merger.merge(&self.merges);
+                ids.extend_from_slice(&pieces.merger.symbols);
             }
         }
     }
 
-    fn merge(&self, piece: &str, merger: &mut Merger, ids: &mut Vec<TokenId>) {
+    /// The same for a piece with characters of several bytes: it is cut between them where that changes nothing.
+    fn merge_atoms(&self, atoms: &Atoms, piece: &str, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
+        let bytes = piece.as_bytes();
+        let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
+        let (mut start, mut last) = (0, None);
+        for (at, c) in piece.char_indices() {
+            let end = at + c.len_utf8();
+            let atom = match c.is_ascii() {
+                true => None,
+                false => atoms.get(byte(at.wrapping_sub(1)), c, byte(end)),
+            };
+            let is_whole = atom.is_some() || c.is_ascii();
+            if is_whole && last.is_some_and(|last| atoms.parts(last, c)) {
+                self.merge_part(piece, start, at, pieces, ids);
+                start = at;
+            }
+            match atom {
+                Some(id) => pieces.merger.symbols.push(id),
+                None => self.symbols.append_bytes(&bytes[at..end], &mut pieces.merger.symbols),
+            }
+            last = Some(c).filter(|_| is_whole);
+        }
+        self.merge_part(piece, start, piece.len(), pieces, ids);
+    }
+
+    /// Appends the tokens of a part of a piece, whose symbols wait to be merged.
+    #[inline]
+    fn merge_part(&self, piece: &str, start: usize, end: usize, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
+        let Pieces { short, merger, .. } = pieces;
+        // The whole piece was looked up before.
+        let is_part = merger.symbols.len() > 1 && end - start < piece.len();
+        let key = Key::new(piece.as_bytes(), start, end).filter(|_| is_part);
+        match key.map(|key| (key, key.hash())) {
+            None => {
+                merger.merge(&self.merges);
+                ids.extend_from_slice(&merger.symbols);
+            }
+            Some((key, hash)) => match self.words.get(key, hash).filter(|_| !self.ignore_merges) {
+                Some(id) => ids.push(id),
+                None if short.append(key, hash, ids) => {}
+                None => {
+                    merger.merge(&self.merges);
+                    ids.extend_from_slice(&merger.symbols);
+                    short.put(key, hash, &merger.symbols);
+                }
+            },
+        }
         merger.symbols.clear();
-        self.symbols.append(piece, &mut merger.symbols);
-        merger.merge(&self.merges);
-        ids.extend_from_slice(&merger.symbols);
     }
 
     /// The entry that a long piece is, if that is all that matters. Short ones are among the words.

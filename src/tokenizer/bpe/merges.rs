@@ -7,7 +7,7 @@ use crate::tokenizer::TokenId;
 use crate::tokenizer::compiled::{BlockReader, BlockWriter};
 
 /// The rank of a pair that does not merge.
-const NEVER: u32 = u32::MAX;
+pub(super) const NEVER: u32 = u32::MAX;
 
 /// Pairs of tokens below this are looked up in a square. In byte-level vocabularies they are the bytes and what is merged
 /// most.
@@ -71,6 +71,18 @@ impl Merges {
         is_whole.then(|| Self { tokens, square, shift: 64 - slots.len().trailing_zeros(), slots })
     }
 
+    /// All pairs with their ranks.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (TokenId, TokenId, u32)> {
+        let low = (0..).zip(&self.square).filter(|(_, rank)| **rank != NEVER);
+        let low = low.map(|(place, rank): (u32, _)| (place / SQUARE, place % SQUARE, *rank));
+        let id = |number: u64| number as TokenId & ((1 << ID_BITS) - 1);
+        let high = self.slots.iter().filter(|entry| **entry != EMPTY);
+        low.chain(high.map(move |entry| {
+            let pair = entry >> RANK_BITS;
+            (id(pair >> ID_BITS), id(pair), *entry as u32 & ((1 << RANK_BITS) - 1))
+        }))
+    }
+
     /// The slot of a pair, or an empty one.
     #[inline]
     fn slot(&self, pair: u64) -> usize {
@@ -128,6 +140,18 @@ impl Merger {
             2..=16 => merge_short::<16>(&mut self.symbols, merges),
             17..=SHORT => merge_short::<SHORT>(&mut self.symbols, merges),
             _ => self.merge_long(merges),
+        }
+    }
+
+    /// Merges a few symbols. Returns the highest rank among the merges, or 0 if there are none.
+    pub(crate) fn highest_rank(&mut self, merges: &Merges) -> u32 {
+        let mut highest = 0;
+        loop {
+            let pairs = (0..).zip(self.symbols.windows(2));
+            let least = pairs.map(|(at, pair): (usize, _)| (merges.rank(pair[0], pair[1]), at)).min();
+            let Some((rank, at)) = least.filter(|(rank, _)| *rank != NEVER) else { return highest };
+            highest = highest.max(rank);
+            self.symbols.splice(at..at + 2, [merges.tokens[rank as usize]]);
         }
     }
 

@@ -3,10 +3,12 @@
 //! Text is cut into pieces, words mostly, and the tokens of a piece are looked up or merged. What is not known exactly
 //! is left to the libraries: another model, normalizer or pre-tokenizer than those here.
 
+mod atoms;
 mod classes;
 mod definition;
 mod encoder;
 mod merges;
+mod pairs;
 mod pieces;
 mod split;
 mod symbols;

@@ -85,10 +85,17 @@ impl Symbols {
         str::from_utf8(bytes).ok()
     }
 
+    /// Appends the symbols of these bytes.
+    #[inline]
+    pub(crate) fn append_bytes(&self, bytes: &[u8], symbols: &mut Vec<TokenId>) {
+        let (Self::Bytes(ids) | Self::Characters(Characters { bytes: ids, .. })) = self;
+        symbols.extend(bytes.iter().map(|byte| ids[usize::from(*byte)]));
+    }
+
     /// Appends the symbols of a text.
     pub(crate) fn append(&self, text: &str, symbols: &mut Vec<TokenId>) {
         match self {
-            Self::Bytes(ids) => symbols.extend(text.bytes().map(|byte| ids[usize::from(byte)])),
+            Self::Bytes(_) => self.append_bytes(text.as_bytes(), symbols),
             Self::Characters(characters) => {
                 for c in text.chars() {
                     match characters.id(c) {

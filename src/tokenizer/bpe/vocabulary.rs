@@ -103,9 +103,14 @@ impl Vocabulary {
         }
     }
 
+    /// The lowest number above all ids.
+    pub(crate) fn ids(&self) -> TokenId {
+        self.places.len() as TokenId
+    }
+
     /// All entries with their ids, by id.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (TokenId, &str)> {
-        (0..self.places.len() as TokenId).filter_map(|id| Some((id, self.entry(id)?)))
+        (0..self.ids()).filter_map(|id| Some((id, self.entry(id)?)))
     }
 }
 
