@@ -17,9 +17,14 @@ const RANK_BITS: u32 = 26;
 const ID_BITS: u32 = 19;
 
 /// The merges, by pair.
+///
+/// A rank is an id, and the number of the merge among those that make that token: a merge then tells its token without
+/// another look into memory. That is so if later merges have later tokens. Otherwise it is the number of the merge.
 pub(crate) struct Merges {
-    /// By rank, the token that a pair merges to.
+    /// By rank, the token that a pair merges to; none if ranks tell it.
     tokens: Vec<TokenId>,
+    /// So many bits of a rank follow the id.
+    number_bits: u32,
     /// The ranks of pairs of low ids.
     square: Vec<u32>,
     /// The other pairs, each with its rank. A power of two.
@@ -40,12 +45,18 @@ impl Merges {
         }
         let size = (all.len() + all.len() / 2).next_power_of_two().max(16);
         let mut this = Self {
-            tokens: all.iter().map(|[.., token]| *token).collect(),
+            tokens: Vec::new(),
+            number_bits: 0,
             square: vec![NEVER; (SQUARE * SQUARE) as usize],
             slots: vec![EMPTY; size],
             shift: 64 - size.trailing_zeros(),
         };
-        for (rank, [left, right, _]) in (0..).zip(all) {
+        let ranks = ranks_with_tokens(all).unwrap_or_else(|| {
+            this.tokens = all.iter().map(|[.., token]| *token).collect();
+            ((0..).take(all.len()).collect(), 0)
+        });
+        this.number_bits = ranks.1;
+        for (rank, [left, right, _]) in ranks.0.into_iter().zip(all) {
             if let Some(slot) = in_square(*left, *right) {
                 this.square[slot] = rank;
             } else {
@@ -59,16 +70,18 @@ impl Merges {
     /// What [`Self::read`] reads.
     pub(crate) fn write(&self, blocks: &mut BlockWriter) {
         blocks.u32s(&self.tokens);
+        blocks.u32s(&[self.number_bits]);
         blocks.u32s(&self.square);
         blocks.u64s(&self.slots);
     }
 
     /// What [`Self::write`] wrote.
     pub(crate) fn read(blocks: &mut BlockReader<'_>) -> Option<Self> {
-        let (tokens, square, slots) = (blocks.u32s()?, blocks.u32s()?, blocks.u64s()?);
+        let (tokens, numbers, square, slots) = (blocks.u32s()?, blocks.u32s()?, blocks.u32s()?, blocks.u64s()?);
+        let &[number_bits] = numbers.as_slice() else { return None };
         let is_whole =
             square.len() == (SQUARE * SQUARE) as usize && slots.len().is_power_of_two() && slots.len() > tokens.len();
-        is_whole.then(|| Self { tokens, square, shift: 64 - slots.len().trailing_zeros(), slots })
+        is_whole.then(|| Self { tokens, number_bits, square, shift: 64 - slots.len().trailing_zeros(), slots })
     }
 
     /// All pairs with their ranks.
@@ -93,6 +106,15 @@ impl Merges {
         slot
     }
 
+    /// The token that a pair of this rank merges to.
+    #[inline]
+    fn token(&self, rank: u32) -> TokenId {
+        match self.tokens.get(rank as usize) {
+            Some(token) => *token,
+            None => rank >> self.number_bits,
+        }
+    }
+
     /// The rank of a pair, or [`NEVER`] if it does not merge.
     #[inline]
     fn rank(&self, left: TokenId, right: TokenId) -> u32 {
@@ -104,6 +126,21 @@ impl Merges {
             entry => entry as u32 & ((1 << RANK_BITS) - 1),
         }
     }
+}
+
+/// A rank for each merge, and how many of its bits follow the token. None if a token comes after a higher one, or is too high.
+fn ranks_with_tokens(all: &[[TokenId; 3]]) -> Option<(Vec<u32>, u32)> {
+    let highest = all.last().map_or(0, |[.., token]| *token);
+    let bits = RANK_BITS.checked_sub(TokenId::BITS - highest.leading_zeros())?;
+    let mut last = (0, 0);
+    let ranks = all.iter().map(|[.., token]| {
+        let number = if *token == last.0 { last.1 + 1 } else { 0 };
+        // The highest rank of all is kept out: with all its bits set, an entry would look like an empty slot.
+        let fits = *token >= last.0 && number + 1 < 1 << bits;
+        last = (*token, number);
+        fits.then_some(token << bits | number)
+    });
+    Some((ranks.collect::<Option<_>>()?, bits))
 }
 
 #[inline]
@@ -151,7 +188,7 @@ impl Merger {
             let least = pairs.map(|(at, pair): (usize, _)| (merges.rank(pair[0], pair[1]), at)).min();
             let Some((rank, at)) = least.filter(|(rank, _)| *rank != NEVER) else { return highest };
             highest = highest.max(rank);
-            self.symbols.splice(at..at + 2, [merges.tokens[rank as usize]]);
+            self.symbols.splice(at..at + 2, [merges.token(rank)]);
         }
     }
 
@@ -169,7 +206,7 @@ impl Merger {
         for at in 0..len - 1 {
             let rank = merges.rank(symbols[at as usize], symbols[at as usize + 1]);
             if rank != NEVER {
-                let token = merges.tokens[rank as usize];
+                let token = merges.token(rank);
                 merged[at as usize] = token;
                 entries.push(Reverse((rank, at, token)));
             }
@@ -199,7 +236,7 @@ impl Merger {
                 let rank = merges.rank(symbols[left as usize], symbols[right as usize]);
                 merged[left as usize] = TokenId::MAX;
                 if rank != NEVER {
-                    let token = merges.tokens[rank as usize];
+                    let token = merges.token(rank);
                     merged[left as usize] = token;
                     queue.push(Reverse((rank, left, token)));
                 }
@@ -239,7 +276,7 @@ fn merge_short<const N: usize>(symbols: &mut Vec<TokenId>, merges: &Merges) {
         }
         let at = least as usize % N;
         let next = usize::from(after[at]);
-        tokens[at] = merges.tokens[least as usize / N];
+        tokens[at] = merges.token(least / N as u32);
         (ranks[at], ranks[next]) = (NEVER, NEVER);
         let end = usize::from(after[next]);
         after[at] = end as u8;
@@ -272,13 +309,15 @@ mod tests {
         fn merges_are_applied_in_order(
             merges in prop::collection::vec((0..12_u32, 0..12_u32), 1..40),
             symbols in prop::collection::vec(0..4_u32, 0..200),
+            falls: bool,
         ) {
             // A merge makes a token of its own, from tokens that exist by then.
             let merges: Vec<[TokenId; 3]> = merges.iter().enumerate().map(|(rank, (left, right))| {
                 let tokens = 4 + rank as TokenId;
-                [left % tokens, right % tokens, tokens]
+                [left % tokens, right % tokens, if falls { 100 - tokens } else { tokens / 2 * 2 }]
             }).collect();
             let table = Merges::new(&merges).expect("they are few");
+            prop_assert_eq!(table.tokens.is_empty(), !falls || merges.len() == 1);
             let mut expected = symbols.clone();
             loop {
                 let best = (0..expected.len().saturating_sub(1))
@@ -286,7 +325,7 @@ mod tests {
                     .filter(|(rank, _)| *rank != NEVER)
                     .min();
                 let Some((rank, at)) = best else { break };
-                expected.splice(at..at + 2, [table.tokens[rank as usize]]);
+                expected.splice(at..at + 2, [table.token(rank)]);
             }
             let mut merger = Merger { symbols: symbols.clone(), ..Merger::default() };
             merger.merge(&table);
