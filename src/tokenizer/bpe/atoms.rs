@@ -6,7 +6,8 @@
 //! is merged: what is before and what is after are encoded one by one.
 
 use crate::tokenizer::TokenId;
-use crate::tokenizer::bpe::merges::{Merger, Merges, NEVER};
+use crate::tokenizer::bpe::merger::Merger;
+use crate::tokenizer::bpe::merges::{Merges, NEVER};
 use crate::tokenizer::bpe::pairs::Pairs;
 use crate::tokenizer::bpe::symbols::Symbols;
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
@@ -94,7 +95,7 @@ impl Atoms {
                 *atom = Atom { id, rank };
             }
         }
-        let pairs = Pairs::new(bytes.iter().map(Vec::as_slice));
+        let pairs = Pairs::new(bytes.iter());
         Self { atoms, to_the_left, to_the_right, pairs }
     }
 

@@ -6,7 +6,7 @@ use tokenizers_classic::{DecoderWrapper, PostProcessorWrapper};
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
-use crate::tokenizer::bpe::encoder::{Encoder, find_words};
+use crate::tokenizer::bpe::encoder::{Cutting, Encoder, find_words};
 use crate::tokenizer::bpe::merges::Merges;
 use crate::tokenizer::bpe::split::{Seams, Splitter};
 use crate::tokenizer::bpe::symbols::Symbols;
@@ -27,8 +27,35 @@ pub(crate) struct Tables {
 /// What is found in vocabulary and merges.
 pub(crate) struct Found {
     words: Words,
-    /// Of a byte-level vocabulary.
-    atoms: Option<Atoms>,
+    reach: Reach,
+}
+
+/// How far merges reach in a text.
+enum Reach {
+    Bytes(Atoms),
+    Characters(Seams),
+}
+
+/// What tells that the vocabulary is one of bytes.
+const BYTES: &[u8] = b"bytes";
+
+impl Found {
+    fn find(vocabulary: &Vocabulary, symbols: &Symbols, merges: &Merges, ignore_merges: bool) -> Option<Self> {
+        let reach = match symbols {
+            Symbols::Bytes(_) => Reach::Bytes(Atoms::new(vocabulary, symbols, merges)),
+            Symbols::Characters(_) => Reach::Characters(Seams::new(vocabulary)?),
+        };
+        Some(Self { words: find_words(vocabulary, symbols, merges, ignore_merges), reach })
+    }
+
+    fn read(blocks: &mut BlockReader<'_>) -> Option<Self> {
+        let words = Words::read(blocks)?;
+        let reach = match blocks.bytes()? {
+            BYTES => Reach::Bytes(Atoms::read(blocks)?),
+            _ => Reach::Characters(Seams::read(blocks)?),
+        };
+        Some(Self { words, reach })
+    }
 }
 
 impl Tables {
@@ -41,9 +68,7 @@ impl Tables {
     /// What [`Bpe::write`] wrote.
     pub(crate) fn read(blocks: &mut BlockReader<'_>) -> Option<Self> {
         let (vocabulary, merges) = (Vocabulary::read(blocks)?, Merges::read(blocks)?);
-        let (words, has_atoms) = (Words::read(blocks)?, !blocks.u32s()?.is_empty());
-        let atoms = if has_atoms { Some(Atoms::read(blocks)?) } else { None };
-        Some(Self { vocabulary, merges, found: Some(Found { words, atoms }) })
+        Some(Self { vocabulary, merges, found: Some(Found::read(blocks)?) })
     }
 }
 
@@ -58,13 +83,19 @@ impl Bpe {
 
     /// The tables for [`Tables::read`].
     pub(crate) fn write(&self, blocks: &mut BlockWriter) {
-        let Encoder { vocabulary, merges, words, atoms, .. } = &self.encoder;
+        let Encoder { vocabulary, merges, words, cutting, .. } = &self.encoder;
         vocabulary.write(blocks);
         merges.write(blocks);
         words.write(blocks);
-        blocks.u32s(atoms.as_ref().map_or(&[], |_| &[1]));
-        if let Some(atoms) = atoms {
-            atoms.write(blocks);
+        match cutting {
+            Cutting::Pattern(_, atoms) => {
+                blocks.bytes(BYTES);
+                atoms.write(blocks);
+            }
+            Cutting::Seams(seams) => {
+                blocks.bytes(b"characters");
+                seams.write(blocks);
+            }
         }
     }
 
@@ -86,11 +117,11 @@ impl Bpe {
         }
         let (normalizer, pre_tokenizer) = (&json["normalizer"], &json["pre_tokenizer"]);
         let is_byte_level = model["byte_fallback"] != true;
-        let cutting = match is_byte_level {
+        let known = match is_byte_level {
             true => Splitter::of_bytes(pre_tokenizer).map(|splitter| (Some(splitter), (Prefix::Never, false))),
             false => prefix(normalizer, pre_tokenizer).map(|prefix| (None, prefix)),
         };
-        let (splitter, (prefix, marks)) = cutting.ok_or_else(|| unsupported("the pre-tokenizer"))?;
+        let (splitter, (prefix, marks)) = known.ok_or_else(|| unsupported("the pre-tokenizer"))?;
         let normalizer = match is_byte_level {
             true => Normalizer::of_bytes(read(normalizer, "normalizer")?),
             false if marks => Normalizer::MarksSpaces { prepends: prefix == Prefix::Always },
@@ -104,12 +135,14 @@ impl Bpe {
         let Tables { vocabulary, merges, found } = tables()?;
         let symbols = if is_byte_level { Symbols::of_bytes(&vocabulary) } else { Symbols::of_characters(&vocabulary) };
         let symbols = symbols.ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
-        let splitter = splitter.unwrap_or_else(|| Splitter::Seams(Box::new(Seams::new(&vocabulary))));
-        let Found { words, atoms } = found.unwrap_or_else(|| Found {
-            words: find_words(&vocabulary, &symbols, &merges, ignore_merges),
-            atoms: is_byte_level.then(|| Atoms::new(&vocabulary, &symbols, &merges)),
-        });
-        let encoder = Encoder { vocabulary, words, atoms, merges, symbols, splitter, ignore_merges };
+        let found = found.or_else(|| Found::find(&vocabulary, &symbols, &merges, ignore_merges));
+        let Found { words, reach } = found.ok_or_else(|| unsupported("a merge of tokens for bytes"))?;
+        let cutting = match (splitter, reach) {
+            (Some(splitter), Reach::Bytes(atoms)) => Cutting::Pattern(splitter, atoms),
+            (None, Reach::Characters(seams)) => Cutting::Seams(seams),
+            _ => return Err(unsupported("what was kept of the vocabulary")),
+        };
+        let encoder = Encoder { vocabulary, words, merges, symbols, cutting, ignore_merges };
         Ok(Self { encoder, normalizer, prefix, decoder, special_tokens })
     }
 }

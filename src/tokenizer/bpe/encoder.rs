@@ -3,9 +3,10 @@
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::classes::word_of_ascii;
-use crate::tokenizer::bpe::merges::{Merger, Merges};
+use crate::tokenizer::bpe::merger::Merger;
+use crate::tokenizer::bpe::merges::Merges;
 use crate::tokenizer::bpe::pieces::{Key, PieceCache};
-use crate::tokenizer::bpe::split::{Split, Splitter};
+use crate::tokenizer::bpe::split::{Seams, Split, Splitter};
 use crate::tokenizer::bpe::symbols::{META_SPACE, Symbols};
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
 use crate::tokenizer::bpe::words::Words;
@@ -23,12 +24,18 @@ pub(crate) struct Encoder {
     pub(crate) vocabulary: Vocabulary,
     pub(crate) merges: Merges,
     pub(crate) symbols: Symbols,
-    pub(crate) splitter: Splitter,
+    pub(crate) cutting: Cutting,
     pub(crate) words: Words,
-    /// Of a byte-level vocabulary.
-    pub(crate) atoms: Option<Atoms>,
     /// Whether a piece that is an entry is that token, whatever the merges make of it.
     pub(crate) ignore_merges: bool,
+}
+
+/// How text is cut.
+pub(crate) enum Cutting {
+    /// By a pattern, and then between characters.
+    Pattern(Splitter, Atoms),
+    /// Where no entry reaches across.
+    Seams(Seams),
 }
 
 /// What makes encoding again cheap. One per thread, for one encoder.
@@ -86,10 +93,10 @@ impl Cut {
 impl Encoder {
     /// Appends the tokens of a text, before which a meta space comes if it `has_prefix`.
     pub(crate) fn encode(&self, text: &str, has_prefix: bool, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
-        match &self.splitter {
-            Splitter::Words(split) => self.encode_lines(split, text, has_prefix, buffers, ids),
-            Splitter::Gpt2(split) => self.encode_lines(split, text, has_prefix, buffers, ids),
-            Splitter::Seams(split) => self.encode_lines(&**split, text, has_prefix, buffers, ids),
+        match &self.cutting {
+            Cutting::Pattern(Splitter::Words(split), _) => self.encode_lines(split, text, has_prefix, buffers, ids),
+            Cutting::Pattern(Splitter::Gpt2(split), _) => self.encode_lines(split, text, has_prefix, buffers, ids),
+            Cutting::Seams(split) => self.encode_lines(split, text, has_prefix, buffers, ids),
         }
     }
 
@@ -163,7 +170,7 @@ impl Encoder {
 
     fn encode_long_piece(&self, piece: &str, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
         // Such a piece is a part of a sentence, and hardly comes again.
-        let comes_again = piece.as_bytes().first().is_none_or(|first| *first < IDEOGRAPHS || self.atoms.is_none());
+        let comes_again = piece.as_bytes().first().is_none_or(|first| *first < IDEOGRAPHS);
         let place = match comes_again.then(|| pieces.long.get(piece, false)) {
             None => None,
             Some(Ok(known)) => return ids.extend_from_slice(known),
@@ -181,8 +188,8 @@ impl Encoder {
 
     fn merge(&self, piece: &str, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
         pieces.merger.symbols.clear();
-        match &self.atoms {
-            Some(atoms) if !piece.is_ascii() => self.merge_atoms(atoms, piece, pieces, ids),
+        match &self.cutting {
+            Cutting::Pattern(_, atoms) if !piece.is_ascii() => self.merge_atoms(atoms, piece, pieces, ids),
             _ => {
                 self.symbols.append(piece, &mut pieces.merger.symbols);
                 pieces.merger.merge(&self.merges);

@@ -7,6 +7,9 @@ mod atoms;
 mod classes;
 mod definition;
 mod encoder;
+#[cfg(test)]
+mod laws;
+mod merger;
 mod merges;
 mod pairs;
 mod pieces;

@@ -20,7 +20,6 @@ pub(super) use words::Words;
 pub(super) enum Splitter {
     Words(Words),
     Gpt2(Gpt2),
-    Seams(Box<Seams>),
 }
 
 impl Splitter {

@@ -1,0 +1,123 @@
+//! What holds for every vocabulary, however odd: cutting text, and beginning with whole characters, changes no token.
+
+use proptest::prelude::*;
+
+use crate::tokenizer::TokenId;
+use crate::tokenizer::bpe::atoms::Atoms;
+use crate::tokenizer::bpe::encoder::{Buffers, Cutting, Encoder, find_words};
+use crate::tokenizer::bpe::merger::Merger;
+use crate::tokenizer::bpe::merges::Merges;
+use crate::tokenizer::bpe::split::{Gpt2, Seams, Splitter};
+use crate::tokenizer::bpe::symbols::{META_SPACE, Symbols};
+use crate::tokenizer::bpe::vocabulary::Vocabulary;
+use crate::tokenizer::bytes::char_of;
+
+/// Adds merges of tokens that exist by then, each drawn by two numbers among those that stand for a part of the text. Some
+/// trade places with others.
+fn merged(
+    vocabulary: &mut Vocabulary,
+    first: Vec<TokenId>,
+    drawn: &[(usize, usize)],
+    trades: &[(usize, usize)],
+) -> Merges {
+    let (mut tokens, mut merges) = (first, Vec::new());
+    for (left, right) in drawn {
+        let [left, right] = [left, right].map(|number| tokens[number % tokens.len()]);
+        let entry = [left, right].map(|id| vocabulary.entry(id).expect("it is one").to_owned()).concat();
+        let id = vocabulary.id(&entry).unwrap_or_else(|| {
+            vocabulary.insert(&entry, vocabulary.ids());
+            vocabulary.ids() - 1
+        });
+        merges.push([left, right, id]);
+        tokens.push(id);
+    }
+    for (one, other) in trades {
+        let len = merges.len();
+        merges.swap(one % len, other % len);
+    }
+    Merges::new(&merges).expect("they are few")
+}
+
+/// The tokens by the definition, without cutting anything.
+fn merged_at_once(encoder: &Encoder, text: &str) -> Vec<TokenId> {
+    let entry = encoder.symbols.spelled(text, &mut String::new()).to_owned();
+    if let Some(id) = encoder.vocabulary.id(&entry).filter(|_| encoder.ignore_merges) {
+        return vec![id];
+    }
+    let mut merger = Merger::default();
+    encoder.symbols.append(text, &mut merger.symbols);
+    merger.highest_rank(&encoder.merges);
+    merger.symbols
+}
+
+fn encoded(encoder: &Encoder, text: &str) -> Vec<TokenId> {
+    let (mut buffers, mut ids, mut again) = (Buffers::default(), Vec::new(), Vec::new());
+    encoder.encode(text, false, &mut buffers, &mut ids);
+    encoder.encode(text, false, &mut buffers, &mut again);
+    assert_eq!(ids, again, "what is kept is what was found");
+    ids
+}
+
+/// An encoder of bytes, whose vocabulary may have more entries.
+fn of_bytes(vocabulary: Vocabulary, merges: Merges, ignore_merges: bool) -> Encoder {
+    let symbols = Symbols::of_bytes(&vocabulary).expect("it has all bytes");
+    let words = find_words(&vocabulary, &symbols, &merges, ignore_merges);
+    let cutting = Cutting::Pattern(Splitter::Gpt2(Gpt2::new()), Atoms::new(&vocabulary, &symbols, &merges));
+    Encoder { vocabulary, merges, symbols, cutting, words, ignore_merges }
+}
+
+fn all_bytes() -> Vocabulary {
+    let mut vocabulary = Vocabulary::with_capacity(256, 512);
+    (0..=255_u8).zip(0..).for_each(|(byte, id)| vocabulary.insert(char_of(byte).encode_utf8(&mut [0; 4]), id));
+    vocabulary
+}
+
+/// No trained vocabulary is so, and random ones hardly ever.
+#[test]
+fn a_character_that_merges_with_others_before_it_is_made() {
+    let mut vocabulary = all_bytes();
+    let [a, b, first, second] = [b'a', b'b', 0xC3, 0xA9].map(TokenId::from);
+    let entries = ["Ã©", "aÃ©", "ba"];
+    entries.into_iter().zip(256..).for_each(|(entry, id)| vocabulary.insert(entry, id));
+    let merges = Merges::new(&[[a, 256, 257], [b, a, 258], [first, second, 256]]).expect("they are few");
+    let encoder = of_bytes(vocabulary, merges, false);
+    assert_eq!(encoded(&encoder, "baé"), [258, 256]);
+    assert_eq!(merged_at_once(&encoder, "baé"), [258, 256]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn words_of_bytes(
+        drawn in prop::collection::vec((0..60_usize, 0..60_usize), 1..60),
+        trades in prop::collection::vec((0..60_usize, 0..60_usize), 0..4),
+        text in "[aéя中文]{1,24}",
+        ignore_merges: bool,
+    ) {
+        let mut vocabulary = all_bytes();
+        let merges = merged(&mut vocabulary, "aéя中文".bytes().map(TokenId::from).collect(), &drawn, &trades);
+        let encoder = of_bytes(vocabulary, merges, ignore_merges);
+        prop_assert_eq!(encoded(&encoder, &text), merged_at_once(&encoder, &text));
+    }
+
+    #[test]
+    fn text_of_characters(
+        drawn in prop::collection::vec((0..60_usize, 0..60_usize), 1..40),
+        trades in prop::collection::vec((0..60_usize, 0..60_usize), 0..4),
+        text in "[ab ▁\n中文é🎉]{1,30}",
+    ) {
+        let mut vocabulary = Vocabulary::with_capacity(300, 2000);
+        (0..=255_u8).zip(0..).for_each(|(byte, id)| vocabulary.insert(&format!("<0x{byte:02X}>"), id));
+        let known = ["a", "b", "▁", "\n", "中", "文"];
+        known.iter().zip(256..).for_each(|(entry, id)| vocabulary.insert(entry, id));
+        let merges = merged(&mut vocabulary, (256..256 + known.len() as TokenId).collect(), &drawn, &trades);
+        let symbols = Symbols::of_characters(&vocabulary).expect("it has all bytes");
+        let words = find_words(&vocabulary, &symbols, &merges, false);
+        let cutting = Cutting::Seams(Seams::new(&vocabulary).expect("no tokens for bytes are merged"));
+        let encoder = Encoder { vocabulary, merges, symbols, cutting, words, ignore_merges: false };
+        prop_assert_eq!(encoded(&encoder, &text), merged_at_once(&encoder, &text));
+        let marked = text.replace(' ', META_SPACE.encode_utf8(&mut [0; 4]));
+        prop_assert_eq!(encoded(&encoder, &marked), merged_at_once(&encoder, &text));
+    }
+}
