@@ -82,19 +82,29 @@ impl Classes {
     }
 }
 
-/// The first 16 bytes from here on, and how many of them are a word: letters of ASCII, perhaps with a space before them.
+/// Bytes that may open a word: what is before its letters, and of the same piece.
+pub(super) type Openers = [bool; 256];
+
+/// Only a space.
+pub(super) const SPACES: Openers = {
+    let mut openers = [false; 256];
+    openers[b' ' as usize] = true;
+    openers
+};
+
+/// The first 16 bytes from here on, and how many of them are a word: letters of ASCII, perhaps with an opener before them.
 /// Most pieces are. None if a word may go on, or there are not so many bytes.
 #[inline]
-pub(super) fn word_of_ascii(text: &str, start: usize) -> Option<(u128, usize)> {
+pub(super) fn word_of_ascii(openers: &Openers, text: &str, start: usize) -> Option<(u128, usize)> {
     const HIGHEST: u128 = u128::from_ne_bytes([0x80; 16]);
     let bytes = u128::from_le_bytes(*text.as_bytes().get(start..)?.first_chunk()?);
-    let has_space = bytes as u8 == b' ';
-    // The end of a word is the first byte that is no letter, but for the space.
-    let ends = (letters(bytes) ^ HIGHEST) & !(u128::from(has_space) << 7);
+    let is_opened = openers[usize::from(bytes as u8)];
+    // The end of a word is the first byte that is no letter, but for the opener.
+    let ends = (letters(bytes) ^ HIGHEST) & !(u128::from(is_opened) << 7);
     let end = ends & ends.wrapping_neg();
     let len = (ends.trailing_zeros() / 8) as usize;
     // A letter that is not ASCII would go on with the word.
-    (len > usize::from(has_space) && len < 16 && bytes & end == 0).then_some((bytes, len))
+    (len > usize::from(is_opened) && len < 16 && bytes & end == 0).then_some((bytes, len))
 }
 
 /// The highest bit of each byte that is a letter of ASCII.
@@ -150,7 +160,7 @@ mod tests {
             ("too short", None),
             (" 1234567890 and so on", None),
         ] {
-            assert_eq!(word_of_ascii(text, 0).map(|(_, len)| len), len, "{text:?}");
+            assert_eq!(word_of_ascii(&SPACES, text, 0).map(|(_, len)| len), len, "{text:?}");
         }
     }
 

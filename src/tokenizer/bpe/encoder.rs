@@ -74,8 +74,8 @@ impl Cut {
     /// The next piece of a text.
     #[inline]
     fn next<S: Split>(split: &S, text: &str, start: usize) -> Self {
-        if S::WORDS_ARE_PIECES
-            && let Some((bytes, len)) = word_of_ascii(text, start)
+        if let Some(openers) = const { &S::OPENERS }
+            && let Some((bytes, len)) = word_of_ascii(openers, text, start)
         {
             let key = Key::of_first(bytes, len);
             return Self { end: start + len, key, hash: key.hash() };

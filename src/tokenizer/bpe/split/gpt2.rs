@@ -1,6 +1,6 @@
 //! The pattern of GPT-2, which `ByteLevel` pre-tokenizers have by themselves.
 
-use crate::tokenizer::bpe::classes::{Classes, LETTER, NUMBER, SPACE};
+use crate::tokenizer::bpe::classes::{Classes, LETTER, NUMBER, Openers, SPACE, SPACES};
 use crate::tokenizer::bpe::split::splitting::Split;
 
 #[cfg(test)]
@@ -39,7 +39,7 @@ impl Gpt2 {
 }
 
 impl Split for Gpt2 {
-    const WORDS_ARE_PIECES: bool = true;
+    const OPENERS: Option<Openers> = Some(SPACES);
 
     fn end(&self, text: &str, start: usize) -> usize {
         let byte = text.as_bytes()[start];

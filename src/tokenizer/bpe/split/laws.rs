@@ -8,7 +8,7 @@ use crate::tokenizer::bpe::split::splitting::Split;
 
 /// Random text is cut as by the pattern, as the reference's library reads it.
 pub(super) fn cuts_as_the_pattern<S: Split>(split: &S, pattern: &str) {
-    let end = |text: &str, start: usize| match word_of_ascii(text, start).filter(|_| S::WORDS_ARE_PIECES) {
+    let end = |text: &str, start: usize| match S::OPENERS.and_then(|openers| word_of_ascii(&openers, text, start)) {
         Some((_, len)) => start + len,
         None => split.end(text, start),
     };

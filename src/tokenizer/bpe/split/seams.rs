@@ -3,6 +3,7 @@
 //! A merge makes an entry of two that stand side by side. Where no entry has these two characters side by side, nothing
 //! is merged across, and the text on either side is encoded by itself.
 
+use crate::tokenizer::bpe::classes::Openers;
 use crate::tokenizer::bpe::pairs::Pairs;
 use crate::tokenizer::bpe::split::splitting::Split;
 use crate::tokenizer::bpe::symbols::META_SPACE;
@@ -44,7 +45,7 @@ impl Seams {
 }
 
 impl Split for Seams {
-    const WORDS_ARE_PIECES: bool = false;
+    const OPENERS: Option<Openers> = None;
 
     #[inline]
     fn end(&self, text: &str, start: usize) -> usize {

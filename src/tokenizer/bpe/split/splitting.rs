@@ -1,10 +1,12 @@
 //! What a way to cut text into pieces must tell.
 
+use crate::tokenizer::bpe::classes::Openers;
+
 /// A way to cut text.
 pub(crate) trait Split {
-    /// Whether letters of ASCII, with a space before them or none, are a piece if no letter follows and the text is cut
-    /// before them.
-    const WORDS_ARE_PIECES: bool;
+    /// The bytes that are of one piece with letters of ASCII after them, such as a space. These letters are a piece, with
+    /// such a byte or without, if no letter follows and the text is cut before them. None if it is not so.
+    const OPENERS: Option<Openers>;
 
     /// Where the piece ends that begins at this byte, which is not the text's end.
     fn end(&self, text: &str, start: usize) -> usize;

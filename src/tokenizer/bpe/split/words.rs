@@ -1,7 +1,7 @@
 //! The pattern of `cl100k_base`, and of most models since: words with a character before them, numbers, punctuation with
 //! line ends, white space.
 
-use crate::tokenizer::bpe::classes::{Classes, LETTER, NEWLINE, NUMBER, SPACE};
+use crate::tokenizer::bpe::classes::{Classes, LETTER, NEWLINE, NUMBER, Openers, SPACE};
 use crate::tokenizer::bpe::split::splitting::Split;
 
 /// The pattern, by what differs among models.
@@ -60,7 +60,16 @@ impl Words {
 }
 
 impl Split for Words {
-    const WORDS_ARE_PIECES: bool = true;
+    /// `[^\r\n\p{L}\p{N}]`, but for the apostrophe of contractions.
+    const OPENERS: Option<Openers> = Some({
+        let mut openers = [false; 256];
+        let mut byte = 0;
+        while byte < 0x80_u8 {
+            openers[byte as usize] = !byte.is_ascii_alphanumeric() && !matches!(byte, b'\r' | b'\n' | b'\'');
+            byte += 1;
+        }
+        openers
+    });
 
     fn end(&self, text: &str, start: usize) -> usize {
         let classes = self.classes;
