@@ -12,11 +12,22 @@ pub(super) const NUMBER: u8 = 2;
 pub(super) const SPACE: u8 = 4;
 /// `[\r\n]`.
 pub(super) const NEWLINE: u8 = 8;
+/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`.
+pub(super) const UPPER: u8 = 16;
+/// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`.
+pub(super) const LOWER: u8 = 32;
 
 /// A byte for each code point.
 static CLASSES: LazyLock<Box<[u8]>> = LazyLock::new(|| {
     let mut classes = vec![0; char::MAX as usize + 1];
-    let patterns = [(r"\p{L}", LETTER), (r"\p{N}", NUMBER), (r"\s", SPACE), (r"[\r\n]", NEWLINE)];
+    let patterns = [
+        (r"\p{L}", LETTER),
+        (r"\p{N}", NUMBER),
+        (r"\s", SPACE),
+        (r"[\r\n]", NEWLINE),
+        (r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", UPPER),
+        (r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]", LOWER),
+    ];
     for (pattern, class) in patterns {
         let parsed = regex_syntax::parse(pattern).expect("the pattern is a constant");
         let HirKind::Class(Class::Unicode(ranges)) = parsed.kind() else { continue };

@@ -2,7 +2,6 @@
 
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
-use crate::tokenizer::bpe::classes::word_of_ascii;
 use crate::tokenizer::bpe::merger::Merger;
 use crate::tokenizer::bpe::merges::Merges;
 use crate::tokenizer::bpe::pieces::{Key, PieceCache};
@@ -74,9 +73,7 @@ impl Cut {
     /// The next piece of a text.
     #[inline]
     fn next<S: Split>(split: &S, text: &str, start: usize) -> Self {
-        if let Some(openers) = const { &S::OPENERS }
-            && let Some((bytes, len)) = word_of_ascii(openers, text, start)
-        {
+        if let Some((bytes, len)) = split.word(text, start) {
             let key = Key::of_first(bytes, len);
             return Self { end: start + len, key, hash: key.hash() };
         }
@@ -95,6 +92,7 @@ impl Encoder {
     pub(crate) fn encode(&self, text: &str, has_prefix: bool, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
         match &self.cutting {
             Cutting::Pattern(Splitter::Words(split), _) => self.encode_lines(split, text, has_prefix, buffers, ids),
+            Cutting::Pattern(Splitter::Cased(split), _) => self.encode_lines(split, text, has_prefix, buffers, ids),
             Cutting::Pattern(Splitter::Gpt2(split), _) => self.encode_lines(split, text, has_prefix, buffers, ids),
             Cutting::Seams(split) => self.encode_lines(split, text, has_prefix, buffers, ids),
         }

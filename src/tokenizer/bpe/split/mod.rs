@@ -2,6 +2,7 @@
 //!
 //! A pre-tokenizer's pattern is only known if it is written here letter by letter. Others are left to the library.
 
+mod cased;
 mod gpt2;
 #[cfg(test)]
 mod laws;
@@ -11,6 +12,7 @@ mod words;
 
 use serde_json::Value;
 
+pub(super) use cased::Cased;
 pub(super) use gpt2::Gpt2;
 pub(super) use seams::Seams;
 pub(super) use splitting::Split;
@@ -19,6 +21,7 @@ pub(super) use words::Words;
 /// The ways that are known.
 pub(super) enum Splitter {
     Words(Words),
+    Cased(Cased),
     Gpt2(Gpt2),
 }
 
@@ -38,7 +41,8 @@ impl Splitter {
             ([split], false) => {
                 let is_isolated = split["behavior"] == "Isolated" && split["invert"].as_bool() != Some(true);
                 let pattern = split["pattern"]["Regex"].as_str().filter(|_| split["type"] == "Split" && is_isolated)?;
-                Words::of_pattern(pattern).map(Self::Words)
+                let words = Words::of_pattern(pattern).map(Self::Words);
+                words.or_else(|| Cased::of_pattern(pattern).map(Self::Cased))
             }
             _ => None,
         }

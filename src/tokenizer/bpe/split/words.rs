@@ -105,7 +105,7 @@ impl Split for Words {
 }
 
 /// Where white space is cut: after its last line end, or else before its last character if more text follows.
-fn white_space(classes: Classes, text: &str, start: usize) -> usize {
+pub(super) fn white_space(classes: Classes, text: &str, start: usize) -> usize {
     let (mut at, mut last, mut after_newline) = (start, start, None);
     while let Some((class, len)) = classes.at(text, at) {
         if class & SPACE == 0 {
@@ -126,7 +126,7 @@ fn white_space(classes: Classes, text: &str, start: usize) -> usize {
 
 /// Where `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` ends, in either case, whose letters begin here. The sign ſ is an s
 /// in another case.
-fn contraction(text: &str, at: usize) -> Option<usize> {
+pub(super) fn contraction(text: &str, at: usize) -> Option<usize> {
     let bytes = &text.as_bytes()[at..];
     let letter = |at: usize| bytes.get(at).map(u8::to_ascii_lowercase);
     match (letter(0)?, letter(1)) {
