@@ -16,6 +16,10 @@ pub(super) const NEWLINE: u8 = 8;
 pub(super) const UPPER: u8 = 16;
 /// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`.
 pub(super) const LOWER: u8 = 32;
+/// `[\p{P}\p{S}]`.
+pub(super) const PUNCTUATION: u8 = 64;
+/// `[一-龥぀-ゟ゠-ヿ]`.
+pub(super) const CHINESE_OR_JAPANESE: u8 = 128;
 
 /// A byte for each code point.
 static CLASSES: LazyLock<Box<[u8]>> = LazyLock::new(|| {
@@ -27,6 +31,8 @@ static CLASSES: LazyLock<Box<[u8]>> = LazyLock::new(|| {
         (r"[\r\n]", NEWLINE),
         (r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", UPPER),
         (r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]", LOWER),
+        (r"[\p{P}\p{S}]", PUNCTUATION),
+        ("[一-龥\u{3040}-ゟ゠-ヿ]", CHINESE_OR_JAPANESE),
     ];
     for (pattern, class) in patterns {
         let parsed = regex_syntax::parse(pattern).expect("the pattern is a constant");

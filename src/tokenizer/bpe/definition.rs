@@ -123,6 +123,7 @@ impl Bpe {
         };
         let (splitter, (prefix, marks)) = known.ok_or_else(|| unsupported("the pre-tokenizer"))?;
         let normalizer = match is_byte_level {
+            true if normalizer["normalizers"].as_array().is_some_and(Vec::is_empty) => Normalizer::None,
             true => Normalizer::of_bytes(read(normalizer, "normalizer")?),
             false if marks => Normalizer::MarksSpaces { prepends: prefix == Prefix::Always },
             false => Normalizer::None,

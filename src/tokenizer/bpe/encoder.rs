@@ -93,6 +93,7 @@ impl Encoder {
         match &self.cutting {
             Cutting::Pattern(Splitter::Words(split), _) => self.encode_lines(split, text, has_prefix, buffers, ids),
             Cutting::Pattern(Splitter::Cased(split), _) => self.encode_lines(split, text, has_prefix, buffers, ids),
+            Cutting::Pattern(Splitter::DeepSeek(split), _) => self.encode_lines(split, text, has_prefix, buffers, ids),
             Cutting::Pattern(Splitter::Gpt2(split), _) => self.encode_lines(split, text, has_prefix, buffers, ids),
             Cutting::Seams(split) => self.encode_lines(split, text, has_prefix, buffers, ids),
         }

@@ -7,15 +7,20 @@ use crate::tokenizer::bpe::split::splitting::Split;
 
 /// Random text is cut as by the pattern, as the reference's library reads it.
 pub(super) fn cuts_as_the_pattern<S: Split>(split: &S, pattern: &str) {
+    cuts_as_the_patterns(split, &[pattern]);
+}
+
+/// The same for patterns that come one after the other.
+pub(super) fn cuts_as_the_patterns<S: Split>(split: &S, patterns: &[&str]) {
     let end = |text: &str, start: usize| match split.word(text, start) {
         Some((_, len)) => start + len,
         None => split.end(text, start),
     };
-    let json =
-        serde_json::json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false});
+    let step = |pattern: &&str| serde_json::json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false});
+    let json = serde_json::json!({"type": "Sequence", "pretokenizers": patterns.iter().map(step).collect::<Vec<_>>()});
     let reference: tokenizers_classic::PreTokenizerWrapper = serde_json::from_value(json).expect("it is one");
     let char = prop_oneof![
-        4 => prop::sample::select(" \n\t\r'sStTrReEvVmMlLdDaZ019.,!?-_/ABxǅʰſéßΩж中の\u{300}\u{a0}\u{3000}\u{85}\u{200b}½²ٳ🎉ªⅣ".chars().collect::<Vec<_>>()),
+        4 => prop::sample::select(" \n\t\r'sStTrReEvVmMlLdDaZ019.,!?-_/ABxǅʰ・゛\u{3099}\0\u{7}ſéßΩж中の\u{300}\u{a0}\u{3000}\u{85}\u{200b}½²ٳ🎉ªⅣ".chars().collect::<Vec<_>>()),
         1 => any::<char>(),
     ];
     let text = prop::collection::vec(char, 0..40).prop_map(|chars| chars.into_iter().collect::<String>());
@@ -50,5 +55,5 @@ pub(super) fn cuts_as_the_pattern<S: Split>(split: &S, pattern: &str) {
         Ok(())
     };
     let config = ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() };
-    TestRunner::new(config).run(&text, check).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+    TestRunner::new(config).run(&text, check).unwrap_or_else(|error| panic!("{patterns:?}: {error}"));
 }

@@ -3,6 +3,7 @@
 //! A pre-tokenizer's pattern is only known if it is written here letter by letter. Others are left to the library.
 
 mod cased;
+mod deepseek;
 mod gpt2;
 #[cfg(test)]
 mod laws;
@@ -13,6 +14,7 @@ mod words;
 use serde_json::Value;
 
 pub(super) use cased::Cased;
+pub(super) use deepseek::DeepSeek;
 pub(super) use gpt2::Gpt2;
 pub(super) use seams::Seams;
 pub(super) use splitting::Split;
@@ -22,6 +24,7 @@ pub(super) use words::Words;
 pub(super) enum Splitter {
     Words(Words),
     Cased(Cased),
+    DeepSeek(DeepSeek),
     Gpt2(Gpt2),
 }
 
@@ -36,15 +39,31 @@ impl Splitter {
         if bytes["type"] != "ByteLevel" || bytes["add_prefix_space"] != false {
             return None;
         }
-        match (splits, bytes["use_regex"].as_bool().unwrap_or(true)) {
-            ([], true) => Some(Self::Gpt2(Gpt2::new())),
-            ([split], false) => {
-                let is_isolated = split["behavior"] == "Isolated" && split["invert"].as_bool() != Some(true);
-                let pattern = split["pattern"]["Regex"].as_str().filter(|_| split["type"] == "Split" && is_isolated)?;
+        if bytes["use_regex"].as_bool().unwrap_or(true) {
+            return splits.is_empty().then(|| Self::Gpt2(Gpt2::new()));
+        }
+        match splits {
+            [split] => {
+                let pattern = isolated(split).or_else(|| kept(split))?;
                 let words = Words::of_pattern(pattern).map(Self::Words);
                 words.or_else(|| Cased::of_pattern(pattern).map(Self::Cased))
             }
-            _ => None,
+            _ => {
+                let is_known = splits.iter().map(isolated).eq(deepseek::PATTERNS.map(Some));
+                is_known.then(|| Self::DeepSeek(DeepSeek::new()))
+            }
         }
     }
+}
+
+/// The pattern whose matches, and what is between them, become pieces.
+fn isolated(split: &Value) -> Option<&str> {
+    let is_isolated = split["behavior"] == "Isolated" && split["invert"].as_bool() != Some(true);
+    split["pattern"]["Regex"].as_str().filter(|_| split["type"] == "Split" && is_isolated)
+}
+
+/// The pattern whose matches alone become pieces, which is the same where they are the whole text.
+fn kept(split: &Value) -> Option<&str> {
+    let is_kept = split["behavior"] == "Removed" && split["invert"] == true;
+    split["pattern"]["Regex"].as_str().filter(|_| split["type"] == "Split" && is_kept)
 }
