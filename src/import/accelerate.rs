@@ -6,6 +6,9 @@ use crate::builder::PromptBuilder;
 use crate::dialect::Model;
 use crate::import::import;
 
+/// After so many prompts, a chat template has taken as long as making a meta template of it takes.
+pub const WORTH_ACCELERATING: usize = 1000;
+
 /// Makes a meta template of the chat template of a builder, and lets the builder and all its clones use that from now
 /// on, if it gave the same ids for all generated conversations. Returns whether it does.
 ///
