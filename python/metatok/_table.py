@@ -68,9 +68,10 @@ class Tables:
         missing = [name for name in (self._column, self._id_column, *self._keep) if name not in table.column_names]
         if missing:
             raise KeyError(f"the table has no column {missing[0]!r}; it has {', '.join(table.column_names)}")
-        built = pa.table(self.builder.build_arrow(table.select([self._column]), self._column))
+        ids, ends = self.builder._core.build_flat(table[self._column].to_pylist())
+        lists = pa.ListArray.from_arrays(pa.array(ends.astype("int32")), pa.array(ids.astype("int64")))
         none = pa.nulls(table.num_rows, pa.int64())
-        columns = [_ids(table[self._id_column]), none, none, none, built["input_ids"].cast(FIELDS[-1].type)]
+        columns = [_ids(table[self._id_column]), none, none, none, lists]
         return pa.table([*columns, *(table[name] for name in self._keep)], schema=self.schema(table.schema))
 
 

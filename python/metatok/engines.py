@@ -11,9 +11,12 @@ with all penalties off unless said otherwise, the limit, and the builder's stops
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from metatok import Batch, Completion, PromptBuilder
+from metatok import PromptBuilder
+
+if TYPE_CHECKING:
+    from metatok import Completion
 
 _OFF = {"presence_penalty": 0.0, "frequency_penalty": 0.0, "repetition_penalty": 1.0}
 _OFF_LLAMA = {
@@ -151,7 +154,7 @@ def generate_inputs(
         max_new_tokens: The limit of an answer.
         device: Where the tensors should be, as torch names it.
     """
-    batch: Batch = builder.build_batch(conversations, padding_side="left", return_tensors="pt")
+    batch = builder.build_batch(conversations, padding_side="left", return_tensors="pt")
     tensors = {name: batch[name] if device is None else batch[name].to(device) for name in ("input_ids", "attention_mask")}
     ends = {"eos_token_id": list(builder.stop.token_ids)} if builder.stop.token_ids else {}
     return {

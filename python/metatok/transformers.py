@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from transformers import StoppingCriteria
 
-from metatok import Completion, PromptBuilder, Stream
+from metatok import PromptBuilder
 from metatok.engines import generate_inputs
+
+if TYPE_CHECKING:
+    from metatok import Completion, Stream
 
 
 class StopCriteria(StoppingCriteria):  # type: ignore[misc]

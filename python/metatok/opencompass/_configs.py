@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from metatok import PromptBuilder, Task
+from metatok import PromptBuilder
 from metatok.opencompass._plain import plain
+
+if TYPE_CHECKING:
+    from metatok import Task
 
 #: The classes that leave the template to the tokenizer.
 _CHAT_WRAPPERS = {
