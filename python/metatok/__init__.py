@@ -7,24 +7,36 @@
 """
 
 from metatok._metatok import __version__
+from metatok.answers import Completion, Stream
 from metatok.batch import Batch
 from metatok.builder import PromptBuilder
+from metatok.checks import Diff, Finding
+from metatok.dialogue import Dialogue
 from metatok.errors import DatasetError, InputError, MetatokError, ModelError, SystemError_, UsageError
 from metatok.prompt import Prompt
 from metatok.stop import Stop
+from metatok.task import Task
 from metatok.tokenizer import Tokenizer
+from metatok.view import View
 
 __all__ = [
     "Batch",
+    "Completion",
     "DatasetError",
+    "Dialogue",
+    "Diff",
+    "Finding",
     "InputError",
     "MetatokError",
     "ModelError",
     "Prompt",
     "PromptBuilder",
     "Stop",
+    "Stream",
     "SystemError_",
+    "Task",
     "Tokenizer",
     "UsageError",
+    "View",
     "__version__",
 ]

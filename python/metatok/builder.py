@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from metatok import _metatok
+from metatok.answers import Completion, Stream
 from metatok.batch import Batch
+from metatok.checks import Diff, Finding
+from metatok.dialogue import Dialogue
 from metatok.prompt import Prompt
 from metatok.stop import Stop
-from metatok.tokenizer import Tokenizer, _loaded, chat_template_of
+from metatok.task import Task
+from metatok.tokenizer import Tokenizer, _as_ids, _loaded, chat_template_of
+from metatok.view import View
 
 __all__ = ["PromptBuilder"]
 
@@ -190,6 +195,145 @@ class PromptBuilder:
         14
         """
         return _Map(self, column, budget)
+
+    def build_arrow(
+        self,
+        table: Any,
+        column: str = "messages",
+        *,
+        ids_column: str = "input_ids",
+        keep: Sequence[str] = (),
+        first_row: int = 0,
+        threads: int | None = None,
+        **budget: Any,
+    ) -> Any:
+        """Builds a column of a table of Arrow, and returns a table with the schema of ``metatok build --format parquet``:
+        ``id``, ``repeat``, ``turn``, ``max_out_len`` and the ids, a list of int64. Nothing is copied on the way in or out.
+
+        Args:
+            table: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: of pyarrow, polars, duckdb, ...
+            column: Lists of structs with ``role`` and ``content``, or strings.
+            ids_column: The name of the column of ids.
+            keep: Columns that are added behind it, as they are.
+            first_row: The number of the first row, for rows without an ``id``.
+            threads: As for :meth:`build_all`.
+            budget: As for :meth:`build`.
+
+        Returns:
+            A table with ``__arrow_c_stream__``, which ``pyarrow.table(...)`` and ``polars.DataFrame(...)`` take. The
+            metadata of its schema have the stops and the fingerprint, under the key ``metatok``.
+
+        Raises:
+            TypeError: for a column of another type, such as messages with tool calls; ``build_all(column.to_pylist())``
+                takes those.
+        """
+        return _metatok.build_arrow(
+            self._core, table, column, ids_column, list(keep), first_row, threads, budget or None
+        )
+
+    def complete(
+        self, ids: Iterable[int], *, prompt: Any = None, include_stop: bool = False, skip_special_tokens: bool = True
+    ) -> Completion:
+        """A model's output, trimmed to where it should have ended.
+
+        Args:
+            ids: The generated ids. If the engine returns the prompt before them, perhaps padded on the left, give it too.
+            prompt: A :class:`Prompt` or its ids.
+            include_stop: Whether the stop is kept.
+            skip_special_tokens: Whether special tokens before the stop are left out of the text.
+
+        Raises:
+            MetatokError: names an id before the stop that the tokenizer does not have.
+
+        >>> PromptBuilder("demo").complete([44, 695, 1052, 1053])
+        Completion(token_ids=[44, 695], text='Mars', finish_reason='stop', stop={...}, tail=[1052, 1053])
+        """
+        prompts = None if prompt is None else [prompt]
+        options = {"include_stop": include_stop, "skip_special_tokens": skip_special_tokens}
+        return self.complete_all([ids], prompts=prompts, **options)[0]
+
+    def complete_all(
+        self,
+        ids: Iterable[Iterable[int]],
+        *,
+        prompts: Iterable[Any] | None = None,
+        include_stop: bool = False,
+        skip_special_tokens: bool = True,
+    ) -> list[Completion]:
+        """The same for many, such as the rows of ``model.generate(**batch)``.
+
+        >>> builder = PromptBuilder("demo")
+        >>> prompt = builder.build([{"role": "user", "content": "Which planet is red?"}])
+        >>> [done.text for done in builder.complete_all([[1053, *prompt.tolist(), 44, 695, 1052]], prompts=[prompt])]
+        ['Mars']
+        """
+        answers = [_as_ids(answer) for answer in ids]
+        before = None if prompts is None else [_as_ids(getattr(prompt, "input_ids", prompt)) for prompt in prompts]
+        if before is not None and len(before) != len(answers):
+            raise ValueError(f"there are {len(answers)} answers, but {len(before)} prompts")
+        done = _metatok.complete(self._core, answers, before, include_stop, skip_special_tokens)
+        return [Completion(**completion) for completion in done]
+
+    def stream(self, **options: Any) -> Stream:
+        """An answer while it is generated: ids go in, text comes out, up to the stop.
+
+        Args:
+            options: ``include_stop`` and ``skip_special_tokens``, as for :meth:`complete`.
+        """
+        return Stream(self, **options)
+
+    def dialogue(self, *, strip_thoughts: bool = False, **budget: Any) -> Dialogue:
+        """A dialogue that grows turn by turn.
+
+        Args:
+            strip_thoughts: Whether a model's thoughts, up to ``</think>``, are left out of later prompts.
+            budget: As for :meth:`build`.
+        """
+        return Dialogue(self, strip_thoughts=strip_thoughts, **budget)
+
+    def view(self, conversation: object) -> View:
+        """A prompt to look at, each token with its origin: a page in a notebook, text in a terminal."""
+        return View(self, conversation)
+
+    def check(self, conversations: Iterable[object] = ()) -> list[Finding]:
+        """What is likely a mistake in the meta template, its tokenizer, or these conversations; the worst first.
+
+        Raises:
+            UsageError: for chat templates, in which nothing is checked.
+
+        >>> PromptBuilder("demo").check()
+        []
+        """
+        return [Finding(**finding) for finding in _metatok.check(self._core, conversations)]
+
+    def diff(self, other: PromptBuilder, conversations: Iterable[object] | None = None) -> Diff:
+        """How the prompts of two builders differ, on these conversations, or on generated ones.
+
+        >>> diff = PromptBuilder("demo").diff(PromptBuilder("demo", special_tokens="never"))
+        >>> diff.different
+        0
+        """
+        return Diff(**_metatok.diff(self._core, other._core, conversations))
+
+    def task(
+        self,
+        dataset: str | os.PathLike[str] | Mapping[str, Any],
+        train: str | os.PathLike[str] | Iterable[Mapping[str, Any]] | None = None,
+        **options: Any,
+    ) -> Task:
+        """A dataset whose rows become prompts.
+
+        Args:
+            dataset: A file, a built-in dataset (``metatok datasets`` lists them), or a dict as in OpenCompass's
+                configurations, with ``reader_cfg`` and ``infer_cfg`` and the names of classes as strings.
+            train: The rows of in-context examples: a file, or dicts.
+            options: ``num_fewshot``, ``layout``, ``infer_mode``, ``neighbours``, ``id_column``, ``keep``, ``max_seq_len``,
+                ``max_out_len``, ``arrow_compat``, ``compat``, ``strict``, as for ``metatok build --dataset``.
+
+        Raises:
+            DatasetError: names what in the dataset is wrong.
+        """
+        return Task(self, dataset, train, **options)
 
     @property
     def stop(self) -> Stop:

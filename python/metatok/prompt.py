@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metatok.stop import Stop
+from metatok.view import View
 
 if TYPE_CHECKING:
     from metatok.builder import PromptBuilder
@@ -26,12 +27,14 @@ class Prompt:
     True
     """
 
-    __slots__ = ("_builder", "_known", "_said", "input_ids", "label")
+    __slots__ = ("_builder", "_known", "_said", "input_ids", "label", "labels")
 
     input_ids: npt.NDArray[np.uint32]
     """The token ids, of shape (tokens,). They are not copied from where they were built."""
-    label: str | None
+    label: Any
     """Of a text to score: which answer it is for."""
+    labels: npt.NDArray[np.int64] | None
+    """Of a text to score: the ids that are scored, and -100 for all others, of shape (tokens,)."""
 
     def __init__(
         self,
@@ -39,9 +42,10 @@ class Prompt:
         builder: PromptBuilder,
         said: object = None,
         known: dict[str, Any] | None = None,
-        label: str | None = None,
+        label: Any = None,
+        labels: npt.NDArray[np.int64] | None = None,
     ) -> None:
-        self.input_ids, self.label = input_ids, label
+        self.input_ids, self.label, self.labels = input_ids, label, labels
         self._builder, self._said, self._known = builder, said, known
 
     def tolist(self) -> list[int]:
@@ -59,6 +63,11 @@ class Prompt:
         """The text of the ids, with control tokens as they are written."""
         text = (self._known or {}).get("text")
         return self._builder.tokenizer.decode(self.input_ids) if text is None else text
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Everything else that is known of it, by the keys of ``metatok build``'s lines."""
+        return dict(self._known or {})
 
     @property
     def spans(self) -> list[dict[str, Any]] | None:
@@ -107,5 +116,12 @@ class Prompt:
     def __repr__(self) -> str:
         return f"Prompt({len(self)} tokens)"
 
+    def _repr_html_(self) -> str | None:
+        """The page of :meth:`PromptBuilder.view`, if its conversation is still the same."""
+        if self._said is None:
+            return None
+        view = View(self._builder, self._said)
+        return view._repr_html_() if view._core.input_ids == self.tolist() else None
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return Prompt, (self.input_ids, self._builder, self._said, self._known, self.label)
+        return Prompt, (self.input_ids, self._builder, self._said, self._known, self.label, self.labels)

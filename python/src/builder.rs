@@ -14,7 +14,7 @@ use pyo3::types::PyDict;
 use crate::conversation::conversation;
 use crate::error::OrRaise;
 use crate::json::{data, to_json};
-use crate::many::build_many;
+use crate::many::{build_many, of_objects};
 use crate::recipe::{ModelSource, Recipe};
 use crate::shared::Shared;
 use crate::tokenizer::Tokenizer;
@@ -25,12 +25,12 @@ use crate::tokenizer::Tokenizer;
 pub(crate) struct Builder {
     pub(crate) shared: Shared,
     pub(crate) model: Model,
-    recipe: Recipe,
+    pub(crate) recipe: Recipe,
     tokenizer: Py<Tokenizer>,
 }
 
 /// The ids of a prompt, and what else is known of it.
-type Built<'py> = (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyAny>>);
+pub(crate) type Built<'py> = (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyAny>>);
 
 #[pymethods]
 impl Builder {
@@ -123,9 +123,9 @@ impl Builder {
         budget: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Built<'py>>> {
         let budget = budget.map(budget_of).transpose()?;
-        let built = build_many(conversations, &self.shared, threads, |session, said| {
-            self.built(session, said, budget.as_ref())
-        })?;
+        let said = of_objects(conversations, &self.shared.builder)?;
+        let built =
+            build_many(py, said, &self.shared, threads, |session, said| self.built(session, said, budget.as_ref()))?;
         built.into_iter().map(|built| known(py, built)).collect()
     }
 
@@ -238,8 +238,19 @@ impl Builder {
         threads: Option<NonZeroUsize>,
         budget: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Vec<u32>>> {
+        self.ids_of(conversations.py(), of_objects(conversations, &self.shared.builder)?, threads, budget)
+    }
+
+    /// The same, of conversations that are made one by one.
+    pub(crate) fn ids_of(
+        &self,
+        py: Python<'_>,
+        conversations: impl Iterator<Item = PyResult<Conversation>>,
+        threads: Option<NonZeroUsize>,
+        budget: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<Vec<u32>>> {
         let budget = budget.map(budget_of).transpose()?;
-        build_many(conversations, &self.shared, threads, |session, said| {
+        build_many(py, conversations, &self.shared, threads, |session, said| {
             Ok(self.built(session, said, budget.as_ref())?.0.input_ids)
         })
     }
@@ -265,7 +276,7 @@ fn nothing_given() -> metatok::Error {
 }
 
 /// A budget of a dict.
-fn budget_of(budget: &Bound<'_, PyAny>) -> PyResult<ContextBudget> {
+pub(crate) fn budget_of(budget: &Bound<'_, PyAny>) -> PyResult<ContextBudget> {
     let py = budget.py();
     let budget = serde_json::from_value::<ContextBudget>(to_json(budget)?);
     let budget = budget.map_err(|error| ErrorKind::Usage(error.to_string()).into()).or_raise(py)?;
@@ -290,7 +301,7 @@ fn padded<'py, N: Dtype + Element>(
 }
 
 /// The ids, which NumPy takes over, and the rest in a dict, if there is any.
-fn known<'py>(
+pub(crate) fn known<'py>(
     py: Python<'py>,
     (mut prompt, truncated): (TokenizedPrompt, Option<serde_json::Value>),
 ) -> PyResult<Built<'py>> {

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use metatok::error::{At, Place, Result};
 use metatok::{Conversation, PromptBuilder, Session};
 use pyo3::prelude::*;
-use pyo3::types::PyIterator;
 
 use crate::conversation::conversation;
 use crate::error::exception;
@@ -28,18 +27,27 @@ type Chunk = (usize, Vec<Conversation>);
 /// What became of a chunk, with the number of its first conversation.
 type Built<T> = (usize, Result<Vec<T>>);
 
-/// Builds every conversation of an iterable with `build`, on this many threads, and returns the results in order.
+/// Python's objects as conversations, one by one.
+pub(crate) fn of_objects<'a>(
+    objects: &'a Bound<'_, PyAny>,
+    builder: &'a PromptBuilder,
+) -> PyResult<impl Iterator<Item = PyResult<Conversation>> + 'a> {
+    Ok(objects.try_iter()?.map(|object| conversation(&object?, builder)))
+}
+
+/// Builds every conversation with `build`, on this many threads, and returns the results in order. The conversations are
+/// made on this thread.
 ///
 /// # Errors
-/// That of the first conversation that fails; what iterating raises; `KeyboardInterrupt`.
+/// That of the first conversation that fails; what making them raises; `KeyboardInterrupt`.
 pub(crate) fn build_many<T: Send>(
-    conversations: &Bound<'_, PyAny>,
+    py: Python<'_>,
+    conversations: impl Iterator<Item = PyResult<Conversation>>,
     shared: &Shared,
     threads: Option<NonZeroUsize>,
     build: impl Fn(&mut Session, &Conversation) -> Result<T> + Sync,
 ) -> PyResult<Vec<T>> {
-    let py = conversations.py();
-    let mut chunks = Chunks { items: conversations.try_iter()?, builder: &shared.builder, next: 0 };
+    let mut chunks = Chunks { conversations, py, next: 0 };
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.map_or(cores, |threads| threads.get().min(cores));
     let work = Work { shared, build, failed: AtomicUsize::new(usize::MAX) };
@@ -72,20 +80,20 @@ pub(crate) fn build_many<T: Send>(
     Ok(all)
 }
 
-/// Python's conversations, read chunk by chunk.
-struct Chunks<'a, 'py> {
-    items: Bound<'py, PyIterator>,
-    builder: &'a PromptBuilder,
+/// Conversations, made chunk by chunk.
+struct Chunks<'py, I> {
+    conversations: I,
+    py: Python<'py>,
     next: usize,
 }
 
-impl Chunks<'_, '_> {
+impl<I: Iterator<Item = PyResult<Conversation>>> Chunks<'_, I> {
     fn read(&mut self) -> PyResult<Option<Chunk>> {
         let first = self.next;
         let mut chunk = Vec::with_capacity(CHUNK);
         while chunk.len() < CHUNK {
-            let Some(item) = self.items.next() else { break };
-            chunk.push(conversation(&item?, self.builder).map_err(|error| at(self.items.py(), error, self.next))?);
+            let Some(said) = self.conversations.next() else { break };
+            chunk.push(said.map_err(|error| at(self.py, error, self.next))?);
             self.next += 1;
         }
         Ok(Some((first, chunk)).filter(|(_, chunk)| !chunk.is_empty()))
@@ -111,7 +119,12 @@ struct Work<'a, F> {
 
 impl<T: Send, F: Fn(&mut Session, &Conversation) -> Result<T> + Sync> Work<'_, F> {
     /// Builds on this thread, and lets the interpreter's lock go meanwhile.
-    fn alone(&self, py: Python<'_>, mut chunk: Chunk, chunks: &mut Chunks<'_, '_>) -> PyResult<Vec<T>> {
+    fn alone<I: Iterator<Item = PyResult<Conversation>>>(
+        &self,
+        py: Python<'_>,
+        mut chunk: Chunk,
+        chunks: &mut Chunks<'_, I>,
+    ) -> PyResult<Vec<T>> {
         let (mut all, mut session) = (Vec::new(), self.shared.builder.session());
         loop {
             let built = py.detach(|| self.build(&mut session, &chunk));
@@ -125,11 +138,11 @@ impl<T: Send, F: Fn(&mut Session, &Conversation) -> Result<T> + Sync> Work<'_, F
     }
 
     /// Gives every chunk to the other threads.
-    fn give(
+    fn give<I: Iterator<Item = PyResult<Conversation>>>(
         &self,
         py: Python<'_>,
         mut chunk: Chunk,
-        chunks: &mut Chunks<'_, '_>,
+        chunks: &mut Chunks<'_, I>,
         to_work: SyncSender<Chunk>,
     ) -> PyResult<()> {
         loop {
