@@ -68,11 +68,19 @@ class Tables:
         missing = [name for name in (self._column, self._id_column, *self._keep) if name not in table.column_names]
         if missing:
             raise KeyError(f"the table has no column {missing[0]!r}; it has {', '.join(table.column_names)}")
-        ids, ends = self.builder._core.build_flat(table[self._column].to_pylist())
-        lists = pa.ListArray.from_arrays(pa.array(ends.astype("int32")), pa.array(ids.astype("int64")))
-        none = pa.nulls(table.num_rows, pa.int64())
-        columns = [_ids(table[self._id_column]), none, none, none, lists]
-        return pa.table([*columns, *(table[name] for name in self._keep)], schema=self.schema(table.schema))
+        ids = _ids(table[self._id_column])
+        given = pa.table({"id": ids, **{name: table[name] for name in (self._column, *self._keep)}})
+        try:
+            built = pa.table(self.builder.build_arrow(given, self._column, keep=self._keep))
+        except TypeError:
+            # Messages with tool calls and the like are dicts first.
+            flat, ends = self.builder._core.build_flat(given[self._column].to_pylist())
+            lists = pa.ListArray.from_arrays(pa.array(ends.astype("int32")), pa.array(flat.astype("int64")))
+            none = pa.nulls(table.num_rows, pa.int64())
+            columns = [ids, none, none, none, lists, *(table[name] for name in self._keep)]
+            built = pa.table(columns, schema=self.schema(table.schema))
+        # The number of rows is not in it, so that all batches have the same schema.
+        return built.replace_schema_metadata({b"metatok": self.metadata()})
 
 
 def _ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
