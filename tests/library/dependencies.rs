@@ -116,7 +116,9 @@ fn crates_come_from_the_registry() {
             Some(source) => {
                 assert!(allowed.iter().any(|allowed| allowed == source), "{} is from {source}", name(&package))
             }
-            None => assert!(["metatok", "metatok-cli"].contains(&name(&package)), "{}", name(&package)),
+            None => {
+                assert!(["metatok", "metatok-cli", "metatok-python"].contains(&name(&package)), "{}", name(&package))
+            }
         }
     }
 }
