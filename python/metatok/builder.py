@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metatok import _metatok
 from metatok.answers import Completion, Stream
@@ -18,6 +18,9 @@ from metatok.stop import Stop
 from metatok.task import Task
 from metatok.tokenizer import Tokenizer, _as_ids, _loaded, chat_template_of
 from metatok.view import View
+
+if TYPE_CHECKING:
+    from metatok.engines import VllmInputs
 
 __all__ = ["PromptBuilder"]
 
@@ -314,6 +317,23 @@ class PromptBuilder:
         0
         """
         return Diff(**_metatok.diff(self._core, other._core, conversations))
+
+    def vllm_inputs(self, conversations: Iterable[object], **sampling: Any) -> VllmInputs:
+        """What vLLM's ``LLM.generate`` takes: prompts, and the arguments of ``SamplingParams``.
+
+        Other engines are in :mod:`metatok.engines`.
+
+        Args:
+            conversations: Any iterable.
+            sampling: As for :func:`metatok.engines.sampling`.
+
+        >>> inputs = PromptBuilder("demo").vllm_inputs([[{"role": "user", "content": "Hi!"}]], max_tokens=8)
+        >>> inputs.prompts[0]["prompt_token_ids"][:3], inputs.sampling_params["stop_token_ids"]
+        ([1051, 375, 263], [1052, 1050])
+        """
+        from metatok.engines import vllm_inputs
+
+        return vllm_inputs(self, conversations, **sampling)
 
     def task(
         self,

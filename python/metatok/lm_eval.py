@@ -92,7 +92,7 @@ class Prompts:
     def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
         """The ids of a context, and those of an answer to score, of which the text is one."""
         if not isinstance(context, Built):
-            return super()._encode_pair(context, continuation)  # type: ignore[misc]
+            return super()._encode_pair(context, continuation)  # type: ignore[misc, no-any-return]
         whole = self._scored(context, continuation)
         shared = sum(1 for _ in _same(context.input_ids, whole))
         return whole[:shared], whole[shared:]

@@ -39,7 +39,7 @@ class StopCriteria(StoppingCriteria):  # type: ignore[misc]
         news = input_ids[:, self._seen :].tolist()
         self._seen = input_ids.shape[1]
         ended = [_push(stream, new) for stream, new in zip(self._streams, news)]
-        return torch.tensor(ended, dtype=torch.bool, device=input_ids.device)  # type: ignore[return-value]
+        return torch.tensor(ended, dtype=torch.bool, device=input_ids.device)
 
 
 def _push(stream: Stream, ids: Sequence[int]) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,3 +25,14 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("there is no folder ../shared with tokenizers and corpora")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The demo's model with heads of 32, which is the smallest that vLLM and SGLang take."""
+    widen = os.environ.get("METATOK_WIDEN_HEADS") or str(SHARED / "engines/widen_heads.py")
+    if not os.path.exists(widen):
+        pytest.skip("METATOK_WIDEN_HEADS names no program that widens the heads of the demo's model")
+    folder = tmp_path_factory.mktemp("weights") / "demo"
+    subprocess.run([sys.executable, widen, str(ROOT / "models/demo"), str(folder), "2"], check=True)
+    return str(folder)

@@ -46,7 +46,7 @@ class Package:
         self.rows, self.templates = own("rows"), own("templates")
         self.asking = own("of_opencompass")
         self.tokenizer = AutoTokenizer.from_pretrained(str(DEMO))
-        self.configs = pathlib.Path(own("opencompass").__file__).parent / "configs"
+        self.configs = pathlib.Path(own("opencompass").__path__[0]) / "configs"
 
     def load(self, kind: str, every: int = 1) -> Iterator[tuple[str, Any]]:
         """The files of a kind, each with what mmengine loads, or why it cannot."""
@@ -68,7 +68,7 @@ class Package:
 
     def text(self, prompt: Any, mode: str, meta: Any) -> str:
         """The text of its models that have a meta template, or none."""
-        return self.own.LMTemplateParser(copy.deepcopy(meta)).parse_template(copy.deepcopy(prompt), mode)
+        return str(self.own.LMTemplateParser(copy.deepcopy(meta)).parse_template(copy.deepcopy(prompt), mode))
 
     def conversations(self) -> list[Any]:
         given = self.templates.CONVERSATIONS

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import metatok
-from answers import DEMO, answers, conversations
+from answers import answers, conversations
 from metatok import engines
 
 HI = [{"role": "user", "content": "Hi!"}]
@@ -25,7 +25,8 @@ def form(name: str, tmp_path: pathlib.Path, *options: str) -> dict[str, Any]:
     chats.write_text(json.dumps({"id": "a", "messages": HI}), encoding="utf-8")
     command = [sys.executable, "-m", "metatok", "build", "-m", "demo", "--quiet", "--format", name, *options, str(chats)]
     ran = subprocess.run(command, check=True, capture_output=True, text=True)
-    return json.loads(ran.stdout)
+    request: dict[str, Any] = json.loads(ran.stdout)
+    return request
 
 
 OPTIONS = ["--max-out-len", "64", "--temperature", "0.5", "--top-p", "0.9", "--top-k", "40", "--seed", "3"]
@@ -65,17 +66,6 @@ def test_what_is_given_overrides() -> None:
 def check(done: list[metatok.Completion]) -> None:
     there = [(one["token_ids"], one["text"], one["finish_reason"]) for one in answers()]
     assert [(one.token_ids, one.text, one.finish_reason) for one in done] == there
-
-
-@pytest.fixture(scope="module")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The demo's model with heads of 32, which is the smallest that vLLM and SGLang take."""
-    widen = os.environ.get("METATOK_WIDEN_HEADS") or str(DEMO.parents[2] / "shared/engines/widen_heads.py")
-    if not os.path.exists(widen):
-        pytest.skip("METATOK_WIDEN_HEADS names no program that widens the heads of the demo's model")
-    folder = tmp_path_factory.mktemp("weights") / "demo"
-    subprocess.run([sys.executable, widen, str(DEMO), str(folder), "2"], check=True)
-    return str(folder)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed")

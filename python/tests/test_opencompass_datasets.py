@@ -10,6 +10,7 @@ import copy
 import json
 import sys
 import types
+import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
@@ -125,7 +126,8 @@ class Seen:
         else:
             for one, other in zip(here, theirs):
                 if not isinstance(other, Exception):
-                    yield (one.tolist() if name == "chat" else one.text), other
+                    # The demo's tokenizer composes what is written with several characters.
+                    yield (one.tolist(), other) if name == "chat" else (one.text, unicodedata.normalize("NFC", other))
 
     def theirs(self, name: str, one: dict[str, Any]) -> Any:
         prompt = copy.deepcopy(one["prompt"])
@@ -138,8 +140,11 @@ class Given:
     """Rows for a dataset, of its test and its training set, and the examples of each row."""
 
     def __init__(self, rows: Any, dataset: dict[str, Any]) -> None:
-        # Rows that are asked several times have the same prompts.
+        # Rows that are asked several times have the same prompts, and texts of which a part is scored those of labels.
         dataset = {key: value for key, value in dataset.items() if key not in ("n", "num_repeats")}
+        infer = dataset["infer_cfg"]
+        if "LLInferencer" in str(infer.get("inferencer")):
+            dataset["infer_cfg"] = infer = {**infer, "inferencer": {**infer["inferencer"], "type": "PPLInferencer"}}
         self.rows, self.dataset = rows, dataset
         retriever = dataset["infer_cfg"].get("retriever")
         kind = str((retriever or {}).get("type")).rsplit(".", 1)[-1]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from metatok import PromptBuilder
+from metatok import ModelError, PromptBuilder
 from metatok.opencompass._plain import plain
 
 if TYPE_CHECKING:
@@ -66,17 +66,31 @@ def prompt_builder(model: Mapping[str, Any], *, tokenizer: Any = None, **options
     ...     {"role": "HUMAN", "begin": "Q: ", "end": "\\n"}, {"role": "BOT", "begin": "A:", "generate": True}]}}
     >>> prompt_builder(model, tokenizer="demo").build("1+1=?").text
     '1+1=?'
-    >>> prompt_builder(model, tokenizer="demo").build([{"role": "HUMAN", "prompt": "1+1=?"}]).text
+    >>> prompt_builder(model, tokenizer="demo").build([{"role": "user", "content": "1+1=?"}]).text
     'Q: 1+1=?\\nA:'
     """
     model = plain(model)
     name = str(model.get("type") or "")
     if name.rsplit(".", 1)[-1] in _CHAT_WRAPPERS:
-        owner = "AisBench" if name.startswith("ais_bench") else "OpenCompass"
+        owner = "AisBench" if name.startswith("ais_bench") else _wrapper(model.get("meta_template"))
         tokenizer = tokenizer or model.get("tokenizer_path") or model.get("path")
         stops = [*(model.get("stop_words") or []), *options.pop("stop_strings", ())]
         return PromptBuilder(tokenizer=tokenizer, **{"chat_wrapper": owner, "stop_strings": stops, **options})
     return PromptBuilder(meta_template=model, tokenizer=tokenizer, **options)
+
+
+def _wrapper(template: Any) -> str:
+    """The rules by which a chat wrapper of OpenCompass makes messages, by its template of roles."""
+    if not template:
+        return "OpenCompass"
+    lists = [template.get(key) or [] for key in ("round", "reserved_roles")] if isinstance(template, dict) else []
+    roles = [[(role.get("role"), role.get("api_role")) for role in one if isinstance(role, dict)] for one in lists]
+    if roles == [[("HUMAN", "HUMAN"), ("BOT", "BOT")], [("SYSTEM", "SYSTEM")]]:
+        # Those of AISBench's: each role speaks as itself.
+        return "AisBench"
+    what = "meta_template: the tokenizer's chat template is used, and only HUMAN, BOT and SYSTEM as themselves are known"
+    way_out = "leave it out, or put SYSTEM into reserved_roles, and no other"
+    raise ModelError(f"{what}; {way_out}", "unsupported", "model", {"key": "meta_template"}, way_out)
 
 
 def task(

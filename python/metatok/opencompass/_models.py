@@ -46,7 +46,7 @@ class _Model:
         }
         self._options = {"text": True, **(metatok or {})}
         self._builders: dict[tuple[str, bool, tuple[str, ...]], PromptBuilder] = {}
-        self.template_parser = self._parser(meta_template)
+        self.template_parser = self._parser()
         self.builder("gen")
         if not tokenizer_only:
             self._load(path, dict(model_kwargs or {}))
@@ -62,17 +62,20 @@ class _Model:
             self._builders[key] = prompt_builder(self._dict, **options)
         return self._builders[key]
 
-    def _parser(self, meta_template: Any) -> Any:
-        """The parser by which ChatInferencer knows what to replace."""
+    def _parser(self) -> Any:
+        """What ChatInferencer replaces by its own. It parses nothing: it has no lists of strings and ids."""
         from opencompass.models.base import LMTemplateParser
 
-        return LMTemplateParser(meta_template)
+        return LMTemplateParser()
 
     def parse_template(self, prompt_template: Any, mode: str) -> Any:
         """The text of a prompt, or of each in a list."""
         if _is_one(prompt_template):
-            return self.builder(mode).build(prompt_template).text
-        return [prompt.text for prompt in self.builder(mode).build_all(list(prompt_template))]
+            return self.parse_template([prompt_template], mode)[0]
+        # PPLInferencer looks at a row's examples alone, also where there are none.
+        asked = [one for one in prompt_template if len(one)]
+        texts = iter([prompt.text for prompt in self.builder(mode).build_all(asked)])
+        return [next(texts) if len(one) else "" for one in prompt_template]
 
     def get_token_len(self, prompt: str) -> int:
         """How many tokens a text has."""
