@@ -50,7 +50,13 @@ class Build:
 
 
 def build(
-    dataset: Any, model: Any = None, *, concurrency: Any = None, batch_size: int = 4096, num_cpus: float = 1, **build: Any
+    dataset: Any,
+    model: Any = None,
+    *,
+    concurrency: int | tuple[int, int] = 1,
+    batch_size: int = 4096,
+    num_cpus: float = 1,
+    **build: Any,
 ) -> Any:
     """The ids of a ``ray.data.Dataset`` of conversations, as another.
 
@@ -62,13 +68,16 @@ def build(
         num_cpus: The cores that Ray counts for an actor.
         build: The other arguments of :class:`Build`.
     """
+    from ray.data import ActorPoolStrategy
+
+    least, most = (concurrency, concurrency) if isinstance(concurrency, int) else concurrency
     return dataset.map_batches(
         Build,
         fn_constructor_kwargs={"model": model, **build},
         batch_format="pyarrow",
         batch_size=batch_size,
         num_cpus=num_cpus,
-        concurrency=concurrency or 1,
+        compute=ActorPoolStrategy(min_size=least, max_size=most),
         zero_copy_batch=True,
     )
 

@@ -58,7 +58,7 @@ def test_the_table_is_that_of_one_machine(cluster: None, tmp_path: pathlib.Path)
         fn_constructor_kwargs={"model": "demo", "mark": str(mark), "after": 3},
         batch_format="pyarrow",
         batch_size=max(ROWS // 100, 1),
-        concurrency=2,
+        compute=ray.data.ActorPoolStrategy(size=2),
         num_cpus=1,
     )
     built.write_parquet(str(ids))
