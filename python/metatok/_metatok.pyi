@@ -16,6 +16,15 @@ def complete(
     include_stop: bool,
     skip_special_tokens: bool,
 ) -> list[dict[str, Any]]: ...
+def requests(
+    builder: Builder,
+    conversations: Iterable[object],
+    form: str,
+    max_out_len: int | None,
+    sampling: dict[str, Any],
+    threads: int | None,
+    budget: Mapping[str, Any] | None,
+) -> list[str]: ...
 def check(builder: Builder, conversations: Iterable[object]) -> list[dict[str, Any]]: ...
 def diff(ours: Builder, theirs: Builder, conversations: Iterable[object] | None) -> dict[str, Any]: ...
 def build_arrow(

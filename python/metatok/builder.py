@@ -32,8 +32,8 @@ class PromptBuilder:
     or a dict with ``messages`` and perhaps ``tools``, ``documents``, ``chat_template_kwargs``.
 
     Args:
-        model: A built-in model (``metatok models`` lists them), a repository that belongs to one, or the path of a model
-            file.
+        model: A built-in model (``metatok models`` lists them), a repository that belongs to one, the path of a model
+            file, or a dict with the keys of one, or of a model in OpenCompass's configurations (with names of classes).
         tokenizer: A name as for :class:`Tokenizer`, or a loaded tokenizer of ``transformers`` or ``tokenizers``. By
             default the model's own. Without a model, its chat template is used.
         meta_template: A dict as in OpenCompass's ``meta_template``, of strings and ids; or a model dict that has one.
@@ -59,7 +59,7 @@ class PromptBuilder:
 
     def __init__(
         self,
-        model: str | os.PathLike[str] | None = None,
+        model: str | os.PathLike[str] | Mapping[str, Any] | None = None,
         *,
         tokenizer: Any = None,
         meta_template: Mapping[str, Any] | None = None,
@@ -68,6 +68,8 @@ class PromptBuilder:
         template_kwargs: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
+        if isinstance(model, Mapping):
+            model, meta_template = None, model
         loaded: str | _metatok.Tokenizer | None
         if tokenizer is None or isinstance(tokenizer, (str, os.PathLike)):
             loaded = None if tokenizer is None else os.fspath(tokenizer)
@@ -75,7 +77,7 @@ class PromptBuilder:
             loaded = _loaded(tokenizer)
         template: tuple[str | None, str | None] | None = (chat_template, None) if chat_template is not None else None
         is_named = model is not None or meta_template is not None or template is not None or conversation_template
-        if not is_named and isinstance(loaded, _metatok.Tokenizer):
+        if not is_named and isinstance(loaded, _metatok.Tokenizer) and not isinstance(tokenizer, Tokenizer):
             template = chat_template_of(tokenizer)
         self._core = _metatok.Builder.open(
             None if model is None else os.fspath(model),
@@ -233,6 +235,42 @@ class PromptBuilder:
         return _metatok.build_arrow(
             self._core, table, column, ids_column, list(keep), first_row, threads, budget or None
         )
+
+    def requests(
+        self,
+        conversations: Iterable[object],
+        form: str = "vllm",
+        *,
+        max_out_len: int | None = None,
+        sampling: Mapping[str, Any] | None = None,
+        threads: int | None = None,
+        **budget: Any,
+    ) -> list[dict[str, Any]]:
+        """Requests to an engine's server, as ``metatok build --format`` writes them: ids, limits, sampling and stops.
+
+        Args:
+            conversations: Any iterable.
+            form: ``"vllm"``, ``"vllm-generate"``, ``"sglang"``, ``"llama-cpp"``, ``"lmdeploy"``, ``"openai"``,
+                ``"trtllm"``, ``"dynamo"``, ``"triton"`` or ``"ids"``.
+            max_out_len: How many tokens an answer may have.
+            sampling: ``temperature``, ``top_p``, ``top_k``, ``seed``, ``model`` (its name on the server), ``run_id``;
+                other keys are added to requests as they are. By default the likeliest token is always chosen.
+            threads: As for :meth:`build_all`.
+            budget: As for :meth:`build`.
+
+        Raises:
+            UsageError: for an unknown form, or one that is no list of requests.
+
+        >>> request, = PromptBuilder("demo").requests([[{"role": "user", "content": "Hi!"}]], "sglang", max_out_len=9)
+        >>> request["sampling_params"]["max_new_tokens"], request["sampling_params"]["stop_token_ids"]
+        (9, [1052, 1050])
+        """
+        if max_out_len is not None and "max_seq_len" in budget:
+            budget["max_out_len"] = max_out_len
+        lines = _metatok.requests(
+            self._core, conversations, form, max_out_len, dict(sampling or {}), threads, budget or None
+        )
+        return [json.loads(line) for line in lines]
 
     def complete(
         self, ids: Iterable[int], *, prompt: Any = None, include_stop: bool = False, skip_special_tokens: bool = True

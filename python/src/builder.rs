@@ -122,10 +122,8 @@ impl Builder {
         threads: Option<NonZeroUsize>,
         budget: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Built<'py>>> {
-        let budget = budget.map(budget_of).transpose()?;
         let said = of_objects(conversations, &self.shared.builder)?;
-        let built =
-            build_many(py, said, &self.shared, threads, |session, said| self.built(session, said, budget.as_ref()))?;
+        let built = self.prompts_of(py, said, threads, budget)?;
         built.into_iter().map(|built| known(py, built)).collect()
     }
 
@@ -253,6 +251,18 @@ impl Builder {
         build_many(py, conversations, &self.shared, threads, |session, said| {
             Ok(self.built(session, said, budget.as_ref())?.0.input_ids)
         })
+    }
+
+    /// Many prompts, with what was dropped of each.
+    pub(crate) fn prompts_of(
+        &self,
+        py: Python<'_>,
+        conversations: impl Iterator<Item = PyResult<Conversation>>,
+        threads: Option<NonZeroUsize>,
+        budget: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<(TokenizedPrompt, Option<serde_json::Value>)>> {
+        let budget = budget.map(budget_of).transpose()?;
+        build_many(py, conversations, &self.shared, threads, |session, said| self.built(session, said, budget.as_ref()))
     }
 
     /// A prompt, and what was dropped so that it fits.

@@ -15,7 +15,11 @@ use crate::json::to_json;
 /// # Errors
 /// `TypeError` for what is no JSON; otherwise as for a line of a file.
 pub(crate) fn conversation(object: &Bound<'_, PyAny>, builder: &PromptBuilder) -> PyResult<Conversation> {
-    if let Some(messages) = plain_messages(object)? {
+    let messages = match object.cast_exact::<PyDict>() {
+        Ok(record) if record.len() == 1 => record.get_item(intern!(object.py(), "messages"))?,
+        _ => None,
+    };
+    if let Some(messages) = plain_messages(messages.as_ref().unwrap_or(object))? {
         return Ok(Conversation::Messages(messages));
     }
     let json = to_json(object)?.to_string();

@@ -12,6 +12,7 @@ mod json;
 mod many;
 mod program;
 mod recipe;
+mod requests;
 mod shared;
 mod task;
 mod tokenizer;
@@ -35,6 +36,8 @@ mod _metatok {
     use super::dialogue::Dialogue;
     #[pymodule_export]
     use super::program::main;
+    #[pymodule_export]
+    use super::requests::requests;
     #[pymodule_export]
     use super::task::Task;
     #[pymodule_export]

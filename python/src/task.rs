@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use metatok::build::{Build, BuildTotals, IdsForm, InputOptions, PromptForm};
+use metatok::build::{Build, BuildTotals, BuiltBatch, IdsForm, InputOptions, PromptForm};
 use metatok::conversation::Mode;
 use metatok::error::{ErrorKind, Result};
 use metatok::input::Input;
@@ -98,8 +98,19 @@ impl Task {
         threads: Option<NonZeroUsize>,
     ) -> PyResult<Vec<TaskPrompt<'py>>> {
         let rows = rows.try_iter()?.map(|row| to_json(&row?)).collect::<PyResult<Vec<_>>>()?;
-        let prompts = py.detach(|| self.built(&rows, threads)).or_raise(py)?;
-        prompts.into_iter().map(|prompt| of_json(py, prompt)).collect()
+        let mut batches = py.detach(|| self.batches(&rows, threads)).or_raise(py)?;
+        let (mut prompts, mut totals) = (Vec::new(), BuildTotals::default());
+        while let Some(batch) = py.detach(|| batches.next()) {
+            for line in batch.lines().split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                prompts.push(of_line(py, line)?);
+            }
+            let remarks = totals.add(batch);
+            if let Some(error) = remarks.rejected.into_iter().next().map(|row| row.into_error()).or(remarks.error) {
+                return Err(error).or_raise(py);
+            }
+            py.check_signals()?;
+        }
+        Ok(prompts)
     }
 
     /// `gen` or `ppl`.
@@ -158,7 +169,12 @@ impl Task {
         })
     }
 
-    fn built(&self, rows: &[Value], threads: Option<NonZeroUsize>) -> Result<Vec<Map<String, Value>>> {
+    /// Rows as lines of prompts.
+    fn batches(
+        &self,
+        rows: &[Value],
+        threads: Option<NonZeroUsize>,
+    ) -> Result<impl Iterator<Item = BuiltBatch> + use<>> {
         let rows = rows.iter().map(|row| Row::from_json(&row.to_string())).collect::<Result<Vec<_>>>()?;
         let sink = OutputForm::find("ids")?.open(&self.builder, FormOptions::default())?;
         let (max_seq_len, max_out_len) = (self.max_seq_len, self.max_out_len);
@@ -172,26 +188,15 @@ impl Task {
         };
         let mut build = Build::new(PromptForm::Ids(Box::new(form))).with_dataset(Arc::clone(&self.dataset));
         build.threads = threads;
-        let inputs = self.dataset.through_arrow(vec![Input::rows("rows", rows)])?;
-        let (mut prompts, mut totals) = (Vec::new(), BuildTotals::default());
-        for batch in build.batches(inputs, None)? {
-            for line in batch.lines().split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                let line = serde_json::from_slice(line);
-                prompts.push(line.map_err(|error| metatok::Error::from(ErrorKind::Parse(error.to_string())))?);
-            }
-            let remarks = totals.add(batch);
-            if let Some(rejected) = remarks.rejected.into_iter().next() {
-                return Err(rejected.into_error());
-            }
-            if let Some(error) = remarks.error {
-                return Err(error);
-            }
-        }
-        Ok(prompts)
+        build.batches(self.dataset.through_arrow(vec![Input::rows("rows", rows)])?, None)
     }
 }
 
-fn of_json(py: Python<'_>, mut prompt: Map<String, Value>) -> PyResult<TaskPrompt<'_>> {
+/// A prompt of the line that the command line writes.
+fn of_line<'py>(py: Python<'py>, line: &[u8]) -> PyResult<TaskPrompt<'py>> {
+    let line = serde_json::from_slice(line);
+    let mut prompt: Map<String, Value> =
+        line.map_err(|error| ErrorKind::Parse(error.to_string()).into()).or_raise(py)?;
     let ids: Vec<u32> = numbers(prompt.remove("input_ids")).unwrap_or_default();
     let labels: Option<Vec<i64>> = numbers(prompt.remove("labels"));
     let rest = to_python(py, &Value::Object(prompt))?;

@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -97,3 +98,23 @@ def test_the_command_line_comes_along() -> None:
     assert shown.stdout.startswith("metatok ")
     failed = subprocess.run([*command, "build", "-m", "no-such-model"], capture_output=True, text=True, check=False)
     assert failed.returncode == 2 and "no-such-model" in failed.stderr
+
+
+def test_memory_does_not_grow(builder: PromptBuilder) -> None:
+    statm = Path("/proc/self/statm")
+    if not statm.exists():
+        pytest.skip("the system does not say how much memory a process has")
+
+    def memory() -> float:
+        return int(statm.read_text().split()[1]) * 4096 / 2**20
+
+    def build(rounds: range) -> None:
+        for i in rounds:
+            chats = [[{"role": "user", "content": f"{i} and {j}"}] for j in range(500)]
+            builder.build_batch(chats)
+            builder.build_all(chats[:100])
+
+    build(range(20))
+    before = memory()
+    build(range(20, 60))
+    assert memory() - before < 8
