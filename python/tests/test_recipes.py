@@ -1,4 +1,4 @@
-"""The recipes of docs/python-recipes.md: each block is a program that runs, on two questions and the demo's weights.
+"""The recipes of docs/python-recipes.md, and the README's job on a cluster: each block is a program that runs, on two questions and the demo's weights.
 
 Those that start an engine on this machine take minutes, and run with METATOK_RECIPES=all.
 """
@@ -18,8 +18,9 @@ import pytest
 import metatok
 from answers import DEMO
 
-PAGE = DEMO.parents[1] / "docs" / "python-recipes.md"
-TEXT = PAGE.read_text(encoding="utf-8")
+ROOT = DEMO.parents[1]
+TEXT = (ROOT / "docs" / "python-recipes.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 #: The text before a block, down to its heading, and the block.
 BLOCKS = re.findall(r"^## (.+?)$|^```python\n(.+?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 ENGINES = ("vllm", "sglang", "llama_cpp", "ray.data.llm")
@@ -27,7 +28,8 @@ QUESTIONS = ["What is the capital of France?", "What is the capital of Italy?"]
 #: What a machine without a GPU needs beside.
 ON_CPU = {
     'vllm.LLM("./Qwen3-8B")': 'vllm.LLM("./Qwen3-8B", dtype="float32", enforce_eager=True, max_model_len=2048)',
-    '{"max_model_len": 2048}': '{"max_model_len": 2048, "dtype": "float32", "enforce_eager": True}, placement_group_config={"bundles": [{"CPU": 1}]}',
+    '{"max_model_len": 2048}': '{"max_model_len": 2048, "dtype": "float32", "enforce_eager": True, "max_num_seqs": 8}, '
+    'log_engine_metrics=False, placement_group_config={"bundles": [{"CPU": 1}]}',
     'Model(pretrained="./Qwen3-8B"': 'Model(pretrained="./Qwen3-8B", device="cpu"',
     "metatok.ray, ray\n": "metatok.ray, ray\nray.init(num_cpus=4)\n",
     "Qwen3-8B.gguf": os.environ.get("METATOK_DEMO_GGUF", ""),
@@ -51,7 +53,9 @@ def recipes() -> list[tuple[str, str]]:
         heading, number = (title, 0) if title else (heading, number + 1)
         if block:
             found.append((f"{heading} {number}", block))
-    return found
+    jobs = re.findall(r"^```python\n(import metatok.ray.+?)^```$", README, re.MULTILINE | re.DOTALL)
+    assert len(jobs) == 1
+    return [*found, ("README", jobs[0])]
 
 
 @pytest.mark.parametrize("block", [pytest.param(block, id=name) for name, block in recipes()])

@@ -26,6 +26,7 @@ pages! {
     multimodal = "docs/multimodal.md";
     opencompass = "docs/opencompass.md";
     python = "docs/python.md";
+    python_recipes = "docs/python-recipes.md";
     // Its example runs an engine.
     #[cfg(any(not(doctest), feature = "candle"))]
     run = "docs/run.md";
