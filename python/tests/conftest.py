@@ -36,3 +36,12 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("weights") / "demo"
     subprocess.run([sys.executable, widen, str(ROOT / "models/demo"), str(folder), "2"], check=True)
     return str(folder)
+
+
+@pytest.fixture(scope="session")
+def gguf(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The demo's model as llama.cpp has it."""
+    pytest.importorskip("gguf", reason="gguf is not installed, which writes the demo's weights for llama.cpp")
+    file = tmp_path_factory.mktemp("gguf") / "demo.gguf"
+    subprocess.run([sys.executable, ROOT / "tests/engines/to_gguf.py", ROOT / "models/demo", file], check=True)
+    return str(file)

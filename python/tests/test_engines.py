@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -86,13 +85,21 @@ def test_sglang_gives_the_ids_of_run(weights: str) -> None:
     engine.shutdown()
 
 
+@pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed")
+def test_xllamacpp_gives_the_texts_of_run(gguf: str) -> None:
+    xllamacpp = pytest.importorskip("xllamacpp")
+    params = xllamacpp.CommonParams()
+    params.model.path, params.n_ctx, params.n_parallel = gguf, 2048, 1
+    server = xllamacpp.Server(params)
+    requests = metatok.PromptBuilder("demo").requests(conversations(), "llama-cpp", max_out_len=64)
+    texts = [server.handle_completions(request)["choices"][0]["text"] for request in requests]
+    assert texts == [one["text"] for one in answers()]
+
+
 @pytest.mark.skipif(importlib.util.find_spec("llama_cpp") is None, reason="llama-cpp-python is not installed")
-def test_llama_cpp_gives_the_ids_of_run() -> None:
+def test_llama_cpp_python_gives_the_texts_of_run(gguf: str) -> None:
     llama_cpp = pytest.importorskip("llama_cpp")
-    weights = os.environ.get("METATOK_DEMO_GGUF")
-    if not weights:
-        pytest.skip("METATOK_DEMO_GGUF names no file with the demo's weights")
-    llama = llama_cpp.Llama(weights, n_ctx=2048, verbose=False)
+    llama = llama_cpp.Llama(gguf, n_ctx=2048, verbose=False)
     prompts, arguments = engines.llama_cpp_inputs(metatok.PromptBuilder("demo"), conversations(), max_tokens=64)
     texts = [llama.create_completion(prompt, **arguments)["choices"][0]["text"] for prompt in prompts]
     assert texts == [one["text"] for one in answers()]

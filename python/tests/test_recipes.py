@@ -23,7 +23,7 @@ TEXT = (ROOT / "docs" / "python-recipes.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 #: The text before a block, down to its heading, and the block.
 BLOCKS = re.findall(r"^## (.+?)$|^```python\n(.+?)^```$", TEXT, re.MULTILINE | re.DOTALL)
-ENGINES = ("vllm", "sglang", "llama_cpp", "ray.data.llm")
+ENGINES = ("vllm", "sglang", "ray.data.llm")
 QUESTIONS = ["What is the capital of France?", "What is the capital of Italy?"]
 #: What a machine without a GPU needs beside.
 ON_CPU = {
@@ -32,7 +32,6 @@ ON_CPU = {
     'log_engine_metrics=False, placement_group_config={"bundles": [{"CPU": 1}]}',
     'Model(pretrained="./Qwen3-8B"': 'Model(pretrained="./Qwen3-8B", device="cpu"',
     "metatok.ray, ray\n": "metatok.ray, ray\nray.init(num_cpus=4)\n",
-    "Qwen3-8B.gguf": os.environ.get("METATOK_DEMO_GGUF", ""),
 }
 CONFIG = """
 from opencompass.openicl.icl_inferencer import GenInferencer
@@ -76,6 +75,8 @@ def test_recipe(block: str, tmp_path: pathlib.Path, request: pytest.FixtureReque
     rows = [{"id": str(i), "messages": [{"role": "user", "content": said}]} for i, said in enumerate(QUESTIONS)]
     (tmp_path / "chats/0.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (tmp_path / "eval_mine.py").write_text(CONFIG, encoding="utf-8")
+    if "gguf" in block:
+        block = block.replace("./Qwen3-8B.gguf", request.getfixturevalue("gguf"))
     for shown, here in ON_CPU.items():
         block = block.replace(shown, here)
     block = block.replace("./Qwen3-8B", weights).replace('"qwen3"', '"demo"')
@@ -86,6 +87,6 @@ def test_recipe(block: str, tmp_path: pathlib.Path, request: pytest.FixtureReque
     environment = {**os.environ, "PYTHONPATH": package, "HF_HUB_OFFLINE": "1"}
     ran = subprocess.run([sys.executable, "recipe.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, f"{program}\n{ran.stdout[-2000:]}\n{ran.stderr[-4000:]}"
-    if "max_tokens" in block or "metatok.transformers" in block:
+    if "max_tokens" in block or "max_out_len" in block or "metatok.transformers" in block:
         assert "Paris." in ran.stdout and "Rome." in ran.stdout
     assert ran.stdout or list(tmp_path.glob("*ids/*.parquet")), "it shows nothing"
