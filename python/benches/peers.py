@@ -7,8 +7,9 @@
 
 FOLDER has a tokenizer with a chat template, and TEXT is a text whose paragraphs are parted by blank lines. A conversation is
 three messages of successive paragraphs, none of which comes twice while the text lasts. Times are processor time of all
-threads; each row is measured several times in turns, and its best time is shown. Whoever is not installed is left out. All
-ids are compared with those of apply_chat_template.
+threads; each row is measured several times in turns, and its best time is shown. Rows of metatok and gigatoken begin with
+empty caches, unless they say that they are warm: then everything was built once before. Whoever is not installed is left out.
+All ids are compared with those of apply_chat_template. Padded batches of so many prompts are mostly padding, which takes its time.
 
 With --grow N, one batch after the other is built until there were N prompts, and the memory is shown.
 """
@@ -25,6 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -67,18 +69,29 @@ def ours(folder: str, chats: list[Chat], model: str | None) -> dict[str, Callabl
     def fresh() -> metatok.PromptBuilder:
         return metatok.PromptBuilder(model, tokenizer=folder if model is None else tokenizer)
 
-    def row(build: Callable[[metatok.PromptBuilder], Any]) -> Callable[[], Callable[[], Any]]:
+    def row(build: Callable[[metatok.PromptBuilder], Any], warm: bool = False) -> Callable[[], Callable[[], Any]]:
         def prepare() -> Callable[[], Any]:
             builder = fresh()
+            if warm:
+                build(builder)
             return lambda: build(builder)
 
         return prepare
 
     return {
-        "metatok build_batch, 1 thread": row(lambda builder: builder.build_batch(chats, threads=1)),
         "metatok build_all, 1 thread": row(lambda builder: builder.build_all(chats, threads=1)),
-        "metatok build_batch, all threads": row(lambda builder: builder.build_batch(chats)),
+        "metatok build_all, 1 thread, warm": row(lambda builder: builder.build_all(chats, threads=1), warm=True),
+        "metatok build_all, all threads, warm": row(lambda builder: builder.build_all(chats), warm=True),
+        "metatok build_batch (padded), 1 thread": row(lambda builder: builder.build_batch(chats, threads=1)),
+        "metatok build_batch (padded), 1 thread, warm": row(
+            lambda builder: builder.build_batch(chats, threads=1), warm=True
+        ),
     }
+
+
+def same(row: Callable[[], Any]) -> Callable[[], Any]:
+    """A row that needs nothing before."""
+    return row
 
 
 def theirs(folder: str, chats: list[Chat]) -> tuple[dict[str, Callable[[], Any]], list[list[int]]]:
@@ -94,7 +107,10 @@ def theirs(folder: str, chats: list[Chat]) -> tuple[dict[str, Callable[[], Any]]
         return text
 
     def batch() -> Any:
-        options = {"add_generation_prompt": True, "padding": True, "return_tensors": "np", "return_dict": True}
+        return tokenizer.apply_chat_template(chats, add_generation_prompt=True, return_dict=False)
+
+    def padded() -> Any:
+        options: dict[str, Any] = {"add_generation_prompt": True, "padding": True, "return_tensors": "np", "return_dict": True}
         return tokenizer.apply_chat_template(chats, **options)
 
     def one_by_one() -> Any:
@@ -106,6 +122,7 @@ def theirs(folder: str, chats: list[Chat]) -> tuple[dict[str, Callable[[], Any]]
     texts = [rendered(chat) for chat in chats]
     rows: dict[str, Callable[[], Any]] = {
         "transformers apply_chat_template(batch)": batch,
+        "transformers apply_chat_template(batch, padding=True)": padded,
         "as vLLM: template, then encode, one by one": one_by_one,
         "as lm-eval: template, then a padded batch": rendered_batch,
         "tokenizers encode_batch, of texts alone": lambda: tokenizer.backend_tokenizer.encode_batch(
@@ -115,12 +132,19 @@ def theirs(folder: str, chats: list[Chat]) -> tuple[dict[str, Callable[[], Any]]
     try:
         import gigatoken
 
-        giga = gigatoken.Tokenizer(Path(folder) / "tokenizer.json")
-        rows["gigatoken encode_batch, of texts alone"] = lambda: giga.encode_batch(texts, parallel=False)
+        giga = gigatoken.Tokenizer
     except ImportError:
-        pass
+        giga = None
     expected = one_by_one()
-    return {name: (lambda row=row: row) for name, row in rows.items()}, expected
+    prepared: dict[str, Callable[[], Any]] = {name: partial(same, row) for name, row in rows.items()}
+    if giga is not None:
+
+        def fresh() -> Callable[[], Any]:
+            encoder = giga(Path(folder) / "tokenizer.json")
+            return lambda: encoder.encode_batch(texts, parallel=False).to_list()
+
+        prepared["gigatoken encode_batch, of texts alone, as lists"] = fresh
+    return prepared, expected
 
 
 def patched(folder: str, chats: list[Chat], rounds: int) -> dict[str, float]:

@@ -2,12 +2,12 @@
 
 use std::num::NonZeroUsize;
 
-use metatok::batch::{Batch, Dtype, Padding, PaddingSide};
+use metatok::batch::{Padding, PaddingSide};
 use metatok::builder::TokenizedPrompt;
 use metatok::dialect::Model;
 use metatok::error::{ErrorKind, Result};
 use metatok::{ContextBudget, Conversation, Fingerprint, Session};
-use numpy::{Element, IntoPyArray, PyArray1, PyArray2};
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -15,6 +15,7 @@ use crate::conversation::conversation;
 use crate::error::OrRaise;
 use crate::json::{data, to_json};
 use crate::many::{build_many, of_objects};
+use crate::padded::padded;
 use crate::recipe::{ModelSource, Recipe};
 use crate::shared::Shared;
 use crate::tokenizer::Tokenizer;
@@ -167,8 +168,8 @@ impl Builder {
         let padding = Padding { padding_side, pad_to_multiple_of, ..padding };
         let prompts = self.ids(conversations, threads, budget)?;
         match dtype {
-            "int64" => padded::<i64>(py, &prompts, padding),
-            "uint32" => padded::<u32>(py, &prompts, padding),
+            "int64" => padded::<i64>(py, &prompts, padding, dtype),
+            "uint32" => padded::<u32>(py, &prompts, padding, dtype),
             _ => {
                 let known = vec!["int64", "uint32"];
                 Err(ErrorKind::UnknownName { what: "dtype", name: dtype.to_owned(), known }.into()).or_raise(py)
@@ -292,22 +293,6 @@ pub(crate) fn budget_of(budget: &Bound<'_, PyAny>) -> PyResult<ContextBudget> {
     let budget = budget.map_err(|error| ErrorKind::Usage(error.to_string()).into()).or_raise(py)?;
     budget.check_room().or_raise(py)?;
     Ok(budget)
-}
-
-fn padded<'py, N: Dtype + Element>(
-    py: Python<'py>,
-    prompts: &[Vec<u32>],
-    padding: Padding,
-) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-    let (ids, mask) = py
-        .detach(|| {
-            let batch = Batch::<N>::new(prompts, padding)?;
-            let mask = batch.attention_mask();
-            Ok((batch.input_ids, mask))
-        })
-        .or_raise(py)?;
-    let [ids, mask] = [ids, mask].map(|array| PyArray2::from_owned_array(py, array).into_any());
-    Ok((ids, mask))
 }
 
 /// The ids, which NumPy takes over, and the rest in a dict, if there is any.

@@ -10,6 +10,7 @@ mod dialogue;
 mod error;
 mod json;
 mod many;
+mod padded;
 mod program;
 mod recipe;
 mod requests;

@@ -67,8 +67,6 @@ fn options(mut keys: Map<String, Value>, max_out_len: Option<u64>) -> Result<Req
 fn lines(builder: &Builder, form: &str, request: RequestOptions) -> Result<Box<dyn LineSink>> {
     match OutputForm::find(form)?.open(&builder.shared.builder, FormOptions { request, ..FormOptions::default() })? {
         Sink::Lines(sink) => Ok(sink),
-        _ => {
-            Err(ErrorKind::Usage(format!("{form} is one file of all prompts, and has no requests")).into())
-        }
+        _ => Err(ErrorKind::Usage(format!("{form} is one file of all prompts, and has no requests")).into()),
     }
 }
