@@ -28,6 +28,11 @@ def form(name: str, tmp_path: pathlib.Path, *options: str) -> dict[str, Any]:
     return request
 
 
+SGLANG_ON_CPU: dict[str, Any] = {
+    "device": "cpu", "dtype": "float32", "attention_backend": "torch_native", "sampling_backend": "pytorch",
+    "mem_fraction_static": 0.1, "max_total_tokens": 8192, "context_length": 2048, "disable_overlap_schedule": True,
+    "skip_server_warmup": True,
+}  # fmt: skip
 OPTIONS = ["--max-out-len", "64", "--temperature", "0.5", "--top-p", "0.9", "--top-k", "40", "--seed", "3"]
 SAMPLED: dict[str, Any] = {"max_tokens": 64, "temperature": 0.5, "top_p": 0.9, "top_k": 40, "seed": 3}
 
@@ -79,7 +84,7 @@ def test_vllm_gives_the_ids_of_run(weights: str) -> None:
 @pytest.mark.skipif(importlib.util.find_spec("sglang") is None, reason="SGLang is not installed")
 def test_sglang_gives_the_ids_of_run(weights: str) -> None:
     sglang = pytest.importorskip("sglang")
-    engine = sglang.Engine(model_path=weights, device="cpu", dtype="float32", disable_radix_cache=True)
+    engine = sglang.Engine(model_path=weights, **SGLANG_ON_CPU)
     builder = metatok.PromptBuilder("demo")
     check(engines.completions(builder, engine.generate(**engines.sglang_inputs(builder, conversations(), max_tokens=64))))
     engine.shutdown()
