@@ -11,7 +11,7 @@ from metatok.stop import Stop
 from metatok.view import View
 
 if TYPE_CHECKING:
-    from metatok.builder import PromptBuilder
+    from metatok.building import Building
 
 __all__ = ["Prompt"]
 
@@ -39,7 +39,7 @@ class Prompt:
     def __init__(
         self,
         input_ids: npt.NDArray[np.uint32],
-        builder: PromptBuilder,
+        builder: Building,
         said: object = None,
         known: dict[str, Any] | None = None,
         label: Any = None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from metatok import _metatok
 
 if TYPE_CHECKING:
-    from metatok.builder import PromptBuilder
+    from metatok.building import Building
 
 __all__ = ["View"]
 
@@ -27,7 +27,7 @@ class View:
 
     __slots__ = ("_core",)
 
-    def __init__(self, builder: PromptBuilder, conversation: object) -> None:
+    def __init__(self, builder: Building, conversation: object) -> None:
         self._core = _metatok.View(builder._core, conversation)
 
     @property

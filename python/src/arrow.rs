@@ -100,7 +100,7 @@ fn output(ids_column: &str, keep: impl Iterator<Item = Field>, metadata: String)
 /// The ids of rows, as strings: their own, or else their numbers.
 fn ids_of_rows(own: Option<&ArrayRef>, first: usize, rows: usize) -> Result<ArrayRef, ArrowError> {
     let mut ids = StringBuilder::with_capacity(rows, 8 * rows);
-    let texts = own.and_then(|own| Texts::of(own));
+    let texts = own.and_then(Texts::of);
     let numbers = own.and_then(|own| own.as_primitive_opt::<Int64Type>());
     for row in 0..rows {
         let text = texts.as_ref().and_then(|texts| texts.get(row));

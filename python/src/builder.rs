@@ -33,6 +33,12 @@ pub(crate) struct Builder {
 /// The ids of a prompt, and what else is known of it.
 pub(crate) type Built<'py> = (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyAny>>);
 
+/// The class, and what it is made of.
+type Pickled<'py> = (Bound<'py, PyAny>, (String, Py<Tokenizer>));
+
+/// The ids of all prompts, and where each begins, and the last ends.
+type Flat<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>);
+
 #[pymethods]
 impl Builder {
     /// Of a recipe, as JSON.
@@ -92,7 +98,7 @@ impl Builder {
         Self::of(py, Recipe { model, template_kwargs, options }, tokenizer)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, Py<Tokenizer>))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py>> {
         let recipe = serde_json::to_string(&self.recipe).map_err(|error| ErrorKind::Invalid(error.to_string()).into());
         Ok((py.get_type::<Self>().into_any(), (recipe.or_raise(py)?, self.tokenizer.clone_ref(py))))
     }
@@ -128,7 +134,7 @@ impl Builder {
         built.into_iter().map(|built| known(py, built)).collect()
     }
 
-    /// The ids of all prompts, one after the other, and where each begins, and the last ends.
+    /// The ids of all prompts, one after the other.
     #[pyo3(signature = (conversations, threads = None, budget = None))]
     fn build_flat<'py>(
         &self,
@@ -136,7 +142,7 @@ impl Builder {
         conversations: &Bound<'py, PyAny>,
         threads: Option<NonZeroUsize>,
         budget: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>)> {
+    ) -> PyResult<Flat<'py>> {
         let prompts = self.ids(conversations, threads, budget)?;
         let (ids, ends) = py.detach(|| {
             let mut end = 0_i64;

@@ -15,7 +15,7 @@ from metatok import PromptBuilder
 CHATS = [[{"role": "user", "content": text}] for text in ("Hi!", "Which planet is red?")]
 
 
-@pytest.mark.parametrize("form", ["ids", "vllm", "sglang", "llama-cpp", "lmdeploy", "openai", "trtllm"])
+@pytest.mark.parametrize("form", ["ids", "vllm", "sglang", "llama-cpp", "lmdeploy", "openai"])
 def test_requests_are_those_of_the_command_line(builder: PromptBuilder, form: str, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text("".join(json.dumps({"messages": chat}) + "\n" for chat in CHATS))
     command = [sys.executable, "-m", "metatok", "build", "-q", "-m", "demo", "--format", form]
