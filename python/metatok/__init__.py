@@ -6,6 +6,7 @@
 '<|im_start|>user\\nHi!<|im_end|>\\n<|im_start|>assistant\\n'
 """
 
+from metatok import engines
 from metatok._metatok import __version__
 from metatok.answers import Completion, Stream
 from metatok.batch import Batch
@@ -39,4 +40,5 @@ __all__ = [
     "UsageError",
     "View",
     "__version__",
+    "engines",
 ]

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from metatok import PromptBuilder
+from metatok.builder import PromptBuilder
 
 if TYPE_CHECKING:
-    from metatok import Completion
+    from metatok.answers import Completion
 
 _OFF = {"presence_penalty": 0.0, "frequency_penalty": 0.0, "repetition_penalty": 1.0}
 _OFF_LLAMA = {

@@ -15,6 +15,12 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 DEMO = REPOSITORY / "models" / "demo"
 #: A build with the feature candle: the variable names one, or the checkout or the wheel has it.
 PROGRAMS = [[os.environ.get("METATOK_RUN", "")], [str(REPOSITORY / "target/debug/metatok")], [sys.executable, "-m", "metatok"]]
+#: What SGLang needs where there is no GPU.
+SGLANG_ON_CPU: dict[str, Any] = {
+    "device": "cpu", "dtype": "float32", "attention_backend": "torch_native", "sampling_backend": "pytorch",
+    "mem_fraction_static": 0.1, "max_total_tokens": 8192, "context_length": 2048, "disable_overlap_schedule": True,
+    "skip_server_warmup": True,
+}  # fmt: skip
 
 
 def conversations() -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import metatok
-from answers import answers, conversations
+from answers import SGLANG_ON_CPU, answers, conversations
 from metatok import engines
 
 HI = [{"role": "user", "content": "Hi!"}]
@@ -28,11 +28,6 @@ def form(name: str, tmp_path: pathlib.Path, *options: str) -> dict[str, Any]:
     return request
 
 
-SGLANG_ON_CPU: dict[str, Any] = {
-    "device": "cpu", "dtype": "float32", "attention_backend": "torch_native", "sampling_backend": "pytorch",
-    "mem_fraction_static": 0.1, "max_total_tokens": 8192, "context_length": 2048, "disable_overlap_schedule": True,
-    "skip_server_warmup": True,
-}  # fmt: skip
 OPTIONS = ["--max-out-len", "64", "--temperature", "0.5", "--top-p", "0.9", "--top-k", "40", "--seed", "3"]
 SAMPLED: dict[str, Any] = {"max_tokens": 64, "temperature": 0.5, "top_p": 0.9, "top_k": 40, "seed": 3}
 

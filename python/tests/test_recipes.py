@@ -16,7 +16,7 @@ import sys
 import pytest
 
 import metatok
-from answers import DEMO
+from answers import DEMO, SGLANG_ON_CPU
 
 ROOT = DEMO.parents[1]
 TEXT = (ROOT / "docs" / "python-recipes.md").read_text(encoding="utf-8")
@@ -30,6 +30,7 @@ ON_CPU = {
     'vllm.LLM("./Qwen3-8B")': 'vllm.LLM("./Qwen3-8B", dtype="float32", enforce_eager=True, max_model_len=2048)',
     '{"max_model_len": 2048}': '{"max_model_len": 2048, "dtype": "float32", "enforce_eager": True, "max_num_seqs": 8}, '
     'log_engine_metrics=False, placement_group_config={"bundles": [{"CPU": 1}]}',
+    'sglang.Engine(model_path="./Qwen3-8B")': f'sglang.Engine(model_path="./Qwen3-8B", **{SGLANG_ON_CPU})',
     'Model(pretrained="./Qwen3-8B"': 'Model(pretrained="./Qwen3-8B", device="cpu"',
     "metatok.ray, ray\n": "metatok.ray, ray\nray.init(num_cpus=4)\n",
 }
