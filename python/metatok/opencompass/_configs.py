@@ -75,7 +75,11 @@ def prompt_builder(model: Mapping[str, Any], *, tokenizer: Any = None, **options
         owner = "AisBench" if name.startswith("ais_bench") else _wrapper(model.get("meta_template"))
         tokenizer = tokenizer or model.get("tokenizer_path") or model.get("path")
         stops = [*(model.get("stop_words") or []), *options.pop("stop_strings", ())]
-        return PromptBuilder(tokenizer=tokenizer, **{"chat_wrapper": owner, "stop_strings": stops, **options})
+        if model.get("fastchat_template"):
+            raise _unsupported("fastchat_template", "the tokenizer's chat template is used", "use conversation_template")
+        variables = model.get("chat_template_kwargs") or None
+        given = {"chat_wrapper": owner, "stop_strings": stops, "template_kwargs": variables, **options}
+        return PromptBuilder(tokenizer=tokenizer, **given)
     return PromptBuilder(meta_template=model, tokenizer=tokenizer, **options)
 
 
@@ -88,9 +92,12 @@ def _wrapper(template: Any) -> str:
     if roles == [[("HUMAN", "HUMAN"), ("BOT", "BOT")], [("SYSTEM", "SYSTEM")]]:
         # Those of AISBench's: each role speaks as itself.
         return "AisBench"
-    what = "meta_template: the tokenizer's chat template is used, and only HUMAN, BOT and SYSTEM as themselves are known"
-    way_out = "leave it out, or put SYSTEM into reserved_roles, and no other"
-    raise ModelError(f"{what}; {way_out}", "unsupported", "model", {"key": "meta_template"}, way_out)
+    what = "the tokenizer's chat template is used, and of roles only HUMAN, BOT and SYSTEM as themselves"
+    raise _unsupported("meta_template", what, "leave it out, or put SYSTEM into reserved_roles, and no other")
+
+
+def _unsupported(key: str, what: str, way_out: str) -> ModelError:
+    return ModelError(f"{key}: {what}; {way_out}", "unsupported", "model", {"key": key}, way_out)
 
 
 def task(

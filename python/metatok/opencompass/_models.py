@@ -31,6 +31,7 @@ class _Model:
         model_kwargs: Mapping[str, Any] | None = None,
         generation_kwargs: Mapping[str, Any] | None = None,
         stop_words: Sequence[str] = (),
+        chat_template_kwargs: Mapping[str, Any] | None = None,
         tokenizer_only: bool = False,
         metatok: Mapping[str, Any] | None = None,
     ) -> None:
@@ -43,6 +44,7 @@ class _Model:
             "tokenizer_path": tokenizer_path,
             "meta_template": plain(meta_template),
             "stop_words": list(stop_words),
+            "chat_template_kwargs": plain(chat_template_kwargs),
         }
         self._options = {"text": True, **(metatok or {})}
         self._builders: dict[tuple[str, bool, tuple[str, ...]], PromptBuilder] = {}
