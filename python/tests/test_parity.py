@@ -14,8 +14,6 @@ from conftest import ROOT
 import metatok
 from metatok import MetatokError, PromptBuilder, Tokenizer
 
-tomllib = pytest.importorskip("tomllib")
-
 CORPORA = ["internlm2", "llama2", "llama3_1", "qwen3"]
 
 
@@ -26,6 +24,13 @@ def tokenizer(folder: str) -> Tokenizer:
 
 def cases(folder: str) -> list[Path]:
     return sorted((ROOT / "tests/cases" / folder).glob("*.toml"))
+
+
+def toml(path: Path) -> dict[str, Any]:
+    """A file of TOML, which Python reads from 3.11 on."""
+    tomllib = pytest.importorskip("tomllib")
+    content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return content
 
 
 def name(path: Path) -> str:
@@ -58,7 +63,7 @@ def test_recorded_tokens(corpus: str, shared: Path) -> None:
 
 @pytest.mark.parametrize("path", cases("prompts"), ids=name)
 def test_prompts_of_the_library(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    case = tomllib.loads(path.read_text(encoding="utf-8"))
+    case = toml(path)
     monkeypatch.chdir(tmp_path)
     model: Any = {"meta_template": {}}
     if "model" in case:
@@ -91,7 +96,7 @@ def fits(found: str, expected: str) -> bool:
 
 @pytest.mark.parametrize("path", cases("rows"), ids=name)
 def test_rows_of_the_library(path: Path, tmp_path: Path) -> None:
-    case = tomllib.loads(path.read_text(encoding="utf-8"))
+    case = toml(path)
     if "answers" in case:
         pytest.skip("answers to turns are given on the command line")
     (tmp_path / "d.toml").write_text(case["dataset"], encoding="utf-8")
