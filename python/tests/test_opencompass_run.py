@@ -55,7 +55,7 @@ def run(folder: pathlib.Path, kind: str, inferencer: str, asked: str, of_model: 
 
     rows = folder / "rows.jsonl"
     rows.write_text("".join(json.dumps({"question": q, "answer": a}) + "\n" for q, a in QUESTIONS), encoding="utf-8")
-    template = TEMPLATE if of_model else ""
+    template = TEMPLATE if "meta_template" in of_model else ""
     names = {"kind": kind, "inferencer": inferencer, "asked": asked, "of_model": of_model, "template": template}
     config = folder / "eval.py"
     config.write_text(CONFIG.format(path=path, rows=str(rows), folder=str(folder), **names), encoding="utf-8")
@@ -93,7 +93,14 @@ def test_a_dialogue_is_asked_turn_by_turn(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed")
-def test_vllm_answers_and_scores(tmp_path: pathlib.Path, weights: str) -> None:
-    kwargs = "model_kwargs=dict(dtype='float32', enforce_eager=True, max_model_len=2048)"
-    found = run(tmp_path, "VLLM", "GenInferencer", ASKED, f"{WITH_IDS}, {kwargs}", weights)
+@pytest.mark.parametrize(
+    ("kind", "inferencer", "of_model"),
+    [("VLLM", "GenInferencer", WITH_IDS), ("VLLM", "PPLInferencer", WITH_IDS), ("VLLMwithChatTemplate", "GenInferencer", "")],
+)
+def test_vllm_answers_and_scores(
+    tmp_path: pathlib.Path, weights: str, kind: str, inferencer: str, of_model: str
+) -> None:
+    kwargs = "model_kwargs=dict(dtype='float32', enforce_eager=True, max_model_len=2048, max_num_seqs=8)"
+    asked = ASKED if inferencer == "GenInferencer" else SCORED.format([answer for _, answer in QUESTIONS])
+    found = run(tmp_path, kind, inferencer, asked, f"{of_model}, {kwargs}" if of_model else kwargs, weights)
     assert [one["prediction"] for one in found] == [answer for _, answer in QUESTIONS]
