@@ -28,13 +28,21 @@ class Tables:
         column: The column of conversations: lists of messages, or strings.
         id_column: The column of the prompts' ids: strings, or values that are written as JSON.
         keep: Further columns to keep as they are.
+        threads: How many threads build.
     """
 
     def __init__(
-        self, builder: Mapping[str, Any], *, column: str = "messages", id_column: str = "id", keep: Sequence[str] = ()
+        self,
+        builder: Mapping[str, Any],
+        *,
+        column: str = "messages",
+        id_column: str = "id",
+        keep: Sequence[str] = (),
+        threads: int = 1,
     ) -> None:
         self._arguments = dict(builder)
         self._column, self._id_column, self._keep = column, id_column, tuple(keep)
+        self._threads = threads
         self._builder: PromptBuilder | None = None
 
     @property
@@ -71,10 +79,10 @@ class Tables:
         ids = _ids(table[self._id_column])
         given = pa.table({"id": ids, **{name: table[name] for name in (self._column, *self._keep)}})
         try:
-            built = pa.table(self.builder.build_arrow(given, self._column, keep=self._keep))
+            built = pa.table(self.builder.build_arrow(given, self._column, keep=self._keep, threads=self._threads))
         except TypeError:
             # Messages with tool calls and the like are dicts first.
-            flat, ends = self.builder._core.build_flat(given[self._column].to_pylist())
+            flat, ends = self.builder._core.build_flat(given[self._column].to_pylist(), self._threads)
             lists = pa.ListArray.from_arrays(pa.array(ends.astype("int32")), pa.array(flat.astype("int64")))
             none = pa.nulls(table.num_rows, pa.int64())
             columns = [ids, none, none, none, lists, *(table[name] for name in self._keep)]

@@ -29,6 +29,7 @@ class Build:
         column: The column of conversations.
         id_column: The column of the prompts' ids; Ray numbers no rows, so there must be one.
         keep: Further columns to keep.
+        threads: How many threads build, as many as the actor has cores.
         builder: The other arguments of :class:`metatok.PromptBuilder`.
     """
 
@@ -39,9 +40,11 @@ class Build:
         column: str = "messages",
         id_column: str = "id",
         keep: Sequence[str] = (),
+        threads: int = 1,
         **builder: Any,
     ) -> None:
-        self._tables = Tables({"model": model, **builder}, column=column, id_column=id_column, keep=keep)
+        arguments = {"model": model, **builder}
+        self._tables = Tables(arguments, column=column, id_column=id_column, keep=keep, threads=threads)
         # An actor that cannot load it fails here, before it has any rows.
         self._tables.builder  # noqa: B018
 
@@ -65,7 +68,7 @@ def build(
         model: As for :class:`Build`.
         concurrency: How many actors, or a tuple of the least and the most.
         batch_size: How many conversations an actor has in memory at a time.
-        num_cpus: The cores that Ray counts for an actor.
+        num_cpus: The cores of an actor, and its threads.
         build: The other arguments of :class:`Build`.
     """
     from ray.data import ActorPoolStrategy
@@ -73,7 +76,7 @@ def build(
     least, most = (concurrency, concurrency) if isinstance(concurrency, int) else concurrency
     return dataset.map_batches(
         Build,
-        fn_constructor_kwargs={"model": model, **build},
+        fn_constructor_kwargs={"model": model, "threads": max(int(num_cpus), 1), **build},
         batch_format="pyarrow",
         batch_size=batch_size,
         num_cpus=num_cpus,

@@ -24,7 +24,7 @@ Mapped = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 def in_arrow(
     model: Any = None, *, column: str = "messages", id_column: str = "id", keep: Sequence[str] = (), **builder: Any
 ) -> Mapped:
-    """The function for ``mapInArrow``, which loads the tokenizer once in each task.
+    """The function for ``mapInArrow``, which loads the tokenizer once in each task, and builds on the task's one core.
 
     Args:
         model: As for :class:`metatok.PromptBuilder`.
