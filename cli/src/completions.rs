@@ -1,5 +1,6 @@
 //! `metatok completions`: a shell asks the program itself for completions.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap_complete::Shell;
@@ -12,8 +13,12 @@ use metatok::error::{ErrorKind, Result};
 const VARIABLE: &str = "METATOK_COMPLETE";
 
 /// Answers a shell, if one asks, and then ends the program.
-pub(crate) fn answer() {
-    CompleteEnv::with_factory(args::command).var(VARIABLE).complete();
+pub(crate) fn answer(args: &[OsString]) {
+    let folder = std::env::current_dir().ok();
+    let completer = CompleteEnv::with_factory(args::command).var(VARIABLE);
+    if completer.try_complete(args, folder.as_deref()).unwrap_or_else(|error| error.exit()) {
+        std::process::exit(0);
+    }
 }
 
 /// Prints the shell's registration script.

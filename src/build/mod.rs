@@ -43,7 +43,7 @@ use crate::builder::Session;
 use crate::conversation::Mode;
 use crate::dataset::{InputFormat, RecordReader};
 use crate::error::Result;
-use crate::import::accelerate;
+use crate::import::{WORTH_ACCELERATING, accelerate};
 use crate::input::{DEFAULT_MAX_LINE_BYTES, Input};
 use crate::pipeline;
 use crate::prepared::{PreparedDataset, line_batches};
@@ -61,9 +61,6 @@ pub use totals::{BatchRemarks, BuildTotals};
 pub use writer::IdsForm;
 use writer::PromptWriter;
 pub use written::Written;
-
-/// After so many lines, a chat template has taken as long as making a meta template of it takes.
-const MANY_LINES: usize = 1000;
 
 /// The format of prompts, and the builder. Shared by all threads.
 #[derive(Debug)]
@@ -200,7 +197,7 @@ impl Build {
             Box::new(move |batch| {
                 let count = batch.lines.len();
                 let before = lines.fetch_add(count, Ordering::Relaxed);
-                if (before..before + count).contains(&MANY_LINES) {
+                if (before..before + count).contains(&WORTH_ACCELERATING) {
                     build.form.accelerate();
                 }
                 let rows = build.dataset.as_deref().zip(prompter.as_mut());

@@ -51,6 +51,13 @@ impl PromptBuilder {
         self.shared.shortcut.source.as_deref().filter(|_| self.shared.shortcut.builder.get().is_none())
     }
 
+    /// Whether a shortcut would build a conversation; none if there can be no shortcut, or if there is one.
+    pub(crate) fn is_for_shortcut(&self) -> Option<impl Fn(&Conversation) -> bool> {
+        let sought = AhoCorasick::new(self.shortcut_source()?.template.sought()).ok()?;
+        let mode = self.mode();
+        Some(move |conversation: &Conversation| is_plain_chat(conversation, mode, &sought))
+    }
+
     /// Builds plain chats with this builder from now on. Returns whether it does.
     pub(crate) fn set_shortcut(&self, builder: PromptBuilder) -> bool {
         let shortcut = &self.shared.shortcut;

@@ -25,6 +25,8 @@ pages! {
     models = "docs/models.md";
     multimodal = "docs/multimodal.md";
     opencompass = "docs/opencompass.md";
+    python = "docs/python.md";
+    python_recipes = "docs/python-recipes.md";
     // Its example runs an engine.
     #[cfg(any(not(doctest), feature = "candle"))]
     run = "docs/run.md";

@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use crate::builder::PromptBuilder;
 use crate::dialect::Model;
-use crate::import::import;
+use crate::import::{ContentKind, generated, import};
+
+/// After so many prompts, a chat template has taken as long as making a meta template of it takes.
+pub const WORTH_ACCELERATING: usize = 1000;
 
 /// Makes a meta template of the chat template of a builder, and lets the builder and all its clones use that from now
-/// on, if it gave the same ids for all generated conversations. Returns whether it does.
+/// on, if it gave the same ids for all generated conversations, or for all of them that it would be used for. Returns
+/// whether it does.
 ///
 /// The meta template is used for plain chats: perhaps a system message, then questions and answers by turns, of text
 /// in which the template looks for nothing, such as `</think>`. One in 256 such prompts is built both ways and
@@ -30,13 +34,35 @@ use crate::import::import;
 pub fn accelerate(builder: &PromptBuilder) -> bool {
     let Some(source) = builder.shortcut_source() else { return false };
     let Ok(imported) = import(&source.template, builder.tokenizer()) else { return false };
-    if !imported.verified.is_exact_in(builder.mode()) {
-        return false;
-    }
+    let is_exact = imported.verified.is_exact_in(builder.mode());
     let Model { special_tokens, meta_template, .. } = imported.model;
     let model = Model { special_tokens, meta_template, ..Model::default() };
     match PromptBuilder::new(&model, Arc::clone(builder.tokenizer()), &source.options) {
-        Ok(shortcut) => builder.set_shortcut(shortcut),
+        Ok(shortcut) => (is_exact || agree(builder, &shortcut)) && builder.set_shortcut(shortcut),
         Err(_) => false,
     }
+}
+
+/// Whether both give the same ids for the generated conversations that a shortcut is used for, of which there must be some
+/// of ordinary content. What the shortcut refuses, the chat template builds.
+fn agree(builder: &PromptBuilder, shortcut: &PromptBuilder) -> bool {
+    let (Some(source), Some(is_for_shortcut)) = (builder.shortcut_source(), builder.is_for_shortcut()) else {
+        return false;
+    };
+    let literals = source.template.literals();
+    let (mut rendered, mut fast) = (builder.session(), shortcut.session());
+    let mut ordinary = 0_usize;
+    for kind in ContentKind::ALL {
+        for conversation in generated(kind, &literals).iter().filter(|said| is_for_shortcut(said)) {
+            let same = match (fast.build(conversation), rendered.build(conversation)) {
+                (Ok(fast), Ok(rendered)) => fast.input_ids == rendered.input_ids,
+                (fast, _) => fast.is_err(),
+            };
+            if !same {
+                return false;
+            }
+            ordinary += usize::from(kind == ContentKind::Ordinary);
+        }
+    }
+    ordinary > 0
 }

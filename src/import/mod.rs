@@ -24,7 +24,7 @@ mod model_file;
 mod probe;
 mod verify;
 
-pub use accelerate::accelerate;
+pub use accelerate::{WORTH_ACCELERATING, accelerate};
 pub use conversations::{ContentKind, generated};
 pub use imported::{Imported, import};
 pub use verify::{PromptTally, Verified};

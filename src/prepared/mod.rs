@@ -78,6 +78,14 @@ impl PreparedDataset {
         Self::with_digest(Dataset::parse_at(path, &bytes)?, &bytes, options)
     }
 
+    /// A dataset by the text of its file, as for [`Dataset::parse`].
+    ///
+    /// # Errors
+    /// The same as for [`Self::open`].
+    pub fn parse(name: &str, bytes: &[u8], options: &DatasetOptions) -> Result<Self> {
+        Self::with_digest(Dataset::parse(name, bytes)?, bytes, options)
+    }
+
     /// One of several datasets, see [`Dataset::sources`].
     ///
     /// # Errors

@@ -81,6 +81,20 @@ impl Table {
     pub fn new(builder: &PromptBuilder, format: TableFormat, fingerprint: impl Into<Option<Fingerprint>>) -> Self {
         Self { format, origin: Origin::new(builder, fingerprint.into()) }
     }
+
+    /// The metadata of so many rows, as JSON; its key is `metatok`.
+    ///
+    /// ```
+    /// use metatok::PromptBuilder;
+    /// use metatok::sink::{Table, TableFormat};
+    ///
+    /// let table = Table::new(&PromptBuilder::demo()?, TableFormat::Arrow, None);
+    /// assert_eq!(table.metadata(2), r#"{"rows":2,"stop_token_ids":[1052,1050],"stop":[]}"#);
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    pub fn metadata(&self, rows: usize) -> String {
+        serde_json::to_string(&Metadata { rows, origin: &self.origin }).expect("strings and numbers are JSON")
+    }
 }
 
 fn schema(metadata: String) -> SchemaRef {
@@ -102,8 +116,7 @@ impl FileSink for Table {
     }
 
     fn finish(&self, prompts: &PromptSpool, file: &mut File) -> Result<()> {
-        let metadata = serde_json::to_string(&Metadata { rows: prompts.len(), origin: &self.origin });
-        let metadata = metadata.expect("strings and numbers are JSON");
+        let metadata = self.metadata(prompts.len());
         let schema = schema(metadata.clone());
         let mut prompts = prompts.prompts()?;
         let batches = std::iter::from_fn(|| batch(&schema, &mut prompts).transpose());

@@ -37,7 +37,20 @@ impl Tokenizer {
     /// [`ErrorKind::NotFound`] names what was looked for; [`ErrorKind::Hub`] has the hub's response; otherwise as for
     /// [`Self::new`].
     pub fn load(name: &str) -> Result<Self> {
-        let files = Self::files(name)?;
+        Self::from_files(Self::files(name)?)
+    }
+
+    /// A tokenizer of the contents of its files. What takes long to read is kept as by [`Self::load`].
+    ///
+    /// ```
+    /// let tokenizer = metatok::Tokenizer::from_files(metatok::Tokenizer::files("demo")?)?;
+    /// assert_eq!(tokenizer.source().name, "demo");
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The same as for [`Self::new`].
+    pub fn from_files(files: TokenizerFiles) -> Result<Self> {
         match TokenizerCache::folder() {
             // The demo is small.
             Some(folder) if files.tokenizer_json.len() > 1 << 20 => Self::kept_in(folder, files),

@@ -275,6 +275,11 @@ impl Tokenizer {
         &self.files.name
     }
 
+    /// The contents of its files, of which [`Self::from_files`] makes the same tokenizer again.
+    pub fn source(&self) -> &TokenizerFiles {
+        &self.files
+    }
+
     /// What encodes, `"metatok"`, `"fast"` or `"classic"`, and why it is the classic library.
     pub fn backend(&self) -> (&'static str, Option<&str>) {
         (self.backend.name(), self.fallback.as_deref())

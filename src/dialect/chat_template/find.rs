@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::dialect::chat_template::ChatTemplate;
 use crate::dialect::tokenizer_name;
 use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
-use crate::tokenizer::tokenizer_file;
+use crate::tokenizer::{Tokenizer, tokenizer_file};
 
 const CONFIG: &str = "tokenizer_config.json";
 const JINJA: &str = "chat_template.jinja";
@@ -53,6 +53,26 @@ impl ChatTemplate {
         };
         Ok(Self { special_tokens: files.special_tokens, ..Self::new(name, source) })
     }
+
+    /// A chat template with this text, for a tokenizer whose special tokens it may name.
+    ///
+    /// ```
+    /// use metatok::Tokenizer;
+    /// use metatok::dialect::ChatTemplate;
+    ///
+    /// let template = ChatTemplate::for_tokenizer("mine", "{{ messages[0].content }}{{ eos_token }}", &Tokenizer::demo()?)?;
+    /// assert_eq!(template.special_tokens["eos_token"], "<|im_end|>");
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] for files of the tokenizer that are not JSON.
+    pub fn for_tokenizer(name: impl Into<String>, source: impl Into<String>, tokenizer: &Tokenizer) -> Result<Self> {
+        let files = tokenizer.source();
+        let config = parsed(files.tokenizer_config.as_deref()).at(Place::file(&files.name))?;
+        let map = parsed(files.special_tokens_map.as_deref()).at(Place::file(&files.name))?;
+        Ok(Self { special_tokens: special_tokens(&map, &config), ..Self::new(name, source) })
+    }
 }
 
 /// What is beside a tokenizer.
@@ -67,14 +87,7 @@ impl Files {
         let name = tokenizer_name(tokenizer)?;
         let config = json(&name, CONFIG)?;
         let map = json(&name, SPECIAL_TOKENS)?;
-        let mut special_tokens = BTreeMap::new();
-        for (key, value) in [&map, &config].into_iter().filter_map(Value::as_object).flatten() {
-            let token = value.as_str().or_else(|| value.get("content")?.as_str());
-            if let Some(token) = token.filter(|_| key.ends_with("_token")) {
-                special_tokens.insert(key.clone(), token.to_owned());
-            }
-        }
-        Ok(Self { name, config, special_tokens })
+        Ok(Self { name, special_tokens: special_tokens(&map, &config), config })
     }
 
     /// The template with this name.
@@ -127,6 +140,18 @@ impl Files {
     }
 }
 
+/// The special tokens by their names; the second file's come first.
+fn special_tokens(map: &Value, config: &Value) -> BTreeMap<String, String> {
+    let mut tokens = BTreeMap::new();
+    for (key, value) in [map, config].into_iter().filter_map(Value::as_object).flatten() {
+        let token = value.as_str().or_else(|| value.get("content")?.as_str());
+        if let Some(token) = token.filter(|_| key.ends_with("_token")) {
+            tokens.insert(key.clone(), token.to_owned());
+        }
+    }
+    tokens
+}
+
 fn is_file_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(['/', '\\', ':']) && !name.starts_with('.')
 }
@@ -137,7 +162,11 @@ fn text(bytes: Vec<u8>) -> Result<String> {
 
 /// A file of JSON; null if there is none.
 fn json(tokenizer: &str, file: &str) -> Result<Value> {
-    let Some(bytes) = tokenizer_file(tokenizer, file)? else { return Ok(Value::Null) };
-    let parsed = serde_json::from_slice(&bytes).map_err(|error| ErrorKind::Parse(format!("not JSON: {error}")));
-    parsed.at(Place::file(format!("{tokenizer}: {file}")))
+    parsed(tokenizer_file(tokenizer, file)?.as_deref()).at(Place::file(format!("{tokenizer}: {file}")))
+}
+
+/// The contents of a file of JSON; null if there is none.
+fn parsed(bytes: Option<&[u8]>) -> Result<Value> {
+    let Some(bytes) = bytes else { return Ok(Value::Null) };
+    Ok(serde_json::from_slice(bytes).map_err(|error| ErrorKind::Parse(format!("not JSON: {error}")))?)
 }

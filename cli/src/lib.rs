@@ -1,0 +1,112 @@
+//! The command line: what only a program does, such as printing. The program and Python's package run it.
+#![allow(clippy::print_stderr, reason = "the command line is where printing belongs")]
+
+mod against;
+mod answering;
+mod args;
+mod bench;
+mod bench_data;
+mod bench_shares;
+mod bench_speed;
+mod build;
+mod check;
+mod compare;
+mod completions;
+mod convert;
+mod datasets;
+mod flags;
+mod import;
+mod count;
+mod decode;
+mod diff;
+mod encode;
+mod exit;
+mod figures;
+mod loaded;
+mod models;
+mod output;
+mod outputs;
+mod partial;
+mod progress;
+mod rejects;
+mod run;
+mod say;
+mod score;
+mod score_labels;
+#[cfg(feature = "http")]
+mod server;
+mod setup;
+mod several;
+mod source;
+mod stats;
+mod summary;
+mod texts;
+mod trim;
+mod view;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::FromArgMatches;
+use metatok::TokenizerCache;
+
+use args::{Args, Command};
+use exit::FAILED;
+use say::{InFlags, escaped_line, say};
+
+/// Runs the program with these arguments, the first of which is its own name. Exits by itself if they are wrong, or ask
+/// for help.
+pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    completions::answer(&args);
+    let args = parse(&args);
+    if args.no_cache {
+        TokenizerCache::disable();
+    }
+    let outcome = match args.command {
+        Command::Build(args) => several::run(&args),
+        Command::Bench(args) => bench::run(&args),
+        Command::View(args) => view::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Import(args) => import::run(&args),
+        Command::Diff(args) => diff::run(&args),
+        Command::Convert(args) => convert::run(&args),
+        Command::Models(args) => models::run(&args),
+        Command::Datasets(args) => datasets::run(&args),
+        Command::Trim(args) => trim::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Score(args) => score::run(&args),
+        Command::Stats(args) => stats::run(&args),
+        Command::Encode(args) => encode::run(&args),
+        Command::Decode(args) => decode::run(&args),
+        Command::Count(args) => count::run(&args),
+        Command::Completions { shell } => completions::run(shell),
+    };
+    outcome.unwrap_or_else(|error| {
+        say!("{}", error.in_flags());
+        ExitCode::from(FAILED)
+    })
+}
+
+/// The arguments. Errors quote them, and they may contain anything.
+fn parse(args: &[OsString]) -> Args {
+    parse_from(args).unwrap_or_else(|error| {
+        let escaped: Vec<OsString> = args.iter().map(escaped_arg).collect();
+        if error.use_stderr() && args != escaped {
+            let error = parse_from(&escaped).err().unwrap_or(error);
+            // Without colours, which are control characters too.
+            say::piece(&error.render().to_string());
+            std::process::exit(FAILED.into());
+        }
+        error.exit()
+    })
+}
+
+fn parse_from(args: &[OsString]) -> Result<Args, clap::Error> {
+    args::command().try_get_matches_from(args).and_then(|matches| Args::from_arg_matches(&matches))
+}
+
+fn escaped_arg(arg: &OsString) -> OsString {
+    escaped_line(&arg.to_string_lossy()).into_owned().into()
+}

@@ -1,0 +1,243 @@
+"""Prompts of one model: load once, build per conversation."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from metatok import _metatok
+from metatok.answers import Completion, Stream
+from metatok.building import Building
+from metatok.checks import Diff, Finding
+from metatok.dialogue import Dialogue
+from metatok.task import Task
+from metatok.tokenizer import Tokenizer, _as_ids, _loaded, chat_template_of
+from metatok.view import View
+
+if TYPE_CHECKING:
+    from metatok.engines import VllmInputs
+
+__all__ = ["PromptBuilder"]
+
+
+class PromptBuilder(Building):
+    """Turns conversations into token ids, for one model.
+
+    A conversation is a list of messages (dicts with ``role`` and ``content``), a string, a prompt list of OpenCompass,
+    or a dict with ``messages`` and perhaps ``tools``, ``documents``, ``chat_template_kwargs``.
+
+    Args:
+        model: A built-in model (``metatok models`` lists them), a repository that belongs to one, the path of a model
+            file, or a dict with the keys of one, or of a model in OpenCompass's configurations (with names of classes).
+        tokenizer: A name as for :class:`Tokenizer`, or a loaded tokenizer of ``transformers`` or ``tokenizers``. By
+            default the model's own. Without a model, its chat template is used.
+        meta_template: A dict as in OpenCompass's ``meta_template``, of strings and ids; or a model dict that has one.
+        chat_template: Jinja, the path of a file of it, or the name of one of the tokenizer's chat templates.
+        conversation_template: The name of one of FastChat's templates, or the path of a file.
+        template_kwargs: Variables of the chat template, such as ``{"enable_thinking": False}``.
+        options: ``mode`` (``"gen"`` or ``"ppl"``), ``special_tokens`` (``"auto"``, ``"always"``, ``"never"``),
+            ``content`` (``"data"`` or ``"trusted"``), ``reserve``, ``unreserve``, ``stop_token_ids``, ``stop_strings``,
+            ``round_fallback``, ``each_message``, ``chat_wrapper``, ``continue_final_message``, ``always_render``,
+            ``spans``, ``offsets``, ``text``.
+
+    Raises:
+        MetatokError: says what of the model does not fit the tokenizer, and where it is written.
+
+    >>> builder = PromptBuilder("demo")
+    >>> prompt = builder.build([{"role": "user", "content": "Which planet is red?"}])
+    >>> prompt.input_ids[:5]
+    array([1051,  375,  263,  198,  338], dtype=uint32)
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+        *,
+        tokenizer: Any = None,
+        meta_template: Mapping[str, Any] | None = None,
+        chat_template: str | None = None,
+        conversation_template: str | None = None,
+        template_kwargs: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        if isinstance(model, Mapping):
+            model, meta_template = None, model
+        loaded: str | _metatok.Tokenizer | None
+        if tokenizer is None or isinstance(tokenizer, (str, os.PathLike)):
+            loaded = None if tokenizer is None else os.fspath(tokenizer)
+        else:
+            loaded = _loaded(tokenizer)
+        template: tuple[str | None, str | None] | None = (chat_template, None) if chat_template is not None else None
+        is_named = model is not None or meta_template is not None or template is not None or conversation_template
+        if not is_named and isinstance(loaded, _metatok.Tokenizer) and not isinstance(tokenizer, Tokenizer):
+            template = chat_template_of(tokenizer)
+        self._core = _metatok.Builder.open(
+            None if model is None else os.fspath(model),
+            None if meta_template is None else json.dumps(_plain(meta_template)),
+            loaded,
+            template,
+            conversation_template,
+            template_kwargs,
+            options,
+        )
+
+    @classmethod
+    def from_tokenizer(cls, tokenizer: Any, *, chat_template: str | None = None, **options: Any) -> PromptBuilder:
+        """With a loaded tokenizer's own chat template, as ``apply_chat_template`` renders it.
+
+        Args:
+            tokenizer: A tokenizer of ``transformers``, or any that :class:`Tokenizer` takes.
+            chat_template: Another one, as for the class.
+            options: As for the class.
+
+        >>> PromptBuilder.from_tokenizer("demo").build([{"role": "user", "content": "Hi!"}]).tolist()[:4]
+        [1051, 375, 263, 198]
+        """
+        return cls(tokenizer=tokenizer, chat_template=chat_template, **options)
+
+    def complete(
+        self, ids: Iterable[int], *, prompt: Any = None, include_stop: bool = False, skip_special_tokens: bool = True
+    ) -> Completion:
+        """A model's output, trimmed to where it should have ended.
+
+        Args:
+            ids: The generated ids. If the engine returns the prompt before them, perhaps padded on the left, give it too.
+            prompt: A :class:`Prompt` or its ids.
+            include_stop: Whether the stop is kept.
+            skip_special_tokens: Whether special tokens before the stop are left out of the text.
+
+        Raises:
+            MetatokError: names an id before the stop that the tokenizer does not have.
+
+        >>> PromptBuilder("demo").complete([44, 695, 1052, 1053])
+        Completion(token_ids=[44, 695], text='Mars', finish_reason='stop', stop={...}, tail=[1052, 1053])
+        """
+        prompts = None if prompt is None else [prompt]
+        options = {"include_stop": include_stop, "skip_special_tokens": skip_special_tokens}
+        return self.complete_all([ids], prompts=prompts, **options)[0]
+
+    def complete_all(
+        self,
+        ids: Iterable[Iterable[int]],
+        *,
+        prompts: Iterable[Any] | None = None,
+        include_stop: bool = False,
+        skip_special_tokens: bool = True,
+    ) -> list[Completion]:
+        """The same for many, such as the rows of ``model.generate(**batch)``.
+
+        >>> builder = PromptBuilder("demo")
+        >>> prompt = builder.build([{"role": "user", "content": "Which planet is red?"}])
+        >>> [done.text for done in builder.complete_all([[1053, *prompt.tolist(), 44, 695, 1052]], prompts=[prompt])]
+        ['Mars']
+        """
+        answers = [_as_ids(answer) for answer in ids]
+        before = None if prompts is None else [_as_ids(getattr(prompt, "input_ids", prompt)) for prompt in prompts]
+        if before is not None and len(before) != len(answers):
+            raise ValueError(f"there are {len(answers)} answers, but {len(before)} prompts")
+        done = _metatok.complete(self._core, answers, before, include_stop, skip_special_tokens)
+        return [Completion(**completion) for completion in done]
+
+    def stream(self, **options: Any) -> Stream:
+        """An answer while it is generated: ids go in, text comes out, up to the stop.
+
+        Args:
+            options: ``include_stop`` and ``skip_special_tokens``, as for :meth:`complete`.
+        """
+        return Stream(self, **options)
+
+    def dialogue(self, *, strip_thoughts: bool = False, **budget: Any) -> Dialogue:
+        """A dialogue that grows turn by turn.
+
+        Args:
+            strip_thoughts: Whether a model's thoughts, up to ``</think>``, are left out of later prompts.
+            budget: As for :meth:`build`.
+        """
+        return Dialogue(self, strip_thoughts=strip_thoughts, **budget)
+
+    def view(self, conversation: object) -> View:
+        """A prompt to look at, each token with its origin: a page in a notebook, text in a terminal."""
+        return View(self, conversation)
+
+    def check(self, conversations: Iterable[object] = ()) -> list[Finding]:
+        """What is likely a mistake in the meta template, its tokenizer, or these conversations; the worst first.
+
+        Raises:
+            UsageError: for chat templates, in which nothing is checked.
+
+        >>> PromptBuilder("demo").check()
+        []
+        """
+        return [Finding(**finding) for finding in _metatok.check(self._core, conversations)]
+
+    def diff(self, other: PromptBuilder, conversations: Iterable[object] | None = None) -> Diff:
+        """How the prompts of two builders differ, on these conversations, or on generated ones.
+
+        >>> diff = PromptBuilder("demo").diff(PromptBuilder("demo", special_tokens="never"))
+        >>> diff.different
+        0
+        """
+        return Diff(**_metatok.diff(self._core, other._core, conversations))
+
+    def vllm_inputs(self, conversations: Iterable[object], **sampling: Any) -> VllmInputs:
+        """What vLLM's ``LLM.generate`` takes: prompts, and the arguments of ``SamplingParams``.
+
+        Other engines are in :mod:`metatok.engines`.
+
+        Args:
+            conversations: Any iterable.
+            sampling: As for :func:`metatok.engines.sampling`.
+
+        >>> inputs = PromptBuilder("demo").vllm_inputs([[{"role": "user", "content": "Hi!"}]], max_tokens=8)
+        >>> inputs.prompts[0]["prompt_token_ids"][:3], inputs.sampling_params["stop_token_ids"]
+        ([1051, 375, 263], [1052, 1050])
+        """
+        from metatok.engines import vllm_inputs
+
+        return vllm_inputs(self, conversations, **sampling)
+
+    def task(
+        self,
+        dataset: str | os.PathLike[str] | Mapping[str, Any],
+        train: str | os.PathLike[str] | Iterable[Mapping[str, Any]] | None = None,
+        **options: Any,
+    ) -> Task:
+        """A dataset whose rows become prompts.
+
+        Args:
+            dataset: A file, a built-in dataset (``metatok datasets`` lists them), or a dict as in OpenCompass's
+                configurations, with ``reader_cfg`` and ``infer_cfg`` and the names of classes as strings.
+            train: The rows of in-context examples: a file, or dicts.
+            options: ``num_fewshot``, ``layout``, ``infer_mode``, ``neighbours``, ``id_column``, ``keep``, ``max_seq_len``,
+                ``max_out_len``, ``arrow_compat``, ``compat``, ``strict``, as for ``metatok build --dataset``.
+
+        Raises:
+            DatasetError: names what in the dataset is wrong.
+        """
+        return Task(self, dataset, train, **options)
+
+    def __repr__(self) -> str:
+        return f"PromptBuilder({self.model!r}, tokenizer={self.tokenizer.name!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _of_core, (self._core,)
+
+
+def _of_core(core: _metatok.Builder) -> PromptBuilder:
+    """A builder that was pickled."""
+    builder = PromptBuilder.__new__(PromptBuilder)
+    builder._core = core
+    return builder
+
+
+def _plain(template: Any) -> Any:
+    """Dicts of other libraries as plain ones."""
+    if isinstance(template, Mapping):
+        return {key: _plain(value) for key, value in template.items()}
+    if isinstance(template, (list, tuple)):
+        return [_plain(item) for item in template]
+    return template

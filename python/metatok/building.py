@@ -1,0 +1,242 @@
+"""Building prompts: one, many, batches, streams, tables and requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from metatok import _metatok
+from metatok.batch import Batch
+from metatok.prompt import Prompt
+from metatok.stop import Stop
+from metatok.tokenizer import Tokenizer
+
+__all__ = ["Building"]
+
+
+class Building:
+    """What a :class:`metatok.PromptBuilder` builds, and what it builds it with."""
+
+    __slots__ = ("_core",)
+    _core: _metatok.Builder
+
+    def build(self, conversation: object, **budget: Any) -> Prompt:
+        """Builds one prompt.
+
+        Args:
+            conversation: As described for the class.
+            budget: ``max_seq_len`` (the model's context in tokens), ``max_out_len`` (of these for the answer) and
+                ``truncation`` (what is dropped if it is too long: ``"refuse"``, ``"left"``, ``"middle"``,
+                ``"oldest-turns"``, ...).
+
+        Raises:
+            InputError: names the message that the template has no place for.
+        """
+        ids, known = self._core.build(conversation, budget or None)
+        return Prompt(ids, self, conversation, known)
+
+    def build_all(self, conversations: Iterable[object], *, threads: int | None = None, **budget: Any) -> list[Prompt]:
+        """Builds a prompt of each conversation, on all cores, in order.
+
+        Args:
+            conversations: Any iterable.
+            threads: How many threads; by default and at most one per core.
+            budget: As for :meth:`build`.
+
+        Raises:
+            InputError: of the first conversation that fails; ``error.place["conversation"]`` is its number.
+
+        >>> import metatok
+        >>> builder = metatok.PromptBuilder("demo")
+        >>> [len(prompt) for prompt in builder.build_all([[{"role": "user", "content": "Hi!"}]] * 3)]
+        [14, 14, 14]
+        """
+        said = conversations if isinstance(conversations, (list, tuple)) else list(conversations)
+        built = self._core.build_all(said, threads, budget or None)
+        return [Prompt(ids, self, of, known) for (ids, known), of in zip(built, said)]
+
+    def build_batch(
+        self,
+        conversations: Iterable[object],
+        *,
+        padding_side: str = "left",
+        pad_to_multiple_of: int = 1,
+        return_tensors: str = "np",
+        dtype: str = "int64",
+        threads: int | None = None,
+        **budget: Any,
+    ) -> Batch:
+        """Builds prompts on all cores and puts them side by side, as ``model.generate(**batch)`` takes them.
+
+        Args:
+            conversations: Any iterable.
+            padding_side: ``"left"``, so that all prompts end where the model goes on, or ``"right"``.
+            pad_to_multiple_of: Rows are as long as the longest prompt, rounded up to a multiple of this.
+            return_tensors: ``"np"`` for arrays, ``"pt"`` for tensors of torch, which share the arrays' memory.
+            dtype: ``"int64"`` or ``"uint32"``.
+            threads: As for :meth:`build_all`.
+            budget: As for :meth:`build`.
+
+        Raises:
+            InputError: as for :meth:`build_all`.
+            UsageError: if the tokenizer has no padding token.
+        """
+        if return_tensors not in ("np", "pt"):
+            raise ValueError(f'return_tensors must be "np" or "pt", not {return_tensors!r}')
+        ids, mask = self._core.build_padded(
+            conversations, padding_side, pad_to_multiple_of, dtype, threads, budget or None
+        )
+        if return_tensors == "np":
+            return Batch(input_ids=ids, attention_mask=mask)
+        import torch
+
+        return Batch(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask))
+
+    def iter_batches(self, conversations: Iterable[object], batch_size: int, **options: Any) -> Iterator[Batch]:
+        """Batches of an iterable of any length, one after the other; only one is in memory.
+
+        Args:
+            conversations: Any iterable.
+            batch_size: How many prompts a batch has; the last may have fewer.
+            options: As for :meth:`build_batch`.
+
+        >>> import metatok
+        >>> chats = ([{"role": "user", "content": f"{i}+1=?"}] for i in range(5))
+        >>> [batch.input_ids.shape[0] for batch in metatok.PromptBuilder("demo").iter_batches(chats, 2)]
+        [2, 2, 1]
+        """
+        if batch_size < 1:
+            raise ValueError("batch_size must be at least 1")
+        rest = iter(conversations)
+        while chunk := list(islice(rest, batch_size)):
+            yield self.build_batch(chunk, **options)
+
+    def map(self, column: str = "messages", **budget: Any) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+        """A function for ``datasets.Dataset.map(..., batched=True)``, which adds ``input_ids``. It can be pickled.
+
+        >>> import metatok
+        >>> add_ids = metatok.PromptBuilder("demo").map()
+        >>> len(add_ids({"messages": [[{"role": "user", "content": "Hi!"}]]})["input_ids"][0])
+        14
+        """
+        return _Map(self, column, budget)
+
+    def build_arrow(
+        self,
+        table: Any,
+        column: str = "messages",
+        *,
+        ids_column: str = "input_ids",
+        keep: Sequence[str] = (),
+        first_row: int = 0,
+        threads: int | None = None,
+        **budget: Any,
+    ) -> Any:
+        """Builds a column of a table of Arrow, and returns a table with the schema of ``metatok build --format parquet``:
+        ``id``, ``repeat``, ``turn``, ``max_out_len`` and the ids, a list of int64. Nothing is copied on the way in or out.
+
+        Args:
+            table: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: of pyarrow, polars, duckdb, ...
+            column: Lists of structs with ``role`` and ``content``, or strings.
+            ids_column: The name of the column of ids.
+            keep: Columns that are added behind it, as they are.
+            first_row: The number of the first row, for rows without an ``id``.
+            threads: As for :meth:`build_all`.
+            budget: As for :meth:`build`.
+
+        Returns:
+            A table with ``__arrow_c_stream__``, which ``pyarrow.table(...)`` and ``polars.DataFrame(...)`` take. The
+            metadata of its schema have the stops and the fingerprint, under the key ``metatok``.
+
+        Raises:
+            TypeError: for a column of another type, such as messages with tool calls; ``build_all(column.to_pylist())``
+                takes those.
+        """
+        return _metatok.build_arrow(
+            self._core, table, column, ids_column, list(keep), first_row, threads, budget or None
+        )
+
+    def requests(
+        self,
+        conversations: Iterable[object],
+        form: str = "vllm",
+        *,
+        max_out_len: int | None = None,
+        sampling: Mapping[str, Any] | None = None,
+        threads: int | None = None,
+        **budget: Any,
+    ) -> list[dict[str, Any]]:
+        """Requests to an engine's server, as ``metatok build --format`` writes them: ids, limits, sampling and stops.
+
+        Args:
+            conversations: Any iterable.
+            form: ``"vllm"``, ``"vllm-generate"``, ``"sglang"``, ``"llama-cpp"``, ``"lmdeploy"``, ``"openai"``,
+                ``"trtllm"``, ``"dynamo"``, ``"triton"`` or ``"ids"``.
+            max_out_len: How many tokens an answer may have.
+            sampling: ``temperature``, ``top_p``, ``top_k``, ``seed``, ``model`` (its name on the server), ``run_id``;
+                other keys are added to requests as they are. By default the likeliest token is always chosen.
+            threads: As for :meth:`build_all`.
+            budget: As for :meth:`build`.
+
+        Raises:
+            UsageError: for an unknown form, or one that is no list of requests.
+
+        >>> import metatok
+        >>> request, = metatok.PromptBuilder("demo").requests([[{"role": "user", "content": "Hi!"}]], "sglang", max_out_len=9)
+        >>> request["sampling_params"]["max_new_tokens"], request["sampling_params"]["stop_token_ids"]
+        (9, [1052, 1050])
+        """
+        if max_out_len is not None and "max_seq_len" in budget:
+            budget["max_out_len"] = max_out_len
+        lines = _metatok.requests(
+            self._core, conversations, form, max_out_len, dict(sampling or {}), threads, budget or None
+        )
+        return [json.loads(line) for line in lines]
+
+    @property
+    def stop(self) -> Stop:
+        """Where the model's output ends."""
+        return Stop._of(self._core.stop)
+
+    @property
+    def pad_token_id(self) -> int | None:
+        """The id for padding: the model file's, or the tokenizer's, or its eos."""
+        return self._core.pad_token_id
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer."""
+        return Tokenizer(self._core.tokenizer)
+
+    @property
+    def model(self) -> str:
+        """The model's name, or its file."""
+        return self._core.model
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options, with their defaults."""
+        return self._core.options
+
+    @property
+    def fingerprint(self) -> str:
+        """What determines the ids, as JSON: the same as ``metatok build`` writes into its files."""
+        return self._core.fingerprint
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is likely a mistake in the model file."""
+        return self._core.warnings
+
+
+class _Map:
+    """Adds ids to batches of rows."""
+
+    def __init__(self, builder: Building, column: str, budget: dict[str, Any]) -> None:
+        self.builder, self.column, self.budget = builder, column, budget
+
+    def __call__(self, rows: Mapping[str, Any]) -> dict[str, Any]:
+        ids, ends = self.builder._core.build_flat(rows[self.column], None, self.budget or None)
+        return {"input_ids": [ids[start:end] for start, end in zip(ends, ends[1:])]}

@@ -1,0 +1,82 @@
+"""A dialogue that grows turn by turn, and fits into the model's context."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from metatok import _metatok
+from metatok.prompt import Prompt
+from metatok.tokenizer import _as_ids
+
+if TYPE_CHECKING:
+    from metatok.builder import PromptBuilder
+
+__all__ = ["Dialogue"]
+
+
+class Dialogue:
+    """A dialogue with a model; from :meth:`PromptBuilder.dialogue`.
+
+    Answers that are given as ids are written as these ids, so that the next prompt begins with what the engine has in
+    its cache.
+
+    >>> import metatok
+    >>> dialogue = metatok.PromptBuilder("demo").dialogue()
+    >>> dialogue.push("user", "Which planet is red?")
+    >>> first = dialogue.next_prompt()
+    >>> dialogue.answer_ids([44, 695, 1052])
+    >>> dialogue.push("user", "How many moons has it?")
+    >>> second = dialogue.next_prompt()
+    >>> dialogue.prefix_tokens == len(first) + 3
+    True
+    """
+
+    __slots__ = ("_builder", "_core", "dropped", "prefix_break", "prefix_tokens")
+
+    prefix_tokens: int
+    """How many first tokens of the last prompt the engine has seen."""
+    prefix_break: str | None
+    """Why it has seen more than these, if it has."""
+    dropped: list[dict[str, Any]]
+    """The messages that the last prompt dropped, so that it fits; no later one has them."""
+
+    def __init__(
+        self, builder: PromptBuilder, *, strip_thoughts: bool = False, _core: Any = None, **budget: Any
+    ) -> None:
+        self._builder = builder
+        self._core = _core or _metatok.Dialogue(builder._core, budget or None, strip_thoughts)
+        self.prefix_tokens, self.prefix_break, self.dropped = 0, None, []
+
+    def push(self, role: str | Mapping[str, Any], content: str | None = None) -> None:
+        """Adds a message: a role and a content, or a dict with both."""
+        self._core.push({"role": role, "content": content} if isinstance(role, str) else role)
+
+    def answer_ids(self, ids: Iterable[int]) -> None:
+        """Adds the model's answer as the engine's ids, up to the first stop id."""
+        self._core.answer_ids(_as_ids(ids))
+
+    def answer_text(self, text: str) -> None:
+        """Adds the model's answer as text."""
+        self._core.answer_text(text)
+
+    def next_prompt(self) -> Prompt:
+        """The prompt of the next turn.
+
+        Raises:
+            InputError: as for :meth:`PromptBuilder.build`. The dialogue is then unchanged.
+        """
+        (ids, known), self.prefix_tokens, self.prefix_break, self.dropped = self._core.next_prompt()
+        return Prompt(ids, self._builder, self.messages, known)
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages so far. Answers that are ids have no text."""
+        return self._core.messages
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _resumed, (self._builder, self._core.state())
+
+
+def _resumed(builder: PromptBuilder, state: str) -> Dialogue:
+    return Dialogue(builder, _core=_metatok.Dialogue.resume(builder._core, state))

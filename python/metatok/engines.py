@@ -1,0 +1,184 @@
+"""Prompts and arguments for engines in this process: vLLM, SGLang, llama.cpp and transformers.
+
+Each function returns what the engine's own call takes, with everything stated that decides an answer: greedy sampling
+with all penalties off unless said otherwise, the limit, and the builder's stops. No engine is imported here::
+
+    prompts, params = metatok.engines.vllm_inputs(builder, conversations, max_tokens=64)
+    outputs = llm.generate(prompts, SamplingParams(**params))
+    completions = metatok.engines.completions(builder, outputs)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from metatok.builder import PromptBuilder
+
+if TYPE_CHECKING:
+    from metatok.answers import Completion
+
+_OFF = {"presence_penalty": 0.0, "frequency_penalty": 0.0, "repetition_penalty": 1.0}
+_OFF_LLAMA = {
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "repeat_penalty": 1.0,
+    "min_p": 0.0,
+    "typical_p": 1.0,
+}
+
+
+class VllmInputs(NamedTuple):
+    """What ``LLM.generate`` takes."""
+
+    #: ``TokensPrompt`` dicts, one for each conversation.
+    prompts: list[dict[str, Any]]
+    #: The arguments of ``SamplingParams``.
+    sampling_params: dict[str, Any]
+
+
+class LlamaInputs(NamedTuple):
+    """What ``Llama.create_completion`` takes, for each conversation a list of ids."""
+
+    prompts: list[list[int]]
+    #: Its other arguments.
+    arguments: dict[str, Any]
+
+
+def sampling(
+    builder: PromptBuilder,
+    *,
+    max_tokens: int = 512,
+    temperature: float = 0.0,
+    top_p: float = 1.0,
+    top_k: int = -1,
+    seed: int | None = None,
+    **others: Any,
+) -> dict[str, Any]:
+    """The arguments of vLLM's ``SamplingParams``, those of ``metatok build --format vllm-generate``.
+
+    Args:
+        builder: Whose stops are stated.
+        max_tokens: The limit of an answer, in tokens.
+        temperature: 0 is greedy.
+        top_p: The share of probability to sample from.
+        top_k: How many tokens to sample from; -1 means all.
+        seed: Of a sample.
+        others: More arguments of ``SamplingParams``, which override all of these.
+
+    >>> import metatok
+    >>> params = sampling(metatok.PromptBuilder("demo"), max_tokens=8)
+    >>> params["temperature"], params["max_tokens"], params["stop_token_ids"]
+    (0.0, 8, [1052, 1050])
+    """
+    params: dict[str, Any] = {
+        "max_tokens": max_tokens,
+        "temperature": temperature,
+        "top_p": top_p,
+        "top_k": -1 if temperature == 0 else top_k,
+        "min_p": 0.0,
+        **_OFF,
+        "stop_token_ids": list(builder.stop.token_ids),
+        "stop": list(builder.stop.strings),
+    }
+    if seed is not None:
+        params["seed"] = seed
+    return {**params, **others}
+
+
+def vllm_inputs(builder: PromptBuilder, conversations: Iterable[Any], **of_sampling: Any) -> VllmInputs:
+    """The prompts and the sampling of conversations for vLLM's ``LLM.generate``.
+
+    Args:
+        builder: Builds the prompts, on all cores.
+        conversations: As for :meth:`metatok.PromptBuilder.build_all`.
+        of_sampling: As for :func:`sampling`.
+
+    Raises:
+        InputError: of the first conversation that the template does not take.
+
+    >>> import metatok
+    >>> inputs = vllm_inputs(metatok.PromptBuilder("demo"), [[{"role": "user", "content": "Hi!"}]])
+    >>> inputs.prompts[0]["prompt_token_ids"][:3]
+    [1051, 375, 263]
+    """
+    prompts = builder.build_all(list(conversations))
+    tokens = [{"prompt_token_ids": prompt.tolist()} for prompt in prompts]
+    return VllmInputs(tokens, sampling(builder, **of_sampling))
+
+
+def sglang_inputs(builder: PromptBuilder, conversations: Iterable[Any], **of_sampling: Any) -> dict[str, Any]:
+    """The arguments of SGLang's ``Engine.generate``: ``engine.generate(**sglang_inputs(builder, conversations))``.
+
+    Args:
+        builder: As for :func:`vllm_inputs`.
+        conversations: As for :func:`vllm_inputs`.
+        of_sampling: As for :func:`sampling`; ``seed`` needs SGLang's deterministic inference.
+    """
+    params = sampling(builder, **of_sampling)
+    params["max_new_tokens"] = params.pop("max_tokens")
+    if "seed" in params:
+        params["sampling_seed"] = params.pop("seed")
+    prompts = builder.build_all(list(conversations))
+    return {"input_ids": [prompt.tolist() for prompt in prompts], "sampling_params": params}
+
+
+def llama_cpp_inputs(builder: PromptBuilder, conversations: Iterable[Any], **of_sampling: Any) -> LlamaInputs:
+    """The prompts and the other arguments of llama-cpp-python's ``Llama.create_completion``.
+
+    It has no stop ids and ends at its model's own end tokens; :meth:`metatok.PromptBuilder.complete` cuts at the others.
+
+    Args:
+        builder: As for :func:`vllm_inputs`.
+        conversations: As for :func:`vllm_inputs`.
+        of_sampling: As for :func:`sampling`.
+    """
+    params = sampling(builder, **of_sampling)
+    kept = {key: params[key] for key in params if key not in {*_OFF, "min_p", "stop_token_ids"}}
+    kept["top_k"] = max(kept["top_k"], 0)
+    prompts = builder.build_all(list(conversations))
+    return LlamaInputs([prompt.tolist() for prompt in prompts], {**_OFF_LLAMA, **kept})
+
+
+def generate_inputs(
+    builder: PromptBuilder, conversations: Sequence[Any], *, max_new_tokens: int = 512, device: Any = None
+) -> dict[str, Any]:
+    """The arguments of transformers' ``model.generate``: a batch padded on the left, greedy, with the stop ids.
+
+    ``input_ids`` and ``attention_mask`` are tensors of ``int64`` with shape (conversations, longest prompt). Stop
+    strings need :class:`metatok.transformers.StopCriteria`.
+
+    Args:
+        builder: As for :func:`vllm_inputs`.
+        conversations: As for :func:`vllm_inputs`.
+        max_new_tokens: The limit of an answer.
+        device: Where the tensors should be, as torch names it.
+    """
+    batch = builder.build_batch(conversations, padding_side="left", return_tensors="pt")
+    tensors = {name: batch[name] if device is None else batch[name].to(device) for name in ("input_ids", "attention_mask")}
+    ends = {"eos_token_id": list(builder.stop.token_ids)} if builder.stop.token_ids else {}
+    return {
+        **tensors,
+        **ends,
+        "pad_token_id": builder.pad_token_id,
+        "max_new_tokens": max_new_tokens,
+        "do_sample": False,
+        "num_beams": 1,
+        "repetition_penalty": 1.0,
+    }
+
+
+def completions(builder: PromptBuilder, outputs: Iterable[Any]) -> list[Completion]:
+    """Answers of vLLM (``RequestOutput``) or SGLang (dicts), cut where they should have ended.
+
+    Args:
+        builder: That of the prompts.
+        outputs: What ``generate`` returned. SGLang gives ids as ``output_ids``.
+    """
+    return builder.complete_all([_generated(output) for output in outputs])
+
+
+def _generated(output: Any) -> list[int]:
+    if isinstance(output, dict):
+        return list(output["output_ids"])
+    return list(output.outputs[0].token_ids)

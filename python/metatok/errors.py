@@ -1,0 +1,91 @@
+"""What can go wrong: whose fault it is, and where it is.
+
+All are ``ValueError``, so a program that expects one of a bad argument need not know metatok's.
+
+>>> import metatok
+>>> builder = metatok.PromptBuilder("demo")
+>>> try:
+...     builder.build_batch([[{"role": "user", "content": "Hi"}], [{"role": "tool", "content": "3"}]])
+... except metatok.InputError as error:
+...     print(error.kind, error.place)
+unknown-role {'conversation': 1, 'message': 0}
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["DatasetError", "InputError", "MetatokError", "ModelError", "SystemError_", "UsageError"]
+
+
+class MetatokError(ValueError):
+    """An error of metatok. ``str(error)`` says what is wrong, where, and what to do about it.
+
+    Attributes:
+        kind: A stable name, such as ``unknown-role``.
+        fault: Whose fault it is: ``input``, ``model``, ``dataset``, ``usage`` or ``system``.
+        place: Where it is. Keys are those that are known of ``file``, ``line`` (from 1), ``key`` (a path in a file),
+            ``conversation`` and ``message`` (both from 0).
+        way_out: What to do about it, or None.
+    """
+
+    kind: str
+    fault: str
+    place: dict[str, str | int]
+    way_out: str | None
+
+    def __init__(
+        self,
+        message: str,
+        kind: str = "other",
+        fault: str = "usage",
+        place: dict[str, str | int] | None = None,
+        way_out: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind, self.fault, self.place, self.way_out = kind, fault, dict(place or {}), way_out
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.kind, self.fault, self.place, self.way_out)
+
+    def _at_conversation(self, number: int) -> MetatokError:
+        """The same error, of this conversation of a batch."""
+        place: dict[str, str | int] = {"conversation": number, **self.place}
+        return type(self)(f"conversation {number}: {self}", self.kind, self.fault, place, self.way_out)
+
+
+class InputError(MetatokError):
+    """A conversation or row is wrong. Others of the same input may be fine."""
+
+
+class ModelError(MetatokError):
+    """The files of a model or its tokenizer are wrong."""
+
+
+class DatasetError(MetatokError):
+    """A dataset's configuration is wrong."""
+
+
+class UsageError(MetatokError):
+    """An option, or a file that it names, is wrong."""
+
+
+class SystemError_(MetatokError):
+    """The machine or the network failed, or this build cannot do it."""
+
+
+_CLASSES: dict[str, type[MetatokError]] = {
+    "input": InputError,
+    "model": ModelError,
+    "dataset": DatasetError,
+    "usage": UsageError,
+    "system": SystemError_,
+}
+
+
+def _of(fields: dict[str, Any]) -> MetatokError:
+    """The exception for an error of the library, by its fields."""
+    names = {"file": "file", "line": "line", "key": "key", "conversation": "conversation", "message_index": "message"}
+    place = {name: fields[field] for field, name in names.items() if fields.get(field) is not None}
+    error = _CLASSES.get(fields["fault"], MetatokError)
+    return error(fields["message"], fields["code"], fields["fault"], place, fields.get("way_out"))

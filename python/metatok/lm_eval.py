@@ -1,0 +1,113 @@
+"""lm-evaluation-harness: models of its own whose chat prompts have the ids that metatok builds.
+
+`Prompts` is put before one of its classes and replaces only how chats become ids::
+
+    class Model(metatok.lm_eval.Prompts, lm_eval.models.huggingface.HFLM):
+        pass
+
+    model = Model(pretrained="Qwen/Qwen3-8B", metatok={"model": "qwen3", "tokenizer": "Qwen/Qwen3-8B"})
+    lm_eval.simple_evaluate(model, tasks=["gsm8k"], apply_chat_template=True)
+
+Text without a chat template is tokenized by the class as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from metatok import PromptBuilder
+
+
+class Built(str):
+    """A prompt's text, as the harness passes it on, with its ids and its messages."""
+
+    input_ids: list[int]
+    messages: list[dict[str, Any]]
+    #: Whether its last message is the beginning of the answer.
+    has_begun: bool
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _built, (str(self), self.input_ids, self.messages, self.has_begun)
+
+
+def _built(text: str, input_ids: list[int], messages: list[dict[str, Any]], has_begun: bool) -> Built:
+    built = Built(text)
+    built.input_ids, built.messages, built.has_begun = input_ids, messages, has_begun
+    return built
+
+
+class Prompts:
+    """Builds the ids of chats, for classes of lm-evaluation-harness that come after it (``TemplateLM``).
+
+    Args:
+        metatok: The arguments of :class:`metatok.PromptBuilder`.
+    """
+
+    def __init__(self, *args: Any, metatok: Mapping[str, Any], **kwargs: Any) -> None:
+        self._asking = PromptBuilder(**metatok, text=True)
+        self._going_on = PromptBuilder(**metatok, text=True, continue_final_message=True)
+        self._scoring = PromptBuilder(**{**metatok, "mode": "ppl", "open_answer": True})
+        super().__init__(*args, **kwargs)
+
+    def apply_chat_template(self, chat_history: Sequence[Mapping[str, Any]], add_generation_prompt: bool = True) -> Built:
+        """The prompt of a chat, to continue with a new answer or with the last one."""
+        messages = [dict(message) for message in chat_history]
+        prompt = (self._asking if add_generation_prompt else self._going_on).build(messages)
+        return _built(prompt.text or "", prompt.tolist(), messages, not add_generation_prompt)
+
+    def tok_encode(self, string: Any, *args: Any, left_truncate_len: int | None = None, **kwargs: Any) -> Any:
+        """The ids of a text, or of several."""
+        strings = [string] if isinstance(string, str) else list(string)
+        if not any(isinstance(one, Built) for one in strings):
+            more = {} if left_truncate_len is None else {"left_truncate_len": left_truncate_len}
+            return super().tok_encode(string, *args, **more, **kwargs)  # type: ignore[misc]
+        ids = [self._ids(one, *args, **kwargs)[-(left_truncate_len or 0) :] for one in strings]
+        return ids[0] if isinstance(string, str) else ids
+
+    def _ids(self, string: str, *args: Any, **kwargs: Any) -> list[int]:
+        if isinstance(string, Built):
+            return list(string.input_ids)
+        return list(super().tok_encode(string, *args, **kwargs))  # type: ignore[misc]
+
+    def tok_batch_encode(
+        self, strings: Sequence[str], padding_side: str = "left", left_truncate_len: int | None = None, **kwargs: Any
+    ) -> Any:
+        """The ids of texts and their mask, padded: tensors of ``int64`` with shape (texts, longest)."""
+        if not any(isinstance(one, Built) for one in strings):
+            return super().tok_batch_encode(  # type: ignore[misc]
+                strings, padding_side=padding_side, left_truncate_len=left_truncate_len, **kwargs
+            )
+        import torch
+
+        rows = [self._ids(one)[-(left_truncate_len or 0) :] for one in strings]
+        width = max(map(len, rows))
+        pad = self._asking.pad_token_id or 0
+        ids, mask = torch.full((len(rows), width), pad), torch.zeros((len(rows), width), dtype=torch.long)
+        for number, row in enumerate(rows):
+            place = slice(width - len(row), width) if padding_side == "left" else slice(0, len(row))
+            ids[number, place], mask[number, place] = torch.tensor(row), 1
+        return ids, mask
+
+    def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
+        """The ids of a context, and those of an answer to score, of which the text is one."""
+        if not isinstance(context, Built):
+            return super()._encode_pair(context, continuation)  # type: ignore[misc, no-any-return]
+        whole = self._scored(context, continuation)
+        shared = sum(1 for _ in _same(context.input_ids, whole))
+        return whole[:shared], whole[shared:]
+
+    def _scored(self, context: Built, continuation: str) -> list[int]:
+        """The ids of the text that ends with the answer, which the context may have begun."""
+        messages, begun = context.messages, ""
+        if context.has_begun:
+            *messages, last = messages
+            begun = last["content"]
+        return self._scoring.build([*messages, {"role": "assistant", "content": begun + continuation}]).tolist()
+
+
+def _same(one: Sequence[int], other: Sequence[int]) -> Any:
+    for left, right in zip(one, other):
+        if left != right:
+            return
+        yield left

@@ -1,0 +1,127 @@
+"""A prompt: its ids, and what is known of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metatok.stop import Stop
+from metatok.view import View
+
+if TYPE_CHECKING:
+    from metatok.building import Building
+
+__all__ = ["Prompt"]
+
+
+class Prompt:
+    """A prompt of :meth:`PromptBuilder.build`. ``len(prompt)`` is how many tokens it has.
+
+    >>> import metatok
+    >>> prompt = metatok.PromptBuilder("demo").build([{"role": "user", "content": "Hi!"}])
+    >>> prompt.text
+    '<|im_start|>user\\nHi!<|im_end|>\\n<|im_start|>assistant\\n'
+    >>> len(prompt) == len(prompt.tolist()) == prompt.input_ids.size
+    True
+    """
+
+    __slots__ = ("_builder", "_known", "_said", "input_ids", "label", "labels")
+
+    input_ids: npt.NDArray[np.uint32]
+    """The token ids, of shape (tokens,). They are not copied from where they were built."""
+    label: Any
+    """Of a text to score: which answer it is for."""
+    labels: npt.NDArray[np.int64] | None
+    """Of a text to score: the ids that are scored, and -100 for all others, of shape (tokens,)."""
+
+    def __init__(
+        self,
+        input_ids: npt.NDArray[np.uint32],
+        builder: Building,
+        said: object = None,
+        known: dict[str, Any] | None = None,
+        label: Any = None,
+        labels: npt.NDArray[np.int64] | None = None,
+    ) -> None:
+        self.input_ids, self.label, self.labels = input_ids, label, labels
+        self._builder, self._said, self._known = builder, said, known
+
+    def tolist(self) -> list[int]:
+        """The ids as integers."""
+        ids: list[int] = self.input_ids.tolist()
+        return ids
+
+    @property
+    def attention_mask(self) -> npt.NDArray[np.int64]:
+        """Ones, of shape (tokens,)."""
+        return np.ones(self.input_ids.shape, np.int64)
+
+    @property
+    def text(self) -> str:
+        """The text of the ids, with control tokens as they are written."""
+        text = (self._known or {}).get("text")
+        return self._builder.tokenizer.decode(self.input_ids) if text is None else text
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Everything else that is known of it, by the keys of ``metatok build``'s lines."""
+        return dict(self._known or {})
+
+    @property
+    def spans(self) -> list[dict[str, Any]] | None:
+        """Where each token comes from, if the builder has ``spans=True``: ``start`` and ``end`` (tokens), and a part."""
+        return (self._known or {}).get("spans")
+
+    @property
+    def offsets(self) -> list[tuple[int, int]] | None:
+        """The bytes of each token in the text, if the builder has ``offsets=True``."""
+        offsets = (self._known or {}).get("offsets")
+        return None if offsets is None else [(range["start"], range["end"]) for range in offsets]
+
+    @property
+    def media(self) -> list[dict[str, int]]:
+        """The tokens of images, audio and video: ``message``, ``content_part``, ``start``, ``end``."""
+        media: list[dict[str, int]] = (self._known or {}).get("media", [])
+        return media
+
+    @property
+    def answer_omitted(self) -> bool:
+        """Whether the last message is an answer, which was left out because the model is to give it."""
+        return bool((self._known or {}).get("answer_omitted"))
+
+    @property
+    def truncated(self) -> dict[str, Any] | None:
+        """What was dropped so that it fits: ``from`` and ``to`` (tokens), ``tokens`` and ``messages``."""
+        return (self._known or {}).get("truncated")
+
+    @property
+    def stop(self) -> Stop:
+        """Where its answer ends."""
+        return self._builder.stop
+
+    def __len__(self) -> int:
+        return len(self.input_ids)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        ids = self.input_ids if dtype is None else self.input_ids.astype(dtype, copy=False)
+        return ids.copy() if copy and ids is self.input_ids else ids
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Prompt) and np.array_equal(self.input_ids, other.input_ids)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Prompt({len(self)} tokens)"
+
+    def _repr_html_(self) -> str | None:
+        """The page of :meth:`PromptBuilder.view`, if its conversation is still the same."""
+        if self._said is None:
+            return None
+        view = View(self._builder, self._said)
+        return view._repr_html_() if view._core.input_ids == self.tolist() else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Prompt, (self.input_ids, self._builder, self._said, self._known, self.label, self.labels)

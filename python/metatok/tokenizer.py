@@ -1,0 +1,153 @@
+"""A tokenizer by itself, and those of other libraries."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metatok import _metatok
+from metatok.errors import ModelError, UsageError
+
+__all__ = ["Tokenizer"]
+
+_SPECIAL = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+
+
+class Tokenizer:
+    """Text as ids, and ids as text, without any template.
+
+    Args:
+        source: A folder, a ``tokenizer.json``, a repository of the Hugging Face Hub (``org/name``), a built-in model's
+            name, or a loaded tokenizer of ``transformers`` or ``tokenizers``.
+
+    Raises:
+        MetatokError: if there is none, or its files are wrong.
+
+    >>> tokenizer = Tokenizer("demo")
+    >>> ids = tokenizer.encode("Which planet is red?")
+    >>> ids.dtype, tokenizer.decode(ids)
+    (dtype('uint32'), 'Which planet is red?')
+    """
+
+    __slots__ = ("_core",)
+    _core: _metatok.Tokenizer
+
+    def __init__(self, source: Any) -> None:
+        self._core = source if isinstance(source, _metatok.Tokenizer) else _loaded(source)
+
+    @property
+    def name(self) -> str:
+        """Where it comes from."""
+        return self._core.name
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the largest id."""
+        return self._core.vocab_size
+
+    @property
+    def bos_token_id(self) -> int | None:
+        """The id that begins texts, if the files name one."""
+        return self._core.special_token_ids[0]
+
+    @property
+    def eos_token_id(self) -> int | None:
+        """The id that ends texts, if the files name one."""
+        return self._core.special_token_ids[1]
+
+    @property
+    def pad_token_id(self) -> int | None:
+        """The id of padding, if the files name one."""
+        return self._core.special_token_ids[2]
+
+    def encode(self, text: str) -> npt.NDArray[np.uint32]:
+        """The ids of a text, of shape (tokens,). Nothing is added around it."""
+        return self._core.encode(text)
+
+    def decode(self, ids: Sequence[int] | npt.NDArray[Any], skip_special_tokens: bool = False) -> str:
+        """The text of ids.
+
+        Raises:
+            MetatokError: names an id that there is not.
+        """
+        return self._core.decode(_as_ids(ids), skip_special_tokens)
+
+    def token(self, id: int) -> str | None:
+        """The token with this id, as the vocabulary spells it."""
+        return self._core.id_to_token(id)
+
+    def token_id(self, token: str) -> int | None:
+        """The id of an added token's text, or of an entry of the vocabulary."""
+        return self._core.token_to_id(token)
+
+    def __len__(self) -> int:
+        return self.vocab_size
+
+    def __repr__(self) -> str:
+        return f"Tokenizer({self.name!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tokenizer, (self._core,)
+
+
+def _as_ids(ids: Iterable[int]) -> list[int]:
+    """Ids of arrays, tensors and lists."""
+    listed = getattr(ids, "tolist", None)
+    return listed() if listed else [int(id) for id in ids]
+
+
+def _loaded(source: Any) -> _metatok.Tokenizer:
+    """The tokenizer with this name, or of this object of another library."""
+    if isinstance(source, Tokenizer):
+        return source._core
+    if isinstance(source, (str, os.PathLike)):
+        return _metatok.Tokenizer.load(os.fspath(source))
+    return of_object(source)
+
+
+def of_object(source: Any) -> _metatok.Tokenizer:
+    """The tokenizer of an object of ``transformers`` or ``tokenizers``, as it is now."""
+    fast = getattr(source, "backend_tokenizer", source)
+    if not hasattr(fast, "to_str"):
+        name = type(source).__name__
+        raise UsageError(
+            f"{name} is no tokenizer that metatok knows; give a fast one of transformers, one of tokenizers, or a name",
+            kind="unsupported-tokenizer",
+        )
+    name = getattr(source, "name_or_path", None) or type(source).__name__
+    config = {name: str(token) for name in _SPECIAL if (token := getattr(source, name, None)) is not None}
+    return _metatok.Tokenizer.of_files(
+        str(name), fast.to_str().encode(), json.dumps(config).encode(), None, _generation_config(str(name))
+    )
+
+
+def _generation_config(folder: str) -> bytes | None:
+    """What is beside a tokenizer that was loaded from a folder."""
+    path = os.path.join(folder, "generation_config.json")
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def chat_template_of(source: Any) -> tuple[str, str | None]:
+    """The chat template of an object of ``transformers``, and that for conversations with tools.
+
+    Raises:
+        ModelError: if it has none.
+    """
+    template = getattr(source, "chat_template", None)
+    if isinstance(template, dict):
+        default, tool_use = template.get("default"), template.get("tool_use")
+    else:
+        default, tool_use = template, None
+    if not default:
+        what = "this tokenizer has no chat template, so it is unknown how its model wants messages"
+        raise ModelError(f"{what}; name a model, or give chat_template", kind="usage", fault="model")
+    return default, tool_use

@@ -1,0 +1,77 @@
+"""transformers: a stopping criterion made of a builder's stops, and answers of ``model.generate``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers import StoppingCriteria
+
+from metatok import PromptBuilder
+from metatok.engines import generate_inputs
+
+if TYPE_CHECKING:
+    from metatok import Completion, Stream
+
+
+class StopCriteria(StoppingCriteria):  # type: ignore[misc]
+    """Ends each sequence at the builder's stop ids and stop strings, whatever the tokens are that a string spans.
+
+    For one call of ``generate``, with sampling or greedy; not for beam search, which mixes sequences.
+
+    Args:
+        builder: Whose stops count.
+        prompt_length: The width of the batch of prompts, in tokens, padding included.
+    """
+
+    def __init__(self, builder: PromptBuilder, prompt_length: int) -> None:
+        self._builder = builder
+        self._prompt_length = prompt_length
+        self._streams: list[Stream] = []
+        self._seen = prompt_length
+
+    def __call__(self, input_ids: torch.LongTensor, scores: Any = None, **kwargs: Any) -> torch.BoolTensor:
+        """Whether each sequence has ended: ``bool``, shape (sequences,)."""
+        if not self._streams or input_ids.shape[1] <= self._seen:
+            self._streams = [self._builder.stream() for _ in range(input_ids.shape[0])]
+            self._seen = self._prompt_length
+        news = input_ids[:, self._seen :].tolist()
+        self._seen = input_ids.shape[1]
+        ended = [_push(stream, new) for stream, new in zip(self._streams, news)]
+        return torch.tensor(ended, dtype=torch.bool, device=input_ids.device)
+
+
+def _push(stream: Stream, ids: Sequence[int]) -> bool:
+    for token in ids:
+        if stream.finish_reason is None:
+            stream.push(token)
+    return stream.finish_reason is not None
+
+
+def generate(
+    model: Any, builder: PromptBuilder, conversations: Sequence[Any], *, max_new_tokens: int = 512, **kwargs: Any
+) -> list[Completion]:
+    """The model's answers to conversations, in one batch, cut at the stops.
+
+    Args:
+        model: A causal language model of transformers.
+        builder: Builds the prompts, and knows where answers end.
+        conversations: As for :meth:`metatok.PromptBuilder.build_batch`.
+        max_new_tokens: The limit of an answer.
+        kwargs: More arguments of ``model.generate``, such as ``do_sample``.
+    """
+    return builder.complete_all(generate_ids(model, builder, conversations, max_new_tokens=max_new_tokens, **kwargs))
+
+
+def generate_ids(
+    model: Any, builder: PromptBuilder, conversations: Sequence[Any], *, max_new_tokens: int = 512, **kwargs: Any
+) -> list[list[int]]:
+    """The same as the ids that the model gives, with the stop and the padding behind it."""
+    inputs = generate_inputs(builder, conversations, max_new_tokens=max_new_tokens, device=model.device)
+    length = inputs["input_ids"].shape[1]
+    if builder.stop.strings:
+        inputs["stopping_criteria"] = [StopCriteria(builder, length)]
+    with torch.inference_mode():
+        rows = model.generate(**{**inputs, **kwargs})
+    return [row[length:].tolist() for row in rows]

@@ -1,0 +1,98 @@
+//! Answers: trimmed when they are complete, or token by token while they are generated.
+
+use metatok::stop::{FinishReason, TokenStream, Trimmer};
+use pyo3::prelude::*;
+
+use crate::builder::Builder;
+use crate::error::OrRaise;
+use crate::json::data;
+
+/// Trims with the stops of a builder.
+fn trimmer(py: Python<'_>, builder: &Builder, include_stop: bool, skip_special_tokens: bool) -> PyResult<Trimmer> {
+    let trimmer = py.detach(|| builder.shared.builder.trimmer()).or_raise(py)?;
+    Ok(trimmer.include_stop(include_stop).skip_special_tokens(skip_special_tokens))
+}
+
+/// Generated ids, trimmed, each as a dict. Those that begin with the prompt lose it.
+#[pyfunction]
+pub(crate) fn complete<'py>(
+    py: Python<'py>,
+    builder: &Builder,
+    answers: Vec<Vec<u32>>,
+    prompts: Option<Vec<Vec<u32>>>,
+    include_stop: bool,
+    skip_special_tokens: bool,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let trimmer = trimmer(py, builder, include_stop, skip_special_tokens)?;
+    let completions = py.detach(|| {
+        let prompt = |i: usize| prompts.as_ref().and_then(|prompts| prompts.get(i)).map_or(&[][..], Vec::as_slice);
+        let own = |(i, ids): (usize, &'_ Vec<u32>)| {
+            let own = metatok::stop::without_echo(prompt(i), ids);
+            trimmer.complete(own)
+        };
+        answers.iter().enumerate().map(own).collect::<metatok::Result<Vec<_>>>()
+    });
+    completions.or_raise(py)?.iter().map(|completion| data(py, completion)).collect()
+}
+
+/// An answer while it is generated.
+#[pyclass(module = "metatok._metatok")]
+#[derive(Debug)]
+pub(crate) struct Stream {
+    trimmer: Trimmer,
+    stream: TokenStream,
+}
+
+#[pymethods]
+impl Stream {
+    #[new]
+    fn new(py: Python<'_>, builder: &Builder, include_stop: bool, skip_special_tokens: bool) -> PyResult<Self> {
+        let trimmer = trimmer(py, builder, include_stop, skip_special_tokens)?;
+        Ok(Self { stream: trimmer.stream(), trimmer })
+    }
+
+    /// Takes an id, and returns the text that is certain now.
+    fn push(&mut self, py: Python<'_>, id: u32) -> PyResult<String> {
+        let mut text = String::new();
+        self.stream.push(id, &mut text).or_raise(py)?;
+        Ok(text)
+    }
+
+    /// The text that was held back.
+    fn finish(&mut self) -> String {
+        let mut text = String::new();
+        self.stream.finish(&mut text);
+        text
+    }
+
+    /// `stop` or `length`; none while it goes on.
+    #[getter]
+    fn finish_reason(&self) -> Option<&'static str> {
+        self.stream.finish_reason().map(FinishReason::name)
+    }
+
+    #[getter]
+    fn token_ids(&self) -> Vec<u32> {
+        self.stream.token_ids().to_vec()
+    }
+
+    #[getter]
+    fn tokens_read(&self) -> usize {
+        self.stream.tokens_read()
+    }
+
+    /// The sources of the stop id, or the stop string, at which it ended.
+    #[getter]
+    fn stop<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let stop = match self.stream.finish_reason() {
+            Some(FinishReason::StopToken(id)) => {
+                serde_json::json!({"token_id": id, "sources": self.stream.stop_sources()})
+            }
+            Some(FinishReason::StopString(string)) => {
+                serde_json::json!({"string": self.trimmer.criteria().strings().get(string)})
+            }
+            _ => return Ok(None),
+        };
+        data(py, &stop).map(Some)
+    }
+}

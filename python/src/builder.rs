@@ -1,0 +1,320 @@
+//! A builder of prompts, made of a model, a tokenizer and options.
+
+use std::num::NonZeroUsize;
+
+use metatok::batch::{Padding, PaddingSide};
+use metatok::builder::TokenizedPrompt;
+use metatok::dialect::Model;
+use metatok::error::{ErrorKind, Result};
+use metatok::{ContextBudget, Conversation, Fingerprint, Session};
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::conversation::conversation;
+use crate::error::OrRaise;
+use crate::json::{data, to_json};
+use crate::many::{build_many, of_objects};
+use crate::padded::padded;
+use crate::recipe::{ModelSource, Recipe};
+use crate::shared::Shared;
+use crate::tokenizer::Tokenizer;
+
+/// A builder of prompts.
+#[pyclass(frozen, module = "metatok._metatok")]
+#[derive(Debug)]
+pub(crate) struct Builder {
+    pub(crate) shared: Shared,
+    pub(crate) model: Model,
+    pub(crate) recipe: Recipe,
+    tokenizer: Py<Tokenizer>,
+}
+
+/// The ids of a prompt, and what else is known of it.
+pub(crate) type Built<'py> = (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyAny>>);
+
+/// The class, and what it is made of.
+type Pickled<'py> = (Bound<'py, PyAny>, (String, Py<Tokenizer>));
+
+/// The ids of all prompts, and where each begins, and the last ends.
+type Flat<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>);
+
+#[pymethods]
+impl Builder {
+    /// Of a recipe, as JSON.
+    #[new]
+    fn new(py: Python<'_>, recipe: &str, tokenizer: Py<Tokenizer>) -> PyResult<Self> {
+        let recipe: Recipe = serde_json::from_str(recipe)
+            .map_err(|error| ErrorKind::Invalid(format!("this is no recipe of a builder: {error}")).into())
+            .or_raise(py)?;
+        Self::of(py, recipe, tokenizer)
+    }
+
+    /// Of what a person names. A tokenizer is one, or its name.
+    #[staticmethod]
+    #[pyo3(signature = (model, model_text, tokenizer, chat_template, conversation_template, template_kwargs, options))]
+    #[expect(clippy::too_many_arguments, reason = "they are those of the class in Python")]
+    fn open(
+        py: Python<'_>,
+        model: Option<&str>,
+        model_text: Option<String>,
+        tokenizer: Option<&Bound<'_, PyAny>>,
+        chat_template: Option<(Option<&str>, Option<String>)>,
+        conversation_template: Option<String>,
+        template_kwargs: Option<&Bound<'_, PyAny>>,
+        options: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let loaded: Option<Py<Tokenizer>> = tokenizer.and_then(|tokenizer| tokenizer.extract().ok());
+        let name: Option<String> = match (&loaded, tokenizer) {
+            (None, Some(tokenizer)) => Some(tokenizer.extract()?),
+            _ => None,
+        };
+        let template_kwargs = match template_kwargs.map(to_json).transpose()? {
+            Some(serde_json::Value::Object(kwargs)) => Some(kwargs),
+            _ => None,
+        };
+        let options = to_json(options)?;
+        let of_model = match (model, model_text) {
+            (_, Some(text)) => Some(ModelSource::File { name: "meta_template.json".into(), text }),
+            (Some(model), None) => Some(ModelSource::load(model).or_raise(py)?),
+            (None, None) => None,
+        };
+        let tokenizer = match (loaded, &name, &of_model) {
+            (Some(loaded), ..) => loaded,
+            (None, Some(name), _) => Py::new(py, Tokenizer::load(py, name)?)?,
+            (None, None, Some(model)) => Py::new(py, Tokenizer::of_model(py, &model.model(None).or_raise(py)?)?)?,
+            (None, None, None) => return Err(nothing_given()).or_raise(py),
+        };
+        let place = name.unwrap_or_else(|| tokenizer.get().tokenizer.name().to_owned());
+        let model = match (conversation_template, chat_template, of_model) {
+            (Some(name), ..) => ModelSource::Conversation(name),
+            (None, Some((Some(source), tool_use)), _) => {
+                let model = ModelSource::of_chat_template(source, &place).or_raise(py)?;
+                model.with_tool_use(tool_use)
+            }
+            (None, _, Some(model)) => model,
+            (None, _, None) => ModelSource::of_tokenizer(&place).or_raise(py)?,
+        };
+        Self::of(py, Recipe { model, template_kwargs, options }, tokenizer)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py>> {
+        let recipe = serde_json::to_string(&self.recipe).map_err(|error| ErrorKind::Invalid(error.to_string()).into());
+        Ok((py.get_type::<Self>().into_any(), (recipe.or_raise(py)?, self.tokenizer.clone_ref(py))))
+    }
+
+    /// The ids of a prompt, and what else was asked for, in a dict.
+    #[pyo3(signature = (said, budget = None))]
+    fn build<'py>(
+        &self,
+        py: Python<'py>,
+        said: &Bound<'py, PyAny>,
+        budget: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Built<'py>> {
+        let budget = budget.map(budget_of).transpose()?;
+        let said = conversation(said, &self.shared.builder)?;
+        let built = py.detach(|| {
+            self.shared.count(1);
+            self.built(&mut self.shared.builder.session(), &said, budget.as_ref())
+        });
+        known(py, built.or_raise(py)?)
+    }
+
+    /// The same for many, on all cores.
+    #[pyo3(signature = (conversations, threads = None, budget = None))]
+    fn build_all<'py>(
+        &self,
+        py: Python<'py>,
+        conversations: &Bound<'py, PyAny>,
+        threads: Option<NonZeroUsize>,
+        budget: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Vec<Built<'py>>> {
+        let said = of_objects(conversations, &self.shared.builder)?;
+        let built = self.prompts_of(py, said, threads, budget)?;
+        built.into_iter().map(|built| known(py, built)).collect()
+    }
+
+    /// The ids of all prompts, one after the other.
+    #[pyo3(signature = (conversations, threads = None, budget = None))]
+    fn build_flat<'py>(
+        &self,
+        py: Python<'py>,
+        conversations: &Bound<'py, PyAny>,
+        threads: Option<NonZeroUsize>,
+        budget: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Flat<'py>> {
+        let prompts = self.ids(conversations, threads, budget)?;
+        let (ids, ends) = py.detach(|| {
+            let mut end = 0_i64;
+            let ends = prompts.iter().map(|ids| {
+                end += i64::try_from(ids.len()).unwrap_or(i64::MAX);
+                end
+            });
+            let ends: Vec<i64> = std::iter::once(0).chain(ends).collect();
+            (prompts.concat(), ends)
+        });
+        Ok((ids.into_pyarray(py), ends.into_pyarray(py)))
+    }
+
+    /// The ids of all prompts side by side, and their mask.
+    #[pyo3(signature = (conversations, padding_side, pad_to_multiple_of, dtype, threads = None, budget = None))]
+    #[expect(clippy::too_many_arguments, reason = "they are those of the method in Python")]
+    fn build_padded<'py>(
+        &self,
+        py: Python<'py>,
+        conversations: &Bound<'py, PyAny>,
+        padding_side: &str,
+        pad_to_multiple_of: NonZeroUsize,
+        dtype: &str,
+        threads: Option<NonZeroUsize>,
+        budget: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let padding = self.shared.builder.padding().or_raise(py)?;
+        let padding_side: PaddingSide = padding_side.parse::<PaddingSide>().or_raise(py)?;
+        let padding = Padding { padding_side, pad_to_multiple_of, ..padding };
+        let prompts = self.ids(conversations, threads, budget)?;
+        match dtype {
+            "int64" => padded::<i64>(py, &prompts, padding, dtype),
+            "uint32" => padded::<u32>(py, &prompts, padding, dtype),
+            _ => {
+                let known = vec!["int64", "uint32"];
+                Err(ErrorKind::UnknownName { what: "dtype", name: dtype.to_owned(), known }.into()).or_raise(py)
+            }
+        }
+    }
+
+    #[getter]
+    fn tokenizer(&self, py: Python<'_>) -> Py<Tokenizer> {
+        self.tokenizer.clone_ref(py)
+    }
+
+    #[getter]
+    fn pad_token_id(&self) -> Option<u32> {
+        self.shared.builder.pad_token_id()
+    }
+
+    #[getter]
+    fn model(&self) -> &str {
+        &self.model.name
+    }
+
+    /// The stops with their sources.
+    #[getter]
+    fn stop<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        data(py, self.shared.builder.stop())
+    }
+
+    #[getter]
+    fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        data(py, &self.recipe.options().or_raise(py)?)
+    }
+
+    #[getter]
+    fn role_names(&self) -> Vec<&str> {
+        self.shared.builder.role_names()
+    }
+
+    /// What built the prompts, as JSON.
+    #[getter]
+    fn fingerprint(&self, py: Python<'_>) -> PyResult<String> {
+        let options = self.recipe.options().or_raise(py)?;
+        let tokenizer = self.shared.builder.tokenizer();
+        Ok(py.detach(|| Fingerprint::new(&self.model, tokenizer, &options).to_json()))
+    }
+
+    /// Warnings and notes about the model file.
+    #[getter]
+    fn warnings(&self, py: Python<'_>) -> Vec<String> {
+        let notes = self.model.notes().into_iter().map(|note| note.to_string());
+        notes.chain(py.detach(|| self.shared.builder.warnings().map(ToString::to_string).collect::<Vec<_>>())).collect()
+    }
+}
+
+impl Builder {
+    fn of(py: Python<'_>, recipe: Recipe, tokenizer: Py<Tokenizer>) -> PyResult<Self> {
+        let (model, builder) = py.detach(|| recipe.builder(&tokenizer.get().tokenizer)).or_raise(py)?;
+        Ok(Self { shared: Shared::new(builder), model, recipe, tokenizer })
+    }
+
+    /// The ids of many prompts.
+    pub(crate) fn ids(
+        &self,
+        conversations: &Bound<'_, PyAny>,
+        threads: Option<NonZeroUsize>,
+        budget: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<Vec<u32>>> {
+        self.ids_of(conversations.py(), of_objects(conversations, &self.shared.builder)?, threads, budget)
+    }
+
+    /// The same, of conversations that are made one by one.
+    pub(crate) fn ids_of(
+        &self,
+        py: Python<'_>,
+        conversations: impl Iterator<Item = PyResult<Conversation>>,
+        threads: Option<NonZeroUsize>,
+        budget: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<Vec<u32>>> {
+        let budget = budget.map(budget_of).transpose()?;
+        build_many(py, conversations, &self.shared, threads, |session, said| {
+            Ok(self.built(session, said, budget.as_ref())?.0.input_ids)
+        })
+    }
+
+    /// Many prompts, with what was dropped of each.
+    pub(crate) fn prompts_of(
+        &self,
+        py: Python<'_>,
+        conversations: impl Iterator<Item = PyResult<Conversation>>,
+        threads: Option<NonZeroUsize>,
+        budget: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<(TokenizedPrompt, Option<serde_json::Value>)>> {
+        let budget = budget.map(budget_of).transpose()?;
+        build_many(py, conversations, &self.shared, threads, |session, said| self.built(session, said, budget.as_ref()))
+    }
+
+    /// A prompt, and what was dropped so that it fits.
+    fn built(
+        &self,
+        session: &mut Session,
+        said: &Conversation,
+        budget: Option<&ContextBudget>,
+    ) -> Result<(TokenizedPrompt, Option<serde_json::Value>)> {
+        let Some(budget) = budget else { return Ok((session.build(said)?, None)) };
+        let fitted = self.shared.builder.build_within(said, budget)?;
+        Ok((fitted.prompt, fitted.truncated.map(|truncated| serde_json::json!(truncated))))
+    }
+}
+
+fn nothing_given() -> metatok::Error {
+    let what = "nothing says how prompts are written";
+    ErrorKind::Usage(what.into()).with_way_out(
+        "name a model, such as PromptBuilder(\"qwen3\"), or a tokenizer with a chat template, such as PromptBuilder(tokenizer=\"org/name\")",
+    )
+}
+
+/// A budget of a dict.
+pub(crate) fn budget_of(budget: &Bound<'_, PyAny>) -> PyResult<ContextBudget> {
+    let py = budget.py();
+    let budget = serde_json::from_value::<ContextBudget>(to_json(budget)?);
+    let budget = budget.map_err(|error| ErrorKind::Usage(error.to_string()).into()).or_raise(py)?;
+    budget.check_room().or_raise(py)?;
+    Ok(budget)
+}
+
+/// The ids, which NumPy takes over, and the rest in a dict, if there is any.
+pub(crate) fn known<'py>(
+    py: Python<'py>,
+    (mut prompt, truncated): (TokenizedPrompt, Option<serde_json::Value>),
+) -> PyResult<Built<'py>> {
+    let ids = std::mem::take(&mut prompt.input_ids).into_pyarray(py);
+    if truncated.is_none() && prompt == TokenizedPrompt::default() {
+        return Ok((ids, None));
+    }
+    let known = data(py, &prompt)?;
+    let dict = known.cast::<PyDict>()?;
+    dict.del_item("input_ids")?;
+    if let Some(truncated) = &truncated {
+        dict.set_item("truncated", data(py, truncated)?)?;
+    }
+    Ok((ids, Some(known)))
+}

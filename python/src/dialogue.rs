@@ -1,0 +1,80 @@
+//! A dialogue that grows, turn by turn.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use metatok::conversation::ChatMessage;
+use metatok::error::ErrorKind;
+use metatok::turns::DialogueState;
+use pyo3::prelude::*;
+
+use crate::builder::{Builder, Built, budget_of, known};
+use crate::error::OrRaise;
+use crate::json::{data, to_json};
+
+/// A dialogue, which remembers what the engine has seen.
+#[pyclass(frozen, module = "metatok._metatok")]
+#[derive(Debug)]
+pub(crate) struct Dialogue {
+    dialogue: Mutex<metatok::Dialogue>,
+}
+
+#[pymethods]
+impl Dialogue {
+    #[new]
+    fn new(builder: &Builder, budget: Option<&Bound<'_, PyAny>>, strip_thoughts: bool) -> PyResult<Self> {
+        let mut dialogue = builder.shared.builder.dialogue().strip_thoughts(strip_thoughts);
+        if let Some(budget) = budget {
+            dialogue = dialogue.budget(budget_of(budget)?);
+        }
+        Ok(Self { dialogue: Mutex::new(dialogue) })
+    }
+
+    /// Goes on with what [`Self::state`] gave.
+    #[staticmethod]
+    fn resume(py: Python<'_>, builder: &Builder, state: &str) -> PyResult<Self> {
+        let state: metatok::Result<DialogueState> =
+            serde_json::from_str(state).map_err(|error| ErrorKind::Invalid(error.to_string()).into());
+        let dialogue = builder.shared.builder.resume(state.or_raise(py)?).or_raise(py)?;
+        Ok(Self { dialogue: Mutex::new(dialogue) })
+    }
+
+    /// Everything but the builder, as JSON.
+    fn state(&self, py: Python<'_>) -> PyResult<String> {
+        let state = serde_json::to_string(&self.locked().state());
+        state.map_err(|error| ErrorKind::Invalid(error.to_string()).into()).or_raise(py)
+    }
+
+    fn push(&self, message: &Bound<'_, PyAny>) -> PyResult<()> {
+        let read = serde_json::from_value::<ChatMessage>(to_json(message)?);
+        let read = read.map_err(|error| ErrorKind::Conversation(error.to_string()).into());
+        self.locked().push(read.or_raise(message.py())?);
+        Ok(())
+    }
+
+    fn answer_ids(&self, py: Python<'_>, ids: Vec<u32>) -> PyResult<()> {
+        self.locked().answer_ids(&ids).or_raise(py)
+    }
+
+    fn answer_text(&self, text: String) {
+        self.locked().answer_text(text);
+    }
+
+    /// The prompt, how many of its tokens the engine has seen, why not more, and what was dropped.
+    fn next_prompt<'py>(&self, py: Python<'py>) -> PyResult<(Built<'py>, usize, Option<String>, Bound<'py, PyAny>)> {
+        let next = py.detach(|| self.locked().next_prompt()).or_raise(py)?;
+        let truncated = next.truncated.map(|truncated| serde_json::json!(truncated));
+        let why = next.prefix_break.map(|why| why.to_string());
+        Ok((known(py, (next.prompt, truncated))?, next.prefix_tokens, why, data(py, &next.dropped)?))
+    }
+
+    #[getter]
+    fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        data(py, &self.locked().messages())
+    }
+}
+
+impl Dialogue {
+    fn locked(&self) -> MutexGuard<'_, metatok::Dialogue> {
+        self.dialogue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

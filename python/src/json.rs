@@ -1,0 +1,126 @@
+//! Plain Python objects as JSON, and back.
+
+use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use serde::Serialize;
+use serde_json::{Map, Number, Value};
+
+/// How deep lists and dicts may nest; the same as for lines of JSON.
+const DEPTH: usize = 128;
+
+/// An object of dicts, lists, tuples, strings, numbers, booleans and None.
+///
+/// # Errors
+/// `TypeError` names the type of anything else.
+pub(crate) fn to_json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    value(object, 0)
+}
+
+fn value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+    if depth > DEPTH {
+        return Err(PyRecursionError::new_err(format!("lists and dicts nest deeper than {DEPTH}")));
+    }
+    if object.is_none() {
+        return Ok(Value::Null);
+    }
+    if let Ok(text) = object.cast::<PyString>() {
+        return Ok(Value::String(text.to_cow()?.into_owned()));
+    }
+    if let Ok(is) = object.cast::<PyBool>() {
+        return Ok(Value::Bool(is.is_true()));
+    }
+    if object.is_instance_of::<PyInt>() {
+        return integer(object);
+    }
+    if let Ok(number) = object.cast::<PyFloat>() {
+        return float(number.value());
+    }
+    if let Ok(list) = object.cast::<PyList>() {
+        return list.iter().map(|item| value(&item, depth + 1)).collect();
+    }
+    if let Ok(tuple) = object.cast::<PyTuple>() {
+        return tuple.iter().map(|item| value(&item, depth + 1)).collect();
+    }
+    if let Ok(dict) = object.cast::<PyDict>() {
+        let mut map = Map::with_capacity(dict.len());
+        for (key, item) in dict.iter() {
+            map.insert(key_of(&key)?, value(&item, depth + 1)?);
+        }
+        return Ok(Value::Object(map));
+    }
+    other(object, depth)
+}
+
+/// What is like one of these: another mapping, or an array or number of NumPy.
+fn other(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+    if let Ok(mapping) = object.cast::<PyMapping>() {
+        let mut map = Map::new();
+        for pair in mapping.items()?.iter() {
+            let (key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
+            map.insert(key_of(&key)?, value(&item, depth + 1)?);
+        }
+        return Ok(Value::Object(map));
+    }
+    if object.hasattr("tolist")? {
+        return value(&object.call_method0("tolist")?, depth + 1);
+    }
+    let name = object.get_type().qualname()?;
+    Err(PyTypeError::new_err(format!("expected dicts, lists, strings, numbers, booleans or None, not {name}")))
+}
+
+fn key_of(key: &Bound<'_, PyAny>) -> PyResult<String> {
+    match key.cast::<PyString>() {
+        Ok(key) => Ok(key.to_cow()?.into_owned()),
+        Err(_) => {
+            let name = key.get_type().qualname()?;
+            Err(PyTypeError::new_err(format!("the keys of dicts must be strings, not {name}")))
+        }
+    }
+}
+
+fn integer(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if let Ok(number) = object.extract::<i64>() {
+        return Ok(number.into());
+    }
+    match object.extract::<u64>() {
+        Ok(number) => Ok(number.into()),
+        Err(_) => Err(PyValueError::new_err("an integer does not fit into 64 bits")),
+    }
+}
+
+fn float(number: f64) -> PyResult<Value> {
+    let number = Number::from_f64(number);
+    number.map(Value::Number).ok_or_else(|| PyValueError::new_err("a number must be neither infinite nor NaN"))
+}
+
+/// JSON as dicts, lists, strings, numbers, booleans and None.
+pub(crate) fn to_python<'py>(py: Python<'py>, json: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match json {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(is) => PyBool::new(py, *is).to_owned().into_any(),
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(number), _) => number.into_pyobject(py)?.into_any(),
+            (None, Some(number)) => number.into_pyobject(py)?.into_any(),
+            (None, None) => number.as_f64().unwrap_or(f64::NAN).into_pyobject(py)?.into_any(),
+        },
+        Value::String(text) => PyString::new(py, text).into_any(),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| to_python(py, item)).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, items)?.into_any()
+        }
+        Value::Object(map) => {
+            let dict = PyDict::new(py);
+            for (key, item) in map {
+                dict.set_item(key, to_python(py, item)?)?;
+            }
+            dict.into_any()
+        }
+    })
+}
+
+/// Data of the library as dicts and lists.
+pub(crate) fn data<'py>(py: Python<'py>, data: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+    let json = serde_json::to_value(data).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    to_python(py, &json)
+}

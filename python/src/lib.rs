@@ -1,0 +1,53 @@
+//! Python's part of metatok: the library's types, as `metatok._metatok`. What people call is written in Python, above it.
+#![allow(missing_docs, reason = "the classes are documented where they are used, in Python")]
+
+mod answers;
+mod arrow;
+mod builder;
+mod compare;
+mod conversation;
+mod dialogue;
+mod error;
+mod json;
+mod many;
+mod padded;
+mod program;
+mod recipe;
+mod requests;
+mod shared;
+mod task;
+mod tokenizer;
+mod view;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _metatok {
+    use super::*;
+
+    #[pymodule_export]
+    use super::answers::{Stream, complete};
+    #[pymodule_export]
+    use super::arrow::build_arrow;
+    #[pymodule_export]
+    use super::builder::Builder;
+    #[pymodule_export]
+    use super::compare::{check, diff};
+    #[pymodule_export]
+    use super::dialogue::Dialogue;
+    #[pymodule_export]
+    use super::program::main;
+    #[pymodule_export]
+    use super::requests::requests;
+    #[pymodule_export]
+    use super::task::Task;
+    #[pymodule_export]
+    use super::tokenizer::Tokenizer;
+    #[pymodule_export]
+    use super::view::View;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,206 @@
+//! Many conversations on all cores: Python's objects are read on this thread, and others build meanwhile.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use metatok::error::{At, Place, Result};
+use metatok::{Conversation, PromptBuilder, Session};
+use pyo3::prelude::*;
+
+use crate::conversation::conversation;
+use crate::error::exception;
+use crate::shared::Shared;
+
+/// How many conversations a thread takes at once.
+const CHUNK: usize = 32;
+
+/// How often it is asked whether the user wants to stop.
+const ASKED: Duration = Duration::from_millis(50);
+
+/// Conversations for a thread, with the number of the first.
+type Chunk = (usize, Vec<Conversation>);
+
+/// What became of a chunk, with the number of its first conversation.
+type Built<T> = (usize, Result<Vec<T>>);
+
+/// Python's objects as conversations, one by one.
+pub(crate) fn of_objects<'a>(
+    objects: &'a Bound<'_, PyAny>,
+    builder: &'a PromptBuilder,
+) -> PyResult<impl Iterator<Item = PyResult<Conversation>> + 'a> {
+    Ok(objects.try_iter()?.map(|object| conversation(&object?, builder)))
+}
+
+/// Builds every conversation with `build`, on this many threads, and returns the results in order. The conversations are
+/// made on this thread.
+///
+/// # Errors
+/// That of the first conversation that fails; what making them raises; `KeyboardInterrupt`.
+pub(crate) fn build_many<T: Send>(
+    py: Python<'_>,
+    conversations: impl Iterator<Item = PyResult<Conversation>>,
+    shared: &Shared,
+    threads: Option<NonZeroUsize>,
+    build: impl Fn(&mut Session, &Conversation) -> Result<T> + Sync,
+) -> PyResult<Vec<T>> {
+    let mut chunks = Chunks { conversations, py, next: 0 };
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.map_or(cores, |threads| threads.get().min(cores));
+    let work = Work { shared, build, failed: AtomicUsize::new(usize::MAX) };
+    let Some(first) = chunks.read()? else { return Ok(Vec::new()) };
+    if threads == 1 || first.1.len() < CHUNK {
+        return work.alone(py, first, &mut chunks);
+    }
+    let (to_work, chunk) = sync_channel(2 * threads);
+    let (to_us, mut built) = channel();
+    let chunk = Mutex::new(chunk);
+    let mut results = Vec::new();
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            let (work, chunk, to_us) = (&work, &chunk, to_us.clone());
+            scope.spawn(move || work.take(chunk, &to_us));
+        }
+        drop(to_us);
+        let given = work.give(py, first, &mut chunks, to_work);
+        let finished = given.and_then(|()| wait(py, &mut built, &mut results));
+        if finished.is_err() {
+            work.failed.store(0, Ordering::Relaxed);
+        }
+        finished
+    })?;
+    results.sort_unstable_by_key(|(first, _)| *first);
+    let mut all = Vec::with_capacity(chunks.next);
+    for (_, built) in results {
+        all.extend(built.map_err(|error| exception(py, &error))?);
+    }
+    Ok(all)
+}
+
+/// Conversations, made chunk by chunk.
+struct Chunks<'py, I> {
+    conversations: I,
+    py: Python<'py>,
+    next: usize,
+}
+
+impl<I: Iterator<Item = PyResult<Conversation>>> Chunks<'_, I> {
+    fn read(&mut self) -> PyResult<Option<Chunk>> {
+        let first = self.next;
+        let mut chunk = Vec::with_capacity(CHUNK);
+        while chunk.len() < CHUNK {
+            let Some(said) = self.conversations.next() else { break };
+            chunk.push(said.map_err(|error| at(self.py, error, self.next))?);
+            self.next += 1;
+        }
+        Ok(Some((first, chunk)).filter(|(_, chunk)| !chunk.is_empty()))
+    }
+}
+
+/// Says of which conversation an exception is, which has none yet.
+fn at(py: Python<'_>, error: PyErr, number: usize) -> PyErr {
+    let value = error.value(py);
+    match value.getattr("_at_conversation").and_then(|at| at.call1((number,))) {
+        Ok(value) => PyErr::from_value(value),
+        Err(_) => error,
+    }
+}
+
+/// What all threads do.
+struct Work<'a, F> {
+    shared: &'a Shared,
+    build: F,
+    /// The first conversation of the first chunk that failed: nothing behind it is built.
+    failed: AtomicUsize,
+}
+
+impl<T: Send, F: Fn(&mut Session, &Conversation) -> Result<T> + Sync> Work<'_, F> {
+    /// Builds on this thread, and lets the interpreter's lock go meanwhile.
+    fn alone<I: Iterator<Item = PyResult<Conversation>>>(
+        &self,
+        py: Python<'_>,
+        mut chunk: Chunk,
+        chunks: &mut Chunks<'_, I>,
+    ) -> PyResult<Vec<T>> {
+        let (mut all, mut session) = (Vec::new(), self.shared.builder.session());
+        loop {
+            let built = py.detach(|| self.build(&mut session, &chunk));
+            all.extend(built.map_err(|error| exception(py, &error))?);
+            py.check_signals()?;
+            match chunks.read()? {
+                Some(next) => chunk = next,
+                None => return Ok(all),
+            }
+        }
+    }
+
+    /// Gives every chunk to the other threads.
+    fn give<I: Iterator<Item = PyResult<Conversation>>>(
+        &self,
+        py: Python<'_>,
+        mut chunk: Chunk,
+        chunks: &mut Chunks<'_, I>,
+        to_work: SyncSender<Chunk>,
+    ) -> PyResult<()> {
+        loop {
+            if let Err(TrySendError::Full(chunk)) = to_work.try_send(chunk) {
+                // It only fails if all threads are gone, which the results then say.
+                let _ = py.detach(|| to_work.send(chunk));
+                py.check_signals()?;
+            }
+            match chunks.read()? {
+                Some(next) if self.failed.load(Ordering::Relaxed) == usize::MAX => chunk = next,
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Builds what comes, on a thread of its own.
+    fn take(&self, chunks: &Mutex<Receiver<Chunk>>, to_us: &Sender<Built<T>>) {
+        let mut session = self.shared.builder.session();
+        loop {
+            let next = chunks.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(chunk) = next else { return };
+            if self.failed.load(Ordering::Relaxed) < chunk.0 {
+                continue;
+            }
+            let built = self.build(&mut session, &chunk);
+            if built.is_err() {
+                self.failed.fetch_min(chunk.0, Ordering::Relaxed);
+            }
+            if to_us.send((chunk.0, built)).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn build(&self, session: &mut Session, (first, chunk): &Chunk) -> Result<Vec<T>> {
+        self.shared.count(chunk.len());
+        let conversations = (*first..).zip(chunk);
+        conversations.map(|(i, said)| (self.build)(session, said).at(Place::Conversation(i))).collect()
+    }
+}
+
+/// Waits for all results, and asks now and then whether the user wants to stop.
+fn wait<T: Send>(py: Python<'_>, built: &mut Receiver<Built<T>>, results: &mut Vec<Built<T>>) -> PyResult<()> {
+    loop {
+        let until = Instant::now() + ASKED;
+        let (built, results) = (&mut *built, &mut *results);
+        let is_done = py.detach(move || {
+            loop {
+                match built.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                    Ok(result) => results.push(result),
+                    Err(RecvTimeoutError::Timeout) => return false,
+                    Err(RecvTimeoutError::Disconnected) => return true,
+                }
+            }
+        });
+        if is_done {
+            return Ok(());
+        }
+        py.check_signals()?;
+    }
+}

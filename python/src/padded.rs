@@ -1,0 +1,62 @@
+//! Prompts side by side, in arrays that NumPy allocates: for large ones it asks the system for large pages.
+
+use metatok::batch::{Dtype, Padding, PaddingSide};
+use metatok::error::ErrorKind;
+use numpy::{Element, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+
+use crate::error::OrRaise;
+
+/// The ids, a row for each prompt, and ones where they are no padding. `dtype` is the type's name.
+///
+/// # Errors
+/// `UsageError` if no row can be that long, `MemoryError` if there is not enough memory.
+pub(crate) fn padded<'py, N: Dtype + Element>(
+    py: Python<'py>,
+    prompts: &[Vec<u32>],
+    padding: Padding,
+    dtype: &str,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let longest = prompts.iter().map(Vec::len).max().unwrap_or(0);
+    let width = longest.checked_next_multiple_of(padding.pad_to_multiple_of.get());
+    let width = width.ok_or_else(|| {
+        let what = format!("pad_to_multiple_of is {}, but no row can be that long", padding.pad_to_multiple_of);
+        ErrorKind::Usage(what).into()
+    });
+    let width = width.or_raise(py)?;
+    let zeros = || py.import("numpy")?.call_method1("zeros", ((prompts.len(), width), dtype));
+    let (ids, mask) = (zeros()?, zeros()?);
+    fill::<N>(&ids, prompts, width, |row, prompt| {
+        let (before, own, after) = parts(row, prompt.len(), padding.padding_side);
+        before.fill(N::of(padding.pad_token_id));
+        own.iter_mut().zip(prompt).for_each(|(place, &id)| *place = N::of(id));
+        after.fill(N::of(padding.pad_token_id));
+    })?;
+    // Zeros that nobody writes take no memory.
+    fill::<N>(&mask, prompts, width, |row, prompt| parts(row, prompt.len(), padding.padding_side).1.fill(N::of(1)))?;
+    Ok((ids, mask))
+}
+
+/// The padding before a prompt, its place, and the padding behind it.
+fn parts<N>(row: &mut [N], length: usize, side: PaddingSide) -> (&mut [N], &mut [N], &mut [N]) {
+    let start = if side == PaddingSide::Left { row.len() - length } else { 0 };
+    let (before, rest) = row.split_at_mut(start);
+    let (own, after) = rest.split_at_mut(length);
+    (before, own, after)
+}
+
+/// Fills the rows of an array of this width, without the interpreter's lock.
+fn fill<N: Element>(
+    array: &Bound<'_, PyAny>,
+    prompts: &[Vec<u32>],
+    width: usize,
+    fill: impl Fn(&mut [N], &[u32]) + Send,
+) -> PyResult<()> {
+    let py = array.py();
+    let mut array = array.cast::<PyArray2<N>>()?.readwrite();
+    let rows = array.as_slice_mut()?;
+    // Rows without columns have nothing to fill.
+    let work = move || rows.chunks_exact_mut(width.max(1)).zip(prompts).for_each(|(row, prompt)| fill(row, prompt));
+    py.detach(work);
+    Ok(())
+}

@@ -1,0 +1,208 @@
+//! A dataset's rows as prompts: what the command line builds of a dataset.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use metatok::build::{Build, BuildTotals, BuiltBatch, IdsForm, InputOptions, PromptForm};
+use metatok::conversation::Mode;
+use metatok::error::{ErrorKind, Result};
+use metatok::input::Input;
+use metatok::prepared::{DatasetOptions, PreparedDataset};
+use metatok::sink::{FormOptions, OutputForm};
+use metatok::{Fingerprint, PromptBuilder, Row};
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::builder::Builder;
+use crate::error::OrRaise;
+use crate::json::{data, to_json, to_python};
+
+/// The options of a dataset that Python gives.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Given {
+    train: Option<PathBuf>,
+    neighbours: Option<PathBuf>,
+    num_fewshot: Option<u32>,
+    layout: Option<String>,
+    infer_mode: Option<String>,
+    id_column: Option<String>,
+    keep: Vec<String>,
+    max_seq_len: Option<usize>,
+    max_out_len: Option<usize>,
+    arrow_compat: bool,
+    compat: bool,
+    strict: bool,
+}
+
+impl Given {
+    fn options(self) -> Result<DatasetOptions> {
+        let Self { train, neighbours, num_fewshot, id_column, keep, max_seq_len, max_out_len, .. } = self;
+        let Self { arrow_compat, compat, strict, .. } = self;
+        Ok(DatasetOptions {
+            layout: self.layout.map(|layout| layout.parse()).transpose()?,
+            infer_mode: self.infer_mode.map(|mode| mode.parse()).transpose()?,
+            train,
+            neighbours,
+            num_fewshot,
+            id_column,
+            keep,
+            max_seq_len,
+            max_out_len,
+            arrow_compat,
+            compat,
+            strict,
+            ..DatasetOptions::default()
+        })
+    }
+}
+
+/// A dataset with a builder.
+#[pyclass(frozen, module = "metatok._metatok")]
+pub(crate) struct Task {
+    dataset: Arc<PreparedDataset>,
+    builder: PromptBuilder,
+    max_seq_len: Option<usize>,
+    max_out_len: Option<usize>,
+    fingerprint: Fingerprint,
+}
+
+/// A prompt's ids, the ids that are scored, and everything else.
+type TaskPrompt<'py> = (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyArray1<i64>>>, Bound<'py, PyAny>);
+
+#[pymethods]
+impl Task {
+    /// Of a dataset's file or built-in name, or of the text of one as JSON.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        builder: &Builder,
+        path: Option<PathBuf>,
+        text: Option<String>,
+        options: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let given: serde_json::Result<Given> = serde_json::from_value(to_json(options)?);
+        let given = given.map_err(|error| ErrorKind::Usage(format!("options: {error}")).into()).or_raise(py)?;
+        let options = given.options().or_raise(py)?;
+        py.detach(|| Self::of(builder, path.as_deref(), text.as_deref(), &options)).or_raise(py)
+    }
+
+    /// The prompts of rows, which are dicts, each with the number of its row: the same as the command line writes.
+    fn build<'py>(
+        &self,
+        py: Python<'py>,
+        rows: &Bound<'py, PyAny>,
+        threads: Option<NonZeroUsize>,
+    ) -> PyResult<Vec<TaskPrompt<'py>>> {
+        let rows = rows.try_iter()?.map(|row| to_json(&row?)).collect::<PyResult<Vec<_>>>()?;
+        let mut batches = py.detach(|| self.batches(&rows, threads)).or_raise(py)?;
+        let (mut prompts, mut totals) = (Vec::new(), BuildTotals::default());
+        while let Some(batch) = py.detach(|| batches.next()) {
+            for line in batch.lines().split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                prompts.push(of_line(py, line)?);
+            }
+            let remarks = totals.add(batch);
+            if let Some(error) = remarks.rejected.into_iter().next().map(|row| row.into_error()).or(remarks.error) {
+                return Err(error).or_raise(py);
+            }
+            py.check_signals()?;
+        }
+        Ok(prompts)
+    }
+
+    /// `gen` or `ppl`.
+    #[getter]
+    fn mode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        data(py, &self.builder.mode())
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.dataset.dataset().abbr()
+    }
+
+    /// How many tokens an answer may have, if the dataset says so.
+    #[getter]
+    fn max_out_len(&self) -> Option<u64> {
+        self.dataset.dataset().inferencer.max_out_len
+    }
+
+    #[getter]
+    fn stop<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        data(py, self.builder.stop())
+    }
+
+    #[getter]
+    fn fingerprint(&self) -> String {
+        self.fingerprint.to_json()
+    }
+
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.dataset.notes().iter().map(ToString::to_string).collect()
+    }
+}
+
+impl Task {
+    fn of(builder: &Builder, path: Option<&Path>, text: Option<&str>, options: &DatasetOptions) -> Result<Self> {
+        let dataset = match (path, text) {
+            (Some(path), _) => PreparedDataset::open(path, options)?,
+            (None, text) => PreparedDataset::parse("dataset.json", text.unwrap_or("{}").as_bytes(), options)?,
+        };
+        let mut of_builder = builder.recipe.options()?;
+        let mode = builder.recipe.options.get("mode").map(|_| of_builder.mode);
+        dataset.set(&mut of_builder, mode);
+        let tokenizer = builder.shared.builder.tokenizer();
+        let fingerprint = Fingerprint::new(&builder.model, tokenizer, &of_builder);
+        let (max_seq_len, max_out_len) = (options.max_seq_len, options.max_out_len);
+        let of_input = InputOptions { dataset: Some(&dataset), max_seq_len, max_out_len, ..InputOptions::default() };
+        of_input.check()?;
+        Ok(Self {
+            builder: PromptBuilder::new(&builder.model, Arc::clone(tokenizer), &of_builder)?,
+            fingerprint: of_input.fingerprint(fingerprint)?,
+            dataset: Arc::new(dataset),
+            max_seq_len,
+            max_out_len,
+        })
+    }
+
+    /// Rows as lines of prompts.
+    fn batches(
+        &self,
+        rows: &[Value],
+        threads: Option<NonZeroUsize>,
+    ) -> Result<impl Iterator<Item = BuiltBatch> + use<>> {
+        let rows = rows.iter().map(|row| Row::from_json(&row.to_string())).collect::<Result<Vec<_>>>()?;
+        let sink = OutputForm::find("ids")?.open(&self.builder, FormOptions::default())?;
+        let (max_seq_len, max_out_len) = (self.max_seq_len, self.max_out_len);
+        let of_input =
+            InputOptions { dataset: Some(&self.dataset), max_seq_len, max_out_len, ..InputOptions::default() };
+        let form = IdsForm {
+            labels: self.builder.mode() == Mode::Score,
+            max_out_len: max_out_len.map(|tokens| tokens as u64),
+            budget: of_input.budget(),
+            ..IdsForm::new(self.builder.clone(), sink)
+        };
+        let mut build = Build::new(PromptForm::Ids(Box::new(form))).with_dataset(Arc::clone(&self.dataset));
+        build.threads = threads;
+        build.batches(self.dataset.through_arrow(vec![Input::rows("rows", rows)])?, None)
+    }
+}
+
+/// A prompt of the line that the command line writes.
+fn of_line<'py>(py: Python<'py>, line: &[u8]) -> PyResult<TaskPrompt<'py>> {
+    let line = serde_json::from_slice(line);
+    let mut prompt: Map<String, Value> =
+        line.map_err(|error| ErrorKind::Parse(error.to_string()).into()).or_raise(py)?;
+    let ids: Vec<u32> = numbers(prompt.remove("input_ids")).unwrap_or_default();
+    let labels: Option<Vec<i64>> = numbers(prompt.remove("labels"));
+    let rest = to_python(py, &Value::Object(prompt))?;
+    Ok((ids.into_pyarray(py), labels.map(|labels| labels.into_pyarray(py)), rest))
+}
+
+fn numbers<N: serde::de::DeserializeOwned>(numbers: Option<Value>) -> Option<Vec<N>> {
+    serde_json::from_value(numbers?).ok()
+}

@@ -1,0 +1,69 @@
+"""Tables of Arrow, in and out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metatok import MetatokError, PromptBuilder
+
+pa = pytest.importorskip("pyarrow")
+
+CHATS = [
+    [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi! \U0001f600"}],
+    [{"role": "user", "content": "Which planet is red?"}],
+    [{"role": "user", "content": "1+1=?"}, {"role": "assistant", "content": "2"}, {"role": "user", "content": "+1?"}],
+]
+
+
+def expected(builder: PromptBuilder) -> list[list[int]]:
+    return [prompt.tolist() for prompt in builder.build_all(CHATS)]
+
+
+@pytest.mark.parametrize("chunks", [1, 3])
+@pytest.mark.parametrize("large", [False, True])
+def test_a_table_of_messages_becomes_a_table_of_ids(builder: PromptBuilder, chunks: int, large: bool) -> None:
+    text = pa.large_string() if large else pa.string()
+    list_of = pa.large_list if large else pa.list_
+    kind = list_of(pa.struct([("role", text), ("content", text)]))
+    table = pa.table({"messages": pa.array(CHATS, kind), "topic": ["a", "b", "c"]})
+    table = pa.concat_tables([table.slice(i * 3 // chunks, 3 // chunks) for i in range(chunks)])
+    built = pa.table(builder.build_arrow(table, keep=["topic"], first_row=10))
+    assert built["input_ids"].to_pylist() == expected(builder)
+    assert built["id"].to_pylist() == ["10", "11", "12"] and built["topic"].to_pylist() == ["a", "b", "c"]
+    metadata = json.loads(built.schema.metadata[b"metatok"])
+    assert metadata["rows"] == 3 and metadata["fingerprint"] == json.loads(builder.fingerprint)
+
+
+def test_the_table_is_that_of_the_command_line(builder: PromptBuilder, tmp_path: Path) -> None:
+    lines = [{"id": f"row {i}", "messages": chat} for i, chat in enumerate(CHATS)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    command = [sys.executable, "-m", "metatok", "build", "-q", "-m", "demo", "--format", "parquet"]
+    subprocess.run([*command, "-o", tmp_path / "out.parquet", tmp_path / "in.jsonl"], check=True)
+    written = pytest.importorskip("pyarrow.parquet").read_table(tmp_path / "out.parquet")
+    table = pa.table({"id": [line["id"] for line in lines], "messages": CHATS})
+    built = pa.table(builder.build_arrow(table))
+    assert built.equals(written)
+    assert built.schema.equals(written.schema) and built.schema.metadata[b"metatok"] == written.schema.metadata[b"metatok"]
+
+
+def test_polars(builder: PromptBuilder) -> None:
+    polars = pytest.importorskip("polars")
+    built = polars.DataFrame(builder.build_arrow(polars.DataFrame({"messages": CHATS})))
+    assert built["input_ids"].to_list() == expected(builder)
+
+
+def test_other_columns(builder: PromptBuilder) -> None:
+    texts = pa.table({"text": ["Once", "upon a time"]})
+    built = pa.table(builder.build_arrow(texts, "text", ids_column="ids"))
+    assert built["ids"].to_pylist() == [builder.build(text).tolist() for text in texts["text"].to_pylist()]
+    with pytest.raises(MetatokError, match="there is no column \"messages\""):
+        builder.build_arrow(texts)
+    tools: Any = [[{"role": "user", "content": "Hi!", "name": "Ann"}]]
+    with pytest.raises(TypeError, match="role and content"):
+        builder.build_arrow(pa.table({"messages": tools}))

@@ -1,0 +1,149 @@
+"""Prompts, batches and errors."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import metatok
+from metatok import PromptBuilder
+
+HI = [{"role": "user", "content": "Hi!"}]
+
+
+def chats(count: int) -> list[list[dict[str, str]]]:
+    return [[{"role": "user", "content": f"How much is {i} and {i * i}?" * (1 + i % 7)}] for i in range(count)]
+
+
+def test_one_prompt_is_that_of_the_command_line(builder: PromptBuilder) -> None:
+    prompt = builder.build(HI)
+    assert prompt.input_ids.dtype == np.uint32
+    assert prompt.text == "<|im_start|>user\nHi!<|im_end|>\n<|im_start|>assistant\n"
+    assert prompt.tolist() == builder.tokenizer.encode(prompt.text).tolist()
+    assert prompt.attention_mask.tolist() == [1] * len(prompt)
+    assert prompt.stop.token_ids == [1052, 1050]
+
+
+@pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 1000])
+@pytest.mark.parametrize("threads", [None, 1, 2])
+def test_many_are_the_same_as_one_by_one(builder: PromptBuilder, count: int, threads: int | None) -> None:
+    said = chats(count)
+    built = builder.build_all(said, threads=threads)
+    assert [prompt.tolist() for prompt in built] == [builder.build(chat).tolist() for chat in said]
+
+
+def test_batches_have_padding_at_their_side(builder: PromptBuilder) -> None:
+    said = chats(50)
+    ids = [prompt.tolist() for prompt in builder.build_all(said)]
+    left = builder.build_batch(said)
+    right = builder.build_batch(iter(said), padding_side="right", pad_to_multiple_of=64, dtype="uint32")
+    assert left.input_ids.dtype == np.int64 and right.input_ids.dtype == np.uint32
+    assert left.input_ids.shape == left.attention_mask.shape == (50, max(map(len, ids)))
+    assert right.input_ids.shape[1] % 64 == 0
+    for i, prompt in enumerate(ids):
+        assert left.input_ids[i, -len(prompt) :].tolist() == prompt
+        assert right.input_ids[i, : len(prompt)].tolist() == prompt
+    assert [row.tolist() for row in left.rows()] == ids
+    assert set(dict(**left)) == {"input_ids", "attention_mask"}
+
+
+def test_batches_of_a_stream(builder: PromptBuilder) -> None:
+    batches = list(builder.iter_batches(iter(chats(10)), 4))
+    assert [len(batch.input_ids) for batch in batches] == [4, 4, 2]
+    assert batches[0].input_ids.tolist() == builder.build_batch(chats(4)).input_ids.tolist()
+
+
+def test_other_forms_of_conversations(builder: PromptBuilder) -> None:
+    parts = [{"role": "user", "content": [{"type": "text", "text": "Hi!"}]}]
+    begin, end = ({"section": "round", "pos": pos} for pos in ("begin", "end"))
+    prompt_list = [begin, {"role": "HUMAN", "prompt": "Hi!"}, {"role": "BOT", "prompt": ""}, end]
+    expected = builder.build(HI).tolist()
+    for said in ({"messages": HI}, tuple(HI), parts, {"conversations": [{"from": "human", "value": "Hi!"}]}):
+        assert builder.build(said).tolist() == expected, said
+    assert builder.build(prompt_list).tolist() == expected
+    assert builder.build("Hi!").text == "Hi!"
+
+
+def test_errors_have_their_place(builder: PromptBuilder) -> None:
+    bad = [{"role": "user", "content": "Hi!"}, {"role": "tool", "content": "3"}]
+    with pytest.raises(metatok.InputError, match='no role "tool"') as caught:
+        builder.build(bad)
+    assert (caught.value.kind, caught.value.fault, caught.value.place) == ("unknown-role", "input", {"message": 1})
+    for threads in (1, 2):
+        many: list[Any] = chats(500)
+        many[333] = many[400] = bad
+        with pytest.raises(metatok.InputError) as caught:
+            builder.build_all(many, threads=threads)
+        assert caught.value.place == {"conversation": 333, "message": 1}
+    with pytest.raises(metatok.InputError) as caught:
+        builder.build_all([HI, []])
+    assert caught.value.place == {"conversation": 1}
+    assert str(caught.value).startswith("conversation 1: the conversation is empty")
+    with pytest.raises(TypeError, match="not set"):
+        builder.build([{"role": "user", "content": {1, 2}}])
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.place, type(again)) == (str(caught.value), caught.value.place, metatok.InputError)
+
+
+def test_what_does_not_exist_is_named() -> None:
+    with pytest.raises(metatok.UsageError, match="qwen3"):
+        PromptBuilder("qwen33")
+    with pytest.raises(metatok.UsageError, match="unknown field `spanz`"):
+        PromptBuilder("demo", spanz=True)
+    with pytest.raises(metatok.UsageError, match="nothing says"):
+        PromptBuilder()
+    with pytest.raises(metatok.UsageError, match="padding_side"):
+        PromptBuilder("demo").build_batch([HI], padding_side="top")
+
+
+def test_templates_of_ones_own() -> None:
+    template = {
+        "begin": [1051],
+        "round": [{"role": "HUMAN", "begin": "Q: ", "end": "\n"}, {"role": "BOT", "begin": "A:", "generate": True}],
+        "eos_token_id": 1052,
+    }
+    builder = PromptBuilder(tokenizer="demo", meta_template=template)
+    assert builder.build(HI).text == "<|im_start|>Q: Hi!\nA:"
+    assert 1052 in builder.stop.token_ids
+    jinja = "{% for m in messages %}[{{ m.role }}] {{ m.content }}{% if x %} {{ x }}{% endif %}{{ eos_token }}{% endfor %}"
+    builder = PromptBuilder(tokenizer="demo", chat_template=jinja, template_kwargs={"x": "y"})
+    assert builder.build(HI).text == "[user] Hi! y<|im_end|>"
+    with pytest.raises(metatok.ModelError, match="99999") as caught:
+        PromptBuilder(tokenizer="demo", meta_template={**template, "begin": [99999]})
+    assert caught.value.place["key"] == "meta_template.begin[0]"
+
+
+def test_details_and_budgets(builder: PromptBuilder) -> None:
+    detailed = PromptBuilder("demo", spans=True, offsets=True, text=True).build(HI)
+    assert detailed.spans and detailed.spans[-1]["end"] == len(detailed)
+    assert detailed.offsets and len(detailed.offsets) == len(detailed)
+    assert builder.build(HI).spans is None
+    long = [{"role": "user", "content": "word " * 100}]
+    with pytest.raises(metatok.InputError) as caught:
+        builder.build(long, max_seq_len=50)
+    assert caught.value.kind == "too-long"
+    cut = builder.build(long, max_seq_len=50, max_out_len=10, truncation="left")
+    assert len(cut) == 40 and cut.truncated and cut.truncated["to"] == 40
+    assert builder.build_batch([long, HI], max_seq_len=50, truncation="left").input_ids.shape == (2, 50)
+
+
+def test_builders_pickle_with_their_tokenizer() -> None:
+    jinja = "{% for m in messages %}{{ m.content }}{{ eos_token }}{% endfor %}"
+    for builder in (
+        PromptBuilder("demo", stop_strings=["\n\n"]),
+        PromptBuilder(tokenizer="demo"),
+        PromptBuilder("demo", mode="ppl"),
+        PromptBuilder(tokenizer="demo", chat_template=jinja),
+    ):
+        again = pickle.loads(pickle.dumps(builder))
+        assert again.build(HI).tolist() == builder.build(HI).tolist()
+        assert (again.fingerprint, again.stop, again.options) == (builder.fingerprint, builder.stop, builder.options)
+
+
+def test_map_adds_ids(builder: PromptBuilder) -> None:
+    add = pickle.loads(pickle.dumps(builder.map(max_seq_len=4096)))
+    added = add({"messages": chats(3), "other": [1, 2, 3]})
+    assert [ids.tolist() for ids in added["input_ids"]] == [builder.build(chat).tolist() for chat in chats(3)]

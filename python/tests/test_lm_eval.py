@@ -1,0 +1,77 @@
+"""lm-evaluation-harness: its own model class with prompts of metatok, on the demo's weights."""
+
+from __future__ import annotations
+
+import pathlib
+import pickle
+from typing import Any
+
+import pytest
+
+lm_eval = pytest.importorskip("lm_eval", reason="lm_eval is not installed (pip install lm-eval)")
+tasks = pytest.importorskip("lm_eval.tasks", reason="lm_eval is not installed (pip install lm-eval)")
+huggingface = pytest.importorskip("lm_eval.models.huggingface", reason="lm_eval's model for transformers is not installed")
+
+import metatok
+import metatok.lm_eval
+from answers import DEMO
+
+TASK = """
+task: questions
+dataset_path: json
+dataset_kwargs: {{data_files: {{test: {rows}}}}}
+test_split: test
+output_type: {kind}
+doc_to_text: "{{{{question}}}}"
+doc_to_target: "{target}"
+doc_to_choice: ["Paris.", "Rome."]
+metric_list: [{{metric: {metric}}}]
+"""
+ROWS = '{"question": "What is the capital of France?", "answer": "Paris."}\n{"question": "What is the capital of Italy?", "answer": "Rome."}\n'
+METATOK = {"model": "demo"}
+
+
+class Model(metatok.lm_eval.Prompts, huggingface.HFLM):  # type: ignore[misc, name-defined]
+    """A model of the harness."""
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return Model(pretrained=str(DEMO), device="cpu", dtype="float32", batch_size=2, metatok=METATOK)
+
+
+@pytest.mark.parametrize(("kind", "metric"), [("generate_until", "exact_match"), ("multiple_choice", "acc")])
+def test_tasks_run_with_ids_of_metatok(model: Any, tmp_path: pathlib.Path, kind: str, metric: str) -> None:
+    (tmp_path / "rows.jsonl").write_text(ROWS, encoding="utf-8")
+    target = "{{answer}}" if kind == "generate_until" else "{{['Paris.', 'Rome.'].index(answer)}}"
+    task = TASK.format(rows=tmp_path / "rows.jsonl", kind=kind, metric=metric, target=target)
+    if kind == "generate_until":
+        task = task.replace('doc_to_choice: ["Paris.", "Rome."]\n', 'generation_kwargs: {until: ["\\n"], max_gen_toks: 16}\n')
+    (tmp_path / "questions.yaml").write_text(task, encoding="utf-8")
+    manager = tasks.TaskManager(include_path=str(tmp_path), include_defaults=False)
+    found = lm_eval.simple_evaluate(
+        model, tasks=["questions"], task_manager=manager, apply_chat_template=True, bootstrap_iters=0
+    )
+    assert found["results"]["questions"][f"{metric},none"] == 1.0
+
+
+def test_chats_have_the_ids_of_metatok(model: Any) -> None:
+    chat = [{"role": "user", "content": "What is <|im_end|>?"}]
+    prompt = model.apply_chat_template(chat)
+    built = metatok.PromptBuilder("demo").build(chat).tolist()
+    assert model.tok_encode(prompt) == built == pickle.loads(pickle.dumps(prompt)).input_ids
+    # What its text alone says is another prompt.
+    assert model.tok_encode(str(prompt)) != built
+    ids, mask = model.tok_batch_encode([prompt, "Hi!"])
+    assert ids[0, mask[0] == 1].tolist() == built
+
+
+def test_answers_are_scored_behind_their_chat(model: Any) -> None:
+    chat = [{"role": "user", "content": "Which planet is red?"}]
+    context, answer = model._encode_pair(model.apply_chat_template(chat), "Mars")
+    builder = metatok.PromptBuilder("demo")
+    assert context == builder.build(chat).tolist()
+    assert builder.tokenizer.decode(answer) == "Mars"
+    begun = model.apply_chat_template([*chat, {"role": "assistant", "content": "It is"}], add_generation_prompt=False)
+    context, answer = model._encode_pair(begun, " Mars")
+    assert context == begun.input_ids and builder.tokenizer.decode(answer) == " Mars"

@@ -1,0 +1,39 @@
+"""Requests to servers, as the command line writes them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import metatok
+from metatok import PromptBuilder
+
+CHATS = [[{"role": "user", "content": text}] for text in ("Hi!", "Which planet is red?")]
+
+
+@pytest.mark.parametrize("form", ["ids", "vllm", "sglang", "llama-cpp", "lmdeploy", "openai"])
+def test_requests_are_those_of_the_command_line(builder: PromptBuilder, form: str, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"messages": chat}) + "\n" for chat in CHATS))
+    command = [sys.executable, "-m", "metatok", "build", "-q", "-m", "demo", "--format", form]
+    options, sampling = ["--max-out-len", "9"], {"model": "m"} if form == "openai" else {}
+    if form == "openai":
+        options += ["--served-model-name", "m"]
+    if form != "ids":
+        options += ["--temperature", "0.5", "--seed", "3"]
+        sampling |= {"temperature": 0.5, "seed": 3}  # type: ignore[dict-item]
+    shown = subprocess.run([*command, *options, tmp_path / "in.jsonl"], check=True, capture_output=True)
+    expected = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert builder.requests(CHATS, form, max_out_len=9, sampling=sampling) == expected
+
+
+def test_forms_that_are_no_requests(builder: PromptBuilder) -> None:
+    with pytest.raises(metatok.UsageError, match="unknown form"):
+        builder.requests(CHATS, "pdf")
+    with pytest.raises(metatok.UsageError, match="one file of all prompts"):
+        builder.requests(CHATS, "parquet")
+    with pytest.raises(metatok.MetatokError, match="temperature"):
+        builder.requests(CHATS, sampling={"temperature": -1})

@@ -1,0 +1,78 @@
+"""Tables of ids in Arrow, as Ray and Spark make them."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+import pyarrow.parquet as pq
+
+import metatok
+from metatok._table import FIELDS, Tables
+from single import chats, single
+
+HI = [{"role": "user", "content": "Hi!"}]
+
+
+def test_the_table_is_that_of_the_command(tmp_path: pathlib.Path) -> None:
+    folder = chats(tmp_path, 30, files=1)
+    one = single(folder, tmp_path / "single.parquet")
+    lines = (folder / "000.jsonl").read_text(encoding="utf-8").splitlines()
+    made = Tables({"model": "demo"}).of(pa.Table.from_pylist([json.loads(line) for line in lines]))
+    assert made.equals(one)
+    here, there = (json.loads(table.schema.metadata[b"metatok"]) for table in (made, one))
+    assert {**here, "rows": 30} == there
+
+
+def test_check_reads_its_fingerprint(tmp_path: pathlib.Path) -> None:
+    shard = tmp_path / "shard.parquet"
+    pq.write_table(Tables({"model": "demo"}).of(pa.table({"id": ["a"], "messages": [HI]})), shard)
+    checked = [sys.executable, "-m", "metatok", "check", "--against", str(shard), "-m"]
+    assert subprocess.run([*checked, "demo"]).returncode == 0
+    assert subprocess.run([*checked, "chatml", "--tokenizer", "demo"]).returncode == 1
+
+
+def test_messages_of_any_kind_and_further_columns() -> None:
+    table = pa.table({"n": [7], "messages": [[{**HI[0], "name": None}]], "year": [2026]})
+    made = Tables({"model": "demo"}, id_column="n", keep=["year"]).of(table)
+    assert made.schema.names == [*(field.name for field in FIELDS), "year"]
+    ids = metatok.PromptBuilder("demo").build(HI).tolist()
+    assert made.to_pylist() == [
+        {"id": "7", "repeat": None, "turn": None, "max_out_len": None, "input_ids": ids, "year": 2026}
+    ]
+
+
+def test_a_missing_column_is_named() -> None:
+    with pytest.raises(KeyError, match="no column 'id'; it has messages"):
+        Tables({"model": "demo"}).of(pa.table({"messages": [HI]}))
+
+
+def test_what_is_sent_to_workers_is_small() -> None:
+    tables = Tables({"model": "demo"})
+    tables.of(pa.table({"id": ["a"], "messages": [HI]}))
+    assert len(pickle.dumps(tables)) < 1000
+
+
+def test_polars() -> None:
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    builder = metatok.PromptBuilder("demo")
+    frame = polars.DataFrame({"id": ["a", "b"], "messages": [HI, HI * 2], "year": [1, 2]})
+    made = polars.DataFrame(builder.build_arrow(frame, keep=["year"]))
+    assert made["input_ids"].to_list() == [prompt.tolist() for prompt in builder.build_all([HI, HI * 2])]
+    assert made["year"].to_list() == [1, 2]
+
+
+def test_datasets() -> None:
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    builder = metatok.PromptBuilder("demo")
+    rows = datasets.Dataset.from_list([{"messages": HI, "n": number} for number in range(10)])
+    mapped = rows.map(builder.map(), batched=True, batch_size=4)
+    assert mapped["input_ids"][:] == [builder.build(HI).tolist()] * 10
+    assert mapped.column_names == ["messages", "n", "input_ids"]
