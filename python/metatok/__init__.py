@@ -13,7 +13,7 @@ from metatok.batch import Batch
 from metatok.builder import PromptBuilder
 from metatok.checks import Diff, Finding
 from metatok.dialogue import Dialogue
-from metatok.errors import DatasetError, InputError, MetatokError, ModelError, SystemError_, UsageError
+from metatok.errors import DatasetError, InputError, MachineError, MetatokError, ModelError, UsageError
 from metatok.prompt import Prompt
 from metatok.stop import Stop
 from metatok.task import Task
@@ -28,13 +28,13 @@ __all__ = [
     "Diff",
     "Finding",
     "InputError",
+    "MachineError",
     "MetatokError",
     "ModelError",
     "Prompt",
     "PromptBuilder",
     "Stop",
     "Stream",
-    "SystemError_",
     "Task",
     "Tokenizer",
     "UsageError",

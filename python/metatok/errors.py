@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["DatasetError", "InputError", "MetatokError", "ModelError", "SystemError_", "UsageError"]
+__all__ = ["DatasetError", "InputError", "MachineError", "MetatokError", "ModelError", "UsageError"]
 
 
 class MetatokError(ValueError):
@@ -70,7 +70,7 @@ class UsageError(MetatokError):
     """An option, or a file that it names, is wrong."""
 
 
-class SystemError_(MetatokError):
+class MachineError(MetatokError):
     """The machine or the network failed, or this build cannot do it."""
 
 
@@ -79,7 +79,7 @@ _CLASSES: dict[str, type[MetatokError]] = {
     "model": ModelError,
     "dataset": DatasetError,
     "usage": UsageError,
-    "system": SystemError_,
+    "system": MachineError,
 }
 
 
