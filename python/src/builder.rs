@@ -164,13 +164,14 @@ impl Builder {
         py: Python<'py>,
         conversations: &Bound<'py, PyAny>,
         padding_side: &str,
-        pad_to_multiple_of: NonZeroUsize,
+        pad_to_multiple_of: usize,
         dtype: &str,
         threads: Option<NonZeroUsize>,
         budget: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let padding = self.shared.builder.padding().or_raise(py)?;
         let padding_side: PaddingSide = padding_side.parse::<PaddingSide>().or_raise(py)?;
+        let pad_to_multiple_of = at_least_one("pad_to_multiple_of", pad_to_multiple_of).or_raise(py)?;
         let padding = Padding { padding_side, pad_to_multiple_of, ..padding };
         let prompts = self.ids(conversations, threads, budget)?;
         match dtype {
@@ -292,11 +293,15 @@ fn nothing_given() -> metatok::Error {
     )
 }
 
+fn at_least_one(name: &str, number: usize) -> Result<NonZeroUsize> {
+    NonZeroUsize::new(number).ok_or_else(|| ErrorKind::Usage(format!("{name} is 0, but must be at least 1")).into())
+}
+
 /// A budget of a dict.
 pub(crate) fn budget_of(budget: &Bound<'_, PyAny>) -> PyResult<ContextBudget> {
     let py = budget.py();
-    let budget = serde_json::from_value::<ContextBudget>(to_json(budget)?);
-    let budget = budget.map_err(|error| ErrorKind::Usage(error.to_string()).into()).or_raise(py)?;
+    let budget = serde_path_to_error::deserialize::<_, ContextBudget>(to_json(budget)?);
+    let budget = budget.map_err(|error| ErrorKind::Usage(format!("the budget: {error}")).into()).or_raise(py)?;
     budget.check_room().or_raise(py)?;
     Ok(budget)
 }
