@@ -66,14 +66,23 @@ impl Classes {
 
     /// Where the characters of these classes end that begin here.
     #[inline]
-    pub(super) fn run(self, text: &str, mut at: usize, classes: u8) -> usize {
-        while let Some((class, len)) = self.at(text, at) {
-            if class & classes == 0 {
-                break;
-            }
-            at += len;
-        }
-        at
+    pub(super) fn run(self, text: &str, at: usize, classes: u8) -> usize {
+        run(|at| self.at(text, at), at, |class| class & classes != 0)
+    }
+
+    /// Where the characters end that begin here and are neither letters, numbers nor white space.
+    #[inline]
+    pub(super) fn punctuation(self, text: &str, at: usize) -> usize {
+        run(|at| self.at(text, at), at, |class| class & (LETTER | NUMBER | SPACE) == 0)
+    }
+
+    /// Where the numbers end that begin here, at most so many.
+    #[inline]
+    pub(super) fn numbers(self, text: &str, at: usize, most: usize) -> usize {
+        (0..most).fold(at, |end, _| match self.at(text, end) {
+            Some((class, len)) if class & NUMBER != 0 => end + len,
+            _ => end,
+        })
     }
 
     /// Where the letters end that begin here. Most are ASCII, and are read eight at a time.
@@ -99,6 +108,37 @@ impl Classes {
     }
 }
 
+/// Where the characters end that begin here and for which this holds, read by their class and length.
+#[inline]
+pub(super) fn run(class_at: impl Fn(usize) -> Option<(u8, usize)>, mut at: usize, holds: impl Fn(u8) -> bool) -> usize {
+    while let Some((class, len)) = class_at(at) {
+        if !holds(class) {
+            break;
+        }
+        at += len;
+    }
+    at
+}
+
+/// Where white space is cut: after its last line end, or else before its last character if more follows.
+pub(super) fn white_space(class_at: impl Fn(usize) -> Option<(u8, usize)>, start: usize) -> usize {
+    let (mut at, mut last, mut after_newline) = (start, start, None);
+    loop {
+        match class_at(at) {
+            Some((class, len)) if class & SPACE != 0 => {
+                (last, at) = (at, at + len);
+                if class & NEWLINE != 0 {
+                    after_newline = Some(at);
+                }
+            }
+            more => {
+                let is_all = more.is_none() || last == start;
+                return after_newline.unwrap_or(if is_all { at } else { last });
+            }
+        }
+    }
+}
+
 /// Bytes that may open a word: what is before its letters, and of the same piece.
 pub(super) type Openers = [bool; 256];
 
@@ -106,6 +146,17 @@ pub(super) type Openers = [bool; 256];
 pub(super) const SPACES: Openers = {
     let mut openers = [false; 256];
     openers[b' ' as usize] = true;
+    openers
+};
+
+/// `[^\r\n\p{L}\p{N}]`, as far as it is ASCII.
+pub(super) const NEITHER_NEWLINE_NOR_ALPHANUMERIC: Openers = {
+    let mut openers = [false; 256];
+    let mut byte = 0;
+    while byte < 0x80_u8 {
+        openers[byte as usize] = !byte.is_ascii_alphanumeric() && !matches!(byte, b'\r' | b'\n');
+        byte += 1;
+    }
     openers
 };
 

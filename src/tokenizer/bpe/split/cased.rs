@@ -1,8 +1,10 @@
 //! The patterns of `o200k_base` (gpt-oss, Llama 4) and of Mistral's Tekken: words are cut before capital letters, too.
 
-use crate::tokenizer::bpe::classes::{Classes, LETTER, LOWER, NEWLINE, NUMBER, Openers, SPACE, UPPER};
+use crate::tokenizer::bpe::classes::{
+    Classes, LETTER, LOWER, NEITHER_NEWLINE_NOR_ALPHANUMERIC, NEWLINE, NUMBER, Openers, SPACE, UPPER, white_space,
+};
 use crate::tokenizer::bpe::split::splitting::Split;
-use crate::tokenizer::bpe::split::words::{contraction, white_space};
+use crate::tokenizer::bpe::split::words::contraction;
 
 /// The patterns, by what differs among models.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,30 +73,16 @@ impl Cased {
         if end > at { Some(end) } else { last }
     }
 
-    /// Where a run of neither letters, numbers nor white space ends, and the line ends and slashes after it.
-    fn punctuation(&self, text: &str, mut at: usize) -> usize {
-        while let Some((class, len)) = self.classes.at(text, at) {
-            if class & (LETTER | NUMBER | SPACE) != 0 {
-                break;
-            }
-            at += len;
-        }
-        let after = text.as_bytes()[at..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n' | b'/'));
-        at + after.count()
+    /// Where punctuation ends that begins here, and the line ends and slashes after it.
+    fn punctuation(&self, text: &str, at: usize) -> usize {
+        let end = self.classes.punctuation(text, at);
+        let after = text.as_bytes()[end..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n' | b'/'));
+        end + after.count()
     }
 }
 
 impl Split for Cased {
-    /// `[^\r\n\p{L}\p{N}]`.
-    const OPENERS: Option<Openers> = Some({
-        let mut openers = [false; 256];
-        let mut byte = 0;
-        while byte < 0x80_u8 {
-            openers[byte as usize] = !byte.is_ascii_alphanumeric() && !matches!(byte, b'\r' | b'\n');
-            byte += 1;
-        }
-        openers
-    });
+    const OPENERS: Option<Openers> = Some(NEITHER_NEWLINE_NOR_ALPHANUMERIC);
 
     #[inline]
     fn is_piece(&self, bytes: u128, len: usize) -> bool {
@@ -114,10 +102,7 @@ impl Split for Cased {
         }
         let Some((class, len)) = classes.at(text, start) else { return text.len() };
         if class & NUMBER != 0 {
-            return (1..self.pattern.digits).fold(start + len, |end, _| match classes.at(text, end) {
-                Some((class, len)) if class & NUMBER != 0 => end + len,
-                _ => end,
-            });
+            return classes.numbers(text, start, self.pattern.digits);
         }
         if class & SPACE == 0 {
             return self.punctuation(text, start);
@@ -126,7 +111,7 @@ impl Split for Cased {
         if text.as_bytes()[start] == b' ' && next & (LETTER | NUMBER | SPACE) == 0 {
             return self.punctuation(text, start + len);
         }
-        white_space(classes, text, start)
+        white_space(|at| classes.at(text, at), start)
     }
 
     /// A slash belongs to a line end after punctuation.

@@ -2,7 +2,8 @@
 //! the rest is cut into words.
 
 use crate::tokenizer::bpe::classes::{
-    CHINESE_OR_JAPANESE, Classes, LETTER, NEWLINE, NUMBER, Openers, PUNCTUATION, SPACE, UPPER,
+    CHINESE_OR_JAPANESE, Classes, LETTER, NEITHER_NEWLINE_NOR_ALPHANUMERIC, NEWLINE, NUMBER, Openers, PUNCTUATION,
+    SPACE, UPPER, run, white_space,
 };
 use crate::tokenizer::bpe::split::splitting::Split;
 
@@ -20,6 +21,9 @@ pub(super) const PATTERNS: [&str; 3] = [
         r"]+|\s+(?!\S)|\s+",
     ),
 ];
+
+/// `[\p{L}\p{M}]`: marks are what is in both cases without being a letter.
+const LETTER_OR_MARK: u8 = LETTER | UPPER;
 
 pub(crate) struct DeepSeek {
     classes: Classes,
@@ -47,15 +51,9 @@ impl Part<'_> {
         self.classes.at(self.text, at).filter(|(class, _)| is_here(*class))
     }
 
-    /// Where the characters end that begin here and for which this holds.
-    fn run(self, mut at: usize, holds: impl Fn(u8) -> bool) -> usize {
-        while let Some((class, len)) = self.at(at) {
-            if !holds(class) {
-                break;
-            }
-            at += len;
-        }
-        at
+    /// Where the characters of these classes end that begin here.
+    fn run(self, at: usize, classes: u8) -> usize {
+        run(|at| self.at(at), at, |class| class & classes != 0)
     }
 
     /// Where the match ends that begins here.
@@ -70,62 +68,30 @@ impl Part<'_> {
             }
         }
         let is_opener = class & (LETTER | PUNCTUATION | NEWLINE) == 0;
-        let letters = if is_opener { self.run(second, is_letter_or_mark) } else { second };
+        let letters = if is_opener { self.run(second, LETTER_OR_MARK) } else { second };
         if letters > second {
             return Some(letters);
         }
-        if is_letter_or_mark(class) {
-            return Some(self.run(start, is_letter_or_mark));
+        if class & LETTER_OR_MARK != 0 {
+            return Some(self.run(start, LETTER_OR_MARK));
         }
         let first = if bytes[start] == b' ' { second } else { start };
-        let punctuation = self.run(first, |class| class & PUNCTUATION != 0);
+        let punctuation = self.run(first, PUNCTUATION);
         if punctuation > first {
-            return Some(self.run(punctuation, |class| class & NEWLINE != 0));
+            return Some(self.run(punctuation, NEWLINE));
         }
-        (class & SPACE != 0).then(|| self.white_space(start))
+        (class & SPACE != 0).then(|| white_space(|at| self.at(at), start))
     }
-
-    /// Where white space is cut: after its last line end, or else before its last character if more of the part follows.
-    fn white_space(self, start: usize) -> usize {
-        let (mut at, mut last, mut after_newline) = (start, start, None);
-        while let Some((class, len)) = self.at(at) {
-            if class & SPACE == 0 {
-                return after_newline.unwrap_or(if last == start { at } else { last });
-            }
-            last = at;
-            at += len;
-            if class & NEWLINE != 0 {
-                after_newline = Some(at);
-            }
-        }
-        after_newline.unwrap_or(at)
-    }
-}
-
-/// `[\p{L}\p{M}]`: marks are what is in both cases without being a letter.
-fn is_letter_or_mark(class: u8) -> bool {
-    class & (LETTER | UPPER) != 0
 }
 
 impl Split for DeepSeek {
-    const OPENERS: Option<Openers> = Some({
-        let mut openers = [false; 256];
-        let mut byte = 0;
-        while byte < 0x80_u8 {
-            openers[byte as usize] = !byte.is_ascii_alphanumeric() && !matches!(byte, b'\r' | b'\n');
-            byte += 1;
-        }
-        openers
-    });
+    const OPENERS: Option<Openers> = Some(NEITHER_NEWLINE_NOR_ALPHANUMERIC);
 
     fn end(&self, text: &str, start: usize) -> usize {
         let classes = self.classes;
-        let Some((class, len)) = classes.at(text, start) else { return text.len() };
+        let Some((class, _)) = classes.at(text, start) else { return text.len() };
         if class & NUMBER != 0 {
-            return (1..3).fold(start + len, |end, _| match classes.at(text, end) {
-                Some((class, len)) if class & NUMBER != 0 => end + len,
-                _ => end,
-            });
+            return classes.numbers(text, start, 3);
         }
         let part = Part { classes, text, script: class & CHINESE_OR_JAPANESE };
         // What nothing matches, such as control characters, is one piece until something does.

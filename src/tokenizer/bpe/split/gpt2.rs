@@ -1,6 +1,6 @@
 //! The pattern of GPT-2, which `ByteLevel` pre-tokenizers have by themselves.
 
-use crate::tokenizer::bpe::classes::{Classes, LETTER, NUMBER, Openers, SPACE, SPACES};
+use crate::tokenizer::bpe::classes::{Classes, LETTER, NEWLINE, NUMBER, Openers, SPACE, SPACES, white_space};
 use crate::tokenizer::bpe::split::splitting::Split;
 
 #[cfg(test)]
@@ -13,28 +13,6 @@ pub(crate) struct Gpt2 {
 impl Gpt2 {
     pub(crate) fn new() -> Self {
         Self { classes: Classes::get() }
-    }
-
-    fn punctuation(&self, text: &str, mut at: usize) -> usize {
-        while let Some((class, len)) = self.classes.at(text, at) {
-            if class & (LETTER | NUMBER | SPACE) != 0 {
-                break;
-            }
-            at += len;
-        }
-        at
-    }
-
-    fn white_space(&self, text: &str, start: usize) -> usize {
-        let (mut at, mut last) = (start, start);
-        while let Some((class, len)) = self.classes.at(text, at) {
-            if class & SPACE == 0 {
-                return if last == start { at } else { last };
-            }
-            last = at;
-            at += len;
-        }
-        at
     }
 }
 
@@ -52,8 +30,9 @@ impl Split for Gpt2 {
         match self.classes.at(text, at) {
             Some((class, _)) if class & LETTER != 0 => self.classes.letters(text, at),
             Some((class, _)) if class & NUMBER != 0 => self.classes.run(text, at, NUMBER),
-            Some((class, _)) if class & SPACE == 0 => self.punctuation(text, at),
-            _ => self.white_space(text, start),
+            Some((class, _)) if class & SPACE == 0 => self.classes.punctuation(text, at),
+            // Line ends are no other white space here.
+            _ => white_space(|at| self.classes.at(text, at).map(|(class, len)| (class & !NEWLINE, len)), start),
         }
     }
 

@@ -1,7 +1,9 @@
 //! The pattern of `cl100k_base`, and of most models since: words with a character before them, numbers, punctuation with
 //! line ends, white space.
 
-use crate::tokenizer::bpe::classes::{Classes, LETTER, NEWLINE, NUMBER, Openers, SPACE};
+use crate::tokenizer::bpe::classes::{
+    Classes, LETTER, NEITHER_NEWLINE_NOR_ALPHANUMERIC, NEWLINE, NUMBER, Openers, SPACE, white_space,
+};
 use crate::tokenizer::bpe::split::splitting::Split;
 
 /// The pattern, by what differs among models.
@@ -37,37 +39,17 @@ impl Words {
         Some(Self { pattern, classes: Classes::get() })
     }
 
-    /// Where a run of neither letters, numbers nor white space ends, and the line ends after it.
-    fn punctuation(&self, text: &str, mut at: usize) -> usize {
-        while let Some((class, len)) = self.classes.at(text, at) {
-            if class & (LETTER | NUMBER | SPACE) != 0 {
-                break;
-            }
-            at += len;
-        }
-        self.classes.run(text, at, NEWLINE)
-    }
-
-    fn numbers(&self, text: &str, mut at: usize) -> usize {
-        for _ in 0..self.pattern.digits {
-            match self.classes.at(text, at) {
-                Some((class, len)) if class & NUMBER != 0 => at += len,
-                _ => break,
-            }
-        }
-        at
+    /// Where punctuation ends that begins here, and the line ends after it.
+    fn punctuation(&self, text: &str, at: usize) -> usize {
+        self.classes.run(text, self.classes.punctuation(text, at), NEWLINE)
     }
 }
 
 impl Split for Words {
     /// `[^\r\n\p{L}\p{N}]`, but for the apostrophe of contractions.
     const OPENERS: Option<Openers> = Some({
-        let mut openers = [false; 256];
-        let mut byte = 0;
-        while byte < 0x80_u8 {
-            openers[byte as usize] = !byte.is_ascii_alphanumeric() && !matches!(byte, b'\r' | b'\n' | b'\'');
-            byte += 1;
-        }
+        let mut openers = NEITHER_NEWLINE_NOR_ALPHANUMERIC;
+        openers[b'\'' as usize] = false;
         openers
     });
 
@@ -78,7 +60,7 @@ impl Split for Words {
             return classes.letters(text, start);
         }
         if class & NUMBER != 0 {
-            return self.numbers(text, start);
+            return classes.numbers(text, start, self.pattern.digits);
         }
         let second = start + len;
         let next = classes.at(text, second).map_or(SPACE, |(class, _)| class);
@@ -96,31 +78,11 @@ impl Split for Words {
         if text.as_bytes()[start] == b' ' && next & (LETTER | NUMBER | SPACE) == 0 {
             return self.punctuation(text, second);
         }
-        white_space(classes, text, start)
+        white_space(|at| classes.at(text, at), start)
     }
 
     fn parts_lines(&self, next: u8) -> bool {
         next.is_ascii_graphic()
-    }
-}
-
-/// Where white space is cut: after its last line end, or else before its last character if more text follows.
-pub(super) fn white_space(classes: Classes, text: &str, start: usize) -> usize {
-    let (mut at, mut last, mut after_newline) = (start, start, None);
-    while let Some((class, len)) = classes.at(text, at) {
-        if class & SPACE == 0 {
-            break;
-        }
-        last = at;
-        at += len;
-        if class & NEWLINE != 0 {
-            after_newline = Some(at);
-        }
-    }
-    match after_newline {
-        Some(end) => end,
-        None if at == text.len() || last == start => at,
-        None => last,
     }
 }
 
