@@ -17,8 +17,8 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// Appends the tokens of a text, which `encode` makes of a line, and of whether something is put before it, as before
-    /// the text if it `has_prefix`. `parts` tells whether a line ends before this byte.
+    /// Appends the tokens of a text, which `encode` makes of one or more lines, and of whether something is put before
+    /// them, as before the text if it `has_prefix`. `parts` tells whether a line ends before this byte.
     pub(crate) fn encode(
         &mut self,
         text: &str,
@@ -28,27 +28,40 @@ impl Lines {
         mut encode: impl FnMut(&str, bool, &mut Vec<TokenId>),
     ) {
         let bytes = text.as_bytes();
-        let mut start = 0;
+        // New lines are encoded together.
+        let (mut new, mut start) = (0, 0);
+        let mut encode = |lines: std::ops::Range<usize>, ids: &mut Vec<TokenId>| {
+            if !lines.is_empty() {
+                encode(&text[lines.clone()], has_prefix && lines.start == 0, ids);
+            }
+        };
         for newline in memchr::memchr_iter(b'\n', bytes) {
             let end = newline + 1;
             if end < start + SHORTEST || !bytes.get(end).is_some_and(|next| parts(*next)) {
                 continue;
             }
-            let (line, has_prefix) = (&text[start..end], has_prefix && start == 0);
+            let line = start..end;
             start = end;
-            match self.0.get(line, has_prefix) {
-                Ok(known) => ids.extend_from_slice(known),
-                Err(place) => {
-                    let first = ids.len();
-                    encode(line, has_prefix, ids);
-                    if let Some(place) = place {
-                        self.0.put(place, line, has_prefix, &ids[first..]);
-                    }
+            let (text, has_prefix) = (&text[line.clone()], has_prefix && line.start == 0);
+            let place = match self.0.get(text, has_prefix) {
+                Ok(known) => {
+                    encode(new..line.start, ids);
+                    ids.extend_from_slice(known);
+                    new = end;
+                    continue;
                 }
+                Err(place) => place,
+            };
+            if let Some(place) = place.filter(|place| self.0.comes_again(*place, text)) {
+                encode(new..line.start, ids);
+                let first = ids.len();
+                encode(line, ids);
+                self.0.keep(place, text, has_prefix, &ids[first..]);
+                new = end;
             }
         }
         // The last line is mostly new, or the whole text, which others look up.
-        encode(&text[start..], has_prefix && start == 0, ids);
+        encode(new..text.len(), ids);
     }
 }
 
@@ -72,9 +85,8 @@ mod tests {
                     ids.push(text.len() as TokenId);
                 },
             );
-            assert_eq!(ids, [49, 51, 1]);
+            assert_eq!(ids.iter().sum::<TokenId>(), 101);
         }
-        let once = [(49, true), (51, false), (1, false)];
-        assert_eq!(encoded, [&once[..], &once, &once[2..]].concat());
+        assert_eq!(encoded, [(101, true), (49, true), (51, false), (1, false), (1, false)]);
     }
 }

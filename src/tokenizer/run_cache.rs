@@ -157,13 +157,21 @@ impl RunCache {
         }
     }
 
-    /// Keeps the ids of a run, if it is seen for the second time and no better one has its slot.
+    /// Keeps the ids of a run, if it is seen for the second time.
     pub(crate) fn put(&mut self, place: Place, text: &str, opens_prompt: bool, ids: &[TokenId]) {
-        let seen = &mut self.seen[place.seen()];
-        if *seen != place.tag() || text.len() > LONGEST {
-            *seen = place.tag();
-            return;
+        if self.comes_again(place, text) {
+            self.keep(place, text, opens_prompt, ids);
         }
+    }
+
+    /// Whether a run is seen for the second time, and may be kept.
+    pub(crate) fn comes_again(&mut self, place: Place, text: &str) -> bool {
+        let seen = std::mem::replace(&mut self.seen[place.seen()], place.tag());
+        seen == place.tag() && text.len() <= LONGEST
+    }
+
+    /// Keeps the ids of a run, if no better one has its slot.
+    pub(crate) fn keep(&mut self, place: Place, text: &str, opens_prompt: bool, ids: &[TokenId]) {
         if self.entries.is_empty() {
             self.entries.resize_with(SLOTS, || None);
         }

@@ -8,7 +8,7 @@ use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::encoder::{Cutting, Encoder, find_words};
 use crate::tokenizer::bpe::merges::Merges;
-use crate::tokenizer::bpe::split::{Seams, Splitter};
+use crate::tokenizer::bpe::split::{Pattern, Seams};
 use crate::tokenizer::bpe::symbols::Symbols;
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
 use crate::tokenizer::bpe::words::Words;
@@ -118,10 +118,10 @@ impl Bpe {
         let (normalizer, pre_tokenizer) = (&json["normalizer"], &json["pre_tokenizer"]);
         let is_byte_level = model["byte_fallback"] != true;
         let known = match is_byte_level {
-            true => Splitter::of_bytes(pre_tokenizer).map(|splitter| (Some(splitter), (Prefix::Never, false))),
+            true => Pattern::of_bytes(pre_tokenizer).map(|pattern| (Some(pattern), (Prefix::Never, false))),
             false => prefix(normalizer, pre_tokenizer).map(|prefix| (None, prefix)),
         };
-        let (splitter, (prefix, marks)) = known.ok_or_else(|| unsupported("the pre-tokenizer"))?;
+        let (pattern, (prefix, marks)) = known.ok_or_else(|| unsupported("the pre-tokenizer"))?;
         let normalizer = match is_byte_level {
             true if normalizer["normalizers"].as_array().is_some_and(Vec::is_empty) => Normalizer::None,
             true => Normalizer::of_bytes(read(normalizer, "normalizer")?),
@@ -138,8 +138,8 @@ impl Bpe {
         let symbols = symbols.ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
         let found = found.or_else(|| Found::find(&vocabulary, &symbols, &merges, ignore_merges));
         let Found { words, reach } = found.ok_or_else(|| unsupported("a merge of tokens for bytes"))?;
-        let cutting = match (splitter, reach) {
-            (Some(splitter), Reach::Bytes(atoms)) => Cutting::Pattern(splitter, atoms),
+        let cutting = match (pattern, reach) {
+            (Some(pattern), Reach::Bytes(atoms)) => Cutting::Pattern(pattern, atoms),
             (None, Reach::Characters(seams)) => Cutting::Seams(seams),
             _ => return Err(unsupported("what was kept of the vocabulary")),
         };

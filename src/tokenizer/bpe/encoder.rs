@@ -5,7 +5,7 @@ use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::merger::Merger;
 use crate::tokenizer::bpe::merges::Merges;
 use crate::tokenizer::bpe::pieces::{Key, PieceCache};
-use crate::tokenizer::bpe::split::{Seams, Split, Splitter};
+use crate::tokenizer::bpe::split::{Pattern, Scanner, Seams, parts};
 use crate::tokenizer::bpe::symbols::{META_SPACE, Symbols};
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
 use crate::tokenizer::bpe::words::Words;
@@ -13,7 +13,7 @@ use crate::tokenizer::lines::Lines;
 use crate::tokenizer::run_cache::RunCache;
 
 /// So many pieces are cut before they are looked up: by turns, one would wait for the other.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = 64;
 
 /// The first byte of characters of Chinese, Japanese and Korean, and above.
 const IDEOGRAPHS: u8 = 0xE3;
@@ -32,7 +32,7 @@ pub(crate) struct Encoder {
 /// How text is cut.
 pub(crate) enum Cutting {
     /// By a pattern, and then between characters.
-    Pattern(Splitter, Atoms),
+    Pattern(Pattern, Atoms),
     /// Where no entry reaches across.
     Seams(Seams),
 }
@@ -41,6 +41,7 @@ pub(crate) enum Cutting {
 #[derive(Default)]
 pub(crate) struct Buffers {
     lines: Lines,
+    scanner: Scanner,
     pieces: Pieces,
 }
 
@@ -58,112 +59,121 @@ impl Default for Pieces {
     }
 }
 
-/// A piece of a text, which begins where the one before ends.
+/// A piece of a text.
 #[derive(Clone, Copy)]
-struct Cut {
+struct Piece {
+    start: usize,
     end: usize,
     /// Empty if it is long.
     key: Key,
     hash: u64,
 }
 
-impl Cut {
-    const NONE: Self = Self { end: 0, key: Key::EMPTY, hash: 0 };
-
-    /// The next piece of a text.
-    #[inline]
-    fn next<S: Split>(split: &S, text: &str, start: usize) -> Self {
-        if let Some((bytes, len)) = split.word(text, start) {
-            let key = Key::of_first(bytes, len);
-            return Self { end: start + len, key, hash: key.hash() };
-        }
-        Self::new(text, start, split.end(text, start))
-    }
+impl Piece {
+    const NONE: Self = Self { start: 0, end: 0, key: Key::EMPTY, hash: 0 };
 
     #[inline]
     fn new(text: &str, start: usize, end: usize) -> Self {
         let key = Key::new(text.as_bytes(), start, end).unwrap_or(Key::EMPTY);
-        Self { end, key, hash: key.hash() }
+        Self { start, end, key, hash: key.hash() }
     }
 }
 
 impl Encoder {
     /// Appends the tokens of a text, before which a meta space comes if it `has_prefix`.
     pub(crate) fn encode(&self, text: &str, has_prefix: bool, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
+        let Buffers { lines, scanner, pieces } = buffers;
         match &self.cutting {
-            Cutting::Pattern(Splitter::Words(split), _) => self.encode_lines(split, text, has_prefix, buffers, ids),
-            Cutting::Pattern(Splitter::Cased(split), _) => self.encode_lines(split, text, has_prefix, buffers, ids),
-            Cutting::Pattern(Splitter::DeepSeek(split), _) => self.encode_lines(split, text, has_prefix, buffers, ids),
-            Cutting::Pattern(Splitter::Gpt2(split), _) => self.encode_lines(split, text, has_prefix, buffers, ids),
-            Cutting::Seams(split) => self.encode_lines(split, text, has_prefix, buffers, ids),
+            Cutting::Pattern(pattern, _) => {
+                lines.encode(
+                    text,
+                    has_prefix,
+                    |next| pattern.parts_lines(next),
+                    ids,
+                    |line, _, ids| {
+                        for part in parts(line) {
+                            self.encode_pieces(part, 0, scanner.ends(*pattern, part), pieces, ids);
+                        }
+                    },
+                );
+            }
+            Cutting::Seams(seams) => {
+                lines.encode(
+                    text,
+                    has_prefix,
+                    |next| seams.parts_lines(next),
+                    ids,
+                    |line, has_prefix, ids| {
+                        let start = if has_prefix { self.encode_prefixed(seams, line, pieces, ids) } else { 0 };
+                        self.encode_pieces(line, start, seams.ends(line, start), pieces, ids);
+                    },
+                );
+            }
         }
     }
 
-    fn encode_lines(
-        &self,
-        split: &impl Split,
-        text: &str,
-        has_prefix: bool,
-        buffers: &mut Buffers,
-        ids: &mut Vec<TokenId>,
-    ) {
-        let Buffers { lines, pieces } = buffers;
-        let parts = |next| split.parts_lines(next);
-        lines.encode(text, has_prefix, parts, ids, |line, has_prefix, ids| {
-            self.encode_pieces(split, line, has_prefix, pieces, ids);
-        });
+    /// The first piece of a text, after a meta space. Returns where it ends.
+    fn encode_prefixed(&self, seams: &Seams, text: &str, pieces: &mut Pieces, ids: &mut Vec<TokenId>) -> usize {
+        let Some(end) = seams.ends(text, 0).next() else { return 0 };
+        let mut prefixed = std::mem::take(&mut pieces.text);
+        prefixed.clear();
+        prefixed.push(META_SPACE);
+        prefixed.push_str(&text[..end]);
+        self.encode_pieces(&prefixed, 0, std::iter::once(prefixed.len()), pieces, ids);
+        pieces.text = prefixed;
+        end
     }
 
+    /// Appends the tokens of pieces that follow one another from `start` on, and end there.
+    #[inline]
     fn encode_pieces(
         &self,
-        split: &impl Split,
         text: &str,
-        has_prefix: bool,
+        mut start: usize,
+        mut ends: impl Iterator<Item = usize>,
         pieces: &mut Pieces,
         ids: &mut Vec<TokenId>,
     ) {
-        let mut at = 0;
-        if has_prefix && !text.is_empty() {
-            at = split.end(text, 0);
-            let mut prefixed = std::mem::take(&mut pieces.text);
-            prefixed.clear();
-            prefixed.push(META_SPACE);
-            prefixed.push_str(&text[..at]);
-            self.encode_piece(&prefixed, Cut::new(&prefixed, 0, prefixed.len()), pieces, ids);
-            pieces.text = prefixed;
-        }
-        let mut cuts = [Cut::NONE; AT_ONCE];
-        while at < text.len() {
-            let (mut start, mut count) = (at, 0);
-            while at < text.len() && count < AT_ONCE {
-                let cut = Cut::next(split, text, at);
-                cuts[count] = cut;
-                (at, count) = (cut.end, count + 1);
+        let mut cut = [Piece::NONE; AT_ONCE];
+        let mut words = [0; AT_ONCE];
+        let mut others = [0; AT_ONCE];
+        loop {
+            let mut count = 0;
+            for (piece, end) in cut.iter_mut().zip(&mut ends) {
+                *piece = Piece::new(text, start, end);
+                (start, count) = (end, count + 1);
             }
-            self.words.touch(cuts[..count].iter().map(|cut| cut.hash));
-            for cut in &cuts[..count] {
-                self.encode_piece(&text[start..cut.end], *cut, pieces, ids);
-                start = cut.end;
+            let cut = &cut[..count];
+            self.words.touch(cut.iter().map(|piece| piece.hash));
+            let mut other_count = 0;
+            for (at, piece) in cut.iter().enumerate() {
+                let word = self.words.get(piece.key, piece.hash);
+                words[at] = word.unwrap_or_default();
+                others[other_count] = at;
+                other_count += usize::from(word.is_none());
             }
-        }
-    }
-
-    #[inline(always)]
-    fn encode_piece(&self, piece: &str, cut: Cut, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
-        match self.words.get(cut.key, cut.hash) {
-            Some(id) if cut.key != Key::EMPTY => ids.push(id),
-            _ => self.encode_other_piece(piece, cut, pieces, ids),
+            let mut done = 0;
+            for at in &others[..other_count] {
+                ids.extend_from_slice(&words[done..*at]);
+                self.encode_other_piece(text, cut[*at], pieces, ids);
+                done = at + 1;
+            }
+            ids.extend_from_slice(&words[done..count]);
+            if count < AT_ONCE {
+                return;
+            }
         }
     }
 
     /// A piece that is no entry.
-    fn encode_other_piece(&self, piece: &str, cut: Cut, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
-        if cut.key == Key::EMPTY {
-            self.encode_long_piece(piece, pieces, ids);
-        } else if !pieces.short.append(cut.key, cut.hash, ids) {
+    fn encode_other_piece(&self, text: &str, piece: Piece, pieces: &mut Pieces, ids: &mut Vec<TokenId>) {
+        let Piece { start, end, key, hash } = piece;
+        if key == Key::EMPTY {
+            self.encode_long_piece(&text[start..end], pieces, ids);
+        } else if !pieces.short.append(key, hash, ids) {
             let first = ids.len();
-            self.merge(piece, pieces, ids);
-            pieces.short.put(cut.key, cut.hash, &ids[first..]);
+            self.merge(&text[start..end], pieces, ids);
+            pieces.short.put(key, hash, &ids[first..]);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::encoder::{Buffers, Cutting, Encoder, find_words};
 use crate::tokenizer::bpe::merger::Merger;
 use crate::tokenizer::bpe::merges::Merges;
-use crate::tokenizer::bpe::split::{Gpt2, Seams, Splitter};
+use crate::tokenizer::bpe::split::{Pattern, Seams};
 use crate::tokenizer::bpe::symbols::{META_SPACE, Symbols};
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
 use crate::tokenizer::bytes::char_of;
@@ -62,7 +62,7 @@ fn encoded(encoder: &Encoder, text: &str) -> Vec<TokenId> {
 fn of_bytes(vocabulary: Vocabulary, merges: Merges, ignore_merges: bool) -> Encoder {
     let symbols = Symbols::of_bytes(&vocabulary).expect("it has all bytes");
     let words = find_words(&vocabulary, &symbols, &merges, ignore_merges);
-    let cutting = Cutting::Pattern(Splitter::Gpt2(Gpt2::new()), Atoms::new(&vocabulary, &symbols, &merges));
+    let cutting = Cutting::Pattern(Pattern::Gpt2, Atoms::new(&vocabulary, &symbols, &merges));
     Encoder { vocabulary, merges, symbols, cutting, words, ignore_merges }
 }
 

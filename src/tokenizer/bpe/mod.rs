@@ -4,7 +4,6 @@
 //! is left to the libraries: another model, normalizer or pre-tokenizer than those here.
 
 mod atoms;
-mod classes;
 mod definition;
 mod encoder;
 #[cfg(test)]

@@ -47,13 +47,7 @@ impl Key {
                 u128::from_le_bytes(bytes)
             }
         };
-        Some(Self::of_first(bytes, len))
-    }
-
-    /// The key of a piece, of whose text and what follows these are the first 16 bytes. It is not empty, and not long.
-    #[inline]
-    pub(crate) fn of_first(bytes: u128, len: usize) -> Self {
-        Self((bytes & OWN[len % 16]) | (len as u128) << 120)
+        Some(Self((bytes & OWN[len]) | (len as u128) << 120))
     }
 
     /// The inverse of [`Self::parts`].

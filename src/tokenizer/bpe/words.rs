@@ -64,11 +64,11 @@ impl Words {
         std::hint::black_box(touched);
     }
 
-    /// The entry with this key.
+    /// The entry with this key; none for the empty one.
     #[inline]
     pub(crate) fn get(&self, key: Key, hash: u64) -> Option<TokenId> {
         let word = &self.slots[self.slot(key, hash)];
-        (word.key == key).then_some(word.id)
+        (word.key == key && key != Key::EMPTY).then_some(word.id)
     }
 }
 

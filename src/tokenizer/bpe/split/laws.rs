@@ -1,59 +1,113 @@
-//! What all ways to cut must fulfil.
+//! What holds for every pattern: text is cut as the reference cuts it, however much of it is read at once.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
+use regex_syntax::hir::{Class, HirKind};
 
-use crate::tokenizer::bpe::split::splitting::Split;
+use crate::tokenizer::bpe::split::pattern::{Pattern, tests::all};
+use crate::tokenizer::bpe::split::{Scanner, parts};
 
-/// Random text is cut as by the pattern, as the reference's library reads it.
-pub(super) fn cuts_as_the_pattern<S: Split>(split: &S, pattern: &str) {
-    cuts_as_the_patterns(split, &[pattern]);
+/// The characters that the patterns tell from others, and any.
+fn text() -> impl Strategy<Value = String> {
+    const ASCII: &str = "  \n\t\r'sStTrReEvVmMlLdDaZ019.,!?-_/ABxyz\0\u{7}";
+    const OTHERS: &str = "ǅʰ・゛\u{3099}ſʕéßΩж中の\u{300}\u{a0}\u{3000}\u{85}\u{200b}½²ٳ🎉ªⅣ\u{323b0}\u{88f}";
+    let one_of = |chars: &str| prop::sample::select(chars.chars().collect::<Vec<_>>());
+    let char = prop_oneof![4 => one_of(ASCII), 3 => one_of(OTHERS), 1 => any::<char>()];
+    // Longer than the 64 bytes that are read at once, too.
+    prop::collection::vec(char, 0..120).prop_map(|chars| chars.into_iter().collect())
 }
 
-/// The same for patterns that come one after the other.
-pub(super) fn cuts_as_the_patterns<S: Split>(split: &S, patterns: &[&str]) {
-    let end = |text: &str, start: usize| match split.word(text, start) {
-        Some((_, len)) => start + len,
-        None => split.end(text, start),
-    };
-    let step = |pattern: &&str| serde_json::json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false});
-    let json = serde_json::json!({"type": "Sequence", "pretokenizers": patterns.iter().map(step).collect::<Vec<_>>()});
-    let reference: tokenizers_classic::PreTokenizerWrapper = serde_json::from_value(json).expect("it is one");
-    let char = prop_oneof![
-        4 => prop::sample::select(" \n\t\r'sStTrReEvVmMlLdDaZ019.,!?-_/ABxǅʰ・゛\u{3099}\0\u{7}ſéßΩж中の\u{300}\u{a0}\u{3000}\u{85}\u{200b}½²ٳ🎉ªⅣ".chars().collect::<Vec<_>>()),
-        1 => any::<char>(),
-    ];
-    let text = prop::collection::vec(char, 0..40).prop_map(|chars| chars.into_iter().collect::<String>());
-    let check = |text: String| {
-        let mut expected = tokenizers_classic::PreTokenizedString::from(text.as_str());
-        tokenizers_classic::PreTokenizer::pre_tokenize(&reference, &mut expected).expect("it splits");
-        let expected =
-            expected.get_splits(tokenizers_classic::OffsetReferential::Original, tokenizers_classic::OffsetType::Byte);
-        let expected: Vec<&str> = expected.iter().map(|(piece, _, _)| *piece).collect();
-        let (mut pieces, mut at) = (Vec::new(), 0);
-        while at < text.len() {
-            let next = end(&text, at);
-            pieces.push(&text[at..next]);
-            at = next;
+fn cut<'t>(pattern: Pattern, texts: &[&'t str], scanner: &mut Scanner) -> Vec<&'t str> {
+    let mut pieces = Vec::new();
+    for text in texts {
+        let mut start = 0;
+        for end in scanner.ends(pattern, text) {
+            pieces.push(&text[start..end]);
+            start = end;
         }
-        prop_assert_eq!(&pieces, &expected);
-        let lines = text.match_indices('\n').map(|(at, _)| at + 1);
-        for at in lines.filter(|at| text.as_bytes().get(*at).is_some_and(|next| split.parts_lines(*next))) {
-            let (mut cut, mut after) = (Vec::new(), 0);
-            for part in [&text[..at], &text[at..]] {
-                let mut start = 0;
-                while start < part.len() {
-                    let next = end(part, start);
-                    cut.push(&part[start..next]);
-                    start = next;
-                }
-                after += part.len();
+        assert_eq!(start, text.len());
+    }
+    pieces
+}
+
+#[test]
+fn text_is_cut_as_by_the_patterns() {
+    for (pattern, steps) in all() {
+        let json = serde_json::json!({"type": "Sequence", "pretokenizers": steps});
+        let reference: tokenizers_classic::PreTokenizerWrapper = serde_json::from_value(json).expect("it is one");
+        let check = |text: String| {
+            let mut expected = tokenizers_classic::PreTokenizedString::from(text.as_str());
+            tokenizers_classic::PreTokenizer::pre_tokenize(&reference, &mut expected).expect("it splits");
+            let expected = expected
+                .get_splits(tokenizers_classic::OffsetReferential::Original, tokenizers_classic::OffsetType::Byte);
+            let expected: Vec<&str> = expected.iter().map(|(piece, _, _)| *piece).collect();
+            let mut scanner = Scanner::default();
+            prop_assert_eq!(&cut(pattern, &[&text], &mut scanner), &expected);
+            let is_between = |at: &usize| match &text.as_bytes()[at - 1..] {
+                [b'\n', next, ..] => pattern.parts_lines(*next),
+                [letter, b' ', ..] => letter.is_ascii_alphabetic(),
+                _ => false,
+            };
+            for at in (1..text.len()).filter(is_between) {
+                prop_assert_eq!(&cut(pattern, &[&text[..at], &text[at..]], &mut scanner), &expected);
             }
-            prop_assert_eq!(after, text.len());
-            prop_assert_eq!(&cut, &pieces);
+            Ok(())
+        };
+        let config = ProptestConfig { cases: 8_000, failure_persistence: None, ..ProptestConfig::default() };
+        TestRunner::new(config).run(&text(), check).unwrap_or_else(|error| panic!("{pattern:?}: {error}"));
+    }
+}
+
+#[test]
+fn long_text_is_read_part_by_part() {
+    let text = "one, two 33\n".repeat(2_000) + &"x".repeat(20_000) + " end";
+    let all: Vec<&str> = parts(&text).collect();
+    assert!(all.len() > 4);
+    assert_eq!(all.concat(), text);
+    let mut scanner = Scanner::default();
+    for pattern in [Pattern::Gpt2, Pattern::Qwen, Pattern::O200k, Pattern::DeepSeek] {
+        assert_eq!(cut(pattern, &all, &mut scanner), cut(pattern, &[&text], &mut scanner));
+    }
+    assert_eq!(parts("").count(), 0);
+}
+
+/// Each character is of the kind that the reference's library sees, or has a stand-in that is.
+#[test]
+fn characters_are_of_the_kind_that_the_reference_sees() {
+    let mut kinds = vec![0_u8; char::MAX as usize + 1];
+    let patterns =
+        [r"\p{L}", r"\p{N}", r"\s", r"[\r\n]", r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"];
+    for (bit, pattern) in patterns.into_iter().chain([r"[\p{P}\p{S}]"]).enumerate() {
+        let parsed = regex_syntax::parse(pattern).expect("it is one");
+        let HirKind::Class(Class::Unicode(ranges)) = parsed.kind() else { panic!("{pattern} is a class") };
+        for range in ranges.iter() {
+            kinds[range.start() as usize..=range.end() as usize].iter_mut().for_each(|kind| *kind |= 1 << bit);
         }
-        Ok(())
-    };
-    let config = ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() };
-    TestRunner::new(config).run(&text, check).unwrap_or_else(|error| panic!("{patterns:?}: {error}"));
+    }
+    let (letter, number, space, newline, upper, lower, punctuation) = (1, 2, 4, 8, 16, 32, 64);
+    let mut differ = Vec::new();
+    for c in '\0'..=char::MAX {
+        let text = c.to_string();
+        let mut respelled = String::new();
+        let is_other = super::older_unicode::respell(&text, true, &mut respelled);
+        let text = if is_other { respelled } else { text };
+        assert_eq!(text.len(), c.len_utf8());
+        let mut tags = [0; 4];
+        bitcannon::classify::classify(text.as_bytes(), &mut tags);
+        let kind = match tags[0] {
+            0x10 => letter | upper,
+            0x20 => letter | lower,
+            0x00 | 0x30 => letter | upper | lower,
+            0x06 => upper | lower,
+            0x01 | 0x02 | 0x31 => number,
+            0x03 => space | newline,
+            0x04 | 0x05 => space,
+            0x07..=0x0a | 0x16 | 0x3a => punctuation,
+            _ => 0,
+        };
+        if kind != kinds[c as usize] || is_other && kinds[c as usize] & !(letter | lower) != 0 {
+            differ.push(c);
+        }
+    }
+    assert!(differ.is_empty(), "stand-ins are missing, or too many: {differ:?}");
 }

@@ -3,9 +3,7 @@
 //! A merge makes an entry of two that stand side by side. Where no entry has these two characters side by side, nothing
 //! is merged across, and the text on either side is encoded by itself.
 
-use crate::tokenizer::bpe::classes::Openers;
 use crate::tokenizer::bpe::pairs::Pairs;
-use crate::tokenizer::bpe::split::splitting::Split;
 use crate::tokenizer::bpe::symbols::META_SPACE;
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
 use crate::tokenizer::compiled::{BlockReader, BlockWriter};
@@ -42,11 +40,20 @@ impl Seams {
         let (before, after) = (text[..at].chars().next_back(), text[at..].chars().next());
         before.zip(after).is_some_and(|(before, after)| !self.0.may_have(as_space(before), as_space(after)))
     }
-}
 
-impl Split for Seams {
-    const OPENERS: Option<Openers> = None;
+    /// The ends of the pieces of a text from this byte on.
+    pub(crate) fn ends(&self, text: &str, start: usize) -> impl Iterator<Item = usize> {
+        let mut at = start;
+        std::iter::from_fn(move || {
+            let is_there = at < text.len();
+            is_there.then(|| {
+                at = self.end(text, at);
+                at
+            })
+        })
+    }
 
+    /// Where the piece ends that begins at this byte, which is not the text's end.
     #[inline]
     fn end(&self, text: &str, start: usize) -> usize {
         let bytes = text.as_bytes();
@@ -64,7 +71,8 @@ impl Split for Seams {
         at
     }
 
-    fn parts_lines(&self, next: u8) -> bool {
+    /// Whether a piece always ends between a line feed and this byte, whatever is around.
+    pub(crate) fn parts_lines(&self, next: u8) -> bool {
         next.is_ascii_graphic() && !self.0.may_have('\n', char::from(next))
     }
 }

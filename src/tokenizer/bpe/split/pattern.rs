@@ -1,0 +1,131 @@
+//! The patterns by which byte-level vocabularies cut text into words.
+//!
+//! A pattern is only known if it is written here letter by letter. Others are left to the library.
+
+use serde_json::Value;
+
+/// A pattern that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    /// The one that `ByteLevel` pre-tokenizers have by themselves.
+    Gpt2,
+    /// The one of GPT-4, Llama 3, GLM-4 and others.
+    Cl100k,
+    /// The same with each digit by itself.
+    Qwen,
+    /// Words are cut before capital letters, too: gpt-oss, Llama 4.
+    O200k,
+    /// The same with each digit by itself, and without contractions: Mistral, since Nemo.
+    Tekken,
+    /// V3 and R1. Three patterns, one after the other.
+    DeepSeek,
+}
+
+const CL100K: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const QWEN: &str =
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const O200K: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const TEKKEN: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const DEEPSEEK: [&str; 3] = [
+    r"\p{N}{1,3}",
+    "[一-龥\u{3040}-ゟ゠-ヿ]+",
+    concat!(
+        r##"[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^"##,
+        "\r\n",
+        r"\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[",
+        "\r\n",
+        r"]*|\s*[",
+        "\r\n",
+        r"]+|\s+(?!\S)|\s+",
+    ),
+];
+
+impl Pattern {
+    /// The one of the pre-tokenizer of a byte-level vocabulary; none if it is not known.
+    pub(crate) fn of_bytes(pre_tokenizer: &Value) -> Option<Self> {
+        let steps = match pre_tokenizer["type"].as_str()? {
+            "Sequence" => pre_tokenizer["pretokenizers"].as_array()?.as_slice(),
+            _ => std::slice::from_ref(pre_tokenizer),
+        };
+        let (bytes, splits) = steps.split_last()?;
+        if bytes["type"] != "ByteLevel" || bytes["add_prefix_space"] != false {
+            return None;
+        }
+        if bytes["use_regex"].as_bool().unwrap_or(true) {
+            return splits.is_empty().then_some(Self::Gpt2);
+        }
+        match splits {
+            [split] => match isolated(split).or_else(|| kept(split))? {
+                CL100K => Some(Self::Cl100k),
+                QWEN => Some(Self::Qwen),
+                O200K => Some(Self::O200k),
+                TEKKEN => Some(Self::Tekken),
+                _ => None,
+            },
+            _ => splits.iter().map(isolated).eq(DEEPSEEK.map(Some)).then_some(Self::DeepSeek),
+        }
+    }
+
+    /// Whether a piece always ends between a line feed and this byte, whatever is around.
+    pub(crate) fn parts_lines(self, next: u8) -> bool {
+        match self {
+            // White space that ends a text is one piece, and before other text two.
+            Self::Gpt2 => false,
+            Self::Cl100k | Self::Qwen | Self::DeepSeek => next.is_ascii_graphic(),
+            // A slash belongs to a line end after punctuation.
+            Self::O200k | Self::Tekken => next.is_ascii_graphic() && next != b'/',
+        }
+    }
+}
+
+/// The pattern whose matches, and what is between them, become pieces.
+fn isolated(split: &Value) -> Option<&str> {
+    let is_isolated = split["behavior"] == "Isolated" && split["invert"].as_bool() != Some(true);
+    split["pattern"]["Regex"].as_str().filter(|_| split["type"] == "Split" && is_isolated)
+}
+
+/// The pattern whose matches alone become pieces, which is the same where they are the whole text.
+fn kept(split: &Value) -> Option<&str> {
+    let is_kept = split["behavior"] == "Removed" && split["invert"] == true;
+    split["pattern"]["Regex"].as_str().filter(|_| split["type"] == "Split" && is_kept)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+
+    /// All of them, each with the steps of a pre-tokenizer that cuts so.
+    pub(crate) fn all() -> Vec<(Pattern, Value)> {
+        let step = |pattern: &&str| json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false});
+        [
+            (Pattern::Gpt2, &[GPT2][..]),
+            (Pattern::Cl100k, &[CL100K]),
+            (Pattern::Qwen, &[QWEN]),
+            (Pattern::O200k, &[O200K]),
+            (Pattern::Tekken, &[TEKKEN]),
+            (Pattern::DeepSeek, &DEEPSEEK),
+        ]
+        .map(|(pattern, written)| (pattern, written.iter().map(step).collect()))
+        .into()
+    }
+
+    #[test]
+    fn only_known_pre_tokenizers_have_a_pattern() {
+        let bytes = |use_regex: bool| json!({"type": "ByteLevel", "add_prefix_space": false, "use_regex": use_regex});
+        assert_eq!(Pattern::of_bytes(&bytes(true)), Some(Pattern::Gpt2));
+        for (pattern, steps) in all().into_iter().skip(1) {
+            let mut steps = steps.as_array().expect("they are a list").clone();
+            steps.push(bytes(false));
+            let sequence = |steps: &[Value]| json!({"type": "Sequence", "pretokenizers": steps});
+            assert_eq!(Pattern::of_bytes(&sequence(&steps)), Some(pattern));
+            steps[0]["pattern"]["Regex"] = json!(r"\p{L}+");
+            assert_eq!(Pattern::of_bytes(&sequence(&steps)), None);
+        }
+        assert_eq!(Pattern::of_bytes(&bytes(false)), None);
+        assert_eq!(Pattern::of_bytes(&json!({"type": "ByteLevel", "add_prefix_space": true})), None);
+    }
+}

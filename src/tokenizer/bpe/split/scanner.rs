@@ -1,0 +1,61 @@
+//! Cutting text by a pattern, 64 bytes at a time.
+
+use bitcannon::{Span, classify::classify};
+
+use crate::tokenizer::bpe::split::older_unicode::respell;
+use crate::tokenizer::bpe::split::pattern::Pattern;
+
+/// A longer text is cut part by part, so that what is written of it stays near.
+const LONG: usize = 4096;
+
+/// Buffers for cutting text. What is in them is only of the last text.
+#[derive(Default)]
+pub(crate) struct Scanner {
+    respelled: String,
+    /// What kind of character each byte belongs to.
+    tags: Vec<u8>,
+    /// A bit for each byte at which a piece begins.
+    starts: Vec<u64>,
+    flags: Vec<u64>,
+    later: Vec<u64>,
+    pieces: Vec<Span>,
+}
+
+impl Scanner {
+    /// The ends of the pieces of a text, which is at most one of [`parts`].
+    pub(crate) fn ends(&mut self, pattern: Pattern, text: &str) -> impl Iterator<Item = usize> {
+        let has_long_s = matches!(pattern, Pattern::Cl100k | Pattern::Qwen | Pattern::O200k);
+        let text = if respell(text, has_long_s, &mut self.respelled) { &self.respelled } else { text };
+        let bytes = text.as_bytes();
+        self.tags.resize(self.tags.len().max(bytes.len()), 0);
+        let (len, blocks) = (self.tags.len(), self.tags.len().div_ceil(64));
+        self.starts.resize(blocks, 0);
+        self.flags.resize(blocks, 0);
+        self.later.resize(2 * blocks, 0);
+        self.pieces.resize(len, Span::default());
+        let Self { tags, starts, flags, later, pieces, .. } = self;
+        classify(bytes, tags);
+        let tags = &tags[..bytes.len()];
+        let count = match pattern {
+            Pattern::Gpt2 => bitcannon::bitcannon_byte_level(bytes, tags, starts, flags, pieces),
+            Pattern::Cl100k => bitcannon::bitcannon_cl100k(bytes, tags, starts, flags, pieces),
+            Pattern::Qwen => bitcannon::bitcannon_qwen(bytes, tags, starts, flags, pieces),
+            Pattern::O200k => bitcannon::bitcannon_o200k(bytes, tags, starts, flags, later, pieces),
+            Pattern::Tekken => bitcannon::bitcannon_tekken(bytes, tags, starts, flags, later, pieces),
+            Pattern::DeepSeek => bitcannon::bitcannon_deepseek(bytes, tags, starts, pieces),
+        };
+        self.pieces[..count].iter().map(|piece| piece.end as usize)
+    }
+}
+
+/// A text in parts that are cut one by one: before a space that a letter comes before, where a piece always ends.
+pub(crate) fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let after = rest.as_bytes().get(LONG..).unwrap_or_default();
+        let at = after.windows(2).position(|pair| pair[0].is_ascii_alphabetic() && pair[1] == b' ');
+        let (part, next) = rest.split_at(at.map_or(rest.len(), |at| LONG + at + 1));
+        rest = next;
+        (!part.is_empty()).then_some(part)
+    })
+}
