@@ -159,10 +159,13 @@ fn read<T: for<'de> serde::Deserialize<'de>>(json: &Value, what: &str) -> Result
 }
 
 fn vocabulary(vocab: &Value) -> Result<Vocabulary> {
+    /// Tables by id have room for all below.
+    const MOST: TokenId = 1 << 24;
     let entries = vocab.as_object().ok_or_else(|| unsupported("the vocabulary"))?;
     let mut vocabulary = Vocabulary::with_capacity(entries.len(), entries.keys().map(String::len).sum());
     for (entry, id) in entries {
-        let id = id.as_u64().and_then(|id| TokenId::try_from(id).ok()).ok_or_else(|| unsupported("an id"))?;
+        let id = id.as_u64().and_then(|id| TokenId::try_from(id).ok());
+        let id = id.filter(|id| *id < MOST).ok_or_else(|| unsupported("an id"))?;
         if vocabulary.entry(id).is_some() {
             return Err(unsupported("a vocabulary with two entries of one id"));
         }

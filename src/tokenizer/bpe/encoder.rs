@@ -141,16 +141,19 @@ impl Encoder {
             let mut count = 0;
             for (piece, end) in cut.iter_mut().zip(&mut ends) {
                 *piece = Piece::new(text, start, end);
+                self.words.prefetch(piece.hash);
                 (start, count) = (end, count + 1);
             }
             let cut = &cut[..count];
-            self.words.touch(cut.iter().map(|piece| piece.hash));
             let mut other_count = 0;
             for (at, piece) in cut.iter().enumerate() {
                 let word = self.words.get(piece.key, piece.hash);
                 words[at] = word.unwrap_or_default();
                 others[other_count] = at;
                 other_count += usize::from(word.is_none());
+            }
+            for at in &others[..other_count] {
+                pieces.short.prefetch(cut[*at].hash);
             }
             let mut done = 0;
             for at in &others[..other_count] {

@@ -3,6 +3,8 @@
 //! A piece of at most 15 bytes is a number of 128 bits with its length, so that comparing it costs as much as comparing
 //! a number.
 
+use prefetch_index::prefetch_index;
+
 use crate::tokenizer::TokenId;
 
 /// The slots at the begin, and at most. Each is half a line of the processor's cache.
@@ -101,6 +103,12 @@ impl PieceCache {
             slot = (slot + 1) & mask;
         }
         slot
+    }
+
+    /// Asks for the slot of a piece: others can be asked for until it is there.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: u64) {
+        prefetch_index(&self.slots, hash as usize & (self.slots.len() - 1));
     }
 
     /// Appends the tokens of a piece; false if they are not known.

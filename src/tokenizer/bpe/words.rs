@@ -1,5 +1,7 @@
 //! The short entries of a vocabulary that their own text merges to: a piece that is one of them need not be merged.
 
+use prefetch_index::prefetch_index;
+
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::pieces::Key;
 use crate::tokenizer::compiled::{BlockReader, BlockWriter};
@@ -56,12 +58,10 @@ impl Words {
         slot
     }
 
-    /// Brings the slots of pieces near, all at the same time: one after the other each would wait for memory.
+    /// Asks for the slot of a piece: others can be asked for until it is there.
     #[inline]
-    pub(crate) fn touch(&self, hashes: impl Iterator<Item = u64>) {
-        let mask = self.slots.len() - 1;
-        let touched = hashes.fold(0, |all, hash| all ^ self.slots[hash as usize & mask].id);
-        std::hint::black_box(touched);
+    pub(crate) fn prefetch(&self, hash: u64) {
+        prefetch_index(&self.slots, hash as usize & (self.slots.len() - 1));
     }
 
     /// The entry with this key; none for the empty one.
