@@ -1,7 +1,6 @@
 //! Tables of Arrow: a column of conversations becomes a table of ids, as `metatok build` writes it.
 
 use std::collections::HashMap;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
@@ -21,6 +20,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use pyo3_arrow::input::AnyRecordBatch;
 
+use crate::at_least_one::Threads;
 use crate::builder::Builder;
 use crate::error::{OrRaise, exception};
 
@@ -39,7 +39,7 @@ pub(crate) fn build_arrow(
     ids_column: &str,
     keep: Vec<String>,
     first_row: usize,
-    threads: Option<NonZeroUsize>,
+    threads: Option<Threads>,
     budget: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTable> {
     let (batches, schema) = table.into_table().map_err(PyErr::from)?.into_inner();

@@ -1,7 +1,5 @@
 //! A builder of prompts, made of a model, a tokenizer and options.
 
-use std::num::NonZeroUsize;
-
 use metatok::batch::{Padding, PaddingSide};
 use metatok::builder::TokenizedPrompt;
 use metatok::dialect::Model;
@@ -11,6 +9,7 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::at_least_one::{Threads, at_least_one};
 use crate::conversation::conversation;
 use crate::error::OrRaise;
 use crate::json::{data, to_json};
@@ -126,7 +125,7 @@ impl Builder {
         &self,
         py: Python<'py>,
         conversations: &Bound<'py, PyAny>,
-        threads: Option<NonZeroUsize>,
+        threads: Option<Threads>,
         budget: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Built<'py>>> {
         let said = of_objects(conversations, &self.shared.builder)?;
@@ -140,7 +139,7 @@ impl Builder {
         &self,
         py: Python<'py>,
         conversations: &Bound<'py, PyAny>,
-        threads: Option<NonZeroUsize>,
+        threads: Option<Threads>,
         budget: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Flat<'py>> {
         let prompts = self.ids(conversations, threads, budget)?;
@@ -166,7 +165,7 @@ impl Builder {
         padding_side: &str,
         pad_to_multiple_of: usize,
         dtype: &str,
-        threads: Option<NonZeroUsize>,
+        threads: Option<Threads>,
         budget: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let padding = self.shared.builder.padding().or_raise(py)?;
@@ -241,7 +240,7 @@ impl Builder {
     pub(crate) fn ids(
         &self,
         conversations: &Bound<'_, PyAny>,
-        threads: Option<NonZeroUsize>,
+        threads: Option<Threads>,
         budget: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Vec<u32>>> {
         self.ids_of(conversations.py(), of_objects(conversations, &self.shared.builder)?, threads, budget)
@@ -252,7 +251,7 @@ impl Builder {
         &self,
         py: Python<'_>,
         conversations: impl Iterator<Item = PyResult<Conversation>>,
-        threads: Option<NonZeroUsize>,
+        threads: Option<Threads>,
         budget: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Vec<u32>>> {
         let budget = budget.map(budget_of).transpose()?;
@@ -266,7 +265,7 @@ impl Builder {
         &self,
         py: Python<'_>,
         conversations: impl Iterator<Item = PyResult<Conversation>>,
-        threads: Option<NonZeroUsize>,
+        threads: Option<Threads>,
         budget: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<(TokenizedPrompt, Option<serde_json::Value>)>> {
         let budget = budget.map(budget_of).transpose()?;
@@ -291,10 +290,6 @@ fn nothing_given() -> metatok::Error {
     ErrorKind::Usage(what.into()).with_way_out(
         "name a model, such as PromptBuilder(\"qwen3\"), or a tokenizer with a chat template, such as PromptBuilder(tokenizer=\"org/name\")",
     )
-}
-
-fn at_least_one(name: &str, number: usize) -> Result<NonZeroUsize> {
-    NonZeroUsize::new(number).ok_or_else(|| ErrorKind::Usage(format!("{name} is 0, but must be at least 1")).into())
 }
 
 /// A budget of a dict.

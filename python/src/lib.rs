@@ -3,6 +3,7 @@
 
 mod answers;
 mod arrow;
+mod at_least_one;
 mod builder;
 mod compare;
 mod conversation;

@@ -1,6 +1,5 @@
 //! Many conversations on all cores: Python's objects are read on this thread, and others build meanwhile.
 
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -11,6 +10,7 @@ use metatok::error::{At, Place, Result};
 use metatok::{Conversation, PromptBuilder, Session};
 use pyo3::prelude::*;
 
+use crate::at_least_one::Threads;
 use crate::conversation::conversation;
 use crate::error::exception;
 use crate::shared::Shared;
@@ -44,12 +44,12 @@ pub(crate) fn build_many<T: Send>(
     py: Python<'_>,
     conversations: impl Iterator<Item = PyResult<Conversation>>,
     shared: &Shared,
-    threads: Option<NonZeroUsize>,
+    threads: Option<Threads>,
     build: impl Fn(&mut Session, &Conversation) -> Result<T> + Sync,
 ) -> PyResult<Vec<T>> {
     let mut chunks = Chunks { conversations, py, next: 0 };
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let threads = threads.map_or(cores, |threads| threads.get().min(cores));
+    let threads = threads.map_or(cores, |threads| threads.get().get().min(cores));
     let work = Work { shared, build, failed: AtomicUsize::new(usize::MAX) };
     let Some(first) = chunks.read()? else { return Ok(Vec::new()) };
     if threads == 1 || first.1.len() < CHUNK {

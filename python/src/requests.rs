@@ -1,7 +1,5 @@
 //! Requests to servers, in the forms of the command line.
 
-use std::num::NonZeroUsize;
-
 use metatok::dataset::prompter::SamplingParams;
 use metatok::error::{ErrorKind, Result};
 use metatok::server::RequestOptions;
@@ -9,6 +7,7 @@ use metatok::sink::{FormOptions, LineSink, OutputForm, PromptKey, Sink};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
+use crate::at_least_one::Threads;
 use crate::builder::Builder;
 use crate::error::OrRaise;
 use crate::json::to_json;
@@ -24,7 +23,7 @@ pub(crate) fn requests(
     form: &str,
     max_out_len: Option<u64>,
     sampling: &Bound<'_, PyAny>,
-    threads: Option<NonZeroUsize>,
+    threads: Option<Threads>,
     budget: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<String>> {
     let request = match to_json(sampling)? {

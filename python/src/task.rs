@@ -1,6 +1,5 @@
 //! A dataset's rows as prompts: what the command line builds of a dataset.
 
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +15,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::at_least_one::Threads;
 use crate::builder::Builder;
 use crate::error::OrRaise;
 use crate::json::{data, to_json, to_python};
@@ -95,7 +95,7 @@ impl Task {
         &self,
         py: Python<'py>,
         rows: &Bound<'py, PyAny>,
-        threads: Option<NonZeroUsize>,
+        threads: Option<Threads>,
     ) -> PyResult<Vec<TaskPrompt<'py>>> {
         let rows = rows.try_iter()?.map(|row| to_json(&row?)).collect::<PyResult<Vec<_>>>()?;
         let mut batches = py.detach(|| self.batches(&rows, threads)).or_raise(py)?;
@@ -170,11 +170,7 @@ impl Task {
     }
 
     /// Rows as lines of prompts.
-    fn batches(
-        &self,
-        rows: &[Value],
-        threads: Option<NonZeroUsize>,
-    ) -> Result<impl Iterator<Item = BuiltBatch> + use<>> {
+    fn batches(&self, rows: &[Value], threads: Option<Threads>) -> Result<impl Iterator<Item = BuiltBatch> + use<>> {
         let rows = rows.iter().map(|row| Row::from_json(&row.to_string())).collect::<Result<Vec<_>>>()?;
         let sink = OutputForm::find("ids")?.open(&self.builder, FormOptions::default())?;
         let (max_seq_len, max_out_len) = (self.max_seq_len, self.max_out_len);
@@ -187,7 +183,7 @@ impl Task {
             ..IdsForm::new(self.builder.clone(), sink)
         };
         let mut build = Build::new(PromptForm::Ids(Box::new(form))).with_dataset(Arc::clone(&self.dataset));
-        build.threads = threads;
+        build.threads = threads.map(Threads::get);
         build.batches(self.dataset.through_arrow(vec![Input::rows("rows", rows)])?, None)
     }
 }
