@@ -61,6 +61,9 @@ fn read_much(subject: &Subject, characters: &[char], budget: usize) {
     let (mut read, mut seed) = (0, number("METATOK_SEED", 1));
     while read < budget {
         let text = mixed(characters, &mut seed);
+        if text.is_empty() {
+            continue;
+        }
         read += text.chars().count();
         let prompt = session.build(&Conversation::Text(text.clone()));
         let prompt = prompt.unwrap_or_else(|error| panic!("{}: {error}", subject.name));
