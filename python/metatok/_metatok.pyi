@@ -31,6 +31,7 @@ def build_arrow(
     builder: Builder,
     table: object,
     column: str,
+    id_column: str | None,
     ids_column: str,
     keep: list[str],
     first_row: int,

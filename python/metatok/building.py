@@ -128,6 +128,7 @@ class Building:
         table: Any,
         column: str = "messages",
         *,
+        id_column: str | None = None,
         ids_column: str = "input_ids",
         keep: Sequence[str] = (),
         first_row: int = 0,
@@ -135,14 +136,17 @@ class Building:
         **budget: Any,
     ) -> Any:
         """Builds a column of a table of Arrow, and returns a table with the schema of ``metatok build --format parquet``:
-        ``id``, ``repeat``, ``turn``, ``max_out_len`` and the ids, a list of int64. Nothing is copied on the way in or out.
+        ``id``, ``repeat``, ``turn``, ``max_out_len`` and the ids, a list of int64. The tables pass in and out uncopied.
 
         Args:
             table: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: of pyarrow, polars, duckdb, ...
-            column: Lists of structs with ``role`` and ``content``, or strings.
+            column: What :meth:`build` takes: lists of messages, strings, or structs with these. Fastest are messages
+                with nothing but a ``role`` and a ``content``.
+            id_column: The prompts' ids: strings, or values that are written as JSON. By default ``id``, if the table has
+                it.
             ids_column: The name of the column of ids.
             keep: Columns that are added behind it, as they are.
-            first_row: The number of the first row, for rows without an ``id``.
+            first_row: The number of the first row, for rows without an id.
             threads: As for :meth:`build_all`.
             budget: As for :meth:`build`.
 
@@ -151,11 +155,10 @@ class Building:
             metadata of its schema have the stops and the fingerprint, under the key ``metatok``.
 
         Raises:
-            TypeError: for a column of another type, such as messages with tool calls; ``build_all(column.to_pylist())``
-                takes those.
+            InputError: of the first conversation that the template does not take, or for a column that is missing.
         """
         return _metatok.build_arrow(
-            self._core, table, column, ids_column, list(keep), first_row, threads, budget or None
+            self._core, table, column, id_column, ids_column, list(keep), first_row, threads, budget or None
         )
 
     def requests(

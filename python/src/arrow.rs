@@ -4,31 +4,25 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{
-    Array, ArrayRef, Int64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray, StructArray,
-};
-use arrow_buffer::OffsetBuffer;
-use arrow_schema::{ArrowError, DataType, Field, Schema};
-use metatok::conversation::{ChatMessage, Conversation};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema};
 use metatok::error::{ErrorKind, Place};
 use metatok::sink::{Table, TableFormat};
 use metatok::{Error, Fingerprint};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::at_least_one::Threads;
 use crate::builder::Builder;
+use crate::column::{Column, Records, Texts, encoder_options};
 use crate::error::{OrRaise, exception};
 
-/// Builds a column of messages, or of texts, and returns a table with the schema of `metatok build --format parquet`,
-/// and after it the columns to keep. Rows without an `id` have their numbers, from `first_row` on.
+/// Builds a column of conversations, and returns a table with the schema of `metatok build --format parquet`, and after
+/// it the columns to keep. Rows without an id have their numbers, from `first_row` on.
 ///
 /// # Errors
-/// `TypeError` for a column of another type.
+/// `InputError` for a column that is missing, or has a type that JSON does not have; otherwise as for lines of a file.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are those of the method in Python")]
 pub(crate) fn build_arrow(
@@ -36,6 +30,7 @@ pub(crate) fn build_arrow(
     builder: &Builder,
     table: AnyRecordBatch,
     column: &str,
+    id_column: Option<&str>,
     ids_column: &str,
     keep: Vec<String>,
     first_row: usize,
@@ -43,27 +38,36 @@ pub(crate) fn build_arrow(
     budget: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTable> {
     let (batches, schema) = table.into_table().map_err(PyErr::from)?.into_inner();
-    let (said, id) = (index(&schema, column).or_raise(py)?, schema.index_of("id").ok());
-    let keep = keep.iter().map(|name| index(&schema, name)).collect::<metatok::Result<Vec<_>>>().or_raise(py)?;
-    let columns = batches.iter().map(|batch| Said::of(batch.column(said))).collect::<PyResult<Vec<_>>>()?;
-    let conversations = columns.iter().flat_map(|column| (0..column.len()).map(|row| Ok(column.conversation(row))));
+    let index = |name: &str| index(&schema, name).or_raise(py);
+    let said = index(column)?;
+    let id = id_column.map(index).transpose()?.or_else(|| schema.index_of("id").ok());
+    let keep = keep.iter().map(|name| index(name)).collect::<PyResult<Vec<_>>>()?;
+    let options = encoder_options();
+    let columns = batches.iter().map(|batch| Column::of(&schema.fields()[said], batch.column(said), &options));
+    let mut columns = columns.collect::<Result<Vec<_>, ArrowError>>().map_err(|error| failed(py, &error))?;
+    let of = &builder.shared.builder;
+    let conversations = columns
+        .iter_mut()
+        .zip(&batches)
+        .flat_map(|(column, batch)| (0..batch.num_rows()).map(move |row| column.conversation(row, of).or_raise(py)));
     let prompts = builder.ids_of(py, conversations, threads, budget)?;
     let metadata = metadata(py, builder, prompts.len())?;
     let fields = keep.iter().map(|&kept| schema.field(kept).clone());
-    let schema = Arc::new(output(ids_column, fields, metadata));
+    let table_of_ids = Arc::new(output(ids_column, fields, metadata));
     let mut prompts = prompts.into_iter();
     let mut row = first_row;
     let built = batches.iter().map(|batch| {
         let of_batch: Vec<Vec<u32>> = prompts.by_ref().take(batch.num_rows()).collect();
-        let mut columns = vec![ids_of_rows(id.map(|id| batch.column(id)), row, of_batch.len())?];
+        let own = id.map(|id| (&schema.fields()[id], batch.column(id)));
+        let mut columns = vec![ids_of_rows(own, row, of_batch.len())?];
         columns.extend((0..3).map(|_| Arc::new(Int64Array::new_null(of_batch.len())) as ArrayRef));
         columns.push(Arc::new(lists(&of_batch)));
         columns.extend(keep.iter().map(|&kept| Arc::clone(batch.column(kept))));
         row += of_batch.len();
-        RecordBatch::try_new(Arc::clone(&schema), columns)
+        RecordBatch::try_new(Arc::clone(&table_of_ids), columns)
     });
     let built = built.collect::<Result<Vec<_>, ArrowError>>().map_err(|error| failed(py, &error))?;
-    PyTable::try_new(built, schema)
+    PyTable::try_new(built, table_of_ids)
 }
 
 fn failed(py: Python<'_>, error: &ArrowError) -> PyErr {
@@ -97,22 +101,23 @@ fn output(ids_column: &str, keep: impl Iterator<Item = Field>, metadata: String)
     Schema::new_with_metadata(fields, HashMap::from([("metatok".to_owned(), metadata)]))
 }
 
-/// The ids of rows, as strings: their own, or else their numbers.
-fn ids_of_rows(own: Option<&ArrayRef>, first: usize, rows: usize) -> Result<ArrayRef, ArrowError> {
+/// The ids of rows: strings as they are, other values as JSON; rows without one have their numbers.
+fn ids_of_rows(own: Option<(&FieldRef, &ArrayRef)>, first: usize, rows: usize) -> Result<ArrayRef, ArrowError> {
     let mut ids = StringBuilder::with_capacity(rows, 8 * rows);
-    let texts = own.and_then(Texts::of);
-    let numbers = own.and_then(|own| own.as_primitive_opt::<Int64Type>());
+    let options = encoder_options();
+    let texts = own.and_then(|(_, own)| Texts::of(own));
+    let mut values = match (&texts, own) {
+        (None, Some((field, own))) => Some(Records::of(field, own, &options)?),
+        _ => None,
+    };
     for row in 0..rows {
-        let text = texts.as_ref().and_then(|texts| texts.get(row));
-        let number = numbers.filter(|numbers| numbers.is_valid(row)).map(|numbers| numbers.value(row));
-        match (text, number) {
-            (Some(text), _) => ids.append_value(text),
-            (None, Some(number)) => ids.append_value(number.to_string()),
-            (None, None) if own.is_none_or(|own| own.is_null(row)) => ids.append_value((first + row).to_string()),
-            (None, None) => {
-                let what = "the column id must have strings or 64-bit integers";
-                return Err(ArrowError::InvalidArgumentError(what.into()));
-            }
+        let own = match (&texts, &mut values) {
+            (Some(texts), _) => texts.get(row),
+            (None, values) => values.as_mut().and_then(|values| values.json(row)),
+        };
+        match own {
+            Some(own) => ids.append_value(own),
+            None => ids.append_value((first + row).to_string()),
         }
     }
     Ok(Arc::new(ids.finish()))
@@ -127,122 +132,4 @@ fn lists(prompts: &[Vec<u32>]) -> arrow_array::ListArray {
         lists.append(true);
     }
     lists.finish()
-}
-
-/// A column of conversations.
-enum Said<'a> {
-    Texts(Texts<'a>),
-    Messages { offsets: Offsets<'a>, roles: Texts<'a>, contents: Texts<'a> },
-}
-
-/// Where the messages of each row are.
-enum Offsets<'a> {
-    Small(&'a OffsetBuffer<i32>),
-    Large(&'a OffsetBuffer<i64>),
-}
-
-impl<'a> Said<'a> {
-    fn of(column: &'a ArrayRef) -> PyResult<Self> {
-        if let Some(texts) = Texts::of(column) {
-            return Ok(Self::Texts(texts));
-        }
-        let (offsets, messages) = match column.data_type() {
-            DataType::List(_) => (Offsets::Small(column.as_list::<i32>().offsets()), column.as_list::<i32>().values()),
-            DataType::LargeList(_) => {
-                (Offsets::Large(column.as_list::<i64>().offsets()), column.as_list::<i64>().values())
-            }
-            _ => return Err(other(column.data_type())),
-        };
-        let messages = messages.as_struct_opt().ok_or_else(|| other(column.data_type()))?;
-        let texts = |name| messages.column_by_name(name).and_then(Texts::of).ok_or_else(|| other(column.data_type()));
-        let (roles, contents) = (texts("role")?, texts("content")?);
-        if !has_only_these(messages) || messages.null_count() + contents.nulls() + roles.nulls() > 0 {
-            return Err(other(column.data_type()));
-        }
-        Ok(Self::Messages { offsets, roles, contents })
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Texts(texts) => texts.len(),
-            Self::Messages { offsets: Offsets::Small(offsets), .. } => offsets.len() - 1,
-            Self::Messages { offsets: Offsets::Large(offsets), .. } => offsets.len() - 1,
-        }
-    }
-
-    fn conversation(&self, row: usize) -> Conversation {
-        let (range, roles, contents) = match self {
-            Self::Texts(texts) => return Conversation::Text(texts.get(row).unwrap_or_default().to_owned()),
-            Self::Messages { offsets, roles, contents } => (offsets.range(row), roles, contents),
-        };
-        let text = |texts: &Texts<'_>, at| texts.get(at).unwrap_or_default().to_owned();
-        range.map(|at| ChatMessage::new(text(roles, at), text(contents, at))).collect()
-    }
-}
-
-impl Offsets<'_> {
-    fn range(&self, row: usize) -> std::ops::Range<usize> {
-        match self {
-            Self::Small(offsets) => offsets[row] as usize..offsets[row + 1] as usize,
-            Self::Large(offsets) => offsets[row] as usize..offsets[row + 1] as usize,
-        }
-    }
-}
-
-/// Whether all other keys of messages are null everywhere.
-fn has_only_these(messages: &StructArray) -> bool {
-    let others = messages.column_names().into_iter().zip(messages.columns());
-    let mut others = others.filter(|(name, _)| !["role", "content"].contains(name));
-    others.all(|(_, column)| column.null_count() == column.len())
-}
-
-fn other(kind: &DataType) -> PyErr {
-    PyTypeError::new_err(format!(
-        "a column of conversations has strings, or lists of structs with the strings role and content, not {kind}"
-    ))
-}
-
-/// Strings, however they are stored.
-enum Texts<'a> {
-    Small(&'a StringArray),
-    Large(&'a LargeStringArray),
-    View(&'a StringViewArray),
-}
-
-impl<'a> Texts<'a> {
-    fn of(column: &'a ArrayRef) -> Option<Self> {
-        match column.data_type() {
-            DataType::Utf8 => Some(Self::Small(column.as_string())),
-            DataType::LargeUtf8 => Some(Self::Large(column.as_string())),
-            DataType::Utf8View => Some(Self::View(column.as_string_view())),
-            _ => None,
-        }
-    }
-
-    fn array(&self) -> &dyn Array {
-        match self {
-            Self::Small(texts) => texts,
-            Self::Large(texts) => texts,
-            Self::View(texts) => texts,
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.array().len()
-    }
-
-    fn nulls(&self) -> usize {
-        self.array().null_count()
-    }
-
-    fn get(&self, row: usize) -> Option<&'a str> {
-        if self.array().is_null(row) {
-            return None;
-        }
-        Some(match self {
-            Self::Small(texts) => texts.value(row),
-            Self::Large(texts) => texts.value(row),
-            Self::View(texts) => texts.value(row),
-        })
-    }
 }

@@ -22,10 +22,16 @@ pub(crate) fn conversation(object: &Bound<'_, PyAny>, builder: &PromptBuilder) -
     if let Some(messages) = plain_messages(messages.as_ref().unwrap_or(object))? {
         return Ok(Conversation::Messages(messages));
     }
-    let json = to_json(object)?.to_string();
-    let record = builder.record_reader(InputFormat::Auto).parse(&json);
-    let conversation = record.and_then(|record| record.into_conversation(builder.mode()));
-    Ok(conversation.or_raise(object.py())?.0)
+    of_json(&to_json(object)?.to_string(), builder).or_raise(object.py())
+}
+
+/// A record, as in a line of a file.
+///
+/// # Errors
+/// As for a line of a file.
+pub(crate) fn of_json(json: &str, builder: &PromptBuilder) -> metatok::Result<Conversation> {
+    let record = builder.record_reader(InputFormat::Auto).parse(json)?;
+    Ok(record.into_conversation(builder.mode())?.0)
 }
 
 /// A list of dicts that have nothing but a role and a content, both strings; none for anything else.

@@ -5,6 +5,7 @@ mod answers;
 mod arrow;
 mod at_least_one;
 mod builder;
+mod column;
 mod compare;
 mod conversation;
 mod dialogue;

@@ -64,6 +64,51 @@ def test_other_columns(builder: PromptBuilder) -> None:
     assert built["ids"].to_pylist() == [builder.build(text).tolist() for text in texts["text"].to_pylist()]
     with pytest.raises(MetatokError, match="there is no column \"messages\""):
         builder.build_arrow(texts)
-    tools: Any = [[{"role": "user", "content": "Hi!", "name": "Ann"}]]
-    with pytest.raises(TypeError, match="role and content"):
-        builder.build_arrow(pa.table({"messages": tools}))
+
+
+CALL = {"type": "function", "function": {"name": "add", "arguments": {"a": 1, "b": 2}}}
+RECORDS = {
+    "a further key": [{"role": "user", "content": "Hi!", "name": "Ann"}],
+    "a content of parts": [{"role": "user", "content": [{"type": "text", "text": "Hi!"}]}],
+    "a call of a tool": [
+        {"role": "user", "content": "1+2=?"},
+        {"role": "assistant", "content": "", "tool_calls": [CALL]},
+        {"role": "tool", "content": "3"},
+    ],
+    "a record": {"messages": [{"role": "user", "content": "Hi!"}], "topic": "greetings"},
+    "other keys": {"conversations": [{"from": "human", "value": "Hi!"}]},
+}
+TEMPLATE = """{% for message in messages %}<|{{ message.role }}|>{{ message.content }}{{ message.name or "" }}
+{%- for call in message.tool_calls or [] %}{{ call.function.name }}{{ call.function.arguments | tojson }}{% endfor %}
+{%- endfor %}"""
+
+
+@pytest.mark.parametrize("name", RECORDS)
+@pytest.mark.parametrize("kind", ["pyarrow", "polars"])
+def test_other_values_are_built_as_by_build(name: str, kind: str) -> None:
+    builder = PromptBuilder(chat_template=TEMPLATE, tokenizer="demo")
+    said: Any = [RECORDS[name], RECORDS[name]]
+    table = pa.table({"messages": said})
+    if kind == "polars":
+        table = pytest.importorskip("polars").DataFrame({"messages": said})
+    built = pa.table(builder.build_arrow(table))
+    # What Arrow has of it: keys that a message lacks are null.
+    rows = pa.table(table)["messages"].to_pylist()
+    assert built["input_ids"].to_pylist() == [prompt.tolist() for prompt in builder.build_all(rows)]
+
+
+def test_a_null_is_no_conversation(builder: PromptBuilder) -> None:
+    for column in (["Once", None], [CHATS[0], None], [CHATS[0], [{"role": "user", "content": None}]]):
+        with pytest.raises(MetatokError) as raised:
+            builder.build_arrow(pa.table({"messages": column}))
+        assert "conversation 1" in str(raised.value)
+
+
+def test_ids_of_rows(builder: PromptBuilder) -> None:
+    table = pa.table({"text": ["a", "b"], "n": [7, None], "at": [{"page": 1}, {"page": 2}]})
+    numbers = pa.table(builder.build_arrow(table, "text", id_column="n"))
+    assert numbers["id"].to_pylist() == ["7", "1"]
+    places = pa.table(builder.build_arrow(table, "text", id_column="at"))
+    assert places["id"].to_pylist() == ['{"page":1}', '{"page":2}']
+    with pytest.raises(MetatokError, match='there is no column "name"'):
+        builder.build_arrow(table, "text", id_column="name")

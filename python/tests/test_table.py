@@ -15,7 +15,7 @@ pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 import pyarrow.parquet as pq
 
 import metatok
-from metatok._table import FIELDS, Tables
+from metatok._table import Tables
 from single import chats, single
 
 HI = [{"role": "user", "content": "Hi!"}]
@@ -42,7 +42,7 @@ def test_check_reads_its_fingerprint(tmp_path: pathlib.Path) -> None:
 def test_messages_of_any_kind_and_further_columns() -> None:
     table = pa.table({"n": [7], "messages": [[{**HI[0], "name": None}]], "year": [2026]})
     made = Tables({"model": "demo"}, id_column="n", keep=["year"]).of(table)
-    assert made.schema.names == [*(field.name for field in FIELDS), "year"]
+    assert made.schema.names == ["id", "repeat", "turn", "max_out_len", "input_ids", "year"]
     ids = metatok.PromptBuilder("demo").build(HI).tolist()
     assert made.to_pylist() == [
         {"id": "7", "repeat": None, "turn": None, "max_out_len": None, "input_ids": ids, "year": 2026}
@@ -52,6 +52,11 @@ def test_messages_of_any_kind_and_further_columns() -> None:
 def test_a_missing_column_is_named() -> None:
     with pytest.raises(KeyError, match="no column 'id'; it has messages"):
         Tables({"model": "demo"}).of(pa.table({"messages": [HI]}))
+
+
+def test_a_row_without_an_id_is_refused() -> None:
+    with pytest.raises(ValueError, match="1 of 2 rows have no 'id'"):
+        Tables({"model": "demo"}).of(pa.table({"id": ["a", None], "messages": [HI, HI]}))
 
 
 def test_what_is_sent_to_workers_is_small() -> None:

@@ -1,0 +1,168 @@
+//! A column of Arrow as conversations: plain messages and texts as they are, everything else as records of JSON.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, LargeStringArray, StringArray, StringViewArray, StructArray};
+use arrow_buffer::OffsetBuffer;
+use arrow_json::writer::{EncoderOptions, NullableEncoder, make_encoder};
+use arrow_schema::{ArrowError, DataType, FieldRef};
+use metatok::PromptBuilder;
+use metatok::conversation::{ChatMessage, Conversation};
+
+use crate::conversation::of_json;
+
+/// A column of conversations.
+pub(crate) enum Column<'a> {
+    Texts(Texts<'a>),
+    Messages(Messages<'a>),
+    Records(Records<'a>),
+}
+
+impl<'a> Column<'a> {
+    /// # Errors
+    /// For a type that JSON does not have.
+    pub(crate) fn of(
+        field: &'a FieldRef,
+        column: &'a ArrayRef,
+        options: &'a EncoderOptions,
+    ) -> Result<Self, ArrowError> {
+        if let Some(texts) = Texts::of(column).filter(|texts| texts.nulls() == 0) {
+            return Ok(Self::Texts(texts));
+        }
+        match Messages::of(column) {
+            Some(messages) => Ok(Self::Messages(messages)),
+            None => Ok(Self::Records(Records::of(field, column, options)?)),
+        }
+    }
+
+    /// The conversation of a row.
+    ///
+    /// # Errors
+    /// As for a line of a file.
+    pub(crate) fn conversation(&mut self, row: usize, builder: &PromptBuilder) -> metatok::Result<Conversation> {
+        match self {
+            Self::Texts(texts) => Ok(Conversation::Text(texts.get(row).unwrap_or_default().to_owned())),
+            Self::Messages(messages) => Ok(messages.conversation(row)),
+            Self::Records(records) => of_json(records.json(row).unwrap_or("null"), builder),
+        }
+    }
+}
+
+/// Lists of structs that have nothing but a role and a content, both strings.
+pub(crate) struct Messages<'a> {
+    offsets: Offsets<'a>,
+    roles: Texts<'a>,
+    contents: Texts<'a>,
+}
+
+impl<'a> Messages<'a> {
+    fn of(column: &'a ArrayRef) -> Option<Self> {
+        let (offsets, messages) = match column.data_type() {
+            DataType::List(_) => (Offsets::Small(column.as_list::<i32>().offsets()), column.as_list::<i32>().values()),
+            DataType::LargeList(_) => {
+                (Offsets::Large(column.as_list::<i64>().offsets()), column.as_list::<i64>().values())
+            }
+            _ => return None,
+        };
+        let messages = messages.as_struct_opt()?;
+        let texts = |name| messages.column_by_name(name).and_then(Texts::of);
+        let (roles, contents) = (texts("role")?, texts("content")?);
+        let nulls = column.null_count() + messages.null_count() + contents.nulls() + roles.nulls();
+        (nulls == 0 && has_only_these(messages)).then_some(Self { offsets, roles, contents })
+    }
+
+    fn conversation(&self, row: usize) -> Conversation {
+        let text = |texts: &Texts<'_>, at| texts.get(at).unwrap_or_default().to_owned();
+        let message = |at| ChatMessage::new(text(&self.roles, at), text(&self.contents, at));
+        self.offsets.range(row).map(message).collect()
+    }
+}
+
+/// Whether all other keys of messages are null everywhere.
+fn has_only_these(messages: &StructArray) -> bool {
+    let others = messages.column_names().into_iter().zip(messages.columns());
+    let mut others = others.filter(|(name, _)| !["role", "content"].contains(name));
+    others.all(|(_, column)| column.null_count() == column.len())
+}
+
+/// Where the messages of each row are.
+enum Offsets<'a> {
+    Small(&'a OffsetBuffer<i32>),
+    Large(&'a OffsetBuffer<i64>),
+}
+
+impl Offsets<'_> {
+    fn range(&self, row: usize) -> std::ops::Range<usize> {
+        match self {
+            Self::Small(offsets) => offsets[row] as usize..offsets[row + 1] as usize,
+            Self::Large(offsets) => offsets[row] as usize..offsets[row + 1] as usize,
+        }
+    }
+}
+
+/// Values of any type, as JSON. Keys that are null are written, as `to_pylist` gives them.
+pub(crate) struct Records<'a> {
+    encoder: NullableEncoder<'a>,
+    json: Vec<u8>,
+}
+
+impl<'a> Records<'a> {
+    /// # Errors
+    /// For a type that JSON does not have.
+    pub(crate) fn of(
+        field: &'a FieldRef,
+        column: &'a ArrayRef,
+        options: &'a EncoderOptions,
+    ) -> Result<Self, ArrowError> {
+        Ok(Self { encoder: make_encoder(field, column, options)?, json: Vec::new() })
+    }
+
+    /// The value of a row; none if it is null.
+    pub(crate) fn json(&mut self, row: usize) -> Option<&str> {
+        if self.encoder.is_null(row) {
+            return None;
+        }
+        self.json.clear();
+        self.encoder.encode(row, &mut self.json);
+        Some(str::from_utf8(&self.json).expect("serde_json, which writes this, writes UTF-8"))
+    }
+}
+
+/// How [`Records`] are written.
+pub(crate) fn encoder_options() -> EncoderOptions {
+    EncoderOptions::default().with_explicit_nulls(true)
+}
+
+/// Strings, however they are stored.
+pub(crate) enum Texts<'a> {
+    Small(&'a StringArray),
+    Large(&'a LargeStringArray),
+    View(&'a StringViewArray),
+}
+
+impl<'a> Texts<'a> {
+    pub(crate) fn of(column: &'a ArrayRef) -> Option<Self> {
+        match column.data_type() {
+            DataType::Utf8 => Some(Self::Small(column.as_string())),
+            DataType::LargeUtf8 => Some(Self::Large(column.as_string())),
+            DataType::Utf8View => Some(Self::View(column.as_string_view())),
+            _ => None,
+        }
+    }
+
+    fn nulls(&self) -> usize {
+        match self {
+            Self::Small(texts) => texts.null_count(),
+            Self::Large(texts) => texts.null_count(),
+            Self::View(texts) => texts.null_count(),
+        }
+    }
+
+    /// The string of a row; none if it is null.
+    pub(crate) fn get(&self, row: usize) -> Option<&'a str> {
+        match self {
+            Self::Small(texts) => texts.is_valid(row).then(|| texts.value(row)),
+            Self::Large(texts) => texts.is_valid(row).then(|| texts.value(row)),
+            Self::View(texts) => texts.is_valid(row).then(|| texts.value(row)),
+        }
+    }
+}
