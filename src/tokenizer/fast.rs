@@ -14,6 +14,7 @@ use tokenizers::pipeline::{
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 use crate::tokenizer::backend::{Backend, Scratch};
+use crate::tokenizer::bytes::{TokenBytes, byte_of};
 use crate::tokenizer::composed::is_composed;
 use crate::tokenizer::run::{Chunk, Reader, Run, Steps, encode_run};
 
@@ -30,8 +31,11 @@ pub(crate) struct Fast {
 impl Fast {
     /// `json` is a `tokenizer.json` without added tokens.
     pub(crate) fn new(mut json: Value) -> Result<Self> {
-        fill_byte_fallback(&mut json);
         let unsupported = |error: String| ErrorKind::UnsupportedTokenizer(error);
+        if let Some(entry) = entry_without_bytes(&json) {
+            return Err(unsupported(format!("the fast library reads {entry:?} as its characters' bytes")).into());
+        }
+        fill_byte_fallback(&mut json);
         tokenizers::canonicalize_value(&mut json).map_err(|error| unsupported(error.to_string()))?;
         unwrap_sequence_of_one(&mut json["pre_tokenizer"]);
         let text = json.to_string();
@@ -49,6 +53,16 @@ impl Fast {
         let only_composes = matches!(&normalizers[..declared], [PipelineNormalizer::NFC(_)]);
         Ok(Self { tokenizer, declared, only_composes })
     }
+}
+
+/// An entry of a byte-level vocabulary that no text can be, as it has characters that stand for no byte. The library finds
+/// it all the same: Command R has all emoji so.
+fn entry_without_bytes(json: &Value) -> Option<&str> {
+    if !TokenBytes::of(json).is_byte_level() {
+        return None;
+    }
+    let mut entries = json["model"]["vocab"].as_object()?.keys();
+    entries.find(|entry| entry.chars().any(|c| byte_of(c).is_none())).map(String::as_str)
 }
 
 /// A sequence of one is replaced by its element, which saves the library a pass over the split text.

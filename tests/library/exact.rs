@@ -1,7 +1,7 @@
 //! The ids of real text, cut and mixed at random places, are the reference's, whatever encodes them.
 //!
-//! METATOK_TEXT names a folder of texts, METATOK_CHARACTERS how many characters each tokenizer reads, and METATOK_SEED
-//! where the random numbers begin.
+//! METATOK_TOKENIZERS names a folder of tokenizers, METATOK_TEXT one of texts, METATOK_CHARACTERS how many characters each
+//! tokenizer reads, and METATOK_SEED where the random numbers begin.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,8 +16,6 @@ use crate::subjects::{self, Subject};
 pub(crate) fn tests() -> Tests {
     tests![ids_are_those_of_the_reference]
 }
-
-const REAL: [&str; 6] = ["chatglm3", "gemma2", "internlm2", "llama2", "llama3_1", "qwen3"];
 
 /// Where pieces of text meet, and what normalizers and patterns look at.
 const SEAMS: [&str; 24] = [
@@ -40,11 +38,12 @@ fn characters() -> Vec<char> {
 fn ids_are_those_of_the_reference() {
     let characters = characters();
     let budget = number("METATOK_CHARACTERS", 60_000) as usize;
-    let real = REAL.into_iter().filter_map(loaded::subject);
-    for subject in real {
+    for name in loaded::names() {
+        let subject = loaded::subject(&name).expect("its folder is there");
         read_much(&subject, &characters, budget);
     }
-    for made in ["demo", "Metaspace, first"] {
+    let emoji = ["digits, and entries that no text is", "digits twice, and entries that no text is"];
+    for made in ["demo", "Metaspace, first"].into_iter().chain(emoji) {
         read_much(subjects::subject(made), &characters, budget);
     }
 }

@@ -45,10 +45,22 @@ pub(crate) fn subject(name: &str) -> Option<Arc<Subject>> {
     })
 }
 
+/// The real tokenizers on this machine.
+pub(crate) fn names() -> Vec<String> {
+    let entries = std::fs::read_dir(all_folders()).into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> =
+        names.filter(|name| all_folders().join(name).join("tokenizer.json").exists()).collect();
+    names.sort();
+    names
+}
+
 /// The folder of a real tokenizer, if it is on this machine.
 pub(crate) fn folder(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("METATOK_TOKENIZERS")
-        .map_or_else(|| root().join("../shared/tokenizers"), PathBuf::from)
-        .join(name);
+    let folder = all_folders().join(name);
     folder.is_dir().then_some(folder)
+}
+
+fn all_folders() -> PathBuf {
+    std::env::var_os("METATOK_TOKENIZERS").map_or_else(|| root().join("../shared/tokenizers"), PathBuf::from)
 }

@@ -194,6 +194,17 @@ fn synthetic() -> Vec<TokenizerFiles> {
     ]});
     all.push(files("a pattern of its own", &pattern));
 
+    // Command R has all emoji as entries, but text becomes bytes before they are looked up.
+    let mut emoji = demo.clone();
+    let next = emoji["model"]["vocab"].as_object().map_or(0, serde_json::Map::len);
+    emoji["model"]["vocab"]["🎉"] = (next + 100).into();
+    let digits = json!({ "type": "Digits", "individual_digits": true });
+    let bytes = json!({ "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true });
+    emoji["pre_tokenizer"] = json!({ "type": "Sequence", "pretokenizers": [digits.clone(), bytes.clone()] });
+    all.push(files("digits, and entries that no text is", &emoji));
+    emoji["pre_tokenizer"] = json!({ "type": "Sequence", "pretokenizers": [digits.clone(), digits, bytes] });
+    all.push(files("digits twice, and entries that no text is", &emoji));
+
     let mut space = demo;
     space["pre_tokenizer"] =
         json!({ "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true });

@@ -91,7 +91,7 @@ impl Encoder {
                     |next| pattern.parts_lines(next),
                     ids,
                     |line, _, ids| {
-                        for part in parts(line) {
+                        for part in parts(*pattern, line) {
                             self.encode_pieces(part, 0, scanner.ends(*pattern, part), pieces, ids);
                         }
                     },

@@ -9,6 +9,8 @@ use serde_json::Value;
 pub(crate) enum Pattern {
     /// The one that `ByteLevel` pre-tokenizers have by themselves.
     Gpt2,
+    /// The same with each digit by itself, and what is between digits as a text of its own: Command R, StarCoder, SmolLM.
+    Gpt2Digits,
     /// The one of GPT-4, Llama 3, GLM-4 and others.
     Cl100k,
     /// The same with each digit by itself.
@@ -52,7 +54,11 @@ impl Pattern {
             return None;
         }
         if bytes["use_regex"].as_bool().unwrap_or(true) {
-            return splits.is_empty().then_some(Self::Gpt2);
+            return match splits {
+                [] => Some(Self::Gpt2),
+                [digits] if digits["type"] == "Digits" && digits["individual_digits"] == true => Some(Self::Gpt2Digits),
+                _ => None,
+            };
         }
         match splits {
             [split] => match isolated(split).or_else(|| kept(split))? {
@@ -70,7 +76,7 @@ impl Pattern {
     pub(crate) fn parts_lines(self, next: u8) -> bool {
         match self {
             // White space that ends a text is one piece, and before other text two.
-            Self::Gpt2 => false,
+            Self::Gpt2 | Self::Gpt2Digits => false,
             Self::Cl100k | Self::Qwen | Self::DeepSeek => next.is_ascii_graphic(),
             // A slash belongs to a line end after punctuation.
             Self::O200k | Self::Tekken => next.is_ascii_graphic() && next != b'/',
@@ -101,7 +107,7 @@ pub(super) mod tests {
     /// All of them, each with the steps of a pre-tokenizer that cuts so.
     pub(crate) fn all() -> Vec<(Pattern, Value)> {
         let step = |pattern: &&str| json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false});
-        [
+        let written = [
             (Pattern::Gpt2, &[GPT2][..]),
             (Pattern::Cl100k, &[CL100K]),
             (Pattern::Qwen, &[QWEN]),
@@ -109,18 +115,25 @@ pub(super) mod tests {
             (Pattern::Tekken, &[TEKKEN]),
             (Pattern::DeepSeek, &DEEPSEEK),
         ]
-        .map(|(pattern, written)| (pattern, written.iter().map(step).collect()))
-        .into()
+        .map(|(pattern, written)| (pattern, written.iter().map(step).collect()));
+        [(Pattern::Gpt2Digits, json!([digits(true), step(&GPT2)]))].into_iter().chain(written).collect()
+    }
+
+    fn digits(individual: bool) -> Value {
+        json!({"type": "Digits", "individual_digits": individual})
     }
 
     #[test]
     fn only_known_pre_tokenizers_have_a_pattern() {
         let bytes = |use_regex: bool| json!({"type": "ByteLevel", "add_prefix_space": false, "use_regex": use_regex});
+        let sequence = |steps: &[Value]| json!({"type": "Sequence", "pretokenizers": steps});
         assert_eq!(Pattern::of_bytes(&bytes(true)), Some(Pattern::Gpt2));
-        for (pattern, steps) in all().into_iter().skip(1) {
+        assert_eq!(Pattern::of_bytes(&sequence(&[digits(true), bytes(true)])), Some(Pattern::Gpt2Digits));
+        assert_eq!(Pattern::of_bytes(&sequence(&[digits(false), bytes(true)])), None);
+        assert_eq!(Pattern::of_bytes(&sequence(&[digits(true), bytes(false)])), None);
+        for (pattern, steps) in all().into_iter().skip(2) {
             let mut steps = steps.as_array().expect("they are a list").clone();
             steps.push(bytes(false));
-            let sequence = |steps: &[Value]| json!({"type": "Sequence", "pretokenizers": steps});
             assert_eq!(Pattern::of_bytes(&sequence(&steps)), Some(pattern));
             steps[0]["pattern"]["Regex"] = json!(r"\p{L}+");
             assert_eq!(Pattern::of_bytes(&sequence(&steps)), None);

@@ -37,7 +37,7 @@ impl Scanner {
         classify(bytes, tags);
         let tags = &tags[..bytes.len()];
         let count = match pattern {
-            Pattern::Gpt2 => bitcannon::bitcannon_byte_level(bytes, tags, starts, flags, pieces),
+            Pattern::Gpt2 | Pattern::Gpt2Digits => bitcannon::bitcannon_byte_level(bytes, tags, starts, flags, pieces),
             Pattern::Cl100k => bitcannon::bitcannon_cl100k(bytes, tags, starts, flags, pieces),
             Pattern::Qwen => bitcannon::bitcannon_qwen(bytes, tags, starts, flags, pieces),
             Pattern::O200k => bitcannon::bitcannon_o200k(bytes, tags, starts, flags, later, pieces),
@@ -48,14 +48,28 @@ impl Scanner {
     }
 }
 
-/// A text in parts that are cut one by one: before a space that a letter comes before, where a piece always ends.
-pub(crate) fn parts(text: &str) -> impl Iterator<Item = &str> {
+/// A text in parts that are cut one by one.
+pub(crate) fn parts(pattern: Pattern, text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let after = rest.as_bytes().get(LONG..).unwrap_or_default();
-        let at = after.windows(2).position(|pair| pair[0].is_ascii_alphabetic() && pair[1] == b' ');
-        let (part, next) = rest.split_at(at.map_or(rest.len(), |at| LONG + at + 1));
+        let (part, next) = rest.split_at(part_end(pattern, rest));
         rest = next;
         (!part.is_empty()).then_some(part)
     })
+}
+
+/// Where the first part of a text ends.
+fn part_end(pattern: Pattern, text: &str) -> usize {
+    let after = text.as_bytes().get(LONG..).unwrap_or_default();
+    // A piece always ends between a letter and a space.
+    let at = after.windows(2).position(|pair| pair[0].is_ascii_alphabetic() && pair[1] == b' ');
+    let end = at.map_or(text.len(), |at| LONG + at + 1);
+    if pattern != Pattern::Gpt2Digits {
+        return end;
+    }
+    match text[..end].char_indices().find(|(_, c)| c.is_numeric()) {
+        Some((0, digit)) => digit.len_utf8(),
+        Some((at, _)) => at,
+        None => end,
+    }
 }
