@@ -84,8 +84,9 @@ pub use token_id::TokenId;
 
 /// A tokenizer and the contents of its files.
 ///
-/// The ids are those of the `tokenizers` library, with two intentional differences: added tokens that only
-/// `tokenizer_config.json` declares exist, and every added token has its declared id.
+/// The ids are those of the `tokenizers` library, with three intentional differences: added tokens that only
+/// `tokenizer_config.json` declares exist, every added token has its declared id, and nothing is truncated or padded, even
+/// if `tokenizer.json` declares it (`transformers` ignores that, too).
 ///
 /// ```
 /// let tokenizer = metatok::Tokenizer::demo()?;

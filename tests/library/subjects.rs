@@ -51,8 +51,10 @@ pub(crate) struct Subject {
 impl Subject {
     pub(crate) fn new(files: TokenizerFiles, fast: Arc<Tokenizer>) -> Self {
         let mut reference = classic::Tokenizer::from_bytes(&files.tokenizer_json).expect("the reference loads");
-        let ordinary =
-            (0..).find(|&id| fast.id_to_token(id).is_some_and(|token| token.ends_with("the"))).expect("there is one");
+        // As in transformers, which ignores what is declared here.
+        reference.with_truncation(None).expect("it can be ended").with_padding(None);
+        let mut ids = 0..fast.vocab_size() as TokenId;
+        let ordinary = ids.find(|&id| fast.id_to_token(id).is_some_and(|token| token.ends_with("the"))).unwrap_or(0);
         let added = |token: &metatok::tokenizer::AddedToken| {
             classic::AddedToken::from(token.content.clone(), token.special)
                 .normalized(token.normalized)
