@@ -1,5 +1,6 @@
 //! Tables of Arrow: a column of conversations becomes a table of ids, as `metatok build` writes it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -101,7 +102,7 @@ fn output(ids_column: &str, keep: impl Iterator<Item = Field>, metadata: String)
     Schema::new_with_metadata(fields, HashMap::from([("metatok".to_owned(), metadata)]))
 }
 
-/// The ids of rows: strings as they are, other values as JSON; rows without one have their numbers.
+/// The ids of rows: strings and dates as they are, other values as JSON; rows without one have their numbers.
 fn ids_of_rows(own: Option<(&FieldRef, &ArrayRef)>, first: usize, rows: usize) -> Result<ArrayRef, ArrowError> {
     let mut ids = StringBuilder::with_capacity(rows, 8 * rows);
     let options = encoder_options();
@@ -111,16 +112,19 @@ fn ids_of_rows(own: Option<(&FieldRef, &ArrayRef)>, first: usize, rows: usize) -
         _ => None,
     };
     for row in 0..rows {
-        let own = match (&texts, &mut values) {
-            (Some(texts), _) => texts.get(row),
-            (None, values) => values.as_mut().and_then(|values| values.json(row)),
+        let own: Option<Cow<'_, str>> = match (&texts, &mut values) {
+            (Some(texts), _) => texts.get(row).map(Cow::Borrowed),
+            (None, Some(values)) => values.json(row).map(unquoted),
+            (None, None) => None,
         };
-        match own {
-            Some(own) => ids.append_value(own),
-            None => ids.append_value((first + row).to_string()),
-        }
+        ids.append_value(own.unwrap_or_else(|| (first + row).to_string().into()));
     }
     Ok(Arc::new(ids.finish()))
+}
+
+/// A string without the quotes of JSON.
+fn unquoted(json: &str) -> Cow<'_, str> {
+    serde_json::from_str::<String>(json).map_or(Cow::Borrowed(json), Cow::Owned)
 }
 
 /// Lists of ids, without nulls.

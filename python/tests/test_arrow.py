@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +106,13 @@ def test_a_null_is_no_conversation(builder: PromptBuilder) -> None:
 
 
 def test_ids_of_rows(builder: PromptBuilder) -> None:
-    table = pa.table({"text": ["a", "b"], "n": [7, None], "at": [{"page": 1}, {"page": 2}]})
+    at, day = [{"page": 1}, {"page": 2}], [date(2026, 1, 1), None]
+    table = pa.table({"text": ["a", "b"], "n": [7, None], "at": at, "day": day})
     numbers = pa.table(builder.build_arrow(table, "text", id_column="n"))
     assert numbers["id"].to_pylist() == ["7", "1"]
     places = pa.table(builder.build_arrow(table, "text", id_column="at"))
     assert places["id"].to_pylist() == ['{"page":1}', '{"page":2}']
+    days = pa.table(builder.build_arrow(table, "text", id_column="day"))
+    assert days["id"].to_pylist() == ["2026-01-01", "1"]
     with pytest.raises(MetatokError, match='there is no column "name"'):
         builder.build_arrow(table, "text", id_column="name")
