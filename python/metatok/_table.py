@@ -17,7 +17,7 @@ class Tables:
     Args:
         builder: The arguments of :class:`metatok.PromptBuilder`.
         column: The column of conversations.
-        id_column: The column of the prompts' ids: strings, or values that are written as JSON.
+        id_column: The column of the prompts' ids: strings or dates, or values that are written as JSON.
         keep: Further columns to keep as they are.
         threads: How many threads build.
     """

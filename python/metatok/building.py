@@ -142,7 +142,7 @@ class Building:
             table: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: of pyarrow, polars, duckdb, ...
             column: What :meth:`build` takes: lists of messages, strings, or structs with these. Fastest are messages
                 with nothing but a ``role`` and a ``content``.
-            id_column: The prompts' ids: strings, or values that are written as JSON. By default ``id``, if the table has
+            id_column: The prompts' ids: strings or dates, or values that are written as JSON. By default ``id``, if the table has
                 it.
             ids_column: The name of the column of ids.
             keep: Columns that are added behind it, as they are.

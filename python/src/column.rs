@@ -123,7 +123,7 @@ impl<'a> Records<'a> {
         }
         self.json.clear();
         self.encoder.encode(row, &mut self.json);
-        Some(str::from_utf8(&self.json).expect("serde_json, which writes this, writes UTF-8"))
+        Some(str::from_utf8(&self.json).expect("JSON is UTF-8"))
     }
 }
 

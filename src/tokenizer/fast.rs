@@ -14,7 +14,7 @@ use tokenizers::pipeline::{
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 use crate::tokenizer::backend::{Backend, Scratch};
-use crate::tokenizer::bytes::{TokenBytes, byte_of};
+use crate::tokenizer::bytes::byte_of;
 use crate::tokenizer::composed::is_composed;
 use crate::tokenizer::run::{Chunk, Reader, Run, Steps, encode_run};
 
@@ -32,15 +32,16 @@ impl Fast {
     /// `json` is a `tokenizer.json` without added tokens.
     pub(crate) fn new(mut json: Value) -> Result<Self> {
         let unsupported = |error: String| ErrorKind::UnsupportedTokenizer(error);
-        if let Some(entry) = entry_without_bytes(&json) {
-            return Err(unsupported(format!("the fast library reads {entry:?} as its characters' bytes")).into());
-        }
+        let entry_without_bytes = entry_without_bytes(&json);
         fill_byte_fallback(&mut json);
         tokenizers::canonicalize_value(&mut json).map_err(|error| unsupported(error.to_string()))?;
         unwrap_sequence_of_one(&mut json["pre_tokenizer"]);
         let text = json.to_string();
         drop(json);
         let tokenizer = tokenizers::from_json(&text).map_err(|error| unsupported(error.to_string()))?;
+        if let (Some(entry), true) = (entry_without_bytes, is_byte_level(&tokenizer)) {
+            return Err(unsupported(format!("the fast library reads {entry:?} as its characters' bytes")).into());
+        }
         // A pattern that the library does not support only fails when text is split with it.
         tokenizer
             .encode_into("A b, 12 é\n法", &EncodeOptions::no_specials(), &mut Vec::new())
@@ -55,14 +56,15 @@ impl Fast {
     }
 }
 
-/// An entry of a byte-level vocabulary that no text can be, as it has characters that stand for no byte. The library finds
-/// it all the same: Command R has all emoji so.
-fn entry_without_bytes(json: &Value) -> Option<&str> {
-    if !TokenBytes::of(json).is_byte_level() {
-        return None;
-    }
+/// An entry with characters that stand for no byte, which no text can be if the vocabulary is one of bytes. The library
+/// finds it all the same: Command R has all emoji so.
+fn entry_without_bytes(json: &Value) -> Option<String> {
     let mut entries = json["model"]["vocab"].as_object()?.keys();
-    entries.find(|entry| entry.chars().any(|c| byte_of(c).is_none())).map(String::as_str)
+    entries.find(|entry| entry.chars().any(|c| byte_of(c).is_none())).cloned()
+}
+
+fn is_byte_level(tokenizer: &PipelineTokenizer) -> bool {
+    matches!(tokenizer.get_model(), PipelineModel::BPE(model) if model.is_byte_level())
 }
 
 /// A sequence of one is replaced by its element, which saves the library a pass over the split text.
@@ -140,12 +142,7 @@ impl Backend for Fast {
     }
 
     fn decode_ids(&self, ids: &[TokenId]) -> Option<Result<String>> {
-        match self.tokenizer.get_model() {
-            PipelineModel::BPE(model) if model.is_byte_level() => {
-                Some(self.tokenizer.decode(ids, false).map_err(|error| failed(error).into()))
-            }
-            _ => None,
-        }
+        is_byte_level(&self.tokenizer).then(|| self.tokenizer.decode(ids, false).map_err(|error| failed(error).into()))
     }
 
     fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)> {

@@ -47,10 +47,9 @@ pub(crate) fn subject(name: &str) -> Option<Arc<Subject>> {
 
 /// The real tokenizers on this machine.
 pub(crate) fn names() -> Vec<String> {
-    let entries = std::fs::read_dir(all_folders()).into_iter().flatten();
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> =
-        names.filter(|name| all_folders().join(name).join("tokenizer.json").exists()).collect();
+    let entries = std::fs::read_dir(all_folders()).into_iter().flatten().filter_map(Result::ok);
+    let tokenizers = entries.filter(|entry| entry.path().join("tokenizer.json").exists());
+    let mut names: Vec<String> = tokenizers.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     names
 }

@@ -70,6 +70,8 @@ fn long_text_is_read_part_by_part() {
         assert_eq!(cut(pattern, all, &mut scanner), cut(pattern, [text.as_str()], &mut scanner));
         assert_eq!(parts(pattern, "").count(), 0);
     }
+    // Each digit is a part, and none may look at all the text behind it.
+    assert_eq!(parts(Pattern::Gpt2Digits, &"1".repeat(300_000)).count(), 300_000);
 }
 
 /// Each character is of the kind that the reference's library sees, or has a stand-in that is.

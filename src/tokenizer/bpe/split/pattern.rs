@@ -9,7 +9,7 @@ use serde_json::Value;
 pub(crate) enum Pattern {
     /// The one that `ByteLevel` pre-tokenizers have by themselves.
     Gpt2,
-    /// The same with each digit by itself, and what is between digits as a text of its own: Command R, StarCoder, SmolLM.
+    /// The same with each digit by itself, and what is between digits as a text of its own: Command R, Aya.
     Gpt2Digits,
     /// The one of GPT-4, Llama 3, GLM-4 and others.
     Cl100k,

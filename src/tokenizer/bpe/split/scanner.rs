@@ -50,26 +50,31 @@ impl Scanner {
 
 /// A text in parts that are cut one by one.
 pub(crate) fn parts(pattern: Pattern, text: &str) -> impl Iterator<Item = &str> {
+    // A piece always ends between a letter and a space.
+    let long_parts = parted(text, |rest| {
+        let after = rest.as_bytes().get(LONG..)?;
+        let at = after.windows(2).position(|pair| pair[0].is_ascii_alphabetic() && pair[1] == b' ');
+        at.map(|at| LONG + at + 1)
+    });
+    long_parts.flat_map(move |part| {
+        parted(part, move |rest| match pattern {
+            Pattern::Gpt2Digits => digit_or_what_is_before(rest),
+            _ => None,
+        })
+    })
+}
+
+/// A text in the parts that begin it one after the other; without an end, the rest is one.
+fn parted(text: &str, end: impl Fn(&str) -> Option<usize>) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let (part, next) = rest.split_at(part_end(pattern, rest));
+        let (part, next) = rest.split_at(end(rest).unwrap_or(rest.len()));
         rest = next;
         (!part.is_empty()).then_some(part)
     })
 }
 
-/// Where the first part of a text ends.
-fn part_end(pattern: Pattern, text: &str) -> usize {
-    let after = text.as_bytes().get(LONG..).unwrap_or_default();
-    // A piece always ends between a letter and a space.
-    let at = after.windows(2).position(|pair| pair[0].is_ascii_alphabetic() && pair[1] == b' ');
-    let end = at.map_or(text.len(), |at| LONG + at + 1);
-    if pattern != Pattern::Gpt2Digits {
-        return end;
-    }
-    match text[..end].char_indices().find(|(_, c)| c.is_numeric()) {
-        Some((0, digit)) => digit.len_utf8(),
-        Some((at, _)) => at,
-        None => end,
-    }
+fn digit_or_what_is_before(text: &str) -> Option<usize> {
+    let (at, digit) = text.char_indices().find(|(_, c)| c.is_numeric())?;
+    Some(if at == 0 { digit.len_utf8() } else { at })
 }
