@@ -6,7 +6,7 @@
 //! is merged: what is before and what is after are encoded one by one.
 
 use crate::tokenizer::TokenId;
-use crate::tokenizer::bpe::merger::Merger;
+use crate::tokenizer::bpe::merger::merge_by_definition;
 use crate::tokenizer::bpe::merges::{Merges, NEVER};
 use crate::tokenizer::bpe::pairs::Pairs;
 use crate::tokenizer::bpe::symbols::Symbols;
@@ -82,16 +82,16 @@ impl Atoms {
             }
         }
         let mut atoms: Box<[Atom]> = vec![Atom { id: 0, rank: NEVER }; 1 << 16].into();
-        let mut merger = Merger::default();
+        let mut merged = Vec::new();
         for (id, bytes) in (0..).zip(&bytes) {
             let Some(atom) = str::from_utf8(bytes).ok().and_then(only_char).and_then(|c| atoms.get_mut(c as usize))
             else {
                 continue;
             };
-            merger.symbols.clear();
-            symbols.append_bytes(bytes, &mut merger.symbols);
-            let rank = merger.highest_rank(merges);
-            if bytes.len() > 1 && merger.symbols == [id] && rank < first_merge[id as usize] {
+            merged.clear();
+            symbols.append_bytes(bytes, &mut merged);
+            let rank = merge_by_definition(&mut merged, merges);
+            if bytes.len() > 1 && merged == [id] && rank < first_merge[id as usize] {
                 *atom = Atom { id, rank };
             }
         }

@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::encoder::{Cutting, Encoder, find_words};
-use crate::tokenizer::bpe::merges::Merges;
+use crate::tokenizer::bpe::merges::{Merges, NOBODY};
 use crate::tokenizer::bpe::split::{Pattern, Seams};
 use crate::tokenizer::bpe::symbols::Symbols;
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
@@ -45,7 +45,7 @@ impl Found {
             Symbols::Bytes(_) => Reach::Bytes(Atoms::new(vocabulary, symbols, merges)),
             Symbols::Characters(_) => Reach::Characters(Seams::new(vocabulary)?),
         };
-        Some(Self { words: find_words(vocabulary, symbols, merges, ignore_merges), reach })
+        Some(Self { words: find_words(vocabulary, symbols, merges, ignore_merges)?, reach })
     }
 
     fn read(blocks: &mut BlockReader<'_>) -> Option<Self> {
@@ -159,13 +159,11 @@ fn read<T: for<'de> serde::Deserialize<'de>>(json: &Value, what: &str) -> Result
 }
 
 fn vocabulary(vocab: &Value) -> Result<Vocabulary> {
-    /// Tables by id have room for all below.
-    const MOST: TokenId = 1 << 24;
     let entries = vocab.as_object().ok_or_else(|| unsupported("the vocabulary"))?;
     let mut vocabulary = Vocabulary::with_capacity(entries.len(), entries.keys().map(String::len).sum());
     for (entry, id) in entries {
         let id = id.as_u64().and_then(|id| TokenId::try_from(id).ok());
-        let id = id.filter(|id| *id < MOST).ok_or_else(|| unsupported("an id"))?;
+        let id = id.filter(|id| *id < NOBODY).ok_or_else(|| unsupported("an id"))?;
         if vocabulary.entry(id).is_some() {
             return Err(unsupported("a vocabulary with two entries of one id"));
         }

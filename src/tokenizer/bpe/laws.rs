@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::encoder::{Buffers, Cutting, Encoder, find_words};
-use crate::tokenizer::bpe::merger::Merger;
+use crate::tokenizer::bpe::merger::merge_by_definition;
 use crate::tokenizer::bpe::merges::Merges;
 use crate::tokenizer::bpe::split::{Pattern, Seams};
 use crate::tokenizer::bpe::symbols::{META_SPACE, Symbols};
@@ -44,10 +44,10 @@ fn merged_at_once(encoder: &Encoder, text: &str) -> Vec<TokenId> {
     if let Some(id) = encoder.vocabulary.id(&entry).filter(|_| encoder.ignore_merges) {
         return vec![id];
     }
-    let mut merger = Merger::default();
-    encoder.symbols.append(text, &mut merger.symbols);
-    merger.highest_rank(&encoder.merges);
-    merger.symbols
+    let mut symbols = Vec::new();
+    encoder.symbols.append(text, &mut symbols);
+    merge_by_definition(&mut symbols, &encoder.merges);
+    symbols
 }
 
 fn encoded(encoder: &Encoder, text: &str) -> Vec<TokenId> {
@@ -61,7 +61,7 @@ fn encoded(encoder: &Encoder, text: &str) -> Vec<TokenId> {
 /// An encoder of bytes, whose vocabulary may have more entries.
 fn of_bytes(vocabulary: Vocabulary, merges: Merges, ignore_merges: bool) -> Encoder {
     let symbols = Symbols::of_bytes(&vocabulary).expect("it has all bytes");
-    let words = find_words(&vocabulary, &symbols, &merges, ignore_merges);
+    let words = find_words(&vocabulary, &symbols, &merges, ignore_merges).expect("no text is twice");
     let cutting = Cutting::Pattern(Pattern::Gpt2, Atoms::new(&vocabulary, &symbols, &merges));
     Encoder { vocabulary, merges, symbols, cutting, words, ignore_merges }
 }
@@ -113,7 +113,7 @@ proptest! {
         known.iter().zip(256..).for_each(|(entry, id)| vocabulary.insert(entry, id));
         let merges = merged(&mut vocabulary, (256..256 + known.len() as TokenId).collect(), &drawn, &trades);
         let symbols = Symbols::of_characters(&vocabulary).expect("it has all bytes");
-        let words = find_words(&vocabulary, &symbols, &merges, false);
+        let words = find_words(&vocabulary, &symbols, &merges, false).expect("no text is twice");
         let cutting = Cutting::Seams(Seams::new(&vocabulary).expect("no tokens for bytes are merged"));
         let encoder = Encoder { vocabulary, merges, symbols, cutting, words, ignore_merges: false };
         prop_assert_eq!(encoded(&encoder, &text), merged_at_once(&encoder, &text));

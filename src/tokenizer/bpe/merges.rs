@@ -1,17 +1,23 @@
 //! The merges of a vocabulary, by pair of tokens.
 
+use std::hint::select_unpredictable;
+
+use prefetch_index::prefetch_index;
+
 use crate::tokenizer::TokenId;
+use crate::tokenizer::bpe::places::{self, Places};
 use crate::tokenizer::compiled::{BlockReader, BlockWriter};
 
 /// The rank of a pair that does not merge.
 pub(super) const NEVER: u32 = u32::MAX;
 
-/// Pairs of tokens below this are looked up in a square. In byte-level vocabularies they are the bytes and what is merged
-/// most.
-const SQUARE: u32 = 512;
-/// So many bits of a slot are the rank of a pair, and so many the id of each of its two tokens.
-const RANK_BITS: u32 = 26;
+/// So many bits of a slot are the rank of a pair, and so many the id of each of its two tokens. One bit more tells slots
+/// from those that are empty.
+const RANK_BITS: u32 = 25;
 const ID_BITS: u32 = 19;
+
+/// A token that merges with no other.
+pub(super) const NOBODY: TokenId = (1 << ID_BITS) - 1;
 
 /// The merges, by pair.
 ///
@@ -22,63 +28,100 @@ pub(crate) struct Merges {
     tokens: Vec<TokenId>,
     /// So many bits of a rank follow the id.
     number_bits: u32,
-    /// The ranks of pairs of low ids.
-    square: Vec<u32>,
-    /// The other pairs, each with its rank. A power of two.
+    places: Places,
+    /// Of each group of places, its pilot, and above it a bit for each hash of a pair that is there: most pairs do not
+    /// merge, and are not looked for any further.
+    groups: Vec<u32>,
+    /// The pairs, each with its rank.
     slots: Vec<u64>,
-    /// How far a hash is shifted to be the number of a slot.
-    shift: u32,
+    /// The lowest token that merges. In vocabularies of bytes, all bytes come after it.
+    lowest: TokenId,
+    /// The ranks of pairs of the tokens that follow it.
+    square: Vec<u32>,
 }
 
 const EMPTY: u64 = u64::MAX;
+/// So many tokens are a side of the square.
+const SIDE: TokenId = 256;
+
+/// A pair of tokens, and the slot where it is if it merges.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Place {
+    pair: u64,
+    slot: usize,
+}
 
 impl Merges {
     /// From pairs and what they merge to, the first to be merged first. Of two for one pair the last one counts, as in
     /// the library. None if there are too many.
     pub(crate) fn new(all: &[[TokenId; 3]]) -> Option<Self> {
-        let is_large = |id: &TokenId| id >> ID_BITS != 0;
+        let is_large = |id: &TokenId| *id >= NOBODY;
         if all.len() >> RANK_BITS != 0 || all.iter().any(|[left, right, _]| is_large(left) || is_large(right)) {
             return None;
         }
-        let size = (all.len() + all.len() / 2).next_power_of_two().max(16);
-        let mut this = Self {
-            tokens: Vec::new(),
-            number_bits: 0,
-            square: vec![NEVER; (SQUARE * SQUARE) as usize],
-            slots: vec![EMPTY; size],
-            shift: 64 - size.trailing_zeros(),
+        let (tokens, (ranks, number_bits)) = match ranks_with_tokens(all) {
+            Some(ranks) => (Vec::new(), ranks),
+            None => (all.iter().map(|[.., token]| *token).collect(), ((0..).take(all.len()).collect(), 0)),
         };
-        let ranks = ranks_with_tokens(all).unwrap_or_else(|| {
-            this.tokens = all.iter().map(|[.., token]| *token).collect();
-            ((0..).take(all.len()).collect(), 0)
-        });
-        this.number_bits = ranks.1;
-        for (rank, [left, right, _]) in ranks.0.into_iter().zip(all) {
-            if let Some(slot) = in_square(*left, *right) {
-                this.square[slot] = rank;
-            } else {
-                let slot = this.slot(pair(*left, *right));
-                this.slots[slot] = pair(*left, *right) << RANK_BITS | u64::from(rank);
+        let mut pairs: Vec<u64> = all.iter().map(|[left, right, _]| pair(*left, *right)).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let places = Places::new(&pairs.into_iter().map(hash_of).collect::<Vec<_>>())?;
+        let mut slots = vec![EMPTY; places.count()];
+        for (rank, [left, right, _]) in ranks.into_iter().zip(all) {
+            let pair = pair(*left, *right);
+            slots[places.of(hash_of(pair))] = pair << RANK_BITS | u64::from(rank);
+        }
+        Some(Self::with_slots(tokens, number_bits, places, slots))
+    }
+
+    fn with_slots(tokens: Vec<TokenId>, number_bits: u32, places: Places, slots: Vec<u64>) -> Self {
+        let mut groups: Vec<u32> = places.pilots().iter().map(|pilot| u32::from(*pilot)).collect();
+        for slot in slots.iter().filter(|slot| **slot != EMPTY) {
+            let hash = hash_of(slot >> RANK_BITS);
+            groups[places.group(hash)] |= mark_of(hash);
+        }
+        Self { tokens, number_bits, places, groups, slots, lowest: 0, square: Vec::new() }.with_square()
+    }
+
+    fn with_square(mut self) -> Self {
+        self.lowest = self.iter().map(|(left, right, _)| left.min(right)).min().unwrap_or_default();
+        let mut square = vec![NEVER; (SIDE * SIDE) as usize];
+        for (left, right, rank) in self.iter() {
+            if let Some(place) = self.in_square(left, right) {
+                square[place] = rank;
             }
         }
-        Some(this)
+        Self { square, ..self }
+    }
+
+    #[inline]
+    fn in_square(&self, left: TokenId, right: TokenId) -> Option<usize> {
+        let (left, right) = (left.wrapping_sub(self.lowest), right.wrapping_sub(self.lowest));
+        (left < SIDE && right < SIDE).then(|| (left * SIDE + right) as usize)
+    }
+
+    /// The rank of a pair of low tokens, as bytes are; none for others.
+    #[inline]
+    pub(crate) fn rank_in_square(&self, left: TokenId, right: TokenId) -> Option<u32> {
+        self.in_square(left, right).map(|place| self.square[place])
     }
 
     /// What [`Self::read`] reads.
     pub(crate) fn write(&self, blocks: &mut BlockWriter) {
         blocks.u32s(&self.tokens);
         blocks.u32s(&[self.number_bits]);
-        blocks.u32s(&self.square);
+        self.places.write(blocks);
         blocks.u64s(&self.slots);
     }
 
     /// What [`Self::write`] wrote.
     pub(crate) fn read(blocks: &mut BlockReader<'_>) -> Option<Self> {
-        let (tokens, numbers, square, slots) = (blocks.u32s()?, blocks.u32s()?, blocks.u32s()?, blocks.u64s()?);
+        let (tokens, numbers) = (blocks.u32s()?, blocks.u32s()?);
+        let (places, slots) = (Places::read(blocks)?, blocks.u64s()?);
         let &[number_bits] = numbers.as_slice() else { return None };
-        let is_whole =
-            square.len() == (SQUARE * SQUARE) as usize && slots.len().is_power_of_two() && slots.len() > tokens.len();
-        is_whole.then(|| Self { tokens, number_bits, square, shift: 64 - slots.len().trailing_zeros(), slots })
+        let is_whole = slots.len() == places.count();
+        is_whole.then(|| Self::with_slots(tokens, number_bits, places, slots))
     }
 
     /// Whether ranks tell tokens.
@@ -89,24 +132,41 @@ impl Merges {
 
     /// All pairs with their ranks.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (TokenId, TokenId, u32)> {
-        let low = (0..).zip(&self.square).filter(|(_, rank)| **rank != NEVER);
-        let low = low.map(|(place, rank): (u32, _)| (place / SQUARE, place % SQUARE, *rank));
         let id = |number: u64| number as TokenId & ((1 << ID_BITS) - 1);
-        let high = self.slots.iter().filter(|entry| **entry != EMPTY);
-        low.chain(high.map(move |entry| {
-            let pair = entry >> RANK_BITS;
-            (id(pair >> ID_BITS), id(pair), *entry as u32 & ((1 << RANK_BITS) - 1))
-        }))
+        self.slots.iter().filter(|slot| **slot != EMPTY).map(move |slot| {
+            let pair = slot >> RANK_BITS;
+            (id(pair >> ID_BITS), id(pair), *slot as u32 & ((1 << RANK_BITS) - 1))
+        })
     }
 
-    /// The slot of a pair, or an empty one.
+    /// Where a pair is if it merges.
     #[inline]
-    fn slot(&self, pair: u64) -> usize {
-        let mut slot = (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize;
-        while self.slots[slot] >> RANK_BITS != pair && self.slots[slot] != EMPTY {
-            slot = (slot + 1) & (self.slots.len() - 1);
-        }
-        slot
+    pub(crate) fn place(&self, left: TokenId, right: TokenId) -> Place {
+        let pair = pair(left, right);
+        let hash = hash_of(pair);
+        let group = self.groups[self.places.group(hash)];
+        let slot = self.places.place(hash, group as u8);
+        // Any slot does for a pair that is in none.
+        Place { pair: pair << RANK_BITS, slot: select_unpredictable(group & mark_of(hash) == 0, 0, slot) }
+    }
+
+    /// Asks for the memory of a place: others can be asked for until it is there.
+    #[inline]
+    pub(crate) fn prefetch(&self, place: Place) {
+        prefetch_index(&self.slots, place.slot);
+    }
+
+    /// The rank of the pair of a place, or [`NEVER`] if it does not merge.
+    #[inline]
+    pub(crate) fn rank_at(&self, place: Place) -> u32 {
+        let rank = self.slots[place.slot] ^ place.pair;
+        select_unpredictable(rank >> RANK_BITS == 0, rank as u32, NEVER)
+    }
+
+    /// The rank of a pair, or [`NEVER`] if it does not merge.
+    #[inline]
+    pub(crate) fn rank(&self, left: TokenId, right: TokenId) -> u32 {
+        self.rank_at(self.place(left, right))
     }
 
     /// The token that a pair of this rank merges to.
@@ -115,18 +175,6 @@ impl Merges {
         match self.tokens.get(rank as usize) {
             Some(token) => *token,
             None => rank >> self.number_bits,
-        }
-    }
-
-    /// The rank of a pair, or [`NEVER`] if it does not merge.
-    #[inline]
-    pub(crate) fn rank(&self, left: TokenId, right: TokenId) -> u32 {
-        if let Some(slot) = in_square(left, right) {
-            return self.square[slot];
-        }
-        match self.slots[self.slot(pair(left, right))] {
-            EMPTY => NEVER,
-            entry => entry as u32 & ((1 << RANK_BITS) - 1),
         }
     }
 }
@@ -138,8 +186,7 @@ fn ranks_with_tokens(all: &[[TokenId; 3]]) -> Option<(Vec<u32>, u32)> {
     let mut last = (0, 0);
     let ranks = all.iter().map(|[.., token]| {
         let number = if *token == last.0 { last.1 + 1 } else { 0 };
-        // The highest rank of all is kept out: with all its bits set, an entry would look like an empty slot.
-        let fits = *token >= last.0 && number + 1 < 1 << bits;
+        let fits = *token >= last.0 && number < 1 << bits;
         last = (*token, number);
         fits.then_some(token << bits | number)
     });
@@ -152,6 +199,12 @@ fn pair(left: TokenId, right: TokenId) -> u64 {
 }
 
 #[inline]
-fn in_square(left: TokenId, right: TokenId) -> Option<usize> {
-    (left < SQUARE && right < SQUARE).then_some((left * SQUARE + right) as usize)
+fn hash_of(pair: u64) -> u64 {
+    places::hash(pair, 0)
+}
+
+/// The bit of a hash above its group's pilot.
+#[inline]
+fn mark_of(hash: u64) -> u32 {
+    1 << (u8::BITS + (hash >> 60) as u32)
 }

@@ -4,14 +4,17 @@
 //! is left to the libraries: another model, normalizer or pre-tokenizer than those here.
 
 mod atoms;
+mod batch;
 mod definition;
 mod encoder;
+mod key;
 #[cfg(test)]
 mod laws;
 mod merger;
 mod merges;
 mod pairs;
 mod pieces;
+mod places;
 mod split;
 mod symbols;
 mod vocabulary;

@@ -1,15 +1,45 @@
 //! The short entries of a vocabulary that their own text merges to: a piece that is one of them need not be merged.
 
+use std::hint::select_unpredictable;
+
 use prefetch_index::prefetch_index;
 
 use crate::tokenizer::TokenId;
-use crate::tokenizer::bpe::pieces::Key;
+use crate::tokenizer::bpe::key::Key;
+use crate::tokenizer::bpe::places::Places;
 use crate::tokenizer::compiled::{BlockReader, BlockWriter};
 
-/// A table of them, for all threads.
+/// No id: of a piece that is no word.
+pub(crate) const NO_WORD: TokenId = TokenId::MAX;
+
+/// So many words come often. Their table is as small as the processor's second cache can keep all the time.
+const OFTEN: usize = 1 << 14;
+
+/// Tables of them, for all threads.
 pub(crate) struct Words {
-    /// A power of two.
-    slots: Vec<Word>,
+    often: Often,
+    others: Others,
+}
+
+/// Words of at most eight bytes that come often: those that the vocabulary has first.
+struct Often {
+    places: Places,
+    words: Vec<ShortWord>,
+}
+
+/// A quarter of a line of the processor's cache.
+#[derive(Clone, Copy)]
+#[repr(align(16))]
+struct ShortWord {
+    low: u64,
+    len: u32,
+    id: TokenId,
+}
+
+/// All other words.
+struct Others {
+    places: Places,
+    words: Vec<Word>,
 }
 
 /// Half a line of the processor's cache.
@@ -20,56 +50,90 @@ struct Word {
     id: TokenId,
 }
 
-const EMPTY: Word = Word { key: Key::EMPTY, id: 0 };
-
 impl Words {
-    pub(crate) fn new(words: impl ExactSizeIterator<Item = (Key, TokenId)>) -> Self {
-        let size = (words.len() + words.len() / 2).next_power_of_two().max(16);
-        let mut this = Self { slots: vec![EMPTY; size] };
-        for (key, id) in words {
-            let slot = this.slot(key, key.hash());
-            this.slots[slot] = Word { key, id };
+    /// From words in the order of their ids. None if two are the same.
+    pub(crate) fn new(words: &[(Key, TokenId)]) -> Option<Self> {
+        let (often, others) = part(words);
+        let places =
+            |words: &[(Key, TokenId)]| Places::new(&words.iter().map(|(key, _)| key.hash()).collect::<Vec<_>>());
+        Some(Self::with_places([places(&often)?, places(&others)?], &often, &others))
+    }
+
+    fn with_places([first, second]: [Places; 2], often: &[(Key, TokenId)], others: &[(Key, TokenId)]) -> Self {
+        let empty = ShortWord { low: 0, len: 0, id: NO_WORD };
+        let mut words = vec![empty; first.count()];
+        for (key, id) in often {
+            words[first.of(key.hash())] = ShortWord { low: key.low(), len: key.len() as u32, id: *id };
         }
-        this
+        let often = Often { places: first, words };
+        let mut words = vec![Word { key: Key::EMPTY, id: NO_WORD }; second.count()];
+        for (key, id) in others {
+            words[second.of(key.hash())] = Word { key: *key, id: *id };
+        }
+        Self { often, others: Others { places: second, words } }
     }
 
     /// What [`Self::read`] reads.
     pub(crate) fn write(&self, blocks: &mut BlockWriter) {
-        let words = self.slots.iter().filter(|word| word.key != Key::EMPTY);
-        let numbers = words.flat_map(|word| word.key.parts().into_iter().chain([word.id]));
-        blocks.u32s(&numbers.collect::<Vec<_>>());
+        let Self { often, others } = self;
+        let often_words = often.words.iter().map(|word| (Key::short(word.low, word.len), word.id));
+        let mut words: Vec<_> = often_words.chain(others.words.iter().map(|word| (word.key, word.id))).collect();
+        words.retain(|(_, id)| *id != NO_WORD);
+        words.sort_unstable_by_key(|(_, id)| *id);
+        often.places.write(blocks);
+        others.places.write(blocks);
+        blocks.u64s(&words.iter().flat_map(|(key, _)| key.parts()).collect::<Vec<_>>());
+        blocks.u32s(&words.iter().map(|(_, id)| *id).collect::<Vec<_>>());
     }
 
     /// What [`Self::write`] wrote.
     pub(crate) fn read(blocks: &mut BlockReader<'_>) -> Option<Self> {
-        let numbers = blocks.u32s()?;
-        let words = numbers.as_chunks().0.iter();
-        Some(Self::new(words.map(|[a, b, c, d, id]| (Key::of_parts([*a, *b, *c, *d]), *id))))
+        let places = [Places::read(blocks)?, Places::read(blocks)?];
+        let (keys, ids) = (blocks.u64s()?, blocks.u32s()?);
+        let words: Vec<_> = keys.as_chunks().0.iter().map(|parts| Key::of_parts(*parts)).zip(ids).collect();
+        let (often, others) = part(&words);
+        Some(Self::with_places(places, &often, &others))
     }
 
-    /// The slot of a key, or an empty one.
+    /// The word with this key if it is one of those that come often, else [`NO_WORD`].
     #[inline]
-    fn slot(&self, key: Key, hash: u64) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut slot = hash as usize & mask;
-        while self.slots[slot].key != key && self.slots[slot].key != Key::EMPTY {
-            slot = (slot + 1) & mask;
-        }
-        slot
+    pub(crate) fn get_often(&self, key: Key) -> TokenId {
+        let word = &self.often.words[self.often.places.of(key.hash())];
+        let is_it = (word.low ^ key.low()) | (u64::from(word.len) ^ key.len_and_high()) == 0;
+        select_unpredictable(is_it, word.id, NO_WORD)
     }
 
-    /// Asks for the slot of a piece: others can be asked for until it is there.
+    /// Where a piece with this hash is among the other words, and asks for its memory: others can be asked for until it is
+    /// there.
     #[inline]
-    pub(crate) fn prefetch(&self, hash: u64) {
-        prefetch_index(&self.slots, hash as usize & (self.slots.len() - 1));
+    pub(crate) fn place(&self, hash: u64) -> usize {
+        let place = self.others.places.of(hash);
+        prefetch_index(&self.others.words, place);
+        place
     }
 
-    /// The entry with this key; none for the empty one.
+    /// The word at this place if it has this key, else [`NO_WORD`].
     #[inline]
-    pub(crate) fn get(&self, key: Key, hash: u64) -> Option<TokenId> {
-        let word = &self.slots[self.slot(key, hash)];
-        (word.key == key && key != Key::EMPTY).then_some(word.id)
+    pub(crate) fn get_at(&self, place: usize, key: Key) -> TokenId {
+        let word = &self.others.words[place];
+        select_unpredictable(word.key.is(key), word.id, NO_WORD)
     }
+
+    /// The word with this key, or [`NO_WORD`].
+    pub(crate) fn get(&self, key: Key) -> TokenId {
+        // One of them is all ones.
+        self.get_often(key) & self.get_at(self.others.places.of(key.hash()), key)
+    }
+}
+
+/// Those that come often, and the others.
+fn part(words: &[(Key, TokenId)]) -> (Vec<(Key, TokenId)>, Vec<(Key, TokenId)>) {
+    let mut room = OFTEN;
+    words.iter().partition(|(key, _)| {
+        let is_often = room > 0 && key.len() <= 8;
+        room -= usize::from(is_often);
+        is_often
+    })
 }
 
 #[cfg(test)]
@@ -78,10 +142,13 @@ mod tests {
 
     #[test]
     fn what_is_a_word_is_found_and_nothing_else() {
-        let key = |text: &str| Key::new(text.as_bytes(), 0, text.len()).expect("it is short");
-        let keys: Vec<(Key, TokenId)> = (0..500).map(|id| (key(&format!("entry {id}")), id)).collect();
-        let words = Words::new(keys.iter().copied());
-        assert!(keys.iter().all(|(key, id)| words.get(*key, key.hash()) == Some(*id)));
-        assert_eq!(words.get(key("entry"), key("entry").hash()), None);
+        let key = |text: &str| Key::new(text.as_bytes(), 0, text.len());
+        let of = |id: TokenId| if id % 2 == 0 { key(&id.to_string()) } else { key(&format!("entry {id}")) };
+        let keys: Vec<(Key, TokenId)> = (0..3 * OFTEN as TokenId).map(|id| (of(id), id)).collect();
+        let words = Words::new(&keys).expect("they are different");
+        assert!(keys.iter().all(|(key, id)| words.get(*key) == *id));
+        for other in [key("entry"), Key::EMPTY, Key::LONG] {
+            assert_eq!(words.get(other), NO_WORD);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Where a text is cut into pieces that are encoded one by one: words.
 
+mod ascii;
 #[cfg(test)]
 mod laws;
 mod older_unicode;

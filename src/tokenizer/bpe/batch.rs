@@ -1,0 +1,331 @@
+//! Pieces of a text, looked up and merged together: one by one, each would wait for memory.
+
+use std::ops::Range;
+
+use crate::tokenizer::TokenId;
+use crate::tokenizer::bpe::atoms::Atoms;
+use crate::tokenizer::bpe::encoder::Encoder;
+use crate::tokenizer::bpe::key::Key;
+use crate::tokenizer::bpe::merger::Merger;
+use crate::tokenizer::bpe::pieces::PieceCache;
+use crate::tokenizer::bpe::words::{NO_WORD, Words};
+use crate::tokenizer::run_cache::{Place, RunCache};
+
+/// So many pieces are cut before they are looked up.
+const AT_ONCE: usize = 256;
+/// So many tokens are copied at once, whether they are needed or not: nothing then depends on how many they are.
+const COPIED: usize = 16;
+/// The first byte of characters of Chinese, Japanese and Korean, and above.
+const IDEOGRAPHS: u8 = 0xE3;
+
+/// Pieces that came before, and room for others.
+pub(crate) struct Batch {
+    /// Where each piece starts, and the last one ends.
+    starts: Box<[usize; AT_ONCE + 1]>,
+    /// The token of each piece, or [`NO_WORD`].
+    words: Box<[TokenId; AT_ONCE + COPIED]>,
+    /// The numbers of pieces that are none of the words that come often.
+    others: Box<[usize; AT_ONCE]>,
+    pieces: Box<[Piece; AT_ONCE]>,
+    entries: Vec<Entry>,
+    short: PieceCache,
+    long: RunCache,
+    /// The tokens of long pieces that came before.
+    known: Vec<TokenId>,
+    merger: Merger,
+    spelled: String,
+}
+
+/// A piece that is none of the words that come often.
+#[derive(Clone, Copy)]
+struct Piece {
+    key: Key,
+    hash: u64,
+    /// Where it is if it is a word.
+    place: usize,
+    /// Its number among all pieces.
+    at: usize,
+}
+
+/// A piece that is no word, or a part of one.
+struct Entry {
+    piece: usize,
+    source: Source,
+    keep: Keep,
+    /// The first entry whose tokens are kept with those of this one.
+    first: usize,
+    /// Where its tokens are in the output.
+    tokens: [usize; 2],
+}
+
+/// Where tokens come from.
+enum Source {
+    Nothing,
+    Word(TokenId),
+    Short(usize),
+    Known { start: usize, end: usize },
+    Merged(usize),
+}
+
+/// Where tokens are kept.
+enum Keep {
+    Nowhere,
+    Short(Key, u64),
+    Long { place: Place, start: usize, end: usize },
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        let none = Piece { key: Key::EMPTY, hash: 0, place: 0, at: 0 };
+        Self {
+            starts: Box::new([0; AT_ONCE + 1]),
+            words: Box::new([NO_WORD; AT_ONCE + COPIED]),
+            others: Box::new([0; AT_ONCE]),
+            pieces: Box::new([none; AT_ONCE]),
+            entries: Vec::new(),
+            short: PieceCache::default(),
+            long: RunCache::new(),
+            known: Vec::new(),
+            merger: Merger::default(),
+            spelled: String::new(),
+        }
+    }
+}
+
+impl Batch {
+    /// Appends the tokens of pieces that follow one another from `start` on, and end there.
+    #[inline]
+    pub(super) fn encode(
+        &mut self,
+        encoder: &Encoder,
+        text: &str,
+        mut start: usize,
+        mut ends: impl Iterator<Item = usize>,
+        ids: &mut Vec<TokenId>,
+    ) {
+        let words = &encoder.words;
+        loop {
+            let (mut count, mut others) = (0, 0);
+            self.starts[0] = start;
+            for (next, end) in self.starts[1..].iter_mut().zip(&mut ends) {
+                let word = words.get_often(Key::new(text.as_bytes(), start, end));
+                self.words[count % AT_ONCE] = word;
+                self.others[others % AT_ONCE] = count;
+                others += usize::from(word == NO_WORD);
+                *next = end;
+                (start, count) = (end, count + 1);
+            }
+            let others = self.find_words(words, text, others);
+            if others == 0 {
+                ids.extend_from_slice(&self.words[..count]);
+            } else {
+                self.encode_others(encoder, text, count, others, ids);
+            }
+            if count < AT_ONCE {
+                return;
+            }
+        }
+    }
+
+    /// Finds the words among others, so many, and returns how many are none.
+    #[inline(never)]
+    fn find_words(&mut self, words: &Words, text: &str, others: usize) -> usize {
+        for (at, piece) in self.others[..others].iter().zip(&mut self.pieces[..]) {
+            let key = Key::new(text.as_bytes(), self.starts[*at], self.starts[at + 1]);
+            let hash = key.hash();
+            *piece = Piece { key, hash, place: words.place(hash), at: *at };
+        }
+        let mut left = 0;
+        for other in 0..others {
+            let piece = self.pieces[other];
+            let word = words.get_at(piece.place, piece.key);
+            self.words[piece.at] = word;
+            self.pieces[left] = piece;
+            left += usize::from(word == NO_WORD);
+        }
+        left
+    }
+
+    /// Appends the tokens of all pieces, of which so many are no words.
+    #[inline(never)]
+    fn encode_others(&mut self, encoder: &Encoder, text: &str, count: usize, others: usize, ids: &mut Vec<TokenId>) {
+        let bytes = self.starts[count] - self.starts[0];
+        self.entries.clear();
+        self.known.clear();
+        self.merger.clear();
+        // A piece has as many tokens as bytes at most.
+        self.short.make_room(bytes);
+        self.pieces[..others].iter().for_each(|piece| self.short.prefetch_index(piece.hash));
+        self.pieces[..others].iter().for_each(|piece| self.short.prefetch(piece.hash));
+        for other in 0..others {
+            self.find(encoder, text, self.pieces[other]);
+        }
+        self.merger.merge(&encoder.merges);
+        let first = ids.len();
+        ids.resize(first + bytes + COPIED, 0);
+        let len = self.write(count, &mut ids[first..]);
+        ids.truncate(first + len);
+        self.keep(text, &ids[first..]);
+    }
+
+    /// Finds where the tokens of a piece come from.
+    #[inline]
+    fn find(&mut self, encoder: &Encoder, text: &str, Piece { key, hash, at, .. }: Piece) {
+        let [start, end] = [self.starts[at], self.starts[at + 1]];
+        let mut keep = Keep::Nowhere;
+        if key == Key::LONG {
+            let piece = &text[start..end];
+            // Such a piece is a part of a sentence, and hardly comes again.
+            if piece.as_bytes()[0] < IDEOGRAPHS {
+                match self.long.get(piece, false) {
+                    Ok(tokens) => {
+                        let start = self.known.len();
+                        self.known.extend_from_slice(tokens);
+                        return self.add(at, Source::Known { start, end: self.known.len() }, Keep::Nowhere);
+                    }
+                    Err(Some(place)) => keep = Keep::Long { place, start, end },
+                    Err(None) => {}
+                }
+            }
+            if let Some(id) = encoder.long_entry(piece, &mut self.spelled) {
+                return self.add(at, Source::Word(id), keep);
+            }
+        } else {
+            if let Some(piece) = self.short.find(key, hash) {
+                return self.add(at, Source::Short(piece), Keep::Nowhere);
+            }
+            keep = Keep::Short(key, hash);
+        }
+        match encoder.atoms().filter(|_| !text[start..end].is_ascii()) {
+            None => {
+                encoder.symbols.append(&text[start..end], self.merger.symbols());
+                let merged = self.merger.add();
+                self.add(at, Source::Merged(merged), keep);
+            }
+            Some(atoms) => {
+                let first = self.entries.len();
+                self.find_parts(encoder, atoms, &text[start..end], at);
+                match &mut self.entries[first..] {
+                    [whole] => whole.keep = keep,
+                    _ => {
+                        self.add(at, Source::Nothing, keep);
+                        self.entries.last_mut().expect("one was just added").first = first;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The same for a piece with characters of several bytes: it is cut between them where that changes nothing.
+    fn find_parts(&mut self, encoder: &Encoder, atoms: &Atoms, piece: &str, at: usize) {
+        let bytes = piece.as_bytes();
+        let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
+        let (mut start, mut last) = (0, None);
+        for (begin, c) in piece.char_indices() {
+            let end = begin + c.len_utf8();
+            let atom = match c.is_ascii() {
+                true => None,
+                false => atoms.get(byte(begin.wrapping_sub(1)), c, byte(end)),
+            };
+            let is_whole = atom.is_some() || c.is_ascii();
+            if is_whole && last.is_some_and(|last| atoms.parts(last, c)) {
+                self.find_part(encoder, piece, start..begin, at);
+                start = begin;
+            }
+            match atom {
+                Some(id) => self.merger.symbols().push(id),
+                None => encoder.symbols.append_bytes(&bytes[begin..end], self.merger.symbols()),
+            }
+            last = Some(c).filter(|_| is_whole);
+        }
+        self.find_part(encoder, piece, start..piece.len(), at);
+    }
+
+    /// A part of a piece, whose symbols wait to be merged.
+    #[inline]
+    fn find_part(&mut self, encoder: &Encoder, piece: &str, part: Range<usize>, at: usize) {
+        let (source, keep) = match self.merger.next_piece() {
+            [id] => (Some(Source::Word(*id)), Keep::Nowhere),
+            // The whole piece was looked up before.
+            _ if part.len() == piece.len() => (None, Keep::Nowhere),
+            _ => match Key::new(piece.as_bytes(), part.start, part.end) {
+                Key::LONG => (None, Keep::Nowhere),
+                key => {
+                    let hash = key.hash();
+                    let word = if encoder.ignore_merges { NO_WORD } else { encoder.words.get(key) };
+                    let kept = || self.short.find(key, hash).map(Source::Short);
+                    (if word == NO_WORD { kept() } else { Some(Source::Word(word)) }, Keep::Short(key, hash))
+                }
+            },
+        };
+        match source {
+            Some(source) => {
+                self.merger.forget_next();
+                self.add(at, source, Keep::Nowhere);
+            }
+            None => {
+                let merged = self.merger.add();
+                self.add(at, Source::Merged(merged), keep);
+            }
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, piece: usize, source: Source, keep: Keep) {
+        let first = self.entries.len();
+        self.entries.push(Entry { piece, source, keep, first, tokens: [0; 2] });
+    }
+
+    /// Writes the tokens of all pieces, and returns how many there are.
+    #[inline]
+    fn write(&mut self, count: usize, out: &mut [TokenId]) -> usize {
+        let (mut len, mut done) = (0, 0);
+        for entry in &mut self.entries {
+            if entry.piece > done {
+                len = copy(&self.words[done..], entry.piece - done, out, len);
+            }
+            done = entry.piece + 1;
+            entry.tokens[0] = len;
+            match entry.source {
+                Source::Nothing => {}
+                Source::Word(id) => {
+                    out[len] = id;
+                    len += 1;
+                }
+                Source::Short(piece) => len += self.short.copy(piece, &mut out[len..]),
+                Source::Known { start, end } => len = copy_all(&self.known[start..end], out, len),
+                Source::Merged(piece) => len = copy_all(self.merger.tokens(piece), out, len),
+            }
+            entry.tokens[1] = len;
+        }
+        copy(&self.words[done..], count - done, out, len)
+    }
+
+    /// Keeps what was found for the first time.
+    #[inline]
+    fn keep(&mut self, text: &str, tokens: &[TokenId]) {
+        for entry in &self.entries {
+            let tokens = || &tokens[self.entries[entry.first].tokens[0]..entry.tokens[1]];
+            match entry.keep {
+                Keep::Nowhere => {}
+                Keep::Short(key, hash) if self.short.find(key, hash).is_some() => {}
+                Keep::Short(key, hash) => self.short.put(key, hash, tokens()),
+                Keep::Long { place, start, end } => self.long.put(place, &text[start..end], false, tokens()),
+            }
+        }
+    }
+}
+
+/// Copies so many tokens to the end of others, and returns their new number. There is room for [`COPIED`] more.
+#[inline]
+fn copy(from: &[TokenId], count: usize, to: &mut [TokenId], len: usize) -> usize {
+    for at in (0..count).step_by(COPIED) {
+        to[len + at..len + at + COPIED].copy_from_slice(&from[at..at + COPIED]);
+    }
+    len + count
+}
+
+fn copy_all(from: &[TokenId], to: &mut [TokenId], len: usize) -> usize {
+    to[len..len + from.len()].copy_from_slice(from);
+    len + from.len()
+}

@@ -1,0 +1,116 @@
+//! The text of a short piece as two numbers, so that comparing it costs as much as comparing numbers.
+
+use crate::tokenizer::bpe::places;
+
+/// A piece of more bytes is long.
+const LONGEST: usize = 15;
+
+/// The bits of pieces of each length, in the lower number and in the higher one.
+const OWN: [[u64; 16]; 2] = {
+    let mut own = [[0; 16]; 2];
+    let mut len = 1;
+    while len < 16 {
+        let bits: u128 = (1 << (8 * len)) - 1;
+        own[0][len] = bits as u64;
+        own[1][len] = (bits >> 64) as u64;
+        len += 1;
+    }
+    own
+};
+
+/// The text of a short piece and its length, which is in the highest bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key {
+    low: u64,
+    high: u64,
+}
+
+impl Key {
+    /// Of no piece.
+    pub(crate) const EMPTY: Self = Self { low: 0, high: 0 };
+    /// Of all long pieces.
+    pub(crate) const LONG: Self = Self { low: u64::MAX, high: u64::MAX };
+
+    /// The key of these bytes.
+    #[inline]
+    pub(crate) fn new(text: &[u8], start: usize, end: usize) -> Self {
+        let len = end - start;
+        if len > LONGEST {
+            return Self::LONG;
+        }
+        let sixteen = text.get(start..).and_then(|rest| rest.first_chunk::<16>()).copied();
+        let [low, high] = halves(sixteen.unwrap_or_else(|| {
+            let mut bytes = [0; 16];
+            bytes[..len].copy_from_slice(&text[start..end]);
+            bytes
+        }));
+        Self { low: low & OWN[0][len & LONGEST], high: high & OWN[1][len & LONGEST] | (len as u64) << 56 }
+    }
+
+    /// The inverse of [`Self::parts`].
+    pub(crate) fn of_parts([low, high]: [u64; 2]) -> Self {
+        Self { low, high }
+    }
+
+    /// Two numbers, the lower first.
+    pub(crate) fn parts(self) -> [u64; 2] {
+        [self.low, self.high]
+    }
+
+    #[inline]
+    pub(crate) fn hash(self) -> u64 {
+        places::hash(self.low, self.high)
+    }
+
+    /// The key of at most eight bytes.
+    pub(crate) fn short(low: u64, len: u32) -> Self {
+        Self { low, high: u64::from(len) << 56 }
+    }
+
+    /// The first eight bytes.
+    #[inline]
+    pub(crate) fn low(self) -> u64 {
+        self.low
+    }
+
+    /// How many bytes there are.
+    #[inline]
+    pub(crate) fn len(self) -> usize {
+        (self.high >> 56) as usize
+    }
+
+    /// The same, and the other bytes above it.
+    #[inline]
+    pub(crate) fn len_and_high(self) -> u64 {
+        self.high.rotate_left(8)
+    }
+
+    /// The same as `==`, without a branch.
+    #[inline]
+    pub(crate) fn is(self, other: Self) -> bool {
+        (self.low ^ other.low) | (self.high ^ other.high) == 0
+    }
+}
+
+#[inline]
+fn halves(bytes: [u8; 16]) -> [u64; 2] {
+    let number = u128::from_le_bytes(bytes);
+    [number as u64, (number >> 64) as u64]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_the_text_wherever_it_is() {
+        let text = b"a\0\0 hello, and what comes after it";
+        let keys = [(0, 1), (0, 2), (0, 3), (3, 9), (3, 18), (20, 34), (3, 19)];
+        let keys = keys.map(|(start, end)| Key::new(text, start, end));
+        assert!(keys.iter().enumerate().all(|(i, key)| keys.iter().skip(i + 1).all(|other| other != key)));
+        assert!(keys[6] == Key::LONG);
+        assert!(Key::new(b" hello", 0, 6) == keys[3]);
+        assert!(Key::new(b"", 0, 0) == Key::EMPTY);
+        assert!(keys.iter().all(|key| Key::of_parts(key.parts()) == *key));
+    }
+}

@@ -1,0 +1,142 @@
+//! A piece of a few symbols that is merged step by step.
+
+use crate::tokenizer::TokenId;
+use crate::tokenizer::bpe::merges::{Merges, NEVER, NOBODY, Place};
+
+/// So many symbols have room, with one at each end that is nobody's.
+const ROOM: usize = 64;
+/// The most symbols of a piece: with more, looking through all of them for each merge would take a time that grows with
+/// the square.
+pub(super) const MOST: usize = ROOM - 2;
+
+/// The places before and after each.
+const BEFORE: [u8; ROOM] = {
+    let (mut before, mut at) = ([0; ROOM], 1);
+    while at < ROOM {
+        before[at] = at as u8 - 1;
+        at += 1;
+    }
+    before
+};
+const AFTER: [u8; ROOM] = {
+    let (mut after, mut at) = ([0; ROOM], 0);
+    while at < ROOM {
+        after[at] = at as u8 + 1;
+        at += 1;
+    }
+    after
+};
+
+/// Symbols stay where they are: one that is merged into the one before is skipped. Nothing is asked of where a symbol
+/// stands, because at the ends there is one that merges with no other.
+pub(super) struct Lane {
+    symbols: [TokenId; ROOM],
+    /// Of each symbol's pair with the next one the rank, and its place in the lower bits: the least is merged next.
+    ranks: [u64; ROOM],
+    before: [u8; ROOM],
+    after: [u8; ROOM],
+    count: usize,
+    /// The pairs that the last merge made, by their left symbol.
+    made: [(u8, Place); 2],
+    /// Whether ranks are still to be found.
+    is_new: bool,
+}
+
+/// The rank of a pair that does not merge, with its place or without.
+const NOTHING: u64 = (NEVER as u64) * ROOM as u64;
+
+impl Default for Lane {
+    fn default() -> Self {
+        Self {
+            symbols: [NOBODY; ROOM],
+            ranks: [NOTHING; ROOM],
+            before: BEFORE,
+            after: AFTER,
+            count: 0,
+            made: Default::default(),
+            is_new: false,
+        }
+    }
+}
+
+impl Lane {
+    /// Takes the symbols of a piece, and asks for the memory that tells what they merge to.
+    pub(super) fn begin(&mut self, symbols: &[TokenId], merges: &Merges) {
+        let count = symbols.len();
+        self.symbols[1..=count].copy_from_slice(symbols);
+        self.symbols[count + 1] = NOBODY;
+        self.ranks[..wide(count)].fill(NOTHING);
+        (self.before, self.after) = (BEFORE, AFTER);
+        (self.count, self.is_new) = (count, false);
+        for (at, pair) in (1..).zip(symbols.windows(2)) {
+            match merges.rank_in_square(pair[0], pair[1]) {
+                Some(rank) => self.ranks[at] = ranked(rank, at),
+                None => {
+                    self.is_new = true;
+                    merges.prefetch(merges.place(pair[0], pair[1]));
+                }
+            }
+        }
+        self.made = [(0, merges.place(NOBODY, NOBODY)); 2];
+    }
+
+    /// Merges one pair; false if there is none.
+    #[inline]
+    pub(super) fn merge_once(&mut self, merges: &Merges) -> bool {
+        if self.is_new {
+            self.is_new = false;
+            for at in 1..self.count {
+                self.ranks[at] = ranked(merges.rank(self.symbols[at], self.symbols[at + 1]), at);
+            }
+        }
+        for (at, place) in self.made {
+            let at = usize::from(at) % ROOM;
+            self.ranks[at] = ranked(merges.rank_at(place), at);
+        }
+        let mut least = [NOTHING; 4];
+        for four in self.ranks[..wide(self.count)].as_chunks::<4>().0 {
+            for (least, rank) in least.iter_mut().zip(four) {
+                *least = (*least).min(*rank);
+            }
+        }
+        let least = least[0].min(least[1]).min(least[2].min(least[3]));
+        if least >= NOTHING {
+            return false;
+        }
+        let at = least as usize % ROOM;
+        let token = merges.token((least / ROOM as u64) as u32);
+        let gone = usize::from(self.after[at]) % ROOM;
+        let next = usize::from(self.after[gone]) % ROOM;
+        let last = usize::from(self.before[at]) % ROOM;
+        self.symbols[at] = token;
+        (self.after[at], self.before[next]) = (next as u8, at as u8);
+        self.ranks[gone] = NOTHING;
+        let places = [merges.place(self.symbols[last], token), merges.place(token, self.symbols[next])];
+        places.iter().for_each(|place| merges.prefetch(*place));
+        self.made = [(last as u8, places[0]), (at as u8, places[1])];
+        true
+    }
+
+    /// Writes the tokens where the symbols were, and returns how many there are.
+    pub(super) fn end(&self, tokens: &mut [TokenId]) -> usize {
+        let mut at = 1;
+        for (count, token) in tokens.iter_mut().enumerate() {
+            if at > self.count {
+                return count;
+            }
+            *token = self.symbols[at % ROOM];
+            at = usize::from(self.after[at % ROOM]);
+        }
+        tokens.len()
+    }
+}
+
+/// So many ranks are looked at, four by four.
+fn wide(count: usize) -> usize {
+    (count + 1).next_multiple_of(4).min(ROOM)
+}
+
+#[inline]
+fn ranked(rank: u32, at: usize) -> u64 {
+    u64::from(rank) * ROOM as u64 | at as u64
+}
