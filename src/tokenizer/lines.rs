@@ -35,7 +35,9 @@ impl Lines {
                 encode(&text[lines.clone()], has_prefix && lines.start == 0, ids);
             }
         };
-        for newline in memchr::memchr_iter(b'\n', bytes) {
+        // While none comes again, they are mostly left alone.
+        let newlines = if self.0.has_patience() { bytes } else { &[] };
+        for newline in memchr::memchr_iter(b'\n', newlines) {
             let end = newline + 1;
             if end < start + SHORTEST || !bytes.get(end).is_some_and(|next| parts(*next)) {
                 continue;
@@ -43,7 +45,7 @@ impl Lines {
             let line = start..end;
             start = end;
             let (text, has_prefix) = (&text[line.clone()], has_prefix && line.start == 0);
-            let place = match self.0.get(text, has_prefix) {
+            let place = match self.0.look_up(text, has_prefix) {
                 Ok(known) => {
                     encode(new..line.start, ids);
                     ids.extend_from_slice(known);
@@ -52,7 +54,7 @@ impl Lines {
                 }
                 Err(place) => place,
             };
-            if let Some(place) = place.filter(|place| self.0.comes_again(*place, text)) {
+            if self.0.comes_again(place, text) {
                 encode(new..line.start, ids);
                 let first = ids.len();
                 encode(line, ids);

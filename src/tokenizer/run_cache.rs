@@ -116,28 +116,35 @@ impl RunCache {
     pub(crate) fn get(&mut self, text: &str, opens_prompt: bool) -> Result<&[TokenId], Option<Place>> {
         self.counts.asked += 1;
         self.counts.asked_bytes += text.len() as u64;
-        let is_long = text.len() >= LONG;
-        if is_long {
-            self.missed = self.missed.wrapping_add(1);
-            if self.missed > PATIENCE && !is_one_in_eight(self.missed) {
-                return Err(None);
-            }
+        if text.len() >= LONG && !self.has_patience() {
+            return Err(None);
         }
+        self.look_up(text, opens_prompt).map_err(Some)
+    }
+
+    /// Whether looking up a long run is worthwhile.
+    pub(crate) fn has_patience(&mut self) -> bool {
+        self.missed = self.missed.wrapping_add(1);
+        self.missed <= PATIENCE || is_one_in_eight(self.missed)
+    }
+
+    /// The ids of a run, or where to put them.
+    pub(crate) fn look_up(&mut self, text: &str, opens_prompt: bool) -> Result<&[TokenId], Place> {
         let place = Place::of(text, opens_prompt);
         if self.tags[place.slot()] != place.tag() {
-            return Err(Some(place));
+            return Err(place);
         }
         match self.entries.get_mut(place.slot()) {
             Some(Some(entry)) if entry.opens_prompt == opens_prompt && *entry.text == *text => {
                 entry.lives = LIVES;
                 self.counts.found += 1;
                 self.counts.found_bytes += text.len() as u64;
-                if is_long {
+                if text.len() >= LONG {
                     self.missed = 0;
                 }
                 Ok(&entry.ids)
             }
-            _ => Err(Some(place)),
+            _ => Err(place),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::tokenizer::bpe::words::{NO_WORD, Words};
 use crate::tokenizer::run_cache::{Place, RunCache};
 
 /// So many pieces are cut before they are looked up.
-const AT_ONCE: usize = 256;
+pub(super) const AT_ONCE: usize = 256;
 /// So many tokens are copied at once, whether they are needed or not: nothing then depends on how many they are.
 const COPIED: usize = 16;
 /// The first byte of characters of Chinese, Japanese and Korean, and above.
@@ -21,11 +21,11 @@ const IDEOGRAPHS: u8 = 0xE3;
 /// Pieces that came before, and room for others.
 pub(crate) struct Batch {
     /// Where each piece starts, and the last one ends.
-    starts: Box<[usize; AT_ONCE + 1]>,
+    starts: Box<[u32; AT_ONCE + 1]>,
     /// The token of each piece, or [`NO_WORD`].
     words: Box<[TokenId; AT_ONCE + COPIED]>,
     /// The numbers of pieces that are none of the words that come often.
-    others: Box<[usize; AT_ONCE]>,
+    others: Box<[u32; AT_ONCE]>,
     pieces: Box<[Piece; AT_ONCE]>,
     entries: Vec<Entry>,
     short: PieceCache,
@@ -93,47 +93,48 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// Appends the tokens of pieces that follow one another from `start` on, and end there.
-    #[inline]
-    pub(super) fn encode(
-        &mut self,
-        encoder: &Encoder,
-        text: &str,
-        mut start: usize,
-        mut ends: impl Iterator<Item = usize>,
-        ids: &mut Vec<TokenId>,
-    ) {
-        let words = &encoder.words;
-        loop {
-            let (mut count, mut others) = (0, 0);
-            self.starts[0] = start;
-            for (next, end) in self.starts[1..].iter_mut().zip(&mut ends) {
-                let word = words.get_often(Key::new(text.as_bytes(), start, end));
-                self.words[count % AT_ONCE] = word;
-                self.others[others % AT_ONCE] = count;
-                others += usize::from(word == NO_WORD);
-                *next = end;
-                (start, count) = (end, count + 1);
-            }
-            let others = self.find_words(words, text, others);
+    /// Appends the tokens of the pieces of a text, which end there.
+    pub(super) fn encode(&mut self, encoder: &Encoder, text: &str, ends: &[u32], ids: &mut Vec<TokenId>) {
+        let mut start = 0;
+        for ends in ends.chunks(AT_ONCE) {
+            let others = self.find_words_that_come_often(&encoder.words, text, start, ends);
+            let others = self.find_words(&encoder.words, text, others);
             if others == 0 {
-                ids.extend_from_slice(&self.words[..count]);
+                ids.extend_from_slice(&self.words[..ends.len()]);
             } else {
-                self.encode_others(encoder, text, count, others, ids);
+                self.encode_others(encoder, text, ends.len(), others, ids);
             }
-            if count < AT_ONCE {
-                return;
-            }
+            start = self.starts[ends.len()];
         }
+    }
+
+    /// Finds the words of pieces that follow one another from `start` on, and returns how many of them are none that come
+    /// often.
+    #[inline(never)]
+    fn find_words_that_come_often(&mut self, words: &Words, text: &str, start: u32, ends: &[u32]) -> usize {
+        let Self { starts, words: found, others, .. } = self;
+        let (starts, found, others) = (&mut **starts, &mut **found, &mut **others);
+        let (text, mut start, mut count) = (text.as_bytes(), start, 0);
+        starts[0] = start;
+        for (at, end) in ends[..ends.len().min(AT_ONCE)].iter().enumerate() {
+            let word = words.get_often(Key::new(text, start as usize, *end as usize));
+            found[at] = word;
+            others[count % AT_ONCE] = at as u32;
+            count += usize::from(word == NO_WORD);
+            start = *end;
+            starts[at + 1] = start;
+        }
+        count
     }
 
     /// Finds the words among others, so many, and returns how many are none.
     #[inline(never)]
     fn find_words(&mut self, words: &Words, text: &str, others: usize) -> usize {
         for (at, piece) in self.others[..others].iter().zip(&mut self.pieces[..]) {
-            let key = Key::new(text.as_bytes(), self.starts[*at], self.starts[at + 1]);
+            let at = *at as usize % AT_ONCE;
+            let key = Key::new(text.as_bytes(), self.starts[at] as usize, self.starts[at + 1] as usize);
             let hash = key.hash();
-            *piece = Piece { key, hash, place: words.place(hash), at: *at };
+            *piece = Piece { key, hash, place: words.place(hash), at };
         }
         let mut left = 0;
         for other in 0..others {
@@ -149,7 +150,7 @@ impl Batch {
     /// Appends the tokens of all pieces, of which so many are no words.
     #[inline(never)]
     fn encode_others(&mut self, encoder: &Encoder, text: &str, count: usize, others: usize, ids: &mut Vec<TokenId>) {
-        let bytes = self.starts[count] - self.starts[0];
+        let bytes = (self.starts[count] - self.starts[0]) as usize;
         self.entries.clear();
         self.known.clear();
         self.merger.clear();
@@ -171,7 +172,7 @@ impl Batch {
     /// Finds where the tokens of a piece come from.
     #[inline]
     fn find(&mut self, encoder: &Encoder, text: &str, Piece { key, hash, at, .. }: Piece) {
-        let [start, end] = [self.starts[at], self.starts[at + 1]];
+        let [start, end] = [self.starts[at], self.starts[at + 1]].map(|at| at as usize);
         let mut keep = Keep::Nowhere;
         if key == Key::LONG {
             let piece = &text[start..end];

@@ -2,7 +2,7 @@
 
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
-use crate::tokenizer::bpe::batch::Batch;
+use crate::tokenizer::bpe::batch::{AT_ONCE, Batch};
 use crate::tokenizer::bpe::key::Key;
 use crate::tokenizer::bpe::merger::Merger;
 use crate::tokenizer::bpe::merges::Merges;
@@ -38,12 +38,13 @@ pub(crate) struct Buffers {
     scanner: Scanner,
     batch: Batch,
     prefixed: String,
+    ends: Vec<u32>,
 }
 
 impl Encoder {
     /// Appends the tokens of a text, before which a meta space comes if it `has_prefix`.
     pub(crate) fn encode(&self, text: &str, has_prefix: bool, buffers: &mut Buffers, ids: &mut Vec<TokenId>) {
-        let Buffers { lines, scanner, batch, prefixed } = buffers;
+        let Buffers { lines, scanner, batch, prefixed, ends } = buffers;
         match &self.cutting {
             Cutting::Pattern(pattern, _) => {
                 lines.encode(
@@ -53,8 +54,7 @@ impl Encoder {
                     ids,
                     |line, _, ids| {
                         for part in parts(*pattern, line) {
-                            let ends = scanner.ends(*pattern, part).iter().map(|end| *end as usize);
-                            batch.encode(self, part, 0, ends, ids);
+                            batch.encode(self, part, scanner.ends(*pattern, part), ids);
                         }
                     },
                 );
@@ -70,7 +70,7 @@ impl Encoder {
                             true => self.encode_prefixed(seams, line, prefixed, batch, ids),
                             false => 0,
                         };
-                        batch.encode(self, line, start, seams.ends(line, start), ids);
+                        self.encode_between_seams(seams, &line[start..], ends, batch, ids);
                     },
                 );
             }
@@ -90,8 +90,24 @@ impl Encoder {
         prefixed.clear();
         prefixed.push(META_SPACE);
         prefixed.push_str(&text[..end]);
-        batch.encode(self, prefixed, 0, std::iter::once(prefixed.len()), ids);
+        batch.encode(self, prefixed, &[prefixed.len() as u32], ids);
         end
+    }
+
+    fn encode_between_seams(
+        &self,
+        seams: &Seams,
+        mut text: &str,
+        ends: &mut Vec<u32>,
+        batch: &mut Batch,
+        ids: &mut Vec<TokenId>,
+    ) {
+        while !text.is_empty() {
+            ends.clear();
+            ends.extend(seams.ends(text, 0).take(AT_ONCE).map(|end| end as u32));
+            batch.encode(self, text, ends, ids);
+            text = &text[ends.last().map_or(text.len(), |end| *end as usize)..];
+        }
     }
 
     /// What is known of characters of several bytes, if symbols are bytes.

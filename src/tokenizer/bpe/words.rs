@@ -13,7 +13,7 @@ use crate::tokenizer::compiled::{BlockReader, BlockWriter};
 pub(crate) const NO_WORD: TokenId = TokenId::MAX;
 
 /// So many words come often. Their table is as small as the processor's second cache can keep all the time.
-const OFTEN: usize = 1 << 14;
+const OFTEN: usize = 1 << 15;
 
 /// Tables of them, for all threads.
 pub(crate) struct Words {
