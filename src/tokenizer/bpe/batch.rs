@@ -1,6 +1,9 @@
 //! Pieces of a text, looked up and merged together: one by one, each would wait for memory.
 
+use std::hash::BuildHasher;
 use std::ops::Range;
+
+use foldhash::fast::FixedState;
 
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
@@ -9,7 +12,6 @@ use crate::tokenizer::bpe::key::Key;
 use crate::tokenizer::bpe::merger::Merger;
 use crate::tokenizer::bpe::pieces::PieceCache;
 use crate::tokenizer::bpe::words::{NO_WORD, Words};
-use crate::tokenizer::run_cache::{Place, RunCache};
 
 /// So many pieces are cut before they are looked up.
 pub(super) const AT_ONCE: usize = 256;
@@ -28,10 +30,7 @@ pub(crate) struct Batch {
     others: Box<[u32; AT_ONCE]>,
     pieces: Box<[Piece; AT_ONCE]>,
     entries: Vec<Entry>,
-    short: PieceCache,
-    long: RunCache,
-    /// The tokens of long pieces that came before.
-    known: Vec<TokenId>,
+    kept: PieceCache,
     merger: Merger,
     spelled: String,
 }
@@ -62,8 +61,7 @@ struct Entry {
 enum Source {
     Nothing,
     Word(TokenId),
-    Short(usize),
-    Known { start: usize, end: usize },
+    Kept(usize),
     Merged(usize),
 }
 
@@ -71,7 +69,7 @@ enum Source {
 enum Keep {
     Nowhere,
     Short(Key, u64),
-    Long { place: Place, start: usize, end: usize },
+    Long { hash: u64, start: usize, end: usize },
 }
 
 impl Default for Batch {
@@ -83,9 +81,7 @@ impl Default for Batch {
             others: Box::new([0; AT_ONCE]),
             pieces: Box::new([none; AT_ONCE]),
             entries: Vec::new(),
-            short: PieceCache::default(),
-            long: RunCache::new(),
-            known: Vec::new(),
+            kept: PieceCache::default(),
             merger: Merger::default(),
             spelled: String::new(),
         }
@@ -133,7 +129,10 @@ impl Batch {
         for (at, piece) in self.others[..others].iter().zip(&mut self.pieces[..]) {
             let at = *at as usize % AT_ONCE;
             let key = Key::new(text.as_bytes(), self.starts[at] as usize, self.starts[at + 1] as usize);
-            let hash = key.hash();
+            let hash = match key == Key::LONG {
+                true => hash_of_long(&text.as_bytes()[self.starts[at] as usize..self.starts[at + 1] as usize]),
+                false => key.hash(),
+            };
             *piece = Piece { key, hash, place: words.place(hash), at };
         }
         let mut left = 0;
@@ -152,12 +151,11 @@ impl Batch {
     fn encode_others(&mut self, encoder: &Encoder, text: &str, count: usize, others: usize, ids: &mut Vec<TokenId>) {
         let bytes = (self.starts[count] - self.starts[0]) as usize;
         self.entries.clear();
-        self.known.clear();
         self.merger.clear();
         // A piece has as many tokens as bytes at most.
-        self.short.make_room(bytes);
-        self.pieces[..others].iter().for_each(|piece| self.short.prefetch_index(piece.hash));
-        self.pieces[..others].iter().for_each(|piece| self.short.prefetch(piece.hash));
+        self.kept.make_room(bytes);
+        self.pieces[..others].iter().for_each(|piece| self.kept.prefetch_index(piece.hash));
+        self.pieces[..others].iter().for_each(|piece| self.kept.prefetch(piece.hash));
         for other in 0..others {
             self.find(encoder, text, self.pieces[other]);
         }
@@ -173,39 +171,30 @@ impl Batch {
     #[inline]
     fn find(&mut self, encoder: &Encoder, text: &str, Piece { key, hash, at, .. }: Piece) {
         let [start, end] = [self.starts[at], self.starts[at + 1]].map(|at| at as usize);
-        let mut keep = Keep::Nowhere;
-        if key == Key::LONG {
-            let piece = &text[start..end];
-            // Such a piece is a part of a sentence, and hardly comes again.
-            if piece.as_bytes()[0] < IDEOGRAPHS {
-                match self.long.get(piece, false) {
-                    Ok(tokens) => {
-                        let start = self.known.len();
-                        self.known.extend_from_slice(tokens);
-                        return self.add(at, Source::Known { start, end: self.known.len() }, Keep::Nowhere);
-                    }
-                    Err(Some(place)) => keep = Keep::Long { place, start, end },
-                    Err(None) => {}
-                }
-            }
-            if let Some(id) = encoder.long_entry(piece, &mut self.spelled) {
-                return self.add(at, Source::Word(id), keep);
-            }
-        } else {
-            if let Some(piece) = self.short.find(key, hash) {
-                return self.add(at, Source::Short(piece), Keep::Nowhere);
-            }
-            keep = Keep::Short(key, hash);
+        let piece = &text[start..end];
+        // A long one of ideographs is a part of a sentence, and hardly comes again.
+        let (kept, keep) = match key == Key::LONG {
+            true if piece.as_bytes()[0] >= IDEOGRAPHS => (None, Keep::Nowhere),
+            true => (self.kept.find_long(piece, hash), Keep::Long { hash, start, end }),
+            false => (self.kept.find(key, hash), Keep::Short(key, hash)),
+        };
+        if let Some(kept) = kept {
+            return self.add(at, Source::Kept(kept), Keep::Nowhere);
         }
-        match encoder.atoms().filter(|_| !text[start..end].is_ascii()) {
+        if key == Key::LONG
+            && let Some(id) = encoder.long_entry(piece, &mut self.spelled)
+        {
+            return self.add(at, Source::Word(id), keep);
+        }
+        match encoder.atoms().filter(|_| !piece.is_ascii()) {
             None => {
-                encoder.symbols.append(&text[start..end], self.merger.symbols());
+                encoder.symbols.append(piece, self.merger.symbols());
                 let merged = self.merger.add();
                 self.add(at, Source::Merged(merged), keep);
             }
             Some(atoms) => {
                 let first = self.entries.len();
-                self.find_parts(encoder, atoms, &text[start..end], at);
+                self.find_parts(encoder, atoms, piece, at);
                 match &mut self.entries[first..] {
                     [whole] => whole.keep = keep,
                     _ => {
@@ -254,7 +243,7 @@ impl Batch {
                 key => {
                     let hash = key.hash();
                     let word = if encoder.ignore_merges { NO_WORD } else { encoder.words.get(key) };
-                    let kept = || self.short.find(key, hash).map(Source::Short);
+                    let kept = || self.kept.find(key, hash).map(Source::Kept);
                     (if word == NO_WORD { kept() } else { Some(Source::Word(word)) }, Keep::Short(key, hash))
                 }
             },
@@ -293,9 +282,12 @@ impl Batch {
                     out[len] = id;
                     len += 1;
                 }
-                Source::Short(piece) => len += self.short.copy(piece, &mut out[len..]),
-                Source::Known { start, end } => len = copy_all(&self.known[start..end], out, len),
-                Source::Merged(piece) => len = copy_all(self.merger.tokens(piece), out, len),
+                Source::Kept(piece) => len += self.kept.copy(piece, &mut out[len..]),
+                Source::Merged(piece) => {
+                    let tokens = self.merger.tokens(piece);
+                    out[len..len + tokens.len()].copy_from_slice(tokens);
+                    len += tokens.len();
+                }
             }
             entry.tokens[1] = len;
         }
@@ -307,11 +299,13 @@ impl Batch {
     fn keep(&mut self, text: &str, tokens: &[TokenId]) {
         for entry in &self.entries {
             let tokens = || &tokens[self.entries[entry.first].tokens[0]..entry.tokens[1]];
+            // It may have come twice.
             match entry.keep {
-                Keep::Nowhere => {}
-                Keep::Short(key, hash) if self.short.find(key, hash).is_some() => {}
-                Keep::Short(key, hash) => self.short.put(key, hash, tokens()),
-                Keep::Long { place, start, end } => self.long.put(place, &text[start..end], false, tokens()),
+                Keep::Short(key, hash) if self.kept.find(key, hash).is_none() => self.kept.put(key, hash, tokens()),
+                Keep::Long { hash, start, end } if self.kept.find_long(&text[start..end], hash).is_none() => {
+                    self.kept.put_long(&text[start..end], hash, tokens());
+                }
+                _ => {}
             }
         }
     }
@@ -326,7 +320,6 @@ fn copy(from: &[TokenId], count: usize, to: &mut [TokenId], len: usize) -> usize
     len + count
 }
 
-fn copy_all(from: &[TokenId], to: &mut [TokenId], len: usize) -> usize {
-    to[len..len + from.len()].copy_from_slice(from);
-    len + from.len()
+fn hash_of_long(piece: &[u8]) -> u64 {
+    FixedState::with_seed(0).hash_one(piece)
 }

@@ -1,12 +1,15 @@
-//! A cache of short pieces that are no entry: most of them came before.
+//! A cache of pieces that are no words: most of them came before.
 
 use prefetch_index::prefetch_index;
 
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::key::Key;
 
-/// The most pieces that are kept.
+/// The most pieces that are kept, and the most bytes of those that are long.
 const MOST: usize = 1 << 18;
+const MOST_BYTES: usize = 1 << 23;
+/// A longer piece is not kept.
+const LONGEST: usize = 1 << 10;
 /// So many bits of an index are the number of a piece, and the others bits of its hash.
 const NUMBER_BITS: u32 = 24;
 /// So many tokens are kept with a piece. More are kept elsewhere.
@@ -19,12 +22,15 @@ pub(crate) struct PieceCache {
     pieces: Vec<Kept>,
     /// The tokens of pieces that have more than a few.
     many: Vec<TokenId>,
+    /// The texts of long pieces.
+    texts: String,
 }
 
 /// Half a line of the processor's cache.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 struct Kept {
+    /// Of a long piece, [`long_key`].
     key: Key,
     /// The tokens, or the place of the first among the many; then their count.
     ids: [u32; FEW + 1],
@@ -32,7 +38,7 @@ struct Kept {
 
 impl Default for PieceCache {
     fn default() -> Self {
-        Self { index: vec![0; 1 << 10], pieces: Vec::new(), many: Vec::new() }
+        Self { index: vec![0; 1 << 10], pieces: Vec::new(), many: Vec::new(), texts: String::new() }
     }
 }
 
@@ -54,16 +60,35 @@ impl PieceCache {
         prefetch_index(&self.pieces, number(self.index[self.first(hash)]));
     }
 
-    /// The number of a piece that was kept, which holds until room is made.
+    /// The number of a short piece that was kept, which holds until room is made.
     #[inline]
     pub(crate) fn find(&self, key: Key, hash: u64) -> Option<usize> {
+        self.find_by(hash, |kept| kept == key)
+    }
+
+    /// The same for a long piece.
+    pub(crate) fn find_long(&self, piece: &str, hash: u64) -> Option<usize> {
+        let [hash_and_length, end] = [0, u32::MAX].map(|place| long_key(hash, piece.len(), place));
+        self.find_by(hash, |kept| {
+            let is_alike = (hash_and_length.parts()..=end.parts()).contains(&kept.parts());
+            is_alike && self.text_of(kept, piece.len()) == piece
+        })
+    }
+
+    fn text_of(&self, long: Key, length: usize) -> &str {
+        let start = long.parts()[1] as u32 as usize;
+        &self.texts[start..start + length]
+    }
+
+    #[inline]
+    fn find_by(&self, hash: u64, is_it: impl Fn(Key) -> bool) -> Option<usize> {
         let mut at = self.first(hash);
         loop {
             let index = self.index[at];
             if index == 0 {
                 return None;
             }
-            if index ^ mark(hash) < 1 << NUMBER_BITS && self.pieces[number(index)].key == key {
+            if index ^ mark(hash) < 1 << NUMBER_BITS && is_it(self.pieces[number(index)].key) {
                 return Some(number(index));
             }
             at = (at + 1) & (self.index.len() - 1);
@@ -85,7 +110,7 @@ impl PieceCache {
         count
     }
 
-    /// Keeps the tokens of a piece that is not known, if there is room.
+    /// Keeps the tokens of a short piece that is not known, if there is room.
     pub(crate) fn put(&mut self, key: Key, hash: u64, tokens: &[TokenId]) {
         if self.pieces.len() == MOST {
             return;
@@ -102,9 +127,18 @@ impl PieceCache {
         self.pieces.push(Kept { key, ids });
         if self.pieces.len() * 2 > self.index.len() {
             self.index = vec![0; self.index.len() * 2];
-            (0..self.pieces.len()).for_each(|piece| self.enter(piece, self.pieces[piece].key.hash()));
+            (0..self.pieces.len()).for_each(|piece| self.enter(piece, hash_of(self.pieces[piece].key)));
         } else {
             self.enter(self.pieces.len() - 1, hash);
+        }
+    }
+
+    /// The same for a long piece.
+    pub(crate) fn put_long(&mut self, piece: &str, hash: u64, tokens: &[TokenId]) {
+        if piece.len() <= LONGEST && self.pieces.len() < MOST && self.texts.len() + piece.len() <= MOST_BYTES {
+            let key = long_key(hash, piece.len(), self.texts.len() as u32);
+            self.texts.push_str(piece);
+            self.put(key, hash, tokens);
         }
     }
 
@@ -116,15 +150,28 @@ impl PieceCache {
         self.index[at] = mark(hash) | (piece as u32 + 1);
     }
 
-    /// Makes room for so many pieces, if there can be so many: forgets all others.
+    /// Makes room for pieces of so many bytes, if there can be as much: forgets all others.
     #[inline]
-    pub(crate) fn make_room(&mut self, pieces: usize) {
-        if self.pieces.len() + pieces > MOST && self.pieces.len() > MOST / 2 {
+    pub(crate) fn make_room(&mut self, bytes: usize) {
+        let is_full = |used: usize, most: usize| used + bytes > most && used > most / 2;
+        if is_full(self.pieces.len(), MOST) || is_full(self.texts.len(), MOST_BYTES) {
             self.index.fill(0);
             self.pieces.clear();
             self.many.clear();
+            self.texts.clear();
         }
     }
+}
+
+/// The key of a long piece: its hash, its length, and where its text is kept. No short piece has one like it.
+fn long_key(hash: u64, length: usize, place: u32) -> Key {
+    Key::of_parts([hash, 0xFF << 56 | (length as u64) << 32 | u64::from(place)])
+}
+
+/// The hash of what was kept with this key.
+fn hash_of(key: Key) -> u64 {
+    let [low, high] = key.parts();
+    if high >> 56 == 0xFF { low } else { key.hash() }
 }
 
 /// The number of a piece in an index, which is not zero.
@@ -163,6 +210,24 @@ mod tests {
             cache.put(key(piece), key(piece).hash(), &tokens);
             assert_eq!(found(&cache, key(piece)), Some(tokens));
         }
+    }
+
+    #[test]
+    fn long_pieces_are_told_apart_by_their_text() {
+        let mut cache = PieceCache::default();
+        let pieces: Vec<String> = (0..3000).map(|id| format!("a piece of many bytes, {id:>5}")).collect();
+        // With few hashes, most are alike.
+        for (id, piece) in (0..).zip(&pieces) {
+            assert_eq!(cache.find_long(piece, u64::from(id % 7)), None);
+            cache.put_long(piece, u64::from(id % 7), &[id; 5]);
+        }
+        for (id, piece) in (0..).zip(&pieces) {
+            let mut ids = [0; 8];
+            let kept = cache.find_long(piece, u64::from(id % 7)).expect("it was kept");
+            assert_eq!((cache.copy(kept, &mut ids), ids[4]), (5, id));
+        }
+        cache.put_long(&"x".repeat(LONGEST + 1), 1, &[1]);
+        assert_eq!(cache.find_long(&"x".repeat(LONGEST + 1), 1), None);
     }
 
     #[test]

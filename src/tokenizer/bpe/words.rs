@@ -53,7 +53,7 @@ struct Word {
 impl Words {
     /// From words in the order of their ids. None if two are the same.
     pub(crate) fn new(words: &[(Key, TokenId)]) -> Option<Self> {
-        let (often, others) = part(words);
+        let [often, others] = part(words);
         let places =
             |words: &[(Key, TokenId)]| Places::new(&words.iter().map(|(key, _)| key.hash()).collect::<Vec<_>>());
         Some(Self::with_places([places(&often)?, places(&others)?], &often, &others))
@@ -91,7 +91,7 @@ impl Words {
         let places = [Places::read(blocks)?, Places::read(blocks)?];
         let (keys, ids) = (blocks.u64s()?, blocks.u32s()?);
         let words: Vec<_> = keys.as_chunks().0.iter().map(|parts| Key::of_parts(*parts)).zip(ids).collect();
-        let (often, others) = part(&words);
+        let [often, others] = part(&words);
         Some(Self::with_places(places, &often, &others))
     }
 
@@ -127,13 +127,14 @@ impl Words {
 }
 
 /// Those that come often, and the others.
-fn part(words: &[(Key, TokenId)]) -> (Vec<(Key, TokenId)>, Vec<(Key, TokenId)>) {
+fn part(words: &[(Key, TokenId)]) -> [Vec<(Key, TokenId)>; 2] {
     let mut room = OFTEN;
-    words.iter().partition(|(key, _)| {
+    let (often, others) = words.iter().partition(|(key, _)| {
         let is_often = room > 0 && key.len() <= 8;
         room -= usize::from(is_often);
         is_often
-    })
+    });
+    [often, others]
 }
 
 #[cfg(test)]

@@ -138,5 +138,5 @@ fn wide(count: usize) -> usize {
 
 #[inline]
 fn ranked(rank: u32, at: usize) -> u64 {
-    u64::from(rank) * ROOM as u64 | at as u64
+    (u64::from(rank) * ROOM as u64) | at as u64
 }
