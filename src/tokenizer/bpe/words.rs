@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn what_is_a_word_is_found_and_nothing_else() {
         let key = |text: &str| Key::new(text.as_bytes(), 0, text.len());
-        let of = |id: TokenId| if id % 2 == 0 { key(&id.to_string()) } else { key(&format!("entry {id}")) };
+        let of = |id: TokenId| if id.is_multiple_of(2) { key(&id.to_string()) } else { key(&format!("entry {id}")) };
         let keys: Vec<(Key, TokenId)> = (0..3 * OFTEN as TokenId).map(|id| (of(id), id)).collect();
         let words = Words::new(&keys).expect("they are different");
         assert!(keys.iter().all(|(key, id)| words.get(*key) == *id));

@@ -1,19 +1,14 @@
-//! Cutting text of ASCII by the patterns, in numbers of 64 bits that tell something of 64 bytes at once.
+//! At which bytes a piece starts, by each pattern.
 //!
-//! A pattern is here what it says of the bytes at which a piece begins. A class shifted by one bit is the class of the
-//! byte before, and adding a mark to a class carries it to the end of its run.
+//! A class shifted by one bit is the class of the byte before.
 
-use wide::i8x16;
-
+use crate::tokenizer::bpe::split::ascii::bits::{digit_groups, ends_of, first_of_runs};
+use crate::tokenizer::bpe::split::ascii::classes::{Classes, SIZE};
 use crate::tokenizer::bpe::split::pattern::Pattern;
-
-const SIZE: usize = 64;
-/// So many ends are written at once, whether there are as many or not.
-const AT_ONCE: usize = 8;
 
 /// How a pattern cuts.
 #[derive(Clone, Copy)]
-struct Rules {
+pub(super) struct Rules {
     words: Words,
     contractions: Contractions,
     /// How many digits a piece has at most; none if they are like letters.
@@ -47,7 +42,7 @@ enum Contractions {
 }
 
 impl Rules {
-    const fn of(pattern: Pattern) -> Self {
+    pub(super) const fn of(pattern: Pattern) -> Self {
         let cl100k = Self {
             words: Words::Cl100k,
             contractions: Contractions::Any,
@@ -67,52 +62,16 @@ impl Rules {
             Pattern::DeepSeek => Self { contractions: Contractions::None, digits_apart: true, ..cl100k },
         }
     }
-}
 
-/// A bit for each of 64 bytes of a class.
-#[derive(Debug, Clone, Copy, Default)]
-struct Classes {
-    letters: u64,
-    capitals: u64,
-    digits: u64,
-    white: u64,
-    spaces: u64,
-    line_ends: u64,
-    apostrophes: u64,
-    slashes: u64,
-    /// All others, with apostrophes and slashes.
-    others: u64,
-}
-
-impl Classes {
-    #[inline]
-    fn of(bytes: &[u8; SIZE], len: usize) -> Self {
-        let mut classes = Self::default();
-        for (at, sixteen) in bytes.as_chunks::<16>().0.iter().enumerate() {
-            let bytes = i8x16::new(sixteen.map(|byte| byte as i8));
-            let is = |byte: u8| bytes.simd_eq(i8x16::splat(byte as i8));
-            let between = |bytes: i8x16, first: u8, last: u8| {
-                bytes.simd_gt(i8x16::splat(first as i8 - 1)) & bytes.simd_lt(i8x16::splat(last as i8 + 1))
-            };
-            let add = |class: &mut u64, found: i8x16| *class |= u64::from(found.to_bitmask()) << (16 * at);
-            add(&mut classes.letters, between(bytes | i8x16::splat(0x20), b'a', b'z'));
-            add(&mut classes.capitals, between(bytes, b'A', b'Z'));
-            add(&mut classes.digits, between(bytes, b'0', b'9'));
-            let spaces = is(b' ');
-            add(&mut classes.spaces, spaces);
-            add(&mut classes.white, spaces | between(bytes, b'\t', b'\r'));
-            add(&mut classes.line_ends, is(b'\n') | is(b'\r'));
-            add(&mut classes.apostrophes, is(b'\''));
-            add(&mut classes.slashes, is(b'/'));
-        }
-        let others = !(classes.letters | classes.digits | classes.white);
-        Self { others: others & (u64::MAX >> (SIZE - len)), ..classes }
+    /// Whether capital letters and slashes are told from others.
+    pub(super) fn has_case(self) -> bool {
+        self.words == Words::O200k
     }
 }
 
 /// What is known of the byte before, and what reaches from there.
 #[derive(Default)]
-struct Before {
+pub(super) struct Before {
     letter: u64,
     small: u64,
     digit: u64,
@@ -133,77 +92,17 @@ struct Before {
     contracted: usize,
 }
 
-/// Buffers for cutting text.
-#[derive(Default)]
-pub(super) struct Ascii {
-    classes: Vec<Classes>,
-    ends: Vec<u32>,
-}
-
-/// Whether text is cut here.
-pub(super) fn is_ascii(pattern: Pattern, text: &str) -> bool {
-    // Of control characters this pattern makes pieces otherwise.
-    let is_known = |byte: &u8| *byte >= b' ' || byte.is_ascii_whitespace() || *byte == 0x0B;
-    text.is_ascii() && (pattern != Pattern::DeepSeek || text.bytes().all(|byte| is_known(&byte) && byte != 0x7F))
-}
-
-impl Ascii {
-    /// The ends of the pieces of a text of ASCII.
-    #[inline]
-    pub(super) fn ends(&mut self, pattern: Pattern, text: &str) -> &[u32] {
-        match pattern {
-            Pattern::Gpt2 => self.cut(const { Rules::of(Pattern::Gpt2) }, text),
-            Pattern::Gpt2Digits => self.cut(const { Rules::of(Pattern::Gpt2Digits) }, text),
-            Pattern::Cl100k => self.cut(const { Rules::of(Pattern::Cl100k) }, text),
-            Pattern::Qwen => self.cut(const { Rules::of(Pattern::Qwen) }, text),
-            Pattern::O200k => self.cut(const { Rules::of(Pattern::O200k) }, text),
-            Pattern::Tekken => self.cut(const { Rules::of(Pattern::Tekken) }, text),
-            Pattern::DeepSeek => self.cut(const { Rules::of(Pattern::DeepSeek) }, text),
-        }
-    }
-
-    #[inline(always)]
-    fn cut(&mut self, rules: Rules, text: &str) -> &[u32] {
-        let bytes = text.as_bytes();
-        let (blocks, rest) = bytes.as_chunks::<SIZE>();
-        self.classes.clear();
-        self.classes.extend(blocks.iter().map(|block| Classes::of(block, SIZE)));
-        if !rest.is_empty() {
-            let mut block = [0; SIZE];
-            block[..rest.len()].copy_from_slice(rest);
-            self.classes.push(Classes::of(&block, rest.len()));
-        }
-        let most = bytes.len() + SIZE + AT_ONCE;
-        if self.ends.len() < most {
-            self.ends.resize(most, 0);
-        }
-        let mut before = Before::default();
-        let mut count = 0;
-        for (at, classes) in self.classes.iter().enumerate() {
-            let next = self.classes.get(at + 1);
-            let mut starts = rules.starts(bytes, at * SIZE, classes, next, &mut before);
-            // Where the first piece starts, none ends.
-            starts &= !u64::from(at == 0);
-            let found = starts.count_ones() as usize;
-            let mut written = count;
-            while starts != 0 {
-                for end in &mut self.ends[written..written + AT_ONCE] {
-                    *end = (at * SIZE) as u32 + starts.trailing_zeros();
-                    starts &= starts.wrapping_sub(1);
-                }
-                written += AT_ONCE;
-            }
-            count += found;
-        }
-        self.ends[count] = bytes.len() as u32;
-        &self.ends[..count + usize::from(!bytes.is_empty())]
-    }
-}
-
 impl Rules {
     /// The bytes of a block at which a piece starts.
     #[inline(always)]
-    fn starts(self, text: &[u8], base: usize, of: &Classes, next: Option<&Classes>, before: &mut Before) -> u64 {
+    pub(super) fn starts(
+        self,
+        text: &[u8],
+        base: usize,
+        of: &Classes,
+        next: Option<&Classes>,
+        before: &mut Before,
+    ) -> u64 {
         let is_first = |class: fn(&Classes) -> u64| next.map_or(0, |next| class(next) & 1);
         let was_letter = of.letters << 1 | before.letter;
         let was_white = of.white << 1 | before.white;
@@ -308,53 +207,6 @@ impl Rules {
         before.opened |= (opened >> SIZE) as u64;
         starts & !(inner as u64) | opened as u64
     }
-}
-
-/// Where groups of digits start.
-#[inline]
-fn digit_groups(digits: u64, was_digit: u64, most: u32, begun: &mut u32) -> u64 {
-    let open = std::mem::take(begun);
-    if digits == 0 {
-        return 0;
-    }
-    let mut starts = digits & !was_digit;
-    // A group that began before goes on, and the next one starts once it is full.
-    let missing = if open == 0 { 0 } else { most - open };
-    if was_digit & digits & 1 != 0 && (digits.trailing_ones()) > missing {
-        starts |= 1 << missing;
-    }
-    let mut full = digits;
-    for before in 1..most {
-        full &= digits << before;
-    }
-    let mut groups = starts;
-    while starts != 0 {
-        starts = starts << most & full & digits;
-        groups |= starts;
-    }
-    if digits >> 63 == 1 {
-        *begun = (groups.leading_zeros() + 1) % most;
-    }
-    groups
-}
-
-/// The bytes behind the runs of a class in which there are marks, one in each.
-#[inline]
-fn ends_of(marks: u64, class: u64) -> u128 {
-    (u128::from(marks) + u128::from(class)) & !u128::from(class)
-}
-
-/// Marks without those behind another one in the same run of a class.
-#[inline]
-fn first_of_runs(marks: u64, class: u64) -> u64 {
-    let (mut first, mut left) = (0, marks);
-    while left != 0 {
-        let at = left.trailing_zeros();
-        first |= 1 << at;
-        let run = (class >> at).trailing_ones();
-        left &= u64::MAX.checked_shl(at + run).unwrap_or(0);
-    }
-    first
 }
 
 /// Whether white space from here on has a line end.

@@ -1,0 +1,50 @@
+//! What is found of runs in 64 bits.
+//!
+//! Adding a mark to a class carries it to the end of its run.
+
+/// Where groups of digits start.
+#[inline]
+pub(super) fn digit_groups(digits: u64, was_digit: u64, most: u32, begun: &mut u32) -> u64 {
+    let open = std::mem::take(begun);
+    if digits == 0 {
+        return 0;
+    }
+    let mut starts = digits & !was_digit;
+    // A group that began before goes on, and the next one starts once it is full.
+    let missing = if open == 0 { 0 } else { most - open };
+    if was_digit & digits & 1 != 0 && (digits.trailing_ones()) > missing {
+        starts |= 1 << missing;
+    }
+    let mut full = digits;
+    for before in 1..most {
+        full &= digits << before;
+    }
+    let mut groups = starts;
+    while starts != 0 {
+        starts = starts << most & full & digits;
+        groups |= starts;
+    }
+    if digits >> 63 == 1 {
+        *begun = (groups.leading_zeros() + 1) % most;
+    }
+    groups
+}
+
+/// The bytes behind the runs of a class in which there are marks, one in each.
+#[inline]
+pub(super) fn ends_of(marks: u64, class: u64) -> u128 {
+    (u128::from(marks) + u128::from(class)) & !u128::from(class)
+}
+
+/// Marks without those behind another one in the same run of a class.
+#[inline]
+pub(super) fn first_of_runs(marks: u64, class: u64) -> u64 {
+    let (mut first, mut left) = (0, marks);
+    while left != 0 {
+        let at = left.trailing_zeros();
+        first |= 1 << at;
+        let run = (class >> at).trailing_ones();
+        left &= u64::MAX.checked_shl(at + run).unwrap_or(0);
+    }
+    first
+}

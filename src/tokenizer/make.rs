@@ -1,0 +1,163 @@
+//! A tokenizer made of its files: what encodes, and what is kept of it for the next time.
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize;
+
+use serde_json::{Value, json};
+
+use crate::digest::digest_of_list;
+use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result};
+use crate::panics::caught;
+use crate::tokenizer::added::AddedTokenMatcher;
+use crate::tokenizer::backend::Backend;
+use crate::tokenizer::bpe::{Bpe, Tables};
+use crate::tokenizer::bytes::TokenBytes;
+use crate::tokenizer::classic::Classic;
+use crate::tokenizer::compiled::{self, Head};
+use crate::tokenizer::definition::{Definition, Known, TokenizerFiles};
+use crate::tokenizer::fast::Fast;
+use crate::tokenizer::{TokenId, Tokenizer};
+
+/// What encodes, if it can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prefers {
+    Own,
+    Fast,
+    Classic,
+}
+
+/// metatok's own encoder, if it knows the kind of vocabulary. Libraries read parts of the file, and may panic.
+fn own(load: impl FnOnce() -> Result<Bpe>) -> Option<Bpe> {
+    caught(load).ok()?.ok()
+}
+
+/// The fast library, or the classic one and why it is not the fast one.
+fn by_library(json: Value, prefer_fast: bool) -> Result<(Box<dyn Backend>, Option<String>)> {
+    let text = json.to_string();
+    let fast = match prefer_fast {
+        true => caught(|| Fast::new(json)).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten(),
+        false => Err(ErrorKind::Usage("not asked for".into()).into()),
+    };
+    Ok(match fast {
+        Ok(fast) => (Box::new(fast), None),
+        Err(reason) => {
+            let classic = caught(|| Classic::new(&text)).flatten().map_err(ErrorKind::UnsupportedTokenizer)?;
+            (Box::new(classic), Some(reason.to_string()))
+        }
+    })
+}
+
+/// A hash of everything in the files that determines ids.
+pub(super) fn digest_of(json: &Value, known: &Known, special_tokens: &(Vec<TokenId>, Vec<TokenId>)) -> String {
+    digest_of_list(&[json, &json!(known.added), &json!(known.special), &json!(special_tokens)])
+}
+
+/// What was kept; none if it is damaged.
+fn from_kept(bytes: &[u8]) -> Option<(Head, Bpe)> {
+    let (head, mut blocks) = compiled::read(bytes)?;
+    let tables = Tables::read(&mut blocks)?;
+    let own = own(|| Bpe::with_tables(&head.json, || Ok(tables)))?;
+    Some((head, own))
+}
+
+impl Tokenizer {
+    /// Builds a tokenizer from the bytes of its files: with metatok's encoder if it knows the vocabulary's kind, else with
+    /// the fast library, or with the classic one if the fast one cannot load the file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parse`] and [`ErrorKind::Invalid`] name the file and the place of what is wrong.
+    /// [`ErrorKind::UnsupportedTokenizer`] says why neither library can load it.
+    pub fn new(files: &TokenizerFiles) -> Result<Self> {
+        Self::build(files, Prefers::Own)
+    }
+
+    /// Like [`Self::new`], but never with metatok's own encoder: meant as a reference to compare with.
+    ///
+    /// # Errors
+    /// The same as for [`Self::new`].
+    pub fn library(files: &TokenizerFiles) -> Result<Self> {
+        Self::build(files, Prefers::Fast)
+    }
+
+    /// Like [`Self::new`], but always with the classic library: slow, and meant as a reference to compare with.
+    ///
+    /// # Errors
+    /// The same as for [`Self::new`].
+    pub fn classic(files: &TokenizerFiles) -> Result<Self> {
+        Self::build(files, Prefers::Classic)
+    }
+
+    fn build(files: &TokenizerFiles, prefers: Prefers) -> Result<Self> {
+        let Definition { json, known } = Definition::read(files).of_file(Fault::Model)?;
+        let own = (prefers == Prefers::Own).then(|| own(|| Bpe::new(&json))).flatten();
+        let spelling = TokenBytes::of(&json);
+        let (backend, fallback): (Box<dyn Backend>, _) = match own {
+            Some(own) => (Box::new(own), None),
+            None => by_library(json, prefers != Prefers::Classic).at(Place::file(files.place("tokenizer.json")))?,
+        };
+        Self::assemble(files.clone(), known, spelling, backend, fallback)
+    }
+
+    /// The same, from a folder of tokenizers that were loaded before. What it has to read is kept there for the next
+    /// time, unless a library encodes.
+    pub(crate) fn kept_in(folder: &Path, files: TokenizerFiles) -> Result<Self> {
+        let key = compiled::key(&files);
+        if let Some((head, own)) = compiled::get(folder, &key).and_then(|bytes| from_kept(&bytes)) {
+            return Self::of_head(files, head, own);
+        }
+        let Definition { mut json, known } = Definition::read(&files).of_file(Fault::Model)?;
+        let Some(own) = own(|| Bpe::new(&json)) else { return Self::new(&files) };
+        let digest = digest_of(&json, &known, &own.special_tokens()?);
+        if let Some(model) = json["model"].as_object_mut() {
+            model.retain(|key, _| !["vocab", "merges"].contains(&key.as_str()));
+        }
+        let head = Head { json, known, digest };
+        if let Some(bytes) = compiled::write(&head, |blocks| own.write(blocks)) {
+            compiled::put(folder, &key, &bytes);
+        }
+        Self::of_head(files, head, own)
+    }
+
+    fn of_head(files: TokenizerFiles, head: Head, own: Bpe) -> Result<Self> {
+        let Head { json, known, digest } = head;
+        let tokenizer = Self::assemble(files, known, TokenBytes::of(&json), Box::new(own), None)?;
+        Ok(Self { digest: digest.into(), ..tokenizer })
+    }
+
+    fn assemble(
+        files: TokenizerFiles,
+        known: Known,
+        spelling: TokenBytes,
+        backend: Box<dyn Backend>,
+        fallback: Option<String>,
+    ) -> Result<Self> {
+        let Known { added, vocab_size, unk_token_id, special, conflicts } = known;
+        let place = files.place("tokenizer.json");
+        let loaded = || -> Result<_> {
+            let finder = AddedTokenMatcher::new(added.values(), |form| backend.normalize(form))?;
+            Ok((finder, backend.special_tokens()?))
+        };
+        let loaded = caught(loaded).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten();
+        let (finder, special_tokens) = loaded.at(Place::file(&place))?;
+        Ok(Self {
+            place,
+            neighbours_matter: added.values().any(|token| token.lstrip || token.rstrip || token.normalized),
+            special_tokens,
+            added,
+            vocab_size,
+            unk_token_id,
+            special,
+            conflicts,
+            spelling,
+            finder,
+            backend,
+            fallback,
+            files,
+            digest: OnceLock::new(),
+            classic: OnceLock::new(),
+            bytes: OnceLock::new(),
+            look_ups: AtomicUsize::new(0),
+        })
+    }
+}
