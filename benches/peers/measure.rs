@@ -42,8 +42,10 @@ pub(crate) fn measure(contestants: &[Contestant], place: &Place<'_>, rounds: &[V
         };
         let workers: Vec<_> = contestants.iter().map(start).collect();
         // Whoever failed takes no turns any more.
-        for _ in 0..=rounds.len() {
-            workers.iter().filter(|(go, ..)| go.send(()).is_ok()).for_each(|(_, done, _)| {
+        for turn in 0..=rounds.len() {
+            // Whoever is first finds the prompts in no cache of the processor.
+            let order = workers.iter().cycle().skip(turn).take(workers.len());
+            order.filter(|(go, ..)| go.send(()).is_ok()).for_each(|(_, done, _)| {
                 let _ = done.recv();
             });
         }
