@@ -4,9 +4,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::digest::digest_of_list;
 use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result};
 use crate::panics::caught;
 use crate::tokenizer::added::AddedTokenMatcher;
@@ -17,7 +16,7 @@ use crate::tokenizer::classic::Classic;
 use crate::tokenizer::compiled::{self, Head};
 use crate::tokenizer::definition::{Definition, Known, TokenizerFiles};
 use crate::tokenizer::fast::Fast;
-use crate::tokenizer::{TokenId, Tokenizer};
+use crate::tokenizer::{Tokenizer, digest_of};
 
 /// What encodes, if it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,11 +45,6 @@ fn by_library(json: Value, prefer_fast: bool) -> Result<(Box<dyn Backend>, Optio
             (Box::new(classic), Some(reason.to_string()))
         }
     })
-}
-
-/// A hash of everything in the files that determines ids.
-pub(super) fn digest_of(json: &Value, known: &Known, special_tokens: &(Vec<TokenId>, Vec<TokenId>)) -> String {
-    digest_of_list(&[json, &json!(known.added), &json!(known.special), &json!(special_tokens)])
 }
 
 /// What was kept; none if it is damaged.

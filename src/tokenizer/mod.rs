@@ -50,6 +50,9 @@ use std::fmt;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
+use serde_json::{Value, json};
+
+use crate::digest::digest_of_list;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::panics::caught;
 pub use add_special_tokens::AddSpecialTokens;
@@ -62,7 +65,7 @@ use bytes::TokenBytes;
 use classic::Classic;
 pub use compiled::TokenizerCache;
 pub(crate) use cut::Cut;
-use definition::Definition;
+use definition::{Definition, Known};
 pub use definition::{SpecialTokenIds, TokenizerFiles};
 pub(crate) use glyph::{Glyph, drawn, glyphs};
 pub(crate) use hub_name::looks_like_a_repository;
@@ -70,7 +73,6 @@ pub(crate) use load::dataset_file;
 pub(crate) use load::tokenizer_file;
 #[cfg(feature = "candle")]
 pub(crate) use load::{model_file, optional_model_file};
-use make::digest_of;
 use run::Reader;
 pub(crate) use run::{Neighbour, Run, strip};
 pub(crate) use run_cache::{Counts, RunCache};
@@ -122,6 +124,11 @@ impl fmt::Debug for Tokenizer {
         debug.field("name", &self.name()).field("vocab_size", vocab_size).field("special_token_ids", special);
         debug.field("fallback", fallback).finish_non_exhaustive()
     }
+}
+
+/// A hash of everything in the files that determines ids.
+fn digest_of(json: &Value, known: &Known, special_tokens: &(Vec<TokenId>, Vec<TokenId>)) -> String {
+    digest_of_list(&[json, &json!(known.added), &json!(known.special), &json!(special_tokens)])
 }
 
 impl Tokenizer {

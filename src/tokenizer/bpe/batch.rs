@@ -7,9 +7,9 @@ use foldhash::fast::FixedState;
 
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
-use crate::tokenizer::bpe::encoder::Encoder;
 use crate::tokenizer::bpe::key::Key;
 use crate::tokenizer::bpe::merger::Merger;
+use crate::tokenizer::bpe::model::Model;
 use crate::tokenizer::bpe::pieces::PieceCache;
 use crate::tokenizer::bpe::words::{NO_WORD, Words};
 
@@ -90,15 +90,15 @@ impl Default for Batch {
 
 impl Batch {
     /// Appends the tokens of the pieces of a text, which end there.
-    pub(super) fn encode(&mut self, encoder: &Encoder, text: &str, ends: &[u32], ids: &mut Vec<TokenId>) {
+    pub(super) fn encode(&mut self, model: &Model, text: &str, ends: &[u32], ids: &mut Vec<TokenId>) {
         let mut start = 0;
         for ends in ends.chunks(AT_ONCE) {
-            let others = self.find_words_that_come_often(&encoder.words, text, start, ends);
-            let others = self.find_words(&encoder.words, text, others);
+            let others = self.find_words_that_come_often(&model.words, text, start, ends);
+            let others = self.find_words(&model.words, text, others);
             if others == 0 {
                 ids.extend_from_slice(&self.words[..ends.len()]);
             } else {
-                self.encode_others(encoder, text, ends.len(), others, ids);
+                self.encode_others(model, text, ends.len(), others, ids);
             }
             start = self.starts[ends.len()];
         }
@@ -148,7 +148,7 @@ impl Batch {
 
     /// Appends the tokens of all pieces, of which so many are no words.
     #[inline(never)]
-    fn encode_others(&mut self, encoder: &Encoder, text: &str, count: usize, others: usize, ids: &mut Vec<TokenId>) {
+    fn encode_others(&mut self, model: &Model, text: &str, count: usize, others: usize, ids: &mut Vec<TokenId>) {
         let bytes = (self.starts[count] - self.starts[0]) as usize;
         self.entries.clear();
         self.merger.clear();
@@ -157,9 +157,9 @@ impl Batch {
         self.pieces[..others].iter().for_each(|piece| self.kept.prefetch_index(piece.hash));
         self.pieces[..others].iter().for_each(|piece| self.kept.prefetch(piece.hash));
         for other in 0..others {
-            self.find(encoder, text, self.pieces[other]);
+            self.find(model, text, self.pieces[other]);
         }
-        self.merger.merge(&encoder.merges);
+        self.merger.merge(&model.merges);
         let first = ids.len();
         ids.resize(first + bytes + COPIED, 0);
         let len = self.write(count, &mut ids[first..]);
@@ -169,7 +169,7 @@ impl Batch {
 
     /// Finds where the tokens of a piece come from.
     #[inline]
-    fn find(&mut self, encoder: &Encoder, text: &str, Piece { key, hash, at, .. }: Piece) {
+    fn find(&mut self, model: &Model, text: &str, Piece { key, hash, at, .. }: Piece) {
         let [start, end] = [self.starts[at], self.starts[at + 1]].map(|at| at as usize);
         let piece = &text[start..end];
         // A long one of ideographs is a part of a sentence, and hardly comes again.
@@ -182,19 +182,19 @@ impl Batch {
             return self.add(at, Source::Kept(kept), Keep::Nowhere);
         }
         if key == Key::LONG
-            && let Some(id) = encoder.long_entry(piece, &mut self.spelled)
+            && let Some(id) = model.long_entry(piece, &mut self.spelled)
         {
             return self.add(at, Source::Word(id), keep);
         }
-        match encoder.atoms().filter(|_| !piece.is_ascii()) {
+        match model.atoms().filter(|_| !piece.is_ascii()) {
             None => {
-                encoder.symbols.append(piece, self.merger.symbols());
+                model.symbols.append(piece, self.merger.symbols());
                 let merged = self.merger.add();
                 self.add(at, Source::Merged(merged), keep);
             }
             Some(atoms) => {
                 let first = self.entries.len();
-                self.find_parts(encoder, atoms, piece, at);
+                self.find_parts(model, atoms, piece, at);
                 match &mut self.entries[first..] {
                     [whole] => whole.keep = keep,
                     _ => {
@@ -207,7 +207,7 @@ impl Batch {
     }
 
     /// The same for a piece with characters of several bytes: it is cut between them where that changes nothing.
-    fn find_parts(&mut self, encoder: &Encoder, atoms: &Atoms, piece: &str, at: usize) {
+    fn find_parts(&mut self, model: &Model, atoms: &Atoms, piece: &str, at: usize) {
         let bytes = piece.as_bytes();
         let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
         let (mut start, mut last) = (0, None);
@@ -219,21 +219,21 @@ impl Batch {
             };
             let is_whole = atom.is_some() || c.is_ascii();
             if is_whole && last.is_some_and(|last| atoms.parts(last, c)) {
-                self.find_part(encoder, piece, start..begin, at);
+                self.find_part(model, piece, start..begin, at);
                 start = begin;
             }
             match atom {
                 Some(id) => self.merger.symbols().push(id),
-                None => encoder.symbols.append_bytes(&bytes[begin..end], self.merger.symbols()),
+                None => model.symbols.append_bytes(&bytes[begin..end], self.merger.symbols()),
             }
             last = Some(c).filter(|_| is_whole);
         }
-        self.find_part(encoder, piece, start..piece.len(), at);
+        self.find_part(model, piece, start..piece.len(), at);
     }
 
     /// A part of a piece, whose symbols wait to be merged.
     #[inline]
-    fn find_part(&mut self, encoder: &Encoder, piece: &str, part: Range<usize>, at: usize) {
+    fn find_part(&mut self, model: &Model, piece: &str, part: Range<usize>, at: usize) {
         let (source, keep) = match self.merger.next_piece() {
             [id] => (Some(Source::Word(*id)), Keep::Nowhere),
             // The whole piece was looked up before.
@@ -242,7 +242,7 @@ impl Batch {
                 Key::LONG => (None, Keep::Nowhere),
                 key => {
                     let hash = key.hash();
-                    let word = if encoder.ignore_merges { NO_WORD } else { encoder.words.get(key) };
+                    let word = if model.ignore_merges { NO_WORD } else { model.words.get(key) };
                     let kept = || self.kept.find(key, hash).map(Source::Kept);
                     (if word == NO_WORD { kept() } else { Some(Source::Word(word)) }, Keep::Short(key, hash))
                 }

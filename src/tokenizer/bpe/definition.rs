@@ -6,8 +6,8 @@ use tokenizers_classic::{DecoderWrapper, PostProcessorWrapper};
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
-use crate::tokenizer::bpe::encoder::{Cutting, Encoder, find_words};
 use crate::tokenizer::bpe::merges::{Merges, NOBODY};
+use crate::tokenizer::bpe::model::{Cutting, Model, find_words};
 use crate::tokenizer::bpe::split::{Pattern, Seams};
 use crate::tokenizer::bpe::symbols::Symbols;
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
@@ -83,7 +83,7 @@ impl Bpe {
 
     /// The tables for [`Tables::read`].
     pub(crate) fn write(&self, blocks: &mut BlockWriter) {
-        let Encoder { vocabulary, merges, words, cutting, .. } = &self.encoder;
+        let Model { vocabulary, merges, words, cutting, .. } = &self.model;
         vocabulary.write(blocks);
         merges.write(blocks);
         words.write(blocks);
@@ -143,8 +143,8 @@ impl Bpe {
             (None, Reach::Characters(seams)) => Cutting::Seams(seams),
             _ => return Err(unsupported("what was kept of the vocabulary")),
         };
-        let encoder = Encoder { vocabulary, words, merges, symbols, cutting, ignore_merges };
-        Ok(Self { encoder, normalizer, prefix, decoder, special_tokens })
+        let model = Model { vocabulary, words, merges, symbols, cutting, ignore_merges };
+        Ok(Self { model, normalizer, prefix, decoder, special_tokens })
     }
 }
 

@@ -4,9 +4,10 @@ use proptest::prelude::*;
 
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
-use crate::tokenizer::bpe::encoder::{Buffers, Cutting, Encoder, find_words};
+use crate::tokenizer::bpe::encoder::Buffers;
 use crate::tokenizer::bpe::merger::merge_by_definition;
 use crate::tokenizer::bpe::merges::Merges;
+use crate::tokenizer::bpe::model::{Cutting, Model, find_words};
 use crate::tokenizer::bpe::split::{Pattern, Seams};
 use crate::tokenizer::bpe::symbols::{META_SPACE, Symbols};
 use crate::tokenizer::bpe::vocabulary::Vocabulary;
@@ -39,7 +40,7 @@ fn merged(
 }
 
 /// The tokens by the definition, without cutting anything.
-fn merged_at_once(encoder: &Encoder, text: &str) -> Vec<TokenId> {
+fn merged_at_once(encoder: &Model, text: &str) -> Vec<TokenId> {
     let entry = encoder.symbols.spelled(text, &mut String::new()).to_owned();
     if let Some(id) = encoder.vocabulary.id(&entry).filter(|_| encoder.ignore_merges) {
         return vec![id];
@@ -50,7 +51,7 @@ fn merged_at_once(encoder: &Encoder, text: &str) -> Vec<TokenId> {
     symbols
 }
 
-fn encoded(encoder: &Encoder, text: &str) -> Vec<TokenId> {
+fn encoded(encoder: &Model, text: &str) -> Vec<TokenId> {
     let (mut buffers, mut ids, mut again) = (Buffers::default(), Vec::new(), Vec::new());
     encoder.encode(text, false, &mut buffers, &mut ids);
     encoder.encode(text, false, &mut buffers, &mut again);
@@ -59,11 +60,11 @@ fn encoded(encoder: &Encoder, text: &str) -> Vec<TokenId> {
 }
 
 /// An encoder of bytes, whose vocabulary may have more entries.
-fn of_bytes(vocabulary: Vocabulary, merges: Merges, ignore_merges: bool) -> Encoder {
+fn of_bytes(vocabulary: Vocabulary, merges: Merges, ignore_merges: bool) -> Model {
     let symbols = Symbols::of_bytes(&vocabulary).expect("it has all bytes");
     let words = find_words(&vocabulary, &symbols, &merges, ignore_merges).expect("no text is twice");
     let cutting = Cutting::Pattern(Pattern::Gpt2, Atoms::new(&vocabulary, &symbols, &merges));
-    Encoder { vocabulary, merges, symbols, cutting, words, ignore_merges }
+    Model { vocabulary, merges, symbols, cutting, words, ignore_merges }
 }
 
 fn all_bytes() -> Vocabulary {
@@ -115,7 +116,7 @@ proptest! {
         let symbols = Symbols::of_characters(&vocabulary).expect("it has all bytes");
         let words = find_words(&vocabulary, &symbols, &merges, false).expect("no text is twice");
         let cutting = Cutting::Seams(Seams::new(&vocabulary).expect("no tokens for bytes are merged"));
-        let encoder = Encoder { vocabulary, merges, symbols, cutting, words, ignore_merges: false };
+        let encoder = Model { vocabulary, merges, symbols, cutting, words, ignore_merges: false };
         prop_assert_eq!(encoded(&encoder, &text), merged_at_once(&encoder, &text));
         let marked = text.replace(' ', META_SPACE.encode_utf8(&mut [0; 4]));
         prop_assert_eq!(encoded(&encoder, &marked), merged_at_once(&encoder, &text));

@@ -12,6 +12,7 @@ mod key;
 mod laws;
 mod merger;
 mod merges;
+mod model;
 mod pairs;
 mod pieces;
 mod places;
@@ -32,12 +33,13 @@ use crate::tokenizer::backend::{Backend, Scratch};
 use crate::tokenizer::composed::is_composed;
 use crate::tokenizer::run::{Chunk, Neighbour, Reader, Run, Steps, encode_run};
 pub(crate) use definition::Tables;
-use encoder::{Buffers, Encoder};
+use encoder::Buffers;
+use model::Model;
 use symbols::META_SPACE;
 
 /// A tokenizer of this encoder.
 pub(crate) struct Bpe {
-    encoder: Encoder,
+    model: Model,
     normalizer: Normalizer,
     prefix: Prefix,
     decoder: Option<DecoderWrapper>,
@@ -154,7 +156,7 @@ impl Backend for Bpe {
     }
 
     fn id_to_token(&self, id: TokenId) -> Option<String> {
-        self.encoder.vocabulary.entry(id).map(str::to_owned)
+        self.model.vocabulary.entry(id).map(str::to_owned)
     }
 
     fn decode(&self, tokens: Vec<String>) -> Result<String> {
@@ -208,7 +210,7 @@ impl<'a> Steps for Pass<'a> {
                 Prefix::IfMissing => !is_marked(),
                 Prefix::IfMissingAtStart => is_first && !is_marked(),
             };
-        self.bpe.encoder.encode(text, has_prefix, out.buffers, out.ids);
+        self.bpe.model.encode(text, has_prefix, out.buffers, out.ids);
         Ok(())
     }
 

@@ -68,16 +68,14 @@ impl PieceCache {
 
     /// The same for a long piece.
     pub(crate) fn find_long(&self, piece: &str, hash: u64) -> Option<usize> {
-        let [hash_and_length, end] = [0, u32::MAX].map(|place| long_key(hash, piece.len(), place));
+        if piece.len() > LONGEST {
+            return None;
+        }
         self.find_by(hash, |kept| {
-            let is_alike = (hash_and_length.parts()..=end.parts()).contains(&kept.parts());
-            is_alike && self.text_of(kept, piece.len()) == piece
+            let place = kept.parts()[1] as u32;
+            let text = || &self.texts[place as usize..place as usize + piece.len()];
+            kept == long_key(hash, piece.len(), place) && text() == piece
         })
-    }
-
-    fn text_of(&self, long: Key, length: usize) -> &str {
-        let start = long.parts()[1] as u32 as usize;
-        &self.texts[start..start + length]
     }
 
     #[inline]

@@ -1,0 +1,69 @@
+//! What is known of a vocabulary, in tables.
+
+use crate::tokenizer::TokenId;
+use crate::tokenizer::bpe::atoms::Atoms;
+use crate::tokenizer::bpe::key::Key;
+use crate::tokenizer::bpe::merger::Merger;
+use crate::tokenizer::bpe::merges::Merges;
+use crate::tokenizer::bpe::split::{Pattern, Seams};
+use crate::tokenizer::bpe::symbols::Symbols;
+use crate::tokenizer::bpe::vocabulary::Vocabulary;
+use crate::tokenizer::bpe::words::Words;
+
+/// A vocabulary with its merges.
+pub(crate) struct Model {
+    pub(crate) vocabulary: Vocabulary,
+    pub(crate) merges: Merges,
+    pub(crate) symbols: Symbols,
+    pub(crate) cutting: Cutting,
+    pub(crate) words: Words,
+    /// Whether a piece that is an entry is that token, whatever the merges make of it.
+    pub(crate) ignore_merges: bool,
+}
+
+/// How text is cut.
+pub(crate) enum Cutting {
+    /// By a pattern, and then between characters.
+    Pattern(Pattern, Atoms),
+    /// Where no entry reaches across.
+    Seams(Seams),
+}
+
+impl Model {
+    /// What is known of characters of several bytes, if symbols are bytes.
+    pub(crate) fn atoms(&self) -> Option<&Atoms> {
+        match &self.cutting {
+            Cutting::Pattern(_, atoms) => Some(atoms),
+            Cutting::Seams(_) => None,
+        }
+    }
+
+    /// The entry that a long piece is, if that is all that matters. Short ones are among the words.
+    pub(crate) fn long_entry(&self, piece: &str, spelled: &mut String) -> Option<TokenId> {
+        if self.ignore_merges { self.vocabulary.id(self.symbols.spelled(piece, spelled)) } else { None }
+    }
+}
+
+/// The short entries that their own text merges to, or all with `ignore_merges`. None if two are of the same text.
+pub(crate) fn find_words(
+    vocabulary: &Vocabulary,
+    symbols: &Symbols,
+    merges: &Merges,
+    ignore_merges: bool,
+) -> Option<Words> {
+    let mut merger = Merger::default();
+    let (mut entries, mut bytes) = (Vec::new(), Vec::new());
+    for (id, entry) in vocabulary.iter() {
+        let Some(text) = symbols.text(entry, &mut bytes) else { continue };
+        let key = Key::new(text.as_bytes(), 0, text.len());
+        if key != Key::LONG && key != Key::EMPTY {
+            symbols.append(text, merger.symbols());
+            merger.add();
+            entries.push((key, id));
+        }
+    }
+    merger.merge(merges);
+    let words = (0..).zip(entries).filter(|(piece, (_, id))| ignore_merges || merger.tokens(*piece) == [*id]);
+    let words = words.map(|(_, word)| word);
+    Words::new(&words.collect::<Vec<_>>())
+}
