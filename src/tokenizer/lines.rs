@@ -49,6 +49,7 @@ impl Lines {
                 Ok(known) => {
                     encode(new..line.start, ids);
                     ids.extend_from_slice(known);
+                    self.0.regain_patience();
                     new = end;
                     continue;
                 }
@@ -90,5 +91,17 @@ mod tests {
             assert_eq!(ids.iter().sum::<TokenId>(), 101);
         }
         assert_eq!(encoded, [(101, true), (49, true), (51, false), (1, false), (1, false)]);
+    }
+
+    #[test]
+    fn lines_that_come_again_are_always_found() {
+        let mut lines = Lines::default();
+        let line = "x".repeat(SHORTEST) + "\n";
+        for text in 0..3_000 {
+            let mut encoded = Vec::new();
+            let known = format!("{line}{text}");
+            lines.encode(&known, false, |_| true, &mut Vec::new(), |text, _, _| encoded.push(text.len()));
+            assert!(text < 2 || encoded == [text.to_string().len()], "{text}: {encoded:?}");
+        }
     }
 }

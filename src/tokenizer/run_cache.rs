@@ -128,6 +128,11 @@ impl RunCache {
         self.missed <= PATIENCE || is_one_in_eight(self.missed)
     }
 
+    /// Says that looking up was worthwhile, which is known of long runs.
+    pub(crate) fn regain_patience(&mut self) {
+        self.missed = 0;
+    }
+
     /// The ids of a run, or where to put them.
     pub(crate) fn look_up(&mut self, text: &str, opens_prompt: bool) -> Result<&[TokenId], Place> {
         let place = Place::of(text, opens_prompt);

@@ -52,18 +52,22 @@ pub(crate) fn find_words(
     ignore_merges: bool,
 ) -> Option<Words> {
     let mut merger = Merger::default();
-    let (mut entries, mut bytes) = (Vec::new(), Vec::new());
+    let (mut words, mut bytes) = (Vec::new(), Vec::new());
     for (id, entry) in vocabulary.iter() {
         let Some(text) = symbols.text(entry, &mut bytes) else { continue };
         let key = Key::new(text.as_bytes(), 0, text.len());
         if key != Key::LONG && key != Key::EMPTY {
-            symbols.append(text, merger.symbols());
-            merger.add();
-            entries.push((key, id));
+            words.push((key, id));
+            if !ignore_merges {
+                symbols.append(text, merger.symbols());
+                merger.add();
+            }
         }
     }
-    merger.merge(merges);
-    let words = (0..).zip(entries).filter(|(piece, (_, id))| ignore_merges || merger.tokens(*piece) == [*id]);
-    let words = words.map(|(_, word)| word);
-    Words::new(&words.collect::<Vec<_>>())
+    if !ignore_merges {
+        merger.merge(merges);
+        let mut pieces = 0..;
+        words.retain(|(_, id)| pieces.next().is_some_and(|piece| merger.tokens(piece) == [*id]));
+    }
+    Words::new(&words)
 }

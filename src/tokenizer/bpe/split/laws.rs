@@ -74,6 +74,7 @@ fn long_text_is_read_part_by_part() {
     }
     // Each digit is a part, and none may look at all the text behind it.
     assert_eq!(parts(Pattern::Gpt2Digits, &"½".repeat(300_000)).count(), 300_000);
+    assert_eq!(parts(Pattern::Gpt2Digits, &("1".repeat(300_000) + "é")).count(), 300_001);
 }
 
 /// Each character is of the kind that the reference's library sees, or has a stand-in that is.

@@ -72,10 +72,9 @@ impl Any {
 pub(crate) fn parts(pattern: Pattern, text: &str) -> impl Iterator<Item = &str> {
     let parts = parted(text, |rest| first_word_from(rest, LONG)).flat_map(|part| parted(part, end_of_stretch));
     parts.flat_map(move |part| {
-        parted(part, move |rest| match pattern {
-            Pattern::Gpt2Digits if !rest.is_ascii() => digit_or_what_is_before(rest),
-            _ => None,
-        })
+        // Asked once: each digit is a part, and none may look at all the text behind it.
+        let has_digits_apart = pattern == Pattern::Gpt2Digits && !part.is_ascii();
+        parted(part, move |rest| if has_digits_apart { digit_or_what_is_before(rest) } else { None })
     })
 }
 
