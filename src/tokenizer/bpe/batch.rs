@@ -10,8 +10,8 @@ use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::key::Key;
 use crate::tokenizer::bpe::merger::Merger;
 use crate::tokenizer::bpe::model::Model;
-use crate::tokenizer::bpe::pieces::PieceCache;
-use crate::tokenizer::bpe::words::{NO_WORD, Words};
+use crate::tokenizer::bpe::pieces::{FEW, PieceCache};
+use crate::tokenizer::bpe::words::NO_WORD;
 
 /// So many pieces are cut before they are looked up.
 pub(super) const AT_ONCE: usize = 256;
@@ -22,33 +22,30 @@ const IDEOGRAPHS: u8 = 0xE3;
 
 /// Pieces that came before, and room for others.
 pub(crate) struct Batch {
-    /// Where each piece starts, and the last one ends.
-    starts: Box<[u32; AT_ONCE + 1]>,
-    /// The token of each piece, or [`NO_WORD`].
-    words: Box<[TokenId; AT_ONCE + COPIED]>,
-    /// The numbers of pieces that are none of the words that come often.
-    others: Box<[u32; AT_ONCE]>,
-    pieces: Box<[Piece; AT_ONCE]>,
+    keys: Box<[Key; AT_ONCE]>,
+    hashes: Box<[u64; AT_ONCE]>,
+    /// The tokens of the pieces that are known, one after the other.
+    known: Box<[TokenId; AT_ONCE * FEW + COPIED]>,
+    missed: Box<[Missed; AT_ONCE]>,
     entries: Vec<Entry>,
     kept: PieceCache,
     merger: Merger,
     spelled: String,
 }
 
-/// A piece that is none of the words that come often.
-#[derive(Clone, Copy)]
-struct Piece {
-    key: Key,
-    hash: u64,
-    /// Where it is if it is a word.
-    place: usize,
+/// A piece whose tokens are not among those that are known.
+#[derive(Clone, Copy, Default)]
+struct Missed {
     /// Its number among all pieces.
-    at: usize,
+    piece: u32,
+    /// How many known tokens come before it.
+    before: u32,
 }
 
-/// A piece that is no word, or a part of one.
+/// A piece that was missed, or a part of one.
 struct Entry {
-    piece: usize,
+    /// How many known tokens come before it.
+    before: usize,
     source: Source,
     keep: Keep,
     /// The first entry whose tokens are kept with those of this one.
@@ -74,12 +71,11 @@ enum Keep {
 
 impl Default for Batch {
     fn default() -> Self {
-        let none = Piece { key: Key::EMPTY, hash: 0, place: 0, at: 0 };
         Self {
-            starts: Box::new([0; AT_ONCE + 1]),
-            words: Box::new([NO_WORD; AT_ONCE + COPIED]),
-            others: Box::new([0; AT_ONCE]),
-            pieces: Box::new([none; AT_ONCE]),
+            keys: Box::new([Key::EMPTY; AT_ONCE]),
+            hashes: Box::new([0; AT_ONCE]),
+            known: Box::new([0; AT_ONCE * FEW + COPIED]),
+            missed: Box::new([Missed::default(); AT_ONCE]),
             entries: Vec::new(),
             kept: PieceCache::default(),
             merger: Merger::default(),
@@ -93,112 +89,126 @@ impl Batch {
     pub(super) fn encode(&mut self, model: &Model, text: &str, ends: &[u32], ids: &mut Vec<TokenId>) {
         let mut start = 0;
         for ends in ends.chunks(AT_ONCE) {
-            let others = self.find_words_that_come_often(&model.words, text, start, ends);
-            let others = self.find_words(&model.words, text, others);
-            if others == 0 {
-                ids.extend_from_slice(&self.words[..ends.len()]);
+            self.ask(text.as_bytes(), start, ends);
+            let (known, missed) = self.look_up(ends.len());
+            if missed == 0 {
+                ids.extend_from_slice(&self.known[..known]);
             } else {
-                self.encode_others(model, text, ends.len(), others, ids);
+                self.encode_missed(model, text, start, ends, [known, missed], ids);
             }
-            start = self.starts[ends.len()];
+            start = ends.last().copied().unwrap_or_default();
         }
     }
 
-    /// Finds the words of pieces that follow one another from `start` on, and returns how many of them are none that come
-    /// often.
+    /// Asks for the memory of pieces that follow one another from `start` on.
     #[inline(never)]
-    fn find_words_that_come_often(&mut self, words: &Words, text: &str, start: u32, ends: &[u32]) -> usize {
-        let Self { starts, words: found, others, .. } = self;
-        let (starts, found, others) = (&mut **starts, &mut **found, &mut **others);
-        let (text, mut start, mut count) = (text.as_bytes(), start, 0);
-        starts[0] = start;
-        for (at, end) in ends[..ends.len().min(AT_ONCE)].iter().enumerate() {
-            let word = words.get_often(Key::new(text, start as usize, *end as usize));
-            found[at] = word;
-            others[count % AT_ONCE] = at as u32;
-            count += usize::from(word == NO_WORD);
+    fn ask(&mut self, text: &[u8], mut start: u32, ends: &[u32]) {
+        let Self { keys, hashes, kept, .. } = self;
+        for ((end, key), hash) in ends.iter().zip(&mut **keys).zip(&mut **hashes) {
+            *key = Key::new(text, start as usize, *end as usize);
+            *hash = key.hash();
+            kept.prefetch(*hash);
             start = *end;
-            starts[at + 1] = start;
         }
-        count
     }
 
-    /// Finds the words among others, so many, and returns how many are none.
+    /// Finds the tokens of so many pieces, and returns how many there are, and how many pieces are not known.
     #[inline(never)]
-    fn find_words(&mut self, words: &Words, text: &str, others: usize) -> usize {
-        for (at, piece) in self.others[..others].iter().zip(&mut self.pieces[..]) {
-            let at = *at as usize % AT_ONCE;
-            let key = Key::new(text.as_bytes(), self.starts[at] as usize, self.starts[at + 1] as usize);
-            let hash = match key == Key::LONG {
-                true => hash_of_long(&text.as_bytes()[self.starts[at] as usize..self.starts[at + 1] as usize]),
-                false => key.hash(),
-            };
-            *piece = Piece { key, hash, place: words.place(hash), at };
+    fn look_up(&mut self, count: usize) -> (usize, usize) {
+        let Self { keys, hashes, known, missed, kept, .. } = self;
+        let (known, missed) = (&mut **known, &mut **missed);
+        let (mut len, mut misses) = (0, 0);
+        for (piece, (key, hash)) in keys.iter().zip(&**hashes).enumerate().take(count) {
+            let (ids, count) = kept.get_few(*key, *hash);
+            // Always the same number, so that nothing depends on how many they are.
+            known[len..len + FEW].copy_from_slice(&ids);
+            missed[misses % AT_ONCE] = Missed { piece: piece as u32, before: len as u32 };
+            len += count;
+            misses += usize::from(count == 0);
         }
-        let mut left = 0;
-        for other in 0..others {
-            let piece = self.pieces[other];
-            let word = words.get_at(piece.place, piece.key);
-            self.words[piece.at] = word;
-            self.pieces[left] = piece;
-            left += usize::from(word == NO_WORD);
-        }
-        left
+        (len, misses)
     }
 
-    /// Appends the tokens of all pieces, of which so many are no words.
+    /// Appends the tokens of all pieces, of which some were missed.
     #[inline(never)]
-    fn encode_others(&mut self, model: &Model, text: &str, count: usize, others: usize, ids: &mut Vec<TokenId>) {
-        let bytes = (self.starts[count] - self.starts[0]) as usize;
+    fn encode_missed(
+        &mut self,
+        model: &Model,
+        text: &str,
+        start: u32,
+        ends: &[u32],
+        [known, missed]: [usize; 2],
+        ids: &mut Vec<TokenId>,
+    ) {
+        let end_of = |piece: usize| ends[piece] as usize;
+        let start_of = |piece: usize| if piece == 0 { start as usize } else { end_of(piece - 1) };
         self.entries.clear();
         self.merger.clear();
+        let mut bytes = 0;
+        for missed in &self.missed[..missed] {
+            let piece = missed.piece as usize;
+            model.words.prefetch(self.hashes[piece]);
+            bytes += end_of(piece) - start_of(piece);
+        }
         // A piece has as many tokens as bytes at most.
         self.kept.make_room(bytes);
-        self.pieces[..others].iter().for_each(|piece| self.kept.prefetch_index(piece.hash));
-        self.pieces[..others].iter().for_each(|piece| self.kept.prefetch(piece.hash));
-        for other in 0..others {
-            self.find(model, text, self.pieces[other]);
+        for missed in 0..missed {
+            let Missed { piece, before } = self.missed[missed];
+            let piece = piece as usize;
+            let bytes = start_of(piece)..end_of(piece);
+            self.find(model, text, bytes, self.keys[piece], self.hashes[piece], before as usize);
         }
         self.merger.merge(&model.merges);
         let first = ids.len();
-        ids.resize(first + bytes + COPIED, 0);
-        let len = self.write(count, &mut ids[first..]);
+        ids.resize(first + known + bytes + COPIED, 0);
+        let len = self.write(known, &mut ids[first..]);
         ids.truncate(first + len);
         self.keep(text, &ids[first..]);
     }
 
     /// Finds where the tokens of a piece come from.
     #[inline]
-    fn find(&mut self, model: &Model, text: &str, Piece { key, hash, at, .. }: Piece) {
-        let [start, end] = [self.starts[at], self.starts[at + 1]].map(|at| at as usize);
-        let piece = &text[start..end];
-        // A long one of ideographs is a part of a sentence, and hardly comes again.
-        let (kept, keep) = match key == Key::LONG {
-            true if piece.as_bytes()[0] >= IDEOGRAPHS => (None, Keep::Nowhere),
-            true => (self.kept.find_long(piece, hash), Keep::Long { hash, start, end }),
-            false => (self.kept.find(key, hash), Keep::Short(key, hash)),
-        };
-        if let Some(kept) = kept {
-            return self.add(at, Source::Kept(kept), Keep::Nowhere);
+    fn find(&mut self, model: &Model, text: &str, bytes: Range<usize>, key: Key, hash: u64, before: usize) {
+        let piece = &text[bytes.clone()];
+        if key == Key::LONG {
+            let hash = hash_of_long(piece.as_bytes());
+            // One of ideographs is a part of a sentence, and hardly comes again.
+            let (kept, keep) = match piece.as_bytes()[0] >= IDEOGRAPHS {
+                true => (None, Keep::Nowhere),
+                false => (self.kept.find_long(piece, hash), Keep::Long { hash, start: bytes.start, end: bytes.end }),
+            };
+            if let Some(kept) = kept {
+                return self.add(before, Source::Kept(kept), Keep::Nowhere);
+            }
+            if let Some(id) = model.long_entry(piece, &mut self.spelled) {
+                return self.add(before, Source::Word(id), keep);
+            }
+            return self.merge(model, piece, before, keep);
         }
-        if key == Key::LONG
-            && let Some(id) = model.long_entry(piece, &mut self.spelled)
-        {
-            return self.add(at, Source::Word(id), keep);
+        if let Some(kept) = self.kept.find(key, hash) {
+            return self.add(before, Source::Kept(kept), Keep::Nowhere);
         }
+        match model.words.get(key, hash) {
+            NO_WORD => self.merge(model, piece, before, Keep::Short(key, hash)),
+            word => self.add(before, Source::Word(word), Keep::Short(key, hash)),
+        }
+    }
+
+    /// Lets a piece be merged.
+    fn merge(&mut self, model: &Model, piece: &str, before: usize, keep: Keep) {
         match model.atoms().filter(|_| !piece.is_ascii()) {
             None => {
                 model.symbols.append(piece, self.merger.symbols());
                 let merged = self.merger.add();
-                self.add(at, Source::Merged(merged), keep);
+                self.add(before, Source::Merged(merged), keep);
             }
             Some(atoms) => {
                 let first = self.entries.len();
-                self.find_parts(model, atoms, piece, at);
+                self.find_parts(model, atoms, piece, before);
                 match &mut self.entries[first..] {
                     [whole] => whole.keep = keep,
                     _ => {
-                        self.add(at, Source::Nothing, keep);
+                        self.add(before, Source::Nothing, keep);
                         self.entries.last_mut().expect("one was just added").first = first;
                     }
                 }
@@ -207,7 +217,7 @@ impl Batch {
     }
 
     /// The same for a piece with characters of several bytes: it is cut between them where that changes nothing.
-    fn find_parts(&mut self, model: &Model, atoms: &Atoms, piece: &str, at: usize) {
+    fn find_parts(&mut self, model: &Model, atoms: &Atoms, piece: &str, before: usize) {
         let bytes = piece.as_bytes();
         let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
         let (mut start, mut last) = (0, None);
@@ -219,7 +229,7 @@ impl Batch {
             };
             let is_whole = atom.is_some() || c.is_ascii();
             if is_whole && last.is_some_and(|last| atoms.parts(last, c)) {
-                self.find_part(model, piece, start..begin, at);
+                self.find_part(model, piece, start..begin, before);
                 start = begin;
             }
             match atom {
@@ -228,12 +238,12 @@ impl Batch {
             }
             last = Some(c).filter(|_| is_whole);
         }
-        self.find_part(model, piece, start..piece.len(), at);
+        self.find_part(model, piece, start..piece.len(), before);
     }
 
     /// A part of a piece, whose symbols wait to be merged.
     #[inline]
-    fn find_part(&mut self, model: &Model, piece: &str, part: Range<usize>, at: usize) {
+    fn find_part(&mut self, model: &Model, piece: &str, part: Range<usize>, before: usize) {
         let (source, keep) = match self.merger.next_piece() {
             [id] => (Some(Source::Word(*id)), Keep::Nowhere),
             // The whole piece was looked up before.
@@ -242,39 +252,42 @@ impl Batch {
                 Key::LONG => (None, Keep::Nowhere),
                 key => {
                     let hash = key.hash();
-                    let word = if model.ignore_merges { NO_WORD } else { model.words.get(key) };
-                    let kept = || self.kept.find(key, hash).map(Source::Kept);
-                    (if word == NO_WORD { kept() } else { Some(Source::Word(word)) }, Keep::Short(key, hash))
+                    let word = || match model.words.get(key, hash) {
+                        _ if model.ignore_merges => None,
+                        NO_WORD => None,
+                        word => Some(Source::Word(word)),
+                    };
+                    (self.kept.find(key, hash).map(Source::Kept).or_else(word), Keep::Short(key, hash))
                 }
             },
         };
         match source {
             Some(source) => {
                 self.merger.forget_next();
-                self.add(at, source, Keep::Nowhere);
+                self.add(before, source, Keep::Nowhere);
             }
             None => {
                 let merged = self.merger.add();
-                self.add(at, Source::Merged(merged), keep);
+                self.add(before, Source::Merged(merged), keep);
             }
         }
     }
 
     #[inline]
-    fn add(&mut self, piece: usize, source: Source, keep: Keep) {
+    fn add(&mut self, before: usize, source: Source, keep: Keep) {
         let first = self.entries.len();
-        self.entries.push(Entry { piece, source, keep, first, tokens: [0; 2] });
+        self.entries.push(Entry { before, source, keep, first, tokens: [0; 2] });
     }
 
     /// Writes the tokens of all pieces, and returns how many there are.
     #[inline]
-    fn write(&mut self, count: usize, out: &mut [TokenId]) -> usize {
+    fn write(&mut self, known: usize, out: &mut [TokenId]) -> usize {
         let (mut len, mut done) = (0, 0);
         for entry in &mut self.entries {
-            if entry.piece > done {
-                len = copy(&self.words[done..], entry.piece - done, out, len);
+            if entry.before > done {
+                len = copy(&self.known[done..], entry.before - done, out, len);
             }
-            done = entry.piece + 1;
+            done = entry.before;
             entry.tokens[0] = len;
             match entry.source {
                 Source::Nothing => {}
@@ -291,7 +304,7 @@ impl Batch {
             }
             entry.tokens[1] = len;
         }
-        copy(&self.words[done..], count - done, out, len)
+        copy(&self.known[done..], known - done, out, len)
     }
 
     /// Keeps what was found for the first time.

@@ -62,29 +62,6 @@ impl Key {
         places::hash(self.low, self.high)
     }
 
-    /// The key of at most eight bytes.
-    pub(crate) fn short(low: u64, len: u32) -> Self {
-        Self { low, high: u64::from(len) << 56 }
-    }
-
-    /// The first eight bytes.
-    #[inline]
-    pub(crate) fn low(self) -> u64 {
-        self.low
-    }
-
-    /// How many bytes there are.
-    #[inline]
-    pub(crate) fn len(self) -> usize {
-        (self.high >> 56) as usize
-    }
-
-    /// The same, and the other bytes above it.
-    #[inline]
-    pub(crate) fn len_and_high(self) -> u64 {
-        self.high.rotate_left(8)
-    }
-
     /// The same as `==`, without a branch.
     #[inline]
     pub(crate) fn is(self, other: Self) -> bool {

@@ -1,4 +1,6 @@
-//! A cache of pieces that are no words: most of them came before.
+//! A cache of pieces with their tokens: most pieces came before.
+
+use std::hint::select_unpredictable;
 
 use prefetch_index::prefetch_index;
 
@@ -10,16 +12,14 @@ const MOST: usize = 1 << 18;
 const MOST_BYTES: usize = 1 << 23;
 /// A longer piece is not kept.
 const LONGEST: usize = 1 << 10;
-/// So many bits of an index are the number of a piece, and the others bits of its hash.
-const NUMBER_BITS: u32 = 24;
 /// So many tokens are kept with a piece. More are kept elsewhere.
-const FEW: usize = 3;
+pub(crate) const FEW: usize = 3;
 
-/// The pieces are in the order in which they came, so that those that come often are close to each other.
+/// One table, in which a piece is at the place that its hash tells, or the next one that is free.
 pub(crate) struct PieceCache {
-    /// Where pieces are, by their hash: a power of two. Zero where there is none.
-    index: Vec<u32>,
-    pieces: Vec<Kept>,
+    /// A power of two, at most half of them taken.
+    places: Vec<Kept>,
+    count: usize,
     /// The tokens of pieces that have more than a few.
     many: Vec<TokenId>,
     /// The texts of long pieces.
@@ -30,37 +30,43 @@ pub(crate) struct PieceCache {
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 struct Kept {
-    /// Of a long piece, [`long_key`].
+    /// Of a long piece, [`long_key`]. [`Key::EMPTY`] where there is none.
     key: Key,
-    /// The tokens, or the place of the first among the many; then their count.
-    ids: [u32; FEW + 1],
+    /// The tokens, or the place of the first among the many.
+    ids: [TokenId; FEW],
+    count: u32,
 }
+
+const EMPTY: Kept = Kept { key: Key::EMPTY, ids: [0; FEW], count: 0 };
 
 impl Default for PieceCache {
     fn default() -> Self {
-        Self { index: vec![0; 1 << 10], pieces: Vec::new(), many: Vec::new(), texts: String::new() }
+        Self { places: vec![EMPTY; 1 << 10], count: 0, many: Vec::new(), texts: String::new() }
     }
 }
 
 impl PieceCache {
     #[inline]
     fn first(&self, hash: u64) -> usize {
-        hash as usize & (self.index.len() - 1)
+        hash as usize & (self.places.len() - 1)
     }
 
-    /// Asks for the index of a piece: others can be asked for until it is there.
-    #[inline]
-    pub(crate) fn prefetch_index(&self, hash: u64) {
-        prefetch_index(&self.index, self.first(hash));
-    }
-
-    /// Asks for the piece itself, once its index is there.
+    /// Asks for the memory of a piece: others can be asked for until it is there.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
-        prefetch_index(&self.pieces, number(self.index[self.first(hash)]));
+        prefetch_index(&self.places, self.first(hash));
     }
 
-    /// The number of a short piece that was kept, which holds until room is made.
+    /// The tokens of a piece and their count if it is known, short, at its own place, and has a few tokens; else none. So
+    /// most pieces are found, without any branch.
+    #[inline]
+    pub(crate) fn get_few(&self, key: Key, hash: u64) -> ([TokenId; FEW], usize) {
+        let kept = &self.places[self.first(hash)];
+        let is_it = kept.key.is(key) & (kept.count <= FEW as u32);
+        (kept.ids, select_unpredictable(is_it, kept.count as usize, 0))
+    }
+
+    /// The place of a short piece that was kept, which holds until another one is.
     #[inline]
     pub(crate) fn find(&self, key: Key, hash: u64) -> Option<usize> {
         self.find_by(hash, |kept| kept == key)
@@ -80,81 +86,76 @@ impl PieceCache {
 
     #[inline]
     fn find_by(&self, hash: u64, is_it: impl Fn(Key) -> bool) -> Option<usize> {
-        let mut at = self.first(hash);
-        loop {
-            let index = self.index[at];
-            if index == 0 {
-                return None;
+        let mut place = self.first(hash);
+        while self.places[place].key != Key::EMPTY {
+            if is_it(self.places[place].key) {
+                return Some(place);
             }
-            if index ^ mark(hash) < 1 << NUMBER_BITS && is_it(self.pieces[number(index)].key) {
-                return Some(number(index));
-            }
-            at = (at + 1) & (self.index.len() - 1);
+            place = (place + 1) & (self.places.len() - 1);
         }
+        None
     }
 
-    /// Copies the tokens of a piece to the begin of others, of which there is room for four, and returns how many they are.
+    /// Copies the tokens of a piece to the begin of others, of which there is room for a few, and returns how many they are.
     #[inline]
-    pub(crate) fn copy(&self, piece: usize, to: &mut [TokenId]) -> usize {
-        let ids = &self.pieces[piece].ids;
-        let count = ids[FEW] as usize;
+    pub(crate) fn copy(&self, place: usize, to: &mut [TokenId]) -> usize {
+        let Kept { ids, count, .. } = &self.places[place];
+        let count = *count as usize;
         if count > FEW {
             let first = ids[0] as usize;
             to[..count].copy_from_slice(&self.many[first..first + count]);
         } else {
-            // Always the same number, so that nothing depends on how many they are.
-            to[..=FEW].copy_from_slice(ids);
+            to[..FEW].copy_from_slice(ids);
         }
         count
     }
 
     /// Keeps the tokens of a short piece that is not known, if there is room.
     pub(crate) fn put(&mut self, key: Key, hash: u64, tokens: &[TokenId]) {
-        if self.pieces.len() == MOST {
+        if self.count == MOST {
             return;
         }
-        let mut ids = [0; FEW + 1];
-        ids[FEW] = tokens.len() as u32;
-        match ids.get_mut(..tokens.len()).filter(|_| tokens.len() <= FEW) {
+        let mut kept = Kept { key, ids: [0; FEW], count: tokens.len() as u32 };
+        match kept.ids.get_mut(..tokens.len()) {
             Some(few) => few.copy_from_slice(tokens),
             None => {
-                ids[0] = self.many.len() as u32;
+                kept.ids[0] = self.many.len() as u32;
                 self.many.extend_from_slice(tokens);
             }
         }
-        self.pieces.push(Kept { key, ids });
-        if self.pieces.len() * 2 > self.index.len() {
-            self.index = vec![0; self.index.len() * 2];
-            (0..self.pieces.len()).for_each(|piece| self.enter(piece, hash_of(self.pieces[piece].key)));
-        } else {
-            self.enter(self.pieces.len() - 1, hash);
+        self.count += 1;
+        if self.count * 2 > self.places.len() {
+            let larger = vec![EMPTY; self.places.len() * 2];
+            let smaller = std::mem::replace(&mut self.places, larger);
+            smaller.into_iter().filter(|kept| kept.key != Key::EMPTY).for_each(|kept| self.place(kept, hash_of(kept.key)));
         }
+        self.place(kept, hash);
+    }
+
+    fn place(&mut self, kept: Kept, hash: u64) {
+        let mut place = self.first(hash);
+        while self.places[place].key != Key::EMPTY {
+            place = (place + 1) & (self.places.len() - 1);
+        }
+        self.places[place] = kept;
     }
 
     /// The same for a long piece.
     pub(crate) fn put_long(&mut self, piece: &str, hash: u64, tokens: &[TokenId]) {
-        if piece.len() <= LONGEST && self.pieces.len() < MOST && self.texts.len() + piece.len() <= MOST_BYTES {
+        if piece.len() <= LONGEST && self.count < MOST && self.texts.len() + piece.len() <= MOST_BYTES {
             let key = long_key(hash, piece.len(), self.texts.len() as u32);
             self.texts.push_str(piece);
             self.put(key, hash, tokens);
         }
     }
 
-    fn enter(&mut self, piece: usize, hash: u64) {
-        let mut at = self.first(hash);
-        while self.index[at] != 0 {
-            at = (at + 1) & (self.index.len() - 1);
-        }
-        self.index[at] = mark(hash) | (piece as u32 + 1);
-    }
-
     /// Makes room for pieces of so many bytes, if there can be as much: forgets all others.
     #[inline]
     pub(crate) fn make_room(&mut self, bytes: usize) {
         let is_full = |used: usize, most: usize| used + bytes > most && used > most / 2;
-        if is_full(self.pieces.len(), MOST) || is_full(self.texts.len(), MOST_BYTES) {
-            self.index.fill(0);
-            self.pieces.clear();
+        if is_full(self.count, MOST) || is_full(self.texts.len(), MOST_BYTES) {
+            self.places.fill(EMPTY);
+            self.count = 0;
             self.many.clear();
             self.texts.clear();
         }
@@ -170,18 +171,6 @@ fn long_key(hash: u64, length: usize, place: u32) -> Key {
 fn hash_of(key: Key) -> u64 {
     let [low, high] = key.parts();
     if high >> 56 == 0xFF { low } else { key.hash() }
-}
-
-/// The number of a piece in an index, which is not zero.
-#[inline]
-fn number(index: u32) -> usize {
-    (index as usize & ((1 << NUMBER_BITS) - 1)).wrapping_sub(1)
-}
-
-/// The bits of a hash in an index.
-#[inline]
-fn mark(hash: u64) -> u32 {
-    (hash >> 56) as u32 * (1 << NUMBER_BITS)
 }
 
 #[cfg(test)]
@@ -241,7 +230,7 @@ mod tests {
                 assert_eq!(found(&cache, key), Some(vec![id]));
             }
         }
-        assert!(cache.pieces.len() <= MOST && cache.index.len() == 2 * MOST);
+        assert!(cache.count <= MOST && cache.places.len() == 2 * MOST);
     }
 
     #[test]
