@@ -23,7 +23,8 @@ const IDEOGRAPHS: u8 = 0xE3;
 /// Pieces that came before, and room for others.
 pub(crate) struct Batch {
     keys: Box<[Key; AT_ONCE]>,
-    hashes: Box<[u64; AT_ONCE]>,
+    /// Where they may be kept.
+    places: Box<[usize; AT_ONCE]>,
     /// The tokens of the pieces that are known, one after the other.
     known: Box<[TokenId; AT_ONCE * FEW + COPIED]>,
     missed: Box<[Missed; AT_ONCE]>,
@@ -65,7 +66,7 @@ enum Source {
 /// Where tokens are kept.
 enum Keep {
     Nowhere,
-    Short(Key, u64),
+    Short(Key),
     Long { hash: u64, start: usize, end: usize },
 }
 
@@ -73,7 +74,7 @@ impl Default for Batch {
     fn default() -> Self {
         Self {
             keys: Box::new([Key::EMPTY; AT_ONCE]),
-            hashes: Box::new([0; AT_ONCE]),
+            places: Box::new([0; AT_ONCE]),
             known: Box::new([0; AT_ONCE * FEW + COPIED]),
             missed: Box::new([Missed::default(); AT_ONCE]),
             entries: Vec::new(),
@@ -103,26 +104,28 @@ impl Batch {
     /// Asks for the memory of pieces that follow one another from `start` on.
     #[inline(never)]
     fn ask(&mut self, text: &[u8], mut start: u32, ends: &[u32]) {
-        let Self { keys, hashes, kept, .. } = self;
-        for ((end, key), hash) in ends.iter().zip(&mut **keys).zip(&mut **hashes) {
-            *key = Key::new(text, start as usize, *end as usize);
-            *hash = key.hash();
-            kept.prefetch(*hash);
-            start = *end;
+        let Self { keys, places, kept, .. } = self;
+        let (keys, places) = (&mut **keys, &mut **places);
+        let ends = &ends[..ends.len().min(AT_ONCE)];
+        for at in 0..ends.len() {
+            let key = Key::new(text, start, ends[at]);
+            let place = kept.place(key);
+            kept.prefetch(place);
+            (keys[at], places[at], start) = (key, place, ends[at]);
         }
     }
 
     /// Finds the tokens of so many pieces, and returns how many there are, and how many pieces are not known.
     #[inline(never)]
     fn look_up(&mut self, count: usize) -> (usize, usize) {
-        let Self { keys, hashes, known, missed, kept, .. } = self;
-        let (known, missed) = (&mut **known, &mut **missed);
+        let Self { keys, places, known, missed, kept, .. } = self;
+        let (keys, places, known, missed) = (&**keys, &**places, &mut **known, &mut **missed);
         let (mut len, mut misses) = (0, 0);
-        for (piece, (key, hash)) in keys.iter().zip(&**hashes).enumerate().take(count) {
-            let (ids, count) = kept.get_few(*key, *hash);
+        for at in 0..count.min(AT_ONCE) {
+            let (ids, count) = kept.get_few(keys[at], places[at]);
             // Always the same number, so that nothing depends on how many they are.
-            known[len..len + FEW].copy_from_slice(&ids);
-            missed[misses % AT_ONCE] = Missed { piece: piece as u32, before: len as u32 };
+            known[len..=len + FEW].copy_from_slice(ids);
+            missed[misses % AT_ONCE] = Missed { piece: at as u32, before: len as u32 };
             len += count;
             misses += usize::from(count == 0);
         }
@@ -147,7 +150,7 @@ impl Batch {
         let mut bytes = 0;
         for missed in &self.missed[..missed] {
             let piece = missed.piece as usize;
-            model.words.prefetch(self.hashes[piece]);
+            model.words.prefetch(self.keys[piece]);
             bytes += end_of(piece) - start_of(piece);
         }
         // A piece has as many tokens as bytes at most.
@@ -156,7 +159,7 @@ impl Batch {
             let Missed { piece, before } = self.missed[missed];
             let piece = piece as usize;
             let bytes = start_of(piece)..end_of(piece);
-            self.find(model, text, bytes, self.keys[piece], self.hashes[piece], before as usize);
+            self.find(model, text, bytes, piece, before as usize);
         }
         self.merger.merge(&model.merges);
         let first = ids.len();
@@ -168,8 +171,8 @@ impl Batch {
 
     /// Finds where the tokens of a piece come from.
     #[inline]
-    fn find(&mut self, model: &Model, text: &str, bytes: Range<usize>, key: Key, hash: u64, before: usize) {
-        let piece = &text[bytes.clone()];
+    fn find(&mut self, model: &Model, text: &str, bytes: Range<usize>, at: usize, before: usize) {
+        let (piece, key) = (&text[bytes.clone()], self.keys[at]);
         if key == Key::LONG {
             let hash = hash_of_long(piece.as_bytes());
             // One of ideographs is a part of a sentence, and hardly comes again.
@@ -185,12 +188,12 @@ impl Batch {
             }
             return self.merge(model, piece, before, keep);
         }
-        if let Some(kept) = self.kept.find(key, hash) {
+        if let Some(kept) = self.kept.find(key, self.kept.place(key)) {
             return self.add(before, Source::Kept(kept), Keep::Nowhere);
         }
-        match model.words.get(key, hash) {
-            NO_WORD => self.merge(model, piece, before, Keep::Short(key, hash)),
-            word => self.add(before, Source::Word(word), Keep::Short(key, hash)),
+        match model.words.get(key) {
+            NO_WORD => self.merge(model, piece, before, Keep::Short(key)),
+            word => self.add(before, Source::Word(word), Keep::Short(key)),
         }
     }
 
@@ -248,16 +251,15 @@ impl Batch {
             [id] => (Some(Source::Word(*id)), Keep::Nowhere),
             // The whole piece was looked up before.
             _ if part.len() == piece.len() => (None, Keep::Nowhere),
-            _ => match Key::new(piece.as_bytes(), part.start, part.end) {
+            _ => match Key::new(piece.as_bytes(), part.start as u32, part.end as u32) {
                 Key::LONG => (None, Keep::Nowhere),
                 key => {
-                    let hash = key.hash();
-                    let word = || match model.words.get(key, hash) {
+                    let word = || match model.words.get(key) {
                         _ if model.ignore_merges => None,
                         NO_WORD => None,
                         word => Some(Source::Word(word)),
                     };
-                    (self.kept.find(key, hash).map(Source::Kept).or_else(word), Keep::Short(key, hash))
+                    (self.kept.find(key, self.kept.place(key)).map(Source::Kept).or_else(word), Keep::Short(key))
                 }
             },
         };
@@ -314,7 +316,7 @@ impl Batch {
             let tokens = || &tokens[self.entries[entry.first].tokens[0]..entry.tokens[1]];
             // It may have come twice.
             match entry.keep {
-                Keep::Short(key, hash) if self.kept.find(key, hash).is_none() => self.kept.put(key, hash, tokens()),
+                Keep::Short(key) if self.kept.find(key, self.kept.place(key)).is_none() => self.kept.put(key, tokens()),
                 Keep::Long { hash, start, end } if self.kept.find_long(&text[start..end], hash).is_none() => {
                     self.kept.put_long(&text[start..end], hash, tokens());
                 }

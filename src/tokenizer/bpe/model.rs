@@ -55,7 +55,7 @@ pub(crate) fn find_words(
     let (mut words, mut bytes) = (Vec::new(), Vec::new());
     for (id, entry) in vocabulary.iter() {
         let Some(text) = symbols.text(entry, &mut bytes) else { continue };
-        let key = Key::new(text.as_bytes(), 0, text.len());
+        let key = Key::new(text.as_bytes(), 0, text.len() as u32);
         if key != Key::LONG && key != Key::EMPTY {
             words.push((key, id));
             if !ignore_merges {

@@ -19,6 +19,8 @@ pub(crate) const FEW: usize = 3;
 pub(crate) struct PieceCache {
     /// A power of two, at most half of them taken.
     places: Vec<Kept>,
+    /// So many of a hash's lowest bits do not tell the place.
+    shift: u32,
     count: usize,
     /// The tokens of pieces that have more than a few.
     many: Vec<TokenId>,
@@ -30,46 +32,58 @@ pub(crate) struct PieceCache {
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 struct Kept {
-    /// Of a long piece, [`long_key`]. [`Key::EMPTY`] where there is none.
+    /// [`Key::EMPTY`] where there is none. Of a long piece, or one with more than a few tokens, a key that no short piece has.
     key: Key,
-    /// The tokens, or the place of the first among the many.
-    ids: [TokenId; FEW],
-    count: u32,
+    /// The tokens, or the place of the first among the many; then their count.
+    ids: [TokenId; FEW + 1],
 }
 
-const EMPTY: Kept = Kept { key: Key::EMPTY, ids: [0; FEW], count: 0 };
+const EMPTY: Kept = Kept { key: Key::EMPTY, ids: [0; FEW + 1] };
 
 impl Default for PieceCache {
     fn default() -> Self {
-        Self { places: vec![EMPTY; 1 << 10], count: 0, many: Vec::new(), texts: String::new() }
+        let mut cache = Self { places: Vec::new(), shift: 0, count: 0, many: Vec::new(), texts: String::new() };
+        cache.set_size(1 << 10);
+        cache
     }
 }
 
 impl PieceCache {
-    #[inline]
-    fn first(&self, hash: u64) -> usize {
-        hash as usize & (self.places.len() - 1)
+    /// Makes a table of so many places, a power of two, and returns what was there.
+    fn set_size(&mut self, size: usize) -> Vec<Kept> {
+        self.shift = u64::BITS - size.ilog2();
+        std::mem::replace(&mut self.places, vec![EMPTY; size])
     }
 
-    /// Asks for the memory of a piece: others can be asked for until it is there.
+    /// The place of a short piece.
     #[inline]
-    pub(crate) fn prefetch(&self, hash: u64) {
-        prefetch_index(&self.places, self.first(hash));
+    pub(crate) fn place(&self, key: Key) -> usize {
+        (key.quick_hash() >> self.shift) as usize
     }
 
-    /// The tokens of a piece and their count if it is known, short, at its own place, and has a few tokens; else none. So
-    /// most pieces are found, without any branch.
     #[inline]
-    pub(crate) fn get_few(&self, key: Key, hash: u64) -> ([TokenId; FEW], usize) {
-        let kept = &self.places[self.first(hash)];
-        let is_it = kept.key.is(key) & (kept.count <= FEW as u32);
-        (kept.ids, select_unpredictable(is_it, kept.count as usize, 0))
+    fn place_of_long(&self, hash: u64) -> usize {
+        (hash >> self.shift) as usize
     }
 
-    /// The place of a short piece that was kept, which holds until another one is.
+    /// Asks for the memory of a place: others can be asked for until it is there.
     #[inline]
-    pub(crate) fn find(&self, key: Key, hash: u64) -> Option<usize> {
-        self.find_by(hash, |kept| kept == key)
+    pub(crate) fn prefetch(&self, place: usize) {
+        prefetch_index(&self.places, place);
+    }
+
+    /// The tokens of a piece and then their count if it is a short one with a few tokens, and at its own place; else the
+    /// count is 0. So most pieces are found, without any branch.
+    #[inline]
+    pub(crate) fn get_few(&self, key: Key, place: usize) -> (&[TokenId; FEW + 1], usize) {
+        let kept = &self.places[place];
+        (&kept.ids, select_unpredictable(kept.key.is(key), kept.ids[FEW] as usize, 0))
+    }
+
+    /// Where a short piece is that was kept, which holds until another one is.
+    #[inline]
+    pub(crate) fn find(&self, key: Key, place: usize) -> Option<usize> {
+        self.find_by(place, |kept| kept.is(key) || kept.is(of_many(key)))
     }
 
     /// The same for a long piece.
@@ -77,7 +91,7 @@ impl PieceCache {
         if piece.len() > LONGEST {
             return None;
         }
-        self.find_by(hash, |kept| {
+        self.find_by(self.place_of_long(hash), |kept| {
             let place = kept.parts()[1] as u32;
             let text = || &self.texts[place as usize..place as usize + piece.len()];
             kept == long_key(hash, piece.len(), place) && text() == piece
@@ -85,59 +99,39 @@ impl PieceCache {
     }
 
     #[inline]
-    fn find_by(&self, hash: u64, is_it: impl Fn(Key) -> bool) -> Option<usize> {
-        let mut place = self.first(hash);
+    fn find_by(&self, mut place: usize, is_it: impl Fn(Key) -> bool) -> Option<usize> {
         while self.places[place].key != Key::EMPTY {
             if is_it(self.places[place].key) {
                 return Some(place);
             }
-            place = (place + 1) & (self.places.len() - 1);
+            place = self.next(place);
         }
         None
     }
 
-    /// Copies the tokens of a piece to the begin of others, of which there is room for a few, and returns how many they are.
+    #[inline]
+    fn next(&self, place: usize) -> usize {
+        (place + 1) & (self.places.len() - 1)
+    }
+
+    /// Copies the tokens of a piece to the begin of others, of which there is room for one more than a few, and returns how
+    /// many they are.
     #[inline]
     pub(crate) fn copy(&self, place: usize, to: &mut [TokenId]) -> usize {
-        let Kept { ids, count, .. } = &self.places[place];
-        let count = *count as usize;
+        let ids = &self.places[place].ids;
+        let count = ids[FEW] as usize;
         if count > FEW {
             let first = ids[0] as usize;
             to[..count].copy_from_slice(&self.many[first..first + count]);
         } else {
-            to[..FEW].copy_from_slice(ids);
+            to[..=FEW].copy_from_slice(ids);
         }
         count
     }
 
     /// Keeps the tokens of a short piece that is not known, if there is room.
-    pub(crate) fn put(&mut self, key: Key, hash: u64, tokens: &[TokenId]) {
-        if self.count == MOST {
-            return;
-        }
-        let mut kept = Kept { key, ids: [0; FEW], count: tokens.len() as u32 };
-        match kept.ids.get_mut(..tokens.len()) {
-            Some(few) => few.copy_from_slice(tokens),
-            None => {
-                kept.ids[0] = self.many.len() as u32;
-                self.many.extend_from_slice(tokens);
-            }
-        }
-        self.count += 1;
-        if self.count * 2 > self.places.len() {
-            let larger = vec![EMPTY; self.places.len() * 2];
-            let smaller = std::mem::replace(&mut self.places, larger);
-            smaller.into_iter().filter(|kept| kept.key != Key::EMPTY).for_each(|kept| self.place(kept, hash_of(kept.key)));
-        }
-        self.place(kept, hash);
-    }
-
-    fn place(&mut self, kept: Kept, hash: u64) {
-        let mut place = self.first(hash);
-        while self.places[place].key != Key::EMPTY {
-            place = (place + 1) & (self.places.len() - 1);
-        }
-        self.places[place] = kept;
+    pub(crate) fn put(&mut self, key: Key, tokens: &[TokenId]) {
+        self.put_as(if tokens.len() > FEW { of_many(key) } else { key }, tokens);
     }
 
     /// The same for a long piece.
@@ -145,8 +139,40 @@ impl PieceCache {
         if piece.len() <= LONGEST && self.count < MOST && self.texts.len() + piece.len() <= MOST_BYTES {
             let key = long_key(hash, piece.len(), self.texts.len() as u32);
             self.texts.push_str(piece);
-            self.put(key, hash, tokens);
+            self.put_as(key, tokens);
         }
+    }
+
+    fn put_as(&mut self, key: Key, tokens: &[TokenId]) {
+        if self.count == MOST {
+            return;
+        }
+        let mut ids = [0; FEW + 1];
+        ids[FEW] = tokens.len() as u32;
+        match ids.get_mut(..tokens.len()).filter(|few| few.len() <= FEW) {
+            Some(few) => few.copy_from_slice(tokens),
+            None => {
+                ids[0] = self.many.len() as u32;
+                self.many.extend_from_slice(tokens);
+            }
+        }
+        self.count += 1;
+        if self.count * 2 > self.places.len() {
+            let smaller = self.set_size(self.places.len() * 2);
+            smaller.into_iter().filter(|kept| kept.key != Key::EMPTY).for_each(|kept| self.enter(kept));
+        }
+        self.enter(Kept { key, ids });
+    }
+
+    fn enter(&mut self, kept: Kept) {
+        let mut place = match tag(kept.key) {
+            LONG => self.place_of_long(kept.key.parts()[0]),
+            _ => self.place(of_few(kept.key)),
+        };
+        while self.places[place].key != Key::EMPTY {
+            place = self.next(place);
+        }
+        self.places[place] = kept;
     }
 
     /// Makes room for pieces of so many bytes, if there can be as much: forgets all others.
@@ -162,15 +188,31 @@ impl PieceCache {
     }
 }
 
-/// The key of a long piece: its hash, its length, and where its text is kept. No short piece has one like it.
+/// What the highest byte of a key, the length of a short piece, is of a long one, and what is set in it if there are more
+/// tokens than a few.
+const LONG: u8 = 0xFF;
+const MANY: u8 = 0x80;
+
+/// The key of a long piece: its hash, its length, and where its text is kept.
 fn long_key(hash: u64, length: usize, place: u32) -> Key {
-    Key::of_parts([hash, 0xFF << 56 | (length as u64) << 32 | u64::from(place)])
+    Key::of_parts([hash, u64::from(LONG) << 56 | (length as u64) << 32 | u64::from(place)])
 }
 
-/// The hash of what was kept with this key.
-fn hash_of(key: Key) -> u64 {
+/// The key of a short piece that has many tokens.
+#[inline]
+fn of_many(key: Key) -> Key {
     let [low, high] = key.parts();
-    if high >> 56 == 0xFF { low } else { key.hash() }
+    Key::of_parts([low, high | u64::from(MANY) << 56])
+}
+
+/// Its key if it had a few.
+fn of_few(key: Key) -> Key {
+    let [low, high] = key.parts();
+    Key::of_parts([low, high & !(u64::from(MANY) << 56)])
+}
+
+fn tag(key: Key) -> u8 {
+    (key.parts()[1] >> 56) as u8
 }
 
 #[cfg(test)]
@@ -178,12 +220,12 @@ mod tests {
     use super::*;
 
     fn key(text: &str) -> Key {
-        Key::new(text.as_bytes(), 0, text.len())
+        Key::new(text.as_bytes(), 0, text.len() as u32)
     }
 
     fn found(cache: &PieceCache, key: Key) -> Option<Vec<TokenId>> {
         let mut ids = vec![0; 16];
-        let count = cache.copy(cache.find(key, key.hash())?, &mut ids);
+        let count = cache.copy(cache.find(key, cache.place(key))?, &mut ids);
         ids.truncate(count);
         Some(ids)
     }
@@ -194,7 +236,7 @@ mod tests {
         for (piece, count) in ["a", "a\0", "a\0\0", " hello", " hello, and wha"].into_iter().zip(1..) {
             assert_eq!(found(&cache, key(piece)), None);
             let tokens = vec![count; count as usize];
-            cache.put(key(piece), key(piece).hash(), &tokens);
+            cache.put(key(piece), &tokens);
             assert_eq!(found(&cache, key(piece)), Some(tokens));
         }
     }
@@ -225,7 +267,7 @@ mod tests {
                 let key = key(&id.to_string());
                 if found(&cache, key).is_none() {
                     cache.make_room(1);
-                    cache.put(key, key.hash(), &[id]);
+                    cache.put(key, &[id]);
                 }
                 assert_eq!(found(&cache, key), Some(vec![id]));
             }
@@ -236,7 +278,7 @@ mod tests {
     #[test]
     fn what_has_no_room_is_not_kept() {
         let mut cache = PieceCache::default();
-        (0..=MOST).for_each(|id| cache.put(key(&id.to_string()), key(&id.to_string()).hash(), &[0]));
+        (0..=MOST).for_each(|id| cache.put(key(&id.to_string()), &[0]));
         assert_eq!(found(&cache, key("0")), Some(vec![0]));
         assert_eq!(found(&cache, key(&MOST.to_string())), None);
     }

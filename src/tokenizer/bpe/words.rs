@@ -44,16 +44,16 @@ impl Words {
         Some(Self::with_places(places, keys.zip(ids)))
     }
 
-    /// Asks for the memory of the word with this hash, if there is one: others can be asked for until it is there.
+    /// Asks for the memory of the word with this key, if there is one: others can be asked for until it is there.
     #[inline]
-    pub(crate) fn prefetch(&self, hash: u64) {
-        prefetch_index(&self.words, self.places.of(hash));
+    pub(crate) fn prefetch(&self, key: Key) {
+        prefetch_index(&self.words, self.places.of(key.hash()));
     }
 
-    /// The word with this key and its hash, or [`NO_WORD`].
+    /// The word with this key, or [`NO_WORD`].
     #[inline]
-    pub(crate) fn get(&self, key: Key, hash: u64) -> TokenId {
-        let (word, id) = self.words[self.places.of(hash)];
+    pub(crate) fn get(&self, key: Key) -> TokenId {
+        let (word, id) = self.words[self.places.of(key.hash())];
         if word.is(key) { id } else { NO_WORD }
     }
 }
@@ -64,13 +64,13 @@ mod tests {
 
     #[test]
     fn what_is_a_word_is_found_and_nothing_else() {
-        let key = |text: &str| Key::new(text.as_bytes(), 0, text.len());
+        let key = |text: &str| Key::new(text.as_bytes(), 0, text.len() as u32);
         let of = |id: TokenId| if id.is_multiple_of(2) { key(&id.to_string()) } else { key(&format!("entry {id}")) };
         let keys: Vec<(Key, TokenId)> = (0..100_000).map(|id| (of(id), id)).collect();
         let words = Words::new(&keys).expect("they are different");
-        assert!(keys.iter().all(|(key, id)| words.get(*key, key.hash()) == *id));
+        assert!(keys.iter().all(|(key, id)| words.get(*key) == *id));
         for other in [key("entry"), Key::EMPTY, Key::LONG] {
-            assert_eq!(words.get(other, other.hash()), NO_WORD);
+            assert_eq!(words.get(other), NO_WORD);
         }
     }
 }
