@@ -42,7 +42,7 @@ impl Reserved {
 
 /// The ranges of these ids, which are in order, without the widest gaps between them.
 fn ranges(ids: &[TokenId]) -> Vec<(TokenId, TokenId)> {
-    let mut starts: Vec<usize> = (1..ids.len()).collect();
+    let mut starts: Vec<usize> = (1..ids.len()).filter(|start| ids[*start] - ids[start - 1] > 1).collect();
     starts.sort_by_key(|start| Reverse(ids[*start] - ids[start - 1]));
     starts.truncate(MOST_RANGES - 1);
     starts.extend([0, ids.len()]);

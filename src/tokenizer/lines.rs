@@ -2,10 +2,7 @@
 //! string are found again like those between control tokens.
 
 use crate::tokenizer::TokenId;
-use crate::tokenizer::run_cache::RunCache;
-
-/// A shorter line is looked up together with the next one.
-const SHORTEST: usize = 48;
+use crate::tokenizer::run_cache::{LONG, RunCache};
 
 /// The lines that came before. One per thread, for one tokenizer.
 pub(crate) struct Lines(RunCache);
@@ -39,7 +36,8 @@ impl Lines {
         let newlines = if self.0.has_patience() { bytes } else { &[] };
         for newline in memchr::memchr_iter(b'\n', newlines) {
             let end = newline + 1;
-            if end < start + SHORTEST || !bytes.get(end).is_some_and(|next| parts(*next)) {
+            // A shorter line is looked up together with the next one.
+            if end < start + LONG || !bytes.get(end).is_some_and(|next| parts(*next)) {
                 continue;
             }
             let line = start..end;
@@ -49,7 +47,6 @@ impl Lines {
                 Ok(known) => {
                     encode(new..line.start, ids);
                     ids.extend_from_slice(known);
-                    self.0.regain_patience();
                     new = end;
                     continue;
                 }
@@ -75,7 +72,7 @@ mod tests {
     #[test]
     fn lines_are_encoded_once_they_are_known() {
         let (mut lines, mut encoded) = (Lines::default(), Vec::new());
-        let line = "x".repeat(SHORTEST) + "\n";
+        let line = "x".repeat(LONG) + "\n";
         for _ in 0..3 {
             let mut ids = Vec::new();
             lines.encode(
@@ -96,7 +93,7 @@ mod tests {
     #[test]
     fn lines_that_come_again_are_always_found() {
         let mut lines = Lines::default();
-        let line = "x".repeat(SHORTEST) + "\n";
+        let line = "x".repeat(LONG) + "\n";
         for text in 0..3_000 {
             let mut encoded = Vec::new();
             let known = format!("{line}{text}");

@@ -23,9 +23,11 @@ const SAMPLES: usize = 5;
 /// With more bytes of text and ids than this, the cache starts over.
 const BUDGET: usize = 16 << 20;
 /// A run of this many bytes is long: worth more to keep, but looking up too many without a hit is a waste.
-const LONG: usize = 64;
-/// After this many long runs in a row without a hit, only one in eight is looked up.
+pub(crate) const LONG: usize = 48;
+/// Once so many more long runs were missed than found, only one in eight is looked up.
 const PATIENCE: u32 = 512;
+/// A long run that is found saves as much time as looking up so many.
+const WORTH: u32 = 16;
 /// How many runs with the same slot an entry survives between two hits.
 const LIVES: u8 = 8;
 
@@ -71,8 +73,10 @@ pub(crate) struct RunCache {
     /// None before the first run is kept.
     entries: Vec<Option<Entry>>,
     bytes: usize,
-    /// How many long runs in a row were not found.
+    /// How many long runs were missed, less those that were found by their worth; at most [`PATIENCE`].
     missed: u32,
+    /// How often it was asked whether it has patience.
+    questions: u32,
     counts: Counts,
 }
 
@@ -108,6 +112,7 @@ impl RunCache {
             entries: Vec::new(),
             bytes: 0,
             missed: 0,
+            questions: 0,
             counts: Counts::default(),
         }
     }
@@ -124,33 +129,30 @@ impl RunCache {
 
     /// Whether looking up a long run is worthwhile.
     pub(crate) fn has_patience(&mut self) -> bool {
-        self.missed = self.missed.wrapping_add(1);
-        self.missed <= PATIENCE || is_one_in_eight(self.missed)
-    }
-
-    /// Says that looking up was worthwhile, which is known of long runs.
-    pub(crate) fn regain_patience(&mut self) {
-        self.missed = 0;
+        self.questions = self.questions.wrapping_add(1);
+        self.missed < PATIENCE || is_one_in_eight(self.questions)
     }
 
     /// The ids of a run, or where to put them.
     pub(crate) fn look_up(&mut self, text: &str, opens_prompt: bool) -> Result<&[TokenId], Place> {
-        let place = Place::of(text, opens_prompt);
-        if self.tags[place.slot()] != place.tag() {
-            return Err(place);
-        }
-        match self.entries.get_mut(place.slot()) {
-            Some(Some(entry)) if entry.opens_prompt == opens_prompt && *entry.text == *text => {
-                entry.lives = LIVES;
-                self.counts.found += 1;
-                self.counts.found_bytes += text.len() as u64;
-                if text.len() >= LONG {
-                    self.missed = 0;
-                }
-                Ok(&entry.ids)
+        let (place, is_long) = (Place::of(text, opens_prompt), text.len() >= LONG);
+        if self.tags[place.slot()] == place.tag()
+            && let Some(Some(entry)) = self.entries.get_mut(place.slot())
+            && entry.opens_prompt == opens_prompt
+            && *entry.text == *text
+        {
+            entry.lives = LIVES;
+            self.counts.found += 1;
+            self.counts.found_bytes += text.len() as u64;
+            if is_long {
+                self.missed = self.missed.saturating_sub(WORTH);
             }
-            _ => Err(place),
+            return Ok(&entry.ids);
         }
+        if is_long {
+            self.missed = (self.missed + 1).min(PATIENCE);
+        }
+        Err(place)
     }
 
     /// How often it served.

@@ -66,6 +66,8 @@ enum Source {
 /// Where tokens are kept.
 enum Keep {
     Nowhere,
+    /// They are kept, but not at their own place.
+    Nearer(Key),
     Short(Key),
     Long { hash: u64, start: usize, end: usize },
 }
@@ -188,8 +190,8 @@ impl Batch {
             }
             return self.merge(model, piece, before, keep);
         }
-        if let Some(kept) = self.kept.find(key, self.kept.place(key)) {
-            return self.add(before, Source::Kept(kept), Keep::Nowhere);
+        if let Some(kept) = self.kept.find(key) {
+            return self.add(before, Source::Kept(kept), Keep::Nearer(key));
         }
         match model.words.get(key) {
             NO_WORD => self.merge(model, piece, before, Keep::Short(key)),
@@ -259,7 +261,7 @@ impl Batch {
                         NO_WORD => None,
                         word => Some(Source::Word(word)),
                     };
-                    (self.kept.find(key, self.kept.place(key)).map(Source::Kept).or_else(word), Keep::Short(key))
+                    (self.kept.find(key).map(Source::Kept).or_else(word), Keep::Short(key))
                 }
             },
         };
@@ -316,7 +318,8 @@ impl Batch {
             let tokens = || &tokens[self.entries[entry.first].tokens[0]..entry.tokens[1]];
             // It may have come twice.
             match entry.keep {
-                Keep::Short(key) if self.kept.find(key, self.kept.place(key)).is_none() => self.kept.put(key, tokens()),
+                Keep::Nearer(key) => self.kept.bring_near(key),
+                Keep::Short(key) if self.kept.find(key).is_none() => self.kept.put(key, tokens()),
                 Keep::Long { hash, start, end } if self.kept.find_long(&text[start..end], hash).is_none() => {
                     self.kept.put_long(&text[start..end], hash, tokens());
                 }

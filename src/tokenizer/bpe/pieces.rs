@@ -82,8 +82,16 @@ impl PieceCache {
 
     /// Where a short piece is that was kept, which holds until another one is.
     #[inline]
-    pub(crate) fn find(&self, key: Key, place: usize) -> Option<usize> {
-        self.find_by(place, |kept| kept.is(key) || kept.is(of_many(key)))
+    pub(crate) fn find(&self, key: Key) -> Option<usize> {
+        self.find_by(self.place(key), |kept| kept.is(key) || kept.is(of_many(key)))
+    }
+
+    /// Moves a short piece that was kept to its own place. What was there is then behind it, where it is found, too.
+    pub(crate) fn bring_near(&mut self, key: Key) {
+        if let Some(found) = self.find(key) {
+            let own = self.place(key);
+            self.places.swap(found, own);
+        }
     }
 
     /// The same for a long piece.
@@ -225,7 +233,7 @@ mod tests {
 
     fn found(cache: &PieceCache, key: Key) -> Option<Vec<TokenId>> {
         let mut ids = vec![0; 16];
-        let count = cache.copy(cache.find(key, cache.place(key))?, &mut ids);
+        let count = cache.copy(cache.find(key)?, &mut ids);
         ids.truncate(count);
         Some(ids)
     }
