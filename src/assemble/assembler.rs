@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::assemble::Reserved;
+use crate::assemble::beginning::Beginning;
 use crate::compile::Atom;
 use crate::error::{At, Result};
 use crate::render::{Part, Segment, TemplateCut};
@@ -54,13 +55,20 @@ pub(crate) struct AssembleScratch {
     pub(super) text: String,
     pub(super) tokenizer: Scratch,
     pub(crate) cache: RunCache,
+    pub(super) beginning: Beginning,
     /// The length of the previous prompt, as a guess for the next one's.
     pub(super) capacity: usize,
 }
 
 impl Default for AssembleScratch {
     fn default() -> Self {
-        Self { text: String::new(), tokenizer: Scratch::default(), cache: RunCache::new(), capacity: 0 }
+        Self {
+            text: String::new(),
+            tokenizer: Scratch::default(),
+            cache: RunCache::new(),
+            beginning: Beginning::default(),
+            capacity: 0,
+        }
     }
 }
 

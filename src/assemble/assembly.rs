@@ -61,6 +61,16 @@ pub(super) struct Assembly<'p> {
     before: Neighbour,
 }
 
+/// How a run was encoded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Encoded {
+    /// It was found again.
+    Found,
+    New,
+    /// With reserved tokens, where they matter.
+    WithReserved,
+}
+
 /// The positions of the tokens in the text, as far as there are any.
 pub(super) struct Offsets {
     pub(super) of_tokens: Vec<Range<usize>>,
@@ -70,23 +80,41 @@ pub(super) struct Offsets {
 
 impl Assembly<'_> {
     fn segments(&mut self, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Result<()> {
-        let mut start = 0;
+        let common = self.begin_as_before(segments, scratch);
+        let (mut is_known, mut start) = (common.is_some(), common.unwrap_or_default());
         if let Some(ends) = &mut self.run_ends {
             ends.reserve(segments.len());
         }
         let vocab_size = self.this.tokenizer.vocab_size();
-        for (i, segment) in segments.iter().enumerate() {
+        for (i, segment) in segments.iter().enumerate().skip(start) {
             if let Atom::Token(id) = segment.atom {
                 if id as usize >= vocab_size {
                     self.this.check_id(id, segment.part)?;
                 }
-                self.run(&segments[start..i], Neighbour::Token(id), scratch)?;
+                is_known &= self.run(&segments[start..i], Neighbour::Token(id), scratch)?;
                 let length = || self.this.tokenizer.id_to_token(id).unwrap_or_default().len();
                 self.token(id, segment, if self.offsets.is_some() { length() } else { 0 });
+                if is_known {
+                    scratch.beginning.push(&segments[start..i], id, &self.ids);
+                }
                 start = i + 1;
             }
         }
-        self.run(&segments[start..], Neighbour::Edge, scratch)
+        self.run(&segments[start..], Neighbour::Edge, scratch)?;
+        Ok(())
+    }
+
+    /// Writes the ids that these segments have in common with earlier ones, and returns how many segments that are; none
+    /// if more than ids is asked for, or ids also depend on where text comes from.
+    fn begin_as_before(&mut self, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Option<usize> {
+        if self.spans.is_some() || self.run_ends.is_some() || self.offsets.is_some() || self.this.own_tokens_merge {
+            return None;
+        }
+        let common = scratch.beginning.common(segments);
+        self.ids.extend_from_slice(common.ids);
+        self.before = common.ids.last().map_or(Neighbour::Edge, |id| Neighbour::Token(*id));
+        scratch.cache.count_found(common.runs, common.bytes);
+        Some(common.segments)
     }
 
     /// A token that takes this many bytes of the text.
@@ -99,13 +127,14 @@ impl Assembly<'_> {
         }
     }
 
-    /// Encodes the texts between two tokens, or between a token and an end of the prompt.
-    fn run(&mut self, pieces: &[Segment<'_>], after: Neighbour, scratch: &mut AssembleScratch) -> Result<()> {
-        self.own_run(pieces, None, after, scratch)?;
+    /// Encodes the texts between two tokens, or between a token and an end of the prompt, and returns whether they were
+    /// found again.
+    fn run(&mut self, pieces: &[Segment<'_>], after: Neighbour, scratch: &mut AssembleScratch) -> Result<bool> {
+        let is_found = self.own_run(pieces, None, after, scratch)?;
         if let Some(ends) = &mut self.run_ends {
             ends.push(self.ids.len());
         }
-        Ok(())
+        Ok(is_found)
     }
 
     /// The same if it is known which reserved tokens are the template's own.
@@ -115,29 +144,34 @@ impl Assembly<'_> {
         own: Option<&OwnTokens>,
         after: Neighbour,
         scratch: &mut AssembleScratch,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let this = self.this;
         let tokenizer = &*this.tokenizer;
         let AssembleScratch { text, tokenizer: buffers, cache, .. } = scratch;
         if pieces.is_empty() && !tokenizer.neighbours_matter() {
-            return Ok(());
+            return Ok(true);
         }
         let run = Run { text: joined(pieces, text), before: self.before, after };
         let first = self.ids.len();
-        let is_clean = self.encode(run, buffers, cache)?;
+        let encoded = self.encode(run, buffers, cache)?;
         let found = if own.is_none() { this.own_tokens(run, pieces)? } else { None };
         let own = own.or(found.as_ref());
         if let Some(own) = own.filter(|own| !own.is_empty())
             && this.is_merged_away(own, run, &self.ids[first..])?
         {
             self.ids.truncate(first);
-            return self.run_cut(pieces, own, after, scratch);
+            self.run_cut(pieces, own, after, scratch)?;
+            return Ok(false);
         }
-        let offsets = if is_clean { None } else { Some(self.write_out(run, pieces, own, first)?) };
+        let offsets = match encoded {
+            Encoded::WithReserved => Some(self.write_out(run, pieces, own, first)?),
+            Encoded::Found | Encoded::New => None,
+        };
         if offsets.is_some() {
             self.run_ends = None;
         }
-        self.locate(run, pieces, first..self.ids.len(), offsets, cache)
+        self.locate(run, pieces, first..self.ids.len(), offsets, cache)?;
+        Ok(encoded == Encoded::Found)
     }
 
     /// Encodes a run that is cut at the template's own reserved tokens.
@@ -163,17 +197,18 @@ impl Assembly<'_> {
                 start = i + 1;
             }
         }
-        self.own_run(&segments[start..], Some(&none_left), after, scratch)
+        self.own_run(&segments[start..], Some(&none_left), after, scratch)?;
+        Ok(())
     }
 
-    /// Appends the ids of a run, and returns whether none of them is reserved where that matters.
-    fn encode(&mut self, run: Run<'_>, buffers: &mut Scratch, cache: &mut RunCache) -> Result<bool> {
+    /// Appends the ids of a run.
+    fn encode(&mut self, run: Run<'_>, buffers: &mut Scratch, cache: &mut RunCache) -> Result<Encoded> {
         let this = self.this;
         let (first, opens_prompt) = (self.ids.len(), run.before == Neighbour::Edge);
         let missed = match cacheable(&this.tokenizer, run).map(|key| (key, cache.get(key, opens_prompt))) {
             Some((_, Ok(ids))) => {
                 self.ids.extend_from_slice(ids);
-                return Ok(true);
+                return Ok(Encoded::Found);
             }
             missed => missed,
         };
@@ -183,7 +218,7 @@ impl Assembly<'_> {
         if let Some((key, Err(Some(place)))) = missed.filter(|_| is_clean) {
             cache.put(place, key, opens_prompt, &self.ids[first..]);
         }
-        Ok(is_clean)
+        Ok(if is_clean { Encoded::New } else { Encoded::WithReserved })
     }
 
     /// How many tokens there are with what the tokenizer itself may put around them.

@@ -5,6 +5,7 @@
 
 mod assembler;
 mod assembly;
+mod beginning;
 mod content_trust;
 mod continuation;
 mod locating;

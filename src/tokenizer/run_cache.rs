@@ -155,6 +155,14 @@ impl RunCache {
         Err(place)
     }
 
+    /// Counts so many runs, with so many bytes, that were known without asking.
+    pub(crate) fn count_found(&mut self, runs: u64, bytes: u64) {
+        self.counts.asked += runs;
+        self.counts.asked_bytes += bytes;
+        self.counts.found += runs;
+        self.counts.found_bytes += bytes;
+    }
+
     /// How often it served.
     pub(crate) fn counts(&self) -> Counts {
         self.counts
