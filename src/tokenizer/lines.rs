@@ -2,14 +2,18 @@
 //! string are found again like those between control tokens.
 
 use crate::tokenizer::TokenId;
+use crate::tokenizer::first_lines::FirstLines;
 use crate::tokenizer::run_cache::{LONG, RunCache};
 
 /// The lines that came before. One per thread, for one tokenizer.
-pub(crate) struct Lines(RunCache);
+pub(crate) struct Lines {
+    first: FirstLines,
+    known: RunCache,
+}
 
 impl Default for Lines {
     fn default() -> Self {
-        Self(RunCache::new())
+        Self { first: FirstLines::default(), known: RunCache::new() }
     }
 }
 
@@ -25,17 +29,20 @@ impl Lines {
         mut encode: impl FnMut(&str, bool, &mut Vec<TokenId>),
     ) {
         let bytes = text.as_bytes();
+        let (common, common_ids) = self.first.common(text, has_prefix, &parts);
+        ids.extend_from_slice(common_ids);
         // New lines are encoded together.
-        let (mut new, mut start) = (0, 0);
+        let (mut new, mut start) = (common, common);
+        let mut is_known = true;
         let mut encode = |lines: std::ops::Range<usize>, ids: &mut Vec<TokenId>| {
             if !lines.is_empty() {
                 encode(&text[lines.clone()], has_prefix && lines.start == 0, ids);
             }
         };
         // While none comes again, they are mostly left alone.
-        let newlines = if self.0.has_patience() { bytes } else { &[] };
+        let newlines = if self.known.has_patience() { &bytes[common..] } else { &[] };
         for newline in memchr::memchr_iter(b'\n', newlines) {
-            let end = newline + 1;
+            let end = common + newline + 1;
             // A shorter line is looked up together with the next one.
             if end < start + LONG || !bytes.get(end).is_some_and(|next| parts(*next)) {
                 continue;
@@ -43,20 +50,24 @@ impl Lines {
             let line = start..end;
             start = end;
             let (text, has_prefix) = (&text[line.clone()], has_prefix && line.start == 0);
-            let place = match self.0.look_up(text, has_prefix) {
+            let place = match self.known.look_up(text, has_prefix) {
                 Ok(known) => {
                     encode(new..line.start, ids);
                     ids.extend_from_slice(known);
+                    if is_known {
+                        self.first.push(text, known);
+                    }
                     new = end;
                     continue;
                 }
                 Err(place) => place,
             };
-            if self.0.comes_again(place, text) {
+            is_known = false;
+            if self.known.comes_again(place, text) {
                 encode(new..line.start, ids);
                 let first = ids.len();
                 encode(line, ids);
-                self.0.keep(place, text, has_prefix, &ids[first..]);
+                self.known.keep(place, text, has_prefix, &ids[first..]);
                 new = end;
             }
         }
