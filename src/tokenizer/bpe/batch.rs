@@ -10,7 +10,7 @@ use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::key::Key;
 use crate::tokenizer::bpe::merger::Merger;
 use crate::tokenizer::bpe::model::Model;
-use crate::tokenizer::bpe::pieces::{FEW, PieceCache};
+use crate::tokenizer::bpe::pieces::{FEW, Found, PieceCache};
 use crate::tokenizer::bpe::words::NO_WORD;
 
 /// So many pieces are cut before they are looked up.
@@ -59,15 +59,13 @@ struct Entry {
 enum Source {
     Nothing,
     Word(TokenId),
-    Kept(usize),
+    Kept(Found),
     Merged(usize),
 }
 
 /// Where tokens are kept.
 enum Keep {
     Nowhere,
-    /// They are kept, but not at their own place.
-    Nearer(Key),
     Short(Key),
     Long { hash: u64, start: usize, end: usize },
 }
@@ -111,7 +109,10 @@ impl Batch {
         let ends = &ends[..ends.len().min(AT_ONCE)];
         for at in 0..ends.len() {
             let key = Key::new(text, start, ends[at]);
-            let place = kept.place(key);
+            let place = match key == Key::LONG {
+                true => kept.place_of_long(hash_of_long(&text[start as usize..ends[at] as usize])),
+                false => kept.place(key),
+            };
             kept.prefetch(place);
             (keys[at], places[at], start) = (key, place, ends[at]);
         }
@@ -152,7 +153,10 @@ impl Batch {
         let mut bytes = 0;
         for missed in &self.missed[..missed] {
             let piece = missed.piece as usize;
-            model.words.prefetch(self.keys[piece]);
+            match self.keys[piece] == Key::LONG {
+                true => self.kept.prefetch_text(self.places[piece]),
+                false => model.words.prefetch(self.keys[piece]),
+            }
             bytes += end_of(piece) - start_of(piece);
         }
         // A piece has as many tokens as bytes at most.
@@ -191,7 +195,7 @@ impl Batch {
             return self.merge(model, piece, before, keep);
         }
         if let Some(kept) = self.kept.find(key) {
-            return self.add(before, Source::Kept(kept), Keep::Nearer(key));
+            return self.add(before, Source::Kept(kept), Keep::Nowhere);
         }
         match model.words.get(key) {
             NO_WORD => self.merge(model, piece, before, Keep::Short(key)),
@@ -318,7 +322,6 @@ impl Batch {
             let tokens = || &tokens[self.entries[entry.first].tokens[0]..entry.tokens[1]];
             // It may have come twice.
             match entry.keep {
-                Keep::Nearer(key) => self.kept.bring_near(key),
                 Keep::Short(key) if self.kept.find(key).is_none() => self.kept.put(key, tokens()),
                 Keep::Long { hash, start, end } if self.kept.find_long(&text[start..end], hash).is_none() => {
                     self.kept.put_long(&text[start..end], hash, tokens());

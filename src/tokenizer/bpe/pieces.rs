@@ -15,10 +15,10 @@ const LONGEST: usize = 1 << 10;
 /// So many tokens are kept with a piece. More are kept elsewhere.
 pub(crate) const FEW: usize = 3;
 
-/// One table, in which a piece is at the place that its hash tells, or the next one that is free.
+/// One table, in which a piece is at the place that its hash tells, or the next one that has room.
 pub(crate) struct PieceCache {
-    /// A power of two, at most half of them taken.
-    places: Vec<Kept>,
+    /// A power of two. At most half of what they can keep is taken.
+    places: Vec<Pair>,
     /// So many of a hash's lowest bits do not tell the place.
     shift: u32,
     count: usize,
@@ -28,9 +28,12 @@ pub(crate) struct PieceCache {
     texts: String,
 }
 
-/// Half a line of the processor's cache.
+/// A line of the processor's cache. With two pieces at a place, hardly any that comes often finds its own one taken.
 #[derive(Clone, Copy)]
-#[repr(align(32))]
+#[repr(align(64))]
+struct Pair([Kept; 2]);
+
+#[derive(Clone, Copy)]
 struct Kept {
     /// [`Key::EMPTY`] where there is none. Of a long piece, or one with more than a few tokens, a key that no short piece has.
     key: Key,
@@ -38,21 +41,28 @@ struct Kept {
     ids: [TokenId; FEW + 1],
 }
 
+/// Where a piece is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    place: usize,
+    at: usize,
+}
+
 const EMPTY: Kept = Kept { key: Key::EMPTY, ids: [0; FEW + 1] };
 
 impl Default for PieceCache {
     fn default() -> Self {
         let mut cache = Self { places: Vec::new(), shift: 0, count: 0, many: Vec::new(), texts: String::new() };
-        cache.set_size(1 << 10);
+        cache.set_size(1 << 9);
         cache
     }
 }
 
 impl PieceCache {
     /// Makes a table of so many places, a power of two, and returns what was there.
-    fn set_size(&mut self, size: usize) -> Vec<Kept> {
+    fn set_size(&mut self, size: usize) -> Vec<Pair> {
         self.shift = u64::BITS - size.ilog2();
-        std::mem::replace(&mut self.places, vec![EMPTY; size])
+        std::mem::replace(&mut self.places, vec![Pair([EMPTY; 2]); size])
     }
 
     /// The place of a short piece.
@@ -61,8 +71,9 @@ impl PieceCache {
         (key.quick_hash() >> self.shift) as usize
     }
 
+    /// The same for a long one with this hash.
     #[inline]
-    fn place_of_long(&self, hash: u64) -> usize {
+    pub(crate) fn place_of_long(&self, hash: u64) -> usize {
         (hash >> self.shift) as usize
     }
 
@@ -72,30 +83,31 @@ impl PieceCache {
         prefetch_index(&self.places, place);
     }
 
+    /// The same for the text of a long piece that may be at this place.
+    #[inline]
+    pub(crate) fn prefetch_text(&self, place: usize) {
+        let text = self.places[place].0[0].key.parts()[1] as u32;
+        prefetch_index(self.texts.as_bytes(), text as usize);
+    }
+
     /// The tokens of a piece and then their count if it is a short one with a few tokens, and at its own place; else the
     /// count is 0. So most pieces are found, without any branch.
     #[inline]
     pub(crate) fn get_few(&self, key: Key, place: usize) -> (&[TokenId; FEW + 1], usize) {
-        let kept = &self.places[place];
-        (&kept.ids, select_unpredictable(kept.key.is(key), kept.ids[FEW] as usize, 0))
+        let Pair(pair) = &self.places[place];
+        let [is_first, is_second] = [pair[0].key.is(key), pair[1].key.is(key)];
+        let ids = &pair[usize::from(is_second)].ids;
+        (ids, select_unpredictable(is_first | is_second, ids[FEW] as usize, 0))
     }
 
     /// Where a short piece is that was kept, which holds until another one is.
     #[inline]
-    pub(crate) fn find(&self, key: Key) -> Option<usize> {
+    pub(crate) fn find(&self, key: Key) -> Option<Found> {
         self.find_by(self.place(key), |kept| kept.is(key) || kept.is(of_many(key)))
     }
 
-    /// Moves a short piece that was kept to its own place. What was there is then behind it, where it is found, too.
-    pub(crate) fn bring_near(&mut self, key: Key) {
-        if let Some(found) = self.find(key) {
-            let own = self.place(key);
-            self.places.swap(found, own);
-        }
-    }
-
     /// The same for a long piece.
-    pub(crate) fn find_long(&self, piece: &str, hash: u64) -> Option<usize> {
+    pub(crate) fn find_long(&self, piece: &str, hash: u64) -> Option<Found> {
         if piece.len() > LONGEST {
             return None;
         }
@@ -107,14 +119,18 @@ impl PieceCache {
     }
 
     #[inline]
-    fn find_by(&self, mut place: usize, is_it: impl Fn(Key) -> bool) -> Option<usize> {
-        while self.places[place].key != Key::EMPTY {
-            if is_it(self.places[place].key) {
-                return Some(place);
+    fn find_by(&self, mut place: usize, is_it: impl Fn(Key) -> bool) -> Option<Found> {
+        loop {
+            for (at, kept) in self.places[place].0.iter().enumerate() {
+                if kept.key == Key::EMPTY {
+                    return None;
+                }
+                if is_it(kept.key) {
+                    return Some(Found { place, at });
+                }
             }
             place = self.next(place);
         }
-        None
     }
 
     #[inline]
@@ -125,8 +141,8 @@ impl PieceCache {
     /// Copies the tokens of a piece to the begin of others, of which there is room for one more than a few, and returns how
     /// many they are.
     #[inline]
-    pub(crate) fn copy(&self, place: usize, to: &mut [TokenId]) -> usize {
-        let ids = &self.places[place].ids;
+    pub(crate) fn copy(&self, Found { place, at }: Found, to: &mut [TokenId]) -> usize {
+        let ids = &self.places[place].0[at].ids;
         let count = ids[FEW] as usize;
         if count > FEW {
             let first = ids[0] as usize;
@@ -165,9 +181,10 @@ impl PieceCache {
             }
         }
         self.count += 1;
-        if self.count * 2 > self.places.len() {
+        if self.count > self.places.len() {
             let smaller = self.set_size(self.places.len() * 2);
-            smaller.into_iter().filter(|kept| kept.key != Key::EMPTY).for_each(|kept| self.enter(kept));
+            let kept = smaller.into_iter().flat_map(|Pair(pair)| pair);
+            kept.filter(|kept| kept.key != Key::EMPTY).for_each(|kept| self.enter(kept));
         }
         self.enter(Kept { key, ids });
     }
@@ -177,10 +194,14 @@ impl PieceCache {
             LONG => self.place_of_long(kept.key.parts()[0]),
             _ => self.place(of_few(kept.key)),
         };
-        while self.places[place].key != Key::EMPTY {
+        loop {
+            let Pair(pair) = &mut self.places[place];
+            if let Some(free) = pair.iter_mut().find(|kept| kept.key == Key::EMPTY) {
+                *free = kept;
+                return;
+            }
             place = self.next(place);
         }
-        self.places[place] = kept;
     }
 
     /// Makes room for pieces of so many bytes, if there can be as much: forgets all others.
@@ -188,7 +209,7 @@ impl PieceCache {
     pub(crate) fn make_room(&mut self, bytes: usize) {
         let is_full = |used: usize, most: usize| used + bytes > most && used > most / 2;
         if is_full(self.count, MOST) || is_full(self.texts.len(), MOST_BYTES) {
-            self.places.fill(EMPTY);
+            self.places.fill(Pair([EMPTY; 2]));
             self.count = 0;
             self.many.clear();
             self.texts.clear();
@@ -280,7 +301,7 @@ mod tests {
                 assert_eq!(found(&cache, key), Some(vec![id]));
             }
         }
-        assert!(cache.count <= MOST && cache.places.len() == 2 * MOST);
+        assert!(cache.count <= MOST && cache.places.len() == MOST);
     }
 
     #[test]
