@@ -214,7 +214,7 @@ impl Assembly<'_> {
         };
         this.tokenizer.encode_run(this.finder(), run, buffers, &mut self.ids)?;
         // A run that produces reserved tokens is not cached: next time the same text may have another origin.
-        let is_clean = this.unreserved.is_none() || !this.reserved.any(&self.ids[first..]);
+        let is_clean = this.unreserved.is_none() || !this.reserved_entries.any(&self.ids[first..]);
         if let Some((key, Err(Some(place)))) = missed.filter(|_| is_clean) {
             cache.put(place, key, opens_prompt, &self.ids[first..]);
         }

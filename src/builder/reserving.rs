@@ -40,6 +40,7 @@ pub(super) fn assembler(
         ContentTrust::Data => Some(tokenizer.finder_without(|token| hidden.contains(token.id))?),
     };
     let reserved = Reserved::new(hidden.iter().filter(|id| Some(*id) != unknown));
+    let reserved_entries = Reserved::new(reserved.iter().filter(|id| tokenizer.is_entry(*id)));
     let special_tokens = options.special_tokens.or(model.special_tokens).unwrap_or_default();
     let is_open = options.mode == Mode::Generate || options.open_answer;
     let own_tokens_merge = unreserved.is_some() && come_by_merges(&reserved, &tokenizer);
@@ -48,6 +49,7 @@ pub(super) fn assembler(
         own_tokens_merge,
         unreserved,
         reserved,
+        reserved_entries,
         respelled: Mutex::default(),
         special_tokens,
         is_open,

@@ -23,7 +23,7 @@ static INERT: LazyLock<Box<[u64]>> = LazyLock::new(|| {
 pub(crate) fn is_composed(text: &str) -> bool {
     // In UTF-8 these bytes, and no others, begin the characters from U+0300 on, where combining characters begin.
     let is_beyond_latin = |byte: &u8| *byte >= 0xCC;
-    if !text.as_bytes().iter().fold(false, |beyond, byte| beyond | is_beyond_latin(byte)) {
+    if text.is_ascii() || !text.as_bytes().iter().fold(false, |beyond, byte| beyond | is_beyond_latin(byte)) {
         return true;
     }
     let inert = &**INERT;

@@ -213,6 +213,11 @@ impl Tokenizer {
         }
     }
 
+    /// Whether the model has this id by itself, and not only the added tokens.
+    pub(crate) fn is_entry(&self, id: TokenId) -> bool {
+        self.backend.id_to_token(id).is_some()
+    }
+
     /// The id of an added token's text or of a vocabulary entry. For the latter it reads the whole vocabulary: meant
     /// for templates, not for text.
     pub fn token_to_id(&self, token: &str) -> Option<TokenId> {

@@ -87,6 +87,9 @@ fn first_word_from(text: &str, from: usize) -> Option<usize> {
 
 /// Where a text begins to have other characters than ASCII, or ceases to. None if it is all the same.
 fn end_of_stretch(text: &str) -> Option<usize> {
+    if text.is_ascii() {
+        return None;
+    }
     let is_other = |stretch: &[u8]| !stretch.is_ascii();
     let stretches = || text.as_bytes().chunks(STRETCH);
     let others = stretches().position(is_other)? * STRETCH;
