@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use prefetch_index::prefetch_index;
+
 use crate::compile::Atom;
 use crate::conversation::{Content, ContentPart, ContentRef, TextPart};
 use crate::render::text_arena::ArenaEnd;
@@ -16,6 +18,11 @@ pub struct Segment<'a> {
     /// Where it comes from.
     pub part: Part,
 }
+
+/// So many bytes of a content are asked for when it is written, in lines of the processor's cache. What follows, the
+/// processor asks for itself.
+const AHEAD: usize = 1024;
+const LINE: usize = 64;
 
 /// The segments of a prompt that is being rendered.
 ///
@@ -109,7 +116,13 @@ impl<'a> Segments<'a> {
     /// replaces later.
     pub(crate) fn say(&mut self, said: ContentRef<'a>, part: Part) {
         let parts = match said {
-            ContentRef::Text(text) => return self.text(text, part),
+            ContentRef::Text(text) => {
+                // It may be in no cache. Until it is read, more segments are written.
+                for line in (0..text.len().min(AHEAD)).step_by(LINE) {
+                    prefetch_index(text.as_bytes(), line);
+                }
+                return self.text(text, part);
+            }
             ContentRef::Parts(parts) => parts,
         };
         for (i, said) in parts.iter().enumerate() {
