@@ -80,11 +80,11 @@ pub(super) struct Offsets {
 
 impl Assembly<'_> {
     fn segments(&mut self, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Result<()> {
-        let common = self.begin_as_before(segments, scratch);
-        let (mut is_known, mut start) = (common.is_some(), common.unwrap_or_default());
         if let Some(ends) = &mut self.run_ends {
             ends.reserve(segments.len());
         }
+        let common = self.begin_as_before(segments, scratch);
+        let (mut is_known, mut start) = (common.is_some(), common.unwrap_or_default());
         let vocab_size = self.this.tokenizer.vocab_size();
         for (i, segment) in segments.iter().enumerate().skip(start) {
             if let Atom::Token(id) = segment.atom {
@@ -104,14 +104,17 @@ impl Assembly<'_> {
         Ok(())
     }
 
-    /// Writes the ids that these segments have in common with earlier ones, and returns how many segments that are; none
-    /// if more than ids is asked for, or ids also depend on where text comes from.
+    /// Writes the ids that these segments have in common with those before, and returns how many segments that are; none if
+    /// it matters where text comes from.
     fn begin_as_before(&mut self, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Option<usize> {
-        if self.spans.is_some() || self.run_ends.is_some() || self.offsets.is_some() || self.this.own_tokens_merge {
+        if self.spans.is_some() || self.offsets.is_some() || self.this.own_tokens_merge {
             return None;
         }
         let common = scratch.beginning.common(segments);
         self.ids.extend_from_slice(common.ids);
+        if let Some(ends) = &mut self.run_ends {
+            ends.extend(common.run_ends());
+        }
         self.before = common.ids.last().map_or(Neighbour::Edge, |id| Neighbour::Token(*id));
         scratch.cache.count_found(common.runs, common.bytes);
         Some(common.segments)

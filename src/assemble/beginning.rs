@@ -26,9 +26,17 @@ struct Run {
 pub(super) struct Common<'a> {
     pub(super) segments: usize,
     pub(super) ids: &'a [TokenId],
+    known: &'a [Run],
     /// The runs that have text, and their bytes.
     pub(super) runs: u64,
     pub(super) bytes: u64,
+}
+
+impl Common<'_> {
+    /// How many ids there are up to the end of each run, without the token behind it.
+    pub(super) fn run_ends(&self) -> impl Iterator<Item = usize> {
+        self.known.iter().map(|run| run.ids_end - 1)
+    }
 }
 
 impl Beginning {
@@ -52,7 +60,7 @@ impl Beginning {
         self.ids.truncate(ids_end);
         let mut start = 0;
         let runs = self.runs.iter().filter(|run| std::mem::replace(&mut start, run.text_end) < run.text_end).count();
-        Common { segments: common, ids: &self.ids, runs: runs as u64, bytes: text_end as u64 }
+        Common { segments: common, ids: &self.ids, known: &self.runs, runs: runs as u64, bytes: text_end as u64 }
     }
 
     /// Adds the run of these pieces and the token behind it, where these are the ids of the prompt so far.
@@ -68,6 +76,10 @@ mod tests {
     use super::*;
     use crate::render::Part;
 
+    fn is_token(atom: &str) -> bool {
+        atom.parse::<TokenId>().is_ok()
+    }
+
     /// Segments of texts, and of tokens where there is a number.
     fn segments<'a>(atoms: &[&'a str]) -> Vec<Segment<'a>> {
         let atom = |text: &&'a str| text.parse().map_or(Atom::Text(*text), Atom::Token);
@@ -81,8 +93,12 @@ mod tests {
         beginning.push(&[], 8, &[1, 2, 7, 8]);
         beginning.push(&segments(&["x"]), 9, &[1, 2, 7, 8, 3, 9]);
         let mut common = |atoms: &[&str]| {
-            let Common { segments, ids, runs, bytes } = beginning.common(&segments(atoms));
-            (segments, ids.to_vec(), runs, bytes)
+            let common = beginning.common(&segments(atoms));
+            assert_eq!(
+                common.run_ends().count(),
+                atoms[..common.segments].iter().filter(|atom| is_token(atom)).count()
+            );
+            (common.segments, common.ids.to_vec(), common.runs, common.bytes)
         };
         assert_eq!(common(&["user\nH", "i", "7", "8", "x", "9", "y"]), (6, vec![1, 2, 7, 8, 3, 9], 2, 8));
         assert_eq!(common(&["user\n", "Hi", "7", "8", "xy", "9"]), (4, vec![1, 2, 7, 8], 1, 7));

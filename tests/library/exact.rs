@@ -59,8 +59,19 @@ fn read_much(subject: &Subject, characters: &[char], budget: usize) {
     let builder = PromptBuilder::new(&Model::default(), Arc::clone(&subject.fast), &options);
     let mut session = builder.unwrap_or_else(|error| panic!("{}: {error}", subject.name)).session();
     let (mut read, mut seed) = (0, number("METATOK_SEED", 1));
-    while read < budget {
+    let mut examples = String::new();
+    for number in 0.. {
+        if read >= budget {
+            break;
+        }
+        // Some texts begin alike, as prompts with examples do.
+        match number % 16 {
+            0 => examples = mixed(characters, &mut seed),
+            7 => examples.extend(mixed(characters, &mut seed).chars().take(100)),
+            _ => {}
+        }
         let text = mixed(characters, &mut seed);
+        let text = if number % 2 == 0 { format!("{examples}\n{text}") } else { text };
         if text.is_empty() {
             continue;
         }
