@@ -62,7 +62,10 @@ mod tests {
         assert_eq!(common("second\nthird", false), (0, vec![1, 2]));
         assert_eq!(common("s", false), (0, vec![1, 2]));
         assert_eq!(common("", false), (0, vec![]));
-        lines.push(&first, &[1, 2]);
-        assert_eq!(lines.common(&(first.clone() + "s"), true, |_| true), (0, &[][..]));
+        for (text, has_prefix) in [(first.clone() + "s", true), (first.replace('\n', "xx"), false)] {
+            lines = FirstLines::default();
+            lines.push(&first, &[1, 2]);
+            assert_eq!(lines.common(&text, has_prefix, |_| true), (0, &[][..]), "{text}");
+        }
     }
 }

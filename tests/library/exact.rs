@@ -67,7 +67,8 @@ fn read_much(subject: &Subject, characters: &[char], budget: usize) {
         // Some texts begin alike, as prompts with examples do.
         match number % 16 {
             0 => examples = mixed(characters, &mut seed),
-            7 => examples.extend(mixed(characters, &mut seed).chars().take(100)),
+            5 | 13 => drop(examples.pop()),
+            9 => examples.extend(mixed(characters, &mut seed).chars().take(100)),
             _ => {}
         }
         let text = mixed(characters, &mut seed);
