@@ -165,7 +165,7 @@ impl Batch {
             let Missed { piece, before } = self.missed[missed];
             let piece = piece as usize;
             let bytes = start_of(piece)..end_of(piece);
-            self.find(model, text, bytes, piece, before as usize);
+            self.find(model, text, bytes, self.keys[piece], before as usize);
         }
         self.merger.merge(&model.merges);
         let first = ids.len();
@@ -177,29 +177,33 @@ impl Batch {
 
     /// Finds where the tokens of a piece come from.
     #[inline]
-    fn find(&mut self, model: &Model, text: &str, bytes: Range<usize>, at: usize, before: usize) {
-        let (piece, key) = (&text[bytes.clone()], self.keys[at]);
+    fn find(&mut self, model: &Model, text: &str, bytes: Range<usize>, key: Key, before: usize) {
         if key == Key::LONG {
-            let hash = hash_of_long(piece.as_bytes());
-            // One of ideographs is a part of a sentence, and hardly comes again.
-            let (kept, keep) = match piece.as_bytes()[0] >= IDEOGRAPHS {
-                true => (None, Keep::Nowhere),
-                false => (self.kept.find_long(piece, hash), Keep::Long { hash, start: bytes.start, end: bytes.end }),
-            };
-            if let Some(kept) = kept {
-                return self.add(before, Source::Kept(kept), Keep::Nowhere);
-            }
-            if let Some(id) = model.long_entry(piece, &mut self.spelled) {
-                return self.add(before, Source::Word(id), keep);
-            }
-            return self.merge(model, piece, before, keep);
+            return self.find_long(model, text, bytes, before);
         }
         if let Some(kept) = self.kept.find(key) {
             return self.add(before, Source::Kept(kept), Keep::Nowhere);
         }
         match model.words.get(key) {
-            NO_WORD => self.merge(model, piece, before, Keep::Short(key)),
+            NO_WORD => self.merge(model, &text[bytes], before, Keep::Short(key)),
             word => self.add(before, Source::Word(word), Keep::Short(key)),
+        }
+    }
+
+    fn find_long(&mut self, model: &Model, text: &str, bytes: Range<usize>, before: usize) {
+        let piece = &text[bytes.clone()];
+        let hash = hash_of_long(piece.as_bytes());
+        // One of ideographs is a part of a sentence, and hardly comes again.
+        let (kept, keep) = match piece.as_bytes()[0] >= IDEOGRAPHS {
+            true => (None, Keep::Nowhere),
+            false => (self.kept.find_long(piece, hash), Keep::Long { hash, start: bytes.start, end: bytes.end }),
+        };
+        if let Some(kept) = kept {
+            self.add(before, Source::Kept(kept), Keep::Nowhere);
+        } else if let Some(id) = model.long_entry(piece, &mut self.spelled) {
+            self.add(before, Source::Word(id), keep);
+        } else {
+            self.merge(model, piece, before, keep);
         }
     }
 

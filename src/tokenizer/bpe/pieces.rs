@@ -14,6 +14,8 @@ const MOST_BYTES: usize = 1 << 23;
 const LONGEST: usize = 1 << 10;
 /// So many tokens are kept with a piece. More are kept elsewhere.
 pub(crate) const FEW: usize = 3;
+/// A piece is at most so many places away from its own one, whatever a text was made for.
+const FAR: usize = 8;
 
 /// One table, in which a piece is at the place that its hash tells, or the next one that has room.
 pub(crate) struct PieceCache {
@@ -120,7 +122,7 @@ impl PieceCache {
 
     #[inline]
     fn find_by(&self, mut place: usize, is_it: impl Fn(Key) -> bool) -> Option<Found> {
-        loop {
+        for _ in 0..FAR {
             for (at, kept) in self.places[place].0.iter().enumerate() {
                 if kept.key == Key::EMPTY {
                     return None;
@@ -131,6 +133,7 @@ impl PieceCache {
             }
             place = self.next(place);
         }
+        None
     }
 
     #[inline]
@@ -189,12 +192,14 @@ impl PieceCache {
         self.enter(Kept { key, ids });
     }
 
+    /// Takes the first place that is free, or else that of another piece.
     fn enter(&mut self, kept: Kept) {
-        let mut place = match tag(kept.key) {
+        let own = match tag(kept.key) {
             LONG => self.place_of_long(kept.key.parts()[0]),
             _ => self.place(of_few(kept.key)),
         };
-        loop {
+        let mut place = own;
+        for _ in 0..FAR {
             let Pair(pair) = &mut self.places[place];
             if let Some(free) = pair.iter_mut().find(|kept| kept.key == Key::EMPTY) {
                 *free = kept;
@@ -202,6 +207,7 @@ impl PieceCache {
             }
             place = self.next(place);
         }
+        self.places[own].0[1] = kept;
     }
 
     /// Makes room for pieces of so many bytes, if there can be as much: forgets all others.
@@ -271,9 +277,27 @@ mod tests {
     }
 
     #[test]
+    fn pieces_made_for_one_place_are_never_mixed_up() {
+        let mut cache = PieceCache::default();
+        let of_one_place = |number: u64| {
+            let high = 15 << 56 | number << 32;
+            Key::of_parts([high.rotate_left(32), high])
+        };
+        for number in 0..5_000 {
+            let key = of_one_place(number);
+            assert_eq!((key.quick_hash(), found(&cache, key)), (0, None));
+            cache.put(key, &[number as TokenId]);
+            assert_eq!(found(&cache, key), Some(vec![number as TokenId]));
+        }
+        let kept: Vec<u64> = (0..5_000).filter(|number| cache.find(of_one_place(*number)).is_some()).collect();
+        assert!(kept.iter().all(|number| found(&cache, of_one_place(*number)) == Some(vec![*number as TokenId])));
+        assert!(kept.len() <= 2 * FAR);
+    }
+
+    #[test]
     fn long_pieces_are_told_apart_by_their_text() {
         let mut cache = PieceCache::default();
-        let pieces: Vec<String> = (0..3000).map(|id| format!("a piece of many bytes, {id:>5}")).collect();
+        let pieces: Vec<String> = (0..14).map(|id| format!("a piece of many bytes, {id:>5}")).collect();
         // With few hashes, most are alike.
         for (id, piece) in (0..).zip(&pieces) {
             assert_eq!(cache.find_long(piece, u64::from(id % 7)), None);
