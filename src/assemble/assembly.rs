@@ -95,7 +95,7 @@ impl Assembly<'_> {
                 let length = || self.this.tokenizer.id_to_token(id).unwrap_or_default().len();
                 self.token(id, segment, if self.offsets.is_some() { length() } else { 0 });
                 if is_known {
-                    scratch.beginning.push(&segments[start..i], id, &self.ids);
+                    scratch.beginning.push(&segments[start..=i], id, &self.ids, self.spans.as_deref());
                 }
                 start = i + 1;
             }
@@ -105,15 +105,18 @@ impl Assembly<'_> {
     }
 
     /// Writes the ids that these segments have in common with those before, and returns how many segments that are; none if
-    /// it matters where text comes from.
+    /// ids depend on where text comes from, or offsets are asked for.
     fn begin_as_before(&mut self, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Option<usize> {
-        if self.spans.is_some() || self.offsets.is_some() || self.this.own_tokens_merge {
+        if self.offsets.is_some() || self.this.own_tokens_merge {
             return None;
         }
-        let common = scratch.beginning.common(segments);
+        let common = scratch.beginning.common(segments, self.spans.is_some());
         self.ids.extend_from_slice(common.ids);
         if let Some(ends) = &mut self.run_ends {
             ends.extend(common.run_ends());
+        }
+        if let Some(spans) = &mut self.spans {
+            spans.extend_from_slice(common.spans);
         }
         self.before = common.ids.last().map_or(Neighbour::Edge, |id| Neighbour::Token(*id));
         scratch.cache.count_found(common.runs, common.bytes);

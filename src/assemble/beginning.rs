@@ -1,9 +1,10 @@
 //! What prompts have in common with the one before: a system message, examples, a chat so far. Comparing it takes less
 //! than looking up what it consists of.
 
+use crate::assemble::Span;
 use crate::assemble::owners::texts;
 use crate::compile::Atom;
-use crate::render::{Element, Segment};
+use crate::render::{Element, Part, Segment};
 use crate::tokenizer::TokenId;
 
 /// The beginning of a prompt, up to one of its tokens, as far as all its runs were found again.
@@ -12,20 +13,32 @@ pub(crate) struct Beginning {
     text: String,
     ids: Vec<TokenId>,
     runs: Vec<Run>,
+    origins: Option<Origins>,
 }
 
 /// A run and the token behind it.
 struct Run {
     token: TokenId,
-    /// Where it ends in the text and in the ids, with the token.
+    /// Where it ends in the text, and with the token in the ids and spans.
     text_end: usize,
     ids_end: usize,
+    spans_end: usize,
 }
 
-/// How many segments begin another prompt in the same way, with their ids.
+/// Where it comes from, if that was asked for.
+#[derive(Default)]
+struct Origins {
+    /// Of each segment, with how many bytes it has.
+    segments: Vec<(Part, usize)>,
+    spans: Vec<Span>,
+}
+
+/// What another prompt begins with in the same way.
 pub(super) struct Common<'a> {
     pub(super) segments: usize,
     pub(super) ids: &'a [TokenId],
+    /// None unless they are asked for.
+    pub(super) spans: &'a [Span],
     known: &'a [Run],
     /// The runs that have text, and their bytes.
     pub(super) runs: u64,
@@ -40,34 +53,75 @@ impl Common<'_> {
 }
 
 impl Beginning {
-    /// What these segments have in common with it. The rest is forgotten.
-    pub(super) fn common(&mut self, segments: &[Segment<'_>]) -> Common<'_> {
+    /// What these segments have in common with it. The rest is forgotten; all of it if spans are asked for, and it has none.
+    pub(super) fn common(&mut self, segments: &[Segment<'_>], needs_spans: bool) -> Common<'_> {
+        if needs_spans != self.origins.is_some() {
+            *self = Self { origins: needs_spans.then(Origins::default), ..Self::default() };
+        }
         let (mut common, mut known, mut text) = (0, 0, 0);
-        for (segment, number) in segments.iter().zip(1..) {
+        for (at, segment) in segments.iter().enumerate() {
             let Some(run) = self.runs.get(known) else { break };
+            let is_origin = |length: usize| match &self.origins {
+                Some(origins) => origins.segments.get(at) == Some(&(segment.part, length)),
+                None => true,
+            };
             match segment.atom {
                 _ if segment.part.element == Element::Media => break,
-                Atom::Text(piece) if self.text.as_bytes()[text..run.text_end].starts_with(piece.as_bytes()) => {
+                Atom::Text(piece)
+                    if self.text.as_bytes()[text..run.text_end].starts_with(piece.as_bytes())
+                        && is_origin(piece.len()) =>
+                {
                     text += piece.len();
                 }
-                Atom::Token(id) if id == run.token && text == run.text_end => (common, known) = (number, known + 1),
+                Atom::Token(id) if id == run.token && text == run.text_end && is_origin(0) => {
+                    (common, known) = (at + 1, known + 1);
+                }
                 _ => break,
             }
         }
-        self.runs.truncate(known);
-        let (text_end, ids_end) = self.runs.last().map_or((0, 0), |last| (last.text_end, last.ids_end));
-        self.text.truncate(text_end);
-        self.ids.truncate(ids_end);
+        self.truncate(known, common);
         let mut start = 0;
         let runs = self.runs.iter().filter(|run| std::mem::replace(&mut start, run.text_end) < run.text_end).count();
-        Common { segments: common, ids: &self.ids, known: &self.runs, runs: runs as u64, bytes: text_end as u64 }
+        Common {
+            segments: common,
+            ids: &self.ids,
+            spans: self.origins.as_ref().map_or(&[], |origins| &origins.spans),
+            known: &self.runs,
+            runs: runs as u64,
+            bytes: self.text.len() as u64,
+        }
     }
 
-    /// Adds the run of these pieces and the token behind it, where these are the ids of the prompt so far.
-    pub(super) fn push(&mut self, pieces: &[Segment<'_>], token: TokenId, ids: &[TokenId]) {
+    fn truncate(&mut self, runs: usize, segments: usize) {
+        self.runs.truncate(runs);
+        let last = self.runs.last();
+        let (text_end, ids_end) = last.map_or((0, 0), |last| (last.text_end, last.ids_end));
+        self.text.truncate(text_end);
+        self.ids.truncate(ids_end);
+        if let Some(Origins { segments: origins, spans }) = &mut self.origins {
+            origins.truncate(segments);
+            spans.truncate(last.map_or(0, |last| last.spans_end));
+            // It went on behind the token.
+            if let Some(last) = spans.last_mut() {
+                last.end = ids_end;
+            }
+        }
+    }
+
+    /// Adds the run of these pieces, which end with a token, where these are the ids and spans of the prompt so far.
+    pub(super) fn push(&mut self, pieces: &[Segment<'_>], token: TokenId, ids: &[TokenId], spans: Option<&[Span]>) {
         texts(pieces).for_each(|(text, _)| self.text.push_str(text));
         self.ids.extend_from_slice(&ids[self.ids.len()..]);
-        self.runs.push(Run { token, text_end: self.text.len(), ids_end: self.ids.len() });
+        let mut spans_end = 0;
+        if let (Some(origins), Some(spans)) = (&mut self.origins, spans) {
+            let length = |piece: &Segment<'_>| if let Atom::Text(text) = piece.atom { text.len() } else { 0 };
+            origins.segments.extend(pieces.iter().map(|piece| (piece.part, length(piece))));
+            // The last one may have gone on.
+            origins.spans.pop();
+            origins.spans.extend_from_slice(&spans[origins.spans.len()..]);
+            spans_end = spans.len();
+        }
+        self.runs.push(Run { token, text_end: self.text.len(), ids_end: self.ids.len(), spans_end });
     }
 }
 
@@ -89,11 +143,11 @@ mod tests {
     #[test]
     fn it_ends_at_the_last_token_up_to_which_all_is_the_same() {
         let mut beginning = Beginning::default();
-        beginning.push(&segments(&["user\n", "Hi"]), 7, &[1, 2, 7]);
-        beginning.push(&[], 8, &[1, 2, 7, 8]);
-        beginning.push(&segments(&["x"]), 9, &[1, 2, 7, 8, 3, 9]);
+        beginning.push(&segments(&["user\n", "Hi"]), 7, &[1, 2, 7], None);
+        beginning.push(&[], 8, &[1, 2, 7, 8], None);
+        beginning.push(&segments(&["x"]), 9, &[1, 2, 7, 8, 3, 9], None);
         let mut common = |atoms: &[&str]| {
-            let common = beginning.common(&segments(atoms));
+            let common = beginning.common(&segments(atoms), false);
             assert_eq!(
                 common.run_ends().count(),
                 atoms[..common.segments].iter().filter(|atom| is_token(atom)).count()
@@ -110,17 +164,43 @@ mod tests {
     fn a_longer_text_is_another() {
         for atoms in [["user\n", "Hi!", "7"], ["user\n", "H", "7"], ["user\n", "Hi", "8"], ["7", "user\n", "Hi"]] {
             let mut beginning = Beginning::default();
-            beginning.push(&segments(&["user\n", "Hi"]), 7, &[1, 2, 7]);
-            assert_eq!(beginning.common(&segments(&atoms)).segments, 0, "{atoms:?}");
+            beginning.push(&segments(&["user\n", "Hi"]), 7, &[1, 2, 7], None);
+            assert_eq!(beginning.common(&segments(&atoms), false).segments, 0, "{atoms:?}");
         }
     }
 
     #[test]
     fn media_are_no_part_of_it() {
         let mut beginning = Beginning::default();
-        beginning.push(&segments(&["user\n", ""]), 7, &[1, 7]);
+        beginning.push(&segments(&["user\n", ""]), 7, &[1, 7], None);
         let mut with_media = segments(&["user\n", "", "7"]);
         with_media[1].part.element = Element::Media;
-        assert_eq!(beginning.common(&with_media).segments, 0);
+        assert_eq!(beginning.common(&with_media, false).segments, 0);
+    }
+
+    #[test]
+    fn spans_are_common_if_all_parts_are() {
+        let part = |message| Part { message: Some(message), ..Part::default() };
+        let with = |atoms: &[&'static str], messages: &[u32]| {
+            let mut segments = segments(atoms);
+            segments.iter_mut().zip(messages).for_each(|(segment, message)| segment.part = part(*message));
+            segments
+        };
+        let span = |start, end, message| Span { start, end, part: part(message) };
+        let mut beginning = Beginning::default();
+        assert_eq!(beginning.common(&[], true).segments, 0);
+        let first = with(&["a", "b", "7"], &[0, 1, 1]);
+        beginning.push(&first, 7, &[1, 2, 7], Some(&[span(0, 1, 0), span(1, 3, 1)]));
+        // The second span goes on.
+        let second = with(&["c", "8"], &[1, 2]);
+        let spans = [span(0, 1, 0), span(1, 4, 1), span(4, 5, 2)];
+        beginning.push(&second, 8, &[1, 2, 7, 3, 8], Some(&spans));
+        let mut common = |atoms: &[&'static str], messages: &[u32]| {
+            let common = beginning.common(&with(atoms, messages), true);
+            (common.segments, common.spans.to_vec())
+        };
+        assert_eq!(common(&["a", "b", "7", "c", "8"], &[0, 1, 1, 1, 2]), (5, spans.to_vec()));
+        assert_eq!(common(&["a", "b", "7", "c", "8"], &[0, 1, 1, 1, 3]), (3, vec![span(0, 1, 0), span(1, 3, 1)]));
+        assert_eq!(common(&["ab", "", "7"], &[0, 1, 1]), (0, Vec::new()));
     }
 }

@@ -473,28 +473,34 @@ fn a_session_builds_what_a_new_builder_builds() {
 
 fn what_prompts_have_in_common_does_not_show() {
     // One message is longer than in the first conversation, or the last one; or others follow it.
-    law(Content::Attacking, |subject, trial| {
-        let common = 0..trial.contents.len();
-        let longer = common.clone().map(|i| {
-            let mut other = trial.clone();
-            other.contents[i].push(Ok(" and\nmore".into()));
-            other
-        });
-        let shorter = common.map(|i| Trial { contents: trial.contents[..=i].to_vec(), ..trial.clone() });
-        let said = |prompt: metatok::Result<TokenizedPrompt>| prompt.map_err(|error| error.to_string());
-        let builder = trial.builder(subject, &subject.fast, ContentTrust::Data, false);
-        let mut session = builder.map_err(|error| TestCaseError::fail(error.to_string()))?.session();
-        let alone = |trial: &Trial| said(trial.build(subject, &subject.fast, ContentTrust::Data, false));
-        let (first, conversation) = (alone(trial), trial.conversation(subject));
-        for other in longer.chain(shorter) {
-            // What comes for the second time is kept, and found the third time.
-            for _ in 0..3 {
-                prop_assert_eq!(&said(session.build(&conversation)), &first);
+    for spans in [false, true] {
+        law(Content::Attacking, |subject, trial| {
+            let common = 0..trial.contents.len();
+            let longer = common.clone().map(|i| {
+                let mut other = trial.clone();
+                other.contents[i].push(Ok(" and\nmore".into()));
+                other
+            });
+            let shorter = common.map(|i| Trial { contents: trial.contents[..=i].to_vec(), ..trial.clone() });
+            let special_tokens = Some(AddSpecialTokens::Never);
+            let options = BuilderOptions { mode: trial.mode, special_tokens, spans, ..BuilderOptions::default() };
+            let builder = || PromptBuilder::new(&trial.model(subject), Arc::clone(&subject.fast), &options);
+            let said = |prompt: metatok::Result<TokenizedPrompt>| prompt.map_err(|error| error.to_string());
+            let alone = |conversation: &Conversation| said(builder().and_then(|builder| builder.build(conversation)));
+            let mut session = builder().map_err(|error| TestCaseError::fail(error.to_string()))?.session();
+            let conversation = trial.conversation(subject);
+            let first = alone(&conversation);
+            for other in longer.chain(shorter) {
+                // What comes for the second time is kept, and found the third time.
+                for _ in 0..3 {
+                    prop_assert_eq!(&said(session.build(&conversation)), &first);
+                }
+                let other = other.conversation(subject);
+                prop_assert_eq!(said(session.build(&other)), alone(&other));
             }
-            prop_assert_eq!(said(session.build(&other.conversation(subject))), alone(&other));
-        }
-        Ok(())
-    });
+            Ok(())
+        });
+    }
 }
 
 fn the_same_is_cut_with_and_without_spans() {
