@@ -264,6 +264,8 @@ impl Batch {
             _ => match Key::new(piece.as_bytes(), part.start as u32, part.end as u32) {
                 Key::LONG => (None, Keep::Nowhere),
                 key => {
+                    // Merges alone make its tokens, while a whole piece may be an entry.
+                    let key = if model.ignore_merges { key.of_part() } else { key };
                     let word = || match model.words.get(key) {
                         _ if model.ignore_merges => None,
                         NO_WORD => None,

@@ -69,6 +69,11 @@ impl Key {
         (self.low ^ self.high.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 
+    /// Of the same text as a part of a piece.
+    pub(crate) fn of_part(self) -> Self {
+        Self { high: self.high | 1 << 62, ..self }
+    }
+
     /// The same as `==`, without a branch.
     #[inline]
     pub(crate) fn is(self, other: Self) -> bool {

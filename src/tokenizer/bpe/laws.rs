@@ -86,6 +86,28 @@ fn a_character_that_merges_with_others_before_it_is_made() {
     assert_eq!(merged_at_once(&encoder, "baé"), [258, 256]);
 }
 
+/// As しない in Llama 3.1: an entry that its own merges do not make.
+#[test]
+fn a_part_of_a_piece_is_not_the_piece_that_is_an_entry() {
+    let mut vocabulary = all_bytes();
+    let [a, b] = [b'a', b'b'].map(TokenId::from);
+    let [c1, c2, c3] = [0xE4, 0xB8, 0xAD];
+    for (entry, id) in [[c1, c2].as_slice(), &[c1, c2, c3], b"ab"].into_iter().zip(256..) {
+        vocabulary.insert(&entry.iter().map(|byte| char_of(*byte)).collect::<String>(), id);
+    }
+    let merges = Merges::new(&[[c1.into(), c2.into(), 256], [256, c3.into(), 257]]).expect("they are few");
+    let encoder = of_bytes(vocabulary, merges, true);
+    let expected = [("中ab中", vec![257, a, b, 257]), ("ab", vec![258])];
+    for order in [[0, 1, 0], [1, 0, 1]] {
+        let mut buffers = Buffers::default();
+        for (text, expected) in order.map(|number: usize| &expected[number]) {
+            let mut ids = Vec::new();
+            encoder.encode(text, false, &mut buffers, &mut ids);
+            assert_eq!(&ids, expected, "{text}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -100,6 +122,15 @@ proptest! {
         let merges = merged(&mut vocabulary, "aéя中文".bytes().map(TokenId::from).collect(), &drawn, &trades);
         let encoder = of_bytes(vocabulary, merges, ignore_merges);
         prop_assert_eq!(encoded(&encoder, &text), merged_at_once(&encoder, &text));
+        // What was a part of one text is another text, with the same buffers.
+        let (mut buffers, places) = (Buffers::default(), text.char_indices().map(|(at, _)| at).take(9));
+        for start in places.clone() {
+            for end in places.clone().filter(|end| *end > start).collect::<Vec<_>>().into_iter().rev() {
+                let (part, mut ids) = (&text[start..end], Vec::new());
+                encoder.encode(part, false, &mut buffers, &mut ids);
+                prop_assert_eq!(ids, merged_at_once(&encoder, part), "{}", part);
+            }
+        }
     }
 
     #[test]
