@@ -19,12 +19,14 @@ pub(super) const AT_ONCE: usize = 256;
 const COPIED: usize = 16;
 /// The first byte of characters of Chinese, Japanese and Korean, and above.
 const IDEOGRAPHS: u8 = 0xE3;
+/// In place of the hash of a long piece that is not kept.
+const NOT_KEPT: u64 = 0;
 
 /// Pieces that came before, and room for others.
 pub(crate) struct Batch {
     keys: Box<[Key; AT_ONCE]>,
-    /// Where they may be kept.
-    places: Box<[usize; AT_ONCE]>,
+    /// Of short pieces [`Key::quick_hash`], of long ones [`hash_of_long`].
+    hashes: Box<[u64; AT_ONCE]>,
     /// The tokens of the pieces that are known, one after the other.
     known: Box<[TokenId; AT_ONCE * FEW + COPIED]>,
     missed: Box<[Missed; AT_ONCE]>,
@@ -74,7 +76,7 @@ impl Default for Batch {
     fn default() -> Self {
         Self {
             keys: Box::new([Key::EMPTY; AT_ONCE]),
-            places: Box::new([0; AT_ONCE]),
+            hashes: Box::new([0; AT_ONCE]),
             known: Box::new([0; AT_ONCE * FEW + COPIED]),
             missed: Box::new([Missed::default(); AT_ONCE]),
             entries: Vec::new(),
@@ -104,28 +106,28 @@ impl Batch {
     /// Asks for the memory of pieces that follow one another from `start` on.
     #[inline(never)]
     fn ask(&mut self, text: &[u8], mut start: u32, ends: &[u32]) {
-        let Self { keys, places, kept, .. } = self;
-        let (keys, places) = (&mut **keys, &mut **places);
+        let Self { keys, hashes, kept, .. } = self;
+        let (keys, hashes) = (&mut **keys, &mut **hashes);
         let ends = &ends[..ends.len().min(AT_ONCE)];
         for at in 0..ends.len() {
             let key = Key::new(text, start, ends[at]);
-            let place = match key == Key::LONG {
-                true => kept.place_of_long(hash_of_long(&text[start as usize..ends[at] as usize])),
-                false => kept.place(key),
+            let hash = match key == Key::LONG {
+                true => hash_of_long(&text[start as usize..ends[at] as usize]),
+                false => key.quick_hash(),
             };
-            kept.prefetch(place);
-            (keys[at], places[at], start) = (key, place, ends[at]);
+            kept.prefetch(hash);
+            (keys[at], hashes[at], start) = (key, hash, ends[at]);
         }
     }
 
     /// Finds the tokens of so many pieces, and returns how many there are, and how many pieces are not known.
     #[inline(never)]
     fn look_up(&mut self, count: usize) -> (usize, usize) {
-        let Self { keys, places, known, missed, kept, .. } = self;
-        let (keys, places, known, missed) = (&**keys, &**places, &mut **known, &mut **missed);
+        let Self { keys, hashes, known, missed, kept, .. } = self;
+        let (keys, hashes, known, missed) = (&**keys, &**hashes, &mut **known, &mut **missed);
         let (mut len, mut misses) = (0, 0);
         for at in 0..count.min(AT_ONCE) {
-            let (ids, count) = kept.get_few(keys[at], places[at]);
+            let (ids, count) = kept.get_few(keys[at], hashes[at]);
             // Always the same number, so that nothing depends on how many they are.
             known[len..=len + FEW].copy_from_slice(ids);
             missed[misses % AT_ONCE] = Missed { piece: at as u32, before: len as u32 };
@@ -154,7 +156,7 @@ impl Batch {
         for missed in &self.missed[..missed] {
             let piece = missed.piece as usize;
             match self.keys[piece] == Key::LONG {
-                true => self.kept.prefetch_text(self.places[piece]),
+                true => self.kept.prefetch_text(self.hashes[piece]),
                 false => model.words.prefetch(self.keys[piece]),
             }
             bytes += end_of(piece) - start_of(piece);
@@ -165,7 +167,7 @@ impl Batch {
             let Missed { piece, before } = self.missed[missed];
             let piece = piece as usize;
             let bytes = start_of(piece)..end_of(piece);
-            self.find(model, text, bytes, self.keys[piece], before as usize);
+            self.find(model, text, bytes, piece, before as usize);
         }
         self.merger.merge(&model.merges);
         let first = ids.len();
@@ -177,9 +179,10 @@ impl Batch {
 
     /// Finds where the tokens of a piece come from.
     #[inline]
-    fn find(&mut self, model: &Model, text: &str, bytes: Range<usize>, key: Key, before: usize) {
+    fn find(&mut self, model: &Model, text: &str, bytes: Range<usize>, at: usize, before: usize) {
+        let key = self.keys[at];
         if key == Key::LONG {
-            return self.find_long(model, text, bytes, before);
+            return self.find_long(model, text, bytes, self.hashes[at], before);
         }
         if let Some(kept) = self.kept.find(key) {
             return self.add(before, Source::Kept(kept), Keep::Nowhere);
@@ -190,11 +193,9 @@ impl Batch {
         }
     }
 
-    fn find_long(&mut self, model: &Model, text: &str, bytes: Range<usize>, before: usize) {
+    fn find_long(&mut self, model: &Model, text: &str, bytes: Range<usize>, hash: u64, before: usize) {
         let piece = &text[bytes.clone()];
-        let hash = hash_of_long(piece.as_bytes());
-        // One of ideographs is a part of a sentence, and hardly comes again.
-        let (kept, keep) = match piece.as_bytes()[0] >= IDEOGRAPHS {
+        let (kept, keep) = match hash == NOT_KEPT {
             true => (None, Keep::Nowhere),
             false => (self.kept.find_long(piece, hash), Keep::Long { hash, start: bytes.start, end: bytes.end }),
         };
@@ -347,6 +348,7 @@ fn copy(from: &[TokenId], count: usize, to: &mut [TokenId], len: usize) -> usize
     len + count
 }
 
+/// One of ideographs is a part of a sentence, and hardly comes again.
 fn hash_of_long(piece: &[u8]) -> u64 {
-    FixedState::with_seed(0).hash_one(piece)
+    if piece[0] >= IDEOGRAPHS { NOT_KEPT } else { FixedState::with_seed(0).hash_one(piece) }
 }

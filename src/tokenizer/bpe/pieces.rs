@@ -67,36 +67,30 @@ impl PieceCache {
         std::mem::replace(&mut self.places, vec![Pair([EMPTY; 2]); size])
     }
 
-    /// The place of a short piece.
+    /// The place of a piece with this hash, of a short one its key's.
     #[inline]
-    pub(crate) fn place(&self, key: Key) -> usize {
-        (key.quick_hash() >> self.shift) as usize
-    }
-
-    /// The same for a long one with this hash.
-    #[inline]
-    pub(crate) fn place_of_long(&self, hash: u64) -> usize {
+    fn place(&self, hash: u64) -> usize {
         (hash >> self.shift) as usize
     }
 
-    /// Asks for the memory of a place: others can be asked for until it is there.
+    /// Asks for the memory of a piece: others can be asked for until it is there.
     #[inline]
-    pub(crate) fn prefetch(&self, place: usize) {
-        prefetch_index(&self.places, place);
+    pub(crate) fn prefetch(&self, hash: u64) {
+        prefetch_index(&self.places, self.place(hash));
     }
 
-    /// The same for the text of a long piece that may be at this place.
+    /// The same for the text of a long piece that may be there.
     #[inline]
-    pub(crate) fn prefetch_text(&self, place: usize) {
-        let text = self.places[place].0[0].key.parts()[1] as u32;
+    pub(crate) fn prefetch_text(&self, hash: u64) {
+        let text = self.places[self.place(hash)].0[0].key.parts()[1] as u32;
         prefetch_index(self.texts.as_bytes(), text as usize);
     }
 
     /// The tokens of a piece and then their count if it is a short one with a few tokens, and at its own place; else the
     /// count is 0. So most pieces are found, without any branch.
     #[inline]
-    pub(crate) fn get_few(&self, key: Key, place: usize) -> (&[TokenId; FEW + 1], usize) {
-        let Pair(pair) = &self.places[place];
+    pub(crate) fn get_few(&self, key: Key, hash: u64) -> (&[TokenId; FEW + 1], usize) {
+        let Pair(pair) = &self.places[self.place(hash)];
         let [is_first, is_second] = [pair[0].key.is(key), pair[1].key.is(key)];
         let ids = &pair[usize::from(is_second)].ids;
         (ids, select_unpredictable(is_first | is_second, ids[FEW] as usize, 0))
@@ -105,7 +99,7 @@ impl PieceCache {
     /// Where a short piece is that was kept, which holds until another one is.
     #[inline]
     pub(crate) fn find(&self, key: Key) -> Option<Found> {
-        self.find_by(self.place(key), |kept| kept.is(key) || kept.is(of_many(key)))
+        self.find_by(key.quick_hash(), |kept| kept.is(key) || kept.is(of_many(key)))
     }
 
     /// The same for a long piece.
@@ -113,7 +107,7 @@ impl PieceCache {
         if piece.len() > LONGEST {
             return None;
         }
-        self.find_by(self.place_of_long(hash), |kept| {
+        self.find_by(hash, |kept| {
             let place = kept.parts()[1] as u32;
             let text = || &self.texts[place as usize..place as usize + piece.len()];
             kept == long_key(hash, piece.len(), place) && text() == piece
@@ -121,7 +115,8 @@ impl PieceCache {
     }
 
     #[inline]
-    fn find_by(&self, mut place: usize, is_it: impl Fn(Key) -> bool) -> Option<Found> {
+    fn find_by(&self, hash: u64, is_it: impl Fn(Key) -> bool) -> Option<Found> {
+        let mut place = self.place(hash);
         for _ in 0..FAR {
             for (at, kept) in self.places[place].0.iter().enumerate() {
                 if kept.key == Key::EMPTY {
@@ -194,10 +189,7 @@ impl PieceCache {
 
     /// Takes the first place that is free, or else that of another piece.
     fn enter(&mut self, kept: Kept) {
-        let own = match tag(kept.key) {
-            LONG => self.place_of_long(kept.key.parts()[0]),
-            _ => self.place(of_few(kept.key)),
-        };
+        let own = self.place(hash_of(kept.key));
         let mut place = own;
         for _ in 0..FAR {
             let Pair(pair) = &mut self.places[place];
@@ -240,14 +232,13 @@ fn of_many(key: Key) -> Key {
     Key::of_parts([low, high | u64::from(MANY) << 56])
 }
 
-/// Its key if it had a few.
-fn of_few(key: Key) -> Key {
+/// The hash of what was kept with this key.
+fn hash_of(key: Key) -> u64 {
     let [low, high] = key.parts();
-    Key::of_parts([low, high & !(u64::from(MANY) << 56)])
-}
-
-fn tag(key: Key) -> u8 {
-    (key.parts()[1] >> 56) as u8
+    match (high >> 56) as u8 {
+        LONG => low,
+        _ => Key::of_parts([low, high & !(u64::from(MANY) << 56)]).quick_hash(),
+    }
 }
 
 #[cfg(test)]
