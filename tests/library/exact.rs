@@ -60,19 +60,19 @@ fn read_much(subject: &Subject, characters: &[char], budget: usize) {
     let mut session = builder.unwrap_or_else(|error| panic!("{}: {error}", subject.name)).session();
     let (mut read, mut seed) = (0, number("METATOK_SEED", 1));
     let mut examples = String::new();
-    for number in 0.. {
+    for turn in 0.. {
         if read >= budget {
             break;
         }
         // Some texts begin alike, as prompts with examples do.
-        match number % 16 {
+        match turn % 16 {
             0 => examples = mixed(characters, &mut seed),
             5 | 13 => drop(examples.pop()),
             9 => examples.extend(mixed(characters, &mut seed).chars().take(100)),
             _ => {}
         }
         let text = mixed(characters, &mut seed);
-        let text = if number % 2 == 0 { format!("{examples}\n{text}") } else { text };
+        let text = if turn % 2 == 0 { format!("{examples}\n{text}") } else { text };
         if text.is_empty() {
             continue;
         }

@@ -69,7 +69,7 @@ impl Key {
         (self.low ^ self.high.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 
-    /// Of the same text as a part of a piece.
+    /// Of the same text as a part of a piece. No length has this bit, nor what pieces with many tokens have.
     pub(crate) fn of_part(self) -> Self {
         Self { high: self.high | 1 << 62, ..self }
     }

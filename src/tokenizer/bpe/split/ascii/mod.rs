@@ -67,6 +67,7 @@ impl Ascii {
             let mut written = count;
             while starts != 0 {
                 for end in &mut self.ends[written..written + AT_ONCE] {
+                    // A number that is certainly not zero takes one step where the processor has `tzcnt`, not eight.
                     *end = (at * SIZE) as u32 + (starts | 1 << (SIZE - 1)).trailing_zeros();
                     starts &= starts.wrapping_sub(1);
                 }
