@@ -73,7 +73,8 @@ impl Places {
     /// The place of a key with this hash and the pilot of its group.
     #[inline]
     pub(crate) fn place(&self, hash: u64, pilot: u8) -> usize {
-        let mixed = hash.wrapping_mul(2 * u64::from(pilot) + 1);
+        // A product alone keeps hashes that are nearly alike near each other, whatever the pilot.
+        let mixed = hash.rotate_left(u32::from(pilot)).wrapping_mul(2 * u64::from(pilot) + 1);
         ((u128::from(mixed) * self.count as u128) >> u64::BITS) as usize
     }
 
@@ -127,5 +128,16 @@ mod tests {
             assert!(found.last().is_none_or(|place| *place < places.count()));
         }
         assert!(Places::new(&[1, 2, 1]).is_none());
+    }
+
+    #[test]
+    fn hashes_that_are_nearly_alike_have_places_of_their_own() {
+        for high in (0..1_000).map(|key| hash(key, 7) & !0xFFFF) {
+            // The distance grows from the lowest bits, which are the group, to the highest ones.
+            for bit in 0..u64::BITS {
+                assert!(Places::new(&[high, high ^ 1 << bit]).is_some(), "{high:x}, {bit}");
+                assert!(Places::new(&[high, high.wrapping_add(1 << bit)]).is_some(), "{high:x}, {bit}");
+            }
+        }
     }
 }
