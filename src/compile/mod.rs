@@ -19,6 +19,7 @@ mod thoughts;
 
 use std::collections::BTreeSet;
 
+use crate::conversation::opencompass_role;
 use crate::error::{At, Result, Warning};
 use crate::stop::{StopCriteria, StopSource};
 use crate::template::{MetaTemplate, RoundItem};
@@ -36,6 +37,7 @@ pub struct CompiledTemplate {
     pub(crate) between: Box<[Atom]>,
     pub(crate) round: Vec<CompiledItem>,
     pub(crate) roles: Vec<CompiledRole>,
+    chat_roles: ChatRoles,
     /// Whether it matters which message of a role is the last.
     pub(crate) asks_for_the_last: bool,
     /// Whether messages of some role are left out, or refused.
@@ -44,6 +46,14 @@ pub struct CompiledTemplate {
     used: BTreeSet<TokenId>,
     open_seams: bool,
     warnings: Vec<Warning>,
+}
+
+/// The roles that speak nearly all OpenAI-style messages.
+#[derive(Debug, Default)]
+struct ChatRoles {
+    user: Option<usize>,
+    assistant: Option<usize>,
+    system: Option<usize>,
 }
 
 impl CompiledTemplate {
@@ -89,11 +99,14 @@ impl CompiledTemplate {
             asks_for_the_last: roles.iter().any(|role| role.thoughts.is_some() || role.merges_into_last),
             leaves_roles_out: roles.iter().any(|role| role.silent || role.refuse.is_some()),
             roles,
+            chat_roles: ChatRoles::default(),
             stop: StopCriteria::default(),
             used: compiler.used,
             open_seams: compiler.open_seams,
             warnings,
         };
+        let [user, assistant, system] = ["user", "assistant", "system"].map(|name| compiled.find_chat_role(name));
+        compiled.chat_roles = ChatRoles { user, assistant, system };
         compiled.find_stops(template, tokenizer)?;
         Ok(compiled)
     }
@@ -136,6 +149,25 @@ impl CompiledTemplate {
 
     pub(crate) fn api_role(&self, name: &str) -> Option<usize> {
         self.roles.iter().position(|role| role.api_role.as_deref() == Some(name))
+    }
+
+    /// The role that speaks an OpenAI-style message, if there is one.
+    #[inline]
+    pub(crate) fn chat_role(&self, name: &str) -> Option<usize> {
+        match name {
+            "user" => self.chat_roles.user,
+            "assistant" => self.chat_roles.assistant,
+            "system" => self.chat_roles.system,
+            other => self.find_chat_role(other),
+        }
+    }
+
+    fn find_chat_role(&self, name: &str) -> Option<usize> {
+        let spoken_as = |name: &str| self.api_role(name).or_else(|| self.role(name));
+        self.role(name).or_else(|| match opencompass_role(name) {
+            own if own == name => None,
+            own => spoken_as(own),
+        })
     }
 
     pub(crate) fn round_role_names(&self) -> Vec<String> {

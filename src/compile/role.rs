@@ -37,6 +37,8 @@ pub(crate) struct CompiledRole {
     /// Why its messages are errors.
     pub(crate) refuse: Option<String>,
     pub(crate) default_prompt: bool,
+    /// Whether a text is written between its `begin` and its `end`, whatever it is and wherever it comes.
+    pub(crate) is_plain: bool,
     /// Why the role cannot speak with this tokenizer.
     pub(super) unusable: Option<String>,
 }
@@ -46,6 +48,7 @@ impl CompiledRole {
     ///
     /// # Errors
     /// The template refuses them.
+    #[inline]
     pub(crate) fn is_left_out(&self, name: &str) -> Result<bool> {
         match &self.refuse {
             None => Ok(self.silent),

@@ -2,7 +2,7 @@
 //! depend on. Anything that only crashes there works here or is a clear error.
 
 use crate::compile::{Atom, CompiledItem, CompiledTemplate};
-use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Section, opencompass_role};
+use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Section};
 use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::render::last_messages::LastMessages;
 use crate::render::sections::{Flow, close};
@@ -76,12 +76,7 @@ impl Renderer for MetaRenderer {
 impl MetaRenderer {
     /// The role that speaks an OpenAI-style message, if the template has one.
     pub(super) fn chat_role(&self, name: &str) -> Option<usize> {
-        let template = &self.template;
-        let spoken_as = |name: &str| template.api_role(name).or_else(|| template.role(name));
-        template.role(name).or_else(|| match opencompass_role(name) {
-            own if own == name => None,
-            own => spoken_as(own),
-        })
+        self.template.chat_role(name)
     }
 
     /// Every message with its role, and the template's role that speaks it.

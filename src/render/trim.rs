@@ -38,6 +38,7 @@ impl Trim {
 
 impl CompiledRole {
     /// Whether a content writes nothing, not even the role's `begin` and `end`; none is the role's own prompt.
+    #[inline]
     pub(super) fn omits(&self, said: Option<ContentRef<'_>>) -> bool {
         self.omits_empty
             && match said {

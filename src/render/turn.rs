@@ -58,6 +58,15 @@ impl<'a> Writer<'a, '_> {
             return Flow::Cut;
         }
         let prompt = spoken.and_then(|spoken| spoken.prompt);
+        if role.is_plain
+            && self.waiting.is_empty()
+            && let Some(Spoken { prompt: Some(said @ ContentRef::Text(_)), begin: None, end: None, .. }) = spoken
+        {
+            self.atoms(&role.begin, Part { element: Element::RoleBegin, ..part });
+            self.segments.say(said, Part { element: Element::Content, ..part });
+            self.atoms(&role.end, Part { element: Element::RoleEnd, ..part });
+            return Flow::Continue;
+        }
         if self.omits(index, spoken) {
             return Flow::Continue;
         }
@@ -84,6 +93,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// Whether a turn writes nothing because its content is empty.
+    #[inline]
     pub(super) fn omits(&self, role: usize, spoken: Option<Spoken<'a>>) -> bool {
         let roles = &self.renderer.template.roles;
         roles[role].omits(spoken.and_then(|spoken| spoken.prompt))
