@@ -41,10 +41,13 @@ pub(crate) struct Detail {
     pub(crate) spans_beyond: Option<usize>,
     pub(crate) offsets: bool,
     pub(crate) text: bool,
+    /// Whether the prompt is what is left of one that is too long.
+    pub(crate) is_shortened: bool,
 }
 
 impl Detail {
-    pub(crate) const ALL: Self = Self { spans: true, spans_beyond: None, offsets: true, text: true };
+    pub(crate) const ALL: Self =
+        Self { spans: true, spans_beyond: None, offsets: true, text: true, is_shortened: false };
 
     /// Whether anything but ids and text is asked for.
     pub(crate) fn needs_origins(self) -> bool {
@@ -57,7 +60,8 @@ pub(crate) struct AssembleScratch {
     pub(super) text: String,
     pub(super) tokenizer: Scratch,
     pub(crate) cache: RunCache,
-    pub(super) beginning: Beginning,
+    /// Of whole prompts, and of what is left of those that are too long: one would forget what the other began with.
+    pub(super) beginnings: [Beginning; 2],
     /// The length of the previous prompt, as a guess for the next one's.
     pub(super) capacity: usize,
 }
@@ -68,7 +72,7 @@ impl Default for AssembleScratch {
             text: String::new(),
             tokenizer: Scratch::default(),
             cache: RunCache::new(),
-            beginning: Beginning::default(),
+            beginnings: Default::default(),
             capacity: 0,
         }
     }

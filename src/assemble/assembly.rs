@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::assemble::beginning::Wanted;
 use crate::assemble::own_tokens::OwnTokens;
 use crate::assemble::owners::texts;
 use crate::assemble::{AssembleScratch, Assembler, Detail, MediaSpan, Span, TokenizedPrompt, seams};
@@ -31,6 +32,7 @@ impl Assembler {
             run_ends: detail.spans_beyond.filter(|_| !detail.spans).map(|_| Vec::new()),
             media: Vec::new(),
             offsets: detail.offsets.then(|| Offsets { of_tokens: Vec::with_capacity(scratch.capacity), text: 0 }),
+            is_shortened: detail.is_shortened,
             before: Neighbour::Edge,
         };
         let cut = match self.template_text != TemplateCut::Cut && self.unreserved.is_some() {
@@ -57,6 +59,7 @@ pub(super) struct Assembly<'p> {
     pub(super) run_ends: Option<Vec<usize>>,
     pub(super) media: Vec<MediaSpan>,
     pub(super) offsets: Option<Offsets>,
+    is_shortened: bool,
     /// The neighbour before the run that is being collected.
     before: Neighbour,
 }
@@ -95,7 +98,9 @@ impl Assembly<'_> {
                 let length = || self.this.tokenizer.id_to_token(id).unwrap_or_default().len();
                 self.token(id, segment, if self.offsets.is_some() { length() } else { 0 });
                 if is_known {
-                    scratch.beginning.push(&segments[start..=i], id, &self.ids, self.spans.as_deref());
+                    let offsets = self.offsets.as_ref().map(|offsets| &*offsets.of_tokens);
+                    let beginning = &mut scratch.beginnings[usize::from(self.is_shortened)];
+                    beginning.push(&segments[start..=i], id, &self.ids, self.spans.as_deref(), offsets);
                 }
                 start = i + 1;
             }
@@ -105,12 +110,14 @@ impl Assembly<'_> {
     }
 
     /// Writes the ids that these segments have in common with those before, and returns how many segments that are; none if
-    /// ids depend on where text comes from, or offsets are asked for.
+    /// ids depend on where text comes from.
     fn begin_as_before(&mut self, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Option<usize> {
-        if self.offsets.is_some() || self.this.own_tokens_merge {
+        if self.this.own_tokens_merge {
             return None;
         }
-        let common = scratch.beginning.common(segments, self.spans.is_some());
+        let wanted = Wanted { spans: self.spans.is_some(), offsets: self.offsets.is_some() };
+        let AssembleScratch { beginnings, cache, .. } = scratch;
+        let common = beginnings[usize::from(self.is_shortened)].common(segments, wanted);
         self.ids.extend_from_slice(common.ids);
         if let Some(ends) = &mut self.run_ends {
             ends.extend(common.run_ends());
@@ -118,8 +125,12 @@ impl Assembly<'_> {
         if let Some(spans) = &mut self.spans {
             spans.extend_from_slice(common.spans);
         }
+        if let Some(Offsets { of_tokens, text }) = &mut self.offsets {
+            of_tokens.extend_from_slice(common.offsets);
+            *text = common.offsets.last().map_or(0, |last| last.end);
+        }
         self.before = common.ids.last().map_or(Neighbour::Edge, |id| Neighbour::Token(*id));
-        scratch.cache.count_found(common.runs, common.bytes);
+        cache.count_found(common.runs, common.bytes);
         Some(common.segments)
     }
 

@@ -1,6 +1,8 @@
 //! What prompts have in common with the one before: a system message, examples, a chat so far. Comparing it takes less
 //! than looking up what it consists of.
 
+use std::ops::Range;
+
 use crate::assemble::Span;
 use crate::assemble::owners::texts;
 use crate::compile::Atom;
@@ -13,7 +15,17 @@ pub(crate) struct Beginning {
     text: String,
     ids: Vec<TokenId>,
     runs: Vec<Run>,
-    origins: Option<Origins>,
+    wanted: Wanted,
+    origins: Origins,
+    /// Where each token is in the text, if that was asked for.
+    offsets: Vec<Range<usize>>,
+}
+
+/// What is asked for in addition to ids.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub(super) spans: bool,
+    pub(super) offsets: bool,
 }
 
 /// A run and the token behind it.
@@ -39,6 +51,7 @@ pub(super) struct Common<'a> {
     pub(super) ids: &'a [TokenId],
     /// None unless they are asked for.
     pub(super) spans: &'a [Span],
+    pub(super) offsets: &'a [Range<usize>],
     known: &'a [Run],
     /// The runs that have text, and their bytes.
     pub(super) runs: u64,
@@ -53,18 +66,16 @@ impl Common<'_> {
 }
 
 impl Beginning {
-    /// What these segments have in common with it. The rest is forgotten; all of it if spans are asked for, and it has none.
-    pub(super) fn common(&mut self, segments: &[Segment<'_>], needs_spans: bool) -> Common<'_> {
-        if needs_spans != self.origins.is_some() {
-            *self = Self { origins: needs_spans.then(Origins::default), ..Self::default() };
+    /// What these segments have in common with it. The rest is forgotten; all of it if it has not what is asked for.
+    pub(super) fn common(&mut self, segments: &[Segment<'_>], wanted: Wanted) -> Common<'_> {
+        if wanted != self.wanted {
+            *self = Self { wanted, ..Self::default() };
         }
         let (mut common, mut known, mut text) = (0, 0, 0);
         for (at, segment) in segments.iter().enumerate() {
             let Some(run) = self.runs.get(known) else { break };
-            let is_origin = |length: usize| match &self.origins {
-                Some(origins) => origins.segments.get(at) == Some(&(segment.part, length)),
-                None => true,
-            };
+            let is_origin =
+                |length: usize| !wanted.spans || self.origins.segments.get(at) == Some(&(segment.part, length));
             match segment.atom {
                 _ if segment.part.element == Element::Media => break,
                 Atom::Text(piece)
@@ -85,7 +96,8 @@ impl Beginning {
         Common {
             segments: common,
             ids: &self.ids,
-            spans: self.origins.as_ref().map_or(&[], |origins| &origins.spans),
+            spans: &self.origins.spans,
+            offsets: &self.offsets,
             known: &self.runs,
             runs: runs as u64,
             bytes: self.text.len() as u64,
@@ -98,22 +110,34 @@ impl Beginning {
         let (text_end, ids_end) = last.map_or((0, 0), |last| (last.text_end, last.ids_end));
         self.text.truncate(text_end);
         self.ids.truncate(ids_end);
-        if let Some(Origins { segments: origins, spans }) = &mut self.origins {
-            origins.truncate(segments);
-            spans.truncate(last.map_or(0, |last| last.spans_end));
-            // It went on behind the token.
-            if let Some(last) = spans.last_mut() {
-                last.end = ids_end;
-            }
+        self.offsets.truncate(ids_end);
+        let Origins { segments: origins, spans } = &mut self.origins;
+        origins.truncate(segments);
+        spans.truncate(last.map_or(0, |last| last.spans_end));
+        // It went on behind the token.
+        if let Some(last) = spans.last_mut() {
+            last.end = ids_end;
         }
     }
 
-    /// Adds the run of these pieces, which end with a token, where these are the ids and spans of the prompt so far.
-    pub(super) fn push(&mut self, pieces: &[Segment<'_>], token: TokenId, ids: &[TokenId], spans: Option<&[Span]>) {
+    /// Adds the run of these pieces, which end with a token, where these are the ids of the prompt so far, and the spans and
+    /// offsets, if they are asked for.
+    pub(super) fn push(
+        &mut self,
+        pieces: &[Segment<'_>],
+        token: TokenId,
+        ids: &[TokenId],
+        spans: Option<&[Span]>,
+        offsets: Option<&[Range<usize>]>,
+    ) {
         texts(pieces).for_each(|(text, _)| self.text.push_str(text));
         self.ids.extend_from_slice(&ids[self.ids.len()..]);
+        if let Some(offsets) = offsets {
+            self.offsets.extend_from_slice(&offsets[self.offsets.len()..]);
+        }
         let mut spans_end = 0;
-        if let (Some(origins), Some(spans)) = (&mut self.origins, spans) {
+        if let Some(spans) = spans {
+            let origins = &mut self.origins;
             let length = |piece: &Segment<'_>| if let Atom::Text(text) = piece.atom { text.len() } else { 0 };
             origins.segments.extend(pieces.iter().map(|piece| (piece.part, length(piece))));
             // The last one may have gone on.
@@ -130,6 +154,9 @@ mod tests {
     use super::*;
     use crate::render::Part;
 
+    const SPANS: Wanted = Wanted { spans: true, offsets: false };
+    const OFFSETS: Wanted = Wanted { spans: false, offsets: true };
+
     fn is_token(atom: &str) -> bool {
         atom.parse::<TokenId>().is_ok()
     }
@@ -143,11 +170,11 @@ mod tests {
     #[test]
     fn it_ends_at_the_last_token_up_to_which_all_is_the_same() {
         let mut beginning = Beginning::default();
-        beginning.push(&segments(&["user\n", "Hi"]), 7, &[1, 2, 7], None);
-        beginning.push(&[], 8, &[1, 2, 7, 8], None);
-        beginning.push(&segments(&["x"]), 9, &[1, 2, 7, 8, 3, 9], None);
+        beginning.push(&segments(&["user\n", "Hi"]), 7, &[1, 2, 7], None, None);
+        beginning.push(&[], 8, &[1, 2, 7, 8], None, None);
+        beginning.push(&segments(&["x"]), 9, &[1, 2, 7, 8, 3, 9], None, None);
         let mut common = |atoms: &[&str]| {
-            let common = beginning.common(&segments(atoms), false);
+            let common = beginning.common(&segments(atoms), Wanted::default());
             assert_eq!(
                 common.run_ends().count(),
                 atoms[..common.segments].iter().filter(|atom| is_token(atom)).count()
@@ -164,18 +191,18 @@ mod tests {
     fn a_longer_text_is_another() {
         for atoms in [["user\n", "Hi!", "7"], ["user\n", "H", "7"], ["user\n", "Hi", "8"], ["7", "user\n", "Hi"]] {
             let mut beginning = Beginning::default();
-            beginning.push(&segments(&["user\n", "Hi"]), 7, &[1, 2, 7], None);
-            assert_eq!(beginning.common(&segments(&atoms), false).segments, 0, "{atoms:?}");
+            beginning.push(&segments(&["user\n", "Hi"]), 7, &[1, 2, 7], None, None);
+            assert_eq!(beginning.common(&segments(&atoms), Wanted::default()).segments, 0, "{atoms:?}");
         }
     }
 
     #[test]
     fn media_are_no_part_of_it() {
         let mut beginning = Beginning::default();
-        beginning.push(&segments(&["user\n", ""]), 7, &[1, 7], None);
+        beginning.push(&segments(&["user\n", ""]), 7, &[1, 7], None, None);
         let mut with_media = segments(&["user\n", "", "7"]);
         with_media[1].part.element = Element::Media;
-        assert_eq!(beginning.common(&with_media, false).segments, 0);
+        assert_eq!(beginning.common(&with_media, Wanted::default()).segments, 0);
     }
 
     #[test]
@@ -188,19 +215,31 @@ mod tests {
         };
         let span = |start, end, message| Span { start, end, part: part(message) };
         let mut beginning = Beginning::default();
-        assert_eq!(beginning.common(&[], true).segments, 0);
+        assert_eq!(beginning.common(&[], SPANS).segments, 0);
         let first = with(&["a", "b", "7"], &[0, 1, 1]);
-        beginning.push(&first, 7, &[1, 2, 7], Some(&[span(0, 1, 0), span(1, 3, 1)]));
+        beginning.push(&first, 7, &[1, 2, 7], Some(&[span(0, 1, 0), span(1, 3, 1)]), None);
         // The second span goes on.
         let second = with(&["c", "8"], &[1, 2]);
         let spans = [span(0, 1, 0), span(1, 4, 1), span(4, 5, 2)];
-        beginning.push(&second, 8, &[1, 2, 7, 3, 8], Some(&spans));
+        beginning.push(&second, 8, &[1, 2, 7, 3, 8], Some(&spans), None);
         let mut common = |atoms: &[&'static str], messages: &[u32]| {
-            let common = beginning.common(&with(atoms, messages), true);
+            let common = beginning.common(&with(atoms, messages), SPANS);
             (common.segments, common.spans.to_vec())
         };
         assert_eq!(common(&["a", "b", "7", "c", "8"], &[0, 1, 1, 1, 2]), (5, spans.to_vec()));
         assert_eq!(common(&["a", "b", "7", "c", "8"], &[0, 1, 1, 1, 3]), (3, vec![span(0, 1, 0), span(1, 3, 1)]));
         assert_eq!(common(&["ab", "", "7"], &[0, 1, 1]), (0, Vec::new()));
+    }
+
+    #[test]
+    fn offsets_are_those_of_its_tokens() {
+        let mut beginning = Beginning::default();
+        assert_eq!(beginning.common(&[], OFFSETS).segments, 0);
+        let offsets = [0..3, 3..6, 6..8, 8..9];
+        beginning.push(&segments(&["Hi all", "7"]), 7, &[1, 2, 7], None, Some(&offsets[..3]));
+        beginning.push(&segments(&["8"]), 8, &[1, 2, 7, 8], None, Some(&offsets));
+        let common = beginning.common(&segments(&["Hi all", "7", "9"]), OFFSETS);
+        assert_eq!((common.segments, common.offsets), (2, &offsets[..3]));
+        assert_eq!(beginning.common(&segments(&["Hi all", "7"]), Wanted::default()).segments, 0);
     }
 }

@@ -242,6 +242,7 @@ impl PromptBuilder {
         budget: &ContextBudget,
         from: usize,
     ) -> Result<Fitted> {
+        let builder = self.of_prepared().with_detail(Detail { is_shortened: true, ..self.detail() });
         let mut last = None;
         let dropped = fewest_to_drop(units.len(), estimates, budget.limit(), |count| {
             let mut gone = units[..count].concat();
@@ -252,7 +253,7 @@ impl PromptBuilder {
                 Cow::Borrowed(_) => None,
             };
             let left = converted.unwrap_or(left);
-            let prompt = self.of_prepared().build_any(&left)?;
+            let prompt = builder.build_any(&left)?;
             let tokens = prompt.input_ids.len();
             last = Some((prompt, gone, left));
             Ok(tokens)

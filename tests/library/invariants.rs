@@ -473,7 +473,7 @@ fn a_session_builds_what_a_new_builder_builds() {
 
 fn what_prompts_have_in_common_does_not_show() {
     // One message is longer than in the first conversation, or the last one; or others follow it.
-    for spans in [false, true] {
+    for (spans, offsets) in [(false, false), (true, false), (false, true), (true, true)] {
         law(Content::Attacking, |subject, trial| {
             let common = 0..trial.contents.len();
             let longer = common.clone().map(|i| {
@@ -483,7 +483,8 @@ fn what_prompts_have_in_common_does_not_show() {
             });
             let shorter = common.map(|i| Trial { contents: trial.contents[..=i].to_vec(), ..trial.clone() });
             let special_tokens = Some(AddSpecialTokens::Never);
-            let options = BuilderOptions { mode: trial.mode, special_tokens, spans, ..BuilderOptions::default() };
+            let options =
+                BuilderOptions { mode: trial.mode, special_tokens, spans, offsets, ..BuilderOptions::default() };
             let builder = || PromptBuilder::new(&trial.model(subject), Arc::clone(&subject.fast), &options);
             let said = |prompt: metatok::Result<TokenizedPrompt>| prompt.map_err(|error| error.to_string());
             let alone = |conversation: &Conversation| said(builder().and_then(|builder| builder.build(conversation)));

@@ -108,15 +108,13 @@ impl Batch {
     fn ask(&mut self, text: &[u8], mut start: u32, ends: &[u32]) {
         let Self { keys, hashes, kept, .. } = self;
         let (keys, hashes) = (&mut **keys, &mut **hashes);
-        let ends = &ends[..ends.len().min(AT_ONCE)];
-        for at in 0..ends.len() {
-            let key = Key::new(text, start, ends[at]);
-            let hash = match key == Key::LONG {
-                true => hash_of_long(&text[start as usize..ends[at] as usize]),
-                false => key.quick_hash(),
-            };
-            kept.prefetch(hash);
-            (keys[at], hashes[at], start) = (key, hash, ends[at]);
+        for ((key, hash), end) in keys.iter_mut().zip(hashes).zip(ends) {
+            match Key::of_short(text, start, *end) {
+                Some(short) => (*key, *hash) = (short, short.quick_hash()),
+                None => (*key, *hash) = (Key::LONG, hash_of_long(&text[start as usize..*end as usize])),
+            }
+            kept.prefetch(*hash);
+            start = *end;
         }
     }
 
@@ -126,11 +124,11 @@ impl Batch {
         let Self { keys, hashes, known, missed, kept, .. } = self;
         let (keys, hashes, known, missed) = (&**keys, &**hashes, &mut **known, &mut **missed);
         let (mut len, mut misses) = (0, 0);
-        for at in 0..count.min(AT_ONCE) {
-            let (ids, count) = kept.get_few(keys[at], hashes[at]);
+        for (piece, (key, hash)) in (0..count as u32).zip(keys.iter().zip(hashes)) {
+            let (ids, count) = kept.get_few(*key, *hash);
             // Always the same number, so that nothing depends on how many they are.
             known[len..=len + FEW].copy_from_slice(ids);
-            missed[misses % AT_ONCE] = Missed { piece: at as u32, before: len as u32 };
+            missed[misses % AT_ONCE] = Missed { piece, before: len as u32 };
             len += count;
             misses += usize::from(count == 0);
         }
@@ -349,6 +347,7 @@ fn copy(from: &[TokenId], count: usize, to: &mut [TokenId], len: usize) -> usize
 }
 
 /// One of ideographs is a part of a sentence, and hardly comes again.
+#[inline(never)]
 fn hash_of_long(piece: &[u8]) -> u64 {
     if piece[0] >= IDEOGRAPHS { NOT_KEPT } else { FixedState::with_seed(0).hash_one(piece) }
 }

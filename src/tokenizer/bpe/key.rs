@@ -34,18 +34,21 @@ impl Key {
     /// The key of these bytes.
     #[inline]
     pub(crate) fn new(text: &[u8], start: u32, end: u32) -> Self {
-        let (start, end) = (start as usize, end as usize);
-        let len = end - start;
+        Self::of_short(text, start, end).unwrap_or(Self::LONG)
+    }
+
+    /// None if they are too many.
+    #[inline]
+    pub(crate) fn of_short(text: &[u8], start: u32, end: u32) -> Option<Self> {
+        let (start, len) = (start as usize, end.wrapping_sub(start) as usize);
         if len > LONGEST {
-            return Self::LONG;
+            return None;
         }
-        let sixteen = text.get(start..start + 16).and_then(|sixteen| sixteen.first_chunk::<16>()).copied();
-        let [low, high] = halves(sixteen.unwrap_or_else(|| {
-            let mut bytes = [0; 16];
-            bytes[..len].copy_from_slice(&text[start..end]);
-            bytes
-        }));
-        Self { low: low & OWN[0][len & LONGEST], high: high & OWN[1][len & LONGEST] | (len as u64) << 56 }
+        let [low, high] = match text.get(start..).and_then(|from| from.first_chunk()) {
+            Some(sixteen) => halves(sixteen),
+            None => at_end(text, start, len),
+        };
+        Some(Self { low: low & OWN[0][len & LONGEST], high: high & OWN[1][len & LONGEST] | (len as u64) << 56 })
     }
 
     /// The inverse of [`Self::parts`].
@@ -81,9 +84,17 @@ impl Key {
     }
 }
 
+/// So many bytes, and zeros.
+#[cold]
+fn at_end(text: &[u8], start: usize, len: usize) -> [u64; 2] {
+    let mut bytes = [0; 16];
+    bytes[..len].copy_from_slice(&text[start..start + len]);
+    halves(&bytes)
+}
+
 #[inline]
-fn halves(bytes: [u8; 16]) -> [u64; 2] {
-    let number = u128::from_le_bytes(bytes);
+fn halves(bytes: &[u8; 16]) -> [u64; 2] {
+    let number = u128::from_le_bytes(*bytes);
     [number as u64, (number >> 64) as u64]
 }
 
