@@ -62,6 +62,8 @@ pub(crate) struct AssembleScratch {
     pub(crate) cache: RunCache,
     /// Of whole prompts, and of what is left of those that are too long: one would forget what the other began with.
     pub(super) beginnings: [Beginning; 2],
+    /// How many prompts one after the other were longer than those of which spans are not wanted.
+    pub(super) longer: u32,
     /// The length of the previous prompt, as a guess for the next one's.
     pub(super) capacity: usize,
 }
@@ -73,6 +75,7 @@ impl Default for AssembleScratch {
             tokenizer: Scratch::default(),
             cache: RunCache::new(),
             beginnings: Default::default(),
+            longer: 0,
             capacity: 0,
         }
     }
@@ -86,7 +89,7 @@ impl Assembler {
         for segment in segments {
             match segment.atom {
                 Atom::Text(piece) => text.push_str(piece),
-                Atom::Token(id) => text.push_str(&self.tokenizer.id_to_token(id).unwrap_or_default()),
+                Atom::Token(id) => text.push_str(&self.tokenizer.token_text(id).unwrap_or_default()),
             }
         }
         text

@@ -12,6 +12,9 @@ use crate::render::{Element, Part, Segment, TemplateCut};
 use crate::tokenizer::RunCache;
 use crate::tokenizer::{AddSpecialTokens, Neighbour, Run, Scratch, TokenId, Tokenizer, strip};
 
+/// Once so many prompts one after the other were too long, the next one probably is, too.
+const MANY: u32 = 4;
+
 impl Assembler {
     /// Assembles a prompt, replacing the one in `prompt`.
     pub(crate) fn assemble(
@@ -25,11 +28,13 @@ impl Assembler {
         let mut ids = std::mem::take(&mut prompt.input_ids);
         ids.clear();
         ids.reserve(scratch.capacity);
+        // If all prompts are too long, spans take less at once than later.
+        let has_spans = detail.spans || detail.spans_beyond.is_some() && scratch.longer >= MANY;
         let mut assembly = Assembly {
             this: self,
             ids,
-            spans: detail.spans.then(Vec::new),
-            run_ends: detail.spans_beyond.filter(|_| !detail.spans).map(|_| Vec::new()),
+            spans: has_spans.then(Vec::new),
+            run_ends: detail.spans_beyond.filter(|_| !has_spans).map(|_| Vec::new()),
             media: Vec::new(),
             offsets: detail.offsets.then(|| Offsets { of_tokens: Vec::with_capacity(scratch.capacity), text: 0 }),
             is_shortened: detail.is_shortened,
@@ -41,8 +46,12 @@ impl Assembler {
         };
         let cut = cut.as_deref().unwrap_or(segments);
         assembly.segments(cut, scratch)?;
-        if detail.spans_beyond.is_some_and(|tokens| assembly.tokens_at_most() > tokens) {
-            assembly.locate_all(cut, scratch)?;
+        if let Some(tokens) = detail.spans_beyond {
+            let is_longer = assembly.tokens_at_most() > tokens;
+            scratch.longer = if is_longer { scratch.longer.saturating_add(1) } else { 0 };
+            if is_longer {
+                assembly.locate_all(cut, scratch)?;
+            }
         }
         *prompt = assembly.finish();
         prompt.text = detail.text.then(|| self.text(segments));
@@ -95,7 +104,7 @@ impl Assembly<'_> {
                     self.this.check_id(id, segment.part)?;
                 }
                 is_known &= self.run(&segments[start..i], Neighbour::Token(id), scratch)?;
-                let length = || self.this.tokenizer.id_to_token(id).unwrap_or_default().len();
+                let length = || self.this.tokenizer.token_text(id).unwrap_or_default().len();
                 self.token(id, segment, if self.offsets.is_some() { length() } else { 0 });
                 if is_known {
                     let offsets = self.offsets.as_ref().map(|offsets| &*offsets.of_tokens);

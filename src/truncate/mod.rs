@@ -14,6 +14,7 @@
 //! Only the content of the conversation is ever cut, as ids: control tokens, the template's own words, the tokenizer's
 //! own tokens, the generation prompt and placeholders of images stay whole.
 
+mod cut;
 mod fewest_to_drop;
 mod truncation;
 mod units;
@@ -22,11 +23,12 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::assemble::{Detail, MediaSpan, Span, TokenizedPrompt};
+use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::PromptBuilder;
 use crate::conversation::{Conversation, Mode};
 use crate::error::{Error, ErrorKind, Result, Setting, counted, way_out};
-use crate::render::Element;
+use cut::Cut;
+pub use cut::CutTokens;
 use fewest_to_drop::fewest_to_drop;
 pub use truncation::Truncation;
 use units::{estimates, units, without_items};
@@ -80,15 +82,6 @@ pub struct Truncated {
     /// The messages, or items of a prompt list, that were dropped entirely, by their positions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<usize>,
-}
-
-/// Dropped tokens of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CutTokens {
-    /// The position of the message.
-    pub message: usize,
-    /// How many.
-    pub tokens: usize,
 }
 
 impl ContextBudget {
@@ -217,10 +210,10 @@ impl PromptBuilder {
     /// The prompt without as many tokens as are too many.
     fn cut(&self, prompt: TokenizedPrompt, budget: &ContextBudget) -> Result<Fitted> {
         let from = prompt.input_ids.len();
-        let cut = self.choose(&prompt, from - budget.limit(), budget.truncation);
+        let cut = Cut::choose(self, &prompt, from - budget.limit(), budget.truncation);
         let cut = cut.ok_or_else(|| budget.too_long(from))?;
-        let tokens = per_message(&prompt, &cut);
-        let mut prompt = without(prompt, &cut);
+        let tokens = cut.by_message(&prompt);
+        let mut prompt = cut.without(prompt);
         self.check_not_empty(&prompt)?;
         if self.detail().text {
             prompt.text = Some(self.tokenizer().decode(&prompt.input_ids, false)?);
@@ -268,71 +261,4 @@ impl PromptBuilder {
             None => Err(budget.too_long(to)),
         }
     }
-
-    /// The tokens to cut, in order; none if the content is not enough.
-    fn choose(&self, prompt: &TokenizedPrompt, excess: usize, truncation: Truncation) -> Option<Vec<usize>> {
-        let spans = prompt.spans.iter().flatten().filter(|span| may_go(span));
-        let mut said: Vec<usize> = Vec::with_capacity(prompt.input_ids.len());
-        for Span { start, end, .. } in spans {
-            match self.has_reserved(&prompt.input_ids[*start..*end]) {
-                true => said.extend((*start..*end).filter(|&at| !self.is_reserved(prompt.input_ids[at]))),
-                false => said.extend(*start..*end),
-            }
-        }
-        let kept = said.len().checked_sub(excess)?;
-        let (mut start, mut end) = match truncation {
-            Truncation::Left => (0, excess),
-            Truncation::Right => (kept, said.len()),
-            _ => (kept / 2, kept / 2 + excess),
-        };
-        // No half of a character is left on either side.
-        let bytes = |at: usize| self.tokenizer().token_bytes(prompt.input_ids[said[at]]).unwrap_or_default();
-        let is_rest = |bytes: &[u8]| bytes.first().is_some_and(|byte| byte & 0b1100_0000 == 0b1000_0000);
-        while end < said.len() && is_rest(&bytes(end)) {
-            end += 1;
-        }
-        while start > 0 && start < said.len() && is_rest(&bytes(start)) {
-            start -= 1;
-        }
-        Some(said[start..end].to_vec())
-    }
-}
-
-/// Whether tokens with this origin may be cut.
-fn may_go(span: &Span) -> bool {
-    matches!(span.part.element, Element::Content | Element::DefaultPrompt)
-}
-
-fn per_message(prompt: &TokenizedPrompt, cut: &[usize]) -> Vec<CutTokens> {
-    let mut all: Vec<CutTokens> = Vec::new();
-    for span in prompt.spans.iter().flatten() {
-        let before = |end: usize| cut.partition_point(|&at| at < end);
-        let tokens = before(span.end) - before(span.start);
-        let message = span.part.message.unwrap_or_default() as usize;
-        match all.last_mut().filter(|last| last.message == message) {
-            Some(last) => last.tokens += tokens,
-            None if tokens > 0 => all.push(CutTokens { message, tokens }),
-            None => {}
-        }
-    }
-    all
-}
-
-/// A prompt without these tokens, which are in order.
-fn without(prompt: TokenizedPrompt, cut: &[usize]) -> TokenizedPrompt {
-    let moved = |at: usize| at - cut.partition_point(|&gone| gone < at);
-    let mut input_ids = Vec::with_capacity(prompt.input_ids.len());
-    let mut start = 0;
-    for gone in cut.chunk_by(|a, b| a + 1 == *b) {
-        input_ids.extend_from_slice(&prompt.input_ids[start..gone[0]]);
-        start = gone[0] + gone.len();
-    }
-    input_ids.extend_from_slice(&prompt.input_ids[start..]);
-    let spans = prompt.spans.map(|spans| {
-        let spans = spans.into_iter().map(|span| Span { start: moved(span.start), end: moved(span.end), ..span });
-        spans.filter(|span| span.start < span.end).collect()
-    });
-    let media = prompt.media.into_iter();
-    let media = media.map(|span| MediaSpan { start: moved(span.start), end: moved(span.end), ..span }).collect();
-    TokenizedPrompt { input_ids, spans, media, offsets: None, text: None, ..prompt }
 }

@@ -514,7 +514,9 @@ fn the_same_is_cut_with_and_without_spans() {
             return Ok(());
         }
         let limit = whole.input_ids.len() * 2 / 3;
-        for truncation in [Truncation::Left, Truncation::Right, Truncation::Middle, Truncation::OldestTurns] {
+        let truncations = [Truncation::Left, Truncation::Right, Truncation::Middle, Truncation::OldestTurns];
+        // After some long prompts, spans are recorded at once.
+        for truncation in truncations.repeat(2) {
             let budget = ContextBudget::new(limit, 0).truncation(truncation);
             let cut = |builder: &PromptBuilder| {
                 let fitted = builder.build_within(&conversation, &budget).map_err(|error| error.to_string());
