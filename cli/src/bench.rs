@@ -19,6 +19,7 @@ use crate::{output, setup};
 use metatok::builder::{BuilderOptions, ContentTrust, PromptBuilder};
 use metatok::conversation::Conversation;
 use metatok::error::{ErrorKind, Result};
+use metatok::import::{WORTH_ACCELERATING, accelerate};
 use metatok::input::{Holds, each_record};
 use metatok::tokenizer::{AddSpecialTokens, Tokenizer};
 
@@ -75,6 +76,14 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
             "note: so little text is over before caches are filled; with a megabyte or more, figures are those of long runs"
         );
     }
+    // As `metatok build` does, which counts for itself.
+    let accelerated = || {
+        let builder = builder()?;
+        if data.conversations.len() >= WORTH_ACCELERATING {
+            accelerate(&builder);
+        }
+        Ok(builder)
+    };
     let time = Duration::from_secs_f64(args.seconds);
     let mut cores = vec![1, setup::threads(args.threads)];
     cores.dedup();
@@ -82,13 +91,13 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         let place = Bench { cores, time: time / ROUNDS, bytes: report.bytes, data: &data };
         let mut rounds = [(); 3].map(|()| Vec::new());
         for _ in 0..ROUNDS {
-            rounds[0].push(place.built(&builder)?);
+            rounds[0].push(place.built(&accelerated)?);
             rounds[1].push(place.joined(&reference)?);
             rounds[2].push(place.files(&builder)?);
         }
         report.speeds.extend(rounds.into_iter().filter_map(Speed::median));
     }
-    report.one_core = shares(time, &data, &builder)?;
+    report.one_core = shares(time, &data, &accelerated)?;
     let mut out = Vec::new();
     match args.json {
         true => output::push_json(&report, &mut out),

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::builder::PromptBuilder;
 use crate::dialect::Model;
-use crate::import::{ContentKind, generated, import};
+use crate::import::imported::import_for;
+use crate::import::{ContentKind, generated};
 
 /// After so many prompts, a chat template has taken as long as making a meta template of it takes.
 pub const WORTH_ACCELERATING: usize = 1000;
@@ -33,7 +34,7 @@ pub const WORTH_ACCELERATING: usize = 1000;
 /// ```
 pub fn accelerate(builder: &PromptBuilder) -> bool {
     let Some(source) = builder.shortcut_source() else { return false };
-    let Ok(imported) = import(&source.template, builder.tokenizer()) else { return false };
+    let Ok(imported) = import_for(&[builder.mode()], &source.template, builder.tokenizer()) else { return false };
     let is_exact = imported.verified.is_exact_in(builder.mode());
     let Model { special_tokens, meta_template, .. } = imported.model;
     let model = Model { special_tokens, meta_template, ..Model::default() };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::conversation::Mode;
 use crate::dialect::{ChatTemplate, ChatTemplateRenderer, Model};
 use crate::error::{ErrorKind, Result};
 use crate::import::conversations::ContentKind;
@@ -29,10 +30,15 @@ pub struct Imported {
 /// [`ErrorKind::Template`] if no meta template can write even ordinary conversations as the chat template does, with the
 /// first difference; errors of the chat template itself.
 pub fn import(template: &ChatTemplate, tokenizer: &Arc<Tokenizer>) -> Result<Imported> {
+    import_for(&[Mode::Generate, Mode::Score], template, tokenizer)
+}
+
+/// The same for these purposes of prompts alone.
+pub(super) fn import_for(modes: &[Mode], template: &ChatTemplate, tokenizer: &Arc<Tokenizer>) -> Result<Imported> {
     let renderer = ChatTemplateRenderer::new(template, tokenizer)?;
     let stops: Vec<i64> = crate::render::Renderer::stop(&renderer).stop_token_ids().map(i64::from).collect();
     let probe = Probe::new(&renderer);
-    let verifier = Verifier::new(template, tokenizer)?;
+    let verifier = Verifier::new(modes, template, tokenizer)?;
     let mut best: Option<Imported> = None;
     for mut candidate in fit::candidates(&probe)? {
         candidate.eos_token_id.0.clone_from(&stops);

@@ -1,9 +1,11 @@
 //! Comparing a model with the chat template that it was made of.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::assemble::TokenizedPrompt;
 use crate::builder::BuilderOptions;
 use crate::builder::PromptBuilder;
 use crate::conversation::{Conversation, Mode};
@@ -97,19 +99,45 @@ fn name(mode: Mode) -> &'static str {
 pub(super) struct Verifier<'a> {
     tokenizer: &'a Arc<Tokenizer>,
     literals: Vec<String>,
-    theirs: Vec<(BuilderOptions, PromptBuilder)>,
+    theirs: Vec<Theirs>,
+}
+
+/// The chat template for one purpose of prompts.
+struct Theirs {
+    options: BuilderOptions,
+    builder: PromptBuilder,
+    /// What it makes of the conversations of each kind. Many models are compared with it.
+    prompts: [OnceCell<Vec<Expected>>; ContentKind::ALL.len()],
+}
+
+/// A generated conversation, and its prompt.
+type Expected = (Conversation, Result<TokenizedPrompt>);
+
+impl Theirs {
+    fn prompts(&self, kind: ContentKind, literals: &[String]) -> &[Expected] {
+        self.prompts[kind as usize].get_or_init(|| {
+            // A last answer is left out of a prompt to continue, where the chat template asks for a further one.
+            let is_left_out = |said: &Conversation| self.options.mode == Mode::Generate && ends_with_answer(said);
+            let mut session = self.builder.session();
+            let all = generated(kind, literals).into_iter().filter(|conversation| !is_left_out(conversation));
+            let build = |conversation: Conversation| {
+                let built = session.build(&conversation);
+                (conversation, built)
+            };
+            all.map(build).collect()
+        })
+    }
 }
 
 impl<'a> Verifier<'a> {
-    pub(super) fn new(template: &ChatTemplate, tokenizer: &'a Arc<Tokenizer>) -> Result<Self> {
+    pub(super) fn new(modes: &[Mode], template: &ChatTemplate, tokenizer: &'a Arc<Tokenizer>) -> Result<Self> {
         let model = Model::from(template.clone());
-        let theirs = [Mode::Generate, Mode::Score].map(|mode| {
+        let theirs = modes.iter().map(|&mode| {
             let options = BuilderOptions { mode, text: true, ..BuilderOptions::default() };
             let builder = PromptBuilder::new(&model, Arc::clone(tokenizer), &options)?;
-            Ok((options, builder))
+            Ok(Theirs { options, builder, prompts: Default::default() })
         });
-        let theirs = theirs.into_iter().collect::<Result<_>>()?;
-        Ok(Self { tokenizer, literals: template.literals(), theirs })
+        Ok(Self { tokenizer, literals: template.literals(), theirs: theirs.collect::<Result<_>>()? })
     }
 
     /// Compares the prompts of all generated conversations of these kinds.
@@ -118,24 +146,20 @@ impl<'a> Verifier<'a> {
     /// If the model does not fit the tokenizer.
     pub(super) fn verify(&self, model: &Model, kinds: &[ContentKind]) -> Result<Verified> {
         let mut verified = Verified::default();
-        for (options, theirs) in &self.theirs {
-            let ours = PromptBuilder::new(model, Arc::clone(self.tokenizer), options)?;
+        for theirs in &self.theirs {
+            let mut ours = PromptBuilder::new(model, Arc::clone(self.tokenizer), &theirs.options)?.session();
             for &kind in kinds {
                 let mut tally = PromptTally::default();
-                for conversation in generated(kind, &self.literals) {
-                    // A last answer is left out of a prompt to continue, where the chat template asks for a further one.
-                    if options.mode == Mode::Generate && ends_with_answer(&conversation) {
-                        continue;
-                    }
+                for (conversation, theirs) in theirs.prompts(kind, &self.literals) {
                     tally.all += 1;
-                    match difference(&ours, theirs, &conversation) {
+                    match difference(&ours.build(conversation), theirs) {
                         None => tally.equal += 1,
                         Some(difference) => {
                             verified.differences.entry(kind).or_insert(difference);
                         }
                     }
                 }
-                verified.tallies.insert((kind, name(options.mode)), tally);
+                verified.tallies.insert((kind, name(theirs.options.mode)), tally);
             }
         }
         Ok(verified)
@@ -147,19 +171,15 @@ fn ends_with_answer(conversation: &Conversation) -> bool {
 }
 
 /// How two prompts differ, in words; none if they have the same ids, or if both are refused.
-fn difference(ours: &PromptBuilder, theirs: &PromptBuilder, conversation: &Conversation) -> Option<String> {
-    match (ours.build(conversation), theirs.build(conversation)) {
+fn difference(ours: &Result<TokenizedPrompt>, theirs: &Result<TokenizedPrompt>) -> Option<String> {
+    match (ours, theirs) {
         (Err(_), Err(_)) => None,
         (Ok(ours), Ok(theirs)) if ours.input_ids == theirs.input_ids => None,
         (Ok(ours), Ok(theirs)) => {
-            let (ours, theirs) = (ours.text.unwrap_or_default(), theirs.text.unwrap_or_default());
+            let [ours, theirs] = [ours, theirs].map(|prompt| prompt.text.as_deref().unwrap_or_default());
             let same = ours.chars().zip(theirs.chars()).take_while(|(a, b)| a == b).count();
             let from = |text: &str| text.chars().skip(same.saturating_sub(20)).take(60).collect::<String>();
-            Some(format!(
-                "the meta template writes {:?} where the chat template writes {:?}",
-                from(&ours),
-                from(&theirs)
-            ))
+            Some(format!("the meta template writes {:?} where the chat template writes {:?}", from(ours), from(theirs)))
         }
         (Ok(_), Err(error)) => Some(format!("only the chat template refuses a conversation: {error}")),
         (Err(error), Ok(_)) => Some(format!("only the meta template refuses a conversation: {error}")),
