@@ -71,35 +71,40 @@ impl Beginning {
         if wanted != self.wanted {
             *self = Self { wanted, ..Self::default() };
         }
-        let (mut common, mut known, mut text) = (0, 0, 0);
+        let (mut common, mut known, mut runs) = (0, 0, 0);
+        let mut start = 0;
+        // What is left of each run, and how it ends.
+        let mut left = self.runs.iter().map(|run| {
+            let text = &self.text.as_bytes()[start..run.text_end];
+            start = run.text_end;
+            (text, run.token, u64::from(!text.is_empty()))
+        });
+        let mut run = left.next();
         for (at, segment) in segments.iter().enumerate() {
-            let Some(run) = self.runs.get(known) else { break };
+            let Some((text, token, has_text)) = run else { break };
             let is_origin =
                 |length: usize| !wanted.spans || self.origins.segments.get(at) == Some(&(segment.part, length));
             match segment.atom {
                 _ if segment.part.element == Element::Media => break,
-                Atom::Text(piece)
-                    if self.text.as_bytes()[text..run.text_end].starts_with(piece.as_bytes())
-                        && is_origin(piece.len()) =>
-                {
-                    text += piece.len();
+                Atom::Text(piece) if is_origin(piece.len()) => {
+                    let Some(text) = text.strip_prefix(piece.as_bytes()) else { break };
+                    run = Some((text, token, has_text));
                 }
-                Atom::Token(id) if id == run.token && text == run.text_end && is_origin(0) => {
-                    (common, known) = (at + 1, known + 1);
+                Atom::Token(id) if id == token && text.is_empty() && is_origin(0) => {
+                    (common, known, runs) = (at + 1, known + 1, runs + has_text);
+                    run = left.next();
                 }
                 _ => break,
             }
         }
         self.truncate(known, common);
-        let mut start = 0;
-        let runs = self.runs.iter().filter(|run| std::mem::replace(&mut start, run.text_end) < run.text_end).count();
         Common {
             segments: common,
             ids: &self.ids,
             spans: &self.origins.spans,
             offsets: &self.offsets,
             known: &self.runs,
-            runs: runs as u64,
+            runs,
             bytes: self.text.len() as u64,
         }
     }

@@ -6,7 +6,7 @@ use crate::compile::atom::Atom;
 use crate::compile::role::CompiledRole;
 use crate::compile::thoughts::Thoughts;
 use crate::error::{At, Error, ErrorKind, Result};
-use crate::template::{Affix, AffixItem, EmptyContent, MergeAt, RoleTemplate, Trim};
+use crate::template::{Affix, AffixItem, EmptyContent, MergeAt, RoleTemplate};
 use crate::tokenizer::{Cut, TokenId, Tokenizer};
 
 /// Cuts the texts of a template at control tokens, and records these.
@@ -69,11 +69,6 @@ impl<'a> Compiler<'a> {
             silent: role.silent,
             refuse: role.refuse.clone(),
             default_prompt: role.default_prompt,
-            is_plain: role.trim == Trim::None
-                && role.empty == EmptyContent::Written
-                && role.thoughts.is_none()
-                && !role.silent
-                && role.refuse.is_none(),
             unusable: None,
         })
     }

@@ -37,8 +37,6 @@ pub(crate) struct CompiledRole {
     /// Why its messages are errors.
     pub(crate) refuse: Option<String>,
     pub(crate) default_prompt: bool,
-    /// Whether a text is written between its `begin` and its `end`, whatever it is and wherever it comes.
-    pub(crate) is_plain: bool,
     /// Why the role cannot speak with this tokenizer.
     pub(super) unusable: Option<String>,
 }
