@@ -39,13 +39,9 @@ struct Pair([Kept; 2]);
 struct Kept {
     /// [`Key::EMPTY`] where there is none. Of a long piece, or one with more than a few tokens, a key that no short piece has.
     key: Key,
-    /// The tokens, or the place of the first among the many; then their count, and of the first piece of a pair whether
-    /// others have their own place there, but found it taken.
+    /// The tokens, or the place of the first among the many; then their count.
     ids: [TokenId; FEW + 1],
 }
-
-/// The bit above the count.
-const IS_MISSED: u32 = 1 << u16::BITS;
 
 /// Where a piece is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,12 +51,6 @@ pub(crate) struct Found {
 }
 
 const EMPTY: Kept = Kept { key: Key::EMPTY, ids: [0; FEW + 1] };
-
-/// How many tokens these are.
-#[inline]
-fn count(ids: &[TokenId; FEW + 1]) -> usize {
-    usize::from(ids[FEW] as u16)
-}
 
 impl Default for PieceCache {
     fn default() -> Self {
@@ -103,7 +93,7 @@ impl PieceCache {
         let Pair(pair) = &self.places[self.place(hash)];
         let [is_first, is_second] = [pair[0].key.is(key), pair[1].key.is(key)];
         let ids = &pair[usize::from(is_second)].ids;
-        (ids, select_unpredictable(is_first | is_second, count(ids), 0))
+        (ids, select_unpredictable(is_first | is_second, ids[FEW] as usize, 0))
     }
 
     /// Where a short piece is that was kept, which holds until another one is.
@@ -127,8 +117,7 @@ impl PieceCache {
     #[inline]
     fn find_by(&self, hash: u64, is_it: impl Fn(Key) -> bool) -> Option<Found> {
         let mut place = self.place(hash);
-        let most = if self.places[place].0[0].ids[FEW] & IS_MISSED == 0 { 1 } else { FAR };
-        for _ in 0..most {
+        for _ in 0..FAR {
             for (at, kept) in self.places[place].0.iter().enumerate() {
                 if kept.key == Key::EMPTY {
                     return None;
@@ -152,7 +141,7 @@ impl PieceCache {
     #[inline]
     pub(crate) fn copy(&self, Found { place, at }: Found, to: &mut [TokenId]) -> usize {
         let ids = &self.places[place].0[at].ids;
-        let count = count(ids);
+        let count = ids[FEW] as usize;
         if count > FEW {
             let first = ids[0] as usize;
             to[..count].copy_from_slice(&self.many[first..first + count]);
@@ -199,8 +188,7 @@ impl PieceCache {
     }
 
     /// Takes the first place that is free, or else that of another piece.
-    fn enter(&mut self, mut kept: Kept) {
-        kept.ids[FEW] &= !IS_MISSED;
+    fn enter(&mut self, kept: Kept) {
         let own = self.place(hash_of(kept.key));
         let mut place = own;
         for _ in 0..FAR {
@@ -209,7 +197,6 @@ impl PieceCache {
                 *free = kept;
                 return;
             }
-            self.places[own].0[0].ids[FEW] |= IS_MISSED;
             place = self.next(place);
         }
         self.places[own].0[1] = kept;
