@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any
 
 from metatok import _metatok
@@ -54,8 +54,8 @@ class Building:
         [14, 14, 14]
         """
         said = conversations if isinstance(conversations, (list, tuple)) else list(conversations)
-        built = self._core.build_all(said, threads, budget or None)
-        return [Prompt(ids, self, of, known) for (ids, known), of in zip(built, said)]
+        built, known = self._core.build_all(said, threads, budget or None)
+        return [Prompt(ids, self, of, more) for ids, of, more in zip(built, said, known or repeat(None))]
 
     def build_batch(
         self,

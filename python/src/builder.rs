@@ -31,6 +31,8 @@ pub(crate) struct Builder {
 
 /// The ids of a prompt, and what else is known of it.
 pub(crate) type Built<'py> = (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyAny>>);
+/// The same of many: a list of tuples would take Python's collector its time.
+type AllBuilt<'py> = (Vec<Bound<'py, PyArray1<u32>>>, Option<Vec<Option<Bound<'py, PyAny>>>>);
 
 /// The class, and what it is made of.
 type Pickled<'py> = (Bound<'py, PyAny>, (String, Py<Tokenizer>));
@@ -127,10 +129,12 @@ impl Builder {
         conversations: &Bound<'py, PyAny>,
         threads: Option<Threads>,
         budget: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Vec<Built<'py>>> {
+    ) -> PyResult<AllBuilt<'py>> {
         let said = of_objects(conversations, &self.shared.builder)?;
         let built = self.prompts_of(py, said, threads, budget)?;
-        built.into_iter().map(|built| known(py, built)).collect()
+        let built = built.into_iter().map(|built| known(py, built)).collect::<PyResult<(Vec<_>, Vec<_>)>>()?;
+        let (ids, known) = built;
+        Ok((ids, Some(known).filter(|known| known.iter().any(Option::is_some))))
     }
 
     /// The ids of all prompts, one after the other.

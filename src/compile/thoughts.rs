@@ -1,5 +1,7 @@
 //! How a model's answers think: the tags around thoughts, and how the last answer begins.
 
+use memchr::memmem::Finder;
+
 use crate::compile::atom::Atom;
 use crate::tokenizer::Tokenizer;
 
@@ -7,6 +9,7 @@ use crate::tokenizer::Tokenizer;
 #[derive(Debug)]
 pub(crate) struct Thoughts {
     end: Box<str>,
+    finder: Finder<'static>,
     /// The tag that `end` closes; none if it closes no tag.
     begin: Option<Box<str>>,
     /// The beginning of an answer that is the last message, if that is special.
@@ -25,7 +28,8 @@ pub(crate) struct LastBegin {
 impl Thoughts {
     pub(super) fn new(end: &str, last_begin: Option<Box<[Atom]>>, tokenizer: &Tokenizer) -> Self {
         let begin = end.contains('/').then(|| end.replacen('/', "", 1).into());
-        let mut thoughts = Self { end: end.into(), begin, last_begin: None };
+        let finder = Finder::new(end).into_owned();
+        let mut thoughts = Self { end: end.into(), finder, begin, last_begin: None };
         thoughts.last_begin =
             last_begin.map(|open| thoughts.cut(&open, tokenizer).unwrap_or(LastBegin { open, close: None }));
         thoughts
@@ -33,15 +37,16 @@ impl Thoughts {
 
     /// Whether an answer has thoughts.
     pub(crate) fn are_in(&self, answer: &str) -> bool {
-        answer.contains(&*self.end)
+        self.finder.find(answer.as_bytes()).is_some()
     }
 
     /// What an answer says after its thoughts; all of it if it has none.
     pub(crate) fn without<'a>(&self, answer: &'a str) -> &'a str {
-        match answer.rfind(&*self.end) {
-            Some(at) => answer[at + self.end.len()..].trim_start_matches('\n'),
-            None => answer,
+        // That there is none is found much faster from the front.
+        if !self.are_in(answer) {
+            return answer;
         }
+        answer.rsplit_once(&*self.end).map_or(answer, |(_, after)| after.trim_start_matches('\n'))
     }
 
     /// The thoughts of an answer without their tags; empty if it has none.

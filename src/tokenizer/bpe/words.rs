@@ -13,7 +13,9 @@ pub(crate) const NO_WORD: TokenId = TokenId::MAX;
 /// A table of them, for all threads.
 pub(crate) struct Words {
     places: Places,
-    words: Vec<(Key, TokenId)>,
+    /// By place, apart from their ids: so none is in two lines of the processor's cache.
+    keys: Vec<Key>,
+    ids: Vec<TokenId>,
 }
 
 impl Words {
@@ -24,15 +26,18 @@ impl Words {
     }
 
     fn with_places(places: Places, all: impl Iterator<Item = (Key, TokenId)>) -> Self {
-        let mut words = vec![(Key::EMPTY, NO_WORD); places.count()];
-        all.for_each(|word| words[places.of(word.0.hash())] = word);
-        Self { places, words }
+        let (mut keys, mut ids) = (vec![Key::EMPTY; places.count()], vec![NO_WORD; places.count()]);
+        for (key, id) in all {
+            let place = places.of(key.hash());
+            (keys[place], ids[place]) = (key, id);
+        }
+        Self { places, keys, ids }
     }
 
     /// What [`Self::read`] reads.
     pub(crate) fn write(&self, blocks: &mut BlockWriter) {
         self.places.write(blocks);
-        let words = || self.words.iter().filter(|(_, id)| *id != NO_WORD);
+        let words = || self.keys.iter().zip(&self.ids).filter(|(_, id)| **id != NO_WORD);
         blocks.u64s(&words().flat_map(|(key, _)| key.parts()).collect::<Vec<_>>());
         blocks.u32s(&words().map(|(_, id)| *id).collect::<Vec<_>>());
     }
@@ -47,14 +52,16 @@ impl Words {
     /// Asks for the memory of the word with this key, if there is one: others can be asked for until it is there.
     #[inline]
     pub(crate) fn prefetch(&self, key: Key) {
-        prefetch_index(&self.words, self.places.of(key.hash()));
+        let place = self.places.of(key.hash());
+        prefetch_index(&self.keys, place);
+        prefetch_index(&self.ids, place);
     }
 
     /// The word with this key, or [`NO_WORD`].
     #[inline]
     pub(crate) fn get(&self, key: Key) -> TokenId {
-        let (word, id) = self.words[self.places.of(key.hash())];
-        if word.is(key) { id } else { NO_WORD }
+        let place = self.places.of(key.hash());
+        if self.keys[place].is(key) { self.ids[place] } else { NO_WORD }
     }
 }
 
