@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
 import textwrap
 import threading
 import time
@@ -42,19 +43,13 @@ def test_a_forked_child_uses_what_was_there_before(builder: PromptBuilder) -> No
 
 
 def test_other_threads_run_meanwhile(builder: PromptBuilder) -> None:
-    ticks, done = 0, threading.Event()
-
-    def build() -> None:
-        builder.build_all(CHATS * 20)
-        done.set()
-
-    thread = threading.Thread(target=build)
+    ticks, built = 0, []
+    thread = threading.Thread(target=lambda: built.extend(builder.build_all(CHATS * 20)))
     thread.start()
-    while not done.is_set():
+    while thread.is_alive():
         ticks += 1
         time.sleep(0.001)
-    thread.join()
-    assert ticks > 3
+    assert (len(built), ticks > 3) == (len(CHATS) * 20, True)
 
 
 def test_several_threads_share_a_builder(builder: PromptBuilder) -> None:
@@ -66,6 +61,13 @@ def test_several_threads_share_a_builder(builder: PromptBuilder) -> None:
     for thread in threads:
         thread.join()
     assert results == [expected] * 8
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this is no free-threaded Python")
+def test_the_lock_stays_off_where_there_is_none() -> None:
+    program = "import sys, metatok; assert not sys._is_gil_enabled()"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHON_GIL"}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
