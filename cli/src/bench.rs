@@ -76,7 +76,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
             "note: so little text is over before caches are filled; with a megabyte or more, figures are those of long runs"
         );
     }
-    // As `metatok build` does, which counts for itself.
+    // `metatok build` does the same after so many prompts, and so does the row of files.
     let accelerated = || {
         let builder = builder()?;
         if data.conversations.len() >= WORTH_ACCELERATING {

@@ -31,7 +31,7 @@ pub(crate) struct Builder {
 
 /// The ids of a prompt, and what else is known of it.
 pub(crate) type Built<'py> = (Bound<'py, PyArray1<u32>>, Option<Bound<'py, PyAny>>);
-/// The same of many: a list of tuples would take Python's collector its time.
+/// The same of many, in lists of their own: Python's garbage collector looks at every tuple.
 type AllBuilt<'py> = (Vec<Bound<'py, PyArray1<u32>>>, Option<Vec<Option<Bound<'py, PyAny>>>>);
 
 /// The class, and what it is made of.
@@ -132,8 +132,7 @@ impl Builder {
     ) -> PyResult<AllBuilt<'py>> {
         let said = of_objects(conversations, &self.shared.builder)?;
         let built = self.prompts_of(py, said, threads, budget)?;
-        let built = built.into_iter().map(|built| known(py, built)).collect::<PyResult<(Vec<_>, Vec<_>)>>()?;
-        let (ids, known) = built;
+        let (ids, known): (_, Vec<_>) = built.into_iter().map(|built| known(py, built)).collect::<PyResult<_>>()?;
         Ok((ids, Some(known).filter(|known| known.iter().any(Option::is_some))))
     }
 

@@ -30,16 +30,6 @@ fn trim_each<'s, 'a: 's>(segments: impl Iterator<Item = &'s mut Segment<'a>>, st
 }
 
 impl Trim {
-    /// What is left of a turn of one text.
-    pub(super) fn of_text(self, text: &str) -> &str {
-        match self {
-            Self::None => text,
-            Self::Start => text.trim_start_matches(is_space),
-            Self::End => text.trim_end_matches(is_space),
-            Self::Both | Self::Turn => text.trim_matches(is_space),
-        }
-    }
-
     /// What is stripped before the rest of the turn is known.
     pub(super) fn of_content(self) -> Self {
         if self == Self::Turn { Self::None } else { self }

@@ -63,11 +63,15 @@ impl<'a> Writer<'a, '_> {
         }
         if role.thoughts.is_none()
             && self.waiting.is_empty()
-            && let Some(Spoken { prompt: Some(ContentRef::Text(text)), begin: None, end: None, .. }) = spoken
+            && let Some(Spoken { prompt: Some(said @ ContentRef::Text(_)), begin: None, end: None, .. }) = spoken
         {
             // Nearly all turns: the same in fewer steps.
             self.atoms(&role.begin, Part { element: Element::RoleBegin, ..part });
-            self.segments.say(ContentRef::Text(role.trim.of_text(text)), Part { element: Element::Content, ..part });
+            let content = self.segments.list.len();
+            self.segments.say(said, Part { element: Element::Content, ..part });
+            if role.trim != Trim::None {
+                trim(&mut self.segments.list[content..], role.trim);
+            }
             self.atoms(&role.end, Part { element: Element::RoleEnd, ..part });
             return Flow::Continue;
         }

@@ -22,7 +22,7 @@ pub struct CutTokens {
 pub(super) struct Cut(Vec<(Range<usize>, usize)>);
 
 impl Cut {
-    /// So many tokens, or one more that has a part of a character; none if the content is not enough.
+    /// So many tokens, and with them the rest of characters that they have a part of; none if the content is not enough.
     pub(super) fn choose(
         builder: &PromptBuilder,
         prompt: &TokenizedPrompt,
