@@ -21,11 +21,11 @@ static INERT: LazyLock<Box<[u64]>> = LazyLock::new(|| {
 
 /// Whether the text is certainly composed. If not, only normalizing can tell.
 pub(crate) fn is_composed(text: &str) -> bool {
-    // In UTF-8 these bytes, and no others, begin the characters from U+0300 on, where combining characters begin.
-    let is_beyond_latin = |byte: &u8| *byte >= 0xCC;
-    if text.is_ascii() || !text.as_bytes().iter().fold(false, |beyond, byte| beyond | is_beyond_latin(byte)) {
+    if text.is_ascii() || is_plain(text.as_bytes()) {
         return true;
     }
+    // In UTF-8 these bytes, and no others, begin the characters from U+0300 on, where combining characters begin.
+    let is_beyond_latin = |byte: &u8| *byte >= 0xCC;
     let inert = &**INERT;
     let mut rest = text;
     while let Some(at) = rest.as_bytes().iter().position(is_beyond_latin) {
@@ -37,6 +37,32 @@ pub(crate) fn is_composed(text: &str) -> bool {
         rest = chars.as_str();
     }
     true
+}
+
+/// Whether a text has none of the characters that may compose, nor of others that begin with the same bytes: text of
+/// Latin, Cyrillic, Chinese, Japanese and Korean has hardly any. Looks at many bytes at once.
+fn is_plain(text: &[u8]) -> bool {
+    let (second, third) = (text.get(1..).unwrap_or_default(), text.get(2..).unwrap_or_default());
+    let triples = text.iter().zip(second).zip(third);
+    let is_any_special = triples.fold(false, |any, ((first, second), third)| any | is_special(*first, *second, *third));
+    // The last two bytes may be a character, too.
+    let at_end = || second.len().checked_sub(1).is_some_and(|last| is_special(text[last], text[last + 1], 0));
+    !is_any_special && !at_end()
+}
+
+/// Of the first three bytes of a character, or others, those with which one may begin that composes. Without branches.
+#[inline(always)]
+fn is_special(first: u8, second: u8, third: u8) -> bool {
+    let between = |byte: u8, low: u8, high: u8| byte.wrapping_sub(low) <= high - low;
+    let of_two = between(first, 0xCC, 0xDF) & !between(first, 0xCF, 0xD1);
+    let of_punctuation =
+        (first == 0xE2) & (second != 0x80) & !between(second, 0x85, 0x8B) & !between(second, 0x8D, 0xAA);
+    let quad = (first == 0xE2) & (second == 0x80) & (third <= 0x81);
+    let kana = (first == 0xE3)
+        & ((second == 0x80) & between(third, 0xAA, 0xAF) | (second == 0x82) & between(third, 0x99, 0x9A));
+    let before_hangul = (first == 0xEA) & (second < 0xB0);
+    let compatible = (first == 0xEF) & between(second, 0xA4, 0xB8);
+    of_two | between(first, 0xE0, 0xE1) | of_punctuation | quad | kana | before_hangul | compatible | (first >= 0xF0)
 }
 
 #[cfg(test)]

@@ -33,7 +33,6 @@ pub(crate) struct Batch {
     entries: Vec<Entry>,
     kept: PieceCache,
     merger: Merger,
-    spelled: String,
 }
 
 /// A piece whose tokens are not among those that are known.
@@ -82,7 +81,6 @@ impl Default for Batch {
             entries: Vec::new(),
             kept: PieceCache::default(),
             merger: Merger::default(),
-            spelled: String::new(),
         }
     }
 }
@@ -199,7 +197,7 @@ impl Batch {
         };
         if let Some(kept) = kept {
             self.add(before, Source::Kept(kept), Keep::Nowhere);
-        } else if let Some(id) = model.long_entry(piece, &mut self.spelled) {
+        } else if let Some(id) = model.long_words.get(piece) {
             self.add(before, Source::Word(id), keep);
         } else {
             self.merge(model, piece, before, keep);

@@ -6,6 +6,7 @@ use tokenizers_classic::{DecoderWrapper, PostProcessorWrapper};
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
+use crate::tokenizer::bpe::long_words::LongWords;
 use crate::tokenizer::bpe::merges::{Merges, NOBODY};
 use crate::tokenizer::bpe::model::{Cutting, Model, find_words};
 use crate::tokenizer::bpe::split::{Pattern, Seams};
@@ -27,6 +28,7 @@ pub(crate) struct Tables {
 /// What is found in vocabulary and merges.
 pub(crate) struct Found {
     words: Words,
+    long_words: LongWords,
     reach: Reach,
 }
 
@@ -45,16 +47,17 @@ impl Found {
             Symbols::Bytes(_) => Reach::Bytes(Atoms::new(vocabulary, symbols, merges)),
             Symbols::Characters(_) => Reach::Characters(Seams::new(vocabulary)?),
         };
-        Some(Self { words: find_words(vocabulary, symbols, merges, ignore_merges)?, reach })
+        let long_words = if ignore_merges { LongWords::new(vocabulary, symbols) } else { LongWords::default() };
+        Some(Self { words: find_words(vocabulary, symbols, merges, ignore_merges)?, long_words, reach })
     }
 
     fn read(blocks: &mut BlockReader<'_>) -> Option<Self> {
-        let words = Words::read(blocks)?;
+        let (words, long_words) = (Words::read(blocks)?, LongWords::read(blocks)?);
         let reach = match blocks.bytes()? {
             BYTES => Reach::Bytes(Atoms::read(blocks)?),
             _ => Reach::Characters(Seams::read(blocks)?),
         };
-        Some(Self { words, reach })
+        Some(Self { words, long_words, reach })
     }
 }
 
@@ -83,10 +86,11 @@ impl Bpe {
 
     /// The tables for [`Tables::read`].
     pub(crate) fn write(&self, blocks: &mut BlockWriter) {
-        let Model { vocabulary, merges, words, cutting, .. } = &self.model;
+        let Model { vocabulary, merges, words, long_words, cutting, .. } = &self.model;
         vocabulary.write(blocks);
         merges.write(blocks);
         words.write(blocks);
+        long_words.write(blocks);
         match cutting {
             Cutting::Pattern(_, atoms) => {
                 blocks.bytes(BYTES);
@@ -132,18 +136,22 @@ impl Bpe {
         let special_tokens = special_tokens_of(post_processor.as_ref())?;
         let decoder: Option<DecoderWrapper> = read(&json["decoder"], "decoder")?;
         let ignore_merges = model["ignore_merges"] == true;
+        if ignore_merges && !is_byte_level {
+            // A part of a text between seams may be an entry where the text is none.
+            return Err(unsupported("a vocabulary of characters whose entries ignore merges"));
+        }
 
         let Tables { vocabulary, merges, found } = tables()?;
         let symbols = if is_byte_level { Symbols::of_bytes(&vocabulary) } else { Symbols::of_characters(&vocabulary) };
         let symbols = symbols.ok_or_else(|| unsupported("a vocabulary without all bytes"))?;
         let found = found.or_else(|| Found::find(&vocabulary, &symbols, &merges, ignore_merges));
-        let Found { words, reach } = found.ok_or_else(|| unsupported("a merge of tokens for bytes"))?;
+        let Found { words, long_words, reach } = found.ok_or_else(|| unsupported("a merge of tokens for bytes"))?;
         let cutting = match (pattern, reach) {
             (Some(pattern), Reach::Bytes(atoms)) => Cutting::Pattern(pattern, atoms),
             (None, Reach::Characters(seams)) => Cutting::Seams(seams),
             _ => return Err(unsupported("what was kept of the vocabulary")),
         };
-        let model = Model { vocabulary, words, merges, symbols, cutting, ignore_merges };
+        let model = Model { vocabulary, words, long_words, merges, symbols, cutting, ignore_merges };
         Ok(Self { model, normalizer, prefix, decoder, special_tokens })
     }
 }

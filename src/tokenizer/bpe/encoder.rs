@@ -3,7 +3,7 @@
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::batch::{AT_ONCE, Batch};
 use crate::tokenizer::bpe::model::{Cutting, Model};
-use crate::tokenizer::bpe::split::{Scanner, Seams, parts};
+use crate::tokenizer::bpe::split::{Scanner, Seams};
 use crate::tokenizer::bpe::symbols::META_SPACE;
 use crate::tokenizer::lines::Lines;
 
@@ -29,9 +29,7 @@ impl Model {
                     |next| pattern.parts_lines(next),
                     ids,
                     |line, _, ids| {
-                        for part in parts(*pattern, line) {
-                            batch.encode(self, part, scanner.ends(*pattern, part), ids);
-                        }
+                        scanner.cut(*pattern, line, |part, ends| batch.encode(self, part, ends, ids));
                     },
                 );
             }

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::encoder::Buffers;
+use crate::tokenizer::bpe::long_words::LongWords;
 use crate::tokenizer::bpe::merger::merge_by_definition;
 use crate::tokenizer::bpe::merges::Merges;
 use crate::tokenizer::bpe::model::{Cutting, Model, find_words};
@@ -41,9 +42,11 @@ fn merged(
 
 /// The tokens by the definition, without cutting anything.
 fn merged_at_once(encoder: &Model, text: &str) -> Vec<TokenId> {
-    let entry = encoder.symbols.spelled(text, &mut String::new()).to_owned();
-    if let Some(id) = encoder.vocabulary.id(&entry).filter(|_| encoder.ignore_merges) {
-        return vec![id];
+    if encoder.ignore_merges {
+        let entry: String = text.bytes().map(char_of).collect();
+        if let Some(id) = encoder.vocabulary.id(&entry) {
+            return vec![id];
+        }
     }
     let mut symbols = Vec::new();
     encoder.symbols.append(text, &mut symbols);
@@ -64,7 +67,8 @@ fn of_bytes(vocabulary: Vocabulary, merges: Merges, ignore_merges: bool) -> Mode
     let symbols = Symbols::of_bytes(&vocabulary).expect("it has all bytes");
     let words = find_words(&vocabulary, &symbols, &merges, ignore_merges).expect("no text is twice");
     let cutting = Cutting::Pattern(Pattern::Gpt2, Atoms::new(&vocabulary, &symbols, &merges));
-    Model { vocabulary, merges, symbols, cutting, words, ignore_merges }
+    let long_words = if ignore_merges { LongWords::new(&vocabulary, &symbols) } else { LongWords::default() };
+    Model { vocabulary, merges, symbols, cutting, words, long_words, ignore_merges }
 }
 
 fn all_bytes() -> Vocabulary {
@@ -147,7 +151,8 @@ proptest! {
         let symbols = Symbols::of_characters(&vocabulary).expect("it has all bytes");
         let words = find_words(&vocabulary, &symbols, &merges, false).expect("no text is twice");
         let cutting = Cutting::Seams(Seams::new(&vocabulary).expect("no tokens for bytes are merged"));
-        let encoder = Model { vocabulary, merges, symbols, cutting, words, ignore_merges: false };
+        let long_words = LongWords::default();
+        let encoder = Model { vocabulary, merges, symbols, cutting, words, long_words, ignore_merges: false };
         prop_assert_eq!(encoded(&encoder, &text), merged_at_once(&encoder, &text));
         let marked = text.replace(' ', META_SPACE.encode_utf8(&mut [0; 4]));
         prop_assert_eq!(encoded(&encoder, &marked), merged_at_once(&encoder, &text));

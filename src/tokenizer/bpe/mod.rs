@@ -10,6 +10,7 @@ mod encoder;
 mod key;
 #[cfg(test)]
 mod laws;
+mod long_words;
 mod merger;
 mod merges;
 mod model;

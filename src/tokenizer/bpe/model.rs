@@ -1,8 +1,8 @@
 //! What is known of a vocabulary, in tables.
 
-use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::key::Key;
+use crate::tokenizer::bpe::long_words::LongWords;
 use crate::tokenizer::bpe::merger::Merger;
 use crate::tokenizer::bpe::merges::Merges;
 use crate::tokenizer::bpe::split::{Pattern, Seams};
@@ -17,6 +17,8 @@ pub(crate) struct Model {
     pub(crate) symbols: Symbols,
     pub(crate) cutting: Cutting,
     pub(crate) words: Words,
+    /// Empty unless it is to `ignore_merges`.
+    pub(crate) long_words: LongWords,
     /// Whether a piece that is an entry is that token, whatever the merges make of it.
     pub(crate) ignore_merges: bool,
 }
@@ -36,11 +38,6 @@ impl Model {
             Cutting::Pattern(_, atoms) => Some(atoms),
             Cutting::Seams(_) => None,
         }
-    }
-
-    /// The entry that a long piece is, if that is all that matters. Short ones are among the words.
-    pub(crate) fn long_entry(&self, piece: &str, spelled: &mut String) -> Option<TokenId> {
-        if self.ignore_merges { self.vocabulary.id(self.symbols.spelled(piece, spelled)) } else { None }
     }
 }
 

@@ -61,17 +61,7 @@ impl Symbols {
         Some(Self::Characters(characters))
     }
 
-    /// The entry of a text, as a vocabulary spells it.
-    pub(crate) fn spelled<'s>(&self, text: &str, spelled: &'s mut String) -> &'s str {
-        spelled.clear();
-        match self {
-            Self::Bytes(_) => spelled.extend(text.bytes().map(char_of)),
-            Self::Characters(_) => spelled.extend(text.chars().map(|c| if c == ' ' { META_SPACE } else { c })),
-        }
-        spelled
-    }
-
-    /// The text of an entry: the inverse. None if no text is spelled so.
+    /// The text of an entry. None if no text is spelled so.
     pub(crate) fn text<'t>(&self, entry: &str, bytes: &'t mut Vec<u8>) -> Option<&'t str> {
         bytes.clear();
         for c in entry.chars() {

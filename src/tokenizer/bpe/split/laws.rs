@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use regex_syntax::hir::{Class, HirKind};
 
+use crate::tokenizer::bpe::split::Scanner;
 use crate::tokenizer::bpe::split::pattern::{Pattern, tests::all};
-use crate::tokenizer::bpe::split::{Scanner, parts};
 
 /// The characters that the patterns tell from others, and any.
 fn text() -> impl Strategy<Value = String> {
@@ -14,22 +14,28 @@ fn text() -> impl Strategy<Value = String> {
     let one_of = |chars: &str| prop::sample::select(chars.chars().collect::<Vec<_>>());
     let ascii = prop_oneof![8 => one_of(ASCII), 1 => proptest::char::range('\0', '\x7f')];
     let any = prop_oneof![4 => one_of(ASCII), 3 => one_of(OTHERS), 1 => any::<char>()];
+    // All of them are known to most patterns.
+    let usual = prop_oneof![2 => one_of(ASCII), 1 => one_of("éßΩÉжЖ中の„“…½²🎉Ⓐ\u{a0}\u{3000}\u{85}")];
     // Longer than the 64 bytes that are read at once, too.
-    let stretch = prop_oneof![prop::collection::vec(any, 0..120), prop::collection::vec(ascii, 0..250)];
+    let stretch = prop_oneof![
+        prop::collection::vec(any, 0..120),
+        prop::collection::vec(ascii, 0..250),
+        prop::collection::vec(usual, 0..120),
+    ];
     prop::collection::vec(stretch, 1..4).prop_map(|stretches| stretches.into_iter().flatten().collect())
 }
 
-fn cut<'t>(pattern: Pattern, texts: impl IntoIterator<Item = &'t str>, scanner: &mut Scanner) -> Vec<&'t str> {
-    let mut pieces = Vec::new();
-    for text in texts {
-        let mut start = 0;
-        for end in scanner.ends(pattern, text) {
-            pieces.push(&text[start..*end as usize]);
-            start = *end as usize;
-        }
-        assert_eq!(start, text.len());
-    }
-    pieces
+/// The pieces of each part.
+fn cut<'t>(pattern: Pattern, text: &'t str, scanner: &mut Scanner) -> Vec<Vec<&'t str>> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    scanner.cut(pattern, text, |part, ends| {
+        let starts = std::iter::once(&0).chain(ends);
+        parts.push(starts.zip(ends).map(|(start, end)| &rest[*start as usize..*end as usize]).collect());
+        assert_eq!(ends.last().map(|end| *end as usize), Some(part.len()));
+        rest = &rest[part.len()..];
+    });
+    assert_eq!(rest, "");
+    parts
 }
 
 #[test]
@@ -44,15 +50,15 @@ fn text_is_cut_as_by_the_patterns() {
                 .get_splits(tokenizers_classic::OffsetReferential::Original, tokenizers_classic::OffsetType::Byte);
             let expected: Vec<&str> = expected.iter().map(|(piece, _, _)| *piece).collect();
             let mut scanner = Scanner::default();
-            prop_assert_eq!(&cut(pattern, parts(pattern, &text), &mut scanner), &expected);
+            prop_assert_eq!(&cut(pattern, &text, &mut scanner).concat(), &expected);
             let is_between = |at: &usize| match &text.as_bytes()[at - 1..] {
                 [b'\n', next, ..] => pattern.parts_lines(*next),
                 [letter, b' ', ..] => letter.is_ascii_alphabetic(),
                 _ => false,
             };
             for at in (1..text.len()).filter(is_between) {
-                let both = [&text[..at], &text[at..]].into_iter().flat_map(|text| parts(pattern, text));
-                prop_assert_eq!(&cut(pattern, both, &mut scanner), &expected);
+                let both = [&text[..at], &text[at..]].map(|text| cut(pattern, text, &mut scanner).concat());
+                prop_assert_eq!(&both.concat(), &expected);
             }
             Ok(())
         };
@@ -66,15 +72,15 @@ fn long_text_is_read_part_by_part() {
     let text = "one, two 33\n".repeat(2_000) + &"x".repeat(20_000) + " end";
     let mut scanner = Scanner::default();
     for pattern in [Pattern::Gpt2, Pattern::Qwen, Pattern::O200k, Pattern::DeepSeek] {
-        let all: Vec<&str> = parts(pattern, &text).collect();
-        assert!(all.len() > 4);
-        assert_eq!(all.concat(), text);
-        assert_eq!(cut(pattern, all, &mut scanner), cut(pattern, [text.as_str()], &mut scanner));
-        assert_eq!(parts(pattern, "").count(), 0);
+        let parts = cut(pattern, &text, &mut scanner);
+        assert!(parts.len() > 4);
+        let lines = text.split_inclusive('\n').flat_map(|line| cut(pattern, line, &mut scanner).concat());
+        assert_eq!(parts.concat().concat(), lines.collect::<String>());
+        assert_eq!(cut(pattern, "", &mut scanner).len(), 0);
     }
     // Each digit is a part, and none may look at all the text behind it.
-    assert_eq!(parts(Pattern::Gpt2Digits, &"½".repeat(300_000)).count(), 300_000);
-    assert_eq!(parts(Pattern::Gpt2Digits, &("1".repeat(300_000) + "é")).count(), 300_001);
+    assert_eq!(cut(Pattern::Gpt2Digits, &"½".repeat(300_000), &mut scanner).len(), 300_000);
+    assert_eq!(cut(Pattern::Gpt2Digits, &("1".repeat(300_000) + "é"), &mut scanner).concat().len(), 300_001);
 }
 
 /// Each character is of the kind that the reference's library sees, or has a stand-in that is.

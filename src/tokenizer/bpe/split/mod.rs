@@ -1,6 +1,6 @@
 //! Where a text is cut into pieces that are encoded one by one: words.
 
-mod ascii;
+mod blocks;
 #[cfg(test)]
 mod laws;
 mod older_unicode;
@@ -9,5 +9,5 @@ mod scanner;
 mod seams;
 
 pub(super) use pattern::Pattern;
-pub(super) use scanner::{Scanner, parts};
+pub(super) use scanner::Scanner;
 pub(super) use seams::Seams;

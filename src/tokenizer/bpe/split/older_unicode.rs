@@ -56,7 +56,7 @@ const UNASSIGNED: [(u32, u32); 47] = [
 /// It was a small letter, and has no case now.
 const PHARYNGEAL_FRICATIVE: char = 'ʕ';
 /// A small s, of which patterns that ignore case make `'s`, which the scanner does not know.
-const LONG_S: char = 'ſ';
+pub(super) const LONG_S: char = 'ſ';
 
 /// Of each 256 characters, whether one of these is among them.
 const BLOCKS: [bool; 0x1100] = {

@@ -2,31 +2,116 @@
 
 use bitcannon::{Span, classify::classify};
 
-use crate::tokenizer::bpe::split::ascii::{Ascii, is_ascii};
+use crate::tokenizer::bpe::split::blocks::Blocks;
 use crate::tokenizer::bpe::split::older_unicode::respell;
 use crate::tokenizer::bpe::split::pattern::Pattern;
 
 /// A longer text is cut part by part, so that what is written of it stays near.
 const LONG: usize = 4096;
-/// So many bytes are of ASCII, or some of them are not.
-const STRETCH: usize = 64;
+/// Between characters that blocks do not know there are so many bytes that they know, or what is between is left to others.
+const NEAR: usize = 64;
 
 /// Buffers for cutting text. What is in them is only of the last text.
 #[derive(Default)]
 pub(crate) struct Scanner {
-    ascii: Ascii,
+    blocks: Blocks,
     any: Any,
+    rest: Vec<Part>,
+}
+
+/// A part of a text.
+#[derive(Clone, Copy)]
+struct Part {
+    end: usize,
+    /// Whether blocks know all its characters.
+    is_known: bool,
 }
 
 impl Scanner {
-    /// The ends of the pieces of a text, which is at most one of [`parts`].
-    #[inline]
-    pub(crate) fn ends(&mut self, pattern: Pattern, text: &str) -> &[u32] {
-        if is_ascii(pattern, text) { self.ascii.ends(pattern, text) } else { self.any.ends(pattern, text) }
+    /// Gives the parts of a text, one after the other, with the ends of their pieces.
+    pub(crate) fn cut(&mut self, pattern: Pattern, text: &str, mut take: impl FnMut(&str, &[u32])) {
+        for part in parted(text, |rest| first_word_from(rest, LONG)) {
+            match self.blocks.ends(pattern, part) {
+                Some(ends) => take(part, ends),
+                None => self.cut_unknown(pattern, part, &mut take),
+            }
+        }
+    }
+
+    /// The same for a text that blocks could not cut as it is.
+    #[cold]
+    fn cut_unknown(&mut self, pattern: Pattern, text: &str, take: &mut impl FnMut(&str, &[u32])) {
+        let Self { blocks, any, rest } = self;
+        rest.clear();
+        rest.extend(parts_by_what_is_known(text, |at| blocks.unknown_from(at)));
+        let mut start = 0;
+        for Part { end, is_known } in rest {
+            let part = &text[std::mem::replace(&mut start, *end)..*end];
+            if *is_known && let Some(ends) = blocks.ends(pattern, part) {
+                take(part, ends);
+            } else if pattern == Pattern::Gpt2Digits {
+                parted(part, digit_or_what_is_before).for_each(|part| take(part, any.ends(pattern, part)));
+            } else {
+                take(part, any.ends(pattern, part));
+            }
+        }
     }
 }
 
-/// The same for texts with any characters.
+/// The parts of a text, by where the first character that is not known is from some byte on.
+fn parts_by_what_is_known(text: &str, unknown_from: impl Fn(usize) -> Option<usize>) -> impl Iterator<Item = Part> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        if at == text.len() {
+            return None;
+        }
+        let start = at;
+        let Some(mut unknown) = unknown_from(start) else {
+            at = text.len();
+            return Some(Part { end: at, is_known: true });
+        };
+        if let Some(end) = last_word_before(&text[start..], unknown - start) {
+            at = start + end;
+            return Some(Part { end: at, is_known: true });
+        }
+        while let Some(next) = unknown_from(unknown + 1).filter(|next| next - unknown < NEAR) {
+            unknown = next;
+        }
+        at = first_word_from(&text[start..], unknown - start).map_or(text.len(), |end| start + end);
+        Some(Part { end: at, is_known: false })
+    })
+}
+
+/// Where the last word begins before this byte, behind another one. A piece always ends between a letter and a space.
+fn last_word_before(text: &str, end: usize) -> Option<usize> {
+    let before = &text.as_bytes()[..end];
+    let at = before.windows(2).rposition(|pair| pair[0].is_ascii_alphabetic() && pair[1] == b' ');
+    at.map(|at| at + 1)
+}
+
+/// Where a word begins from here on. A piece always ends between a letter and a space.
+fn first_word_from(text: &str, from: usize) -> Option<usize> {
+    let after = text.as_bytes().get(from..)?;
+    let at = after.windows(2).position(|pair| pair[0].is_ascii_alphabetic() && pair[1] == b' ');
+    at.map(|at| from + at + 1)
+}
+
+/// A text in the parts that begin it one after the other; without an end, the rest is one.
+fn parted(text: &str, end: impl Fn(&str) -> Option<usize>) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (part, next) = rest.split_at(end(rest).unwrap_or(rest.len()));
+        rest = next;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
+fn digit_or_what_is_before(text: &str) -> Option<usize> {
+    let (at, digit) = text.char_indices().find(|(_, c)| c.is_numeric())?;
+    Some(if at == 0 { digit.len_utf8() } else { at })
+}
+
+/// Cuts a text whatever its characters are.
 #[derive(Default)]
 struct Any {
     respelled: String,
@@ -66,52 +151,4 @@ impl Any {
         self.ends.extend(self.pieces[..count].iter().map(|piece| piece.end));
         &self.ends
     }
-}
-
-/// A text in parts that are cut one by one: some of ASCII alone, and others.
-pub(crate) fn parts(pattern: Pattern, text: &str) -> impl Iterator<Item = &str> {
-    let parts = parted(text, |rest| first_word_from(rest, LONG)).flat_map(|part| parted(part, end_of_stretch));
-    parts.flat_map(move |part| {
-        // Asked once: each digit is a part, and none may look at all the text behind it.
-        let has_digits_apart = pattern == Pattern::Gpt2Digits && !part.is_ascii();
-        parted(part, move |rest| if has_digits_apart { digit_or_what_is_before(rest) } else { None })
-    })
-}
-
-/// Where a word begins from here on. A piece always ends between a letter and a space.
-fn first_word_from(text: &str, from: usize) -> Option<usize> {
-    let after = text.as_bytes().get(from..)?;
-    let at = after.windows(2).position(|pair| pair[0].is_ascii_alphabetic() && pair[1] == b' ');
-    at.map(|at| from + at + 1)
-}
-
-/// Where a text begins to have other characters than ASCII, or ceases to. None if it is all the same.
-fn end_of_stretch(text: &str) -> Option<usize> {
-    if text.is_ascii() {
-        return None;
-    }
-    let is_other = |stretch: &[u8]| !stretch.is_ascii();
-    let stretches = || text.as_bytes().chunks(STRETCH);
-    let others = stretches().position(is_other)? * STRETCH;
-    let before = &text.as_bytes()[..others];
-    let word = before.windows(2).rposition(|pair| pair[0].is_ascii_alphabetic() && pair[1] == b' ');
-    word.map(|at| at + 1).or_else(|| {
-        let count = stretches().skip(others / STRETCH).position(|stretch| !is_other(stretch))?;
-        first_word_from(text, others + count * STRETCH).filter(|end| *end < text.len())
-    })
-}
-
-/// A text in the parts that begin it one after the other; without an end, the rest is one.
-fn parted(text: &str, end: impl Fn(&str) -> Option<usize>) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let (part, next) = rest.split_at(end(rest).unwrap_or(rest.len()));
-        rest = next;
-        (!part.is_empty()).then_some(part)
-    })
-}
-
-fn digit_or_what_is_before(text: &str) -> Option<usize> {
-    let (at, digit) = text.char_indices().find(|(_, c)| c.is_numeric())?;
-    Some(if at == 0 { digit.len_utf8() } else { at })
 }

@@ -2,8 +2,8 @@
 //!
 //! A class shifted by one bit is the class of the byte before.
 
-use crate::tokenizer::bpe::split::ascii::bits::{digit_groups, ends_of, first_of_runs};
-use crate::tokenizer::bpe::split::ascii::classes::{Classes, SIZE};
+use crate::tokenizer::bpe::split::blocks::bits::{digit_groups, ends_of, first_of_runs};
+use crate::tokenizer::bpe::split::blocks::classes::{Classes, SIZE};
 use crate::tokenizer::bpe::split::pattern::Pattern;
 
 /// How a pattern cuts.
@@ -17,6 +17,8 @@ pub(super) struct Rules {
     digits_apart: bool,
     /// Whether slashes belong to the line ends after punctuation.
     slashes: bool,
+    /// Whether nothing is known of control characters, and of characters of several bytes.
+    printable_ascii: bool,
 }
 
 /// What stands before letters.
@@ -49,6 +51,7 @@ impl Rules {
             digits: Some(3),
             digits_apart: false,
             slashes: false,
+            printable_ascii: false,
         };
         let gpt2 = Self { words: Words::Gpt2, contractions: Contractions::Small, digits: None, ..cl100k };
         let o200k = Self { words: Words::O200k, contractions: Contractions::Endings, slashes: true, ..cl100k };
@@ -59,13 +62,25 @@ impl Rules {
             Pattern::Qwen => Self { digits: Some(1), ..cl100k },
             Pattern::O200k => o200k,
             Pattern::Tekken => Self { contractions: Contractions::None, digits: Some(1), ..o200k },
-            Pattern::DeepSeek => Self { contractions: Contractions::None, digits_apart: true, ..cl100k },
+            Pattern::DeepSeek => {
+                Self { contractions: Contractions::None, digits_apart: true, printable_ascii: true, ..cl100k }
+            }
         }
     }
 
     /// Whether capital letters and slashes are told from others.
     pub(super) fn has_case(self) -> bool {
         self.words == Words::O200k
+    }
+
+    /// Whether nothing is known of control characters, and of characters of several bytes.
+    pub(super) fn knows_printable_ascii_alone(self) -> bool {
+        self.printable_ascii
+    }
+
+    /// Whether digits of several bytes are known: those that are in no groups.
+    pub(super) fn knows_wide_digits(self) -> bool {
+        matches!(self.digits, None | Some(1)) && !self.digits_apart
     }
 }
 
@@ -93,15 +108,17 @@ pub(super) struct Before {
 }
 
 impl Rules {
-    /// The bytes of a block at which a piece starts.
+    /// The bytes of a block at which a piece starts. A text that `is_wide` has characters of several bytes, all of which are
+    /// of one class.
     #[inline(always)]
     pub(super) fn starts(
         self,
-        text: &[u8],
+        text: &str,
         base: usize,
         of: &Classes,
         next: Option<&Classes>,
         before: &mut Before,
+        is_wide: bool,
     ) -> u64 {
         let is_first = |class: fn(&Classes) -> u64| next.map_or(0, |next| class(next) & 1);
         let was_letter = of.letters << 1 | before.letter;
@@ -119,11 +136,15 @@ impl Rules {
         let others = of.others & !was_other & !was_space;
         let digits = match self.digits {
             None => of.digits & !was_digit & !was_space,
-            Some(1) => of.digits,
+            Some(1) => of.digits & !of.inner,
             Some(most) => digit_groups(of.digits, was_digit, most, &mut before.digits),
         };
         // The last white space before something else belongs to it, or is a piece.
         let mut parting = of.white & !white_follows & !last;
+        if is_wide {
+            parting &= !(of.inner | of.leads);
+            parting |= self.parting_wide(text, base, of.white & of.leads);
+        }
         if self.digits_apart {
             parting &= !digit_follows;
         }
@@ -155,13 +176,20 @@ impl Rules {
 
             // One sign that begins a piece goes with letters behind it.
             let prefixes = (others & !tail) | (beyond & of.others);
-            let was_prefix = prefixes << 1 | before.prefix;
+            let behind_prefixes = match is_wide {
+                true => {
+                    let inner = u128::from(next.map_or(0, |next| next.inner)) << SIZE | u128::from(of.inner);
+                    ((u128::from(prefixes) << 1) + inner) & !inner
+                }
+                false => u128::from(prefixes) << 1,
+            };
+            let was_prefix = behind_prefixes as u64 | before.prefix;
             let mut letters = of.letters & !was_letter & !(was_white & !was_line_end) & !was_prefix;
             if self.words == Words::O200k {
                 let was_small = (of.letters & !of.capitals) << 1 | before.small;
                 letters |= of.capitals & was_small;
             }
-            before.prefix = prefixes >> 63;
+            before.prefix = (behind_prefixes >> SIZE) as u64;
             let starts = white | others | digits | letters | parting & !of.line_ends | after_line_end;
             (starts & !tail | beyond) & (u64::MAX >> (SIZE - len))
         };
@@ -176,7 +204,7 @@ impl Rules {
             while apostrophes != 0 {
                 let at = apostrophes.trailing_zeros() as usize;
                 apostrophes &= apostrophes - 1;
-                starts = self.contract(text, base, at, starts, before);
+                starts = self.contract(text.as_bytes(), base, at, starts, before);
             }
         }
 
@@ -188,6 +216,19 @@ impl Rules {
         before.line_end = of.line_ends >> 63;
         before.other = of.others >> 63;
         starts
+    }
+
+    /// The same as `parting`, of white space with these first bytes.
+    fn parting_wide(self, text: &str, base: usize, mut leads: u64) -> u64 {
+        let mut parting = 0;
+        while leads != 0 {
+            let at = leads.trailing_zeros() as usize;
+            leads &= leads - 1;
+            let next = text[base + at..].chars().nth(1);
+            let joins = |next: char| next.is_whitespace() || self.digits_apart && next.is_ascii_digit();
+            parting |= u64::from(next.is_some_and(|next| !joins(next))) << at;
+        }
+        parting
     }
 
     /// The starts, with the contraction that an apostrophe may begin.
@@ -210,9 +251,12 @@ impl Rules {
 }
 
 /// Whether white space from here on has a line end.
-fn line_end_follows(text: &[u8], at: usize) -> bool {
-    let end = text[at..].iter().find(|byte| !matches!(byte, b' ' | b'\t' | 0x0B | 0x0C));
-    end.is_some_and(|byte| matches!(byte, b'\n' | b'\r'))
+fn line_end_follows(text: &str, at: usize) -> bool {
+    let is_line_end = |c: char| matches!(c, '\r' | '\n');
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | 0x0B | 0x0C);
+    let blanks = text.as_bytes()[at..].iter().take_while(|byte| is_blank(byte)).count();
+    let mut rest = text[at + blanks..].chars();
+    rest.find(|c| !c.is_whitespace() || is_line_end(*c)).is_some_and(is_line_end)
 }
 
 /// How long the contraction is with which a text begins.

@@ -1,4 +1,4 @@
-//! What kind of character each of 64 bytes is, a bit for each.
+//! What kind of character each of 64 bytes belongs to, a bit for each.
 
 use wide::i8x16;
 
@@ -17,12 +17,18 @@ pub(super) struct Classes {
     pub(super) slashes: u64,
     /// All others, with apostrophes and slashes.
     pub(super) others: u64,
+    /// Of a character of several bytes the first one, and those behind it.
+    pub(super) leads: u64,
+    pub(super) inner: u64,
+    /// The first bytes of characters of which nothing is known.
+    pub(super) unknown: u64,
 }
 
 impl Classes {
-    /// Of so many of these bytes. Of those that only patterns with case look at, only if it `has_case`.
+    /// Of so many of these bytes. Of those that only patterns with case look at, only if it `has_case`. What is no ASCII is
+    /// in no class yet, and only looked for if the text `is_wide`.
     #[inline(always)]
-    pub(super) fn of(bytes: &[u8; SIZE], len: usize, has_case: bool) -> Self {
+    pub(super) fn of(bytes: &[u8; SIZE], len: usize, has_case: bool, is_wide: bool) -> Self {
         let mut classes = Self::default();
         for (at, sixteen) in bytes.as_chunks::<16>().0.iter().enumerate() {
             let bytes = i8x16::new(sixteen.map(|byte| byte as i8));
@@ -42,8 +48,13 @@ impl Classes {
                 add(&mut classes.capitals, between(bytes, b'A', b'Z'));
                 add(&mut classes.slashes, is(b'/'));
             }
+            if is_wide {
+                // As numbers with a sign, bytes of other characters are below zero.
+                add(&mut classes.leads, bytes & bytes.simd_gt(i8x16::splat(0xBF_u8 as i8)));
+                add(&mut classes.inner, bytes.simd_lt(i8x16::splat(0xC0_u8 as i8)));
+            }
         }
-        let others = !(classes.letters | classes.digits | classes.white);
+        let others = !(classes.letters | classes.digits | classes.white | classes.leads | classes.inner);
         Self { others: others & (u64::MAX >> (SIZE - len)), ..classes }
     }
 }

@@ -1,0 +1,113 @@
+//! Cutting text by the patterns, in numbers of 64 bits that tell something of 64 bytes at once.
+
+mod bits;
+mod classes;
+mod kinds;
+mod rules;
+mod wide;
+
+use classes::{Classes, SIZE};
+use rules::{Before, Rules};
+use wide::add_wide;
+
+use crate::tokenizer::bpe::split::pattern::Pattern;
+
+/// So many ends are written at once, whether there are as many or not.
+const AT_ONCE: usize = 8;
+
+/// Buffers for cutting text.
+#[derive(Default)]
+pub(super) struct Blocks {
+    classes: Vec<Classes>,
+    ends: Vec<u32>,
+}
+
+impl Blocks {
+    /// The ends of the pieces of a text; none if it has characters of which nothing is known.
+    #[inline]
+    pub(super) fn ends(&mut self, pattern: Pattern, text: &str) -> Option<&[u32]> {
+        match pattern {
+            Pattern::Gpt2 => self.cut(const { Rules::of(Pattern::Gpt2) }, text),
+            Pattern::Gpt2Digits => self.cut(const { Rules::of(Pattern::Gpt2Digits) }, text),
+            Pattern::Cl100k => self.cut(const { Rules::of(Pattern::Cl100k) }, text),
+            Pattern::Qwen => self.cut(const { Rules::of(Pattern::Qwen) }, text),
+            Pattern::O200k => self.cut(const { Rules::of(Pattern::O200k) }, text),
+            Pattern::Tekken => self.cut(const { Rules::of(Pattern::Tekken) }, text),
+            Pattern::DeepSeek => self.cut(const { Rules::of(Pattern::DeepSeek) }, text),
+        }
+    }
+
+    /// Where the first character of which nothing is known is from here on, in the text that could not be cut.
+    pub(super) fn unknown_from(&self, at: usize) -> Option<usize> {
+        let mut classes = self.classes.iter().enumerate().skip(at / SIZE);
+        classes.find_map(|(block, classes)| {
+            let unknown = classes.unknown & u64::MAX << at.saturating_sub(block * SIZE);
+            (unknown != 0).then(|| block * SIZE + unknown.trailing_zeros() as usize)
+        })
+    }
+
+    #[inline(always)]
+    fn cut(&mut self, rules: Rules, text: &str) -> Option<&[u32]> {
+        match text.is_ascii() || rules.knows_printable_ascii_alone() {
+            true => self.cut_if_known(rules, text, false),
+            false => self.cut_if_known(rules, text, true),
+        }
+    }
+
+    #[inline(always)]
+    fn cut_if_known(&mut self, rules: Rules, text: &str, is_wide: bool) -> Option<&[u32]> {
+        let (bytes, has_case) = (text.as_bytes(), rules.has_case());
+        let (blocks, rest) = bytes.as_chunks::<SIZE>();
+        self.classes.clear();
+        self.classes.extend(blocks.iter().map(|block| Classes::of(block, SIZE, has_case, is_wide)));
+        if !rest.is_empty() {
+            let mut block = [0; SIZE];
+            block[..rest.len()].copy_from_slice(rest);
+            self.classes.push(Classes::of(&block, rest.len(), has_case, is_wide));
+        }
+        let is_known = match rules.knows_printable_ascii_alone() {
+            true => self.is_printable_ascii(bytes),
+            false => !is_wide || add_wide(&mut self.classes, bytes, has_case, rules.knows_wide_digits()),
+        };
+        if !is_known {
+            return None;
+        }
+        let most = bytes.len() + SIZE + AT_ONCE;
+        if self.ends.len() < most {
+            self.ends.resize(most, 0);
+        }
+        let mut before = Before::default();
+        let mut count = 0;
+        for (at, classes) in self.classes.iter().enumerate() {
+            let next = self.classes.get(at + 1);
+            let mut starts = rules.starts(text, at * SIZE, classes, next, &mut before, is_wide);
+            // Where the first piece starts, none ends.
+            starts &= !u64::from(at == 0);
+            let found = starts.count_ones() as usize;
+            let mut written = count;
+            while starts != 0 {
+                for end in &mut self.ends[written..written + AT_ONCE] {
+                    // A number that is certainly not zero takes one step where the processor has `tzcnt`, not eight.
+                    *end = (at * SIZE) as u32 + (starts | 1 << (SIZE - 1)).trailing_zeros();
+                    starts &= starts.wrapping_sub(1);
+                }
+                written += AT_ONCE;
+            }
+            count += found;
+        }
+        self.ends[count] = bytes.len() as u32;
+        Some(&self.ends[..count + usize::from(!bytes.is_empty())])
+    }
+
+    /// Whether a text has nothing else and no control characters but white space. What it has is marked as unknown.
+    fn is_printable_ascii(&mut self, text: &[u8]) -> bool {
+        let is_known = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t'..=b'\r');
+        if text.iter().all(is_known) {
+            return true;
+        }
+        for (classes, block) in self.classes.iter_mut().zip(text.chunks(SIZE)) {
+            classes.unknown = (0..).zip(block).map(|(at, byte)| u64::from(!is_known(byte)) << at).sum();
+        }
+        false
+    }
+}

@@ -1,0 +1,61 @@
+//! Characters of several bytes: each of these bytes is put into the character's class.
+
+use crate::tokenizer::bpe::split::blocks::classes::{Classes, SIZE};
+use crate::tokenizer::bpe::split::blocks::kinds::{KINDS, Kind};
+
+/// Puts all of them into classes, of which patterns without case need fewer, and some know no such digits. Returns whether
+/// all characters are known.
+#[inline(always)]
+pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], has_case: bool, knows_digits: bool) -> bool {
+    let kinds = &*KINDS;
+    // Above the lowest 64 bits is what reaches into the next block.
+    let [mut letters, mut capitals, mut others, mut digits, mut white] = [0_u128; 5];
+    let mut unknown = 0;
+    for (block, classes) in classes.iter_mut().enumerate() {
+        let mut leads = classes.leads;
+        while leads != 0 {
+            let at = leads.trailing_zeros() as usize;
+            leads &= leads - 1;
+            let bytes = &text[block * SIZE + at..];
+            let low = |at: usize| usize::from(bytes[at] & 0x3F);
+            let (row, last, length) = match bytes[0] {
+                lead @ ..0xE0 => (usize::from(lead & 0x1F), low(1), 2),
+                lead @ ..0xF0 => (usize::from(lead & 0x0F) << 6 | low(1), low(2), 3),
+                lead => (usize::from(lead & 0x07) << 12 | low(1) << 6 | low(2), low(3), 4),
+            };
+            let all = ((1_u128 << length) - 1) << at;
+            let of = kinds.row(row);
+            let has = |bits: u64| bits >> last & 1 == 1;
+            if has(if has_case { of.plain_with_case } else { of.plain }) {
+                let is_letter = u128::from(of.letters >> last & 1).wrapping_neg();
+                letters |= all & is_letter;
+                others |= all & !is_letter;
+                if has_case && has(of.capitals) {
+                    capitals |= all;
+                }
+                continue;
+            }
+            match kinds.get(row << 6 | last) {
+                Kind::Digit if knows_digits => digits |= all,
+                Kind::White => white |= all,
+                _ => {
+                    classes.unknown |= 1 << at;
+                    others |= all;
+                }
+            }
+        }
+        let add = |class: &mut u64, all: &mut u128| {
+            *class |= *all as u64;
+            *all >>= SIZE;
+        };
+        add(&mut classes.letters, &mut letters);
+        add(&mut classes.others, &mut others);
+        add(&mut classes.digits, &mut digits);
+        add(&mut classes.white, &mut white);
+        if has_case {
+            add(&mut classes.capitals, &mut capitals);
+        }
+        unknown |= classes.unknown;
+    }
+    unknown == 0
+}
