@@ -31,6 +31,7 @@ pub(crate) struct Batch {
     known: Box<[TokenId; AT_ONCE * FEW + COPIED]>,
     missed: Box<[Missed; AT_ONCE]>,
     entries: Vec<Entry>,
+    waiting: Vec<Waiting>,
     kept: PieceCache,
     merger: Merger,
 }
@@ -56,6 +57,13 @@ struct Entry {
     tokens: [usize; 2],
 }
 
+/// A part of a piece, whose memory was asked for.
+struct Waiting {
+    key: Key,
+    entry: usize,
+    merged: usize,
+}
+
 /// Where tokens come from.
 enum Source {
     Nothing,
@@ -79,6 +87,7 @@ impl Default for Batch {
             known: Box::new([0; AT_ONCE * FEW + COPIED]),
             missed: Box::new([Missed::default(); AT_ONCE]),
             entries: Vec::new(),
+            waiting: Vec::new(),
             kept: PieceCache::default(),
             merger: Merger::default(),
         }
@@ -147,6 +156,7 @@ impl Batch {
         let end_of = |piece: usize| ends[piece] as usize;
         let start_of = |piece: usize| if piece == 0 { start as usize } else { end_of(piece - 1) };
         self.entries.clear();
+        self.waiting.clear();
         self.merger.clear();
         let mut bytes = 0;
         for missed in &self.missed[..missed] {
@@ -165,6 +175,7 @@ impl Batch {
             let bytes = start_of(piece)..end_of(piece);
             self.find(model, text, bytes, piece, before as usize);
         }
+        self.look_up_parts(model);
         self.merger.merge(&model.merges);
         let first = ids.len();
         ids.resize(first + known + bytes + COPIED, 0);
@@ -254,32 +265,42 @@ impl Batch {
     /// A part of a piece, whose symbols wait to be merged.
     #[inline]
     fn find_part(&mut self, model: &Model, piece: &str, part: Range<usize>, before: usize) {
-        let (source, keep) = match self.merger.next_piece() {
-            [id] => (Some(Source::Word(*id)), Keep::Nowhere),
-            // The whole piece was looked up before.
-            _ if part.len() == piece.len() => (None, Keep::Nowhere),
-            _ => match Key::new(piece.as_bytes(), part.start as u32, part.end as u32) {
-                Key::LONG => (None, Keep::Nowhere),
-                key => {
-                    // Merges alone make its tokens, while a whole piece may be an entry.
-                    let key = if model.ignore_merges { key.of_part() } else { key };
-                    let word = || match model.words.get(key) {
-                        _ if model.ignore_merges => None,
-                        NO_WORD => None,
-                        word => Some(Source::Word(word)),
-                    };
-                    (self.kept.find(key).map(Source::Kept).or_else(word), Keep::Short(key))
-                }
-            },
+        if let [id] = self.merger.next_piece() {
+            let word = Source::Word(*id);
+            self.merger.forget_next();
+            return self.add(before, word, Keep::Nowhere);
+        }
+        // The whole piece was looked up before.
+        let key = match part.len() == piece.len() {
+            true => Key::LONG,
+            false => Key::new(piece.as_bytes(), part.start as u32, part.end as u32),
         };
-        match source {
-            Some(source) => {
-                self.merger.forget_next();
-                self.add(before, source, Keep::Nowhere);
-            }
-            None => {
-                let merged = self.merger.add();
-                self.add(before, Source::Merged(merged), keep);
+        let merged = self.merger.add();
+        if key == Key::LONG {
+            return self.add(before, Source::Merged(merged), Keep::Nowhere);
+        }
+        // Merges alone make its tokens, while a whole piece may be an entry.
+        let key = if model.ignore_merges { key.of_part() } else { key };
+        self.kept.prefetch(key.quick_hash());
+        if !model.ignore_merges {
+            model.words.prefetch(key);
+        }
+        self.waiting.push(Waiting { key, entry: self.entries.len(), merged });
+        self.add(before, Source::Merged(merged), Keep::Short(key));
+    }
+
+    /// Parts that are known need not be merged.
+    fn look_up_parts(&mut self, model: &Model) {
+        for Waiting { key, entry, merged } in &self.waiting {
+            let word = || match model.words.get(*key) {
+                _ if model.ignore_merges => None,
+                NO_WORD => None,
+                word => Some(Source::Word(word)),
+            };
+            if let Some(source) = self.kept.find(*key).map(Source::Kept).or_else(word) {
+                let entry = &mut self.entries[*entry];
+                (entry.source, entry.keep) = (source, Keep::Nowhere);
+                self.merger.forget(*merged);
             }
         }
     }

@@ -61,6 +61,13 @@ impl Merger {
         self.pieces.len() - 1
     }
 
+    /// Does not merge a piece.
+    #[inline]
+    pub(crate) fn forget(&mut self, piece: usize) {
+        let piece = &mut self.pieces[piece];
+        piece.end = piece.start;
+    }
+
     /// The tokens of a piece, once they are merged. No more may be added then.
     #[inline]
     pub(crate) fn tokens(&self, piece: usize) -> &[TokenId] {

@@ -4,6 +4,10 @@ use wide::i8x16;
 
 pub(super) const SIZE: usize = 64;
 
+/// The first and the last of the bytes with which letters alone begin.
+pub(super) const LETTERS_OF_TWO: [u8; 2] = [0xD0, 0xD1];
+pub(super) const LETTERS_OF_THREE: [u8; 2] = [0xE5, 0xE9];
+
 /// A bit for each of 64 bytes of a class.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Classes {
@@ -20,6 +24,9 @@ pub(super) struct Classes {
     /// Of a character of several bytes the first one, and those behind it.
     pub(super) leads: u64,
     pub(super) inner: u64,
+    /// The first bytes of characters of two and of three bytes that are certainly letters: most of Cyrillic and Chinese.
+    pub(super) letters_of_two: u64,
+    pub(super) letters_of_three: u64,
     /// The first bytes of characters of which nothing is known.
     pub(super) unknown: u64,
 }
@@ -52,6 +59,10 @@ impl Classes {
                 // As numbers with a sign, bytes of other characters are below zero.
                 add(&mut classes.leads, bytes & bytes.simd_gt(i8x16::splat(0xBF_u8 as i8)));
                 add(&mut classes.inner, bytes.simd_lt(i8x16::splat(0xC0_u8 as i8)));
+                if !has_case {
+                    add(&mut classes.letters_of_two, between(bytes, LETTERS_OF_TWO[0], LETTERS_OF_TWO[1]));
+                    add(&mut classes.letters_of_three, between(bytes, LETTERS_OF_THREE[0], LETTERS_OF_THREE[1]));
+                }
             }
         }
         let others = !(classes.letters | classes.digits | classes.white | classes.leads | classes.inner);

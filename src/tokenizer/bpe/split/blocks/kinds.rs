@@ -99,3 +99,17 @@ impl Kinds {
         self.kinds.get(c).copied().unwrap_or(Kind::Unknown)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokenizer::bpe::split::blocks::classes::{LETTERS_OF_THREE, LETTERS_OF_TWO};
+
+    #[test]
+    fn with_some_bytes_letters_alone_begin() {
+        let is_letter = |c: usize| matches!(KINDS.get(c), Kind::Capital | Kind::Small | Kind::Letter);
+        let [two, three] = [LETTERS_OF_TWO, LETTERS_OF_THREE].map(|bytes| bytes.map(usize::from));
+        assert!(((two[0] & 0x1F) << 6..(two[1] + 1 & 0x1F) << 6).all(is_letter));
+        assert!(((three[0] & 0x0F) << 12..(three[1] + 1 & 0x0F) << 12).all(is_letter));
+    }
+}

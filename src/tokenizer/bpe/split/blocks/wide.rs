@@ -12,7 +12,9 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], has_case: bool, kno
     let [mut letters, mut capitals, mut others, mut digits, mut white] = [0_u128; 5];
     let mut unknown = 0;
     for (block, classes) in classes.iter_mut().enumerate() {
-        let mut leads = classes.leads;
+        let [of_two, of_three] = [classes.letters_of_two, classes.letters_of_three].map(u128::from);
+        letters |= (of_two | of_three) | (of_two | of_three) << 1 | of_three << 2;
+        let mut leads = classes.leads & !(classes.letters_of_two | classes.letters_of_three);
         while leads != 0 {
             let at = leads.trailing_zeros() as usize;
             leads &= leads - 1;
