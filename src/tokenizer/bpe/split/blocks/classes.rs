@@ -13,6 +13,8 @@ pub(super) const LETTERS_OF_THREE: [u8; 2] = [0xE5, 0xE9];
 pub(super) struct Classes {
     pub(super) letters: u64,
     pub(super) capitals: u64,
+    /// Letters that are neither capital nor small.
+    pub(super) caseless: u64,
     pub(super) digits: u64,
     pub(super) white: u64,
     pub(super) spaces: u64,

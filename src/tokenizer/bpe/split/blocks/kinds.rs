@@ -33,10 +33,11 @@ pub(super) enum Kind {
 pub(super) struct Row {
     /// What is a letter or something other for every pattern; what is not needs another look.
     pub(super) plain: u64,
-    /// The same for patterns with case, for which marks and letters without case are not.
+    /// The same for patterns with case, for which marks are not.
     pub(super) plain_with_case: u64,
     pub(super) letters: u64,
     pub(super) capitals: u64,
+    pub(super) caseless: u64,
 }
 
 /// The kinds of all characters that are known.
@@ -81,9 +82,10 @@ fn row(kinds: &[Kind]) -> Row {
     use Kind::{Capital, Letter, Mark, Other, Small};
     Row {
         plain: bits(|kind| matches!(kind, Capital | Small | Letter | Mark | Other)),
-        plain_with_case: bits(|kind| matches!(kind, Capital | Small | Other)),
+        plain_with_case: bits(|kind| matches!(kind, Capital | Small | Letter | Other)),
         letters: bits(|kind| matches!(kind, Capital | Small | Letter)),
         capitals: bits(|kind| kind == Capital),
+        caseless: bits(|kind| kind == Letter),
     }
 }
 
@@ -108,8 +110,9 @@ mod tests {
     #[test]
     fn with_some_bytes_letters_alone_begin() {
         let is_letter = |c: usize| matches!(KINDS.get(c), Kind::Capital | Kind::Small | Kind::Letter);
-        let [two, three] = [LETTERS_OF_TWO, LETTERS_OF_THREE].map(|bytes| bytes.map(usize::from));
-        assert!(((two[0] & 0x1F) << 6..(two[1] + 1 & 0x1F) << 6).all(is_letter));
-        assert!(((three[0] & 0x0F) << 12..(three[1] + 1 & 0x0F) << 12).all(is_letter));
+        for (bytes, own, others) in [(LETTERS_OF_TWO, 0x1F, 6), (LETTERS_OF_THREE, 0x0F, 12)] {
+            let [first, last] = bytes.map(|byte| usize::from(byte & own));
+            assert!((first << others..(last + 1) << others).all(is_letter));
+        }
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::tokenizer::bpe::split::blocks::bits::{digit_groups, ends_of, first_of_runs};
 use crate::tokenizer::bpe::split::blocks::classes::{Classes, SIZE};
+use crate::tokenizer::bpe::split::blocks::kinds::{KINDS, Kind};
 use crate::tokenizer::bpe::split::pattern::Pattern;
 
 /// How a pattern cuts.
@@ -28,7 +29,8 @@ enum Words {
     Gpt2,
     /// Anything but letters, digits and line ends. Line ends are apart from other white space.
     Cl100k,
-    /// The same, and a capital letter after a small one begins a word.
+    /// The same, and where letters have case: capital ones or letters without case, then small ones or letters without
+    /// case, as many as there are. Only one of both is needed.
     O200k,
 }
 
@@ -88,7 +90,9 @@ impl Rules {
 #[derive(Default)]
 pub(super) struct Before {
     letter: u64,
+    /// Whether it is a small letter, or one without case that goes with one.
     small: u64,
+    caseless: u64,
     digit: u64,
     white: u64,
     space: u64,
@@ -186,8 +190,16 @@ impl Rules {
             let was_prefix = behind_prefixes as u64 | before.prefix;
             let mut letters = of.letters & !was_letter & !(was_white & !was_line_end) & !was_prefix;
             if self.words == Words::O200k {
-                let was_small = (of.letters & !of.capitals) << 1 | before.small;
-                letters |= of.capitals & was_small;
+                let mut small = of.letters & !(of.capitals | of.caseless);
+                if is_wide {
+                    let behind_small = (small << 1 | before.small) & of.caseless;
+                    small |= of.caseless & !behind_small.wrapping_add(of.caseless);
+                    let was_caseless = of.caseless << 1 | before.caseless;
+                    letters |= last_capitals(text, base, of.capitals & was_caseless);
+                }
+                letters |= of.capitals & (small << 1 | before.small);
+                before.small = small >> 63;
+                before.caseless = of.caseless >> 63;
             }
             before.prefix = (behind_prefixes >> SIZE) as u64;
             let starts = white | others | digits | letters | parting & !of.line_ends | after_line_end;
@@ -209,7 +221,6 @@ impl Rules {
         }
 
         before.letter = of.letters >> 63;
-        before.small = (of.letters & !of.capitals) >> 63;
         before.digit = of.digits >> 63;
         before.white = of.white >> 63;
         before.space = of.spaces >> 63;
@@ -248,6 +259,19 @@ impl Rules {
         before.opened |= (opened >> SIZE) as u64;
         starts & !(inner as u64) | opened as u64
     }
+}
+
+/// Of the capital letters at these bytes those with which only others follow up to the word's end.
+fn last_capitals(text: &str, base: usize, mut capitals: u64) -> u64 {
+    let mut last = 0;
+    while capitals != 0 {
+        let at = capitals.trailing_zeros() as usize;
+        capitals &= capitals - 1;
+        let mut kinds = text[base + at..].chars().map(|c| KINDS.get(c as usize));
+        let behind = kinds.find(|kind| *kind != Kind::Capital);
+        last |= u64::from(!matches!(behind, Some(Kind::Small | Kind::Letter))) << at;
+    }
+    last
 }
 
 /// Whether white space from here on has a line end.

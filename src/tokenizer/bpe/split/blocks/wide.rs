@@ -9,7 +9,7 @@ use crate::tokenizer::bpe::split::blocks::kinds::{KINDS, Kind};
 pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], has_case: bool, knows_digits: bool) -> bool {
     let kinds = &*KINDS;
     // Above the lowest 64 bits is what reaches into the next block.
-    let [mut letters, mut capitals, mut others, mut digits, mut white] = [0_u128; 5];
+    let [mut letters, mut capitals, mut caseless, mut others, mut digits, mut white] = [0_u128; 6];
     let mut unknown = 0;
     for (block, classes) in classes.iter_mut().enumerate() {
         let [of_two, of_three] = [classes.letters_of_two, classes.letters_of_three].map(u128::from);
@@ -32,8 +32,13 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], has_case: bool, kno
                 let is_letter = u128::from(of.letters >> last & 1).wrapping_neg();
                 letters |= all & is_letter;
                 others |= all & !is_letter;
-                if has_case && has(of.capitals) {
-                    capitals |= all;
+                if has_case {
+                    // What is behind a contraction is behind a small letter, and another word.
+                    if has(of.caseless) && is_behind_contraction(&text[..block * SIZE + at]) {
+                        classes.unknown |= 1 << at;
+                    }
+                    capitals |= all & u128::from(of.capitals >> last & 1).wrapping_neg();
+                    caseless |= all & u128::from(of.caseless >> last & 1).wrapping_neg();
                 }
                 continue;
             }
@@ -56,8 +61,15 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], has_case: bool, kno
         add(&mut classes.white, &mut white);
         if has_case {
             add(&mut classes.capitals, &mut capitals);
+            add(&mut classes.caseless, &mut caseless);
         }
         unknown |= classes.unknown;
     }
     unknown == 0
+}
+
+/// Whether there may be a contraction.
+#[inline]
+fn is_behind_contraction(text: &[u8]) -> bool {
+    matches!(text, [.., b'\'', _] | [.., b'\'', _, _])
 }
