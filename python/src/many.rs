@@ -32,28 +32,7 @@ pub(crate) fn of_objects<'a>(
     objects: &'a Bound<'_, PyAny>,
     builder: &'a PromptBuilder,
 ) -> PyResult<impl Iterator<Item = PyResult<Conversation>> + 'a> {
-    // What has no length is read all the same.
-    let count = objects.len().unwrap_or_default();
-    Ok(Counted { of: objects.try_iter()?.map(|object| conversation(&object?, builder)), count })
-}
-
-/// An iterator that says how many items it has, which Python's iterators cannot with the stable interface.
-struct Counted<I> {
-    of: I,
-    count: usize,
-}
-
-impl<I: Iterator> Iterator for Counted<I> {
-    type Item = I::Item;
-
-    fn next(&mut self) -> Option<I::Item> {
-        self.count = self.count.saturating_sub(1);
-        self.of.next()
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.count, None)
-    }
+    Ok(objects.try_iter()?.map(|object| conversation(&object?, builder)))
 }
 
 /// Builds every conversation with `build`, on this many threads, and returns the results in order. The conversations are
@@ -71,9 +50,7 @@ pub(crate) fn build_many<T: Send>(
     let mut chunks = Chunks { conversations, py, next: 0 };
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.map_or(cores, |threads| threads.get().get().min(cores));
-    let known = chunks.conversations.size_hint().0;
-    py.detach(|| shared.count(known));
-    let work = Work { shared, is_counted: known > 0, build, failed: AtomicUsize::new(usize::MAX) };
+    let work = Work { shared, build, failed: AtomicUsize::new(usize::MAX) };
     let Some(first) = chunks.read()? else { return Ok(Vec::new()) };
     if threads == 1 || first.1.len() < CHUNK {
         return work.alone(py, first, &mut chunks);
@@ -135,8 +112,6 @@ fn at(py: Python<'_>, error: PyErr, number: usize) -> PyErr {
 /// What all threads do.
 struct Work<'a, F> {
     shared: &'a Shared,
-    /// Whether it was known how many conversations there are.
-    is_counted: bool,
     build: F,
     /// The first conversation of the first chunk that failed: nothing behind it is built.
     failed: AtomicUsize,
@@ -203,9 +178,7 @@ impl<T: Send, F: Fn(&mut Session, &Conversation) -> Result<T> + Sync> Work<'_, F
     }
 
     fn build(&self, session: &mut Session, (first, chunk): &Chunk) -> Result<Vec<T>> {
-        if !self.is_counted {
-            self.shared.count(chunk.len());
-        }
+        self.shared.count(chunk.len());
         let conversations = (*first..).zip(chunk);
         conversations.map(|(i, said)| (self.build)(session, said).at(Place::Conversation(i))).collect()
     }
