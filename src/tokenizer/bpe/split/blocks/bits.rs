@@ -32,8 +32,9 @@ pub(super) fn digit_groups(digits: u64, was_digit: u64, most: u32, begun: &mut u
 
 /// The bytes behind the runs of a class in which there are marks, one in each.
 #[inline]
-pub(super) fn ends_of(marks: u64, class: u64) -> u128 {
-    (u128::from(marks) + u128::from(class)) & !u128::from(class)
+pub(super) fn ends_of(marks: impl Into<u128>, class: impl Into<u128>) -> u128 {
+    let class = class.into();
+    (marks.into() + class) & !class
 }
 
 /// Marks without those behind another one in the same run of a class.

@@ -183,7 +183,7 @@ impl Rules {
             let behind_prefixes = match is_wide {
                 true => {
                     let inner = u128::from(next.map_or(0, |next| next.inner)) << SIZE | u128::from(of.inner);
-                    ((u128::from(prefixes) << 1) + inner) & !inner
+                    ends_of(u128::from(prefixes) << 1, inner)
                 }
                 false => u128::from(prefixes) << 1,
             };
