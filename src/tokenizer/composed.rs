@@ -3,21 +3,25 @@
 //! Normalizing begins with the same test, but looks up each character in three tables.
 
 use std::iter::once;
-use std::sync::LazyLock;
 
 use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, is_nfc_quick};
 
-/// One bit for each character below U+20000 that is composed regardless of its neighbours.
-static INERT: LazyLock<Box<[u64]>> = LazyLock::new(|| {
-    let mut bits = vec![0; 0x20000 / 64];
-    for c in '\0'..='\u{1ffff}' {
-        if canonical_combining_class(c) == 0 && is_nfc_quick(once(c)) == IsNormalized::Yes {
-            bits[c as usize / 64] |= 1_u64 << (c as usize % 64);
-        }
+use crate::tokenizer::pages::{PAGE, Pages};
+
+/// One bit for each character that is composed regardless of its neighbours.
+static INERT: Pages<[u64; PAGE / 64]> = Pages::new(|chars| {
+    let is_inert = |c: char| canonical_combining_class(c) == 0 && is_nfc_quick(once(c)) == IsNormalized::Yes;
+    let mut bits = [0; PAGE / 64];
+    for (at, c) in chars.iter().enumerate() {
+        bits[at / 64] |= u64::from(c.is_some_and(is_inert)) << (at % 64);
     }
-    bits.into()
+    bits
 });
+
+fn is_inert(c: char) -> bool {
+    INERT.get(c as usize).is_some_and(|(bits, at)| bits[at / 64] >> (at % 64) & 1 == 1)
+}
 
 /// Whether the text is certainly composed. If not, only normalizing can tell.
 pub(crate) fn is_composed(text: &str) -> bool {
@@ -26,11 +30,9 @@ pub(crate) fn is_composed(text: &str) -> bool {
     }
     // In UTF-8 these bytes, and no others, begin the characters from U+0300 on, where combining characters begin.
     let is_beyond_latin = |byte: &u8| *byte >= 0xCC;
-    let inert = &**INERT;
     let mut rest = text;
     while let Some(at) = rest.as_bytes().iter().position(is_beyond_latin) {
         let mut chars = rest[at..].chars();
-        let is_inert = |c: char| inert.get(c as usize / 64).is_some_and(|bits| bits >> (c as usize % 64) & 1 == 1);
         if !chars.next().is_some_and(is_inert) {
             return false;
         }

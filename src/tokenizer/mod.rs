@@ -39,6 +39,7 @@ mod load;
 mod make;
 mod not_a_tokenizer;
 mod offsets;
+mod pages;
 mod respell;
 mod run;
 mod run_cache;

@@ -63,7 +63,7 @@ fn text_is_cut_as_by_the_patterns() {
             }
             Ok(())
         };
-        let config = ProptestConfig { cases: 6_000, failure_persistence: None, ..ProptestConfig::default() };
+        let config = ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() };
         TestRunner::new(config).run(&text(), check).unwrap_or_else(|error| panic!("{pattern:?}: {error}"));
     }
 }

@@ -1,15 +1,12 @@
 //! What kind of character each one of several bytes is, as the reference sees it.
 
-use std::sync::LazyLock;
-
 use bitcannon::classify::classify;
 
 use crate::tokenizer::bpe::split::older_unicode::{LONG_S, respell};
+use crate::tokenizer::pages::Pages;
 
 /// So many characters, which differ in their last byte, have a bit in each number of a row.
 const ROW: usize = 64;
-/// Characters from here on are not known.
-const END: usize = 0x20000;
 
 /// What the patterns tell from one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,30 +37,46 @@ pub(super) struct Row {
     pub(super) caseless: u64,
 }
 
-/// The kinds of all characters that are known.
-pub(super) struct Kinds {
+/// The kinds of the characters of a part.
+struct Kinds {
     kinds: Vec<Kind>,
     rows: Vec<Row>,
 }
 
-pub(super) static KINDS: LazyLock<Kinds> = LazyLock::new(|| {
+/// The kinds of all characters that are known.
+static KINDS: Pages<Kinds> = Pages::new(|chars| {
     let (mut text, mut respelled) = (String::new(), String::new());
-    for c in ('\0'..).take_while(|c| (*c as usize) < END) {
+    for c in chars.iter().flatten() {
         match respell(c.encode_utf8(&mut [0; 4]), false, &mut respelled) {
             true => text.push_str(&respelled),
-            false => text.push(c),
+            false => text.push(*c),
         }
     }
     let mut tags = vec![0; text.len()];
     classify(text.as_bytes(), &mut tags);
-    // No character begins with a surrogate.
-    let mut kinds = vec![Kind::Unknown; END];
-    for (c, (at, _)) in ('\0'..).zip(text.char_indices()) {
-        kinds[c as usize] = if c == LONG_S { Kind::LongS } else { kind_of_tag(tags[at]) };
-    }
+    let mut places = text.char_indices().map(|(at, _)| at);
+    let kind = |c: &Option<char>| match c {
+        None => Kind::Unknown,
+        Some(c) => {
+            let tag = places.next().map_or(0, |at| tags[at]);
+            if *c == LONG_S { Kind::LongS } else { kind_of_tag(tag) }
+        }
+    };
+    let kinds: Vec<Kind> = chars.iter().map(kind).collect();
     let rows = kinds.chunks(ROW).map(row).collect();
     Kinds { kinds, rows }
 });
+
+/// The row of a character, by its bits above the lowest six.
+#[inline(always)]
+pub(super) fn row_of(number: usize) -> Row {
+    KINDS.get(number * ROW).map(|(page, first)| page.rows[first / ROW]).unwrap_or_default()
+}
+
+/// The kind of a character.
+pub(super) fn kind_of(c: usize) -> Kind {
+    KINDS.get(c).map_or(Kind::Unknown, |(page, at)| page.kinds[at])
+}
 
 fn kind_of_tag(tag: u8) -> Kind {
     match tag {
@@ -89,19 +102,6 @@ fn row(kinds: &[Kind]) -> Row {
     }
 }
 
-impl Kinds {
-    /// The row of a character, by its bits above the lowest six.
-    #[inline]
-    pub(super) fn row(&self, number: usize) -> Row {
-        self.rows.get(number).copied().unwrap_or_default()
-    }
-
-    /// The kind of a character.
-    pub(super) fn get(&self, c: usize) -> Kind {
-        self.kinds.get(c).copied().unwrap_or(Kind::Unknown)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn with_some_bytes_letters_alone_begin() {
-        let is_letter = |c: usize| matches!(KINDS.get(c), Kind::Capital | Kind::Small | Kind::Letter);
+        let is_letter = |c: usize| matches!(kind_of(c), Kind::Capital | Kind::Small | Kind::Letter);
         for (bytes, own, others) in [(LETTERS_OF_TWO, 0x1F, 6), (LETTERS_OF_THREE, 0x0F, 12)] {
             let [first, last] = bytes.map(|byte| usize::from(byte & own));
             assert!((first << others..(last + 1) << others).all(is_letter));

@@ -4,7 +4,7 @@
 
 use crate::tokenizer::bpe::split::blocks::bits::{digit_groups, ends_of, first_of_runs};
 use crate::tokenizer::bpe::split::blocks::classes::{Classes, SIZE};
-use crate::tokenizer::bpe::split::blocks::kinds::{KINDS, Kind};
+use crate::tokenizer::bpe::split::blocks::kinds::{Kind, kind_of};
 use crate::tokenizer::bpe::split::pattern::Pattern;
 
 /// How a pattern cuts.
@@ -267,7 +267,7 @@ fn last_capitals(text: &str, base: usize, mut capitals: u64) -> u64 {
     while capitals != 0 {
         let at = capitals.trailing_zeros() as usize;
         capitals &= capitals - 1;
-        let mut kinds = text[base + at..].chars().map(|c| KINDS.get(c as usize));
+        let mut kinds = text[base + at..].chars().map(|c| kind_of(c as usize));
         let behind = kinds.find(|kind| *kind != Kind::Capital);
         last |= u64::from(!matches!(behind, Some(Kind::Small | Kind::Letter))) << at;
     }

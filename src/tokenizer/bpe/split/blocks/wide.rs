@@ -1,13 +1,12 @@
 //! Characters of several bytes: each of these bytes is put into the character's class.
 
 use crate::tokenizer::bpe::split::blocks::classes::{Classes, SIZE};
-use crate::tokenizer::bpe::split::blocks::kinds::{KINDS, Kind};
+use crate::tokenizer::bpe::split::blocks::kinds::{Kind, kind_of, row_of};
 
 /// Puts all of them into classes, of which patterns without case need fewer, and some know no such digits. Returns whether
 /// all characters are known.
 #[inline(always)]
 pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], has_case: bool, knows_digits: bool) -> bool {
-    let kinds = &*KINDS;
     // Above the lowest 64 bits is what reaches into the next block.
     let [mut letters, mut capitals, mut caseless, mut others, mut digits, mut white] = [0_u128; 6];
     let mut unknown = 0;
@@ -26,7 +25,7 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], has_case: bool, kno
                 lead => (usize::from(lead & 0x07) << 12 | low(1) << 6 | low(2), low(3), 4),
             };
             let all = ((1_u128 << length) - 1) << at;
-            let of = kinds.row(row);
+            let of = row_of(row);
             let has = |bits: u64| bits >> last & 1 == 1;
             if has(if has_case { of.plain_with_case } else { of.plain }) {
                 let is_letter = u128::from(of.letters >> last & 1).wrapping_neg();
@@ -42,7 +41,7 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], has_case: bool, kno
                 }
                 continue;
             }
-            match kinds.get(row << 6 | last) {
+            match kind_of(row << 6 | last) {
                 Kind::Digit if knows_digits => digits |= all,
                 Kind::White => white |= all,
                 _ => {
