@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::assemble::Reserved;
 use crate::assemble::beginning::Beginning;
+use crate::assemble::longer::Longer;
 use crate::compile::Atom;
 use crate::error::{At, Result};
 use crate::render::{Part, Segment, TemplateCut};
@@ -39,6 +40,8 @@ pub(crate) struct Detail {
     pub(crate) spans: bool,
     /// Spans are also wanted of a prompt with more tokens than this. Of some prompts they are not known then.
     pub(crate) spans_beyond: Option<usize>,
+    /// Whether what is left of such a prompt is built next.
+    pub(crate) will_be_shortened: bool,
     pub(crate) offsets: bool,
     pub(crate) text: bool,
     /// Whether the prompt is what is left of one that is too long.
@@ -46,8 +49,14 @@ pub(crate) struct Detail {
 }
 
 impl Detail {
-    pub(crate) const ALL: Self =
-        Self { spans: true, spans_beyond: None, offsets: true, text: true, is_shortened: false };
+    pub(crate) const ALL: Self = Self {
+        spans: true,
+        spans_beyond: None,
+        will_be_shortened: false,
+        offsets: true,
+        text: true,
+        is_shortened: false,
+    };
 
     /// Whether anything but ids and text is asked for.
     pub(crate) fn needs_origins(self) -> bool {
@@ -62,8 +71,10 @@ pub(crate) struct AssembleScratch {
     pub(crate) cache: RunCache,
     /// Of whole prompts, and of what is left of those that are too long: one would forget what the other began with.
     pub(super) beginnings: [Beginning; 2],
+    /// The last prompt that was to be shortened.
+    pub(super) longer: Longer,
     /// How many prompts one after the other were longer than those of which spans are not wanted.
-    pub(super) longer: u32,
+    pub(super) longer_count: u32,
     /// The length of the previous prompt, as a guess for the next one's.
     pub(super) capacity: usize,
 }
@@ -75,7 +86,8 @@ impl Default for AssembleScratch {
             tokenizer: Scratch::default(),
             cache: RunCache::new(),
             beginnings: Default::default(),
-            longer: 0,
+            longer: Longer::default(),
+            longer_count: 0,
             capacity: 0,
         }
     }

@@ -29,12 +29,13 @@ impl Assembler {
         ids.clear();
         ids.reserve(scratch.capacity);
         // If all prompts are too long, spans take less at once than later.
-        let has_spans = detail.spans || detail.spans_beyond.is_some() && scratch.longer >= MANY;
+        let has_spans = detail.spans || detail.spans_beyond.is_some() && scratch.longer_count >= MANY;
         let mut assembly = Assembly {
             this: self,
             ids,
             spans: has_spans.then(Vec::new),
-            run_ends: detail.spans_beyond.filter(|_| !has_spans).map(|_| Vec::new()),
+            run_ends: detail.spans_beyond.filter(|_| !has_spans || detail.will_be_shortened).map(|_| Vec::new()),
+            runs_behind: 0,
             media: Vec::new(),
             offsets: detail.offsets.then(|| Offsets { of_tokens: Vec::with_capacity(scratch.capacity), text: 0 }),
             is_shortened: detail.is_shortened,
@@ -48,8 +49,14 @@ impl Assembler {
         assembly.segments(cut, scratch)?;
         if let Some(tokens) = detail.spans_beyond {
             let is_longer = assembly.tokens_at_most() > tokens;
-            scratch.longer = if is_longer { scratch.longer.saturating_add(1) } else { 0 };
-            if is_longer {
+            scratch.longer_count = if is_longer { scratch.longer_count.saturating_add(1) } else { 0 };
+            if is_longer && detail.will_be_shortened {
+                match &assembly.run_ends {
+                    Some(run_ends) => scratch.longer.set(cut, &assembly.ids, run_ends),
+                    None => scratch.longer.clear(),
+                }
+            }
+            if is_longer && !has_spans {
                 assembly.locate_all(cut, scratch)?;
             }
         }
@@ -66,6 +73,8 @@ pub(super) struct Assembly<'p> {
     pub(super) spans: Option<Vec<Span>>,
     /// How many tokens there were after each run, if it is to be known later where they come from.
     pub(super) run_ends: Option<Vec<usize>>,
+    /// How many runs there are behind the one that is encoded.
+    runs_behind: usize,
     pub(super) media: Vec<MediaSpan>,
     pub(super) offsets: Option<Offsets>,
     is_shortened: bool,
@@ -98,6 +107,10 @@ impl Assembly<'_> {
         let common = self.begin_as_before(segments, scratch);
         let (mut is_known, mut start) = (common.is_some(), common.unwrap_or_default());
         let vocab_size = self.this.tokenizer.vocab_size();
+        if self.is_shortened {
+            let is_token = |segment: &&Segment<'_>| matches!(segment.atom, Atom::Token(_));
+            self.runs_behind = segments[start..].iter().filter(is_token).count();
+        }
         for (i, segment) in segments.iter().enumerate().skip(start) {
             if let Atom::Token(id) = segment.atom {
                 if id as usize >= vocab_size {
@@ -157,6 +170,7 @@ impl Assembly<'_> {
     /// found again.
     fn run(&mut self, pieces: &[Segment<'_>], after: Neighbour, scratch: &mut AssembleScratch) -> Result<bool> {
         let is_found = self.own_run(pieces, None, after, scratch)?;
+        self.runs_behind = self.runs_behind.saturating_sub(1);
         if let Some(ends) = &mut self.run_ends {
             ends.push(self.ids.len());
         }
@@ -173,13 +187,20 @@ impl Assembly<'_> {
     ) -> Result<bool> {
         let this = self.this;
         let tokenizer = &*this.tokenizer;
-        let AssembleScratch { text, tokenizer: buffers, cache, .. } = scratch;
+        let AssembleScratch { text, tokenizer: buffers, cache, longer, .. } = scratch;
         if pieces.is_empty() && !tokenizer.neighbours_matter() {
             return Ok(true);
         }
         let run = Run { text: joined(pieces, text), before: self.before, after };
         let first = self.ids.len();
-        let encoded = self.encode(run, buffers, cache)?;
+        let known = if self.is_shortened { longer.get(self.runs_behind, run) } else { None };
+        let encoded = match known {
+            Some(ids) => {
+                self.ids.extend_from_slice(ids);
+                Encoded::Found
+            }
+            None => self.encode(run, buffers, cache)?,
+        };
         let found = if own.is_none() { this.own_tokens(run, pieces)? } else { None };
         let own = own.or(found.as_ref());
         if let Some(own) = own.filter(|own| !own.is_empty())

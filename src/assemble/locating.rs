@@ -83,6 +83,10 @@ impl Assembly<'_> {
     fn spelled(&self, run: Run<'_>, tokens: &Range<usize>, cache: &mut RunCache) -> Spelled {
         let tokenizer = &self.this.tokenizer;
         match cacheable(tokenizer, run) {
+            Some(text) if !text.is_empty() && tokenizer.keeps_bytes(text) => {
+                debug_assert_eq!(tokenizer.spelled(text, &self.ids[tokens.clone()]), Spelled::Exactly, "{text:?}");
+                Spelled::Exactly
+            }
             Some(text) if !text.is_empty() => {
                 let ids = &self.ids[tokens.clone()];
                 cache.spelled(text, run.before == Neighbour::Edge, || tokenizer.spelled(text, ids))

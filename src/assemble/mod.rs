@@ -9,6 +9,7 @@ mod beginning;
 mod content_trust;
 mod continuation;
 mod locating;
+mod longer;
 mod own_tokens;
 mod owners;
 mod placeholders;

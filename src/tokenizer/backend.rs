@@ -29,6 +29,10 @@ pub(crate) trait Backend: Send + Sync {
     fn encode_run_with_offsets(&self, _reader: Reader<'_>, _run: Run<'_>) -> Option<Result<Vec<IdWithBytes>>> {
         None
     }
+    /// Whether the tokens of a text are its bytes for certain, except added tokens among them.
+    fn keeps_bytes(&self, _text: &str) -> bool {
+        false
+    }
     /// What the post-processor adds before and after a text.
     fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)>;
 }

@@ -16,7 +16,7 @@ use crate::tokenizer::classic::Classic;
 use crate::tokenizer::compiled::{self, Head};
 use crate::tokenizer::definition::{Definition, Known, TokenizerFiles};
 use crate::tokenizer::fast::Fast;
-use crate::tokenizer::{Tokenizer, digest_of};
+use crate::tokenizer::{AddedToken, Tokenizer, digest_of};
 
 /// What encodes, if it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,9 +134,15 @@ impl Tokenizer {
         };
         let loaded = caught(loaded).map_err(ErrorKind::UnsupportedTokenizer).map_err(Error::from).flatten();
         let (finder, special_tokens) = loaded.at(Place::file(&place))?;
+        let neighbours_matter = added.values().any(|token| token.lstrip || token.rstrip || token.normalized);
+        // An entry spells these characters as an added token does.
+        let is_plain = |token: &AddedToken| token.content.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_entry = |token: &AddedToken| backend.id_to_token(token.id).is_some();
+        let are_plain = || added.values().all(|token| is_plain(token) || !is_entry(token));
         Ok(Self {
             place,
-            neighbours_matter: added.values().any(|token| token.lstrip || token.rstrip || token.normalized),
+            has_plain_bytes: spelling.is_byte_level() && fallback.is_none() && !neighbours_matter && are_plain(),
+            neighbours_matter,
             special_tokens,
             added,
             vocab_size,

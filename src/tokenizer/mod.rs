@@ -108,6 +108,8 @@ pub struct Tokenizer {
     special_tokens: (Vec<TokenId>, Vec<TokenId>),
     finder: AddedTokenMatcher,
     neighbours_matter: bool,
+    /// Whether what the backend says of a text's bytes holds with added tokens, too.
+    has_plain_bytes: bool,
     backend: Box<dyn Backend>,
     /// Why the classic library is used, if it is.
     fallback: Option<String>,

@@ -51,6 +51,11 @@ impl Tokenizer {
         classic.map_err(|error| ErrorKind::UnsupportedTokenizer(error.clone())).at(Place::file(&self.place))
     }
 
+    /// Whether the bytes of a run's tokens are certainly its text, so that none has to be looked at.
+    pub(crate) fn keeps_bytes(&self, text: &str) -> bool {
+        self.has_plain_bytes && self.backend.keeps_bytes(text)
+    }
+
     /// How the bytes of a run's tokens are its text, without what its neighbours take.
     pub(crate) fn spelled(&self, text: &str, ids: &[TokenId]) -> Spelled {
         // The classic library knows better.

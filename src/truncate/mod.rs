@@ -182,7 +182,9 @@ impl PromptBuilder {
         let limit = budget.limit();
         // Chat templates render twice for spans, which prompts that fit need not.
         let asks_origins = budget.truncation != Truncation::Refuse && !self.writes_all_keys();
-        let detail = Detail { spans_beyond: asks_origins.then_some(limit), ..self.detail() };
+        let spans_beyond = asks_origins.then_some(limit);
+        let will_be_shortened = !budget.truncation.cuts_tokens();
+        let detail = Detail { spans_beyond, will_be_shortened, ..self.detail() };
         let mut prompt = builder.build_with(prepared, detail)?;
         let from = prompt.input_ids.len();
         if from <= limit {

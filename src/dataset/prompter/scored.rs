@@ -31,13 +31,43 @@ impl ScoredText {
             Self::Whole => Ok(None),
             Self::After(start) => Ok(Some((*start).min(text.len())..text.len())),
             Self::Continuation(bytes) => Ok(Some(text.len().saturating_sub(*bytes)..text.len())),
-            Self::Last(continuation) => match text.rfind(continuation.as_str()) {
+            Self::Last(continuation) => match last(text, continuation) {
                 Some(start) => Ok(Some(start..start + continuation.len())),
                 None => Err(ErrorKind::Row(format!(
                     "the prompt does not contain the continuation {continuation:?}; put its column in the template"
                 ))
                 .into()),
             },
+        }
+    }
+}
+
+/// Where a text has another for the last time.
+fn last(text: &str, other: &str) -> Option<usize> {
+    /// Of a template there are hardly more bytes behind it. To look there costs less than to prepare a search.
+    const NEAR: usize = 64;
+    let ends_with = |behind: &usize| {
+        let before = text.len().checked_sub(*behind).map(|end| &text.as_bytes()[..end]);
+        before.is_some_and(|before| before.ends_with(other.as_bytes()))
+    };
+    match (0..=NEAR).find(ends_with) {
+        Some(behind) => Some(text.len() - behind - other.len()),
+        None => text.rfind(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_one_counts_wherever_it_is() {
+        for behind in [0, 1, 63, 64, 65, 200] {
+            for other in ["", "é", "ab", &"ab".repeat(50)] {
+                let text = format!("{other} {other}{}", "-".repeat(behind));
+                assert_eq!(last(&text, other), text.rfind(other), "{behind}, {other:?}");
+            }
+            assert_eq!(last(&"-".repeat(behind), "é"), None);
         }
     }
 }

@@ -36,7 +36,7 @@ use crate::tokenizer::run::{Chunk, Neighbour, Reader, Run, Steps, encode_run};
 pub(crate) use definition::Tables;
 use encoder::Buffers;
 use model::Model;
-use symbols::META_SPACE;
+use symbols::{META_SPACE, Symbols};
 
 /// A tokenizer of this encoder.
 pub(crate) struct Bpe {
@@ -171,6 +171,15 @@ impl Backend for Bpe {
         // This decoder reads each character as a byte, also those of added tokens, which are not bytes.
         let is_byte_level = matches!(self.decoder, Some(DecoderWrapper::ByteLevel(_)));
         is_byte_level.then(|| self.decode(ids.iter().filter_map(|id| self.id_to_token(*id)).collect()))
+    }
+
+    fn keeps_bytes(&self, text: &str) -> bool {
+        matches!(self.model.symbols, Symbols::Bytes(_))
+            && match self.normalizer {
+                Normalizer::None => true,
+                Normalizer::Composes(_) => is_composed(text),
+                Normalizer::MarksSpaces { .. } | Normalizer::Other(_) => false,
+            }
     }
 
     fn special_tokens(&self) -> Result<(Vec<TokenId>, Vec<TokenId>)> {

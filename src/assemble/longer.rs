@@ -1,0 +1,86 @@
+//! The runs of a prompt that is too long: what is left of it has most of them, too.
+
+use std::ops::Range;
+
+use crate::assemble::owners::texts;
+use crate::compile::Atom;
+use crate::render::Segment;
+use crate::tokenizer::{Neighbour, Run, TokenId};
+
+/// The runs of the last prompt that was too long, with their ids.
+#[derive(Default)]
+pub(crate) struct Longer {
+    text: String,
+    ids: Vec<TokenId>,
+    runs: Vec<Known>,
+}
+
+struct Known {
+    before: Neighbour,
+    after: Neighbour,
+    text: Range<usize>,
+    ids: Range<usize>,
+}
+
+impl Longer {
+    /// Takes the place of the last one. `run_ends` says how many ids there are up to the end of each run.
+    pub(super) fn set(&mut self, segments: &[Segment<'_>], ids: &[TokenId], run_ends: &[usize]) {
+        self.text.clear();
+        self.runs.clear();
+        self.ids.clear();
+        self.ids.extend_from_slice(ids);
+        let (mut before, mut start, mut ids_start) = (Neighbour::Edge, 0, 0);
+        let tokens = segments.iter().enumerate().filter_map(|(at, segment)| match segment.atom {
+            Atom::Token(id) => Some((at, Neighbour::Token(id))),
+            Atom::Text(_) => None,
+        });
+        for ((end, after), ids_end) in tokens.chain([(segments.len(), Neighbour::Edge)]).zip(run_ends) {
+            let text_start = self.text.len();
+            texts(&segments[start..end]).for_each(|(text, _)| self.text.push_str(text));
+            self.runs.push(Known { before, after, text: text_start..self.text.len(), ids: ids_start..*ids_end });
+            (before, start, ids_start) = (after, end + 1, ids_end + 1);
+        }
+    }
+
+    /// Forgets them.
+    pub(super) fn clear(&mut self) {
+        self.runs.clear();
+    }
+
+    /// The ids of a run behind which there are so many others, if it is the same.
+    pub(super) fn get(&self, behind: usize, run: Run<'_>) -> Option<&[TokenId]> {
+        let at = self.runs.len().checked_sub(behind + 1)?;
+        let Known { before, after, text, ids } = &self.runs[at];
+        let is_same = (*before, *after) == (run.before, run.after) && self.text[text.clone()] == *run.text;
+        is_same.then(|| &self.ids[ids.clone()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::Part;
+
+    #[test]
+    fn runs_are_found_from_the_end_with_the_same_text_and_neighbours() {
+        let atoms = [Atom::Token(7), Atom::Text("He"), Atom::Text("llo"), Atom::Token(8), Atom::Text("Bye")];
+        let segments = atoms.map(|atom| Segment { atom, part: Part::default() });
+        let mut longer = Longer::default();
+        longer.set(&segments, &[7, 1, 2, 8, 3], &[0, 3, 5]);
+        let [edge, seven, eight] = [Neighbour::Edge, Neighbour::Token(7), Neighbour::Token(8)];
+        for (behind, before, text, after, expected) in [
+            (0, eight, "Bye", edge, Some(&[3][..])),
+            (1, seven, "Hello", eight, Some(&[1, 2])),
+            (2, edge, "", seven, Some(&[])),
+            (0, eight, "Hello", edge, None),
+            (0, seven, "Bye", edge, None),
+            (0, eight, "Bye", seven, None),
+            (1, seven, "Hell", eight, None),
+            (3, edge, "", seven, None),
+        ] {
+            assert_eq!(longer.get(behind, Run { text, before, after }), expected, "{behind}, {text:?}");
+        }
+        longer.clear();
+        assert_eq!(longer.get(0, Run { text: "Bye", before: eight, after: edge }), None);
+    }
+}
