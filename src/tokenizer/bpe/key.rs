@@ -44,7 +44,8 @@ impl Key {
         if len > LONGEST {
             return None;
         }
-        let [low, high] = match text.get(start..).and_then(|from| from.first_chunk()) {
+        // One comparison, because numbers of 32 bits cannot overflow here.
+        let [low, high] = match text.get(start..start + 16).and_then(|from| from.first_chunk()) {
             Some(sixteen) => halves(sixteen),
             None => at_end(text, start, len),
         };

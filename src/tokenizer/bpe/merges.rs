@@ -8,13 +8,13 @@ use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::places::{self, Places};
 use crate::tokenizer::compiled::{BlockReader, BlockWriter};
 
-/// The rank of a pair that does not merge.
-pub(super) const NEVER: u32 = u32::MAX;
 
 /// So many bits of a slot are the rank of a pair, and so many the id of each of its two tokens. One bit more tells slots
 /// from those that are empty.
-const RANK_BITS: u32 = 25;
+pub(super) const RANK_BITS: u32 = 25;
 const ID_BITS: u32 = 19;
+/// The rank of a pair that does not merge.
+pub(super) const NEVER: u32 = (1 << RANK_BITS) - 1;
 
 /// A token that merges with no other.
 pub(super) const NOBODY: TokenId = (1 << ID_BITS) - 1;
@@ -67,6 +67,9 @@ impl Merges {
         pairs.sort_unstable();
         pairs.dedup();
         let places = Places::new(&pairs.into_iter().map(hash_of).collect::<Vec<_>>())?;
+        if ranks.contains(&NEVER) {
+            return None;
+        }
         let mut slots = vec![EMPTY; places.count()];
         for (rank, [left, right, _]) in ranks.into_iter().zip(all) {
             let pair = pair(*left, *right);
@@ -135,7 +138,7 @@ impl Merges {
         let id = |number: u64| number as TokenId & ((1 << ID_BITS) - 1);
         self.slots.iter().filter(|slot| **slot != EMPTY).map(move |slot| {
             let pair = slot >> RANK_BITS;
-            (id(pair >> ID_BITS), id(pair), *slot as u32 & ((1 << RANK_BITS) - 1))
+            (id(pair >> ID_BITS), id(pair), *slot as u32 & NEVER)
         })
     }
 

@@ -1,10 +1,11 @@
 //! A piece of a few symbols that is merged step by step.
 
 use crate::tokenizer::TokenId;
-use crate::tokenizer::bpe::merges::{Merges, NEVER, NOBODY, Place};
+use crate::tokenizer::bpe::merges::{Merges, NEVER, NOBODY, Place, RANK_BITS};
 
 /// So many symbols have room, with one at each end that is nobody's.
-const ROOM: usize = 64;
+const ROOM: usize = 1 << PLACE_BITS;
+const PLACE_BITS: u32 = 6;
 /// The most symbols of a piece: with more, looking through all of them for each merge would take a time that grows with
 /// the square.
 pub(super) const MOST: usize = ROOM - 2;
@@ -32,7 +33,7 @@ const AFTER: [u8; ROOM] = {
 pub(super) struct Lane {
     symbols: [TokenId; ROOM],
     /// Of each symbol's pair with the next one the rank, and its place in the lower bits: the least is merged next.
-    ranks: [u64; ROOM],
+    ranks: [i32; ROOM],
     before: [u8; ROOM],
     after: [u8; ROOM],
     count: usize,
@@ -42,8 +43,10 @@ pub(super) struct Lane {
     is_new: bool,
 }
 
-/// The rank of a pair that does not merge, with its place or without.
-const NOTHING: u64 = (NEVER as u64) * ROOM as u64;
+/// The rank of a pair that does not merge. With its place it is not lower.
+const NOTHING: i32 = (NEVER << PLACE_BITS) as i32;
+/// Four numbers of 32 bits with a sign are compared at once.
+const _: () = assert!(RANK_BITS + PLACE_BITS < i32::BITS);
 
 impl Default for Lane {
     fn default() -> Self {
@@ -104,7 +107,7 @@ impl Lane {
             return false;
         }
         let at = least as usize % ROOM;
-        let token = merges.token((least / ROOM as u64) as u32);
+        let token = merges.token((least >> PLACE_BITS) as u32);
         let gone = usize::from(self.after[at]) % ROOM;
         let next = usize::from(self.after[gone]) % ROOM;
         let last = usize::from(self.before[at]) % ROOM;
@@ -137,6 +140,6 @@ fn wide(count: usize) -> usize {
 }
 
 #[inline]
-fn ranked(rank: u32, at: usize) -> u64 {
-    (u64::from(rank) * ROOM as u64) | at as u64
+fn ranked(rank: u32, at: usize) -> i32 {
+    (rank << PLACE_BITS | at as u32) as i32
 }
