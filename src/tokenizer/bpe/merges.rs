@@ -8,7 +8,6 @@ use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::places::{self, Places};
 use crate::tokenizer::compiled::{BlockReader, BlockWriter};
 
-
 /// So many bits of a slot are the rank of a pair, and so many the id of each of its two tokens. One bit more tells slots
 /// from those that are empty.
 pub(super) const RANK_BITS: u32 = 25;
