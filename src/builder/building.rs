@@ -90,13 +90,6 @@ impl PromptBuilder {
         Ok(Padding::new(pad_token_id))
     }
 
-    /// Builds one prompt, which may be empty.
-    pub(crate) fn build_any(&self, conversation: &Conversation) -> Result<TokenizedPrompt> {
-        let mut prompt = TokenizedPrompt::default();
-        self.session().build_any(conversation, self.detail, &mut prompt)?;
-        Ok(prompt)
-    }
-
     /// Rejects an empty prompt, unless empty prompts are allowed.
     pub(crate) fn check_not_empty(&self, prompt: &TokenizedPrompt) -> Result<()> {
         let is_refused = prompt.input_ids.is_empty() && !self.shared.allow_empty_prompts;

@@ -87,7 +87,8 @@ struct Shared {
     template_warnings: Vec<Warning>,
     /// Warnings about content that is rejected, computed on first use.
     refused: OnceLock<Vec<Warning>>,
-    idle: Mutex<Vec<Buffers>>,
+    #[expect(clippy::vec_box, reason = "sessions take them and give them back: only a pointer is moved")]
+    idle: Mutex<Vec<Box<Buffers>>>,
     shortcut: Shortcut,
 }
 

@@ -63,7 +63,7 @@ pub struct Session {
     messages: Conversation,
     /// The prompt whose ids are appended to others.
     prompt: TokenizedPrompt,
-    buffers: Option<Buffers>,
+    buffers: Option<Box<Buffers>>,
     /// What its buffers had counted before.
     counted: Counts,
     /// The session of a faster builder for some conversations.
@@ -158,7 +158,8 @@ impl Session {
         self.builder.check_not_empty(prompt)
     }
 
-    pub(super) fn build_any(
+    /// Builds one prompt, which may be empty, with this detail.
+    pub(crate) fn build_any(
         &mut self,
         conversation: &Conversation,
         detail: Detail,

@@ -24,7 +24,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::assemble::{Detail, TokenizedPrompt};
-use crate::builder::PromptBuilder;
+use crate::builder::{PromptBuilder, Session};
 use crate::conversation::{Conversation, Mode};
 use crate::error::{Error, ErrorKind, Result, Setting, counted, way_out};
 use cut::Cut;
@@ -178,14 +178,14 @@ impl PromptBuilder {
             let way_out = way_out!["reject long texts with ", Setting::TRUNCATE.set_to("refuse")];
             return Err(ErrorKind::Usage(what.into()).with_way_out(way_out));
         }
-        let builder = self.of_prepared();
+        let mut session = self.of_prepared().session();
         let limit = budget.limit();
         // Chat templates render twice for spans, which prompts that fit need not.
         let asks_origins = budget.truncation != Truncation::Refuse && !self.writes_all_keys();
         let spans_beyond = asks_origins.then_some(limit);
         let will_be_shortened = !budget.truncation.cuts_tokens();
         let detail = Detail { spans_beyond, will_be_shortened, ..self.detail() };
-        let mut prompt = builder.build_with(prepared, detail)?;
+        let mut prompt = session.build_with(prepared, detail)?;
         let from = prompt.input_ids.len();
         if from <= limit {
             if !self.detail().spans {
@@ -198,7 +198,7 @@ impl PromptBuilder {
         }
         let prompt = match prompt.spans {
             Some(_) => prompt,
-            None => builder.build_with(prepared, Detail { spans: true, ..Detail::default() })?,
+            None => session.build_with(prepared, Detail { spans: true, ..Detail::default() })?,
         };
         if budget.truncation.cuts_tokens() {
             return self.cut(prompt, budget);
@@ -206,7 +206,7 @@ impl PromptBuilder {
         let units = units(conversation, budget.truncation);
         let is_as_counted = std::ptr::eq(conversation, prepared);
         let estimates = if is_as_counted { estimates(&units, &prompt) } else { Vec::new() };
-        self.build_dropping(conversation, &units, &estimates, budget, from)
+        self.build_dropping(conversation, &units, &estimates, budget, prompt, &mut session)
     }
 
     /// The prompt without as many tokens as are too many.
@@ -228,16 +228,18 @@ impl PromptBuilder {
         Ok(Fitted { prompt, truncated, conversation: None })
     }
 
-    /// The prompt of the longest conversation that fits after whole units are dropped.
+    /// The prompt of the longest conversation that fits after whole units are dropped, in place of the whole prompt.
     fn build_dropping(
         &self,
         conversation: &Conversation,
         units: &[Vec<usize>],
         estimates: &[usize],
         budget: &ContextBudget,
-        from: usize,
+        mut prompt: TokenizedPrompt,
+        session: &mut Session,
     ) -> Result<Fitted> {
-        let builder = self.of_prepared().with_detail(Detail { is_shortened: true, ..self.detail() });
+        let from = prompt.input_ids.len();
+        let detail = Detail { is_shortened: true, ..self.detail() };
         let mut last = None;
         let dropped = fewest_to_drop(units.len(), estimates, budget.limit(), |count| {
             let mut gone = units[..count].concat();
@@ -248,14 +250,13 @@ impl PromptBuilder {
                 Cow::Borrowed(_) => None,
             };
             let left = converted.unwrap_or(left);
-            let prompt = builder.build_any(&left)?;
-            let tokens = prompt.input_ids.len();
-            last = Some((prompt, gone, left));
-            Ok(tokens)
+            session.build_any(&left, detail, &mut prompt)?;
+            last = Some((gone, left));
+            Ok(prompt.input_ids.len())
         })?;
-        let to = last.as_ref().map_or(from, |(prompt, ..)| prompt.input_ids.len());
+        let to = prompt.input_ids.len();
         match last.filter(|_| dropped.is_some()) {
-            Some((prompt, messages, left)) => {
+            Some((messages, left)) => {
                 self.check_not_empty(&prompt)?;
                 let truncated = Truncated { from, to, tokens: Vec::new(), messages };
                 Ok(Fitted { prompt, truncated: Some(truncated), conversation: Some(left) })
