@@ -520,9 +520,15 @@ fn the_same_is_cut_with_and_without_spans() {
             let budget = ContextBudget::new(limit, 0).truncation(truncation);
             let cut = |builder: &PromptBuilder| {
                 let fitted = builder.build_within(&conversation, &budget).map_err(|error| error.to_string());
-                fitted.map(|fitted| (fitted.prompt.input_ids, fitted.truncated))
+                fitted.map(|fitted| (fitted.prompt.input_ids, fitted.truncated, fitted.conversation))
             };
-            prop_assert_eq!(cut(&plain), cut(&spanned), "{:?}", trial.joined(subject));
+            let fitted = cut(&plain);
+            prop_assert_eq!(&fitted, &cut(&spanned), "{:?}", trial.joined(subject));
+            // What is left has the ids that it has when nothing is known of the whole.
+            if let Ok((ids, _, Some(left))) = fitted {
+                let alone = builder(false).and_then(|builder| builder.build(&left));
+                prop_assert_eq!(alone.map(|prompt| prompt.input_ids).ok(), Some(ids), "{:?}", left);
+            }
         }
         Ok(())
     });

@@ -162,8 +162,13 @@ proptest! {
             (len(&without(&conversation, &gone)).expect("it builds") <= limit).then_some(gone)
         });
         let budget = ContextBudget { max_seq_len: limit, max_out_len: 0, truncation };
-        let fitted = builder.build_within(&conversation, &budget);
-        prop_assert_eq!(fitted.ok().and_then(|fitted| fitted.truncated).map(|truncated| truncated.messages), expected);
+        let fitted = builder.build_within(&conversation, &budget).ok();
+        // What is left has the ids that it has when nothing is known of the whole.
+        if let Some(Fitted { prompt, conversation: Some(left), .. }) = &fitted {
+            let alone = builder_of(model).build(left).expect("it builds");
+            prop_assert_eq!((&prompt.input_ids, &prompt.spans), (&alone.input_ids, &alone.spans));
+        }
+        prop_assert_eq!(fitted.and_then(|fitted| fitted.truncated).map(|truncated| truncated.messages), expected);
     }
 }
 
