@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::assemble::assembly::{Assembly, Offsets, cacheable, joined};
 use crate::assemble::owners::{Owners, texts};
+use crate::assemble::split_runs::{SplitRun, split_runs};
 use crate::assemble::{AssembleScratch, MediaSpan, Span};
 use crate::compile::Atom;
 use crate::error::Result;
@@ -34,19 +35,14 @@ impl Assembly<'_> {
         // Media are located.
         let media = std::mem::take(&mut self.media);
         self.spans = Some(Vec::with_capacity(segments.len() + 2));
-        let (mut start, mut at, mut before) = (0, 0, Neighbour::Edge);
-        let tokens = segments.iter().enumerate().filter_map(|(i, segment)| match segment.atom {
-            Atom::Token(id) => Some((i, Neighbour::Token(id), Some(segment.part))),
-            Atom::Text(_) => None,
-        });
-        for ((i, after, part), end) in tokens.chain([(segments.len(), Neighbour::Edge, None)]).zip(run_ends) {
-            let (pieces, AssembleScratch { text, cache, .. }) = (&segments[start..i], &mut *scratch);
+        let mut tokens = segments.iter().filter(|segment| matches!(segment.atom, Atom::Token(_)));
+        for SplitRun { pieces, before, after, ids } in split_runs(segments, &run_ends) {
+            let AssembleScratch { text, cache, .. } = &mut *scratch;
             let run = Run { text: joined(pieces, text), before, after };
-            self.locate(run, pieces, at..end, None, cache)?;
-            (start, at, before) = (i + 1, end, after);
-            if let Some(part) = part {
-                self.extend(part, at, 1);
-                at += 1;
+            let end = ids.end;
+            self.locate(run, pieces, ids, None, cache)?;
+            if let Some(token) = tokens.next() {
+                self.extend(token.part, end, 1);
             }
         }
         self.media = media;

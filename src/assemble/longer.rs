@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::assemble::owners::texts;
-use crate::compile::Atom;
+use crate::assemble::split_runs::{SplitRun, split_runs};
 use crate::render::Segment;
 use crate::tokenizer::{Neighbour, Run, TokenId};
 
@@ -29,16 +29,10 @@ impl Longer {
         self.runs.clear();
         self.ids.clear();
         self.ids.extend_from_slice(ids);
-        let (mut before, mut start, mut ids_start) = (Neighbour::Edge, 0, 0);
-        let tokens = segments.iter().enumerate().filter_map(|(at, segment)| match segment.atom {
-            Atom::Token(id) => Some((at, Neighbour::Token(id))),
-            Atom::Text(_) => None,
-        });
-        for ((end, after), ids_end) in tokens.chain([(segments.len(), Neighbour::Edge)]).zip(run_ends) {
-            let text_start = self.text.len();
-            texts(&segments[start..end]).for_each(|(text, _)| self.text.push_str(text));
-            self.runs.push(Known { before, after, text: text_start..self.text.len(), ids: ids_start..*ids_end });
-            (before, start, ids_start) = (after, end + 1, ids_end + 1);
+        for SplitRun { pieces, before, after, ids } in split_runs(segments, run_ends) {
+            let start = self.text.len();
+            texts(pieces).for_each(|(text, _)| self.text.push_str(text));
+            self.runs.push(Known { before, after, text: start..self.text.len(), ids });
         }
     }
 
@@ -59,6 +53,7 @@ impl Longer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compile::Atom;
     use crate::render::Part;
 
     #[test]

@@ -18,6 +18,7 @@ mod reachable;
 mod reserved;
 mod respell;
 mod seams;
+mod split_runs;
 
 pub(crate) use assembler::{AssembleScratch, Assembler, Detail, Respelled};
 pub use content_trust::ContentTrust;

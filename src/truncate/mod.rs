@@ -183,7 +183,7 @@ impl PromptBuilder {
         // Chat templates render twice for spans, which prompts that fit need not.
         let asks_origins = budget.truncation != Truncation::Refuse && !self.writes_all_keys();
         let spans_beyond = asks_origins.then_some(limit);
-        let will_be_shortened = !budget.truncation.cuts_tokens();
+        let will_be_shortened = asks_origins && !budget.truncation.cuts_tokens();
         let detail = Detail { spans_beyond, will_be_shortened, ..self.detail() };
         let mut prompt = session.build_with(prepared, detail)?;
         let from = prompt.input_ids.len();
