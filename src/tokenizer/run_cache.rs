@@ -26,8 +26,8 @@ const BUDGET: usize = 16 << 20;
 pub(crate) const LONG: usize = 48;
 /// Once so many more long runs were missed than found, only one in eight is looked up.
 const PATIENCE: u32 = 512;
-/// A long run that is found saves as much time as looking up so many.
-const WORTH: u32 = 16;
+/// Finding so many bytes of a long run saves as much time as looking up a run takes.
+const WORTH: usize = 32;
 /// How many runs with the same slot an entry survives between two hits.
 const LIVES: u8 = 8;
 
@@ -73,7 +73,7 @@ pub(crate) struct RunCache {
     /// None before the first run is kept.
     entries: Vec<Option<Entry>>,
     bytes: usize,
-    /// How many long runs were missed, less those that were found by their worth; at most [`PATIENCE`].
+    /// How many long runs were missed, less as many as those are worth that were found; at most [`PATIENCE`].
     missed: u32,
     /// How often it was asked whether it has patience.
     questions: u32,
@@ -145,7 +145,7 @@ impl RunCache {
             self.counts.found += 1;
             self.counts.found_bytes += text.len() as u64;
             if is_long {
-                self.missed = self.missed.saturating_sub(WORTH);
+                self.missed = self.missed.saturating_sub((text.len() / WORTH) as u32);
             }
             return Ok(&entry.ids);
         }
