@@ -1,15 +1,13 @@
 //! What kind of character each of 64 bytes belongs to, a bit for each.
 
-use wide::i8x16;
-
-pub(super) const SIZE: usize = 64;
+use crate::tokenizer::bpe::split::blocks::simd::{SIZE, Simd};
 
 /// The first and the last of the bytes with which letters alone begin.
 pub(super) const LETTERS_OF_TWO: [u8; 2] = [0xD0, 0xD1];
 pub(super) const LETTERS_OF_THREE: [u8; 2] = [0xE5, 0xE9];
 
 /// A bit for each of 64 bytes of a class.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Classes {
     pub(super) letters: u64,
     pub(super) capitals: u64,
@@ -37,37 +35,71 @@ impl Classes {
     /// Of so many of these bytes. Of those that only patterns with case look at, only if it `has_case`. What is no ASCII is
     /// in no class yet, and only looked for if the text `is_wide`.
     #[inline(always)]
-    pub(super) fn of(bytes: &[u8; SIZE], len: usize, has_case: bool, is_wide: bool) -> Self {
+    pub(super) fn of(simd: impl Simd, bytes: &[u8; SIZE], len: usize, has_case: bool, is_wide: bool) -> Self {
         let mut classes = Self::default();
-        for (at, sixteen) in bytes.as_chunks::<16>().0.iter().enumerate() {
-            let bytes = i8x16::new(sixteen.map(|byte| byte as i8));
-            let is = |byte: u8| bytes.simd_eq(i8x16::splat(byte as i8));
-            let between = |bytes: i8x16, first: u8, last: u8| {
-                bytes.simd_gt(i8x16::splat(first as i8 - 1)) & bytes.simd_lt(i8x16::splat(last as i8 + 1))
-            };
-            let add = |class: &mut u64, found: i8x16| *class |= u64::from(found.to_bitmask()) << (16 * at);
-            add(&mut classes.letters, between(bytes | i8x16::splat(0x20), b'a', b'z'));
-            add(&mut classes.digits, between(bytes, b'0', b'9'));
-            let spaces = is(b' ');
-            add(&mut classes.spaces, spaces);
-            add(&mut classes.white, spaces | between(bytes, b'\t', b'\r'));
-            add(&mut classes.line_ends, is(b'\n') | is(b'\r'));
-            add(&mut classes.apostrophes, is(b'\''));
-            if has_case {
-                add(&mut classes.capitals, between(bytes, b'A', b'Z'));
-                add(&mut classes.slashes, is(b'/'));
-            }
-            if is_wide {
-                // As numbers with a sign, bytes of other characters are below zero.
-                add(&mut classes.leads, bytes & bytes.simd_gt(i8x16::splat(0xBF_u8 as i8)));
-                add(&mut classes.inner, bytes.simd_lt(i8x16::splat(0xC0_u8 as i8)));
-                if !has_case {
-                    add(&mut classes.letters_of_two, between(bytes, LETTERS_OF_TWO[0], LETTERS_OF_TWO[1]));
-                    add(&mut classes.letters_of_three, between(bytes, LETTERS_OF_THREE[0], LETTERS_OF_THREE[1]));
-                }
+        let bytes = simd.load(bytes);
+        let letters = simd.is_between(simd.or(bytes, simd.splat(0x20)), b'a', b'z');
+        let digits = simd.is_between(bytes, b'0', b'9');
+        let spaces = simd.is(bytes, b' ');
+        let white = simd.or(spaces, simd.is_between(bytes, b'\t', b'\r'));
+        let mut known = simd.or(simd.or(letters, digits), white);
+        classes.letters = simd.bits(letters);
+        classes.digits = simd.bits(digits);
+        classes.spaces = simd.bits(spaces);
+        classes.white = simd.bits(white);
+        classes.line_ends = simd.bits(simd.or(simd.is(bytes, b'\n'), simd.is(bytes, b'\r')));
+        classes.apostrophes = simd.bits(simd.is(bytes, b'\''));
+        if has_case {
+            classes.capitals = simd.bits(simd.is_between(bytes, b'A', b'Z'));
+            classes.slashes = simd.bits(simd.is(bytes, b'/'));
+        }
+        if is_wide {
+            // As numbers with a sign, bytes of other characters are below zero.
+            known = simd.or(known, bytes);
+            classes.inner = simd.bits(simd.is_below(bytes, 0xC0));
+            classes.leads = simd.bits(bytes) & !classes.inner;
+            if !has_case {
+                let [of_two, of_three] = [LETTERS_OF_TWO, LETTERS_OF_THREE];
+                classes.letters_of_two = simd.bits(simd.is_between(bytes, of_two[0], of_two[1]));
+                classes.letters_of_three = simd.bits(simd.is_between(bytes, of_three[0], of_three[1]));
             }
         }
-        let others = !(classes.letters | classes.digits | classes.white | classes.leads | classes.inner);
+        let others = !simd.bits(known);
         Self { others: others & (u64::MAX >> (SIZE - len)), ..classes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tokenizer::bpe::split::blocks::simd::Any;
+
+    #[cfg(target_arch = "x86_64")]
+    proptest! {
+        #[test]
+        fn all_processors_find_the_same(bytes: [u8; SIZE], len in 1..=SIZE, has_case: bool, is_wide: bool) {
+            let found = Classes::of(Any, &bytes, len, has_case, is_wide);
+            if let Some(simd) = pulp::x86::V3::try_new() {
+                prop_assert_eq!(Classes::of(simd, &bytes, len, has_case, is_wide), found);
+            }
+        }
+    }
+
+    #[test]
+    fn each_byte_is_of_its_class() {
+        for byte in 0..=255_u8 {
+            let classes = Classes::of(Any, &[byte; SIZE], SIZE, true, true);
+            let all = |is: bool| if is { u64::MAX } else { 0 };
+            assert_eq!(classes.letters, all(byte.is_ascii_alphabetic()), "{byte:#x}");
+            assert_eq!(classes.capitals, all(byte.is_ascii_uppercase()), "{byte:#x}");
+            assert_eq!(classes.digits, all(byte.is_ascii_digit()), "{byte:#x}");
+            assert_eq!(classes.white, all(char::from(byte).is_whitespace() && byte.is_ascii()), "{byte:#x}");
+            assert_eq!(classes.leads, all(byte >= 0xC0), "{byte:#x}");
+            assert_eq!(classes.inner, all((0x80..0xC0).contains(&byte)), "{byte:#x}");
+            let known = classes.letters | classes.digits | classes.white | classes.leads | classes.inner;
+            assert_eq!(classes.others, !known, "{byte:#x}");
+        }
     }
 }

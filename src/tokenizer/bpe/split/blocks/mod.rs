@@ -4,10 +4,12 @@ mod bits;
 mod classes;
 mod kinds;
 mod rules;
+mod simd;
 mod wide;
 
-use classes::{Classes, SIZE};
+use classes::Classes;
 use rules::{Before, Rules};
+use simd::{Any, SIZE, Simd};
 use wide::add_wide;
 
 use crate::tokenizer::bpe::split::pattern::Pattern;
@@ -22,18 +24,53 @@ pub(super) struct Blocks {
     ends: Vec<u32>,
 }
 
+/// A text to be cut, with what the processor has.
+#[cfg(target_arch = "x86_64")]
+struct Cut<'a> {
+    blocks: &'a mut Blocks,
+    simd: pulp::x86::V3,
+    pattern: Pattern,
+    text: &'a str,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl pulp::NullaryFnOnce for Cut<'_> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn call(self) -> Option<usize> {
+        self.blocks.cut_by(self.simd, self.pattern, self.text)
+    }
+}
+
 impl Blocks {
     /// The ends of the pieces of a text; none if it has characters of which nothing is known.
     #[inline]
     pub(super) fn ends(&mut self, pattern: Pattern, text: &str) -> Option<&[u32]> {
+        let count = self.cut_by_any(pattern, text)?;
+        Some(&self.ends[..count])
+    }
+
+    /// Writes them, and returns how many there are.
+    #[inline]
+    fn cut_by_any(&mut self, pattern: Pattern, text: &str) -> Option<usize> {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = pulp::x86::V3::try_new() {
+            return simd.vectorize(Cut { blocks: self, simd, pattern, text });
+        }
+        self.cut_by(Any, pattern, text)
+    }
+
+    #[inline(always)]
+    fn cut_by(&mut self, simd: impl Simd, pattern: Pattern, text: &str) -> Option<usize> {
         match pattern {
-            Pattern::Gpt2 => self.cut(const { Rules::of(Pattern::Gpt2) }, text),
-            Pattern::Gpt2Digits => self.cut(const { Rules::of(Pattern::Gpt2Digits) }, text),
-            Pattern::Cl100k => self.cut(const { Rules::of(Pattern::Cl100k) }, text),
-            Pattern::Qwen => self.cut(const { Rules::of(Pattern::Qwen) }, text),
-            Pattern::O200k => self.cut(const { Rules::of(Pattern::O200k) }, text),
-            Pattern::Tekken => self.cut(const { Rules::of(Pattern::Tekken) }, text),
-            Pattern::DeepSeek => self.cut(const { Rules::of(Pattern::DeepSeek) }, text),
+            Pattern::Gpt2 => self.cut(simd, const { Rules::of(Pattern::Gpt2) }, text),
+            Pattern::Gpt2Digits => self.cut(simd, const { Rules::of(Pattern::Gpt2Digits) }, text),
+            Pattern::Cl100k => self.cut(simd, const { Rules::of(Pattern::Cl100k) }, text),
+            Pattern::Qwen => self.cut(simd, const { Rules::of(Pattern::Qwen) }, text),
+            Pattern::O200k => self.cut(simd, const { Rules::of(Pattern::O200k) }, text),
+            Pattern::Tekken => self.cut(simd, const { Rules::of(Pattern::Tekken) }, text),
+            Pattern::DeepSeek => self.cut(simd, const { Rules::of(Pattern::DeepSeek) }, text),
         }
     }
 
@@ -47,23 +84,25 @@ impl Blocks {
     }
 
     #[inline(always)]
-    fn cut(&mut self, rules: Rules, text: &str) -> Option<&[u32]> {
+    fn cut(&mut self, simd: impl Simd, rules: Rules, text: &str) -> Option<usize> {
         match text.is_ascii() || rules.knows_printable_ascii_alone() {
-            true => self.cut_if_known(rules, text, false),
-            false => self.cut_if_known(rules, text, true),
+            true => self.cut_if_known(simd, rules, text, false),
+            false => self.cut_if_known(simd, rules, text, true),
         }
     }
 
     #[inline(always)]
-    fn cut_if_known(&mut self, rules: Rules, text: &str, is_wide: bool) -> Option<&[u32]> {
+    fn cut_if_known(&mut self, simd: impl Simd, rules: Rules, text: &str, is_wide: bool) -> Option<usize> {
         let (bytes, has_case) = (text.as_bytes(), rules.has_case());
         let (blocks, rest) = bytes.as_chunks::<SIZE>();
-        self.classes.clear();
-        self.classes.extend(blocks.iter().map(|block| Classes::of(block, SIZE, has_case, is_wide)));
-        if !rest.is_empty() {
+        self.classes.resize(bytes.len().div_ceil(SIZE), Classes::default());
+        for (classes, block) in self.classes.iter_mut().zip(blocks) {
+            *classes = Classes::of(simd, block, SIZE, has_case, is_wide);
+        }
+        if let Some(last) = self.classes.get_mut(blocks.len()) {
             let mut block = [0; SIZE];
             block[..rest.len()].copy_from_slice(rest);
-            self.classes.push(Classes::of(&block, rest.len(), has_case, is_wide));
+            *last = Classes::of(simd, &block, rest.len(), has_case, is_wide);
         }
         let is_known = match rules.knows_printable_ascii_alone() {
             true => self.is_printable_ascii(bytes),
@@ -96,7 +135,7 @@ impl Blocks {
             count += found;
         }
         self.ends[count] = bytes.len() as u32;
-        Some(&self.ends[..count + usize::from(!bytes.is_empty())])
+        Some(count + usize::from(!bytes.is_empty()))
     }
 
     /// Whether a text has nothing else and no control characters but white space. What it has is marked as unknown.

@@ -3,8 +3,9 @@
 //! A class shifted by one bit is the class of the byte before.
 
 use crate::tokenizer::bpe::split::blocks::bits::{digit_groups, ends_of, first_of_runs};
-use crate::tokenizer::bpe::split::blocks::classes::{Classes, SIZE};
+use crate::tokenizer::bpe::split::blocks::classes::Classes;
 use crate::tokenizer::bpe::split::blocks::kinds::{Kind, kind_of};
+use crate::tokenizer::bpe::split::blocks::simd::SIZE;
 use crate::tokenizer::bpe::split::pattern::Pattern;
 
 /// How a pattern cuts.
@@ -164,7 +165,12 @@ impl Rules {
             while left != 0 {
                 let at = left.trailing_zeros();
                 left &= left - 1;
-                if line_end_follows(text, base + at as usize) {
+                let run = (of.white >> at).trailing_ones();
+                let is_line_end = match at + run < SIZE as u32 {
+                    true => of.line_ends >> at & ((1 << run) - 1) != 0,
+                    false => line_end_follows(text, base + at as usize),
+                };
+                if is_line_end {
                     after_line_end &= !(1 << at);
                 }
             }

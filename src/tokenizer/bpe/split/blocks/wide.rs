@@ -1,7 +1,8 @@
 //! Characters of several bytes: each of these bytes is put into the character's class.
 
-use crate::tokenizer::bpe::split::blocks::classes::{Classes, SIZE};
+use crate::tokenizer::bpe::split::blocks::classes::Classes;
 use crate::tokenizer::bpe::split::blocks::kinds::{Kind, kind_of, row_of};
+use crate::tokenizer::bpe::split::blocks::simd::SIZE;
 
 /// Puts all of them into classes, of which patterns without case need fewer, and some know no such digits. Returns whether
 /// all characters are known.
