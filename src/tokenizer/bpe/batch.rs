@@ -10,11 +10,13 @@ use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::key::Key;
 use crate::tokenizer::bpe::merger::Merger;
 use crate::tokenizer::bpe::model::Model;
-use crate::tokenizer::bpe::pieces::{FEW, Found, PieceCache};
+use crate::tokenizer::bpe::pieces::{FEW, Found, PieceCache, Table};
 use crate::tokenizer::bpe::words::NO_WORD;
 
-/// So many pieces are cut before they are looked up.
-pub(super) const AT_ONCE: usize = 256;
+/// So many pieces are cut before they are looked up, and those that are not known are encoded together.
+pub(super) const AT_ONCE: usize = 1024;
+/// So many are asked for before the first of them is looked up: as many as the nearest cache has room for.
+const ASKED: usize = 64;
 /// So many tokens are copied at once, whether they are needed or not: nothing then depends on how many they are.
 const COPIED: usize = 16;
 /// The first byte of characters of Chinese, Japanese and Korean, and above.
@@ -24,23 +26,22 @@ const NOT_KEPT: u64 = 0;
 
 /// Pieces that came before, and room for others.
 pub(crate) struct Batch {
-    keys: Box<[Key; AT_ONCE]>,
-    /// Of short pieces [`Key::quick_hash`], of long ones [`hash_of_long`].
-    hashes: Box<[u64; AT_ONCE]>,
+    pieces: Box<[Piece; AT_ONCE]>,
+    /// A bit for each piece that is not known, the first one's the lowest.
+    missed: [u64; AT_ONCE / ASKED],
     /// The tokens of the pieces that are known, one after the other.
     known: Box<[TokenId; AT_ONCE * FEW + COPIED]>,
-    missed: Box<[Missed; AT_ONCE]>,
     entries: Vec<Entry>,
     waiting: Vec<Waiting>,
     kept: PieceCache,
     merger: Merger,
 }
 
-/// A piece whose tokens are not among those that are known.
-#[derive(Clone, Copy, Default)]
-struct Missed {
-    /// Its number among all pieces.
-    piece: u32,
+#[derive(Clone, Copy)]
+struct Piece {
+    key: Key,
+    /// Of a short piece [`Key::quick_hash`], of a long one [`hash_of_long`].
+    hash: u64,
     /// How many known tokens come before it.
     before: u32,
 }
@@ -82,10 +83,9 @@ enum Keep {
 impl Default for Batch {
     fn default() -> Self {
         Self {
-            keys: Box::new([Key::EMPTY; AT_ONCE]),
-            hashes: Box::new([0; AT_ONCE]),
+            pieces: Box::new([Piece { key: Key::EMPTY, hash: NOT_KEPT, before: 0 }; AT_ONCE]),
+            missed: [0; AT_ONCE / ASKED],
             known: Box::new([0; AT_ONCE * FEW + COPIED]),
-            missed: Box::new([Missed::default(); AT_ONCE]),
             entries: Vec::new(),
             waiting: Vec::new(),
             kept: PieceCache::default(),
@@ -99,47 +99,29 @@ impl Batch {
     pub(super) fn encode(&mut self, model: &Model, text: &str, ends: &[u32], ids: &mut Vec<TokenId>) {
         let mut start = 0;
         for ends in ends.chunks(AT_ONCE) {
-            self.ask(text.as_bytes(), start, ends);
-            let (known, missed) = self.look_up(ends.len());
-            if missed == 0 {
-                ids.extend_from_slice(&self.known[..known]);
-            } else {
-                self.encode_missed(model, text, start, ends, [known, missed], ids);
+            let (known, is_missed) = self.look_up(text.as_bytes(), start, ends);
+            match is_missed {
+                false => ids.extend_from_slice(&self.known[..known]),
+                true => self.encode_missed(model, text, start, ends, known, ids),
             }
             start = ends.last().copied().unwrap_or_default();
         }
     }
 
-    /// Asks for the memory of pieces that follow one another from `start` on.
-    #[inline(never)]
-    fn ask(&mut self, text: &[u8], mut start: u32, ends: &[u32]) {
-        let Self { keys, hashes, kept, .. } = self;
-        let (keys, hashes) = (&mut **keys, &mut **hashes);
-        for ((key, hash), end) in keys.iter_mut().zip(hashes).zip(ends) {
-            match Key::of_short(text, start, *end) {
-                Some(short) => (*key, *hash) = (short, short.quick_hash()),
-                None => (*key, *hash) = (Key::LONG, hash_of_long(&text[start as usize..*end as usize])),
-            }
-            kept.prefetch(*hash);
-            start = *end;
+    /// Finds the tokens of pieces, which follow one another from `start` on. Returns how many there are, and whether any
+    /// piece was missed.
+    fn look_up(&mut self, text: &[u8], mut start: u32, ends: &[u32]) -> (usize, bool) {
+        let Self { pieces, missed, known, kept, .. } = self;
+        let table = kept.table();
+        let (mut len, mut all_missed) = (0, 0);
+        *missed = [0; AT_ONCE / ASKED];
+        for ((pieces, ends), missed) in pieces.chunks_exact_mut(ASKED).zip(ends.chunks(ASKED)).zip(missed) {
+            let pieces = &mut pieces[..ends.len()];
+            start = ask(table, text, start, ends, pieces);
+            (len, *missed) = find_known(table, pieces, known, len);
+            all_missed |= *missed;
         }
-    }
-
-    /// Finds the tokens of so many pieces, and returns how many there are, and how many pieces are not known.
-    #[inline(never)]
-    fn look_up(&mut self, count: usize) -> (usize, usize) {
-        let Self { keys, hashes, known, missed, kept, .. } = self;
-        let (keys, hashes, known, missed) = (&**keys, &**hashes, &mut **known, &mut **missed);
-        let (mut len, mut misses) = (0, 0);
-        for (piece, (key, hash)) in (0..count as u32).zip(keys.iter().zip(hashes)) {
-            let (ids, count) = kept.get_few(*key, *hash);
-            // Always the same number, so that nothing depends on how many they are.
-            known[len..=len + FEW].copy_from_slice(ids);
-            missed[misses % AT_ONCE] = Missed { piece, before: len as u32 };
-            len += count;
-            misses += usize::from(count == 0);
-        }
-        (len, misses)
+        (len, all_missed != 0)
     }
 
     /// Appends the tokens of all pieces, of which some were missed.
@@ -150,68 +132,81 @@ impl Batch {
         text: &str,
         start: u32,
         ends: &[u32],
-        [known, missed]: [usize; 2],
+        known: usize,
         ids: &mut Vec<TokenId>,
     ) {
         let end_of = |piece: usize| ends[piece] as usize;
         let start_of = |piece: usize| if piece == 0 { start as usize } else { end_of(piece - 1) };
+        // Most of them only have more tokens than a few, or more bytes.
+        let mut done = 0;
+        while let Some(at) = places_of(self.missed).next()
+            && let Some(kept) = self.find_kept(text, start_of(at)..end_of(at), self.pieces[at])
+        {
+            let before = self.pieces[at].before as usize;
+            ids.extend_from_slice(&self.known[done..before]);
+            ids.extend_from_slice(self.kept.tokens(kept));
+            self.missed[at / ASKED] &= self.missed[at / ASKED] - 1;
+            done = before;
+        }
+        if self.missed == [0; AT_ONCE / ASKED] {
+            return ids.extend_from_slice(&self.known[done..known]);
+        }
         self.entries.clear();
         self.waiting.clear();
         self.merger.clear();
         let mut bytes = 0;
-        for missed in &self.missed[..missed] {
-            let piece = missed.piece as usize;
-            match self.keys[piece] == Key::LONG {
-                true => self.kept.prefetch_text(self.hashes[piece]),
-                false => model.words.prefetch(self.keys[piece]),
+        for at in places_of(self.missed) {
+            let Piece { key, hash, .. } = self.pieces[at];
+            match key == Key::LONG {
+                true => self.kept.prefetch_text(hash),
+                false => model.words.prefetch(key),
             }
-            bytes += end_of(piece) - start_of(piece);
+            bytes += end_of(at) - start_of(at);
         }
         // A piece has as many tokens as bytes at most.
         self.kept.make_room(bytes);
-        for missed in 0..missed {
-            let Missed { piece, before } = self.missed[missed];
-            let piece = piece as usize;
-            let bytes = start_of(piece)..end_of(piece);
-            self.find(model, text, bytes, piece, before as usize);
+        for at in places_of(self.missed) {
+            self.find(model, text, start_of(at)..end_of(at), self.pieces[at]);
         }
         self.look_up_parts(model);
         self.merger.merge(&model.merges);
         let first = ids.len();
-        ids.resize(first + known + bytes + COPIED, 0);
-        let len = self.write(known, &mut ids[first..]);
+        ids.resize(first + known - done + bytes + COPIED, 0);
+        let len = self.write(done..known, &mut ids[first..]);
         ids.truncate(first + len);
         self.keep(text, &ids[first..]);
     }
 
-    /// Finds where the tokens of a piece come from.
+    /// Where a piece is that was kept.
     #[inline]
-    fn find(&mut self, model: &Model, text: &str, bytes: Range<usize>, at: usize, before: usize) {
-        let key = self.keys[at];
-        if key == Key::LONG {
-            return self.find_long(model, text, bytes, self.hashes[at], before);
-        }
-        if let Some(kept) = self.kept.find(key) {
-            return self.add(before, Source::Kept(kept), Keep::Nowhere);
-        }
-        match model.words.get(key) {
-            NO_WORD => self.merge(model, &text[bytes], before, Keep::Short(key)),
-            word => self.add(before, Source::Word(word), Keep::Short(key)),
+    fn find_kept(&self, text: &str, bytes: Range<usize>, Piece { key, hash, .. }: Piece) -> Option<Found> {
+        match (key == Key::LONG, hash) {
+            (true, NOT_KEPT) => None,
+            (true, hash) => self.kept.find_long(&text[bytes], hash),
+            (false, _) => self.kept.find(key),
         }
     }
 
-    fn find_long(&mut self, model: &Model, text: &str, bytes: Range<usize>, hash: u64, before: usize) {
-        let piece = &text[bytes.clone()];
-        let (kept, keep) = match hash == NOT_KEPT {
-            true => (None, Keep::Nowhere),
-            false => (self.kept.find_long(piece, hash), Keep::Long { hash, start: bytes.start, end: bytes.end }),
+    /// Finds where the tokens of a piece come from.
+    #[inline]
+    fn find(&mut self, model: &Model, text: &str, bytes: Range<usize>, piece: Piece) {
+        let Piece { key, hash, before } = piece;
+        let (before, is_long) = (before as usize, key == Key::LONG);
+        if let Some(kept) = self.find_kept(text, bytes.clone(), piece) {
+            return self.add(before, Source::Kept(kept), Keep::Nowhere);
+        }
+        let word = match is_long {
+            true => model.long_words.get(&text[bytes.clone()]),
+            false => Some(model.words.get(key)).filter(|word| *word != NO_WORD),
         };
-        if let Some(kept) = kept {
-            self.add(before, Source::Kept(kept), Keep::Nowhere);
-        } else if let Some(id) = model.long_words.get(piece) {
-            self.add(before, Source::Word(id), keep);
-        } else {
-            self.merge(model, piece, before, keep);
+        let keep = match (is_long, hash) {
+            (true, NOT_KEPT) => Keep::Nowhere,
+            (true, hash) => Keep::Long { hash, start: bytes.start, end: bytes.end },
+            (false, _) => Keep::Short(key),
+        };
+        match word {
+            Some(word) => self.add(before, Source::Word(word), keep),
+            None => self.merge(model, &text[bytes], before, keep),
         }
     }
 
@@ -311,10 +306,10 @@ impl Batch {
         self.entries.push(Entry { before, source, keep, first, tokens: [0; 2] });
     }
 
-    /// Writes the tokens of all pieces, and returns how many there are.
+    /// Writes these tokens that are known, and those of all other pieces between them, and returns how many there are.
     #[inline]
-    fn write(&mut self, known: usize, out: &mut [TokenId]) -> usize {
-        let (mut len, mut done) = (0, 0);
+    fn write(&mut self, known: Range<usize>, out: &mut [TokenId]) -> usize {
+        let (mut len, mut done) = (0, known.start);
         for entry in &mut self.entries {
             if entry.before > done {
                 len = copy(&self.known[done..], entry.before - done, out, len);
@@ -336,7 +331,7 @@ impl Batch {
             }
             entry.tokens[1] = len;
         }
-        copy(&self.known[done..], known - done, out, len)
+        copy(&self.known[done..], known.end - done, out, len)
     }
 
     /// Keeps what was found for the first time.
@@ -354,6 +349,56 @@ impl Batch {
             }
         }
     }
+}
+
+/// Makes the keys of pieces, and asks for the memory where they are kept. Returns where the last one ends.
+#[inline(never)]
+fn ask(table: Table<'_>, text: &[u8], mut start: u32, ends: &[u32], pieces: &mut [Piece]) -> u32 {
+    for (piece, end) in pieces.iter_mut().zip(ends) {
+        (piece.key, piece.hash) = match Key::of_short(text, start, *end) {
+            Some(short) => (short, short.quick_hash()),
+            None => (Key::LONG, hash_of_long(&text[start as usize..*end as usize])),
+        };
+        table.prefetch(piece.hash);
+        start = *end;
+    }
+    start
+}
+
+/// Writes the tokens of pieces behind so many others. Returns how many there are then, and a bit for each piece that is not
+/// known, the first one's the lowest.
+#[inline(never)]
+fn find_known(
+    table: Table<'_>,
+    pieces: &mut [Piece],
+    known: &mut [TokenId; AT_ONCE * FEW + COPIED],
+    mut len: usize,
+) -> (usize, u64) {
+    let unused = ASKED - pieces.len();
+    let mut missed: u64 = 0;
+    for piece in pieces {
+        let (ids, count) = table.get_few(piece.key, piece.hash);
+        // Always the same number, so that nothing depends on how many they are. There is room, which is said once more.
+        let at = len.min(AT_ONCE * FEW);
+        known[at..=at + FEW].copy_from_slice(ids);
+        piece.before = len as u32;
+        len += count;
+        missed = missed << 1 | u64::from(count == 0);
+    }
+    (len, missed.reverse_bits() >> unused)
+}
+
+/// The numbers of the bits that are set.
+fn places_of(bits: [u64; AT_ONCE / ASKED]) -> impl Iterator<Item = usize> {
+    (0..).step_by(ASKED).zip(bits).flat_map(|(first, mut bits)| {
+        std::iter::from_fn(move || {
+            let at = first + bits.trailing_zeros() as usize;
+            (bits != 0).then(|| {
+                bits &= bits - 1;
+                at
+            })
+        })
+    })
 }
 
 /// Copies so many tokens to the end of others, and returns their new number. There is room for [`COPIED`] more.

@@ -30,6 +30,13 @@ pub(crate) struct PieceCache {
     texts: String,
 }
 
+/// What is known of pieces at their own places.
+#[derive(Clone, Copy)]
+pub(crate) struct Table<'a> {
+    places: &'a [Pair],
+    shift: u32,
+}
+
 /// A line of the processor's cache. With two pieces at a place, hardly any that comes often finds its own one taken.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
@@ -67,16 +74,22 @@ impl PieceCache {
         std::mem::replace(&mut self.places, vec![Pair([EMPTY; 2]); size])
     }
 
+    /// The table by itself, for many look-ups while nothing changes.
+    #[inline(always)]
+    pub(crate) fn table(&self) -> Table<'_> {
+        Table { places: &self.places, shift: self.shift }
+    }
+
     /// The place of a piece with this hash, of a short one its key's.
     #[inline]
     fn place(&self, hash: u64) -> usize {
-        (hash >> self.shift) as usize
+        self.table().place(hash)
     }
 
     /// Asks for the memory of a piece: others can be asked for until it is there.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
-        prefetch_index(&self.places, self.place(hash));
+        self.table().prefetch(hash);
     }
 
     /// The same for the text of a long piece that may be there.
@@ -84,16 +97,6 @@ impl PieceCache {
     pub(crate) fn prefetch_text(&self, hash: u64) {
         let text = self.places[self.place(hash)].0[0].key.parts()[1] as u32;
         prefetch_index(self.texts.as_bytes(), text as usize);
-    }
-
-    /// The tokens of a piece and then their count if it is a short one with a few tokens, and at its own place; else the
-    /// count is 0. So most pieces are found, without any branch.
-    #[inline]
-    pub(crate) fn get_few(&self, key: Key, hash: u64) -> (&[TokenId; FEW + 1], usize) {
-        let Pair(pair) = &self.places[self.place(hash)];
-        let [is_first, is_second] = [pair[0].key.is(key), pair[1].key.is(key)];
-        let ids = &pair[usize::from(is_second)].ids;
-        (ids, select_unpredictable(is_first | is_second, ids[FEW] as usize, 0))
     }
 
     /// Where a short piece is that was kept, which holds until another one is.
@@ -134,6 +137,14 @@ impl PieceCache {
     #[inline]
     fn next(&self, place: usize) -> usize {
         (place + 1) & (self.places.len() - 1)
+    }
+
+    /// The tokens of a piece.
+    #[inline]
+    pub(crate) fn tokens(&self, Found { place, at }: Found) -> &[TokenId] {
+        let ids = &self.places[place].0[at].ids;
+        let count = ids[FEW] as usize;
+        if count > FEW { &self.many[ids[0] as usize..][..count] } else { &ids[..count] }
     }
 
     /// Copies the tokens of a piece to the begin of others, of which there is room for one more than a few, and returns how
@@ -212,6 +223,29 @@ impl PieceCache {
             self.many.clear();
             self.texts.clear();
         }
+    }
+}
+
+impl<'a> Table<'a> {
+    /// The place of a piece with this hash, of a short one its key's.
+    #[inline(always)]
+    fn place(self, hash: u64) -> usize {
+        (hash >> self.shift) as usize
+    }
+
+    /// Asks for the memory of a piece: others can be asked for until it is there.
+    #[inline(always)]
+    pub(crate) fn prefetch(self, hash: u64) {
+        prefetch_index(self.places, self.place(hash));
+    }
+
+    /// The tokens of a piece and then their count if it is a short one with a few tokens, and at its own place; else the
+    /// count is 0. So most pieces are found, without any branch. Of two that begin alike, only one is.
+    #[inline(always)]
+    pub(crate) fn get_few(self, key: Key, hash: u64) -> (&'a [TokenId; FEW + 1], usize) {
+        let Pair(pair) = &self.places[self.place(hash)];
+        let kept = &pair[usize::from(pair[1].key.begins_as(key))];
+        (&kept.ids, select_unpredictable(kept.key.is(key), kept.ids[FEW] as usize, 0))
     }
 }
 
