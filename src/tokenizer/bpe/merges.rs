@@ -43,11 +43,30 @@ const EMPTY: u64 = u64::MAX;
 /// So many tokens are a side of the square.
 const SIDE: TokenId = 256;
 
+/// A pair of tokens whose group was asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Pair {
+    pair: u64,
+    hash: u64,
+}
+
 /// A pair of tokens, and the slot where it is if it merges.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Place {
     pair: u64,
+    /// The first one for a pair that certainly does not merge.
     slot: usize,
+}
+
+impl Place {
+    /// Of a pair that does not merge.
+    pub(crate) const NOWHERE: Self = Self { pair: pair(NOBODY, NOBODY) << RANK_BITS, slot: 0 };
+
+    /// Whether looking is worthwhile.
+    #[inline(always)]
+    pub(crate) fn may_merge(self) -> bool {
+        self.slot != 0
+    }
 }
 
 impl Merges {
@@ -97,14 +116,14 @@ impl Merges {
         Self { square, ..self }
     }
 
-    #[inline]
+    #[inline(always)]
     fn in_square(&self, left: TokenId, right: TokenId) -> Option<usize> {
         let (left, right) = (left.wrapping_sub(self.lowest), right.wrapping_sub(self.lowest));
         (left < SIDE && right < SIDE).then(|| (left * SIDE + right) as usize)
     }
 
     /// The rank of a pair of low tokens, as bytes are; none for others.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rank_in_square(&self, left: TokenId, right: TokenId) -> Option<u32> {
         self.in_square(left, right).map(|place| self.square[place])
     }
@@ -141,11 +160,18 @@ impl Merges {
         })
     }
 
-    /// Where a pair is if it merges.
-    #[inline]
-    pub(crate) fn place(&self, left: TokenId, right: TokenId) -> Place {
+    /// A pair, whose group is asked for: others can be asked for until it is there.
+    #[inline(always)]
+    pub(crate) fn ask(&self, left: TokenId, right: TokenId) -> Pair {
         let pair = pair(left, right);
         let hash = hash_of(pair);
+        prefetch_index(&self.groups, self.places.group(hash));
+        Pair { pair, hash }
+    }
+
+    /// Where a pair is if it merges.
+    #[inline(always)]
+    pub(crate) fn place(&self, Pair { pair, hash }: Pair) -> Place {
         let group = self.groups[self.places.group(hash)];
         let slot = self.places.place(hash, group as u8);
         // Any slot does for a pair that is in none.
@@ -153,26 +179,26 @@ impl Merges {
     }
 
     /// Asks for the memory of a place: others can be asked for until it is there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn prefetch(&self, place: Place) {
         prefetch_index(&self.slots, place.slot);
     }
 
     /// The rank of the pair of a place, or [`NEVER`] if it does not merge.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rank_at(&self, place: Place) -> u32 {
         let rank = self.slots[place.slot] ^ place.pair;
         select_unpredictable(rank >> RANK_BITS == 0, rank as u32, NEVER)
     }
 
     /// The rank of a pair, or [`NEVER`] if it does not merge.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rank(&self, left: TokenId, right: TokenId) -> u32 {
-        self.rank_at(self.place(left, right))
+        self.rank_at(self.place(self.ask(left, right)))
     }
 
     /// The token that a pair of this rank merges to.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn token(&self, rank: u32) -> TokenId {
         match self.tokens.get(rank as usize) {
             Some(token) => *token,
@@ -195,18 +221,18 @@ fn ranks_with_tokens(all: &[[TokenId; 3]]) -> Option<(Vec<u32>, u32)> {
     Some((ranks.collect::<Option<_>>()?, bits))
 }
 
-#[inline]
-fn pair(left: TokenId, right: TokenId) -> u64 {
-    u64::from(left) << ID_BITS | u64::from(right)
+#[inline(always)]
+const fn pair(left: TokenId, right: TokenId) -> u64 {
+    (left as u64) << ID_BITS | right as u64
 }
 
-#[inline]
+#[inline(always)]
 fn hash_of(pair: u64) -> u64 {
     places::hash(pair, 0)
 }
 
 /// The bit of a hash above its group's pilot.
-#[inline]
+#[inline(always)]
 fn mark_of(hash: u64) -> u32 {
     1 << (u8::BITS + (hash >> 60) as u32)
 }

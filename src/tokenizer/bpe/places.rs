@@ -71,7 +71,7 @@ impl Places {
     }
 
     /// The place of a key with this hash and the pilot of its group.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn place(&self, hash: u64, pilot: u8) -> usize {
         // A product alone keeps hashes that are nearly alike near each other, whatever the pilot.
         let mixed = hash.rotate_left(u32::from(pilot)).wrapping_mul(2 * u64::from(pilot) + 1);
@@ -79,7 +79,7 @@ impl Places {
     }
 
     /// The group of a key with this hash.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn group(&self, hash: u64) -> usize {
         hash as usize & (self.pilots.len() - 1)
     }
@@ -106,7 +106,7 @@ impl Places {
 }
 
 /// A hash of 128 bits.
-#[inline]
+#[inline(always)]
 pub(crate) fn hash(low: u64, high: u64) -> u64 {
     let product = u128::from(low ^ 0x243F_6A88_85A3_08D3) * u128::from(high ^ 0x1319_8A2E_0370_7344);
     product as u64 ^ (product >> 64) as u64

@@ -13,9 +13,15 @@ pub(crate) const NO_WORD: TokenId = TokenId::MAX;
 /// A table of them, for all threads.
 pub(crate) struct Words {
     places: Places,
-    /// By place, apart from their ids: so none is in two lines of the processor's cache.
-    keys: Vec<Key>,
-    ids: Vec<TokenId>,
+    /// By place.
+    words: Vec<Word>,
+}
+
+/// A word with its id, side by side: apart from each other, they would be on two pages of memory.
+#[derive(Clone, Copy)]
+struct Word {
+    key: Key,
+    id: TokenId,
 }
 
 impl Words {
@@ -26,20 +32,19 @@ impl Words {
     }
 
     fn with_places(places: Places, all: impl Iterator<Item = (Key, TokenId)>) -> Self {
-        let (mut keys, mut ids) = (vec![Key::EMPTY; places.count()], vec![NO_WORD; places.count()]);
+        let mut words = vec![Word { key: Key::EMPTY, id: NO_WORD }; places.count()];
         for (key, id) in all {
-            let place = places.of(key.hash());
-            (keys[place], ids[place]) = (key, id);
+            words[places.of(key.hash())] = Word { key, id };
         }
-        Self { places, keys, ids }
+        Self { places, words }
     }
 
     /// What [`Self::read`] reads.
     pub(crate) fn write(&self, blocks: &mut BlockWriter) {
         self.places.write(blocks);
-        let words = || self.keys.iter().zip(&self.ids).filter(|(_, id)| **id != NO_WORD);
-        blocks.u64s(&words().flat_map(|(key, _)| key.parts()).collect::<Vec<_>>());
-        blocks.u32s(&words().map(|(_, id)| *id).collect::<Vec<_>>());
+        let words = || self.words.iter().filter(|word| word.id != NO_WORD);
+        blocks.u64s(&words().flat_map(|word| word.key.parts()).collect::<Vec<_>>());
+        blocks.u32s(&words().map(|word| word.id).collect::<Vec<_>>());
     }
 
     /// What [`Self::write`] wrote.
@@ -52,16 +57,14 @@ impl Words {
     /// Asks for the memory of the word with this key, if there is one: others can be asked for until it is there.
     #[inline]
     pub(crate) fn prefetch(&self, key: Key) {
-        let place = self.places.of(key.hash());
-        prefetch_index(&self.keys, place);
-        prefetch_index(&self.ids, place);
+        prefetch_index(&self.words, self.places.of(key.hash()));
     }
 
     /// The word with this key, or [`NO_WORD`].
     #[inline]
     pub(crate) fn get(&self, key: Key) -> TokenId {
-        let place = self.places.of(key.hash());
-        if self.keys[place].is(key) { self.ids[place] } else { NO_WORD }
+        let word = &self.words[self.places.of(key.hash())];
+        if word.key.is(key) { word.id } else { NO_WORD }
     }
 }
 

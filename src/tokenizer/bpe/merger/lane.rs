@@ -1,7 +1,7 @@
 //! A piece of a few symbols that is merged step by step.
 
 use crate::tokenizer::TokenId;
-use crate::tokenizer::bpe::merges::{Merges, NEVER, NOBODY, Place, RANK_BITS};
+use crate::tokenizer::bpe::merges::{Merges, NEVER, NOBODY, Pair, Place, RANK_BITS};
 
 /// So many symbols have room, with one at each end that is nobody's.
 const ROOM: usize = 1 << PLACE_BITS;
@@ -37,15 +37,24 @@ pub(super) struct Lane {
     before: [u8; ROOM],
     after: [u8; ROOM],
     count: usize,
-    /// The pairs that the last merge made, by their left symbol.
-    made: [(u8, Place); 2],
-    /// Whether ranks are still to be found.
-    is_new: bool,
+    /// The left symbols of the pairs that the last merge made, and what was asked for of them.
+    made: [u8; 2],
+    asked: Asked,
+}
+
+/// What memory was asked for.
+#[derive(Clone, Copy)]
+enum Asked {
+    /// That of all pairs' places.
+    AllPlaces,
+    Groups([Pair; 2]),
+    Places([Place; 2]),
 }
 
 /// The rank of a pair that does not merge. With its place it is not lower.
 const NOTHING: i32 = (NEVER << PLACE_BITS) as i32;
-/// Four numbers of 32 bits with a sign are compared at once.
+/// Numbers of 32 bits with a sign are compared, so many at once.
+const RANKS: usize = 8;
 const _: () = assert!(RANK_BITS + PLACE_BITS < i32::BITS);
 
 impl Default for Lane {
@@ -56,53 +65,72 @@ impl Default for Lane {
             before: BEFORE,
             after: AFTER,
             count: 0,
-            made: Default::default(),
-            is_new: false,
+            made: [0; 2],
+            asked: Asked::AllPlaces,
         }
     }
 }
 
 impl Lane {
     /// Takes the symbols of a piece, and asks for the memory that tells what they merge to.
+    #[inline(always)]
     pub(super) fn begin(&mut self, symbols: &[TokenId], merges: &Merges) {
         let count = symbols.len();
         self.symbols[1..=count].copy_from_slice(symbols);
         self.symbols[count + 1] = NOBODY;
         self.ranks[..wide(count)].fill(NOTHING);
         (self.before, self.after) = (BEFORE, AFTER);
-        (self.count, self.is_new) = (count, false);
+        self.count = count;
+        (self.made, self.asked) = ([0; 2], Asked::Places([Place::NOWHERE; 2]));
         for (at, pair) in (1..).zip(symbols.windows(2)) {
             match merges.rank_in_square(pair[0], pair[1]) {
                 Some(rank) => self.ranks[at] = ranked(rank, at),
                 None => {
-                    self.is_new = true;
-                    merges.prefetch(merges.place(pair[0], pair[1]));
+                    self.asked = Asked::AllPlaces;
+                    merges.prefetch(merges.place(merges.ask(pair[0], pair[1])));
                 }
             }
         }
-        self.made = [(0, merges.place(NOBODY, NOBODY)); 2];
     }
 
-    /// Merges one pair; false if there is none.
-    #[inline]
-    pub(super) fn merge_once(&mut self, merges: &Merges) -> bool {
-        if self.is_new {
-            self.is_new = false;
-            for at in 1..self.count {
-                self.ranks[at] = ranked(merges.rank(self.symbols[at], self.symbols[at + 1]), at);
+    /// Merges one pair, or asks for what is needed for it; false if there is none.
+    #[inline(always)]
+    pub(super) fn go_on(&mut self, merges: &Merges) -> bool {
+        let places = match self.asked {
+            Asked::AllPlaces => {
+                for at in 1..self.count {
+                    self.ranks[at] = ranked(merges.rank(self.symbols[at], self.symbols[at + 1]), at);
+                }
+                [Place::NOWHERE; 2]
             }
-        }
-        for (at, place) in self.made {
+            Asked::Groups([left, right]) => {
+                let places = [merges.place(left), merges.place(right)];
+                if places[0].may_merge() | places[1].may_merge() {
+                    merges.prefetch(places[0]);
+                    merges.prefetch(places[1]);
+                    self.asked = Asked::Places(places);
+                    return true;
+                }
+                places
+            }
+            Asked::Places(places) => places,
+        };
+        for (at, place) in self.made.into_iter().zip(places) {
             let at = usize::from(at) % ROOM;
             self.ranks[at] = ranked(merges.rank_at(place), at);
         }
-        let mut least = [NOTHING; 4];
-        for four in self.ranks[..wide(self.count)].as_chunks::<4>().0 {
-            for (least, rank) in least.iter_mut().zip(four) {
-                *least = (*least).min(*rank);
+        let mut least = [NOTHING; RANKS];
+        for ranks in self.ranks[..wide(self.count)].as_chunks::<RANKS>().0 {
+            for at in 0..RANKS {
+                least[at] = least[at].min(ranks[at]);
             }
         }
-        let least = least[0].min(least[1]).min(least[2].min(least[3]));
+        for half in [4, 2, 1] {
+            for at in 0..half {
+                least[at] = least[at].min(least[at + half]);
+            }
+        }
+        let least = least[0];
         if least >= NOTHING {
             return false;
         }
@@ -114,13 +142,13 @@ impl Lane {
         self.symbols[at] = token;
         (self.after[at], self.before[next]) = (next as u8, at as u8);
         self.ranks[gone] = NOTHING;
-        let places = [merges.place(self.symbols[last], token), merges.place(token, self.symbols[next])];
-        places.iter().for_each(|place| merges.prefetch(*place));
-        self.made = [(last as u8, places[0]), (at as u8, places[1])];
+        self.made = [last as u8, at as u8];
+        self.asked = Asked::Groups([merges.ask(self.symbols[last], token), merges.ask(token, self.symbols[next])]);
         true
     }
 
     /// Writes the tokens where the symbols were, and returns how many there are.
+    #[inline(always)]
     pub(super) fn end(&self, tokens: &mut [TokenId]) -> usize {
         let mut at = 1;
         for (count, token) in tokens.iter_mut().enumerate() {
@@ -134,12 +162,13 @@ impl Lane {
     }
 }
 
-/// So many ranks are looked at, four by four.
+/// So many ranks are looked at.
+#[inline(always)]
 fn wide(count: usize) -> usize {
-    (count + 1).next_multiple_of(4).min(ROOM)
+    (count + 1).next_multiple_of(RANKS).min(ROOM)
 }
 
-#[inline]
+#[inline(always)]
 fn ranked(rank: u32, at: usize) -> i32 {
     (rank << PLACE_BITS | at as u32) as i32
 }

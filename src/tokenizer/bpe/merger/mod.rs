@@ -76,6 +76,11 @@ impl Merger {
 
     /// Merges each piece: always the pair that comes first among the merges, and of equal ones the leftmost.
     pub(crate) fn merge(&mut self, merges: &Merges) {
+        pulp::Arch::new().dispatch(Merge { merger: self, merges });
+    }
+
+    #[inline(always)]
+    fn merge_all(&mut self, merges: &Merges) {
         let Self { symbols, pieces, lanes, queue } = self;
         let mut waiting = pieces.iter_mut();
         // The first lanes in this order are taken.
@@ -102,7 +107,7 @@ impl Merger {
             let mut turn = 0;
             while turn < taken {
                 let lane = order[turn];
-                if lanes[lane].merge_once(merges) {
+                if lanes[lane].go_on(merges) {
                     turn += 1;
                     continue;
                 }
@@ -113,6 +118,21 @@ impl Merger {
                 order.swap(turn, taken);
             }
         }
+    }
+}
+
+/// Pieces to be merged, with what the processor has.
+struct Merge<'a> {
+    merger: &'a mut Merger,
+    merges: &'a Merges,
+}
+
+impl pulp::NullaryFnOnce for Merge<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        self.merger.merge_all(self.merges);
     }
 }
 
