@@ -74,13 +74,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::tokenizer::bpe::split::blocks::simd::Any;
+    use crate::tokenizer::bpe::split::blocks::simd::Portable;
 
     #[cfg(target_arch = "x86_64")]
     proptest! {
         #[test]
         fn all_processors_find_the_same(bytes: [u8; SIZE], len in 1..=SIZE, has_case: bool, is_wide: bool) {
-            let found = Classes::of(Any, &bytes, len, has_case, is_wide);
+            let found = Classes::of(Portable, &bytes, len, has_case, is_wide);
             if let Some(simd) = pulp::x86::V3::try_new() {
                 prop_assert_eq!(Classes::of(simd, &bytes, len, has_case, is_wide), found);
             }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn each_byte_is_of_its_class() {
         for byte in 0..=255_u8 {
-            let classes = Classes::of(Any, &[byte; SIZE], SIZE, true, true);
+            let classes = Classes::of(Portable, &[byte; SIZE], SIZE, true, true);
             let all = |is: bool| if is { u64::MAX } else { 0 };
             assert_eq!(classes.letters, all(byte.is_ascii_alphabetic()), "{byte:#x}");
             assert_eq!(classes.capitals, all(byte.is_ascii_uppercase()), "{byte:#x}");

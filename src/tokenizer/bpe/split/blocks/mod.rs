@@ -9,7 +9,7 @@ mod wide;
 
 use classes::Classes;
 use rules::{Before, Rules};
-use simd::{Any, SIZE, Simd};
+use simd::{Portable, SIZE, Simd};
 use wide::add_wide;
 
 use crate::tokenizer::bpe::split::pattern::Pattern;
@@ -58,7 +58,7 @@ impl Blocks {
         if let Some(simd) = pulp::x86::V3::try_new() {
             return simd.vectorize(Cut { blocks: self, simd, pattern, text });
         }
-        self.cut_by(Any, pattern, text)
+        self.cut_by(Portable, pattern, text)
     }
 
     #[inline(always)]

@@ -25,9 +25,9 @@ pub(super) trait Simd: Copy {
 
 /// What all processors have.
 #[derive(Clone, Copy)]
-pub(super) struct Any;
+pub(super) struct Portable;
 
-impl Simd for Any {
+impl Simd for Portable {
     type Bytes = [i8x16; 4];
 
     #[inline(always)]
