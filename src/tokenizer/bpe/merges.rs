@@ -43,11 +43,19 @@ const EMPTY: u64 = u64::MAX;
 /// So many tokens are a side of the square.
 const SIDE: TokenId = 256;
 
-/// A pair of tokens whose group was asked for.
+/// A pair of tokens, and the hash by which it is looked up.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair {
     pair: u64,
     hash: u64,
+}
+
+impl Pair {
+    #[inline(always)]
+    pub(crate) fn new(left: TokenId, right: TokenId) -> Self {
+        let pair = pair(left, right);
+        Self { pair, hash: hash_of(pair) }
+    }
 }
 
 /// A pair of tokens, and the slot where it is if it merges.
@@ -160,13 +168,10 @@ impl Merges {
         })
     }
 
-    /// A pair, whose group is asked for: others can be asked for until it is there.
+    /// Asks for the memory that tells where a pair is: others can be asked for until it is there.
     #[inline(always)]
-    pub(crate) fn ask(&self, left: TokenId, right: TokenId) -> Pair {
-        let pair = pair(left, right);
-        let hash = hash_of(pair);
-        prefetch_index(&self.groups, self.places.group(hash));
-        Pair { pair, hash }
+    pub(crate) fn ask(&self, pair: Pair) {
+        prefetch_index(&self.groups, self.places.group(pair.hash));
     }
 
     /// Where a pair is if it merges.
@@ -174,7 +179,7 @@ impl Merges {
     pub(crate) fn place(&self, Pair { pair, hash }: Pair) -> Place {
         let group = self.groups[self.places.group(hash)];
         let slot = self.places.place(hash, group as u8);
-        // Any slot does for a pair that is in none.
+        // A pair that is in none takes the first one, which tells so.
         Place { pair: pair << RANK_BITS, slot: select_unpredictable(group & mark_of(hash) == 0, 0, slot) }
     }
 
@@ -194,7 +199,7 @@ impl Merges {
     /// The rank of a pair, or [`NEVER`] if it does not merge.
     #[inline(always)]
     pub(crate) fn rank(&self, left: TokenId, right: TokenId) -> u32 {
-        self.rank_at(self.place(self.ask(left, right)))
+        self.rank_at(self.place(Pair::new(left, right)))
     }
 
     /// The token that a pair of this rank merges to.

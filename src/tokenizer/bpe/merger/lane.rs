@@ -87,7 +87,7 @@ impl Lane {
                 Some(rank) => self.ranks[at] = ranked(rank, at),
                 None => {
                     self.asked = Asked::AllPlaces;
-                    merges.prefetch(merges.place(merges.ask(pair[0], pair[1])));
+                    merges.prefetch(merges.place(Pair::new(pair[0], pair[1])));
                 }
             }
         }
@@ -143,7 +143,10 @@ impl Lane {
         (self.after[at], self.before[next]) = (next as u8, at as u8);
         self.ranks[gone] = NOTHING;
         self.made = [last as u8, at as u8];
-        self.asked = Asked::Groups([merges.ask(self.symbols[last], token), merges.ask(token, self.symbols[next])]);
+        let pairs = [Pair::new(self.symbols[last], token), Pair::new(token, self.symbols[next])];
+        merges.ask(pairs[0]);
+        merges.ask(pairs[1]);
+        self.asked = Asked::Groups(pairs);
         true
     }
 
