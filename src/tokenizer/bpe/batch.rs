@@ -1,49 +1,24 @@
-//! Pieces of a text, looked up and merged together: one by one, each would wait for memory.
+//! The tokens of the pieces of a text: those that are known, and all others, which are merged together.
 
-use std::hash::BuildHasher;
 use std::ops::Range;
-
-use foldhash::fast::FixedState;
 
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::atoms::Atoms;
 use crate::tokenizer::bpe::key::Key;
+use crate::tokenizer::bpe::known::{AT_ONCE, COPIED, Known, NOT_KEPT, Piece};
 use crate::tokenizer::bpe::merger::Merger;
 use crate::tokenizer::bpe::model::Model;
-use crate::tokenizer::bpe::pieces::{FEW, Found, PieceCache, Table};
+use crate::tokenizer::bpe::pieces::{Found, PieceCache};
 use crate::tokenizer::bpe::words::NO_WORD;
 
-/// So many pieces are cut before they are looked up, and those that are not known are encoded together.
-pub(super) const AT_ONCE: usize = 1024;
-/// So many are asked for before the first of them is looked up: as many as the nearest cache has room for.
-const ASKED: usize = 64;
-/// So many tokens are copied at once, whether they are needed or not: nothing then depends on how many they are.
-const COPIED: usize = 16;
-/// The first byte of characters of Chinese, Japanese and Korean, and above.
-const IDEOGRAPHS: u8 = 0xE3;
-/// In place of the hash of a long piece that is not kept.
-const NOT_KEPT: u64 = 0;
-
 /// Pieces that came before, and room for others.
+#[derive(Default)]
 pub(crate) struct Batch {
-    pieces: Box<[Piece; AT_ONCE]>,
-    /// A bit for each piece that is not known, the first one's the lowest.
-    missed: [u64; AT_ONCE / ASKED],
-    /// The tokens of the pieces that are known, one after the other.
-    known: Box<[TokenId; AT_ONCE * FEW + COPIED]>,
+    known: Known,
     entries: Vec<Entry>,
     waiting: Vec<Waiting>,
     kept: PieceCache,
     merger: Merger,
-}
-
-#[derive(Clone, Copy)]
-struct Piece {
-    key: Key,
-    /// Of a short piece [`Key::quick_hash`], of a long one [`hash_of_long`].
-    hash: u64,
-    /// How many known tokens come before it.
-    before: u32,
 }
 
 /// A piece that was missed, or a part of one.
@@ -80,83 +55,46 @@ enum Keep {
     Long { hash: u64, start: usize, end: usize },
 }
 
-impl Default for Batch {
-    fn default() -> Self {
-        Self {
-            pieces: Box::new([Piece { key: Key::EMPTY, hash: NOT_KEPT, before: 0 }; AT_ONCE]),
-            missed: [0; AT_ONCE / ASKED],
-            known: Box::new([0; AT_ONCE * FEW + COPIED]),
-            entries: Vec::new(),
-            waiting: Vec::new(),
-            kept: PieceCache::default(),
-            merger: Merger::default(),
-        }
-    }
-}
-
 impl Batch {
     /// Appends the tokens of the pieces of a text, which end there.
     pub(super) fn encode(&mut self, model: &Model, text: &str, ends: &[u32], ids: &mut Vec<TokenId>) {
         let mut start = 0;
         for ends in ends.chunks(AT_ONCE) {
-            let (known, is_missed) = self.look_up(text.as_bytes(), start, ends);
-            match is_missed {
-                false => ids.extend_from_slice(&self.known[..known]),
-                true => self.encode_missed(model, text, start, ends, known, ids),
+            self.known.look_up(self.kept.table(), text.as_bytes(), start, ends);
+            match self.known.has_all() {
+                true => ids.extend_from_slice(self.known.tokens()),
+                false => self.encode_missed(model, text, start, ends, ids),
             }
             start = ends.last().copied().unwrap_or_default();
         }
     }
 
-    /// Finds the tokens of pieces, which follow one another from `start` on. Returns how many there are, and whether any
-    /// piece was missed.
-    fn look_up(&mut self, text: &[u8], mut start: u32, ends: &[u32]) -> (usize, bool) {
-        let Self { pieces, missed, known, kept, .. } = self;
-        let table = kept.table();
-        let (mut len, mut all_missed) = (0, 0);
-        *missed = [0; AT_ONCE / ASKED];
-        for ((pieces, ends), missed) in pieces.chunks_exact_mut(ASKED).zip(ends.chunks(ASKED)).zip(missed) {
-            let pieces = &mut pieces[..ends.len()];
-            start = ask(table, text, start, ends, pieces);
-            (len, *missed) = find_known(table, pieces, known, len);
-            all_missed |= *missed;
-        }
-        (len, all_missed != 0)
-    }
-
     /// Appends the tokens of all pieces, of which some were missed.
     #[inline(never)]
-    fn encode_missed(
-        &mut self,
-        model: &Model,
-        text: &str,
-        start: u32,
-        ends: &[u32],
-        known: usize,
-        ids: &mut Vec<TokenId>,
-    ) {
+    fn encode_missed(&mut self, model: &Model, text: &str, start: u32, ends: &[u32], ids: &mut Vec<TokenId>) {
         let end_of = |piece: usize| ends[piece] as usize;
         let start_of = |piece: usize| if piece == 0 { start as usize } else { end_of(piece - 1) };
         // Most of them only have more tokens than a few, or more bytes.
         let mut done = 0;
-        while let Some(at) = places_of(self.missed).next()
-            && let Some(kept) = self.find_kept(text, start_of(at)..end_of(at), self.pieces[at])
+        while let Some(at) = self.known.missed().next()
+            && let piece = self.known.piece(at)
+            && let Some(kept) = self.find_kept(text, start_of(at)..end_of(at), piece)
         {
-            let before = self.pieces[at].before as usize;
-            ids.extend_from_slice(&self.known[done..before]);
+            let before = piece.before as usize;
+            ids.extend_from_slice(&self.known.tokens()[done..before]);
             ids.extend_from_slice(self.kept.tokens(kept));
-            self.missed[at / ASKED] &= self.missed[at / ASKED] - 1;
+            self.known.forget_missed(at);
             done = before;
         }
-        if self.missed == [0; AT_ONCE / ASKED] {
-            return ids.extend_from_slice(&self.known[done..known]);
+        if self.known.has_all() {
+            return ids.extend_from_slice(&self.known.tokens()[done..]);
         }
         self.entries.clear();
         self.waiting.clear();
         self.merger.clear();
         let mut bytes = 0;
-        for at in places_of(self.missed) {
-            let Piece { key, hash, .. } = self.pieces[at];
+        for at in self.known.missed() {
+            let Piece { key, hash, .. } = self.known.piece(at);
             match key == Key::LONG {
                 true => self.kept.prefetch_text(hash),
                 false => model.words.prefetch(key),
@@ -165,14 +103,14 @@ impl Batch {
         }
         // A piece has as many tokens as bytes at most.
         self.kept.make_room(bytes);
-        for at in places_of(self.missed) {
-            self.find(model, text, start_of(at)..end_of(at), self.pieces[at]);
+        for at in self.known.missed() {
+            self.find(model, text, start_of(at)..end_of(at), self.known.piece(at));
         }
         self.look_up_parts(model);
         self.merger.merge(&model.merges);
         let first = ids.len();
-        ids.resize(first + known - done + bytes + COPIED, 0);
-        let len = self.write(done..known, &mut ids[first..]);
+        ids.resize(first + self.known.tokens().len() - done + bytes + COPIED, 0);
+        let len = self.write(done, &mut ids[first..]);
         ids.truncate(first + len);
         self.keep(text, &ids[first..]);
     }
@@ -306,32 +244,25 @@ impl Batch {
         self.entries.push(Entry { before, source, keep, first, tokens: [0; 2] });
     }
 
-    /// Writes these tokens that are known, and those of all other pieces between them, and returns how many there are.
+    /// Writes the known tokens from this one on, and those of all other pieces between them, and returns how many there are.
     #[inline]
-    fn write(&mut self, known: Range<usize>, out: &mut [TokenId]) -> usize {
-        let (mut len, mut done) = (0, known.start);
+    fn write(&mut self, mut done: usize, out: &mut [TokenId]) -> usize {
+        let mut len = 0;
         for entry in &mut self.entries {
-            if entry.before > done {
-                len = copy(&self.known[done..], entry.before - done, out, len);
-            }
+            len = self.known.copy(done..entry.before, out, len);
             done = entry.before;
             entry.tokens[0] = len;
-            match entry.source {
-                Source::Nothing => {}
-                Source::Word(id) => {
-                    out[len] = id;
-                    len += 1;
-                }
-                Source::Kept(piece) => len += self.kept.copy(piece, &mut out[len..]),
-                Source::Merged(piece) => {
-                    let tokens = self.merger.tokens(piece);
-                    out[len..len + tokens.len()].copy_from_slice(tokens);
-                    len += tokens.len();
-                }
-            }
+            let tokens = match &entry.source {
+                Source::Nothing => &[],
+                Source::Word(id) => std::slice::from_ref(id),
+                Source::Kept(piece) => self.kept.tokens(*piece),
+                Source::Merged(piece) => self.merger.tokens(*piece),
+            };
+            out[len..len + tokens.len()].copy_from_slice(tokens);
+            len += tokens.len();
             entry.tokens[1] = len;
         }
-        copy(&self.known[done..], known.end - done, out, len)
+        self.known.copy(done..self.known.tokens().len(), out, len)
     }
 
     /// Keeps what was found for the first time.
@@ -349,69 +280,4 @@ impl Batch {
             }
         }
     }
-}
-
-/// Makes the keys of pieces, and asks for the memory where they are kept. Returns where the last one ends.
-#[inline(never)]
-fn ask(table: Table<'_>, text: &[u8], mut start: u32, ends: &[u32], pieces: &mut [Piece]) -> u32 {
-    for (piece, end) in pieces.iter_mut().zip(ends) {
-        (piece.key, piece.hash) = match Key::of_short(text, start, *end) {
-            Some(short) => (short, short.quick_hash()),
-            None => (Key::LONG, hash_of_long(&text[start as usize..*end as usize])),
-        };
-        table.prefetch(piece.hash);
-        start = *end;
-    }
-    start
-}
-
-/// Writes the tokens of pieces behind so many others. Returns how many there are then, and a bit for each piece that is not
-/// known, the first one's the lowest.
-#[inline(never)]
-fn find_known(
-    table: Table<'_>,
-    pieces: &mut [Piece],
-    known: &mut [TokenId; AT_ONCE * FEW + COPIED],
-    mut len: usize,
-) -> (usize, u64) {
-    let unused = ASKED - pieces.len();
-    let mut missed: u64 = 0;
-    for piece in pieces {
-        let (ids, count) = table.get_few(piece.key, piece.hash);
-        // Always the same number, so that nothing depends on how many they are. There is room, which is said once more.
-        let at = len.min(AT_ONCE * FEW);
-        known[at..=at + FEW].copy_from_slice(ids);
-        piece.before = len as u32;
-        len += count;
-        missed = missed << 1 | u64::from(count == 0);
-    }
-    (len, missed.reverse_bits() >> unused)
-}
-
-/// The numbers of the bits that are set.
-fn places_of(bits: [u64; AT_ONCE / ASKED]) -> impl Iterator<Item = usize> {
-    (0..).step_by(ASKED).zip(bits).flat_map(|(first, mut bits)| {
-        std::iter::from_fn(move || {
-            let at = first + bits.trailing_zeros() as usize;
-            (bits != 0).then(|| {
-                bits &= bits - 1;
-                at
-            })
-        })
-    })
-}
-
-/// Copies so many tokens to the end of others, and returns their new number. There is room for [`COPIED`] more.
-#[inline]
-fn copy(from: &[TokenId], count: usize, to: &mut [TokenId], len: usize) -> usize {
-    for at in (0..count).step_by(COPIED) {
-        to[len + at..len + at + COPIED].copy_from_slice(&from[at..at + COPIED]);
-    }
-    len + count
-}
-
-/// One of ideographs is a part of a sentence, and hardly comes again.
-#[inline(never)]
-fn hash_of_long(piece: &[u8]) -> u64 {
-    if piece[0] >= IDEOGRAPHS { NOT_KEPT } else { FixedState::with_seed(0).hash_one(piece) }
 }

@@ -1,7 +1,8 @@
 //! From a text to tokens: lines that came before, words that came before, and merges for the rest.
 
 use crate::tokenizer::TokenId;
-use crate::tokenizer::bpe::batch::{AT_ONCE, Batch};
+use crate::tokenizer::bpe::batch::Batch;
+use crate::tokenizer::bpe::known::AT_ONCE;
 use crate::tokenizer::bpe::model::{Cutting, Model};
 use crate::tokenizer::bpe::split::{Scanner, Seams};
 use crate::tokenizer::bpe::symbols::META_SPACE;

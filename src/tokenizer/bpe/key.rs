@@ -38,7 +38,7 @@ impl Key {
     }
 
     /// None if they are too many.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn of_short(text: &[u8], start: u32, end: u32) -> Option<Self> {
         let (start, len) = (start as usize, end.wrapping_sub(start) as usize);
         if len > LONGEST {
@@ -68,7 +68,7 @@ impl Key {
     }
 
     /// A hash whose highest bits are good enough, and that takes one step.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn quick_hash(self) -> u64 {
         (self.low ^ self.high.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
@@ -79,13 +79,13 @@ impl Key {
     }
 
     /// Whether the lower numbers are the same.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn begins_as(self, other: Self) -> bool {
         self.low == other.low
     }
 
     /// The same as `==`, without a branch.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn is(self, other: Self) -> bool {
         (self.low ^ other.low) | (self.high ^ other.high) == 0
     }
@@ -99,7 +99,7 @@ fn at_end(text: &[u8], start: usize, len: usize) -> [u64; 2] {
     halves(&bytes)
 }
 
-#[inline(always)]
+#[inline]
 fn halves(bytes: &[u8; 16]) -> [u64; 2] {
     let number = u128::from_le_bytes(*bytes);
     [number as u64, (number >> 64) as u64]

@@ -8,6 +8,7 @@ mod batch;
 mod definition;
 mod encoder;
 mod key;
+mod known;
 #[cfg(test)]
 mod laws;
 mod long_words;

@@ -75,7 +75,7 @@ impl PieceCache {
     }
 
     /// The table by itself, for many look-ups while nothing changes.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn table(&self) -> Table<'_> {
         Table { places: &self.places, shift: self.shift }
     }
@@ -147,21 +147,6 @@ impl PieceCache {
         if count > FEW { &self.many[ids[0] as usize..][..count] } else { &ids[..count] }
     }
 
-    /// Copies the tokens of a piece to the begin of others, of which there is room for one more than a few, and returns how
-    /// many they are.
-    #[inline]
-    pub(crate) fn copy(&self, Found { place, at }: Found, to: &mut [TokenId]) -> usize {
-        let ids = &self.places[place].0[at].ids;
-        let count = ids[FEW] as usize;
-        if count > FEW {
-            let first = ids[0] as usize;
-            to[..count].copy_from_slice(&self.many[first..first + count]);
-        } else {
-            to[..=FEW].copy_from_slice(ids);
-        }
-        count
-    }
-
     /// Keeps the tokens of a short piece that is not known, if there is room.
     pub(crate) fn put(&mut self, key: Key, tokens: &[TokenId]) {
         self.put_as(if tokens.len() > FEW { of_many(key) } else { key }, tokens);
@@ -228,20 +213,20 @@ impl PieceCache {
 
 impl<'a> Table<'a> {
     /// The place of a piece with this hash, of a short one its key's.
-    #[inline(always)]
+    #[inline]
     fn place(self, hash: u64) -> usize {
         (hash >> self.shift) as usize
     }
 
     /// Asks for the memory of a piece: others can be asked for until it is there.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn prefetch(self, hash: u64) {
         prefetch_index(self.places, self.place(hash));
     }
 
     /// The tokens of a piece and then their count if it is a short one with a few tokens, and at its own place; else the
     /// count is 0. So most pieces are found, without any branch. Of two that begin alike, only one is.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn get_few(self, key: Key, hash: u64) -> (&'a [TokenId; FEW + 1], usize) {
         let Pair(pair) = &self.places[self.place(hash)];
         let kept = &pair[usize::from(pair[1].key.begins_as(key))];
@@ -284,10 +269,7 @@ mod tests {
     }
 
     fn found(cache: &PieceCache, key: Key) -> Option<Vec<TokenId>> {
-        let mut ids = vec![0; 16];
-        let count = cache.copy(cache.find(key)?, &mut ids);
-        ids.truncate(count);
-        Some(ids)
+        Some(cache.tokens(cache.find(key)?).to_vec())
     }
 
     #[test]
@@ -329,9 +311,8 @@ mod tests {
             cache.put_long(piece, u64::from(id % 7), &[id; 5]);
         }
         for (id, piece) in (0..).zip(&pieces) {
-            let mut ids = [0; 8];
             let kept = cache.find_long(piece, u64::from(id % 7)).expect("it was kept");
-            assert_eq!((cache.copy(kept, &mut ids), ids[4]), (5, id));
+            assert_eq!(cache.tokens(kept), [id; 5]);
         }
         cache.put_long(&"x".repeat(LONGEST + 1), 1, &[1]);
         assert_eq!(cache.find_long(&"x".repeat(LONGEST + 1), 1), None);
