@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::assemble::Reserved;
 use crate::assemble::beginning::Beginning;
 use crate::assemble::longer::Longer;
+use crate::assemble::messages_before::{MessagesBefore, Rendered};
 use crate::compile::Atom;
 use crate::error::{At, Result};
 use crate::render::{Part, Segment, TemplateCut};
@@ -58,6 +59,11 @@ impl Detail {
         is_shortened: false,
     };
 
+    /// Whether nothing but ids is asked for.
+    pub(crate) fn is_plain(self) -> bool {
+        !self.needs_origins() && !self.text && !self.is_shortened && self.spans_beyond.is_none()
+    }
+
     /// Whether anything but ids and text is asked for.
     pub(crate) fn needs_origins(self) -> bool {
         self.spans || self.offsets
@@ -77,6 +83,18 @@ pub(crate) struct AssembleScratch {
     pub(super) longer_count: u32,
     /// The length of the previous prompt, as a guess for the next one's.
     pub(super) capacity: usize,
+}
+
+impl AssembleScratch {
+    /// The messages that the last prompt began with.
+    pub(crate) fn messages_before(&self) -> &MessagesBefore {
+        self.beginnings[0].messages()
+    }
+
+    /// Takes those of the prompt that was just assembled.
+    pub(crate) fn set_messages(&mut self, rendered: &Rendered<'_>) {
+        self.beginnings[0].set_messages(rendered);
+    }
 }
 
 impl Default for AssembleScratch {
@@ -124,6 +142,11 @@ impl Assembler {
     pub(super) fn check_id(&self, id: TokenId, part: Part) -> Result<()> {
         let place = part.message.map_or("the renderer".into(), |message| format!("message {message}"));
         self.tokenizer.check_id(id.into()).map(drop).at(place)
+    }
+
+    /// Whether segments are cut at control tokens in the template's text before they are encoded.
+    pub(crate) fn cuts(&self) -> bool {
+        self.template_text != TemplateCut::Cut && self.unreserved.is_some()
     }
 
     /// Finds the added tokens that text may produce.

@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use crate::assemble::beginning::Wanted;
+use crate::assemble::messages_before::Start;
 use crate::assemble::own_tokens::OwnTokens;
 use crate::assemble::owners::texts;
 use crate::assemble::{AssembleScratch, Assembler, Detail, MediaSpan, Span, TokenizedPrompt, seams};
 use crate::compile::Atom;
 use crate::error::Result;
-use crate::render::{Element, Part, Segment, TemplateCut};
+use crate::render::{Element, Part, Segment};
 use crate::tokenizer::RunCache;
 use crate::tokenizer::{AddSpecialTokens, Neighbour, Run, Scratch, TokenId, Tokenizer, strip};
 
@@ -24,6 +25,18 @@ impl Assembler {
         scratch: &mut AssembleScratch,
         prompt: &mut TokenizedPrompt,
     ) -> Result<()> {
+        self.assemble_from(Start::default(), segments, detail, scratch, prompt).map(drop)
+    }
+
+    /// The same where segments of the prompt before come first; false if they do not fit.
+    pub(crate) fn assemble_from(
+        &self,
+        start: Start,
+        segments: &[Segment<'_>],
+        detail: Detail,
+        scratch: &mut AssembleScratch,
+        prompt: &mut TokenizedPrompt,
+    ) -> Result<bool> {
         self.check_ids(segments)?;
         let mut ids = std::mem::take(&mut prompt.input_ids);
         ids.clear();
@@ -41,12 +54,15 @@ impl Assembler {
             is_shortened: detail.is_shortened,
             before: Neighbour::Edge,
         };
-        let cut = match self.template_text != TemplateCut::Cut && self.unreserved.is_some() {
+        let cut = match self.cuts() {
             true => Some(seams::cut(segments, self.template_text, &self.tokenizer)?),
             false => None,
         };
         let cut = cut.as_deref().unwrap_or(segments);
-        assembly.segments(cut, scratch)?;
+        if !assembly.segments(start, cut, scratch)? {
+            prompt.input_ids = assembly.ids;
+            return Ok(false);
+        }
         if let Some(tokens) = detail.spans_beyond {
             let is_longer = assembly.tokens_at_most() > tokens;
             scratch.longer_count = if is_longer { scratch.longer_count.saturating_add(1) } else { 0 };
@@ -63,7 +79,7 @@ impl Assembler {
         *prompt = assembly.finish();
         prompt.text = detail.text.then(|| self.text(segments));
         scratch.capacity = prompt.input_ids.len();
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -80,6 +96,16 @@ pub(super) struct Assembly<'p> {
     is_shortened: bool,
     /// The neighbour before the run that is being collected.
     before: Neighbour,
+}
+
+/// How a prompt begins.
+enum AsBefore {
+    /// With so many segments of those before.
+    Segments(usize),
+    /// Ids depend on where text comes from.
+    Unknown,
+    /// Its segments do not fit behind those before.
+    Unfit,
 }
 
 /// How a run was encoded.
@@ -100,12 +126,16 @@ pub(super) struct Offsets {
 }
 
 impl Assembly<'_> {
-    fn segments(&mut self, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Result<()> {
+    /// False if segments do not fit behind those of the prompt before.
+    fn segments(&mut self, start: Start, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Result<bool> {
         if let Some(ends) = &mut self.run_ends {
             ends.reserve(segments.len());
         }
-        let common = self.begin_as_before(segments, scratch);
-        let (mut is_known, mut start) = (common.is_some(), common.unwrap_or_default());
+        let (mut is_known, mut start) = match self.begin_as_before(start, segments, scratch) {
+            AsBefore::Unfit => return Ok(false),
+            AsBefore::Unknown => (false, 0),
+            AsBefore::Segments(common) => (true, common),
+        };
         let vocab_size = self.this.tokenizer.vocab_size();
         if self.is_shortened {
             let is_token = |segment: &&Segment<'_>| matches!(segment.atom, Atom::Token(_));
@@ -128,18 +158,20 @@ impl Assembly<'_> {
             }
         }
         self.run(&segments[start..], Neighbour::Edge, scratch)?;
-        Ok(())
+        Ok(true)
     }
 
-    /// Writes the ids that these segments have in common with those before, and returns how many segments that are; none if
-    /// ids depend on where text comes from.
-    fn begin_as_before(&mut self, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Option<usize> {
+    /// Writes the ids that these segments, and those before them, have in common with the prompt before.
+    fn begin_as_before(&mut self, start: Start, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> AsBefore {
         if self.this.own_tokens_merge {
-            return None;
+            return if start == Start::default() { AsBefore::Unknown } else { AsBefore::Unfit };
         }
         let wanted = Wanted { spans: self.spans.is_some(), offsets: self.offsets.is_some() };
         let AssembleScratch { beginnings, cache, .. } = scratch;
-        let common = beginnings[usize::from(self.is_shortened)].common(segments, wanted);
+        let common = beginnings[usize::from(self.is_shortened)].common(segments, start, wanted);
+        if !common.fits {
+            return AsBefore::Unfit;
+        }
         self.ids.extend_from_slice(common.ids);
         if let Some(ends) = &mut self.run_ends {
             ends.extend(common.run_ends());
@@ -153,7 +185,7 @@ impl Assembly<'_> {
         }
         self.before = common.ids.last().map_or(Neighbour::Edge, |id| Neighbour::Token(*id));
         cache.count_found(common.runs, common.bytes);
-        Some(common.segments)
+        AsBefore::Segments(common.segments)
     }
 
     /// A token that takes this many bytes of the text.

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::assemble::Span;
+use crate::assemble::messages_before::{MessagesBefore, Rendered, Start};
 use crate::assemble::owners::texts;
 use crate::compile::Atom;
 use crate::render::{Element, Part, Segment};
@@ -19,6 +20,8 @@ pub(crate) struct Beginning {
     origins: Origins,
     /// Where each token is in the text, if that was asked for.
     offsets: Vec<Range<usize>>,
+    /// The messages that it was rendered from.
+    messages: MessagesBefore,
 }
 
 /// What is asked for in addition to ids.
@@ -35,6 +38,8 @@ struct Run {
     text_end: usize,
     ids_end: usize,
     spans_end: usize,
+    /// How many runs up to it have text.
+    with_text: u64,
 }
 
 /// Where it comes from, if that was asked for.
@@ -47,6 +52,8 @@ struct Origins {
 
 /// What another prompt begins with in the same way.
 pub(super) struct Common<'a> {
+    /// Whether the segments fit where they start: the run that begins before them is the same.
+    pub(super) fits: bool,
     pub(super) segments: usize,
     pub(super) ids: &'a [TokenId],
     /// None unless they are asked for.
@@ -66,32 +73,43 @@ impl Common<'_> {
 }
 
 impl Beginning {
-    /// What these segments have in common with it. The rest is forgotten; all of it if it has not what is asked for.
-    pub(super) fn common(&mut self, segments: &[Segment<'_>], wanted: Wanted) -> Common<'_> {
+    /// The messages that it was rendered from.
+    pub(super) fn messages(&self) -> &MessagesBefore {
+        &self.messages
+    }
+
+    /// Takes the messages that its prompt was rendered from, as far as it has their runs.
+    pub(super) fn set_messages(&mut self, rendered: &Rendered<'_>) {
+        self.messages.set(rendered, self.runs.len());
+    }
+
+    /// What these segments, which start there, have in common with it. The rest is forgotten; all of it if it has not what is
+    /// asked for.
+    pub(super) fn common(&mut self, segments: &[Segment<'_>], start: Start, wanted: Wanted) -> Common<'_> {
         if wanted != self.wanted {
             *self = Self { wanted, ..Self::default() };
         }
-        let (mut common, mut known, mut runs) = (0, 0, 0);
-        let mut start = 0;
+        let (mut common, mut known) = (0, start.runs.min(self.runs.len()));
+        let mut text_start = self.runs[..known].last().map_or(0, |last| last.text_end) + start.bytes;
         // What is left of each run, and how it ends.
-        let mut left = self.runs.iter().map(|run| {
-            let text = &self.text.as_bytes()[start..run.text_end];
-            start = run.text_end;
-            (text, run.token, u64::from(!text.is_empty()))
+        let mut left = self.runs[known..].iter().map(|run| {
+            let text = self.text.as_bytes().get(text_start..run.text_end).unwrap_or_default();
+            text_start = run.text_end;
+            (text, run.token)
         });
         let mut run = left.next();
         for (at, segment) in segments.iter().enumerate() {
-            let Some((text, token, has_text)) = run else { break };
+            let Some((text, token)) = run else { break };
             let is_origin =
                 |length: usize| !wanted.spans || self.origins.segments.get(at) == Some(&(segment.part, length));
             match segment.atom {
                 _ if segment.part.element == Element::Media => break,
                 Atom::Text(piece) if is_origin(piece.len()) => {
                     let Some(text) = text.strip_prefix(piece.as_bytes()) else { break };
-                    run = Some((text, token, has_text));
+                    run = Some((text, token));
                 }
                 Atom::Token(id) if id == token && text.is_empty() && is_origin(0) => {
-                    (common, known, runs) = (at + 1, known + 1, runs + has_text);
+                    (common, known) = (at + 1, known + 1);
                     run = left.next();
                 }
                 _ => break,
@@ -99,12 +117,13 @@ impl Beginning {
         }
         self.truncate(known, common);
         Common {
+            fits: known >= start.runs + usize::from(start.bytes > 0),
             segments: common,
             ids: &self.ids,
             spans: &self.origins.spans,
             offsets: &self.offsets,
             known: &self.runs,
-            runs,
+            runs: self.runs.last().map_or(0, |last| last.with_text),
             bytes: self.text.len() as u64,
         }
     }
@@ -116,6 +135,7 @@ impl Beginning {
         self.text.truncate(text_end);
         self.ids.truncate(ids_end);
         self.offsets.truncate(ids_end);
+        self.messages.cut(runs);
         let Origins { segments: origins, spans } = &mut self.origins;
         origins.truncate(segments);
         spans.truncate(last.map_or(0, |last| last.spans_end));
@@ -135,7 +155,9 @@ impl Beginning {
         spans: Option<&[Span]>,
         offsets: Option<&[Range<usize>]>,
     ) {
+        let text_start = self.text.len();
         texts(pieces).for_each(|(text, _)| self.text.push_str(text));
+        let with_text = self.runs.last().map_or(0, |last| last.with_text) + u64::from(self.text.len() > text_start);
         self.ids.extend_from_slice(&ids[self.ids.len()..]);
         if let Some(offsets) = offsets {
             self.offsets.extend_from_slice(&offsets[self.offsets.len()..]);
@@ -150,7 +172,7 @@ impl Beginning {
             origins.spans.extend_from_slice(&spans[origins.spans.len()..]);
             spans_end = spans.len();
         }
-        self.runs.push(Run { token, text_end: self.text.len(), ids_end: self.ids.len(), spans_end });
+        self.runs.push(Run { token, text_end: self.text.len(), ids_end: self.ids.len(), spans_end, with_text });
     }
 }
 
@@ -179,7 +201,7 @@ mod tests {
         beginning.push(&[], 8, &[1, 2, 7, 8], None, None);
         beginning.push(&segments(&["x"]), 9, &[1, 2, 7, 8, 3, 9], None, None);
         let mut common = |atoms: &[&str]| {
-            let common = beginning.common(&segments(atoms), Wanted::default());
+            let common = beginning.common(&segments(atoms), Start::default(), Wanted::default());
             assert_eq!(
                 common.run_ends().count(),
                 atoms[..common.segments].iter().filter(|atom| is_token(atom)).count()
@@ -197,7 +219,11 @@ mod tests {
         for atoms in [["user\n", "Hi!", "7"], ["user\n", "H", "7"], ["user\n", "Hi", "8"], ["7", "user\n", "Hi"]] {
             let mut beginning = Beginning::default();
             beginning.push(&segments(&["user\n", "Hi"]), 7, &[1, 2, 7], None, None);
-            assert_eq!(beginning.common(&segments(&atoms), Wanted::default()).segments, 0, "{atoms:?}");
+            assert_eq!(
+                beginning.common(&segments(&atoms), Start::default(), Wanted::default()).segments,
+                0,
+                "{atoms:?}"
+            );
         }
     }
 
@@ -207,7 +233,7 @@ mod tests {
         beginning.push(&segments(&["user\n", ""]), 7, &[1, 7], None, None);
         let mut with_media = segments(&["user\n", "", "7"]);
         with_media[1].part.element = Element::Media;
-        assert_eq!(beginning.common(&with_media, Wanted::default()).segments, 0);
+        assert_eq!(beginning.common(&with_media, Start::default(), Wanted::default()).segments, 0);
     }
 
     #[test]
@@ -220,7 +246,7 @@ mod tests {
         };
         let span = |start, end, message| Span { start, end, part: part(message) };
         let mut beginning = Beginning::default();
-        assert_eq!(beginning.common(&[], SPANS).segments, 0);
+        assert_eq!(beginning.common(&[], Start::default(), SPANS).segments, 0);
         let first = with(&["a", "b", "7"], &[0, 1, 1]);
         beginning.push(&first, 7, &[1, 2, 7], Some(&[span(0, 1, 0), span(1, 3, 1)]), None);
         // The second span goes on.
@@ -228,7 +254,7 @@ mod tests {
         let spans = [span(0, 1, 0), span(1, 4, 1), span(4, 5, 2)];
         beginning.push(&second, 8, &[1, 2, 7, 3, 8], Some(&spans), None);
         let mut common = |atoms: &[&'static str], messages: &[u32]| {
-            let common = beginning.common(&with(atoms, messages), SPANS);
+            let common = beginning.common(&with(atoms, messages), Start::default(), SPANS);
             (common.segments, common.spans.to_vec())
         };
         assert_eq!(common(&["a", "b", "7", "c", "8"], &[0, 1, 1, 1, 2]), (5, spans.to_vec()));
@@ -239,12 +265,12 @@ mod tests {
     #[test]
     fn offsets_are_those_of_its_tokens() {
         let mut beginning = Beginning::default();
-        assert_eq!(beginning.common(&[], OFFSETS).segments, 0);
+        assert_eq!(beginning.common(&[], Start::default(), OFFSETS).segments, 0);
         let offsets = [0..3, 3..6, 6..8, 8..9];
         beginning.push(&segments(&["Hi all", "7"]), 7, &[1, 2, 7], None, Some(&offsets[..3]));
         beginning.push(&segments(&["8"]), 8, &[1, 2, 7, 8], None, Some(&offsets));
-        let common = beginning.common(&segments(&["Hi all", "7", "9"]), OFFSETS);
+        let common = beginning.common(&segments(&["Hi all", "7", "9"]), Start::default(), OFFSETS);
         assert_eq!((common.segments, common.offsets), (2, &offsets[..3]));
-        assert_eq!(beginning.common(&segments(&["Hi all", "7"]), Wanted::default()).segments, 0);
+        assert_eq!(beginning.common(&segments(&["Hi all", "7"]), Start::default(), Wanted::default()).segments, 0);
     }
 }

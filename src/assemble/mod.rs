@@ -10,6 +10,7 @@ mod content_trust;
 mod continuation;
 mod locating;
 mod longer;
+mod messages_before;
 mod own_tokens;
 mod owners;
 mod placeholders;
@@ -22,6 +23,7 @@ mod split_runs;
 
 pub(crate) use assembler::{AssembleScratch, Assembler, Detail, Respelled};
 pub use content_trust::ContentTrust;
+pub(crate) use messages_before::{Rendered, Start};
 pub(crate) use own_tokens::come_by_merges;
 pub(crate) use placeholders::Placeholders;
 pub use prompt::{IGNORE_INDEX, MediaSpan, Span, TokenizedPrompt};

@@ -3,12 +3,13 @@
 use std::fmt;
 
 use crate::assemble::AssembleScratch;
-use crate::render::Segment;
+use crate::render::{MessageEnd, Segment};
 
 /// What makes repeated building cheap: the segments' memory, and the assembler's buffers.
 #[derive(Default)]
 pub(super) struct Buffers {
     pub(super) segments: Vec<Segment<'static>>,
+    pub(super) message_ends: Vec<MessageEnd>,
     pub(super) assemble: AssembleScratch,
 }
 

@@ -12,6 +12,7 @@
 
 mod buffers;
 mod building;
+mod by_message;
 mod combine;
 mod join;
 mod options;

@@ -184,9 +184,12 @@ impl Session {
         let arena = TextArena::default();
         let mut segments = Segments::with_memory(Buffers::reuse(std::mem::take(&mut buffers.segments)), &arena);
         segments.needs_origins = detail.needs_origins();
-        let built = builder.render(conversation, &mut segments).and_then(|()| {
-            builder.shared.assembler.assemble(segments.as_slice(), detail, &mut buffers.assemble, prompt)
-        });
+        let built = match builder.by_message(conversation, detail) {
+            Some(messages) => messages.build(conversation, buffers, &mut segments, prompt),
+            None => builder.render(conversation, &mut segments).and_then(|()| {
+                builder.shared.assembler.assemble(segments.as_slice(), detail, &mut buffers.assemble, prompt)
+            }),
+        };
         buffers.segments = Buffers::reuse(segments.into_vec());
         prompt.answer_omitted = builder.omits_answer(conversation);
         built

@@ -4,27 +4,60 @@
 use crate::compile::CompiledItem;
 use crate::conversation::{ChatMessage, Mode, Section};
 use crate::error::{At, Error, ErrorKind, Place, Result};
-use crate::render::meta::Writer;
+use crate::render::meta::{MetaRenderer, Writer};
 use crate::render::spoken::Spoken;
-use crate::render::{Element, Part, Renderer};
+use crate::render::{ByMessage, Element, MessageEnd, Part, Progress, Renderer, Segments};
+
+impl ByMessage for MetaRenderer {
+    fn said<'m>(&self, messages: &'m [ChatMessage], mode: Mode) -> &'m [ChatMessage] {
+        match messages.split_last() {
+            Some((last, before)) if mode == Mode::Generate && self.speaks_for_model(&last.role) => before,
+            _ => messages,
+        }
+    }
+
+    fn roles_matter(&self) -> bool {
+        self.template.asks_for_the_last || self.template.roles.iter().any(|role| role.default_prompt)
+    }
+
+    fn render_from<'a>(
+        &'a self,
+        messages: &'a [ChatMessage],
+        mode: Mode,
+        before: Progress,
+        segments: &mut Segments<'a>,
+        ends: &mut Vec<MessageEnd>,
+    ) -> Result<()> {
+        let mut writer = self.writer(mode, segments);
+        writer.messages(messages, before, ends)?;
+        writer.nobody_waits(Some(messages))
+    }
+}
 
 impl<'a> Writer<'a, '_> {
-    pub(super) fn messages(&mut self, messages: &'a [ChatMessage]) -> Result<()> {
+    fn messages(&mut self, messages: &'a [ChatMessage], before: Progress, ends: &mut Vec<MessageEnd>) -> Result<()> {
         if messages.is_empty() {
             return Err(ErrorKind::Conversation("the conversation has no messages".into()).into());
         }
         let is_open = self.mode == Mode::Generate;
         let generating = if is_open { self.generating()? } else { None };
-        let said = match messages.split_last() {
-            Some((last, before)) if is_open && self.renderer.speaks_for_model(&last.role) => before,
-            _ => messages,
-        };
         let renderer = self.renderer;
+        let said = renderer.said(messages, self.mode);
         self.find_last(said.iter().enumerate().map(|(i, message)| (i as u32, renderer.chat_role(&message.role))));
-        self.open(|this, role| said.iter().any(|message| this.chat_role(message).is_ok_and(|(own, _)| own == role)))?;
-        let mut round = Round::default();
-        for (i, message) in said.iter().enumerate() {
+        if before.messages == 0 {
+            let speaks = |this: &Self, role| {
+                said.iter().any(|message| this.chat_role(message).is_ok_and(|(own, _)| own == role))
+            };
+            self.open(speaks)?;
+        }
+        let (mut round, has_round) = Round::of_state(before.state);
+        self.has_round = has_round;
+        for (i, message) in said.iter().enumerate().skip(before.messages) {
             self.message(message, i as u32, &mut round).at(Place::Message(i))?;
+            if self.waiting.is_empty() && ends.len() == i - before.messages {
+                let progress = Progress { messages: i + 1, state: round.to_state(self.has_round) };
+                ends.push(MessageEnd { segments: self.segments.list.len(), progress });
+            }
         }
         match generating {
             Some(role) => {
@@ -148,4 +181,16 @@ struct Round {
     has_begun: bool,
     /// The position after the role that spoke last.
     at: usize,
+}
+
+impl Round {
+    /// As a number, with whether any round was written.
+    fn to_state(&self, has_round: bool) -> u64 {
+        (self.at as u64) << 2 | u64::from(self.has_begun) << 1 | u64::from(has_round)
+    }
+
+    /// What [`Self::to_state`] wrote.
+    fn of_state(state: u64) -> (Self, bool) {
+        (Self { has_begun: state & 2 != 0, at: (state >> 2) as usize }, state & 1 != 0)
+    }
 }

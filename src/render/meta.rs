@@ -7,7 +7,7 @@ use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::render::last_messages::LastMessages;
 use crate::render::sections::{Flow, close};
 use crate::render::spoken::{PlacedMessage, Spoken, Waiting};
-use crate::render::{Element, Omissions, Part, Renderer, Segments, TemplateCut};
+use crate::render::{ByMessage, Element, Omissions, Part, Progress, Renderer, Segments, TemplateCut};
 use crate::stop::StopCriteria;
 use crate::tokenizer::TokenId;
 
@@ -23,25 +23,24 @@ pub struct MetaRenderer {
 
 impl Renderer for MetaRenderer {
     fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
-        let mut writer = Writer {
-            renderer: self,
-            mode,
-            segments,
-            waiting: Vec::new(),
-            last: LastMessages::default(),
-            has_round: false,
-        };
         match conversation {
             Conversation::Text(text) => {
-                writer.segments.content(text, 0);
+                segments.content(text, 0);
                 Ok(())
             }
-            Conversation::List(items) => writer.list(items).and_then(|()| writer.nobody_waits(None)),
+            Conversation::List(items) => {
+                let mut writer = self.writer(mode, segments);
+                writer.list(items).and_then(|()| writer.nobody_waits(None))
+            }
             Conversation::Messages(messages) => {
-                writer.messages(messages).and_then(|()| writer.nobody_waits(Some(messages)))
+                self.render_from(messages, mode, Progress::default(), segments, &mut Vec::new())
             }
             Conversation::Chat(_) => Err(conversation.would_be_lost()),
         }
+    }
+
+    fn by_message(&self) -> Option<&dyn ByMessage> {
+        Some(self)
     }
 
     fn role_names(&self) -> Vec<&str> {
@@ -74,6 +73,11 @@ impl Renderer for MetaRenderer {
 }
 
 impl MetaRenderer {
+    pub(super) fn writer<'a, 's>(&'a self, mode: Mode, segments: &'s mut Segments<'a>) -> Writer<'a, 's> {
+        let last = LastMessages::default();
+        Writer { renderer: self, mode, segments, waiting: Vec::new(), last, has_round: false }
+    }
+
     /// The role that speaks an OpenAI-style message, if the template has one.
     pub(super) fn chat_role(&self, name: &str) -> Option<usize> {
         self.template.chat_role(name)
@@ -122,7 +126,7 @@ pub(super) struct Writer<'a, 's> {
     pub(super) waiting: Vec<Waiting<'a>>,
     pub(super) last: LastMessages,
     /// Whether a round was written.
-    has_round: bool,
+    pub(super) has_round: bool,
 }
 
 impl<'a> Writer<'a, '_> {

@@ -17,6 +17,7 @@ mod api;
 mod api_prompt;
 mod api_roles;
 mod api_turns;
+mod by_message;
 mod chat_wrapper;
 mod each_message;
 mod final_message;
@@ -40,6 +41,7 @@ use crate::tokenizer::TokenId;
 pub use api::ApiTemplate;
 pub use api_prompt::{ApiPrompt, ApiTurn};
 pub use api_roles::{ApiRoles, Opening};
+pub use by_message::{ByMessage, MessageEnd, Progress};
 pub use chat_wrapper::ChatWrapper;
 pub use each_message::EachMessage;
 pub(crate) use each_message::empty_chat;
@@ -50,6 +52,7 @@ pub use meta::MetaRenderer;
 pub use omissions::Omissions;
 pub use part::{Element, Part};
 pub use plain::Plain;
+pub(crate) use segments::prefetch;
 pub use segments::{Segment, Segments};
 pub use text_arena::TextArena;
 
@@ -124,6 +127,11 @@ pub trait Renderer: Send + Sync {
 
     /// How it treats a last message of the model, if not as all others do.
     fn own_final_message(&self) -> Option<&dyn FinalMessage> {
+        None
+    }
+
+    /// Itself, if it writes OpenAI-style messages one after the other, and can go on behind those that it wrote before.
+    fn by_message(&self) -> Option<&dyn ByMessage> {
         None
     }
 

@@ -19,7 +19,7 @@ pub struct Segment<'a> {
     pub part: Part,
 }
 
-/// So many bytes of a content are asked for when it is written, in lines of the processor's cache. What follows, the
+/// So many bytes of a content are asked for before it is read, in lines of the processor's cache. What follows, the
 /// processor asks for itself.
 const AHEAD: usize = 1024;
 const LINE: usize = 64;
@@ -101,6 +101,11 @@ impl<'a> Segments<'a> {
         self.list
     }
 
+    /// Takes all of them back.
+    pub(crate) fn clear(&mut self) {
+        self.list.clear();
+    }
+
     /// Writes text with this origin.
     pub(crate) fn text(&mut self, text: &'a str, part: Part) {
         self.push(Atom::Text(text), part);
@@ -117,10 +122,8 @@ impl<'a> Segments<'a> {
     pub(crate) fn say(&mut self, said: ContentRef<'a>, part: Part) {
         let parts = match said {
             ContentRef::Text(text) => {
-                // It may be in no cache. Until it is read, more segments are written.
-                for line in (0..text.len().min(AHEAD)).step_by(LINE) {
-                    prefetch_index(text.as_bytes(), line);
-                }
+                // Until it is read, more segments are written.
+                prefetch(text);
                 return self.text(text, part);
             }
             ContentRef::Parts(parts) => parts,
@@ -135,6 +138,14 @@ impl<'a> Segments<'a> {
                 }
             }
         }
+    }
+}
+
+/// Asks for the memory of a content, which may be in no cache.
+#[inline]
+pub(crate) fn prefetch(text: &str) {
+    for line in (0..text.len().min(AHEAD)).step_by(LINE) {
+        prefetch_index(text.as_bytes(), line);
     }
 }
 

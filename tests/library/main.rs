@@ -34,6 +34,7 @@ mod import;
 mod invariants;
 mod judges;
 mod lm_eval;
+mod messages_before;
 mod models;
 mod own_renderer;
 mod packages;
@@ -74,6 +75,7 @@ fn main() -> std::process::ExitCode {
         fingerprint::tests(),
         import::tests(),
         judges::tests(),
+        messages_before::tests(),
         models::tests(),
         own_renderer::tests(),
         requests::tests(),
