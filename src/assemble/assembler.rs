@@ -59,11 +59,6 @@ impl Detail {
         is_shortened: false,
     };
 
-    /// Whether nothing but ids is asked for.
-    pub(crate) fn is_plain(self) -> bool {
-        !self.needs_origins() && !self.text && !self.is_shortened && self.spans_beyond.is_none()
-    }
-
     /// Whether anything but ids and text is asked for.
     pub(crate) fn needs_origins(self) -> bool {
         self.spans || self.offsets
@@ -86,14 +81,14 @@ pub(crate) struct AssembleScratch {
 }
 
 impl AssembleScratch {
-    /// The messages that the last prompt began with.
-    pub(crate) fn messages_before(&self) -> &MessagesBefore {
-        self.beginnings[0].messages()
+    /// The messages that the last such prompt began with.
+    pub(crate) fn messages_before(&self, detail: Detail) -> &MessagesBefore {
+        self.beginnings[usize::from(detail.is_shortened)].messages()
     }
 
     /// Takes those of the prompt that was just assembled.
-    pub(crate) fn set_messages(&mut self, rendered: &Rendered<'_>) {
-        self.beginnings[0].set_messages(rendered);
+    pub(crate) fn set_messages(&mut self, detail: Detail, rendered: &Rendered<'_>) {
+        self.beginnings[usize::from(detail.is_shortened)].set_messages(rendered);
     }
 }
 
@@ -112,17 +107,29 @@ impl Default for AssembleScratch {
 }
 
 impl Assembler {
+    /// The text of segments.
     pub(crate) fn text(&self, segments: &[Segment<'_>]) -> String {
+        let mut text = String::new();
+        self.write_text(segments, &mut text);
+        text
+    }
+
+    /// Writes the text of segments.
+    pub(super) fn write_text(&self, segments: &[Segment<'_>], text: &mut String) {
         let lengths =
             segments.iter().map(|segment| if let Atom::Text(piece) = segment.atom { piece.len() } else { 16 });
-        let mut text = String::with_capacity(lengths.sum());
+        text.reserve(lengths.sum());
         for segment in segments {
             match segment.atom {
                 Atom::Text(piece) => text.push_str(piece),
-                Atom::Token(id) => text.push_str(&self.tokenizer.token_text(id).unwrap_or_default()),
+                Atom::Token(id) => self.write_token(id, text),
             }
         }
-        text
+    }
+
+    /// Writes the text of a token.
+    pub(super) fn write_token(&self, id: TokenId, text: &mut String) {
+        text.push_str(&self.tokenizer.token_text(id).unwrap_or_default());
     }
 
     /// Checks the ids of your own renderers, which may be anything. Those of compiled templates are tokens. Of earlier

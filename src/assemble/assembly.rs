@@ -65,10 +65,15 @@ impl Assembler {
         }
         if let Some(tokens) = detail.spans_beyond {
             let is_longer = assembly.tokens_at_most() > tokens;
+            if is_longer && !has_spans && start != Start::default() {
+                // Of those before, it is not known where tokens come from.
+                prompt.input_ids = assembly.ids;
+                return Ok(false);
+            }
             scratch.longer_count = if is_longer { scratch.longer_count.saturating_add(1) } else { 0 };
             if is_longer && detail.will_be_shortened {
                 match &assembly.run_ends {
-                    Some(run_ends) => scratch.longer.set(cut, &assembly.ids, run_ends),
+                    Some(run_ends) => scratch.longer.set(start, cut, &assembly.ids, run_ends),
                     None => scratch.longer.clear(),
                 }
             }
@@ -77,7 +82,12 @@ impl Assembler {
             }
         }
         *prompt = assembly.finish();
-        prompt.text = detail.text.then(|| self.text(segments));
+        prompt.text = detail.text.then(|| {
+            let beginning = &scratch.beginnings[usize::from(detail.is_shortened)];
+            let mut text = beginning.text_before(start, |token, text| self.write_token(token, text));
+            self.write_text(segments, &mut text);
+            text
+        });
         scratch.capacity = prompt.input_ids.len();
         Ok(true)
     }

@@ -78,6 +78,18 @@ impl Beginning {
         &self.messages
     }
 
+    /// The text up to there, in which tokens are written like this.
+    pub(super) fn text_before(&self, start: Start, write: impl Fn(TokenId, &mut String)) -> String {
+        let (mut text, mut text_start) = (String::new(), 0);
+        for run in &self.runs[..start.runs] {
+            text.push_str(&self.text[text_start..run.text_end]);
+            write(run.token, &mut text);
+            text_start = run.text_end;
+        }
+        text.push_str(&self.text[text_start..text_start + start.bytes]);
+        text
+    }
+
     /// Takes the messages that its prompt was rendered from, as far as it has their runs.
     pub(super) fn set_messages(&mut self, rendered: &Rendered<'_>) {
         self.messages.set(rendered, self.runs.len());
@@ -97,11 +109,11 @@ impl Beginning {
             text_start = run.text_end;
             (text, run.token)
         });
+        let origins = self.origins.segments.get(start.segments..).unwrap_or_default();
         let mut run = left.next();
         for (at, segment) in segments.iter().enumerate() {
             let Some((text, token)) = run else { break };
-            let is_origin =
-                |length: usize| !wanted.spans || self.origins.segments.get(at) == Some(&(segment.part, length));
+            let is_origin = |length: usize| !wanted.spans || origins.get(at) == Some(&(segment.part, length));
             match segment.atom {
                 _ if segment.part.element == Element::Media => break,
                 Atom::Text(piece) if is_origin(piece.len()) => {
@@ -115,7 +127,7 @@ impl Beginning {
                 _ => break,
             }
         }
-        self.truncate(known, common);
+        self.truncate(known, start.segments + common);
         Common {
             fits: known >= start.runs + usize::from(start.bytes > 0),
             segments: common,

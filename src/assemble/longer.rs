@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::assemble::messages_before::Start;
 use crate::assemble::owners::texts;
 use crate::assemble::split_runs::{SplitRun, split_runs};
 use crate::render::Segment;
@@ -23,13 +24,16 @@ struct Known {
 }
 
 impl Longer {
-    /// Takes the place of the last one. `run_ends` says how many ids there are up to the end of each run.
-    pub(super) fn set(&mut self, segments: &[Segment<'_>], ids: &[TokenId], run_ends: &[usize]) {
+    /// Takes the place of the last one. `run_ends` says how many ids there are up to the end of each run. Of segments that
+    /// start behind others, the run in which they start is not taken.
+    pub(super) fn set(&mut self, start: Start, segments: &[Segment<'_>], ids: &[TokenId], run_ends: &[usize]) {
         self.text.clear();
         self.runs.clear();
         self.ids.clear();
         self.ids.extend_from_slice(ids);
-        for SplitRun { pieces, before, after, ids } in split_runs(segments, run_ends) {
+        let skipped = usize::from(start != Start::default());
+        let run_ends = run_ends.get(start.runs..).unwrap_or_default();
+        for SplitRun { pieces, before, after, ids } in split_runs(segments, run_ends).skip(skipped) {
             let start = self.text.len();
             texts(pieces).for_each(|(text, _)| self.text.push_str(text));
             self.runs.push(Known { before, after, text: start..self.text.len(), ids });
@@ -61,7 +65,7 @@ mod tests {
         let atoms = [Atom::Token(7), Atom::Text("He"), Atom::Text("llo"), Atom::Token(8), Atom::Text("Bye")];
         let segments = atoms.map(|atom| Segment { atom, part: Part::default() });
         let mut longer = Longer::default();
-        longer.set(&segments, &[7, 1, 2, 8, 3], &[0, 3, 5]);
+        longer.set(Start::default(), &segments, &[7, 1, 2, 8, 3], &[0, 3, 5]);
         let [edge, seven, eight] = [Neighbour::Edge, Neighbour::Token(7), Neighbour::Token(8)];
         for (behind, before, text, after, expected) in [
             (0, eight, "Bye", edge, Some(&[3][..])),
@@ -75,6 +79,11 @@ mod tests {
         ] {
             assert_eq!(longer.get(behind, Run { text, before, after }), expected, "{behind}, {text:?}");
         }
+        // The first of these runs began before them.
+        let start = Start { segments: 4, runs: 1, bytes: 3 };
+        longer.set(start, &segments[2..], &[7, 1, 2, 8, 3], &[0, 3, 5]);
+        assert_eq!(longer.get(0, Run { text: "Bye", before: eight, after: edge }), Some(&[3][..]));
+        assert_eq!(longer.get(1, Run { text: "llo", before: edge, after: eight }), None);
         longer.clear();
         assert_eq!(longer.get(0, Run { text: "Bye", before: eight, after: edge }), None);
     }

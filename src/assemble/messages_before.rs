@@ -24,11 +24,13 @@ struct Message {
     ends_well: bool,
 }
 
-/// Where segments start if others came before them: behind so many runs with their tokens, and so many bytes of the next
-/// run.
+/// Where segments start if others came before them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Start {
+    pub(super) segments: usize,
+    /// So many runs, with the tokens behind them.
     pub(super) runs: usize,
+    /// So many bytes of the next run.
     pub(super) bytes: usize,
 }
 
@@ -109,9 +111,10 @@ impl MessagesBefore {
 
 impl Start {
     fn behind(self, segment: &Segment<'_>) -> Self {
+        let segments = self.segments + 1;
         match segment.atom {
-            Atom::Token(_) => Self { runs: self.runs + 1, bytes: 0 },
-            Atom::Text(text) => Self { bytes: self.bytes + text.len(), ..self },
+            Atom::Token(_) => Self { segments, runs: self.runs + 1, bytes: 0 },
+            Atom::Text(text) => Self { segments, bytes: self.bytes + text.len(), ..self },
         }
     }
 }

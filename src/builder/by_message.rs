@@ -17,6 +17,7 @@ pub(super) struct Messages<'a> {
     builder: &'a PromptBuilder,
     renderer: &'a dyn ByMessage,
     messages: &'a [ChatMessage],
+    detail: Detail,
 }
 
 impl PromptBuilder {
@@ -26,7 +27,7 @@ impl PromptBuilder {
         let Conversation::Messages(messages) = conversation else { return None };
         let Shared { renderer: whole, assembler, open_answer, .. } = &*self.shared;
         let is_special = self.continue_final_message || *open_answer || whole.writes_all_keys() || assembler.cuts();
-        (detail.is_plain() && !is_special).then_some(Messages { builder: self, renderer, messages })
+        (!is_special).then_some(Messages { builder: self, renderer, messages, detail })
     }
 }
 
@@ -39,12 +40,12 @@ impl<'a> Messages<'a> {
         segments: &mut Segments<'a>,
         prompt: &mut TokenizedPrompt,
     ) -> Result<()> {
-        let Self { builder, renderer, messages } = *self;
+        let Self { builder, renderer, messages, detail } = *self;
         // The memory of messages may be in no cache, nor that of their texts: it is asked for before it is read.
         (0..messages.len().min(AHEAD)).for_each(|message| prefetch_index(messages, message));
         conversation.check_others()?;
         let (messages, roles_matter) = (renderer.said(messages, builder.shared.mode), renderer.roles_matter());
-        let known = buffers.assemble.messages_before().common(messages, roles_matter);
+        let known = buffers.assemble.messages_before(detail).common(messages, roles_matter);
         if !self.build_from(known, conversation, buffers, segments, prompt)? {
             segments.clear();
             self.build_from(Default::default(), conversation, buffers, segments, prompt)?;
@@ -61,17 +62,17 @@ impl<'a> Messages<'a> {
         segments: &mut Segments<'a>,
         prompt: &mut TokenizedPrompt,
     ) -> Result<bool> {
-        let Self { builder, renderer, messages } = *self;
+        let Self { builder, renderer, messages, detail } = *self;
         let Shared { mode, placeholders, assembler, .. } = &*builder.shared;
         let Buffers { message_ends: ends, assemble, .. } = buffers;
         ends.clear();
         renderer.render_from(messages, *mode, known, segments, ends)?;
         placeholders.fill(segments, conversation)?;
         let segments = segments.as_slice();
-        let fits = assembler.assemble_from(start, segments, Detail::default(), assemble, prompt)?;
+        let fits = assembler.assemble_from(start, segments, detail, assemble, prompt)?;
         if fits {
             let (messages, roles_matter) = (renderer.said(messages, *mode), renderer.roles_matter());
-            assemble.set_messages(&Rendered { messages, roles_matter, known, start, ends, segments });
+            assemble.set_messages(detail, &Rendered { messages, roles_matter, known, start, ends, segments });
         }
         Ok(fits)
     }

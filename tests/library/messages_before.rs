@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, LazyLock};
 
+use metatok::truncate::{Truncated, Truncation};
 use metatok::{
-    AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, MetaTemplate, Mode, Model, PromptBuilder, TokenId,
-    Tokenizer,
+    AddSpecialTokens, BuilderOptions, ChatMessage, ContextBudget, Conversation, MetaTemplate, Mode, Model,
+    PromptBuilder, TokenizedPrompt, Tokenizer,
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -40,9 +41,11 @@ enum Change {
 /// How a prompt is built, always with the same buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Build {
-    Ids,
+    Usual,
     Spans,
     Continued,
+    /// With room for this many percent of its tokens.
+    Within(Truncation, usize),
 }
 
 /// Changes, how prompts are then built, and how often: what comes for the second time is kept, and found the third time.
@@ -57,7 +60,13 @@ fn changes() -> impl Strategy<Value = Vec<(Change, Build, usize)>> {
         1 => any::<Index>().prop_map(Change::Fewer),
         3 => any::<Index>().prop_map(Change::Back),
     ];
-    let build = prop_oneof![8 => Just(Build::Ids), 1 => Just(Build::Spans), 1 => Just(Build::Continued)];
+    let truncations = [Truncation::OldestTurns, Truncation::OldestTurns, Truncation::Left, Truncation::Middle];
+    let build = prop_oneof![
+        12 => Just(Build::Usual),
+        1 => Just(Build::Spans),
+        1 => Just(Build::Continued),
+        4 => (select(truncations.to_vec()), select(&[60, 80, 100][..])).prop_map(|(how, left)| Build::Within(how, left)),
+    ];
     prop::collection::vec((change, build, select(&[1, 1, 3][..])), 10..60)
 }
 
@@ -104,13 +113,21 @@ fn with_demo_tokens(template: &MetaTemplate) -> MetaTemplate {
     serde_json::from_value(value).expect("and read")
 }
 
-fn said(builder: &PromptBuilder, build: Build, conversation: &Conversation) -> Result<Vec<TokenId>, String> {
-    let prompt = match build {
-        Build::Ids => builder.build(conversation),
-        Build::Spans => builder.clone().spans(true).build(conversation),
-        Build::Continued => builder.clone().continue_final_message(true).build(conversation),
+type Said = Result<(TokenizedPrompt, Option<Truncated>, Option<Conversation>), String>;
+
+fn said(builder: &PromptBuilder, build: Build, conversation: &Conversation, tokens: usize) -> Said {
+    let whole = |prompt| (prompt, None, None);
+    let built = match build {
+        Build::Usual => builder.build(conversation).map(whole),
+        Build::Spans => builder.clone().spans(true).build(conversation).map(whole),
+        Build::Continued => builder.clone().continue_final_message(true).build(conversation).map(whole),
+        Build::Within(truncation, percent) => {
+            let budget = ContextBudget::new((tokens * percent / 100).max(1), 0).truncation(truncation);
+            let fitted = builder.build_within(conversation, &budget);
+            fitted.map(|fitted| (fitted.prompt, fitted.truncated, fitted.conversation))
+        }
     };
-    prompt.map(|prompt| prompt.input_ids).map_err(|error| error.to_string())
+    built.map_err(|error| error.to_string())
 }
 
 fn models() -> Vec<Model> {
@@ -121,16 +138,30 @@ fn models() -> Vec<Model> {
     Model::builtin().filter_map(with_demo_tokens).collect()
 }
 
-fn builder(model: &Model, mode: Mode) -> PromptBuilder {
-    let options = BuilderOptions { mode, special_tokens: Some(AddSpecialTokens::Never), ..BuilderOptions::default() };
+/// What is asked for beside ids.
+#[derive(Debug, Clone, Copy, Default)]
+struct Extras {
+    spans: bool,
+    offsets: bool,
+    text: bool,
+}
+
+fn builder(model: &Model, mode: Mode, Extras { spans, offsets, text }: Extras) -> PromptBuilder {
+    let special_tokens = Some(AddSpecialTokens::Never);
+    let options = BuilderOptions { mode, special_tokens, spans, offsets, text, ..BuilderOptions::default() };
     PromptBuilder::new(model, Arc::clone(&DEMO), &options).expect("the template fits")
 }
 
 fn builders_that_remember_build_what_new_ones_build() {
-    let strategy = (select(models()), select(&[Mode::Generate, Mode::Score][..]), changes());
+    let extras = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let extras = extras.prop_map(|(is_plain, spans, offsets, text)| match is_plain {
+        true => Extras::default(),
+        false => Extras { spans, offsets, text },
+    });
+    let strategy = (select(models()), select(&[Mode::Generate, Mode::Score][..]), extras, changes());
     let config = Config { cases: 200, failure_persistence: None, max_shrink_iters: 2000, ..Config::default() };
-    let law = |(model, mode, changes): (Model, Mode, Vec<_>)| {
-        let new = || builder(&model, mode);
+    let law = |(model, mode, extras, changes): (Model, Mode, Extras, Vec<_>)| {
+        let new = || builder(&model, mode, extras);
         let builder = new();
         let mut messages = vec![ChatMessage::new("user", "What is red?")];
         let mut all_built = vec![messages.clone()];
@@ -139,9 +170,10 @@ fn builders_that_remember_build_what_new_ones_build() {
             change.apply(&mut messages, &all_built);
             all_built.push(messages.clone());
             let conversation = Conversation::Messages(messages.clone());
-            let alone = said(&new(), build, &conversation);
+            let tokens = new().build(&conversation).map_or(0, |prompt| prompt.input_ids.len());
+            let alone = said(&new(), build, &conversation, tokens);
             for _ in 0..times {
-                let built = said(&builder, build, &conversation);
+                let built = said(&builder, build, &conversation, tokens);
                 prop_assert_eq!(&built, &alone, "{} {:?} {:?}", model.name, build, conversation);
             }
         }
@@ -159,14 +191,14 @@ fn what_others_build_in_between() {
     };
     let [one, other] = [chat(["Hi", "Hi!", "Bye", "Bye!"]), chat(["What", "is", "red?", "Mars."])];
     for model in models() {
-        let new = || builder(&model, Mode::Generate);
-        for between in [Build::Spans, Build::Continued] {
+        let new = || builder(&model, Mode::Generate, Extras::default());
+        for between in [Build::Spans, Build::Continued, Build::Within(Truncation::OldestTurns, 50)] {
             let builder = new();
-            for (build, conversation) in [(Build::Ids, &one), (between, &other), (Build::Ids, &one)] {
+            for (build, conversation) in [(Build::Usual, &one), (between, &other), (Build::Usual, &one)] {
                 // What comes for the second time is kept, and found the third time.
                 for _ in 0..3 {
-                    let alone = said(&new(), build, conversation);
-                    assert_eq!(said(&builder, build, conversation), alone, "{} {between:?}", model.name);
+                    let alone = said(&new(), build, conversation, 40);
+                    assert_eq!(said(&builder, build, conversation, 40), alone, "{} {between:?}", model.name);
                 }
             }
         }
