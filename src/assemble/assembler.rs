@@ -76,8 +76,9 @@ pub(crate) struct AssembleScratch {
     pub(super) longer: Longer,
     /// How many prompts one after the other were longer than those of which spans are not wanted.
     pub(super) longer_count: u32,
-    /// The length of the previous prompt, as a guess for the next one's.
+    /// How many tokens and spans the previous prompt had, as a guess for the next one's.
     pub(super) capacity: usize,
+    pub(super) spans_capacity: usize,
 }
 
 impl AssembleScratch {
@@ -102,6 +103,7 @@ impl Default for AssembleScratch {
             longer: Longer::default(),
             longer_count: 0,
             capacity: 0,
+            spans_capacity: 0,
         }
     }
 }

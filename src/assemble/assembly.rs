@@ -46,8 +46,11 @@ impl Assembler {
         let mut assembly = Assembly {
             this: self,
             ids,
-            spans: has_spans.then(Vec::new),
-            run_ends: detail.spans_beyond.filter(|_| !has_spans || detail.will_be_shortened).map(|_| Vec::new()),
+            spans: has_spans.then(|| Vec::with_capacity(scratch.spans_capacity)),
+            run_ends: detail
+                .spans_beyond
+                .filter(|_| !has_spans || detail.will_be_shortened)
+                .map(|_| Vec::with_capacity(start.runs + segments.len())),
             runs_behind: 0,
             media: Vec::new(),
             offsets: detail.offsets.then(|| Offsets { of_tokens: Vec::with_capacity(scratch.capacity), text: 0 }),
@@ -89,6 +92,7 @@ impl Assembler {
             text
         });
         scratch.capacity = prompt.input_ids.len();
+        scratch.spans_capacity = prompt.spans.as_ref().map_or(scratch.spans_capacity, Vec::len);
         Ok(true)
     }
 }
@@ -138,9 +142,6 @@ pub(super) struct Offsets {
 impl Assembly<'_> {
     /// False if segments do not fit behind those of the prompt before.
     fn segments(&mut self, start: Start, segments: &[Segment<'_>], scratch: &mut AssembleScratch) -> Result<bool> {
-        if let Some(ends) = &mut self.run_ends {
-            ends.reserve(segments.len());
-        }
         let (mut is_known, mut start) = match self.begin_as_before(start, segments, scratch) {
             AsBefore::Unfit => return Ok(false),
             AsBefore::Unknown => (false, 0),

@@ -62,7 +62,12 @@ fn turns(speakers: impl Iterator<Item = Speaker>) -> Vec<Vec<usize>> {
         let opens = speaker == Speaker::Other && before == Speaker::Model;
         match turns.last_mut().filter(|_| !opens) {
             Some(turn) => turn.push(i),
-            None => turns.push(vec![i]),
+            None => {
+                // Most turns are a question and an answer.
+                let mut turn = Vec::with_capacity(2);
+                turn.push(i);
+                turns.push(turn);
+            }
         }
         before = speaker;
     }
@@ -94,9 +99,9 @@ fn examples(items: &[Item]) -> Vec<Vec<usize>> {
 /// How many tokens are probably left when so many units are dropped, by what each message has in the whole prompt. It begins
 /// with no unit.
 pub(super) fn estimates(units: &[Vec<usize>], prompt: &TokenizedPrompt) -> Vec<usize> {
-    let mut of_message: Vec<usize> = Vec::new();
-    let spans = prompt.spans.iter().flatten();
-    for (message, span) in spans.filter_map(|span| Some((span.part.message? as usize, span))) {
+    let spans = prompt.spans.as_deref().unwrap_or_default();
+    let mut of_message: Vec<usize> = Vec::with_capacity(spans.len());
+    for (message, span) in spans.iter().filter_map(|span| Some((span.part.message? as usize, span))) {
         if message >= of_message.len() {
             of_message.resize(message + 1, 0);
         }
@@ -117,8 +122,10 @@ pub(super) fn estimates(units: &[Vec<usize>], prompt: &TokenizedPrompt) -> Vec<u
 /// A conversation without the messages, or items, at these positions, which are in order.
 pub(super) fn without_items(conversation: &Conversation, gone: &[usize]) -> Conversation {
     fn kept<T: Clone>(all: &[T], gone: &[usize]) -> Vec<T> {
-        let kept = all.iter().enumerate().filter(|(i, _)| gone.binary_search(i).is_err());
-        kept.map(|(_, one)| one.clone()).collect()
+        let mut kept = Vec::with_capacity(all.len().saturating_sub(gone.len()));
+        let is_kept = |(i, _): &(usize, &T)| gone.binary_search(i).is_err();
+        kept.extend(all.iter().enumerate().filter(is_kept).map(|(_, one)| one.clone()));
+        kept
     }
     match conversation {
         Conversation::Text(text) => Conversation::Text(text.clone()),
