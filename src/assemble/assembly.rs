@@ -46,14 +46,17 @@ impl Assembler {
         let mut assembly = Assembly {
             this: self,
             ids,
-            spans: has_spans.then(|| Vec::with_capacity(scratch.spans_capacity)),
+            spans: has_spans.then(|| emptied(prompt.spans.take(), scratch.spans_capacity)),
             run_ends: detail
                 .spans_beyond
                 .filter(|_| !has_spans || detail.will_be_shortened)
                 .map(|_| Vec::with_capacity(start.runs + segments.len())),
             runs_behind: 0,
             media: Vec::new(),
-            offsets: detail.offsets.then(|| Offsets { of_tokens: Vec::with_capacity(scratch.capacity), text: 0 }),
+            offsets: detail.offsets.then(|| {
+                let of_tokens = emptied(prompt.offsets.take(), scratch.capacity);
+                Offsets { of_tokens, text: 0 }
+            }),
             is_shortened: detail.is_shortened,
             before: Neighbour::Edge,
         };
@@ -84,13 +87,16 @@ impl Assembler {
                 assembly.locate_all(cut, scratch)?;
             }
         }
-        *prompt = assembly.finish();
-        prompt.text = detail.text.then(|| {
+        let text = detail.text.then(|| {
+            let mut text = prompt.text.take().unwrap_or_default();
+            text.clear();
             let beginning = &scratch.beginnings[usize::from(detail.is_shortened)];
-            let mut text = beginning.text_before(start, |token, text| self.write_token(token, text));
+            beginning.write_text_before(start, &mut text, |token, text| self.write_token(token, text));
             self.write_text(segments, &mut text);
             text
         });
+        *prompt = assembly.finish();
+        prompt.text = text;
         scratch.capacity = prompt.input_ids.len();
         scratch.spans_capacity = prompt.spans.as_ref().map_or(scratch.spans_capacity, Vec::len);
         Ok(true)
@@ -366,6 +372,14 @@ impl Assembly<'_> {
         let Self { ids: input_ids, spans, media, .. } = self;
         TokenizedPrompt { input_ids, spans, media, offsets, omitted, omitted_end, ..TokenizedPrompt::default() }
     }
+}
+
+/// A list without anything in it, in the memory of this one if there is one.
+fn emptied<T>(list: Option<Vec<T>>, capacity: usize) -> Vec<T> {
+    let mut list = list.unwrap_or_default();
+    list.clear();
+    list.reserve(capacity);
+    list
 }
 
 /// The text of a run, in this memory if it has more than one piece.

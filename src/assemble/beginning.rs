@@ -78,16 +78,15 @@ impl Beginning {
         &self.messages
     }
 
-    /// The text up to there, in which tokens are written like this.
-    pub(super) fn text_before(&self, start: Start, write: impl Fn(TokenId, &mut String)) -> String {
-        let (mut text, mut text_start) = (String::new(), 0);
+    /// Writes the text up to there, and tokens in it like this.
+    pub(super) fn write_text_before(&self, start: Start, text: &mut String, write: impl Fn(TokenId, &mut String)) {
+        let mut text_start = 0;
         for run in &self.runs[..start.runs] {
             text.push_str(&self.text[text_start..run.text_end]);
-            write(run.token, &mut text);
+            write(run.token, text);
             text_start = run.text_end;
         }
         text.push_str(&self.text[text_start..text_start + start.bytes]);
-        text
     }
 
     /// Takes the messages that its prompt was rendered from, as far as it has their runs.
