@@ -9,9 +9,9 @@ use crate::assemble::owners::texts;
 use crate::assemble::{AssembleScratch, Assembler, Detail, MediaSpan, Span, TokenizedPrompt, seams};
 use crate::compile::Atom;
 use crate::error::Result;
-use crate::render::{Element, Part, Segment};
+use crate::render::Segment;
 use crate::tokenizer::RunCache;
-use crate::tokenizer::{AddSpecialTokens, Neighbour, Run, Scratch, TokenId, Tokenizer, strip};
+use crate::tokenizer::{Neighbour, Run, Scratch, TokenId, Tokenizer, strip};
 
 /// Once so many prompts one after the other were too long, the next one probably is, too.
 const MANY: u32 = 4;
@@ -315,62 +315,6 @@ impl Assembly<'_> {
             cache.put(place, key, opens_prompt, &self.ids[first..]);
         }
         Ok(if is_clean { Encoded::New } else { Encoded::WithReserved })
-    }
-
-    /// How many tokens there are with what the tokenizer itself may put around them.
-    fn tokens_at_most(&self) -> usize {
-        let (prefix, suffix) = self.this.tokenizer.special_tokens_around();
-        self.ids.len() + prefix.len() + suffix.len()
-    }
-
-    /// Adds what the tokenizer itself puts around a prompt.
-    fn finish(mut self) -> TokenizedPrompt {
-        let (prefix, suffix) = self.this.tokenizer.special_tokens_around();
-        let (mut omitted, mut omitted_end) = (Vec::new(), Vec::new());
-        let (before, after) = match self.this.special_tokens {
-            AddSpecialTokens::Never => (0..0, 0..0),
-            AddSpecialTokens::Always => (0..prefix.len(), 0..suffix.len()),
-            AddSpecialTokens::Auto => {
-                let begun =
-                    (0..prefix.len()).find(|&from| self.ids.starts_with(&prefix[from..])).unwrap_or(prefix.len());
-                omitted.extend_from_slice(&prefix[begun..]);
-                if self.this.is_open {
-                    omitted_end.extend_from_slice(suffix);
-                    (0..begun, 0..0)
-                } else {
-                    let ended = (1..=suffix.len()).rev().find(|&to| self.ids.ends_with(&suffix[..to])).unwrap_or(0);
-                    omitted.extend_from_slice(&suffix[..ended]);
-                    (0..begun, ended..suffix.len())
-                }
-            }
-        };
-        let offsets = self.offsets.take().map(|Offsets { of_tokens, text }| {
-            if before.is_empty() && after.is_empty() {
-                return of_tokens;
-            }
-            let around = |range: &Range<usize>, at: usize| std::iter::repeat_n(at..at, range.len());
-            around(&before, 0).chain(of_tokens).chain(around(&after, text)).collect()
-        });
-        let part = Part { element: Element::SpecialToken, ..Part::default() };
-        if !before.is_empty() {
-            let added = before.len();
-            self.ids.splice(0..0, prefix[before].iter().copied());
-            if let Some(spans) = &mut self.spans {
-                for span in spans.iter_mut() {
-                    *span = Span { start: span.start + added, end: span.end + added, ..*span };
-                }
-                spans.insert(0, Span { start: 0, end: added, part });
-            }
-            for span in &mut self.media {
-                *span = MediaSpan { start: span.start + added, end: span.end + added, ..*span };
-            }
-        }
-        if !after.is_empty() {
-            self.ids.extend_from_slice(&suffix[after.clone()]);
-            self.extend(part, self.ids.len() - after.len(), after.len());
-        }
-        let Self { ids: input_ids, spans, media, .. } = self;
-        TokenizedPrompt { input_ids, spans, media, offsets, omitted, omitted_end, ..TokenizedPrompt::default() }
     }
 }
 

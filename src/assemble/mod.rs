@@ -19,6 +19,7 @@ mod reachable;
 mod reserved;
 mod respell;
 mod seams;
+mod special_tokens;
 mod split_runs;
 
 pub(crate) use assembler::{AssembleScratch, Assembler, Detail, Respelled};

@@ -12,10 +12,11 @@ use crate::render::{ByMessage, Progress, Segments};
 /// So many messages are asked for before they are read.
 const AHEAD: usize = 32;
 
-/// Messages, and who renders them.
+/// The messages of a conversation, and who renders them.
 pub(super) struct Messages<'a> {
     builder: &'a PromptBuilder,
     renderer: &'a dyn ByMessage,
+    conversation: &'a Conversation,
     messages: &'a [ChatMessage],
     detail: Detail,
 }
@@ -27,53 +28,49 @@ impl PromptBuilder {
         let Conversation::Messages(messages) = conversation else { return None };
         let Shared { renderer: whole, assembler, open_answer, .. } = &*self.shared;
         let is_special = self.continue_final_message || *open_answer || whole.writes_all_keys() || assembler.cuts();
-        (!is_special).then_some(Messages { builder: self, renderer, messages, detail })
+        (!is_special).then_some(Messages { builder: self, renderer, conversation, messages, detail })
     }
 }
 
 impl<'a> Messages<'a> {
-    /// Builds the prompt of the conversation with these messages.
+    /// Builds the prompt of the conversation.
     pub(super) fn build(
         &self,
-        conversation: &Conversation,
         buffers: &mut Buffers,
         segments: &mut Segments<'a>,
         prompt: &mut TokenizedPrompt,
     ) -> Result<()> {
-        let Self { builder, renderer, messages, detail } = *self;
+        let Self { builder, renderer, messages, detail, .. } = *self;
         // The memory of messages may be in no cache, nor that of their texts: it is asked for before it is read.
         (0..messages.len().min(AHEAD)).for_each(|message| prefetch_index(messages, message));
-        conversation.check_others()?;
-        let (messages, roles_matter) = (renderer.said(messages, builder.shared.mode), renderer.roles_matter());
-        let known = buffers.assemble.messages_before(detail).common(messages, roles_matter);
-        if !self.build_from(known, conversation, buffers, segments, prompt)? {
+        let (said, roles_matter) = (renderer.said(messages, builder.shared.mode), renderer.roles_matter());
+        let (mut known, mut start) = buffers.assemble.messages_before(detail).common(said, roles_matter);
+        if !self.build_from(known, start, buffers, segments, prompt)? {
+            (known, start) = Default::default();
             segments.clear();
-            self.build_from(Default::default(), conversation, buffers, segments, prompt)?;
+            self.build_from(known, start, buffers, segments, prompt)?;
         }
+        let (ends, segments) = (&buffers.message_ends, segments.as_slice());
+        buffers.assemble.set_messages(detail, &Rendered { messages: said, roles_matter, known, start, ends, segments });
         Ok(())
     }
 
     /// The same behind those that are known; false if others do not fit behind them.
     fn build_from(
         &self,
-        (known, start): (Progress, Start),
-        conversation: &Conversation,
+        known: Progress,
+        start: Start,
         buffers: &mut Buffers,
         segments: &mut Segments<'a>,
         prompt: &mut TokenizedPrompt,
     ) -> Result<bool> {
-        let Self { builder, renderer, messages, detail } = *self;
-        let Shared { mode, placeholders, assembler, .. } = &*builder.shared;
+        let Self { builder, renderer, conversation, messages, detail } = *self;
+        let Shared { mode, assembler, .. } = &*builder.shared;
         let Buffers { message_ends: ends, assemble, .. } = buffers;
         ends.clear();
-        renderer.render_from(messages, *mode, known, segments, ends)?;
-        placeholders.fill(segments, conversation)?;
-        let segments = segments.as_slice();
-        let fits = assembler.assemble_from(start, segments, detail, assemble, prompt)?;
-        if fits {
-            let (messages, roles_matter) = (renderer.said(messages, *mode), renderer.roles_matter());
-            assemble.set_messages(detail, &Rendered { messages, roles_matter, known, start, ends, segments });
-        }
-        Ok(fits)
+        builder.render_by(conversation, segments, |segments| {
+            renderer.render_from(messages, *mode, known, segments, ends)
+        })?;
+        assembler.assemble_from(start, segments.as_slice(), detail, assemble, prompt)
     }
 }

@@ -41,21 +41,34 @@ impl PromptBuilder {
 
     pub(super) fn render<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {
         let Shared { renderer, mode, open_answer, .. } = &*self.shared;
+        self.render_by(conversation, segments, |segments| {
+            match (*mode == Mode::Generate || *open_answer, self.continue_final_message) {
+                (true, true) => match renderer.own_final_message() {
+                    Some(own) => own.render_begun_answer(conversation, segments),
+                    None => render_to_continue(&**renderer, conversation, segments),
+                },
+                (true, false) if *mode == Mode::Score => match renderer.own_final_message() {
+                    Some(own) => own.render_scored_answer(conversation, segments),
+                    None => render_open_answer(&**renderer, conversation, segments),
+                },
+                _ => renderer.render(conversation, *mode, segments),
+            }
+        })
+    }
+
+    /// Renders a conversation in one way or another, with what is done before and after it in all of them.
+    pub(super) fn render_by<'a>(
+        &'a self,
+        conversation: &'a Conversation,
+        segments: &mut Segments<'a>,
+        render: impl FnOnce(&mut Segments<'a>) -> Result<()>,
+    ) -> Result<()> {
+        let Shared { renderer, placeholders, .. } = &*self.shared;
         if !renderer.writes_all_keys() {
             conversation.check_others()?;
         }
-        match (*mode == Mode::Generate || *open_answer, self.continue_final_message) {
-            (true, true) => match renderer.own_final_message() {
-                Some(own) => own.render_begun_answer(conversation, segments)?,
-                None => render_to_continue(&**renderer, conversation, segments)?,
-            },
-            (true, false) if *mode == Mode::Score => match renderer.own_final_message() {
-                Some(own) => own.render_scored_answer(conversation, segments)?,
-                None => render_open_answer(&**renderer, conversation, segments)?,
-            },
-            _ => renderer.render(conversation, *mode, segments)?,
-        }
-        self.shared.placeholders.fill(segments, conversation)
+        render(segments)?;
+        placeholders.fill(segments, conversation)
     }
 
     /// What the template leaves out of a conversation because it declares so.

@@ -185,7 +185,7 @@ impl Session {
         let mut segments = Segments::with_memory(Buffers::reuse(std::mem::take(&mut buffers.segments)), &arena);
         segments.needs_origins = detail.needs_origins();
         let built = match builder.by_message(conversation, detail) {
-            Some(messages) => messages.build(conversation, buffers, &mut segments, prompt),
+            Some(messages) => messages.build(buffers, &mut segments, prompt),
             None => builder.render(conversation, &mut segments).and_then(|()| {
                 builder.shared.assembler.assemble(segments.as_slice(), detail, &mut buffers.assemble, prompt)
             }),
