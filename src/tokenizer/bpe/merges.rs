@@ -2,8 +2,6 @@
 
 use std::hint::select_unpredictable;
 
-use prefetch_index::prefetch_index;
-
 use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::places::{self, Places};
 use crate::tokenizer::compiled::{BlockReader, BlockWriter};
@@ -28,54 +26,18 @@ pub(crate) struct Merges {
     /// So many bits of a rank follow the id.
     number_bits: u32,
     places: Places,
-    /// Of each group of places, its pilot, and above it a bit for each hash of a pair that is there: most pairs do not
-    /// merge, and are not looked for any further.
-    groups: Vec<u32>,
     /// The pairs, each with its rank.
     slots: Vec<u64>,
     /// The lowest token that merges. In vocabularies of bytes, all bytes come after it.
     lowest: TokenId,
     /// The ranks of pairs of the tokens that follow it.
-    square: Vec<u32>,
+    square: Box<[u32; SQUARE]>,
 }
 
 const EMPTY: u64 = u64::MAX;
 /// So many tokens are a side of the square.
 const SIDE: TokenId = 256;
-
-/// A pair of tokens, and the hash by which it is looked up.
-#[derive(Clone, Copy)]
-pub(crate) struct Pair {
-    pair: u64,
-    hash: u64,
-}
-
-impl Pair {
-    #[inline(always)]
-    pub(crate) fn new(left: TokenId, right: TokenId) -> Self {
-        let pair = pair(left, right);
-        Self { pair, hash: hash_of(pair) }
-    }
-}
-
-/// A pair of tokens, and the slot where it is if it merges.
-#[derive(Clone, Copy)]
-pub(crate) struct Place {
-    pair: u64,
-    /// The first one for a pair that certainly does not merge.
-    slot: usize,
-}
-
-impl Place {
-    /// Of a pair that does not merge.
-    pub(crate) const NOWHERE: Self = Self { pair: pair(NOBODY, NOBODY) << RANK_BITS, slot: 0 };
-
-    /// Whether looking is worthwhile.
-    #[inline(always)]
-    pub(crate) fn may_merge(self) -> bool {
-        self.slot != 0
-    }
-}
+const SQUARE: usize = (SIDE * SIDE) as usize;
 
 impl Merges {
     /// From pairs and what they merge to, the first to be merged first. Of two for one pair the last one counts, as in
@@ -105,29 +67,21 @@ impl Merges {
     }
 
     fn with_slots(tokens: Vec<TokenId>, number_bits: u32, places: Places, slots: Vec<u64>) -> Self {
-        let mut groups: Vec<u32> = places.pilots().iter().map(|pilot| u32::from(*pilot)).collect();
-        for slot in slots.iter().filter(|slot| **slot != EMPTY) {
-            let hash = hash_of(slot >> RANK_BITS);
-            groups[places.group(hash)] |= mark_of(hash);
-        }
-        Self { tokens, number_bits, places, groups, slots, lowest: 0, square: Vec::new() }.with_square()
-    }
-
-    fn with_square(mut self) -> Self {
-        self.lowest = self.iter().map(|(left, right, _)| left.min(right)).min().unwrap_or_default();
-        let mut square = vec![NEVER; (SIDE * SIDE) as usize];
-        for (left, right, rank) in self.iter() {
-            if let Some(place) = self.in_square(left, right) {
+        let mut this = Self { tokens, number_bits, places, slots, lowest: 0, square: Box::new([NEVER; SQUARE]) };
+        this.lowest = this.iter().map(|(left, right, _)| left.min(right)).min().unwrap_or_default();
+        let mut square = this.square.clone();
+        for (left, right, rank) in this.iter() {
+            if let Some(place) = this.in_square(left, right) {
                 square[place] = rank;
             }
         }
-        Self { square, ..self }
+        Self { square, ..this }
     }
 
     #[inline(always)]
     fn in_square(&self, left: TokenId, right: TokenId) -> Option<usize> {
         let (left, right) = (left.wrapping_sub(self.lowest), right.wrapping_sub(self.lowest));
-        (left < SIDE && right < SIDE).then(|| (left * SIDE + right) as usize)
+        (left | right < SIDE).then_some((left << 8 | right) as usize % SQUARE)
     }
 
     /// The rank of a pair of low tokens, as bytes are; none for others.
@@ -168,38 +122,12 @@ impl Merges {
         })
     }
 
-    /// Asks for the memory that tells where a pair is: others can be asked for until it is there.
-    #[inline(always)]
-    pub(crate) fn ask(&self, pair: Pair) {
-        prefetch_index(&self.groups, self.places.group(pair.hash));
-    }
-
-    /// Where a pair is if it merges.
-    #[inline(always)]
-    pub(crate) fn place(&self, Pair { pair, hash }: Pair) -> Place {
-        let group = self.groups[self.places.group(hash)];
-        let slot = self.places.place(hash, group as u8);
-        // A pair that is in none takes the first one, which tells so.
-        Place { pair: pair << RANK_BITS, slot: select_unpredictable(group & mark_of(hash) == 0, 0, slot) }
-    }
-
-    /// Asks for the memory of a place: others can be asked for until it is there.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, place: Place) {
-        prefetch_index(&self.slots, place.slot);
-    }
-
-    /// The rank of the pair of a place, or [`NEVER`] if it does not merge.
-    #[inline(always)]
-    pub(crate) fn rank_at(&self, place: Place) -> u32 {
-        let rank = self.slots[place.slot] ^ place.pair;
-        select_unpredictable(rank >> RANK_BITS == 0, rank as u32, NEVER)
-    }
-
     /// The rank of a pair, or [`NEVER`] if it does not merge.
     #[inline(always)]
     pub(crate) fn rank(&self, left: TokenId, right: TokenId) -> u32 {
-        self.rank_at(self.place(Pair::new(left, right)))
+        let pair = pair(left, right);
+        let rank = self.slots[self.places.of(hash_of(pair))] ^ pair << RANK_BITS;
+        select_unpredictable(rank >> RANK_BITS == 0, rank as u32, NEVER)
     }
 
     /// The token that a pair of this rank merges to.
@@ -234,10 +162,4 @@ const fn pair(left: TokenId, right: TokenId) -> u64 {
 #[inline(always)]
 fn hash_of(pair: u64) -> u64 {
     places::hash(pair, 0)
-}
-
-/// The bit of a hash above its group's pilot.
-#[inline(always)]
-fn mark_of(hash: u64) -> u32 {
-    1 << (u8::BITS + (hash >> 60) as u32)
 }

@@ -65,14 +65,9 @@ impl Places {
         self.count
     }
 
-    /// By group, a power of two.
-    pub(crate) fn pilots(&self) -> &[u8] {
-        &self.pilots
-    }
-
     /// The place of a key with this hash and the pilot of its group.
     #[inline(always)]
-    pub(crate) fn place(&self, hash: u64, pilot: u8) -> usize {
+    fn place(&self, hash: u64, pilot: u8) -> usize {
         // A product alone keeps hashes that are nearly alike near each other, whatever the pilot.
         let mixed = hash.rotate_left(u32::from(pilot)).wrapping_mul(2 * u64::from(pilot) + 1);
         ((u128::from(mixed) * self.count as u128) >> u64::BITS) as usize
@@ -80,12 +75,12 @@ impl Places {
 
     /// The group of a key with this hash.
     #[inline(always)]
-    pub(crate) fn group(&self, hash: u64) -> usize {
+    fn group(&self, hash: u64) -> usize {
         hash as usize & (self.pilots.len() - 1)
     }
 
     /// Where the key with this hash is, if it is one of those that are known.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of(&self, hash: u64) -> usize {
         self.place(hash, self.pilots[self.group(hash)])
     }

@@ -1,174 +1,134 @@
 //! A piece of a few symbols that is merged step by step.
 
 use crate::tokenizer::TokenId;
-use crate::tokenizer::bpe::merges::{Merges, NEVER, NOBODY, Pair, Place, RANK_BITS};
+use crate::tokenizer::bpe::merges::{Merges, NEVER, NOBODY, RANK_BITS};
 
 /// So many symbols have room, with one at each end that is nobody's.
-const ROOM: usize = 1 << PLACE_BITS;
+pub(super) const ROOM: usize = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 6;
 /// The most symbols of a piece: with more, looking through all of them for each merge would take a time that grows with
 /// the square.
 pub(super) const MOST: usize = ROOM - 2;
 
-/// The places before and after each.
-const BEFORE: [u8; ROOM] = {
-    let (mut before, mut at) = ([0; ROOM], 1);
-    while at < ROOM {
-        before[at] = at as u8 - 1;
-        at += 1;
-    }
-    before
-};
-const AFTER: [u8; ROOM] = {
-    let (mut after, mut at) = ([0; ROOM], 0);
-    while at < ROOM {
-        after[at] = at as u8 + 1;
-        at += 1;
-    }
-    after
-};
-
 /// Symbols stay where they are: one that is merged into the one before is skipped. Nothing is asked of where a symbol
 /// stands, because at the ends there is one that merges with no other.
 pub(super) struct Lane {
+    /// The number of the piece.
+    piece: usize,
     symbols: [TokenId; ROOM],
-    /// Of each symbol's pair with the next one the rank, and its place in the lower bits: the least is merged next.
+    /// A bit for each symbol that was not merged into another, the first one's the lowest.
+    standing: u64,
+    /// Of each symbol's pair with the next one the rank, and its place in the lower bits.
     ranks: [i32; ROOM],
-    before: [u8; ROOM],
-    after: [u8; ROOM],
-    count: usize,
-    /// The left symbols of the pairs that the last merge made, and what was asked for of them.
-    made: [u8; 2],
-    asked: Asked,
-}
-
-/// What memory was asked for.
-#[derive(Clone, Copy)]
-enum Asked {
-    /// That of all pairs' places.
-    AllPlaces,
-    Groups([Pair; 2]),
-    Places([Place; 2]),
+    /// Whether only the first [`RANKS`] of them are of this piece.
+    is_short: bool,
+    /// The least of them, which is merged next.
+    least: i32,
 }
 
 /// The rank of a pair that does not merge. With its place it is not lower.
 const NOTHING: i32 = (NEVER << PLACE_BITS) as i32;
-/// Numbers of 32 bits with a sign are compared, so many at once.
-const RANKS: usize = 8;
+/// Numbers of 32 bits with a sign are compared, so many at once: most pieces have no more symbols.
+const RANKS: usize = 16;
 const _: () = assert!(RANK_BITS + PLACE_BITS < i32::BITS);
 
 impl Default for Lane {
     fn default() -> Self {
-        Self {
-            symbols: [NOBODY; ROOM],
-            ranks: [NOTHING; ROOM],
-            before: BEFORE,
-            after: AFTER,
-            count: 0,
-            made: [0; 2],
-            asked: Asked::AllPlaces,
-        }
+        Self { piece: 0, symbols: [NOBODY; ROOM], standing: 0, ranks: [NOTHING; ROOM], is_short: true, least: NOTHING }
     }
 }
 
 impl Lane {
-    /// Takes the symbols of a piece, and asks for the memory that tells what they merge to.
+    /// The number of the piece.
     #[inline(always)]
-    pub(super) fn begin(&mut self, symbols: &[TokenId], merges: &Merges) {
-        let count = symbols.len();
-        self.symbols[1..=count].copy_from_slice(symbols);
-        self.symbols[count + 1] = NOBODY;
-        self.ranks[..wide(count)].fill(NOTHING);
-        (self.before, self.after) = (BEFORE, AFTER);
-        self.count = count;
-        (self.made, self.asked) = ([0; 2], Asked::Places([Place::NOWHERE; 2]));
-        for (at, pair) in (1..).zip(symbols.windows(2)) {
-            match merges.rank_in_square(pair[0], pair[1]) {
-                Some(rank) => self.ranks[at] = ranked(rank, at),
-                None => {
-                    self.asked = Asked::AllPlaces;
-                    merges.prefetch(merges.place(Pair::new(pair[0], pair[1])));
-                }
-            }
-        }
+    pub(super) fn piece(&self) -> usize {
+        self.piece
     }
 
-    /// Merges one pair, or asks for what is needed for it; false if there is none.
+    /// Takes a piece that has so many of these symbols, [`MOST`] at most.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, piece: usize, symbols: &[TokenId; ROOM], count: usize, merges: &Merges) {
+        let count = count.min(MOST);
+        self.piece = piece;
+        // What is copied and filled has one length for most pieces, which takes no branches.
+        self.symbols[1..=RANKS].copy_from_slice(&symbols[..RANKS]);
+        self.ranks[..RANKS].fill(NOTHING);
+        self.is_short = count < RANKS;
+        if !self.is_short {
+            self.symbols[1..=MOST].copy_from_slice(&symbols[..MOST]);
+            self.ranks[RANKS..].fill(NOTHING);
+        }
+        self.symbols[count + 1] = NOBODY;
+        self.standing = u64::MAX >> (MOST - count);
+        for at in 1..count {
+            let (left, right) = (self.symbols[at], self.symbols[at + 1]);
+            let rank = match merges.rank_in_square(left, right) {
+                Some(rank) => rank,
+                None => merges.rank(left, right),
+            };
+            self.ranks[at] = ranked(rank, at);
+        }
+        self.least = self.least_rank();
+    }
+
+    /// Merges one pair; false if there is none.
     #[inline(always)]
     pub(super) fn go_on(&mut self, merges: &Merges) -> bool {
-        let places = match self.asked {
-            Asked::AllPlaces => {
-                for at in 1..self.count {
-                    self.ranks[at] = ranked(merges.rank(self.symbols[at], self.symbols[at + 1]), at);
-                }
-                [Place::NOWHERE; 2]
-            }
-            Asked::Groups([left, right]) => {
-                let places = [merges.place(left), merges.place(right)];
-                if places[0].may_merge() | places[1].may_merge() {
-                    merges.prefetch(places[0]);
-                    merges.prefetch(places[1]);
-                    self.asked = Asked::Places(places);
-                    return true;
-                }
-                places
-            }
-            Asked::Places(places) => places,
-        };
-        for (at, place) in self.made.into_iter().zip(places) {
-            let at = usize::from(at) % ROOM;
-            self.ranks[at] = ranked(merges.rank_at(place), at);
-        }
-        let mut least = [NOTHING; RANKS];
-        for ranks in self.ranks[..wide(self.count)].as_chunks::<RANKS>().0 {
-            for at in 0..RANKS {
-                least[at] = least[at].min(ranks[at]);
-            }
-        }
-        for half in [4, 2, 1] {
-            for at in 0..half {
-                least[at] = least[at].min(least[at + half]);
-            }
-        }
-        let least = least[0];
-        if least >= NOTHING {
+        if self.least >= NOTHING {
             return false;
         }
-        let at = least as usize % ROOM;
-        let token = merges.token((least >> PLACE_BITS) as u32);
-        let gone = usize::from(self.after[at]) % ROOM;
-        let next = usize::from(self.after[gone]) % ROOM;
-        let last = usize::from(self.before[at]) % ROOM;
+        let at = self.least as usize % ROOM;
+        let before = self.standing & !(u64::MAX << at);
+        let last = before.checked_ilog2().unwrap_or_default() as usize % ROOM;
+        let after = self.standing & (u64::MAX << 1 << at);
+        let gone = after.trailing_zeros() as usize % ROOM;
+        let next = (after & after.wrapping_sub(1)).trailing_zeros() as usize % ROOM;
+        let token = merges.token((self.least >> PLACE_BITS) as u32);
+        let (left, right) = (self.symbols[last], self.symbols[next]);
         self.symbols[at] = token;
-        (self.after[at], self.before[next]) = (next as u8, at as u8);
-        self.ranks[gone] = NOTHING;
-        self.made = [last as u8, at as u8];
-        let pairs = [Pair::new(self.symbols[last], token), Pair::new(token, self.symbols[next])];
-        merges.ask(pairs[0]);
-        merges.ask(pairs[1]);
-        self.asked = Asked::Groups(pairs);
+        self.standing &= !(1 << gone);
+        (self.ranks[last], self.ranks[at], self.ranks[gone]) = (NOTHING, NOTHING, NOTHING);
+        // The others are compared while the ranks of the new pairs are on their way from memory.
+        let others = self.least_rank();
+        let left = ranked(merges.rank(left, token), last);
+        let right = ranked(merges.rank(token, right), at);
+        (self.ranks[last], self.ranks[at]) = (left, right);
+        self.least = others.min(left).min(right);
         true
+    }
+
+    #[inline(always)]
+    fn least_rank(&self) -> i32 {
+        let [first, others @ ..] = self.ranks.as_chunks().0 else { return NOTHING };
+        let mut least = least_of(first);
+        if !self.is_short {
+            for ranks in others {
+                least = least.min(least_of(ranks));
+            }
+        }
+        least
     }
 
     /// Writes the tokens where the symbols were, and returns how many there are.
     #[inline(always)]
     pub(super) fn end(&self, tokens: &mut [TokenId]) -> usize {
-        let mut at = 1;
-        for (count, token) in tokens.iter_mut().enumerate() {
-            if at > self.count {
-                return count;
-            }
-            *token = self.symbols[at % ROOM];
-            at = usize::from(self.after[at % ROOM]);
+        let mut standing = self.standing & !1;
+        let count = standing.count_ones().saturating_sub(1) as usize;
+        for token in tokens.iter_mut().take(count) {
+            *token = self.symbols[standing.trailing_zeros() as usize % ROOM];
+            standing &= standing.wrapping_sub(1);
         }
-        tokens.len()
+        count
     }
 }
 
-/// So many ranks are looked at.
 #[inline(always)]
-fn wide(count: usize) -> usize {
-    (count + 1).next_multiple_of(RANKS).min(ROOM)
+fn least_of(ranks: &[i32; RANKS]) -> i32 {
+    let mut least = ranks[0];
+    for rank in ranks {
+        least = least.min(*rank);
+    }
+    least
 }
 
 #[inline(always)]

@@ -12,7 +12,7 @@ use crate::tokenizer::TokenId;
 use crate::tokenizer::bpe::merges::{Merges, NEVER};
 
 /// So many pieces are merged by turns: while one waits for memory, the others go on.
-const LANES: usize = 8;
+const LANES: usize = 4;
 
 /// Merges pieces.
 #[derive(Default)]
@@ -82,40 +82,41 @@ impl Merger {
     #[inline(always)]
     fn merge_all(&mut self, merges: &Merges) {
         let Self { symbols, pieces, lanes, queue } = self;
-        let mut waiting = pieces.iter_mut();
-        // The first lanes in this order are taken.
-        let mut order: [usize; LANES] = std::array::from_fn(|lane| lane);
+        // Lanes read as many symbols as they have room for.
+        symbols.resize(symbols.len() + lane::ROOM, 0);
+        let mut lanes = lanes.each_mut();
+        // The first lanes are taken.
         let mut taken = 0;
-        let mut merged: [Option<&mut Range<usize>>; LANES] = Default::default();
+        let mut waiting = 0;
         loop {
             while taken < LANES
-                && let Some(piece) = waiting.next()
+                && let Some(piece) = pieces.get_mut(waiting)
             {
                 match piece.len() {
                     0..=1 => {}
-                    2..=lane::MOST => {
-                        lanes[order[taken]].begin(&symbols[piece.clone()], merges);
-                        merged[order[taken]] = Some(piece);
+                    count @ 2..=lane::MOST => {
+                        let symbols = symbols[piece.start..].first_chunk().expect("there is room behind the last one");
+                        lanes[taken].begin(waiting, symbols, count, merges);
                         taken += 1;
                     }
                     _ => piece.end = piece.start + queue.merge(&mut symbols[piece.clone()], merges),
                 }
+                waiting += 1;
             }
             if taken == 0 {
                 return;
             }
             let mut turn = 0;
             while turn < taken {
-                let lane = order[turn];
-                if lanes[lane].go_on(merges) {
+                let lane = &mut *lanes[turn];
+                if lane.go_on(merges) {
                     turn += 1;
                     continue;
                 }
-                if let Some(piece) = merged[lane].take() {
-                    piece.end = piece.start + lanes[lane].end(&mut symbols[piece.clone()]);
-                }
+                let piece = &mut pieces[lane.piece()];
+                piece.end = piece.start + lane.end(&mut symbols[piece.clone()]);
                 taken -= 1;
-                order.swap(turn, taken);
+                lanes.swap(turn, taken);
             }
         }
     }
