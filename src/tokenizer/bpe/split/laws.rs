@@ -15,13 +15,19 @@ fn text() -> impl Strategy<Value = String> {
     let one_of = |chars: &str| prop::sample::select(chars.chars().collect::<Vec<_>>());
     let ascii = prop_oneof![8 => one_of(ASCII), 1 => proptest::char::range('\0', '\x7f')];
     let any = prop_oneof![4 => one_of(ASCII), 3 => one_of(OTHERS), 1 => any::<char>()];
-    // All of them are known to most patterns.
-    let usual = prop_oneof![2 => one_of(ASCII), 1 => one_of("éßΩÉжЖ中語のーの„“…½²🎉Ⓐ\u{a0}\u{3000}\u{85}")];
+    // All of them are known to most patterns, and of the next ones to all.
+    let usual = prop_oneof![2 => one_of(ASCII), 1 => one_of("éßΩÉжЖ中語のー・\u{3099}„“…½²🎉Ⓐ\u{a0}\u{3000}\u{85}")];
+    let known = prop_oneof![2 => one_of("  \n\t\r'sStaZ01.,-/"), 1 => one_of("éßЖ中語のー・゛“…🎉\u{a0}\u{3000}")];
     // Longer than the 64 bytes that are read at once, too.
+    let long_word =
+        (one_of("'.- \n“/"), prop::collection::vec(one_of("abZ"), 0..80), one_of("éЖß中ー・\u{3099}1. \n'"))
+            .prop_map(|(first, letters, last)| [&[first][..], &letters, &[last]].concat());
     let stretch = prop_oneof![
+        prop::collection::vec(long_word, 0..6).prop_map(|words| words.concat()),
         prop::collection::vec(any, 0..120),
         prop::collection::vec(ascii, 0..250),
         prop::collection::vec(usual, 0..120),
+        prop::collection::vec(known, 0..120),
     ];
     prop::collection::vec(stretch, 1..4).prop_map(|stretches| stretches.into_iter().flatten().collect())
 }

@@ -5,6 +5,19 @@ use crate::tokenizer::bpe::split::blocks::simd::{SIZE, Simd};
 /// The first and the last of the bytes with which letters alone begin.
 pub(super) const LETTERS_OF_TWO: [u8; 2] = [0xD0, 0xD1];
 pub(super) const LETTERS_OF_THREE: [u8; 2] = [0xE5, 0xE9];
+/// The same of letters of a script.
+pub(super) const IDEOGRAPHS: [u8; 2] = [0xE5, 0xE8];
+
+/// What patterns tell from one another that others need not.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Told {
+    /// Capital letters, and slashes.
+    pub(super) case: bool,
+    /// Letters and signs of scripts, and control characters.
+    pub(super) scripts: bool,
+    /// Digits of several bytes.
+    pub(super) wide_digits: bool,
+}
 
 /// A bit for each of 64 bytes of a class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,6 +34,9 @@ pub(super) struct Classes {
     pub(super) slashes: u64,
     /// All others, with apostrophes and slashes.
     pub(super) others: u64,
+    /// Letters and signs of scripts, which are in no other class.
+    pub(super) script_letters: u64,
+    pub(super) script_signs: u64,
     /// Of a character of several bytes the first one, and those behind it.
     pub(super) leads: u64,
     pub(super) inner: u64,
@@ -32,10 +48,9 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    /// Of so many of these bytes. Of those that only patterns with case look at, only if it `has_case`. What is no ASCII is
-    /// in no class yet, and only looked for if the text `is_wide`.
+    /// Of so many of these bytes. What is no ASCII is in no class yet, and only looked for if the text `is_wide`.
     #[inline(always)]
-    pub(super) fn of(simd: impl Simd, bytes: &[u8; SIZE], len: usize, has_case: bool, is_wide: bool) -> Self {
+    pub(super) fn of(simd: impl Simd, bytes: &[u8; SIZE], len: usize, told: Told, is_wide: bool) -> Self {
         let mut classes = Self::default();
         let bytes = simd.load(bytes);
         let letters = simd.is_between(simd.or(bytes, simd.splat(0x20)), b'a', b'z');
@@ -49,7 +64,7 @@ impl Classes {
         classes.white = simd.bits(white);
         classes.line_ends = simd.bits(simd.or(simd.is(bytes, b'\n'), simd.is(bytes, b'\r')));
         classes.apostrophes = simd.bits(simd.is(bytes, b'\''));
-        if has_case {
+        if told.case {
             classes.capitals = simd.bits(simd.is_between(bytes, b'A', b'Z'));
             classes.slashes = simd.bits(simd.is(bytes, b'/'));
         }
@@ -58,8 +73,8 @@ impl Classes {
             known = simd.or(known, bytes);
             classes.inner = simd.bits(simd.is_below(bytes, 0xC0));
             classes.leads = simd.bits(bytes) & !classes.inner;
-            if !has_case {
-                let [of_two, of_three] = [LETTERS_OF_TWO, LETTERS_OF_THREE];
+            if !told.case {
+                let [of_two, of_three] = [LETTERS_OF_TWO, if told.scripts { IDEOGRAPHS } else { LETTERS_OF_THREE }];
                 classes.letters_of_two = simd.bits(simd.is_between(bytes, of_two[0], of_two[1]));
                 classes.letters_of_three = simd.bits(simd.is_between(bytes, of_three[0], of_three[1]));
             }
@@ -79,10 +94,11 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     proptest! {
         #[test]
-        fn all_processors_find_the_same(bytes: [u8; SIZE], len in 1..=SIZE, has_case: bool, is_wide: bool) {
-            let found = Classes::of(Portable, &bytes, len, has_case, is_wide);
+        fn all_processors_find_the_same(bytes: [u8; SIZE], len in 1..=SIZE, case: bool, scripts: bool, is_wide: bool) {
+            let told = Told { case, scripts, wide_digits: false };
+            let found = Classes::of(Portable, &bytes, len, told, is_wide);
             if let Some(simd) = pulp::x86::V3::try_new() {
-                prop_assert_eq!(Classes::of(simd, &bytes, len, has_case, is_wide), found);
+                prop_assert_eq!(Classes::of(simd, &bytes, len, told, is_wide), found);
             }
         }
     }
@@ -90,7 +106,8 @@ mod tests {
     #[test]
     fn each_byte_is_of_its_class() {
         for byte in 0..=255_u8 {
-            let classes = Classes::of(Portable, &[byte; SIZE], SIZE, true, true);
+            let told = Told { case: true, scripts: false, wide_digits: true };
+            let classes = Classes::of(Portable, &[byte; SIZE], SIZE, told, true);
             let all = |is: bool| if is { u64::MAX } else { 0 };
             assert_eq!(classes.letters, all(byte.is_ascii_alphabetic()), "{byte:#x}");
             assert_eq!(classes.capitals, all(byte.is_ascii_uppercase()), "{byte:#x}");

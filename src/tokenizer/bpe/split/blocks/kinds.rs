@@ -20,6 +20,8 @@ pub(super) enum Kind {
     White,
     /// A small letter, and a part of contractions.
     LongS,
+    /// Punctuation, or a symbol.
+    Sign,
     Other,
     /// Nothing is known of it.
     Unknown,
@@ -32,9 +34,19 @@ pub(super) struct Row {
     pub(super) plain: u64,
     /// The same for patterns with case, for which marks are not.
     pub(super) plain_with_case: u64,
+    /// The same for patterns with scripts: letters, marks, and signs outside of scripts.
+    pub(super) plain_with_scripts: u64,
     pub(super) letters: u64,
     pub(super) capitals: u64,
     pub(super) caseless: u64,
+    pub(super) marks: u64,
+    /// Letters and marks of scripts.
+    pub(super) scripts: u64,
+}
+
+/// Whether a character is in one of the scripts that are apart from other text: Chinese and Japanese.
+pub(super) fn is_of_script(c: usize) -> bool {
+    matches!(c, 0x3040..=0x30FF | 0x4E00..=0x9FA5)
 }
 
 /// The kinds of the characters of a part.
@@ -63,7 +75,9 @@ static KINDS: Pages<Kinds> = Pages::new(|chars| {
         }
     };
     let kinds: Vec<Kind> = chars.iter().map(kind).collect();
-    let rows = kinds.chunks(ROW).map(row).collect();
+    // No part begins with a surrogate.
+    let first = chars.first().copied().flatten().map_or(0, |c| c as usize);
+    let rows = (first..).step_by(ROW).zip(kinds.chunks(ROW)).map(|(first, kinds)| row(first, kinds)).collect();
     Kinds { kinds, rows }
 });
 
@@ -86,26 +100,34 @@ fn kind_of_tag(tag: u8) -> Kind {
         0x06 => Kind::Mark,
         0x01 | 0x02 | 0x31 => Kind::Digit,
         0x03..=0x05 => Kind::White,
+        0x07..=0x0A | 0x16 | 0x3A => Kind::Sign,
         _ => Kind::Other,
     }
 }
 
-fn row(kinds: &[Kind]) -> Row {
-    let bits = |is: fn(Kind) -> bool| (0..).zip(kinds).map(|(at, kind)| u64::from(is(*kind)) << at).sum();
-    use Kind::{Capital, Letter, Mark, Other, Small};
+/// The row of the characters from the first one on.
+fn row(first: usize, kinds: &[Kind]) -> Row {
+    let bits = |is: &dyn Fn(usize, Kind) -> bool| {
+        (first..).zip(kinds).map(|(c, kind)| u64::from(is(c, *kind)) << (c - first)).sum()
+    };
+    use Kind::{Capital, Letter, Mark, Other, Sign, Small};
+    let is_letter = |kind| matches!(kind, Capital | Small | Letter);
     Row {
-        plain: bits(|kind| matches!(kind, Capital | Small | Letter | Mark | Other)),
-        plain_with_case: bits(|kind| matches!(kind, Capital | Small | Letter | Other)),
-        letters: bits(|kind| matches!(kind, Capital | Small | Letter)),
-        capitals: bits(|kind| kind == Capital),
-        caseless: bits(|kind| kind == Letter),
+        plain: bits(&|_, kind| is_letter(kind) || matches!(kind, Mark | Sign | Other)),
+        plain_with_case: bits(&|_, kind| is_letter(kind) || matches!(kind, Sign | Other)),
+        plain_with_scripts: bits(&|c, kind| is_letter(kind) || kind == Mark || kind == Sign && !is_of_script(c)),
+        letters: bits(&|_, kind| is_letter(kind)),
+        capitals: bits(&|_, kind| kind == Capital),
+        caseless: bits(&|_, kind| kind == Letter),
+        marks: bits(&|_, kind| kind == Mark),
+        scripts: bits(&|c, kind| (is_letter(kind) || kind == Mark) && is_of_script(c)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tokenizer::bpe::split::blocks::classes::{LETTERS_OF_THREE, LETTERS_OF_TWO};
+    use crate::tokenizer::bpe::split::blocks::classes::{IDEOGRAPHS, LETTERS_OF_THREE, LETTERS_OF_TWO};
 
     #[test]
     fn with_some_bytes_letters_alone_begin() {
@@ -114,5 +136,7 @@ mod tests {
             let [first, last] = bytes.map(|byte| usize::from(byte & own));
             assert!((first << others..(last + 1) << others).all(is_letter));
         }
+        let [first, last] = IDEOGRAPHS.map(|byte| usize::from(byte & 0x0F));
+        assert!((first << 12..(last + 1) << 12).all(|c| is_letter(c) && is_of_script(c)));
     }
 }

@@ -85,7 +85,7 @@ impl Blocks {
 
     #[inline(always)]
     fn cut(&mut self, simd: impl Simd, rules: Rules, text: &str) -> Option<usize> {
-        match text.is_ascii() || rules.knows_printable_ascii_alone() {
+        match text.is_ascii() {
             true => self.cut_if_known(simd, rules, text, false),
             false => self.cut_if_known(simd, rules, text, true),
         }
@@ -93,21 +93,21 @@ impl Blocks {
 
     #[inline(always)]
     fn cut_if_known(&mut self, simd: impl Simd, rules: Rules, text: &str, is_wide: bool) -> Option<usize> {
-        let (bytes, has_case) = (text.as_bytes(), rules.has_case());
+        let (bytes, told) = (text.as_bytes(), rules.told());
         let (blocks, rest) = bytes.as_chunks::<SIZE>();
         self.classes.resize(bytes.len().div_ceil(SIZE), Classes::default());
         for (classes, block) in self.classes.iter_mut().zip(blocks) {
-            *classes = Classes::of(simd, block, SIZE, has_case, is_wide);
+            *classes = Classes::of(simd, block, SIZE, told, is_wide);
         }
         if let Some(last) = self.classes.get_mut(blocks.len()) {
             let mut block = [0; SIZE];
             block[..rest.len()].copy_from_slice(rest);
-            *last = Classes::of(simd, &block, rest.len(), has_case, is_wide);
+            *last = Classes::of(simd, &block, rest.len(), told, is_wide);
         }
-        let is_known = match rules.knows_printable_ascii_alone() {
-            true => self.is_printable_ascii(bytes),
-            false => !is_wide || add_wide(&mut self.classes, bytes, has_case, rules.knows_wide_digits()),
-        };
+        let mut is_known = !is_wide || add_wide(&mut self.classes, bytes, told);
+        if told.scripts {
+            is_known &= self.knows_controls(bytes);
+        }
         if !is_known {
             return None;
         }
@@ -138,14 +138,15 @@ impl Blocks {
         Some(count + usize::from(!bytes.is_empty()))
     }
 
-    /// Whether a text has nothing else and no control characters but white space. What it has is marked as unknown.
-    fn is_printable_ascii(&mut self, text: &[u8]) -> bool {
-        let is_known = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t'..=b'\r');
+    /// Whether a text has no control characters but white space. What it has is marked as unknown.
+    #[inline(always)]
+    fn knows_controls(&mut self, text: &[u8]) -> bool {
+        let is_known = |byte: &u8| !byte.is_ascii_control() || matches!(byte, b'\t'..=b'\r');
         if text.iter().all(is_known) {
             return true;
         }
         for (classes, block) in self.classes.iter_mut().zip(text.chunks(SIZE)) {
-            classes.unknown = (0..).zip(block).map(|(at, byte)| u64::from(!is_known(byte)) << at).sum();
+            classes.unknown |= (0..).zip(block).map(|(at, byte)| u64::from(!is_known(byte)) << at).sum::<u64>();
         }
         false
     }

@@ -3,8 +3,8 @@
 //! A class shifted by one bit is the class of the byte before.
 
 use crate::tokenizer::bpe::split::blocks::bits::{digit_groups, ends_of, first_of_runs};
-use crate::tokenizer::bpe::split::blocks::classes::Classes;
-use crate::tokenizer::bpe::split::blocks::kinds::{Kind, kind_of};
+use crate::tokenizer::bpe::split::blocks::classes::{Classes, Told};
+use crate::tokenizer::bpe::split::blocks::kinds::{Kind, is_of_script, kind_of};
 use crate::tokenizer::bpe::split::blocks::simd::SIZE;
 use crate::tokenizer::bpe::split::pattern::Pattern;
 
@@ -19,8 +19,9 @@ pub(super) struct Rules {
     digits_apart: bool,
     /// Whether slashes belong to the line ends after punctuation.
     slashes: bool,
-    /// Whether nothing is known of control characters, and of characters of several bytes.
-    printable_ascii: bool,
+    /// Whether Chinese and Japanese are texts of their own, marks are like letters, and only a sign of ASCII goes with
+    /// letters, those of ASCII. Then nothing is known of control characters.
+    scripts: bool,
 }
 
 /// What stands before letters.
@@ -54,7 +55,7 @@ impl Rules {
             digits: Some(3),
             digits_apart: false,
             slashes: false,
-            printable_ascii: false,
+            scripts: false,
         };
         let gpt2 = Self { words: Words::Gpt2, contractions: Contractions::Small, digits: None, ..cl100k };
         let o200k = Self { words: Words::O200k, contractions: Contractions::Endings, slashes: true, ..cl100k };
@@ -65,25 +66,19 @@ impl Rules {
             Pattern::Qwen => Self { digits: Some(1), ..cl100k },
             Pattern::O200k => o200k,
             Pattern::Tekken => Self { contractions: Contractions::None, digits: Some(1), ..o200k },
-            Pattern::DeepSeek => {
-                Self { contractions: Contractions::None, digits_apart: true, printable_ascii: true, ..cl100k }
-            }
+            Pattern::DeepSeek => Self { contractions: Contractions::None, digits_apart: true, scripts: true, ..cl100k },
         }
     }
 
-    /// Whether capital letters and slashes are told from others.
-    pub(super) fn has_case(self) -> bool {
-        self.words == Words::O200k
-    }
-
-    /// Whether nothing is known of control characters, and of characters of several bytes.
-    pub(super) fn knows_printable_ascii_alone(self) -> bool {
-        self.printable_ascii
-    }
-
-    /// Whether digits of several bytes are known: those that are in no groups.
-    pub(super) fn knows_wide_digits(self) -> bool {
-        matches!(self.digits, None | Some(1)) && !self.digits_apart
+    /// What is told from other characters.
+    #[inline(always)]
+    pub(super) fn told(self) -> Told {
+        Told {
+            case: self.words == Words::O200k,
+            scripts: self.scripts,
+            // Groups are made of digits of one byte.
+            wide_digits: matches!(self.digits, None | Some(1)) && !self.digits_apart,
+        }
     }
 }
 
@@ -99,8 +94,12 @@ pub(super) struct Before {
     space: u64,
     line_end: u64,
     other: u64,
+    script_letter: u64,
+    script_sign: u64,
     /// Whether it is punctuation that begins a piece.
     prefix: u64,
+    /// Whether letters go with punctuation only up to here.
+    signed: u64,
     /// Whether line ends that follow belong to punctuation.
     tail: u64,
     /// How many digits a piece has that is not full.
@@ -153,6 +152,10 @@ impl Rules {
         if self.digits_apart {
             parting &= !digit_follows;
         }
+        if self.scripts && is_wide {
+            let follows = |class: fn(&Classes) -> u64| class(of) >> 1 | is_first(class) << 63;
+            parting &= !(follows(|of| of.script_letters) | follows(|of| of.script_signs));
+        }
 
         let mut starts = if self.words == Words::Gpt2 {
             let letters = of.letters & !was_letter & !was_space;
@@ -186,7 +189,8 @@ impl Rules {
 
             // One sign that begins a piece goes with letters behind it.
             let prefixes = (others & !tail) | (beyond & of.others);
-            let behind_prefixes = match is_wide {
+            // With scripts, no sign of several bytes does.
+            let behind_prefixes = match is_wide && !self.scripts {
                 true => {
                     let inner = u128::from(next.map_or(0, |next| next.inner)) << SIZE | u128::from(of.inner);
                     ends_of(u128::from(prefixes) << 1, inner)
@@ -195,6 +199,12 @@ impl Rules {
             };
             let was_prefix = behind_prefixes as u64 | before.prefix;
             let mut letters = of.letters & !was_letter & !(was_white & !was_line_end) & !was_prefix;
+            if self.scripts && is_wide {
+                // Where letters of ASCII end that a sign goes with, others are another piece.
+                let signed = ends_of(was_prefix & of.letters | before.signed, of.letters & !(of.leads | of.inner));
+                letters |= of.letters & signed as u64;
+                before.signed = (signed >> SIZE) as u64;
+            }
             if self.words == Words::O200k {
                 let mut small = of.letters & !(of.capitals | of.caseless);
                 if is_wide {
@@ -208,7 +218,13 @@ impl Rules {
                 before.caseless = of.caseless >> 63;
             }
             before.prefix = (behind_prefixes >> SIZE) as u64;
-            let starts = white | others | digits | letters | parting & !of.line_ends | after_line_end;
+            let mut starts = white | others | digits | letters | parting & !of.line_ends | after_line_end;
+            if self.scripts && is_wide {
+                starts |= of.script_letters & !(of.script_letters << 1 | before.script_letter);
+                starts |= of.script_signs & !(of.script_signs << 1 | before.script_sign);
+                before.script_letter = of.script_letters >> 63;
+                before.script_sign = of.script_signs >> 63;
+            }
             (starts & !tail | beyond) & (u64::MAX >> (SIZE - len))
         };
 
@@ -242,7 +258,9 @@ impl Rules {
             let at = leads.trailing_zeros() as usize;
             leads &= leads - 1;
             let next = text[base + at..].chars().nth(1);
-            let joins = |next: char| next.is_whitespace() || self.digits_apart && next.is_ascii_digit();
+            let is_apart =
+                |next: char| self.digits_apart && next.is_ascii_digit() || self.scripts && is_of_script(next as usize);
+            let joins = |next: char| next.is_whitespace() || is_apart(next);
             parting |= u64::from(next.is_some_and(|next| !joins(next))) << at;
         }
         parting

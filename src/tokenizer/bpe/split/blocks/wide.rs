@@ -1,19 +1,25 @@
 //! Characters of several bytes: each of these bytes is put into the character's class.
 
-use crate::tokenizer::bpe::split::blocks::classes::Classes;
-use crate::tokenizer::bpe::split::blocks::kinds::{Kind, kind_of, row_of};
+use crate::tokenizer::bpe::split::blocks::classes::{Classes, Told};
+use crate::tokenizer::bpe::split::blocks::kinds::{Kind, is_of_script, kind_of, row_of};
 use crate::tokenizer::bpe::split::blocks::simd::SIZE;
 
-/// Puts all of them into classes, of which patterns without case need fewer, and some know no such digits. Returns whether
-/// all characters are known.
+/// Puts all of them into classes. Returns whether all characters are known.
 #[inline(always)]
-pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], has_case: bool, knows_digits: bool) -> bool {
+pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], told: Told) -> bool {
     // Above the lowest 64 bits is what reaches into the next block.
     let [mut letters, mut capitals, mut caseless, mut others, mut digits, mut white] = [0_u128; 6];
+    let [mut script_letters, mut script_signs] = [0_u128; 2];
     let mut unknown = 0;
     for (block, classes) in classes.iter_mut().enumerate() {
         let [of_two, of_three] = [classes.letters_of_two, classes.letters_of_three].map(u128::from);
-        letters |= (of_two | of_three) | (of_two | of_three) << 1 | of_three << 2;
+        letters |= of_two | of_two << 1;
+        let of_three = of_three | of_three << 1 | of_three << 2;
+        if told.scripts {
+            script_letters |= of_three;
+        } else {
+            letters |= of_three;
+        }
         let mut leads = classes.leads & !(classes.letters_of_two | classes.letters_of_three);
         while leads != 0 {
             let at = leads.trailing_zeros() as usize;
@@ -28,11 +34,19 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], has_case: bool, kno
             let all = ((1_u128 << length) - 1) << at;
             let of = row_of(row);
             let has = |bits: u64| bits >> last & 1 == 1;
-            if has(if has_case { of.plain_with_case } else { of.plain }) {
+            if told.scripts && has(of.plain_with_scripts) {
+                let is_letter = u128::from((of.letters | of.marks) >> last & 1).wrapping_neg();
+                let is_of_script = u128::from(of.scripts >> last & 1).wrapping_neg();
+                letters |= all & is_letter & !is_of_script;
+                script_letters |= all & is_of_script;
+                others |= all & !is_letter;
+                continue;
+            }
+            if !told.scripts && has(if told.case { of.plain_with_case } else { of.plain }) {
                 let is_letter = u128::from(of.letters >> last & 1).wrapping_neg();
                 letters |= all & is_letter;
                 others |= all & !is_letter;
-                if has_case {
+                if told.case {
                     // What is behind a contraction is behind a small letter, and another word.
                     if has(of.caseless) && is_behind_contraction(&text[..block * SIZE + at]) {
                         classes.unknown |= 1 << at;
@@ -43,8 +57,9 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], has_case: bool, kno
                 continue;
             }
             match kind_of(row << 6 | last) {
-                Kind::Digit if knows_digits => digits |= all,
+                Kind::Digit if told.wide_digits => digits |= all,
                 Kind::White => white |= all,
+                Kind::Sign if told.scripts && is_of_script(row << 6 | last) => script_signs |= all,
                 _ => {
                     classes.unknown |= 1 << at;
                     others |= all;
@@ -59,7 +74,11 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], has_case: bool, kno
         add(&mut classes.others, &mut others);
         add(&mut classes.digits, &mut digits);
         add(&mut classes.white, &mut white);
-        if has_case {
+        if told.scripts {
+            add(&mut classes.script_letters, &mut script_letters);
+            add(&mut classes.script_signs, &mut script_signs);
+        }
+        if told.case {
             add(&mut classes.capitals, &mut capitals);
             add(&mut classes.caseless, &mut caseless);
         }
