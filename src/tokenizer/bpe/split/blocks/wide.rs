@@ -10,7 +10,7 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], told: Told) -> bool
     // Above the lowest 64 bits is what reaches into the next block.
     let [mut letters, mut capitals, mut caseless, mut others, mut digits, mut white] = [0_u128; 6];
     let [mut script_letters, mut script_signs] = [0_u128; 2];
-    let mut unknown = 0;
+    let (mut unknown, mut apostrophes) = (0, 0);
     for (block, classes) in classes.iter_mut().enumerate() {
         let [of_two, of_three] = [classes.letters_of_two, classes.letters_of_three].map(u128::from);
         letters |= of_two | of_two << 1;
@@ -19,6 +19,13 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], told: Told) -> bool
             script_letters |= of_three;
         } else {
             letters |= of_three;
+        }
+        if told.case {
+            caseless |= of_three;
+            // What is behind a contraction is behind a small letter, and another word.
+            let behind = u128::from(classes.apostrophes) << SIZE
+                | u128::from(std::mem::replace(&mut apostrophes, classes.apostrophes));
+            classes.unknown |= classes.letters_of_three & ((behind >> (SIZE - 2)) | (behind >> (SIZE - 3))) as u64;
         }
         let mut leads = classes.leads & !(classes.letters_of_two | classes.letters_of_three);
         while leads != 0 {
@@ -47,7 +54,6 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], told: Told) -> bool
                 letters |= all & is_letter;
                 others |= all & !is_letter;
                 if told.case {
-                    // What is behind a contraction is behind a small letter, and another word.
                     if has(of.caseless) && is_behind_contraction(&text[..block * SIZE + at]) {
                         classes.unknown |= 1 << at;
                     }
