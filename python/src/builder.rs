@@ -130,7 +130,7 @@ impl Builder {
         threads: Option<Threads>,
         budget: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<AllBuilt<'py>> {
-        let said = of_objects(conversations, &self.shared.builder)?;
+        let said = of_objects(conversations, &self.shared)?;
         let built = self.prompts_of(py, said, threads, budget)?;
         let (ids, known): (_, Vec<_>) = built.into_iter().map(|built| known(py, built)).collect::<PyResult<_>>()?;
         Ok((ids, Some(known).filter(|known| known.iter().any(Option::is_some))))
@@ -246,7 +246,7 @@ impl Builder {
         threads: Option<Threads>,
         budget: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Vec<u32>>> {
-        self.ids_of(conversations.py(), of_objects(conversations, &self.shared.builder)?, threads, budget)
+        self.ids_of(conversations.py(), of_objects(conversations, &self.shared)?, threads, budget)
     }
 
     /// The same, of conversations that are made one by one.

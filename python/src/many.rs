@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use metatok::error::{At, Place, Result};
-use metatok::{Conversation, PromptBuilder, Session};
+use metatok::{Conversation, Session};
 use pyo3::prelude::*;
 
 use crate::at_least_one::Threads;
@@ -30,9 +30,12 @@ type Built<T> = (usize, Result<Vec<T>>);
 /// Python's objects as conversations, one by one.
 pub(crate) fn of_objects<'a>(
     objects: &'a Bound<'_, PyAny>,
-    builder: &'a PromptBuilder,
+    shared: &'a Shared,
 ) -> PyResult<impl Iterator<Item = PyResult<Conversation>> + 'a> {
-    Ok(objects.try_iter()?.map(|object| conversation(&object?, builder)))
+    // Only a list and its like say how many they are.
+    let count = objects.len().unwrap_or_default();
+    objects.py().detach(|| shared.expect(count));
+    Ok(objects.try_iter()?.map(|object| conversation(&object?, &shared.builder)))
 }
 
 /// Builds every conversation with `build`, on this many threads, and returns the results in order. The conversations are

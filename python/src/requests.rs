@@ -31,7 +31,7 @@ pub(crate) fn requests(
         _ => RequestOptions::default(),
     };
     let sink = lines(builder, form, request).or_raise(py)?;
-    let said = of_objects(conversations, &builder.shared.builder)?;
+    let said = of_objects(conversations, &builder.shared)?;
     let prompts = builder.prompts_of(py, said, threads, budget)?;
     let written = py.detach(|| {
         let line = |(number, prompt): (usize, _)| -> Result<String> {

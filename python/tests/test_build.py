@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,16 @@ def test_batches_have_padding_at_their_side(builder: PromptBuilder) -> None:
         assert right.input_ids[i, : len(prompt)].tolist() == prompt
     assert [row.tolist() for row in left.rows()] == ids
     assert set(dict(**left)) == {"input_ids", "attention_mask"}
+
+
+@pytest.mark.parametrize("sequence", [list, iter])
+def test_many_by_a_chat_template_are_the_same_as_one_by_one(sequence: Callable[[list[Any]], Any]) -> None:
+    # So many that a meta template is made of it: at once of a list, after a while of what does not tell its length.
+    said = chats(1100)
+    built = PromptBuilder(tokenizer="demo").build_all(sequence(said))
+    one_by_one = PromptBuilder(tokenizer="demo")
+    for at in (0, 999, 1001, -1):
+        assert built[at].tolist() == one_by_one.build(said[at]).tolist()
 
 
 def test_batches_of_a_stream(builder: PromptBuilder) -> None:
