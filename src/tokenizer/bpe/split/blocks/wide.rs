@@ -12,6 +12,11 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], told: Told) -> bool
     let [mut script_letters, mut script_signs] = [0_u128; 2];
     let (mut unknown, mut apostrophes) = (0, 0);
     for (block, classes) in classes.iter_mut().enumerate() {
+        // Nothing reaches into it either: that would be inner bytes.
+        if classes.leads | classes.inner == 0 {
+            apostrophes = classes.apostrophes;
+            continue;
+        }
         let [of_two, of_three] = [classes.letters_of_two, classes.letters_of_three].map(u128::from);
         letters |= of_two | of_two << 1;
         let of_three = of_three | of_three << 1 | of_three << 2;
