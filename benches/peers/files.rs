@@ -131,7 +131,7 @@ fn write_ids(build: &Build, input: &Path, output: &Path) -> metatok::Result<()> 
 /// Every hundredth prompt is compared, and all are counted.
 fn check(folder: &Path, made: &Made, output: &Path) -> Result<(), String> {
     let written = std::fs::read_to_string(output).map_err(|error| error.to_string())?;
-    let mut reference = subjects::reference(folder)?;
+    let mut judge = subjects::judge(folder)?;
     let prompts = made.rounds.iter().flatten();
     if written.lines().count() != prompts.clone().count() {
         return Err("prompts are missing".into());
@@ -139,7 +139,7 @@ fn check(folder: &Path, made: &Made, output: &Path) -> Result<(), String> {
     for (line, prompt) in written.lines().zip(prompts).step_by(100) {
         let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
         let mut is_equal = false;
-        reference.run(std::slice::from_ref(prompt), &mut |ids| is_equal = ids == line.input_ids)?;
+        judge.run(std::slice::from_ref(prompt), &mut |ids| is_equal = ids == line.input_ids)?;
         if !is_equal {
             return Err("other ids".into());
         }

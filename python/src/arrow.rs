@@ -46,6 +46,7 @@ pub(crate) fn build_arrow(
     let options = encoder_options();
     let columns = batches.iter().map(|batch| Column::of(&schema.fields()[said], batch.column(said), &options));
     let mut columns = columns.collect::<Result<Vec<_>, ArrowError>>().map_err(|error| failed(py, &error))?;
+    py.detach(|| builder.shared.expect(batches.iter().map(RecordBatch::num_rows).sum()));
     let of = &builder.shared.builder;
     let conversations = columns
         .iter_mut()

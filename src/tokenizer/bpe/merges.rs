@@ -67,27 +67,21 @@ impl Merges {
     }
 
     fn with_slots(tokens: Vec<TokenId>, number_bits: u32, places: Places, slots: Vec<u64>) -> Self {
-        let mut this = Self { tokens, number_bits, places, slots, lowest: 0, square: Box::new([NEVER; SQUARE]) };
-        this.lowest = this.iter().map(|(left, right, _)| left.min(right)).min().unwrap_or_default();
-        let mut square = this.square.clone();
-        for (left, right, rank) in this.iter() {
-            if let Some(place) = this.in_square(left, right) {
+        let lowest = pairs(&slots).map(|(left, right, _)| left.min(right)).min().unwrap_or_default();
+        // On the heap from the beginning: a thread's stack may be small.
+        let mut square: Box<[u32; SQUARE]> = vec![NEVER; SQUARE].try_into().expect("it has as many");
+        for (left, right, rank) in pairs(&slots) {
+            if let Some(place) = place_in_square(lowest, left, right) {
                 square[place] = rank;
             }
         }
-        Self { square, ..this }
-    }
-
-    #[inline(always)]
-    fn in_square(&self, left: TokenId, right: TokenId) -> Option<usize> {
-        let (left, right) = (left.wrapping_sub(self.lowest), right.wrapping_sub(self.lowest));
-        (left | right < SIDE).then_some((left << 8 | right) as usize % SQUARE)
+        Self { tokens, number_bits, places, slots, lowest, square }
     }
 
     /// The rank of a pair of low tokens, as bytes are; none for others.
     #[inline(always)]
     pub(crate) fn rank_in_square(&self, left: TokenId, right: TokenId) -> Option<u32> {
-        self.in_square(left, right).map(|place| self.square[place])
+        place_in_square(self.lowest, left, right).map(|place| self.square[place])
     }
 
     /// What [`Self::read`] reads.
@@ -115,11 +109,7 @@ impl Merges {
 
     /// All pairs with their ranks.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (TokenId, TokenId, u32)> {
-        let id = |number: u64| number as TokenId & ((1 << ID_BITS) - 1);
-        self.slots.iter().filter(|slot| **slot != EMPTY).map(move |slot| {
-            let pair = slot >> RANK_BITS;
-            (id(pair >> ID_BITS), id(pair), *slot as u32 & NEVER)
-        })
+        pairs(&self.slots)
     }
 
     /// The rank of a pair, or [`NEVER`] if it does not merge.
@@ -152,6 +142,22 @@ fn ranks_with_tokens(all: &[[TokenId; 3]]) -> Option<(Vec<u32>, u32)> {
         fits.then_some(token << bits | number)
     });
     Some((ranks.collect::<Option<_>>()?, bits))
+}
+
+/// The pairs in these slots, with their ranks.
+fn pairs(slots: &[u64]) -> impl Iterator<Item = (TokenId, TokenId, u32)> {
+    let id = |number: u64| number as TokenId & ((1 << ID_BITS) - 1);
+    slots.iter().filter(|slot| **slot != EMPTY).map(move |slot| {
+        let pair = slot >> RANK_BITS;
+        (id(pair >> ID_BITS), id(pair), *slot as u32 & NEVER)
+    })
+}
+
+/// Where a pair is in the square of the tokens from the lowest one on.
+#[inline(always)]
+fn place_in_square(lowest: TokenId, left: TokenId, right: TokenId) -> Option<usize> {
+    let (left, right) = (left.wrapping_sub(lowest), right.wrapping_sub(lowest));
+    (left | right < SIDE).then_some((left << SIDE.ilog2() | right) as usize % SQUARE)
 }
 
 #[inline(always)]

@@ -92,12 +92,15 @@ impl Classes {
                 classes.letters_of_two = capitals | small & !LAST;
                 classes.capitals |= capitals | capitals << 1;
             } else {
-                let of_two = LETTERS_OF_TWO;
-                classes.letters_of_two = simd.bits(simd.is_between(bytes, of_two[0], of_two[1]));
+                classes.letters_of_two = simd.bits(simd.is_between(bytes, LETTERS_OF_TWO[0], LETTERS_OF_TWO[1]));
             }
         }
-        let others = !simd.bits(known);
-        Self { others: others & (u64::MAX >> (SIZE - len)), ..classes }
+        let there = u64::MAX >> (SIZE - len);
+        if told.scripts {
+            let controls = simd.bits(simd.or(simd.is_between(bytes, 0, 0x1F), simd.is(bytes, 0x7F)));
+            classes.unknown = controls & !classes.white & there;
+        }
+        Self { others: !simd.bits(known) & there, ..classes }
     }
 }
 
@@ -134,6 +137,9 @@ mod tests {
             assert_eq!(classes.inner, all((0x80..0xC0).contains(&byte)), "{byte:#x}");
             let known = classes.letters | classes.digits | classes.white | classes.leads | classes.inner;
             assert_eq!(classes.others, !known, "{byte:#x}");
+            let told = Told { scripts: true, ..told };
+            let classes = Classes::of(Portable, &[byte; SIZE], SIZE, told, true);
+            assert_eq!(classes.unknown, all(byte.is_ascii_control() && !(b'\t'..=b'\r').contains(&byte)), "{byte:#x}");
         }
     }
 }

@@ -104,11 +104,11 @@ impl Blocks {
             block[..rest.len()].copy_from_slice(rest);
             *last = Classes::of(simd, &block, rest.len(), told, is_wide);
         }
-        let mut is_known = !is_wide || add_wide(&mut self.classes, bytes, told);
-        if told.scripts {
-            is_known &= self.knows_controls(bytes);
+        if is_wide {
+            add_wide(&mut self.classes, bytes, told);
         }
-        if !is_known {
+        let may_be_unknown = is_wide || told.scripts;
+        if may_be_unknown && self.classes.iter().any(|classes| classes.unknown != 0) {
             return None;
         }
         let most = bytes.len() + SIZE + AT_ONCE;
@@ -136,18 +136,5 @@ impl Blocks {
         }
         self.ends[count] = bytes.len() as u32;
         Some(count + usize::from(!bytes.is_empty()))
-    }
-
-    /// Whether a text has no control characters but white space. What it has is marked as unknown.
-    #[inline(always)]
-    fn knows_controls(&mut self, text: &[u8]) -> bool {
-        let is_known = |byte: &u8| !byte.is_ascii_control() || matches!(byte, b'\t'..=b'\r');
-        if text.iter().all(is_known) {
-            return true;
-        }
-        for (classes, block) in self.classes.iter_mut().zip(text.chunks(SIZE)) {
-            classes.unknown |= (0..).zip(block).map(|(at, byte)| u64::from(!is_known(byte)) << at).sum::<u64>();
-        }
-        false
     }
 }

@@ -4,19 +4,22 @@ use crate::tokenizer::bpe::split::blocks::classes::{Classes, Told};
 use crate::tokenizer::bpe::split::blocks::kinds::{Kind, is_of_script, kind_of, row_of};
 use crate::tokenizer::bpe::split::blocks::simd::SIZE;
 
-/// Puts all of them into classes. Returns whether all characters are known.
+/// Puts all of them into classes.
 #[inline(always)]
-pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], told: Told) -> bool {
+pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], told: Told) {
     // Above the lowest 64 bits is what reaches into the next block.
     let [mut letters, mut capitals, mut caseless, mut others, mut digits, mut white] = [0_u128; 6];
     let [mut script_letters, mut script_signs] = [0_u128; 2];
-    let (mut unknown, mut apostrophes) = (0, 0);
+    let mut last_apostrophes = 0;
     for (block, classes) in classes.iter_mut().enumerate() {
+        let apostrophes = u128::from(classes.apostrophes) << SIZE | last_apostrophes;
+        last_apostrophes = apostrophes >> SIZE;
         // Nothing reaches into it either: that would be inner bytes.
         if classes.leads | classes.inner == 0 {
-            apostrophes = classes.apostrophes;
             continue;
         }
+        // There may be a contraction before these bytes.
+        let behind_contraction = (apostrophes >> (SIZE - 2) | apostrophes >> (SIZE - 3)) as u64;
         let [of_two, of_three] = [classes.letters_of_two, classes.letters_of_three].map(u128::from);
         letters |= of_two | of_two << 1;
         let of_three = of_three | of_three << 1 | of_three << 2;
@@ -28,9 +31,7 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], told: Told) -> bool
         if told.case {
             caseless |= of_three;
             // What is behind a contraction is behind a small letter, and another word.
-            let behind = u128::from(classes.apostrophes) << SIZE
-                | u128::from(std::mem::replace(&mut apostrophes, classes.apostrophes));
-            classes.unknown |= classes.letters_of_three & ((behind >> (SIZE - 2)) | (behind >> (SIZE - 3))) as u64;
+            classes.unknown |= classes.letters_of_three & behind_contraction;
         }
         let mut leads = classes.leads & !(classes.letters_of_two | classes.letters_of_three);
         while leads != 0 {
@@ -46,24 +47,20 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], told: Told) -> bool
             let all = ((1_u128 << length) - 1) << at;
             let of = row_of(row);
             let has = |bits: u64| bits >> last & 1 == 1;
-            if told.scripts && has(of.plain_with_scripts) {
-                let is_letter = u128::from((of.letters | of.marks) >> last & 1).wrapping_neg();
-                let is_of_script = u128::from(of.scripts >> last & 1).wrapping_neg();
-                letters |= all & is_letter & !is_of_script;
-                script_letters |= all & is_of_script;
-                others |= all & !is_letter;
-                continue;
-            }
-            if !told.scripts && has(if told.case { of.plain_with_case } else { of.plain }) {
-                let is_letter = u128::from(of.letters >> last & 1).wrapping_neg();
-                letters |= all & is_letter;
-                others |= all & !is_letter;
+            let all_if = |bits: u64| all & u128::from(bits >> last & 1).wrapping_neg();
+            let (plain, letter, of_script) = match (told.scripts, told.case) {
+                (true, _) => (of.plain_with_scripts, of.letters | of.marks, of.scripts),
+                (false, true) => (of.plain_with_case, of.letters, 0),
+                (false, false) => (of.plain, of.letters, 0),
+            };
+            if has(plain) {
+                letters |= all_if(letter & !of_script);
+                script_letters |= all_if(of_script);
+                others |= all_if(!letter);
                 if told.case {
-                    if has(of.caseless) && is_behind_contraction(&text[..block * SIZE + at]) {
-                        classes.unknown |= 1 << at;
-                    }
-                    capitals |= all & u128::from(of.capitals >> last & 1).wrapping_neg();
-                    caseless |= all & u128::from(of.caseless >> last & 1).wrapping_neg();
+                    classes.unknown |= all_if(of.caseless) as u64 & behind_contraction & 1 << at;
+                    capitals |= all_if(of.capitals);
+                    caseless |= all_if(of.caseless);
                 }
                 continue;
             }
@@ -93,13 +90,5 @@ pub(super) fn add_wide(classes: &mut [Classes], text: &[u8], told: Told) -> bool
             add(&mut classes.capitals, &mut capitals);
             add(&mut classes.caseless, &mut caseless);
         }
-        unknown |= classes.unknown;
     }
-    unknown == 0
-}
-
-/// Whether there may be a contraction.
-#[inline]
-fn is_behind_contraction(text: &[u8]) -> bool {
-    matches!(text, [.., b'\'', _] | [.., b'\'', _, _])
 }
