@@ -19,11 +19,12 @@ fn text() -> impl Strategy<Value = String> {
     let usual = prop_oneof![2 => one_of(ASCII), 1 => one_of("éßΩÉжЖ中語のー・\u{3099}„“…½²🎉Ⓐ\u{a0}\u{3000}\u{85}")];
     let known = prop_oneof![2 => one_of("  \n\t\r'sStaZ01.,-/"), 1 => one_of("éßЖ中語のー・゛“…🎉\u{a0}\u{3000}")];
     // Longer than the 64 bytes that are read at once, too.
-    let long_word =
-        (one_of("'.- \n“/"), prop::collection::vec(one_of("abZ"), 0..80), one_of("éЖß中ー・\u{3099}1. \n'"))
-            .prop_map(|(first, letters, last)| [&[first][..], &letters, &[last]].concat());
+    let letters = |most| prop::collection::vec(one_of("asdZ"), 0..most);
+    let letters = prop_oneof![letters(4), letters(80)];
+    let word = (one_of("''.- \n“/"), letters, one_of("éЖß中語のー・\u{3099}1. \n'"))
+        .prop_map(|(first, letters, last)| [&[first][..], &letters, &[last]].concat());
     let stretch = prop_oneof![
-        prop::collection::vec(long_word, 0..6).prop_map(|words| words.concat()),
+        prop::collection::vec(word, 0..12).prop_map(|words| words.concat()),
         prop::collection::vec(any, 0..120),
         prop::collection::vec(ascii, 0..250),
         prop::collection::vec(usual, 0..120),
