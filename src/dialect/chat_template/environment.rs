@@ -9,6 +9,7 @@ use minijinja::{
 };
 
 use crate::conversation::is_space;
+use crate::dialect::chat_template::float::{self, as_number};
 use crate::dialect::chat_template::marks::has_marks;
 use crate::dialect::chat_template::methods::{self, unmarked, without_marks};
 use crate::dialect::chat_template::python_repr::{self, JsonStyle};
@@ -37,7 +38,7 @@ pub(super) fn environment(now: Option<DateTime>) -> Environment<'static> {
     environment.set_unknown_method_callback(methods::call);
     environment.set_formatter(|out, state, value| match value.kind() {
         ValueKind::Number if !value.is_integer() => {
-            let float = python_repr::float(f64::try_from(value.clone())?);
+            let float = float::repr(f64::try_from(value.clone())?);
             escape_formatter(out, state, &Value::from(float))
         }
         ValueKind::Seq | ValueKind::Map => {
@@ -59,6 +60,10 @@ pub(super) fn environment(now: Option<DateTime>) -> Environment<'static> {
     environment.add_filter("count", length);
     environment.add_filter("int", int);
     environment.add_filter("float", float);
+    environment.add_filter("abs", |value: &Value| filters::abs(as_number(value)));
+    environment.add_filter("round", round);
+    environment.add_filter("e", escape);
+    environment.add_filter("escape", escape);
     // Not in Jinja2 as transformers has it.
     environment.remove_global("debug");
     for name in ["bool", "lines", "split", "chain", "zip"] {
@@ -66,6 +71,12 @@ pub(super) fn environment(now: Option<DateTime>) -> Environment<'static> {
     }
     // In Python, None is not iterable.
     environment.add_test("iterable", |value: &Value| !value.is_none() && tests::is_iterable(value));
+    environment.add_test("number", |value: &Value| tests::is_number(&as_number(value)));
+    environment.add_test("float", |value: &Value| tests::is_float(&as_number(value)));
+    // What has a length and items: dicts and strings, too.
+    environment.add_test("sequence", |value: &Value| {
+        tests::is_sequence(value) || matches!(value.kind(), ValueKind::Map | ValueKind::String)
+    });
     environment
 }
 
@@ -141,6 +152,7 @@ fn length(value: &Value) -> Result<usize, Error> {
     filters::length(&unmarked(value))
 }
 
+/// 0 where a value is no number, unless another default is given.
 fn int(
     state: &State<'_, '_>,
     value: &Value,
@@ -148,9 +160,56 @@ fn int(
     base: Option<u32>,
     kwargs: Kwargs,
 ) -> Result<Value, Error> {
-    filters::int(state, &unmarked(value), default, base, kwargs)
+    let base = if kwargs.has("base") { kwargs.get("base")? } else { base };
+    let int = |value: &Value| filters::int(state, value, None, base, no_kwargs());
+    number_or_default(value, default.unwrap_or_else(|| Value::from(0)), &kwargs, int)
 }
 
+/// 0.0 where a value is no number, unless another default is given.
 fn float(state: &State<'_, '_>, value: &Value, default: Option<Value>, kwargs: Kwargs) -> Result<Value, Error> {
-    filters::float(state, &unmarked(value), default, kwargs)
+    let float = |value: &Value| filters::float(state, value, None, no_kwargs());
+    number_or_default(value, default.unwrap_or_else(|| Value::from(0.0)), &kwargs, float)
+}
+
+fn no_kwargs() -> Kwargs {
+    std::iter::empty::<(String, Value)>().collect()
+}
+
+fn number_or_default(
+    value: &Value,
+    default: Value,
+    kwargs: &Kwargs,
+    number: impl Fn(&Value) -> Result<Value, Error>,
+) -> Result<Value, Error> {
+    let default = if kwargs.has("default") { kwargs.get("default")? } else { default };
+    kwargs.assert_all_used()?;
+    match value {
+        value if value.is_undefined() => Err(Error::from(ErrorKind::UndefinedError)),
+        value if value.is_none() => Ok(default),
+        value => Ok(number(&as_number(&unmarked(value))).unwrap_or(default)),
+    }
+}
+
+fn round(value: &Value, precision: Option<i32>, method: Option<&str>, kwargs: Kwargs) -> Result<Value, Error> {
+    filters::round(as_number(value), precision, method, kwargs)
+}
+
+/// Quotes as Python's `markupsafe` escapes them.
+fn escape(value: &Value) -> Value {
+    if value.is_safe() {
+        return value.clone();
+    }
+    let text = value.to_string();
+    let mut escaped = String::with_capacity(text.len() + text.len() / 8);
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&#34;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    Value::from_safe_string(escaped)
 }

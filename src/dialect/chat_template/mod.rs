@@ -25,6 +25,7 @@ mod contents;
 mod context;
 mod environment;
 mod find;
+mod float;
 mod lists;
 mod marks;
 mod methods;

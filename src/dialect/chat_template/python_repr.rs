@@ -5,34 +5,14 @@ use std::fmt::Write;
 use minijinja::Value;
 use minijinja::value::ValueKind;
 
-/// A float as Python's `repr`: the shortest digits that give the same number, without an exponent from 1e-4 to 1e16.
-pub(super) fn float(value: f64) -> String {
-    if !value.is_finite() {
-        return if value.is_nan() {
-            "nan".into()
-        } else if value > 0.0 {
-            "inf".into()
-        } else {
-            "-inf".into()
-        };
-    }
-    let scientific = format!("{value:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    if (-4..16).contains(&exponent) {
-        let plain = value.to_string();
-        return if plain.contains('.') { plain } else { plain + ".0" };
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{digits}e{sign}{:02}", exponent.abs())
-}
+use crate::dialect::chat_template::float::{self, as_number};
 
 /// A value as `repr` writes it in a list or dict.
 pub(super) fn repr(value: &Value, out: &mut String) {
     match value.kind() {
         ValueKind::String => quoted(value.as_str().unwrap_or_default(), out),
         ValueKind::Number if !value.is_integer() => {
-            let _ = write!(out, "{}", f64::try_from(value.clone()).map(float).unwrap_or_default());
+            let _ = write!(out, "{}", f64::try_from(value.clone()).map(float::repr).unwrap_or_default());
         }
         ValueKind::Map => {
             out.push('{');
@@ -54,6 +34,7 @@ pub(super) fn repr(value: &Value, out: &mut String) {
             out.push_str(if value.is_tuple() && value.len() == Some(1) { "," } else { "" });
             out.push(close);
         }
+        ValueKind::Undefined => out.push_str("Undefined"),
         _ => {
             let _ = write!(out, "{value}");
         }
@@ -129,6 +110,7 @@ pub(super) fn json(value: &Value, style: &JsonStyle) -> Result<String, String> {
 }
 
 fn write_json(value: &Value, style: &JsonStyle, depth: usize, out: &mut String) -> Result<(), String> {
+    let value = &as_number(value);
     match value.kind() {
         ValueKind::None => out.push_str("null"),
         ValueKind::Bool => out.push_str(if value.is_true() { "true" } else { "false" }),
@@ -138,7 +120,7 @@ fn write_json(value: &Value, style: &JsonStyle, depth: usize, out: &mut String) 
         ValueKind::Number => {
             let number = f64::try_from(value.clone()).map_err(|error| error.to_string())?;
             out.push_str(&match number {
-                number if number.is_finite() => float(number),
+                number if number.is_finite() => float::repr(number),
                 number if number.is_nan() => "NaN".to_owned(),
                 number if number > 0.0 => "Infinity".to_owned(),
                 _ => "-Infinity".to_owned(),
@@ -233,24 +215,6 @@ fn write_json_string(text: &str, style: &JsonStyle, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn floats_are_written_as_in_python() {
-        let cases = [
-            (1.0, "1.0"),
-            (-0.5, "-0.5"),
-            (1e15, "1000000000000000.0"),
-            (1e16, "1e+16"),
-            (1.5e-7, "1.5e-07"),
-            (0.0001, "0.0001"),
-            (0.00001, "1e-05"),
-            (1.234_567_890_123_456_7e300, "1.2345678901234567e+300"),
-            (f64::NEG_INFINITY, "-inf"),
-        ];
-        for (number, written) in cases {
-            assert_eq!(float(number), written);
-        }
-    }
 
     #[test]
     fn strings_are_quoted_as_in_python() {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use minijinja::value::{DynObject, Enumerator, Object, ObjectExt, ObjectRepr, Value};
 use minijinja::{Error, State};
 
+use crate::dialect::chat_template::float;
 use crate::dialect::chat_template::marks::{Owner, mark};
 use crate::dialect::chat_template::methods::{of_dict, without_marks};
 use crate::dialect::chat_template::python_repr::repr;
@@ -27,7 +28,7 @@ impl Values<'_> {
             serde_json::Value::Number(number) => match (number.as_i64(), number.as_u64()) {
                 (Some(number), _) => Value::from(number),
                 (None, Some(number)) => Value::from(number),
-                (None, None) => Value::from(number.as_f64().unwrap_or(f64::NAN)),
+                (None, None) => float::of(number.as_f64().unwrap_or(f64::NAN)),
             },
             serde_json::Value::String(text) => self.text(text),
             serde_json::Value::Array(items) => {

@@ -4,6 +4,7 @@
 //! Python has it; METATOK_PYTHON names one. METATOK_CHAT_TEMPLATES names a folder of further templates to try, and
 //! METATOK_CHATS how many conversations each template gets.
 
+mod expressions;
 mod generate;
 mod oracle;
 
@@ -11,13 +12,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use expressions::{EXPRESSIONS, values};
 use generate::{Dice, Kinds, context};
 use metatok::conversation::Chat;
 use metatok::dialect::{ChatTemplate, ChatTemplateRenderer};
 use metatok::import::accelerate;
 use metatok::{BuilderOptions, Conversation, Mode, Model, PromptBuilder, TokenId, TokenizedPrompt, Tokenizer};
 use oracle::{NOW, Oracle};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{Tests, tests};
 use crate::loaded;
@@ -26,6 +28,7 @@ use crate::root::root;
 pub(crate) fn tests() -> Tests {
     tests![
         texts_are_those_of_jinja2,
+        expressions_have_the_text_of_jinja2,
         content_forges_nothing,
         real_templates_have_the_ids_of_their_text,
         accelerated_builders_give_the_same_ids,
@@ -145,6 +148,31 @@ fn texts_are_those_of_jinja2() {
     }
     println!("chat templates: {equal} texts equal, {errors} refused by both, {} templates differ", differ.len());
     assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+/// Each alone, with each value: in templates they come together by chance.
+fn expressions_have_the_text_of_jinja2() {
+    let Some(mut oracle) = Oracle::start() else { return };
+    let tokenizer = Tokenizer::demo().expect("the demo loads");
+    let mut differ = Vec::new();
+    for expression in EXPRESSIONS {
+        let source = format!("{{% set x = messages[0].x %}}{{{{ {expression} }}}}");
+        let renderer = ChatTemplateRenderer::new(&ChatTemplate::new("expression", &source), &tokenizer);
+        for value in values() {
+            let context = json!({
+                "messages": [{ "role": "user", "content": "Hi", "x": value }],
+                "tools": null, "documents": null, "add_generation_prompt": false,
+            });
+            let theirs = oracle.render(&source, &context, false);
+            let ours = renderer.as_ref().map_err(ToString::to_string).and_then(|renderer| {
+                renderer.text(&conversation(&context), Mode::Score).map_err(|error| error.to_string())
+            });
+            if ours.as_ref().ok() != theirs.as_ref().ok() {
+                differ.push(format!("{{{{ {expression} }}}}, x = {value}: ours {ours:?}, theirs {theirs:?}"));
+            }
+        }
+    }
+    assert!(differ.is_empty(), "{} differ\n{}", differ.len(), differ.join("\n"));
 }
 
 /// Real tokenizers with a chat template.
