@@ -77,6 +77,10 @@ impl MessagesBefore {
             self.roles.extend(messages.iter().map(|message| message.role.clone()));
         }
         self.truncate(known.messages);
+        if self.messages.len() < known.messages {
+            // The last one that is known ended with the last run that is known, and was forgotten: others have no place.
+            return self.truncate(0);
+        }
         let (mut end, mut done) = (start, 0);
         // A renderer of your own may say anything.
         let others = messages.get(known.messages..).unwrap_or_default();

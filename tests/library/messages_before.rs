@@ -16,7 +16,11 @@ use serde_json::Value;
 use crate::harness::{Tests, tests};
 
 pub(crate) fn tests() -> Tests {
-    tests![builders_that_remember_build_what_new_ones_build, what_others_build_in_between]
+    tests![
+        builders_that_remember_build_what_new_ones_build,
+        a_message_that_ends_with_the_last_known_run,
+        what_others_build_in_between
+    ]
 }
 
 static DEMO: LazyLock<Arc<Tokenizer>> = LazyLock::new(|| Arc::new(Tokenizer::demo().expect("the demo loads")));
@@ -181,6 +185,33 @@ fn builders_that_remember_build_what_new_ones_build() {
     };
     if let Err(error) = TestRunner::new(config).run(&strategy, law) {
         panic!("{error}");
+    }
+}
+
+/// Found by the law above, in a few of many thousand runs.
+fn a_message_that_ends_with_the_last_known_run() {
+    const QUESTION: &str = "What is red?";
+    let steps: [(&[&str], Build); 9] = [
+        (&[QUESTION, ""], Build::Usual),
+        (&[QUESTION, ""], Build::Usual),
+        (&[QUESTION, "</think>"], Build::Within(Truncation::OldestTurns, 60)),
+        (&[QUESTION, "</think>"], Build::Usual),
+        (&[QUESTION, ""], Build::Usual),
+        (&[QUESTION, ""], Build::Usual),
+        (&[QUESTION, "", "</think>"], Build::Usual),
+        (&[QUESTION, "</think>", "</think>"], Build::Usual),
+        (&[QUESTION, "</think>", "</think>"], Build::Usual),
+    ];
+    for model in models() {
+        let new = || builder(&model, Mode::Generate, Extras { spans: true, ..Extras::default() });
+        let builder = new();
+        for (contents, build) in steps {
+            let messages = contents.iter().map(|content| ChatMessage::new("user", *content)).collect();
+            let conversation = Conversation::Messages(messages);
+            let tokens = new().build(&conversation).map_or(0, |prompt| prompt.input_ids.len());
+            let alone = said(&new(), build, &conversation, tokens);
+            assert_eq!(said(&builder, build, &conversation, tokens), alone, "{} {contents:?}", model.name);
+        }
     }
 }
 
