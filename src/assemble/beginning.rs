@@ -128,7 +128,7 @@ impl Beginning {
         }
         self.truncate(known, start.segments + common);
         Common {
-            fits: known >= start.runs + usize::from(start.bytes > 0),
+            fits: start.is_within(known),
             segments: common,
             ids: &self.ids,
             spans: &self.origins.spans,

@@ -78,7 +78,7 @@ impl MessagesBefore {
         }
         self.truncate(known.messages);
         if self.messages.len() < known.messages {
-            // The last one that is known ended with the last run that is known, and was forgotten: others have no place.
+            // Some of those that are known were forgotten with their beginning: others would take their places.
             return self.truncate(0);
         }
         let (mut end, mut done) = (start, 0);
@@ -88,7 +88,7 @@ impl MessagesBefore {
             let Some(own) = segments.get(done..message_end.segments) else { break };
             end = own.iter().fold(end, Start::behind);
             done = message_end.segments;
-            let Some(text) = message.content.as_text().filter(|_| end.runs < runs) else { break };
+            let Some(text) = message.content.as_text().filter(|_| end.is_within(runs)) else { break };
             self.texts.push_str(text);
             let is_text = |segment: &&Segment<'_>| matches!(segment.atom, Atom::Text(_));
             let mut next = segments[done..].iter().take_while(is_text);
@@ -102,9 +102,9 @@ impl MessagesBefore {
         }
     }
 
-    /// Forgets those that end behind so many runs.
+    /// Forgets those that do not end within so many runs.
     pub(super) fn cut(&mut self, runs: usize) {
-        self.truncate(self.messages.partition_point(|message| message.start.runs < runs));
+        self.truncate(self.messages.partition_point(|message| message.start.is_within(runs)));
     }
 
     fn truncate(&mut self, messages: usize) {
@@ -114,6 +114,11 @@ impl MessagesBefore {
 }
 
 impl Start {
+    /// Whether so many runs have all that comes before it.
+    pub(super) fn is_within(self, runs: usize) -> bool {
+        self.runs + usize::from(self.bytes > 0) <= runs
+    }
+
     fn behind(self, segment: &Segment<'_>) -> Self {
         let segments = self.segments + 1;
         match segment.atom {

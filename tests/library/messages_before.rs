@@ -188,7 +188,7 @@ fn builders_that_remember_build_what_new_ones_build() {
     }
 }
 
-/// Found by the law above, in a few of many thousand runs.
+/// Found by the law above.
 fn a_message_that_ends_with_the_last_known_run() {
     const QUESTION: &str = "What is red?";
     let steps: [(&[&str], Build); 9] = [

@@ -183,11 +183,13 @@ fn number_or_default(
 ) -> Result<Value, Error> {
     let default = if kwargs.has("default") { kwargs.get("default")? } else { default };
     kwargs.assert_all_used()?;
-    match value {
-        value if value.is_undefined() => Err(Error::from(ErrorKind::UndefinedError)),
-        value if value.is_none() => Ok(default),
-        value => Ok(number(&as_number(&unmarked(value))).unwrap_or(default)),
+    if value.is_undefined() {
+        return Err(Error::from(ErrorKind::UndefinedError));
     }
+    if value.is_none() {
+        return Ok(default);
+    }
+    Ok(number(&as_number(&unmarked(value))).unwrap_or(default))
 }
 
 fn round(value: &Value, precision: Option<i32>, method: Option<&str>, kwargs: Kwargs) -> Result<Value, Error> {
