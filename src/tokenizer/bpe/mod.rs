@@ -11,6 +11,7 @@ mod key;
 mod known;
 #[cfg(test)]
 mod laws;
+mod located;
 mod long_words;
 mod merger;
 mod merges;
@@ -31,11 +32,12 @@ use tokenizers_classic::{Decoder as _, DecoderWrapper, NormalizedString, Normali
 use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 use crate::tokenizer::added::Form;
-use crate::tokenizer::backend::{Backend, Scratch};
+use crate::tokenizer::backend::{Backend, IdWithBytes, Scratch};
 use crate::tokenizer::composed::is_composed;
 use crate::tokenizer::run::{Chunk, Neighbour, Reader, Run, Steps, encode_run};
 pub(crate) use definition::Tables;
 use encoder::Buffers;
+use located::{Located, LocatedPass};
 use model::Model;
 use symbols::{META_SPACE, Symbols};
 
@@ -172,6 +174,18 @@ impl Backend for Bpe {
         // This decoder reads each character as a byte, also those of added tokens, which are not bytes.
         let is_byte_level = matches!(self.decoder, Some(DecoderWrapper::ByteLevel(_)));
         is_byte_level.then(|| self.decode(ids.iter().filter_map(|id| self.id_to_token(*id)).collect()))
+    }
+
+    fn encode_run_with_offsets(&self, reader: Reader<'_>, run: Run<'_>) -> Option<Result<Vec<IdWithBytes>>> {
+        let normalizer = match &self.normalizer {
+            Normalizer::Composes(library) if !is_composed(run.text) => library,
+            Normalizer::Other(library) => library,
+            // The tokens' own bytes tell where they come from.
+            Normalizer::None | Normalizer::Composes(_) | Normalizer::MarksSpaces { .. } => return None,
+        };
+        let mut out = Located::default();
+        let done = encode_run(&LocatedPass { model: &self.model, normalizer }, reader, run, &mut out);
+        Some(done.map(|()| out.tokens))
     }
 
     fn keeps_bytes(&self, text: &str) -> bool {
