@@ -6,6 +6,7 @@ mod panics;
 mod wording;
 mod file_kind;
 mod digest;
+mod python_repr;
 pub mod tokenizer;
 pub mod conversation;
 pub mod template;

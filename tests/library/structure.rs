@@ -17,12 +17,13 @@ pub(crate) fn tests() -> Tests {
 }
 
 /// In the order of the data's flow.
-const MODULES: [&str; 40] = [
+const MODULES: [&str; 41] = [
     "error",
     "panics",
     "wording",
     "file_kind",
     "digest",
+    "python_repr",
     "tokenizer",
     "conversation",
     "template",

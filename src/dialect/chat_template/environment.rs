@@ -9,7 +9,7 @@ use minijinja::{
 };
 
 use crate::conversation::is_space;
-use crate::dialect::chat_template::float::{self, as_number};
+use crate::dialect::chat_template::float::as_number;
 use crate::dialect::chat_template::marks::has_marks;
 use crate::dialect::chat_template::methods::{self, unmarked, without_marks};
 use crate::dialect::chat_template::python_repr::{self, JsonStyle};
@@ -37,11 +37,7 @@ pub(super) fn environment(now: Option<DateTime>) -> Environment<'static> {
     environment.set_recursion_limit(RECURSION);
     environment.set_unknown_method_callback(methods::call);
     environment.set_formatter(|out, state, value| match value.kind() {
-        ValueKind::Number if !value.is_integer() => {
-            let float = float::repr(f64::try_from(value.clone())?);
-            escape_formatter(out, state, &Value::from(float))
-        }
-        ValueKind::Seq | ValueKind::Map => {
+        ValueKind::Number | ValueKind::Seq | ValueKind::Map if !value.is_integer() => {
             let mut text = String::new();
             python_repr::repr(value, &mut text);
             escape_formatter(out, state, &Value::from(text))

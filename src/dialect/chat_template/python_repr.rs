@@ -5,14 +5,16 @@ use std::fmt::Write;
 use minijinja::Value;
 use minijinja::value::ValueKind;
 
-use crate::dialect::chat_template::float::{self, as_number};
+use crate::dialect::chat_template::float::as_number;
+use crate::dialect::chat_template::marks::has_marks;
+use crate::python_repr::{float, quoted};
 
 /// A value as `repr` writes it in a list or dict.
 pub(super) fn repr(value: &Value, out: &mut String) {
     match value.kind() {
-        ValueKind::String => quoted(value.as_str().unwrap_or_default(), out),
+        ValueKind::String => quoted(value.as_str().unwrap_or_default(), is_mark, out),
         ValueKind::Number if !value.is_integer() => {
-            let _ = write!(out, "{}", f64::try_from(value.clone()).map(float::repr).unwrap_or_default());
+            out.push_str(&f64::try_from(value.clone()).map(float).unwrap_or_default());
         }
         ValueKind::Map => {
             out.push('{');
@@ -41,52 +43,8 @@ pub(super) fn repr(value: &Value, out: &mut String) {
     }
 }
 
-/// A string as `repr` quotes it. Private characters stay as they are, because they are marks.
-fn quoted(text: &str, out: &mut String) {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    out.push(quote);
-    for c in text.chars() {
-        match c {
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c == quote => {
-                out.push('\\');
-                out.push(c);
-            }
-            c if is_printable(c) => out.push(c),
-            c if (c as u32) < 0x100 => {
-                let _ = write!(out, "\\x{:02x}", c as u32);
-            }
-            c if (c as u32) < 0x1_0000 => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => {
-                let _ = write!(out, "\\U{:08x}", c as u32);
-            }
-        }
-    }
-    out.push(quote);
-}
-
-/// `str.isprintable` of a character, with the private planes of the marks.
-fn is_printable(c: char) -> bool {
-    use unicode_properties::{GeneralCategory as Is, UnicodeGeneralCategory};
-
-    if c.is_ascii() {
-        return !c.is_ascii_control();
-    }
-    !matches!(
-        c.general_category(),
-        Is::Control
-            | Is::Format
-            | Is::Surrogate
-            | Is::Unassigned
-            | Is::LineSeparator
-            | Is::ParagraphSeparator
-            | Is::SpaceSeparator
-    ) && (c.general_category() != Is::PrivateUse || super::marks::has_marks(c.encode_utf8(&mut [0; 4])))
+fn is_mark(c: char) -> bool {
+    has_marks(c.encode_utf8(&mut [0; 4]))
 }
 
 /// The layout of JSON, with the defaults of `json.dumps`.
@@ -120,7 +78,7 @@ fn write_json(value: &Value, style: &JsonStyle, depth: usize, out: &mut String) 
         ValueKind::Number => {
             let number = f64::try_from(value.clone()).map_err(|error| error.to_string())?;
             out.push_str(&match number {
-                number if number.is_finite() => float::repr(number),
+                number if number.is_finite() => float(number),
                 number if number.is_nan() => "NaN".to_owned(),
                 number if number > 0.0 => "Infinity".to_owned(),
                 _ => "-Infinity".to_owned(),
@@ -201,7 +159,7 @@ fn write_json_string(text: &str, style: &JsonStyle, out: &mut String) {
             c if (c as u32) < 0x20 => {
                 let _ = write!(out, "\\u{:04x}", c as u32);
             }
-            c if style.ensure_ascii && !c.is_ascii() && !super::marks::has_marks(c.encode_utf8(&mut [0; 4])) => {
+            c if style.ensure_ascii && !c.is_ascii() && !is_mark(c) => {
                 for unit in c.encode_utf16(&mut units) {
                     let _ = write!(out, "\\u{unit:04x}");
                 }
@@ -210,24 +168,4 @@ fn write_json_string(text: &str, style: &JsonStyle, out: &mut String) {
         }
     }
     out.push('"');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn strings_are_quoted_as_in_python() {
-        let cases = [
-            ("it's", "\"it's\""),
-            ("\"'", "'\"\\''"),
-            ("a\n\u{1}\u{a0}", "'a\\n\\x01\\xa0'"),
-            ("猫\u{200b}", "'猫\\u200b'"),
-        ];
-        for (text, written) in cases {
-            let mut out = String::new();
-            repr(&Value::from(text), &mut out);
-            assert_eq!(out, written);
-        }
-    }
 }
