@@ -7,10 +7,11 @@ use metatok::input::Input;
 use metatok::{PromptBuilder, TokenId};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 
 use crate::harness::{Tests, tests};
+use crate::laws;
 
 pub(crate) fn tests() -> Tests {
     tests![the_first_token_that_differs_is_found]
@@ -39,7 +40,7 @@ fn the_first_token_that_differs_is_found() {
     let comparer = PromptBuilder::demo().and_then(|builder| AnswerComparer::new(&builder)).expect("it is embedded");
     let answers = prop::collection::vec(prop::collection::vec(0..IDS, 1..20), 1..6);
     let trial = (answers, any::<Index>(), any::<Index>(), 1..IDS);
-    let config = Config { cases: 200, failure_persistence: None, ..Config::default() };
+    let config = laws::cases(200);
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let outcome = runner.run(&trial, |(answers, row, token, by)| {
         let failed = |error: metatok::Error| TestCaseError::fail(error.to_string());

@@ -5,9 +5,10 @@ use metatok::truncate::Truncation;
 use metatok::turns::{DialogueState, PrefixBreak};
 use metatok::{ChatMessage, ContextBudget, Conversation, Dialogue, PromptBuilder};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
 use crate::harness::{Tests, tests};
+use crate::laws;
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -35,7 +36,7 @@ fn answer() -> impl Strategy<Value = Answer> {
 
 fn law(law: impl Fn(&PromptBuilder, Vec<(String, Answer)>) -> Result<(), TestCaseError>) {
     let turns = prop::collection::vec(("[a-zA-Z .?<|>_]{0,30}", answer()), 1..8);
-    let config = Config { cases: 200, failure_persistence: None, ..Config::default() };
+    let config = laws::cases(200);
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let demo = PromptBuilder::demo().expect("it is embedded");
     runner.run(&turns, |turns| law(&demo, turns)).unwrap_or_else(|error| panic!("{error}"));

@@ -14,6 +14,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 
 use crate::harness::{Tests, tests};
+use crate::laws;
 use crate::root::root;
 
 pub(crate) fn tests() -> Tests {
@@ -250,7 +251,7 @@ fn a_seed_decides_what_is_drawn() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(laws::cases(64))]
 
     /// Requests end where they are told to, and take no others along.
     fn requests_end_by_themselves(lengths in prop::collection::vec((1..20_usize, 0..9_usize, 0..9_usize), 1..6), side_by_side in 1..4_usize) {

@@ -13,10 +13,11 @@ use metatok::{
     MetaTemplate, Mode, Model, PromptBuilder, Row, TokenizedPrompt, Tokenizer,
 };
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::TestRunner;
 use serde_json::json;
 
 use crate::harness::{Tests, tests};
+use crate::laws;
 use crate::subjects::{self, ORDINARY, SUBJECTS, Subject};
 
 pub(crate) fn tests() -> Tests {
@@ -36,11 +37,6 @@ pub(crate) fn tests() -> Tests {
         tagged_content_is_split_and_joined_without_loss,
         the_first_request_of_functions_is_that_of_the_first_turn
     ]
-}
-
-/// How often each property is tried on each tokenizer; more with PROPTEST_CASES.
-fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(150)
 }
 
 /// Text that is hard on tokenizers. No code points younger than the older of the two libraries' Unicode
@@ -325,7 +321,7 @@ fn controls(subject: &Subject) -> Vec<&AddedToken> {
 /// Tries a law on every tokenizer.
 fn law(content: Content, law: impl Fn(&Subject, &Trial) -> Result<(), TestCaseError>) {
     for subject in SUBJECTS.iter() {
-        let config = Config { cases: cases(), failure_persistence: None, ..Config::default() };
+        let config = laws::cases(150);
         let mut runner = TestRunner::new_with_rng(
             config,
             proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
@@ -336,8 +332,12 @@ fn law(content: Content, law: impl Fn(&Subject, &Trial) -> Result<(), TestCaseEr
     }
 }
 
+/// A prompt; a conversation that has no tokens is no case.
 fn built(prompt: metatok::Result<TokenizedPrompt>) -> Result<TokenizedPrompt, TestCaseError> {
-    prompt.map_err(|error| TestCaseError::fail(error.to_string()))
+    prompt.map_err(|error| match error.kind() {
+        ErrorKind::EmptyPrompt => TestCaseError::reject("no tokens"),
+        _ => TestCaseError::fail(error.to_string()),
+    })
 }
 
 fn trusted_ids_are_those_of_the_joined_string() {
@@ -353,7 +353,8 @@ fn ids_of_innocent_content_are_those_of_the_joined_string() {
     law(Content::Innocent, |subject, trial| {
         let joined = trial.joined(subject);
         let trusted = built(trial.build(subject, &subject.fast, ContentTrust::Trusted, false))?;
-        let prompt = built(trial.build(subject, &subject.fast, ContentTrust::Data, false))?;
+        let prompt = built_or_refused(trial.build(subject, &subject.fast, ContentTrust::Data, false))?;
+        let Some(prompt) = prompt else { return Ok(()) };
         // A template's half of a control token may meet its other half in content, even innocent content.
         if trusted
             .input_ids
@@ -537,7 +538,7 @@ fn the_same_is_cut_with_and_without_spans() {
 fn decoding_gives_the_text_back() {
     for name in ["demo", "a thousand added tokens", "declared in the config, with gaps"] {
         let subject = subjects::subject(name);
-        let mut runner = TestRunner::new(Config { cases: cases(), failure_persistence: None, ..Config::default() });
+        let mut runner = TestRunner::new(laws::cases(150));
         let outcome = runner.run(&prop::collection::vec(text(), 0..8), |parts| {
             use std::iter::once;
             // The demo's normalizer composes characters; what it composed stays as it is.
@@ -579,7 +580,7 @@ fn content_parts() {
     let attack = prop_oneof![3 => text(), 2 => prop::sample::select(FORGED).prop_map(str::to_owned)];
     let parts = prop::collection::vec(prop::option::weighted(0.7, attack), 0..8);
     for subject in SUBJECTS.iter() {
-        let config = Config { cases: cases(), failure_persistence: None, ..Config::default() };
+        let config = laws::cases(150);
         let mut runner = TestRunner::new(config);
         let outcome = runner.run(&(parts.clone(), any::<prop::sample::Index>()), |(mut parts, forged)| {
             // The placeholder's own token, as a user might write it.
@@ -623,7 +624,7 @@ fn tagged_content_is_split_and_joined_without_loss() {
     let payload = prop_oneof![4 => text(), 1 => Just("<AIS_VIDEO_START".to_owned()), 1 => Just("<AIS_TEXT_START> <AIS_CONTENT_TAG".to_owned())];
     let fragment = (prop::sample::select(&FragmentKind::ALL[..]), payload);
     let fragments = prop::collection::vec(fragment.prop_map(|(kind, payload)| Fragment { kind, payload }), 0..6);
-    let mut runner = TestRunner::new(Config { cases: 2000, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(laws::cases(2000));
     let outcome = runner.run(&fragments, |fragments| {
         let own_tag =
             |fragment: &Fragment| fragment.kind == FragmentKind::Text && fragment.payload.contains("<AIS_TEXT_START>");
@@ -651,7 +652,7 @@ fn the_first_request_of_functions_is_that_of_the_first_turn() {
         RowPrompter::new(&dataset, [])?.for_server(true).prompts(&row, Vec::new(), |_| Ok(0))
     };
     let turns = prop::collection::vec(prop::collection::vec(text(), 1..4), 1..4);
-    let mut runner = TestRunner::new(Config { cases: 500, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(laws::cases(500));
     let outcome = runner.run(&turns, |turns| {
         let messages = |turn: &Vec<String>| turn.iter().map(|said| ChatMessage::new("user", said.as_str())).collect();
         let turns: Vec<Vec<ChatMessage>> = turns.iter().map(messages).collect();

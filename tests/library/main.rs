@@ -10,6 +10,7 @@ mod harness;
 #[path = "../common/root.rs"]
 mod root;
 
+mod laws;
 mod loaded;
 mod subjects;
 

@@ -14,6 +14,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::harness::{Tests, tests};
+use crate::laws;
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -163,7 +164,7 @@ fn builders_that_remember_build_what_new_ones_build() {
         false => Extras { spans, offsets, text },
     });
     let strategy = (select(models()), select(&[Mode::Generate, Mode::Score][..]), extras, changes());
-    let config = Config { cases: 200, failure_persistence: None, max_shrink_iters: 2000, ..Config::default() };
+    let config = Config { max_shrink_iters: 2000, ..laws::cases(200) };
     let law = |(model, mode, extras, changes): (Model, Mode, Extras, Vec<_>)| {
         let new = || builder(&model, mode, extras);
         let builder = new();

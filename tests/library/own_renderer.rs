@@ -12,9 +12,10 @@ use metatok::{
     AddSpecialTokens, BuilderOptions, Conversation, Error, ErrorKind, Mode, Model, PromptBuilder, Tokenizer,
 };
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
 use crate::harness::{Tests, tests};
+use crate::laws;
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -80,7 +81,7 @@ fn the_ids_are_those_of_the_text_as_one_string() {
         template().prop_map(Step::Made),
         "[a-z ]{1,8}".prop_map(Step::Content),
     ];
-    let config = Config { cases: 1000, failure_persistence: None, ..Config::default() };
+    let config = laws::cases(1000);
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let law = runner.run(&prop::collection::vec(step, 1..8), |script| {
         let text = |step: &Step| match step {

@@ -8,9 +8,10 @@ use metatok::{
     AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, MetaTemplate, Mode, Model, PromptBuilder, Tokenizer,
 };
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::TestRunner;
 
 use crate::harness::{Tests, tests};
+use crate::laws;
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -98,7 +99,7 @@ fn tool() -> RoleTemplate {
 }
 
 fn law(law: impl Fn(Chat) -> Result<(), TestCaseError>) {
-    let config = Config { cases: 300, failure_persistence: None, ..Config::default() };
+    let config = laws::cases(300);
     if let Err(error) = TestRunner::new(config).run(&chats(), law) {
         panic!("{error}");
     }

@@ -4,9 +4,10 @@ use metatok::stop::{FinishReason, StopCriteria, StopSource, without_echo};
 use metatok::{Completion, TokenId, Trimmer};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
 use crate::harness::{Tests, tests};
+use crate::laws;
 use crate::subjects::{self, SUBJECTS, Subject};
 
 pub(crate) fn tests() -> Tests {
@@ -79,7 +80,7 @@ fn as_decoding_everything_and_searching() {
         let known: Vec<TokenId> =
             (0..subject.fast.vocab_size() as TokenId).filter(|&id| subject.fast.id_to_token(id).is_some()).collect();
         let any_stops = Trimmer::new(&StopCriteria::default(), &subject.fast).expect("there are none");
-        let config = Config { cases: 100, failure_persistence: None, ..Config::default() };
+        let config = laws::cases(100);
         let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
         let outcome = runner.run(&trial, |trial: Trial| {
             let mut ids: Vec<TokenId> = trial.0.iter().map(|index| known[index.index(known.len())]).collect();

@@ -9,6 +9,7 @@ use metatok::{
 use proptest::prelude::*;
 
 use crate::harness::{Tests, tests};
+use crate::laws;
 use crate::loaded;
 
 pub(crate) fn tests() -> Tests {
@@ -74,7 +75,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(laws::cases(400))]
 
     fn ids_are_cut_where_they_may_be(
         texts in prop::collection::vec(text(), 1..6),
@@ -139,7 +140,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(laws::cases(100))]
 
     fn as_much_goes_as_if_it_went_one_by_one(
         texts in prop::collection::vec(prop_oneof!["a{1,40}", " {1,40}", "[a-z ]{0,30}", Just(String::new())], 2..90),

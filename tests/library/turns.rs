@@ -8,9 +8,10 @@ use metatok::turns::PrefixBreak;
 use metatok::{AddSpecialTokens, BuilderOptions, ChatMessage, Conversation, Model, PromptBuilder, TokenId};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
 use crate::harness::{Tests, tests};
+use crate::laws;
 use crate::loaded;
 use crate::subjects::REAL;
 
@@ -52,7 +53,7 @@ fn law(law: impl Fn(&Model, &PromptBuilder, &[Turn]) -> Result<(), TestCaseError
         let model = Model::load(name).expect("it is built in");
         let options = BuilderOptions { special_tokens: Some(AddSpecialTokens::Auto), ..BuilderOptions::default() };
         let builder = PromptBuilder::new(&model, tokenizer, &options).expect("they fit");
-        let config = Config { cases: 100, failure_persistence: None, ..Config::default() };
+        let config = laws::cases(100);
         let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
         if let Err(error) = runner.run(&turns, |turns| law(&model, &builder, &turns)) {
             panic!("{name}: {error}");

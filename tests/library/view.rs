@@ -8,6 +8,7 @@ use metatok::{BuilderOptions, ChatMessage, Conversation, Model, PromptBuilder, T
 use proptest::prelude::*;
 
 use crate::harness::{Tests, tests};
+use crate::laws;
 
 pub(crate) fn tests() -> Tests {
     tests![
@@ -181,7 +182,7 @@ fn colours_are_only_added() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+    #![proptest_config(laws::cases(64))]
 
     fn rows_cover_every_token(contents in prop::collection::vec(".{0,40}", 2..6)) {
         let contents: Vec<&str> = contents.iter().map(String::as_str).collect();

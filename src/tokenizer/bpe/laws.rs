@@ -113,8 +113,6 @@ fn a_part_of_a_piece_is_not_the_piece_that_is_an_entry() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
     #[test]
     fn words_of_bytes(
         drawn in prop::collection::vec((0..60_usize, 0..60_usize), 1..60),
