@@ -167,7 +167,9 @@ impl Report {
         let mut head = format!("{counts}, encoded by {encoder}\n");
         head += &format!("ids equal to the joined string's: {equal_ids} of {prompts}\n");
         if *protected > 0 {
-            head += &format!("(intentionally different: {protected}, whose content contains control tokens as text)\n");
+            head += &format!(
+                "(intentionally different: {protected}, whose content says control tokens, or whose template's own are text in the joined string)\n"
+            );
         }
         head
     }

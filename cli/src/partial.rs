@@ -82,7 +82,7 @@ fn forget(path: &Path) {
     files().retain(|file| file != path);
 }
 
-/// Lets Ctrl-C and TERM remove incomplete files and end the program, with the exit code that shells expect. A second
+/// Lets Ctrl-C, TERM and HUP remove incomplete files and end the program, with the exit code that shells expect. A second
 /// signal ends it at once. If this is not possible, signals end the program as usual, and the files stay.
 fn removed_at_signals() {
     static ONCE: Once = Once::new();
@@ -100,12 +100,13 @@ mod unix {
     use std::sync::atomic::AtomicBool;
     use std::thread;
 
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::flag;
     use signal_hook::iterator::Signals;
 
     pub(super) fn watch() -> io::Result<()> {
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let watched: Vec<i32> = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)).collect();
+        let mut signals = Signals::new(&watched)?;
         thread::Builder::new().name("signals".into()).spawn(move || {
             if let Some(signal) = signals.forever().next() {
                 // From now on no file is created.
@@ -116,11 +117,21 @@ mod unix {
                 std::process::exit(128 + signal);
             }
         })?;
-        for signal in [SIGINT, SIGTERM] {
+        for signal in watched {
             let is_second = Arc::new(AtomicBool::new(false));
             flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_second))?;
             flag::register(signal, is_second)?;
         }
         Ok(())
+    }
+
+    /// Whether this program was started so that a signal does not end it, as by `nohup`. Where the system does not tell,
+    /// a lost terminal ends it as usual.
+    fn is_ignored(signal: i32) -> bool {
+        let ignored = fs::read_to_string("/proc/self/status").ok().and_then(|status| {
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+            u64::from_str_radix(mask.trim(), 16).ok()
+        });
+        ignored.map_or(signal == SIGHUP, |mask| mask >> (signal - 1) & 1 == 1)
     }
 }

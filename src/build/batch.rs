@@ -79,7 +79,7 @@ impl BatchBuilder<'_> {
                 // Of a row with several prompts, all or none.
                 self.built.out.truncate(before.0);
                 self.built.written = before.1;
-                if matches!(error.kind(), ErrorKind::MetaTemplateDiffers) {
+                if matches!(error.kind(), ErrorKind::MetaTemplateDiffers(_)) {
                     // Of all prompts, and not of this row alone.
                     self.built.error = Some(place.of_error(error));
                     return self.built;

@@ -91,10 +91,13 @@ impl Session {
         }
         if is_compared {
             let mut rendered = TokenizedPrompt::default();
-            self.build_rendered(conversation, detail, &mut rendered)?;
-            if rendered.input_ids != prompt.input_ids {
-                return Err(ErrorKind::MetaTemplateDiffers.into());
-            }
+            let differs = match self.build_rendered(conversation, detail, &mut rendered) {
+                Ok(()) if rendered.input_ids == prompt.input_ids => return Ok(true),
+                Ok(()) => "gives other ids for this conversation".to_owned(),
+                // Were it refused here, which conversations are built would depend on which are compared.
+                Err(error) => format!("builds this conversation, which the chat template refuses ({error})"),
+            };
+            return Err(ErrorKind::MetaTemplateDiffers(differs).into());
         }
         Ok(true)
     }
@@ -109,7 +112,8 @@ fn is_plain_chat(conversation: &Conversation, mode: Mode, sought: &AhoCorasick) 
         _ => return false,
     };
     let is_text = |message: &ChatMessage| {
-        matches!(&message.content, Content::Text(text) if !sought.is_match(text)) && message.others.is_empty()
+        message.others.is_empty()
+            && matches!(&message.content, Content::Text(text) if !sought.is_match(text) && !ChatTemplate::has_marks(text))
     };
     let turns = match &messages[..] {
         [system, turns @ ..] if system.role == "system" => turns,

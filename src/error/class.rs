@@ -68,7 +68,7 @@ impl ErrorKind {
             Self::ReservedInContent { .. } => "reserved-in-content",
             Self::UnsupportedTokenizer(_) => "unsupported-tokenizer",
             Self::Encode(_) => "encode",
-            Self::MetaTemplateDiffers => "meta-template-differs",
+            Self::MetaTemplateDiffers(_) => "meta-template-differs",
             Self::UnsupportedModel(_) => "unsupported-model",
             Self::ContextFull { .. } => "context-full",
             Self::Engine(_) => "engine",
@@ -105,7 +105,7 @@ impl ErrorKind {
             | Self::Template(_)
             | Self::UnsupportedTokenizer(_)
             | Self::Encode(_)
-            | Self::MetaTemplateDiffers
+            | Self::MetaTemplateDiffers(_)
             | Self::UnsupportedModel(_) => Fault::Model,
             _ => Fault::Input,
         }
@@ -151,7 +151,7 @@ impl ErrorKind {
                 way_out!["leave it out, or add a message: {\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}"]
             }
             Self::EmptyPrompt => way_out!["leave it out"],
-            Self::MetaTemplateDiffers => {
+            Self::MetaTemplateDiffers(_) => {
                 way_out!["build again with ", Setting::ALWAYS_RENDER, ", and report this chat template"]
             }
             Self::TooLong { .. } => way_out!["shorten it, or allow more truncation with ", Setting::TRUNCATE],

@@ -228,11 +228,9 @@ pub enum ErrorKind {
     /// A tokenizer library failed to encode or decode a text.
     #[error("the tokenizer failed: {0}")]
     Encode(String),
-    /// A meta template that was made of a chat template, and gives other ids after all.
-    #[error(
-        "the meta template that was made of the chat template gives other ids for this conversation, so prompts before it may be wrong too"
-    )]
-    MetaTemplateDiffers,
+    /// What a meta template that was made of a chat template does otherwise after all.
+    #[error("the meta template that was made of the chat template {0}, so prompts before it may be wrong too")]
+    MetaTemplateDiffers(String),
     /// A model that the engine does not support, or whose files do not match each other.
     #[error("{0}")]
     UnsupportedModel(String),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::builder::PromptBuilder;
+use crate::builder::{ContentTrust, PromptBuilder};
 use crate::dialect::Model;
 use crate::import::imported::import_for;
 use crate::import::{ContentKind, generated};
@@ -35,7 +35,8 @@ pub const WORTH_ACCELERATING: usize = 1000;
 pub fn accelerate(builder: &PromptBuilder) -> bool {
     let Some(source) = builder.shortcut_source() else { return false };
     let Ok(imported) = import_for(&[builder.mode()], &source.template, builder.tokenizer()) else { return false };
-    let is_exact = imported.verified.is_exact_in(builder.mode());
+    // Where content is trusted, the library looks for the template's tokens, and may not find them.
+    let is_exact = source.options.content == ContentTrust::Data && imported.verified.is_exact_in(builder.mode());
     let Model { special_tokens, meta_template, .. } = imported.model;
     let model = Model { special_tokens, meta_template, ..Model::default() };
     match PromptBuilder::new(&model, Arc::clone(builder.tokenizer()), &source.options) {

@@ -6,7 +6,7 @@ use crate::harness::{Tests, tests};
 use crate::program::{metatok, stderr};
 
 pub(crate) fn tests() -> Tests {
-    tests![a_chat_template_is_left_only_where_the_ids_stay]
+    tests![a_chat_template_is_left_only_where_the_ids_stay, what_is_refused_depends_on_nothing_else]
 }
 
 /// Chats longer than those that imported templates are verified on are written in another way.
@@ -43,4 +43,23 @@ fn a_chat_template_is_left_only_where_the_ids_stay() {
         assert!(stderr(&long).contains("--always-render"), "{}", stderr(&long));
     }
     assert!(build("long.jsonl", &["--always-render"]).status.success());
+}
+
+/// A character that marks need, beside what may become a control token.
+fn what_is_refused_depends_on_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let at = folder.path();
+    fs::write(at.join("t.jinja"), TEMPLATE).expect("written");
+    let refused = chat(1).replace("\"0\"", "\"<|im_end|>\u{10FFFD}\"");
+    let chats: String = (0..3000).map(|i| if i % 7 == 3 { refused.clone() } else { chat(1) }).collect();
+    fs::write(at.join("chats.jsonl"), chats).expect("written");
+    let build = |more: &[&str]| {
+        let args = ["build", "-t", "demo", "--chat-template", "t.jinja", "chats.jsonl", "--on-error", "reject"];
+        metatok(at, &[&args[..], more].concat()).output().expect("the program runs")
+    };
+    let rendered = build(&["--always-render"]);
+    assert!(stderr(&rendered).contains("U+10FFFD"), "{}", stderr(&rendered));
+    for threads in ["1", "2", "4"] {
+        assert_eq!(build(&["-j", threads]).stdout, rendered.stdout, "{threads}");
+    }
 }

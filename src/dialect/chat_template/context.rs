@@ -4,7 +4,7 @@ use minijinja::Value;
 
 use crate::conversation::{ChatMessage, Content, ContentPart, Conversation};
 use crate::dialect::chat_template::ChatTemplate;
-use crate::dialect::chat_template::marks::{Owner, has_marks};
+use crate::dialect::chat_template::marks::{Owner, first_mark};
 use crate::dialect::chat_template::touches::Touches;
 use crate::dialect::chat_template::values::{Dict, List, Values};
 use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
@@ -95,9 +95,14 @@ impl<'c> Chat<'c> {
         Ok(Value::from_object(variables))
     }
 
-    /// Whether the conversation has characters that marks need, so that it cannot be marked.
-    pub(super) fn has_marks(self) -> bool {
-        self.texts(&mut |text| has_marks(text))
+    /// A character of the conversation that is used as a mark, so that it cannot be marked.
+    pub(super) fn first_mark(self) -> Option<char> {
+        let mut found = None;
+        self.texts(&mut |text| {
+            found = first_mark(text);
+            found.is_some()
+        });
+        found
     }
 
     /// Whether some text of it could become part of a reserved token.

@@ -50,6 +50,7 @@ pub(super) fn environment(now: Option<DateTime>) -> Environment<'static> {
     environment.add_global("self", Value::from_object(Dict(Vec::new())));
     environment.add_filter(ITERATED.trim_end(), iterated);
     environment.add_filter("tojson", to_json);
+    environment.add_filter("indent", indent);
     environment.add_filter("trim", trim);
     environment.add_filter("replace", replace);
     environment.add_filter("length", length);
@@ -97,13 +98,19 @@ fn iterated(value: Value) -> Result<Value, Error> {
     }
 }
 
+/// An argument that has a place or a name, unless it is None.
+fn argument(args: &[Value], kwargs: &Kwargs, place: usize, name: &str) -> Result<Option<Value>, Error> {
+    let given: Option<Value> = if kwargs.has(name) { kwargs.get(name)? } else { args.get(place).cloned() };
+    Ok(given.filter(|value| !value.is_none()))
+}
+
+fn is_on(value: Option<Value>) -> bool {
+    value.is_some_and(|value| value.is_true())
+}
+
 /// `tojson` as transformers has it: `json.dumps` without escapes for HTML.
 fn to_json(value: &Value, args: Rest<Value>, kwargs: Kwargs) -> Result<String, Error> {
-    let named = |i: usize, name: &str| -> Result<Option<Value>, Error> {
-        let given: Option<Value> = if kwargs.has(name) { kwargs.get(name)? } else { args.get(i).cloned() };
-        Ok(given.filter(|value| !value.is_none()))
-    };
-    let is_on = |value: Option<Value>| value.is_some_and(|value| value.is_true());
+    let named = |i: usize, name: &str| argument(&args, &kwargs, i, name);
     let (ensure_ascii, indent, separators) = (named(0, "ensure_ascii")?, named(1, "indent")?, named(2, "separators")?);
     let sort_keys = is_on(named(3, "sort_keys")?);
     kwargs.assert_all_used()?;
@@ -122,6 +129,23 @@ fn to_json(value: &Value, args: Rest<Value>, kwargs: Kwargs) -> Result<String, E
     let (item_separator, key_separator) = separators.transpose()?.unwrap_or_else(usual);
     let style = JsonStyle { indent, item_separator, key_separator, sort_keys, ensure_ascii: is_on(ensure_ascii) };
     python_repr::json(value, &style).map_err(|what| Error::new(ErrorKind::BadSerialization, what))
+}
+
+/// Lines as Python tells them, all but the first after blanks.
+fn indent(value: &Value, args: Rest<Value>, kwargs: Kwargs) -> Result<Value, Error> {
+    let named = |i: usize, name: &str| argument(&args, &kwargs, i, name);
+    let width = match named(0, "width")? {
+        None => " ".repeat(4),
+        Some(width) => match width.as_str() {
+            Some(text) => text.to_owned(),
+            None => " ".repeat(usize::try_from(i64::try_from(width)?.clamp(0, 1 << 10)).unwrap_or_default()),
+        },
+    };
+    let (first, blank) = (is_on(named(1, "first")?), is_on(named(2, "blank")?));
+    kwargs.assert_all_used()?;
+    let text =
+        value.as_str().ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "only a string has lines to indent"))?;
+    Ok(methods::indented(text, &width, first, blank))
 }
 
 fn trim(state: &mut State<'_, '_>, value: &Value, chars: Option<Value>) -> Result<Value, Error> {

@@ -1,15 +1,17 @@
 //! Marks around what a conversation brings, by which its text is found again in a rendered prompt.
 //!
-//! A mark is one character of Unicode's private planes 15 and 16: an opening mark names the owner of the text after it, and
-//! the closing mark ends that text.
+//! A mark is one of the last characters for private use, which hardly any text has: fonts of icons have others. An opening
+//! mark names the owner of the text after it, and the closing mark ends that text.
 
 use std::ops::Range;
 
 /// The first opening mark, that of owner 0.
-const FIRST: u32 = 0xF_0000;
+const FIRST: u32 = 0x10_8000;
 /// The last opening mark.
-const LAST: u32 = 0xF_FFFD;
-const CLOSE: char = '\u{10_0000}';
+const LAST: u32 = 0x10_FFFC;
+const CLOSE: char = '\u{10_FFFD}';
+/// The first byte of each mark.
+const FIRST_BYTE: u8 = 0xF4;
 
 /// Whose a text is: an index that the caller gives meaning to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,10 +33,15 @@ impl Owner {
     }
 }
 
+/// The first character of a text that is used as a mark.
+pub(super) fn first_mark(text: &str) -> Option<char> {
+    let mut found = memchr::memchr_iter(FIRST_BYTE, text.as_bytes()).filter_map(|at| text[at..].chars().next());
+    found.find(|c| *c as u32 >= FIRST)
+}
+
 /// Whether a text has characters that are used as marks.
 pub(super) fn has_marks(text: &str) -> bool {
-    memchr::memchr2_iter(0xF3, 0xF4, text.as_bytes())
-        .any(|at| text[at..].chars().next().is_some_and(|c| c as u32 >= FIRST))
+    first_mark(text).is_some()
 }
 
 /// A text with marks around it; an empty text stays empty, because templates ask whether it is.
@@ -135,7 +142,7 @@ enum Mark {
 
 /// The next mark, and how many bytes are before it.
 fn next_mark(text: &str) -> Option<(usize, Mark)> {
-    memchr::memchr2_iter(0xF3, 0xF4, text.as_bytes()).find_map(|at| match text[at..].chars().next()? {
+    memchr::memchr_iter(FIRST_BYTE, text.as_bytes()).find_map(|at| match text[at..].chars().next()? {
         CLOSE => Some((at, Mark::Close)),
         c => (FIRST..=LAST).contains(&(c as u32)).then(|| (at, Mark::Open(Owner(c as u32 - FIRST)))),
     })
@@ -165,8 +172,9 @@ mod tests {
     }
 
     #[test]
-    fn only_characters_of_the_private_planes_are_marks() {
-        assert!(!has_marks("a \u{E000} 🏴\u{E0067}\u{E007F} 猫"));
-        assert!(has_marks("a\u{F0001}") && has_marks("\u{10FFFD}"));
+    fn icons_are_no_marks() {
+        assert!(!has_marks("a \u{E000} 🏴\u{E0067}\u{E007F} 猫 \u{F0001}\u{100186}\u{107FFF}"));
+        assert!(has_marks("a\u{108000}") && has_marks("\u{10FFFD}"));
+        assert!(has_marks(&mark("a", Owner::new(0))) && has_marks(&mark("a", Owner::new(usize::MAX))));
     }
 }

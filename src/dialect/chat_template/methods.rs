@@ -86,8 +86,49 @@ fn of_string(text: &str, method: &str, args: &[Value]) -> Result<Option<Value>, 
             let (old, new, most): (&str, &str, Option<i64>) = from_args(args)?;
             marked.replace(&without_marks(old), new, most.and_then(|most| usize::try_from(most).ok()))
         }
+        "title" => {
+            let () = from_args(args)?;
+            Value::from(title(text))
+        }
         _ => return Ok(None),
     }))
+}
+
+/// `str.title`: a letter behind another one is a small one, marks aside.
+fn title(text: &str) -> String {
+    let mut titled = String::with_capacity(text.len());
+    let mut is_behind_letter = false;
+    for c in text.chars() {
+        if has_marks(c.encode_utf8(&mut [0; 4])) {
+            titled.push(c);
+            continue;
+        }
+        let mut capital = c.to_uppercase();
+        match capital.next().filter(|_| !is_behind_letter) {
+            // One that becomes several, as ß does, has one capital letter.
+            Some(first) => titled.extend(std::iter::once(first).chain(capital.flat_map(char::to_lowercase))),
+            None => titled.extend(c.to_lowercase()),
+        }
+        is_behind_letter = c.is_lowercase() || c.is_uppercase();
+    }
+    titled
+}
+
+/// A string whose lines begin with `width`: those that are blank too if so told, and the first one.
+pub(super) fn indented(text: &str, width: &str, first: bool, blank: bool) -> Value {
+    let text = Text::of(text);
+    let mut indented = String::with_capacity(text.plain().len() * 2);
+    // A line end behind the text is a line more.
+    for (i, line) in lines(&format!("{}\n", text.plain()), false).into_iter().enumerate() {
+        if i > 0 {
+            indented.push('\n');
+        }
+        if if i == 0 { first } else { blank || !line.is_empty() } {
+            indented.push_str(width);
+        }
+        indented.push_str(text.slice(line).as_str().unwrap_or_default());
+    }
+    Value::from(indented)
 }
 
 /// Methods that are the same for all strings, on the text without marks if they only look at it.
@@ -98,7 +139,7 @@ fn rest_of_string(
     method: &str,
     args: &[Value],
 ) -> Result<Value, Error> {
-    let makes_text = matches!(method, "upper" | "lower" | "title" | "capitalize" | "format" | "join");
+    let makes_text = matches!(method, "upper" | "lower" | "capitalize" | "format" | "join");
     if makes_text || !(has_marks(text) || args.iter().any(is_marked)) {
         return pycompat::unknown_method_callback(state, value, method, args);
     }
@@ -317,6 +358,7 @@ mod tests {
             ("replace", &["X".into(), "".into(), 1.into()]),
             ("removeprefix", &["a".into()]),
             ("removesuffix", &["c".into()]),
+            ("title", &[]),
         ];
         for text in texts {
             let marked = mark(text, Owner::new(4));

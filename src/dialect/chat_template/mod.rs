@@ -70,6 +70,11 @@ impl ChatTemplate {
         contents::sought(&self.source)
     }
 
+    /// Whether a text has characters that are used to find content in a rendered prompt.
+    pub(crate) fn has_marks(text: &str) -> bool {
+        marks::has_marks(text)
+    }
+
     /// What stands in quotes in it, in order, each once.
     pub fn literals(&self) -> Vec<String> {
         let mut literals: Vec<String> = source::literals(&self.source).into_iter().collect();

@@ -159,7 +159,7 @@ fn write_json_string(text: &str, style: &JsonStyle, out: &mut String) {
             c if (c as u32) < 0x20 => {
                 let _ = write!(out, "\\u{:04x}", c as u32);
             }
-            c if style.ensure_ascii && !c.is_ascii() && !is_mark(c) => {
+            c if style.ensure_ascii && !(' '..='~').contains(&c) && !is_mark(c) => {
                 for unit in c.encode_utf16(&mut units) {
                     let _ = write!(out, "\\u{unit:04x}");
                 }

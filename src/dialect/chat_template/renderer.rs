@@ -88,7 +88,7 @@ impl ChatTemplateRenderer {
 
     /// The same text with the places of what the conversation brings; none if they cannot be known.
     fn marked(&self, chat: Chat<'_>, text: &str) -> Result<Option<Marked>> {
-        if chat.has_marks() || has_marks(text) {
+        if chat.first_mark().is_some() || has_marks(text) {
             return Ok(None);
         }
         let is_name = |text: &str| self.compiled.literals.contains(text) && source::is_name(text);
@@ -125,7 +125,7 @@ impl ChatTemplateRenderer {
                     segments.text(&text[bytes], part);
                 }
             }
-            None if could_forge => return Err(ambiguous()),
+            None if could_forge => return Err(ambiguous(chat)),
             None => segments.template(text),
         }
         Ok(())
@@ -178,10 +178,20 @@ fn cut_at_tag(segments: &mut Segments<'_>) -> Result<()> {
     Ok(())
 }
 
-fn ambiguous() -> crate::Error {
-    let what = "the chat template rewrites what the messages say, so it is unknown which control tokens are its own, and \
-                this conversation has text that could become one";
-    ErrorKind::Conversation(what.into())
+fn ambiguous(chat: Chat<'_>) -> crate::Error {
+    let why = match chat.first_mark() {
+        Some(mark) => {
+            let code = u32::from(mark);
+            format!(
+                "the conversation has the character U+{code:X}, which metatok uses to find content in a rendered prompt"
+            )
+        }
+        None => "the chat template rewrites what the messages say".into(),
+    };
+    let what = format!(
+        "{why}, so it is unknown which control tokens are the template's own, and this conversation has text that could become one"
+    );
+    ErrorKind::Conversation(what)
         .with_way_out(way_out!["if you trust the conversation, use ", Setting::CONTENT.set_to("trusted")])
 }
 

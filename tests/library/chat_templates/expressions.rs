@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 66] = [
+pub(super) const EXPRESSIONS: [&str; 73] = [
     // As text.
     "x",
     "[x]",
@@ -19,6 +19,13 @@ pub(super) const EXPRESSIONS: [&str; 66] = [
     "x | title",
     "x | trim",
     "x | replace('1', '2')",
+    "x | indent",
+    "x | indent(2, true)",
+    "x | indent('> ', blank=true)",
+    "(x | string) | indent(width=1, first=true, blank=true)",
+    "('\n' ~ x ~ '\r\n\n') | indent(2)",
+    "(x | string).title()",
+    "x | tojson(ensure_ascii=true)",
     "x | safe",
     "x | e",
     "x | escape",
@@ -92,6 +99,7 @@ pub(super) fn values() -> Vec<Value> {
         json!({ "a": 1.5e-7, "b": [1, 2.0, null, true] }),
         json!([1.0, null, "x\"'", { "k": "v", "n": 1e22 }]),
         json!("Mars <b>&'\""),
+        json!("one\n\ntwo 3rd\r\nit's_so\u{7f}\u{2028}\u{f0001}ß ﬁn \n"),
         json!("12"),
         json!(""),
         json!([]),

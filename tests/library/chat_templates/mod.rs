@@ -17,7 +17,9 @@ use generate::{Dice, Kinds, context};
 use metatok::conversation::Chat;
 use metatok::dialect::{ChatTemplate, ChatTemplateRenderer};
 use metatok::import::accelerate;
-use metatok::{BuilderOptions, Conversation, Mode, Model, PromptBuilder, TokenId, TokenizedPrompt, Tokenizer};
+use metatok::{
+    BuilderOptions, ContentTrust, Conversation, Mode, Model, PromptBuilder, TokenId, TokenizedPrompt, Tokenizer,
+};
 use oracle::{NOW, Oracle};
 use serde_json::{Value, json};
 
@@ -32,7 +34,8 @@ pub(crate) fn tests() -> Tests {
         content_forges_nothing,
         real_templates_have_the_ids_of_their_text,
         accelerated_builders_give_the_same_ids,
-        a_difference_ends_the_build
+        a_difference_ends_the_build,
+        trusted_content_is_compared_by_itself
     ]
 }
 
@@ -286,8 +289,12 @@ fn accelerated_builders_give_the_same_ids() {
     let every = if std::env::var_os("METATOK_CHAT_TEMPLATES").is_some() { 1 } else { 3 };
     for subject in subjects().into_iter().skip(1).step_by(every) {
         let template = subject.template();
-        for mode in [Mode::Generate, Mode::Score] {
-            let options = BuilderOptions { mode, ..BuilderOptions::default() };
+        for (mode, content) in [
+            (Mode::Generate, ContentTrust::Data),
+            (Mode::Score, ContentTrust::Data),
+            (Mode::Generate, ContentTrust::Trusted),
+        ] {
+            let options = BuilderOptions { mode, content, ..BuilderOptions::default() };
             let rendered = BuilderOptions { always_render: true, ..options.clone() };
             let builder = |options| PromptBuilder::new(&template.clone().into(), Arc::clone(&tokenizer), options);
             let (Ok(fast), Ok(rendered)) = (builder(&options), builder(&rendered)) else { continue };
@@ -334,6 +341,25 @@ fn a_difference_ends_the_build() {
     let error = fast.build(&chat(21)).expect_err("the ids differ").to_string();
     assert!(error.contains("gives other ids for this conversation") && error.contains("always_render"), "{error}");
     assert!(builder(true).build(&chat(21)).is_ok());
+}
+
+/// In ChatGLM3's tokenizer.json a control token is not found behind other text, so that with trusted content the template's
+/// own become text, too.
+fn trusted_content_is_compared_by_itself() {
+    let Some(folder) = loaded::folder("chatglm3") else { return };
+    let folder = folder.to_string_lossy();
+    let template = ChatTemplate::of_tokenizer(&folder).expect("it can be read").expect("it has one");
+    let tokenizer = Arc::new(Tokenizer::load(&folder).expect("it loads"));
+    let chat = Conversation::from_iter([("user", "1+1=?")]);
+    let builder = |content, always_render| {
+        let options = BuilderOptions { content, always_render, ..BuilderOptions::default() };
+        PromptBuilder::new(&Model::from(template.clone()), Arc::clone(&tokenizer), &options).expect("it fits")
+    };
+    for content in [ContentTrust::Data, ContentTrust::Trusted] {
+        let (fast, rendered) = (builder(content, false), builder(content, true));
+        assert_eq!(accelerate(&fast), content == ContentTrust::Data);
+        assert_eq!(fast.build(&chat).expect("it is built"), rendered.build(&chat).expect("it is built"));
+    }
 }
 
 /// The same with every text of the messages and tools changed, and every name of their own.
