@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from metatok import _metatok
+from metatok.tokenizer import _as_ids
 
 if TYPE_CHECKING:
     from metatok.builder import PromptBuilder
@@ -53,7 +54,7 @@ class Stream:
         Raises:
             MetatokError: names an id that the tokenizer does not have.
         """
-        return self._core.push(int(id))
+        return self._core.push(*_as_ids((id,)))
 
     def finish(self) -> str:
         """Ends the stream, and returns the text that was held back because it might have become a stop."""

@@ -13,7 +13,7 @@ from metatok.building import Building
 from metatok.checks import Diff, Finding
 from metatok.dialogue import Dialogue
 from metatok.task import Task
-from metatok.tokenizer import Tokenizer, _as_ids, _loaded, chat_template_of
+from metatok.tokenizer import Tokenizer, _answer_ids, _as_ids, _loaded, chat_template_of
 from metatok.view import View
 
 if TYPE_CHECKING:
@@ -128,14 +128,14 @@ class PromptBuilder(Building):
         include_stop: bool = False,
         skip_special_tokens: bool = True,
     ) -> list[Completion]:
-        """The same for many, such as the rows of ``model.generate(**batch)``.
+        """The same for many, such as the rows of ``model.generate(**batch)``. Negative ids at the end of one are padding.
 
         >>> builder = PromptBuilder("demo")
         >>> prompt = builder.build([{"role": "user", "content": "Which planet is red?"}])
         >>> [done.text for done in builder.complete_all([[1053, *prompt.tolist(), 44, 695, 1052]], prompts=[prompt])]
         ['Mars']
         """
-        answers = [_as_ids(answer) for answer in ids]
+        answers = [_answer_ids(answer) for answer in ids]
         before = None if prompts is None else [_as_ids(getattr(prompt, "input_ids", prompt)) for prompt in prompts]
         if before is not None and len(before) != len(answers):
             raise ValueError(f"there are {len(answers)} answers, but {len(before)} prompts")

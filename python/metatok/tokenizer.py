@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metatok import _metatok
-from metatok.errors import ModelError, UsageError
+from metatok.errors import InputError, ModelError, UsageError
 
 __all__ = ["Tokenizer"]
 
@@ -97,8 +97,22 @@ class Tokenizer:
 
 def _as_ids(ids: Iterable[int]) -> list[int]:
     """Ids of arrays, tensors and lists."""
-    listed = getattr(ids, "tolist", None)
-    return listed() if listed else [int(id) for id in ids]
+    as_list = getattr(ids, "tolist", None)
+    listed: list[int] = as_list() if as_list else [int(id) for id in ids]
+    if listed and not 0 <= min(listed) <= max(listed) < 1 << 32:
+        wrong = next(id for id in listed if not 0 <= id < 1 << 32)
+        raise InputError(f"{wrong} is no token id: they go from 0 to {(1 << 32) - 1}", kind="outside-vocabulary", fault="input")
+    return listed
+
+
+def _answer_ids(ids: Iterable[int]) -> list[int]:
+    """The ids of an answer, without the negative ones at its end, with which transformers pads labels."""
+    as_list = getattr(ids, "tolist", None)
+    listed: list[int] = as_list() if as_list else [int(id) for id in ids]
+    end = len(listed)
+    while end and listed[end - 1] < 0:
+        end -= 1
+    return _as_ids(listed[:end])
 
 
 def _loaded(source: Any) -> _metatok.Tokenizer:

@@ -1,7 +1,7 @@
 //! Tables of Arrow: a column of conversations becomes a table of ids, as `metatok build` writes it.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
@@ -23,7 +23,7 @@ use crate::error::{OrRaise, exception};
 /// it the columns to keep. Rows without an id have their numbers, from `first_row` on.
 ///
 /// # Errors
-/// `InputError` for a column that is missing, or has a type that JSON does not have; otherwise as for lines of a file.
+/// `UsageError` for a column that the table would have twice; `InputError` for one that is missing, or has a type that JSON does not have; otherwise as for lines of a file.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are those of the method in Python")]
 pub(crate) fn build_arrow(
@@ -42,6 +42,7 @@ pub(crate) fn build_arrow(
     let index = |name: &str| index(&schema, name).or_raise(py);
     let said = index(column)?;
     let id = id_column.map(index).transpose()?.or_else(|| schema.index_of("id").ok());
+    is_distinct(OWN.into_iter().chain([ids_column]).chain(keep.iter().map(String::as_str))).or_raise(py)?;
     let keep = keep.iter().map(|name| index(name)).collect::<PyResult<Vec<_>>>()?;
     let options = encoder_options();
     let columns = batches.iter().map(|batch| Column::of(&schema.fields()[said], batch.column(said), &options));
@@ -72,6 +73,19 @@ pub(crate) fn build_arrow(
     PyTable::try_new(built, table_of_ids)
 }
 
+/// The columns before the ids.
+const OWN: [&str; 4] = ["id", "repeat", "turn", "max_out_len"];
+
+/// # Errors
+/// Names a column that there would be twice.
+fn is_distinct<'a>(names: impl Iterator<Item = &'a str>) -> metatok::Result<()> {
+    let mut seen = HashSet::new();
+    match names.into_iter().find(|name| !seen.insert(*name)) {
+        None => Ok(()),
+        Some(name) => Err(ErrorKind::Usage(format!("the table would have two columns {name:?}")).into()),
+    }
+}
+
 fn failed(py: Python<'_>, error: &ArrowError) -> PyErr {
     exception(py, &Error::from(ErrorKind::Invalid(error.to_string())))
 }
@@ -92,14 +106,10 @@ fn metadata(py: Python<'_>, builder: &Builder, rows: usize) -> PyResult<String> 
 
 fn output(ids_column: &str, keep: impl Iterator<Item = Field>, metadata: String) -> Schema {
     let ids = DataType::List(Arc::new(Field::new("item", DataType::Int64, true)));
-    let own = [
-        Field::new("id", DataType::Utf8, false),
-        Field::new("repeat", DataType::Int64, true),
-        Field::new("turn", DataType::Int64, true),
-        Field::new("max_out_len", DataType::Int64, true),
-        Field::new(ids_column, ids, false),
-    ];
-    let fields: Vec<Field> = own.into_iter().chain(keep).collect();
+    let [id, numbers @ ..] = OWN;
+    let numbers = numbers.map(|name| Field::new(name, DataType::Int64, true));
+    let own = [vec![Field::new(id, DataType::Utf8, false)], numbers.into(), vec![Field::new(ids_column, ids, false)]];
+    let fields: Vec<Field> = own.into_iter().flatten().chain(keep).collect();
     Schema::new_with_metadata(fields, HashMap::from([("metatok".to_owned(), metadata)]))
 }
 

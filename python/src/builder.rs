@@ -6,6 +6,7 @@ use metatok::dialect::Model;
 use metatok::error::{ErrorKind, Result};
 use metatok::{ContextBudget, Conversation, Fingerprint, Session};
 use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -72,7 +73,8 @@ impl Builder {
         };
         let template_kwargs = match template_kwargs.map(to_json).transpose()? {
             Some(serde_json::Value::Object(kwargs)) => Some(kwargs),
-            _ => None,
+            Some(_) => return Err(PyTypeError::new_err("template_kwargs must be a dict")),
+            None => None,
         };
         let options = to_json(options)?;
         let of_model = match (model, model_text) {
@@ -118,7 +120,7 @@ impl Builder {
             self.shared.count(1);
             self.built(&mut self.shared.builder.session(), &said, budget.as_ref())
         });
-        known(py, built.or_raise(py)?)
+        known(py, &self.role_names(), built.or_raise(py)?)
     }
 
     /// The same for many, on all cores.
@@ -132,7 +134,9 @@ impl Builder {
     ) -> PyResult<AllBuilt<'py>> {
         let said = of_objects(conversations, &self.shared)?;
         let built = self.prompts_of(py, said, threads, budget)?;
-        let (ids, known): (_, Vec<_>) = built.into_iter().map(|built| known(py, built)).collect::<PyResult<_>>()?;
+        let roles = self.role_names();
+        let (ids, known): (_, Vec<_>) =
+            built.into_iter().map(|built| known(py, &roles, built)).collect::<PyResult<_>>()?;
         Ok((ids, Some(known).filter(|known| known.iter().any(Option::is_some))))
     }
 
@@ -307,6 +311,7 @@ pub(crate) fn budget_of(budget: &Bound<'_, PyAny>) -> PyResult<ContextBudget> {
 /// The ids, which NumPy takes over, and the rest in a dict, if there is any.
 pub(crate) fn known<'py>(
     py: Python<'py>,
+    roles: &[&str],
     (mut prompt, truncated): (TokenizedPrompt, Option<serde_json::Value>),
 ) -> PyResult<Built<'py>> {
     let ids = std::mem::take(&mut prompt.input_ids).into_pyarray(py);
@@ -318,6 +323,11 @@ pub(crate) fn known<'py>(
     dict.del_item("input_ids")?;
     if let Some(truncated) = &truncated {
         dict.set_item("truncated", data(py, truncated)?)?;
+    }
+    for (i, span) in prompt.spans.iter().flatten().enumerate() {
+        if let Some(role) = span.part.role.and_then(|role| roles.get(role as usize)) {
+            dict.as_any().get_item("spans")?.get_item(i)?.set_item("role", role)?;
+        }
     }
     Ok((ids, Some(known)))
 }

@@ -8,12 +8,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::error::OrRaise;
-use crate::json::to_json;
+use crate::json::{text, to_json};
 
 /// What Python gives as a conversation: messages, a string, a prompt list, or a record with one of these, as in a file.
 ///
 /// # Errors
-/// `TypeError` for what is no JSON; otherwise as for a line of a file.
+/// `InputError` or `TypeError` for what is no JSON; otherwise as for a line of a file.
 pub(crate) fn conversation(object: &Bound<'_, PyAny>, builder: &PromptBuilder) -> PyResult<Conversation> {
     let messages = match object.cast_exact::<PyDict>() {
         Ok(record) if record.len() == 1 => record.get_item(intern!(object.py(), "messages"))?,
@@ -56,5 +56,5 @@ fn plain_message(item: &Bound<'_, PyAny>) -> PyResult<Option<ChatMessage>> {
     let (role, content) = (dict.get_item(intern!(py, "role"))?, dict.get_item(intern!(py, "content"))?);
     let (Some(role), Some(content)) = (role, content) else { return Ok(None) };
     let (Ok(role), Ok(content)) = (role.cast::<PyString>(), content.cast::<PyString>()) else { return Ok(None) };
-    Ok(Some(ChatMessage::new(role.to_str()?, content.to_str()?)))
+    Ok(Some(ChatMessage::new(text(role)?, text(content)?)))
 }

@@ -64,7 +64,9 @@ impl Dialogue {
         let next = py.detach(|| self.locked().next_prompt()).or_raise(py)?;
         let truncated = next.truncated.map(|truncated| serde_json::json!(truncated));
         let why = next.prefix_break.map(|why| why.to_string());
-        Ok((known(py, (next.prompt, truncated))?, next.prefix_tokens, why, data(py, &next.dropped)?))
+        let dialogue = self.locked();
+        let roles = dialogue.builder().role_names();
+        Ok((known(py, &roles, (next.prompt, truncated))?, next.prefix_tokens, why, data(py, &next.dropped)?))
     }
 
     #[getter]

@@ -1,5 +1,7 @@
 //! Plain Python objects as JSON, and back.
 
+use std::borrow::Cow;
+
 use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
@@ -12,7 +14,7 @@ const DEPTH: usize = 128;
 /// An object of dicts, lists, tuples, strings, numbers, booleans and None.
 ///
 /// # Errors
-/// `TypeError` names the type of anything else.
+/// `InputError` for half a surrogate pair, infinity and NaN; `TypeError` names the type of anything else.
 pub(crate) fn to_json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     value(object, 0)
 }
@@ -25,7 +27,7 @@ fn value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return Ok(Value::Null);
     }
     if let Ok(text) = object.cast::<PyString>() {
-        return Ok(Value::String(text.to_cow()?.into_owned()));
+        return Ok(Value::String(self::text(text)?.into_owned()));
     }
     if let Ok(is) = object.cast::<PyBool>() {
         return Ok(Value::Bool(is.is_true()));
@@ -34,7 +36,7 @@ fn value(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return integer(object);
     }
     if let Ok(number) = object.cast::<PyFloat>() {
-        return float(number.value());
+        return float(object.py(), number.value());
     }
     if let Ok(list) = object.cast::<PyList>() {
         return list.iter().map(|item| value(&item, depth + 1)).collect();
@@ -71,7 +73,7 @@ fn other(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
 
 fn key_of(key: &Bound<'_, PyAny>) -> PyResult<String> {
     match key.cast::<PyString>() {
-        Ok(key) => Ok(key.to_cow()?.into_owned()),
+        Ok(key) => Ok(text(key)?.into_owned()),
         Err(_) => {
             let name = key.get_type().qualname()?;
             Err(PyTypeError::new_err(format!("the keys of dicts must be strings, not {name}")))
@@ -85,13 +87,34 @@ fn integer(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
     match object.extract::<u64>() {
         Ok(number) => Ok(number.into()),
-        Err(_) => Err(PyValueError::new_err("an integer does not fit into 64 bits")),
+        // As in JSON.
+        Err(_) => float(object.py(), object.extract().unwrap_or(f64::INFINITY)),
     }
 }
 
-fn float(number: f64) -> PyResult<Value> {
-    let number = Number::from_f64(number);
-    number.map(Value::Number).ok_or_else(|| PyValueError::new_err("a number must be neither infinite nor NaN"))
+fn float(py: Python<'_>, number: f64) -> PyResult<Value> {
+    let number = Number::from_f64(number).map(Value::Number);
+    number.ok_or_else(|| input_error(py, "a number must be neither infinite nor NaN".into()))
+}
+
+/// The text of a string.
+///
+/// # Errors
+/// `InputError` if it has half a surrogate pair.
+pub(crate) fn text<'a>(string: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
+    string.to_cow().map_err(|error| {
+        let way_out = "replace it, for example by text.encode(\"utf-8\", \"replace\").decode()";
+        input_error(string.py(), format!("a string is no text: {}; {way_out}", error.value(string.py())))
+    })
+}
+
+/// An error of what Python gave.
+fn input_error(py: Python<'_>, what: String) -> PyErr {
+    let class = py.import("metatok.errors").and_then(|errors| errors.getattr("InputError"));
+    match class.and_then(|class| class.call1((what, "conversation", "input"))) {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
 }
 
 /// JSON as dicts, lists, strings, numbers, booleans and None.

@@ -108,7 +108,11 @@ fn at(py: Python<'_>, error: PyErr, number: usize) -> PyErr {
     let value = error.value(py);
     match value.getattr("_at_conversation").and_then(|at| at.call1((number,))) {
         Ok(value) => PyErr::from_value(value),
-        Err(_) => error,
+        // One of Python's own. Python 3.10 has no notes.
+        Err(_) => {
+            let _ = value.call_method1("add_note", (format!("conversation {number}"),));
+            error
+        }
     }
 }
 

@@ -42,6 +42,28 @@ def test_streams_hold_back_what_may_be_a_stop() -> None:
     assert stream.token_ids == MARS
 
 
+def test_negative_ids_at_the_end_are_padding(builder: PromptBuilder) -> None:
+    done = builder.complete([44, 695, 1052])
+    assert builder.complete(np.array([44, 695, 1052, -100, -100])) == done
+    for wrong in (-100, 2**32):
+        for ids in ([wrong, 44], [44, wrong, 1052]):
+            with pytest.raises(metatok.InputError, match=f"{wrong} is no token id"):
+                builder.complete(ids)
+        with pytest.raises(metatok.InputError, match=f"{wrong} is no token id"):
+            builder.stream().push(wrong)
+
+
+def test_chat_templates_take_answers_as_text() -> None:
+    dialogue = PromptBuilder(tokenizer="demo").dialogue()
+    dialogue.push("user", "Which planet is red?")
+    dialogue.next_prompt()
+    with pytest.raises(metatok.InputError, match="give the answer as text"):
+        dialogue.answer_ids([44, 695, 1052])
+    dialogue.answer_text("Mars")
+    dialogue.push("user", "How many moons has it?")
+    assert "Mars" in dialogue.next_prompt().text
+
+
 def test_dialogues_go_on_after_pickling(builder: PromptBuilder) -> None:
     dialogue = builder.dialogue(max_seq_len=60, max_out_len=8, truncation="oldest-turns")
     dialogue.push({"role": "user", "content": "Which planet is red?"})

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from metatok import MetatokError, PromptBuilder
+from metatok import MetatokError, PromptBuilder, UsageError
 
 pa = pytest.importorskip("pyarrow")
 
@@ -35,6 +35,8 @@ def test_a_table_of_messages_becomes_a_table_of_ids(builder: PromptBuilder, chun
     table = pa.table({"messages": pa.array(CHATS, kind), "topic": ["a", "b", "c"]})
     table = pa.concat_tables([table.slice(i * 3 // chunks, 3 // chunks) for i in range(chunks)])
     built = pa.table(builder.build_arrow(table, keep=["topic"], first_row=10))
+    with pytest.raises(UsageError, match='two columns "topic"'):
+        builder.build_arrow(table, keep=["topic", "topic"])
     assert built["input_ids"].to_pylist() == expected(builder)
     assert built["id"].to_pylist() == ["10", "11", "12"] and built["topic"].to_pylist() == ["a", "b", "c"]
     metadata = json.loads(built.schema.metadata[b"metatok"])

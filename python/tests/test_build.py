@@ -99,6 +99,29 @@ def test_errors_have_their_place(builder: PromptBuilder) -> None:
     assert (str(again), again.place, type(again)) == (str(caught.value), caught.value.place, metatok.InputError)
 
 
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [
+        ([{"role": "user", "content": "\ud800"}], "surrogates not allowed"),
+        ([{"role": "user", "content": "Hi!", "\udc00": 1}], "surrogates not allowed"),
+        ([{"role": "user", "content": "Hi!", "n": float("nan")}], "neither infinite nor NaN"),
+        ([{"role": "user", "content": "Hi!", "n": 10**400}], "neither infinite nor NaN"),
+    ],
+)
+def test_what_is_no_json_has_its_place(builder: PromptBuilder, said: Any, what: str) -> None:
+    with pytest.raises(metatok.InputError, match=what):
+        builder.build(said)
+    with pytest.raises(metatok.InputError, match=f"conversation 1: .*{what}") as caught:
+        builder.build_all([HI, said])
+    assert caught.value.place == {"conversation": 1}
+
+
+def test_large_integers_are_floats_as_in_json() -> None:
+    chat = [{"role": "user", "content": "Hi!", "n": 2**64}]
+    builder = PromptBuilder(tokenizer="demo", chat_template="{{ messages[0].n }}")
+    assert builder.build(chat).text == "1.8446744073709552e+19"
+
+
 def test_what_does_not_exist_is_named() -> None:
     with pytest.raises(metatok.UsageError, match="qwen3"):
         PromptBuilder("qwen33")
@@ -136,6 +159,7 @@ def test_templates_of_ones_own() -> None:
 def test_details_and_budgets(builder: PromptBuilder) -> None:
     detailed = PromptBuilder("demo", spans=True, offsets=True, text=True).build(HI)
     assert detailed.spans and detailed.spans[-1]["end"] == len(detailed)
+    assert detailed.spans[0]["role"] == "HUMAN"
     assert detailed.offsets and len(detailed.offsets) == len(detailed)
     assert builder.build(HI).spans is None
     long = [{"role": "user", "content": "word " * 100}]

@@ -155,6 +155,10 @@ impl PromptBuilder {
     }
 
     /// Whether its template writes all keys of messages, tools and documents, as chat templates do.
+    pub(crate) fn writes_ids(&self) -> bool {
+        self.shared.renderer.writes_ids()
+    }
+
     pub(crate) fn writes_all_keys(&self) -> bool {
         self.shared.renderer.writes_all_keys()
     }

@@ -119,6 +119,11 @@ pub trait Renderer: Send + Sync {
         false
     }
 
+    /// Whether it writes contents that are token ids, as an engine gives answers.
+    fn writes_ids(&self) -> bool {
+        true
+    }
+
     /// Whether a prompt to continue leaves out a last message of the model. Otherwise the message stays, and a further one
     /// is generated.
     fn omits_final_answer(&self) -> bool {

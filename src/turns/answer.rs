@@ -2,7 +2,7 @@
 
 use crate::builder::PromptBuilder;
 use crate::conversation::ContentPart;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::tokenizer::TokenId;
 
 /// The end of a model's thoughts.
@@ -16,8 +16,12 @@ pub(crate) fn without_thoughts(text: &str) -> &str {
 /// The content of an answer with these ids, and how many of them were read: up to the first stop id, which ends it.
 ///
 /// # Errors
-/// Names an id outside the vocabulary.
+/// Names an id outside the vocabulary. [`ErrorKind::Conversation`] if the template is a chat template, which works on text.
 pub(super) fn read(builder: &PromptBuilder, ids: &[TokenId], strip_thoughts: bool) -> Result<(ContentPart, usize)> {
+    if !builder.writes_ids() {
+        let what = "the answer is token ids, but a chat template works on text";
+        return Err(ErrorKind::Conversation(what.into()).with_way_out("give the answer as text"));
+    }
     for &id in ids {
         builder.tokenizer().check_id(id.into())?;
     }

@@ -104,7 +104,8 @@ impl Dialogue {
     /// itself writes the end of a turn.
     ///
     /// # Errors
-    /// Names an id outside the vocabulary.
+    /// Names an id outside the vocabulary. [`ErrorKind::Conversation`](crate::ErrorKind::Conversation) with a chat
+    /// template, which works on text.
     pub fn answer_ids(&mut self, ids: &[TokenId]) -> Result<()> {
         let (said, read) = answer::read(self.session.builder(), ids, self.strip_thoughts)?;
         if let Some(SeenPrompt { seen, .. }) = &mut self.seen {

@@ -122,7 +122,8 @@ impl Turns {
     /// writes the end of a turn.
     ///
     /// # Errors
-    /// Names an id outside the vocabulary.
+    /// Names an id outside the vocabulary. [`ErrorKind::Conversation`](crate::ErrorKind::Conversation) with a chat
+    /// template, which works on text.
     pub fn answer_ids(&mut self, ids: &[TokenId]) -> Result<()> {
         let (said, read) = answer::read(self.session.builder(), ids, self.strip_thoughts)?;
         if let Some((_, seen)) = &mut self.seen {

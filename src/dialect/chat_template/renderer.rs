@@ -204,6 +204,10 @@ impl Renderer for ChatTemplateRenderer {
         true
     }
 
+    fn writes_ids(&self) -> bool {
+        false
+    }
+
     /// As in transformers, a last answer stays, and a further one is generated.
     fn omits_final_answer(&self) -> bool {
         false
