@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, BufRead};
 
-use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::error::{At, ErrorKind, Place, Result};
 
 /// Reads lines of bytes, skipping blank ones. A line ends with LF or CRLF. A UTF-8 byte order mark at the beginning is
 /// skipped.
@@ -63,12 +63,26 @@ impl Line {
         if let Some(what) = &self.wrong {
             return Err(ErrorKind::Parse(what.clone()).into());
         }
-        std::str::from_utf8(bytes).map_err(|error| match bytes {
-            [0xff, 0xfe, ..] if self.number == 1 => ErrorKind::OtherEncoding("UTF-16 (little endian)").into(),
-            [0xfe, 0xff, ..] if self.number == 1 => ErrorKind::OtherEncoding("UTF-16 (big endian)").into(),
-            _ => Error::from(ErrorKind::NotUtf8(error.valid_up_to())),
+        std::str::from_utf8(bytes).map_err(|error| {
+            let other = if self.number == 1 { not_text(bytes) } else { None };
+            other.unwrap_or(ErrorKind::NotUtf8(error.valid_up_to())).into()
         })
     }
+}
+
+/// What a file is that begins with these bytes, if it is known and not UTF-8.
+fn not_text(bytes: &[u8]) -> Option<ErrorKind> {
+    Some(match bytes {
+        [0xff, 0xfe, ..] => ErrorKind::OtherEncoding("UTF-16 (little endian)"),
+        [0xfe, 0xff, ..] => ErrorKind::OtherEncoding("UTF-16 (big endian)"),
+        [b'P', b'A', b'R', b'1', ..] => {
+            ErrorKind::Parse("this is Parquet; give it as a file whose name ends in .parquet".into())
+        }
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => {
+            ErrorKind::Parse("this is a file of Arrow, which is not read; write it as Parquet or as JSON lines".into())
+        }
+        _ => return None,
+    })
 }
 
 impl<R: BufRead> Lines<R> {
@@ -187,6 +201,21 @@ mod tests {
         check(b"a\nb", &[(1, 0, b"a", false), (2, 2, b"b", false)]);
         check(b"a\r\n\nb\r\n", &[(1, 0, b"a", false), (3, 4, b"b", false)]);
         check(b"a\rb\n", &[(1, 0, b"a\rb", false)]);
+    }
+
+    #[test]
+    fn files_that_are_not_text_are_named() {
+        for (bytes, what) in [
+            (&b"PAR1\x15\x04\xff"[..], "this is Parquet"),
+            (b"ARROW1\0\0\xff", "this is a file of Arrow"),
+            (b"\xff\xfea\0", "UTF-16 (little endian)"),
+            (b"\xfe\xff\0a", "UTF-16 (big endian)"),
+            (b"{\xff}", "byte offset 1"),
+        ] {
+            let error = Line::row(1).text(bytes, 100).expect_err("it is no text").to_string();
+            assert!(error.contains(what), "{error}");
+        }
+        assert_eq!(Line::row(1).text(b"PAR1", 100).expect("it is text"), "PAR1");
     }
 
     #[test]
