@@ -54,6 +54,11 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));
     }
     let has_input = source.is_some();
+    let is_other = |name: &Option<String>| name.as_deref().is_some_and(|name| name != "demo");
+    // As where the names of files were to come from a variable.
+    if !args.quiet && !has_input && (is_other(&args.model.model) || is_other(&args.model.tokenizer)) {
+        say!("note: there is no input, so these are the demo's conversations");
+    }
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
     let names = names(&inputs);
     let progress = progress::bar(inputs.iter().map(Input::bytes).sum(), args.quiet);
