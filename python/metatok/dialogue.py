@@ -53,10 +53,10 @@ class Dialogue:
         self._core.push({"role": role, "content": content} if isinstance(role, str) else role)
 
     def answer_ids(self, ids: Iterable[int]) -> None:
-        """Adds the model's answer as the engine's ids, up to the first stop id.
+        """Adds the model's answer as the engine's ids, up to the first stop id. A chat template is given their text.
 
         Raises:
-            InputError: with a chat template, which works on text; or names an id that the tokenizer does not have.
+            MetatokError: names an id that the tokenizer does not have.
         """
         self._core.answer_ids(_as_ids(ids))
 

@@ -23,7 +23,8 @@ use crate::error::{OrRaise, exception};
 /// it the columns to keep. Rows without an id have their numbers, from `first_row` on.
 ///
 /// # Errors
-/// `UsageError` for a column that the table would have twice; `InputError` for one that is missing, or has a type that JSON does not have; otherwise as for lines of a file.
+/// `UsageError` for a column that the table would have twice; `InputError` for one that is missing, or has a type that JSON
+/// does not have; otherwise as for lines of a file.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are those of the method in Python")]
 pub(crate) fn build_arrow(

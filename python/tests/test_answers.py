@@ -53,15 +53,15 @@ def test_negative_ids_at_the_end_are_padding(builder: PromptBuilder) -> None:
             builder.stream().push(wrong)
 
 
-def test_chat_templates_take_answers_as_text() -> None:
+def test_chat_templates_are_given_the_text_of_answers() -> None:
     dialogue = PromptBuilder(tokenizer="demo").dialogue()
     dialogue.push("user", "Which planet is red?")
-    dialogue.next_prompt()
-    with pytest.raises(metatok.InputError, match="give the answer as text"):
-        dialogue.answer_ids([44, 695, 1052])
-    dialogue.answer_text("Mars")
+    first = dialogue.next_prompt()
+    dialogue.answer_ids([*MARS, 1052])
+    assert dialogue.messages[-1] == {"role": "assistant", "content": "Mars"}
     dialogue.push("user", "How many moons has it?")
-    assert "Mars" in dialogue.next_prompt().text
+    assert "assistant\nMars<|im_end|>\n" in dialogue.next_prompt().text
+    assert dialogue.prefix_tokens == len(first) + 3
 
 
 def test_dialogues_go_on_after_pickling(builder: PromptBuilder) -> None:

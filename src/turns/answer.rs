@@ -1,8 +1,8 @@
 //! A model's answer as a message of the dialogue: up to the first stop, and optionally without its thoughts.
 
 use crate::builder::PromptBuilder;
-use crate::conversation::ContentPart;
-use crate::error::{ErrorKind, Result};
+use crate::conversation::{Content, ContentPart};
+use crate::error::Result;
 use crate::tokenizer::TokenId;
 
 /// The end of a model's thoughts.
@@ -13,15 +13,12 @@ pub(crate) fn without_thoughts(text: &str) -> &str {
     text.rsplit_once(END_OF_THOUGHTS).map_or(text, |(_, said)| said.trim_start_matches('\n'))
 }
 
-/// The content of an answer with these ids, and how many of them were read: up to the first stop id, which ends it.
+/// The content of an answer with these ids, and how many of them were read: up to the first stop id, which ends it. It is
+/// text, without special tokens, if the template works on text.
 ///
 /// # Errors
-/// Names an id outside the vocabulary. [`ErrorKind::Conversation`] if the template is a chat template, which works on text.
-pub(super) fn read(builder: &PromptBuilder, ids: &[TokenId], strip_thoughts: bool) -> Result<(ContentPart, usize)> {
-    if !builder.writes_ids() {
-        let what = "the answer is token ids, but a chat template works on text";
-        return Err(ErrorKind::Conversation(what.into()).with_way_out("give the answer as text"));
-    }
+/// Names an id outside the vocabulary.
+pub(super) fn read(builder: &PromptBuilder, ids: &[TokenId], strip_thoughts: bool) -> Result<(Content, usize)> {
     for &id in ids {
         builder.tokenizer().check_id(id.into())?;
     }
@@ -29,7 +26,12 @@ pub(super) fn read(builder: &PromptBuilder, ids: &[TokenId], strip_thoughts: boo
     let end = ids.iter().position(is_stop);
     let said = &ids[..end.unwrap_or(ids.len())];
     let said = if strip_thoughts { said_after_thoughts(builder, said)? } else { ContentPart::Ids(said.to_vec()) };
-    Ok((said, end.map_or(ids.len(), |end| end + 1)))
+    let content = match said {
+        ContentPart::Ids(ids) if !builder.writes_ids() => Content::Text(builder.tokenizer().decode(&ids, true)?),
+        ContentPart::Text(part) if !builder.writes_ids() => Content::Text(part.text),
+        part => Content::Parts(vec![part]),
+    };
+    Ok((content, end.map_or(ids.len(), |end| end + 1)))
 }
 
 /// The content of ids after the model's thoughts: as ids if the end of thoughts is a token, else as text.

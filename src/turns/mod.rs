@@ -119,17 +119,16 @@ impl Turns {
     }
 
     /// Adds the answer as the engine's ids, up to the first stop id: ids after it are ignored, and the template itself
-    /// writes the end of a turn.
+    /// writes the end of a turn. A chat template works on text, and is given that of the ids.
     ///
     /// # Errors
-    /// Names an id outside the vocabulary. [`ErrorKind::Conversation`](crate::ErrorKind::Conversation) with a chat
-    /// template, which works on text.
+    /// Names an id outside the vocabulary.
     pub fn answer_ids(&mut self, ids: &[TokenId]) -> Result<()> {
         let (said, read) = answer::read(self.session.builder(), ids, self.strip_thoughts)?;
         if let Some((_, seen)) = &mut self.seen {
             seen.answered(&ids[..read]);
         }
-        self.plan.answer(vec![said]);
+        self.plan.answer(said);
         Ok(())
     }
 

@@ -123,9 +123,8 @@ pub(super) fn indented(text: &str, width: &str, first: bool, blank: bool) -> Val
         if i > 0 {
             indented.push('\n');
         }
-        if if i == 0 { first } else { blank || !line.is_empty() } {
-            indented.push_str(width);
-        }
+        let is_indented = if i == 0 { first } else { blank || !line.is_empty() };
+        indented.push_str(if is_indented { width } else { "" });
         indented.push_str(text.slice(line).as_str().unwrap_or_default());
     }
     Value::from(indented)
