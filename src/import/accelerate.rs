@@ -35,26 +35,30 @@ pub const WORTH_ACCELERATING: usize = 1000;
 pub fn accelerate(builder: &PromptBuilder) -> bool {
     let Some(source) = builder.shortcut_source() else { return false };
     let Ok(imported) = import_for(&[builder.mode()], &source.template, builder.tokenizer()) else { return false };
-    // Where content is trusted, the library looks for the template's tokens, and may not find them.
-    let is_exact = source.options.content == ContentTrust::Data && imported.verified.is_exact_in(builder.mode());
+    let kinds = match imported.verified.is_exact_in(builder.mode()) {
+        false => &ContentKind::ALL[..],
+        true if source.options.content == ContentTrust::Data => &[],
+        // Here the library looks for the template's tokens. It finds them in no conversation, or in all of them.
+        true => &[ContentKind::Ordinary],
+    };
     let Model { special_tokens, meta_template, .. } = imported.model;
     let model = Model { special_tokens, meta_template, ..Model::default() };
     match PromptBuilder::new(&model, Arc::clone(builder.tokenizer()), &source.options) {
-        Ok(shortcut) => (is_exact || agree(builder, &shortcut)) && builder.set_shortcut(shortcut),
+        Ok(shortcut) => agree(builder, &shortcut, kinds) && builder.set_shortcut(shortcut),
         Err(_) => false,
     }
 }
 
-/// Whether both give the same ids for the generated conversations that a shortcut is used for, of which there must be some
-/// of ordinary content. What the shortcut refuses, the chat template builds.
-fn agree(builder: &PromptBuilder, shortcut: &PromptBuilder) -> bool {
+/// Whether both give the same ids for the generated conversations of these kinds that a shortcut is used for. If there are
+/// kinds, some conversations must be ordinary. What the shortcut refuses, the chat template builds.
+fn agree(builder: &PromptBuilder, shortcut: &PromptBuilder, kinds: &[ContentKind]) -> bool {
     let (Some(source), Some(is_for_shortcut)) = (builder.shortcut_source(), builder.is_for_shortcut()) else {
         return false;
     };
     let literals = source.template.literals();
     let (mut rendered, mut fast) = (builder.session(), shortcut.session());
     let mut ordinary = 0_usize;
-    for kind in ContentKind::ALL {
+    for &kind in kinds {
         for conversation in generated(kind, &literals).iter().filter(|said| is_for_shortcut(said)) {
             let same = match (fast.build(conversation), rendered.build(conversation)) {
                 (Ok(fast), Ok(rendered)) => fast.input_ids == rendered.input_ids,
@@ -66,5 +70,5 @@ fn agree(builder: &PromptBuilder, shortcut: &PromptBuilder) -> bool {
             ordinary += usize::from(kind == ContentKind::Ordinary);
         }
     }
-    ordinary > 0
+    ordinary > 0 || kinds.is_empty()
 }
