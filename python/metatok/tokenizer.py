@@ -95,10 +95,15 @@ class Tokenizer:
         return Tokenizer, (self._core,)
 
 
-def _as_ids(ids: Iterable[int]) -> list[int]:
-    """Ids of arrays, tensors and lists."""
+def _listed(ids: Iterable[int]) -> list[int]:
     as_list = getattr(ids, "tolist", None)
     listed: list[int] = as_list() if as_list else [int(id) for id in ids]
+    return listed
+
+
+def _as_ids(ids: Iterable[int]) -> list[int]:
+    """Ids of arrays, tensors and lists."""
+    listed = _listed(ids)
     if listed and not 0 <= min(listed) <= max(listed) < 1 << 32:
         wrong = next(id for id in listed if not 0 <= id < 1 << 32)
         raise InputError(f"{wrong} is no token id: they go from 0 to {(1 << 32) - 1}", kind="outside-vocabulary", fault="input")
@@ -107,8 +112,7 @@ def _as_ids(ids: Iterable[int]) -> list[int]:
 
 def _answer_ids(ids: Iterable[int]) -> list[int]:
     """The ids of an answer, without the negative ones at its end, with which transformers pads labels."""
-    as_list = getattr(ids, "tolist", None)
-    listed: list[int] = as_list() if as_list else [int(id) for id in ids]
+    listed = _listed(ids)
     end = len(listed)
     while end and listed[end - 1] < 0:
         end -= 1

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use crate::builder::Builder;
 use crate::error::OrRaise;
-use crate::json::data;
+use crate::objects::data;
 
 /// Trims with the stops of a builder.
 fn trimmer(py: Python<'_>, builder: &Builder, include_stop: bool, skip_special_tokens: bool) -> PyResult<Trimmer> {

@@ -43,8 +43,8 @@ pub(crate) fn build_arrow(
     let index = |name: &str| index(&schema, name).or_raise(py);
     let said = index(column)?;
     let id = id_column.map(index).transpose()?.or_else(|| schema.index_of("id").ok());
-    is_distinct(OWN.into_iter().chain([ids_column]).chain(keep.iter().map(String::as_str))).or_raise(py)?;
     let keep = keep.iter().map(|name| index(name)).collect::<PyResult<Vec<_>>>()?;
+    let fields = fields(ids_column, keep.iter().map(|&kept| schema.field(kept).clone())).or_raise(py)?;
     let options = encoder_options();
     let columns = batches.iter().map(|batch| Column::of(&schema.fields()[said], batch.column(said), &options));
     let mut columns = columns.collect::<Result<Vec<_>, ArrowError>>().map_err(|error| failed(py, &error))?;
@@ -55,9 +55,8 @@ pub(crate) fn build_arrow(
         .zip(&batches)
         .flat_map(|(column, batch)| (0..batch.num_rows()).map(move |row| column.conversation(row, of).or_raise(py)));
     let prompts = builder.ids_of(py, conversations, threads, budget)?;
-    let metadata = metadata(py, builder, prompts.len())?;
-    let fields = keep.iter().map(|&kept| schema.field(kept).clone());
-    let table_of_ids = Arc::new(output(ids_column, fields, metadata));
+    let metadata = HashMap::from([("metatok".to_owned(), metadata(py, builder, prompts.len())?)]);
+    let table_of_ids = Arc::new(Schema::new_with_metadata(fields, metadata));
     let mut prompts = prompts.into_iter();
     let mut row = first_row;
     let built = batches.iter().map(|batch| {
@@ -72,19 +71,6 @@ pub(crate) fn build_arrow(
     });
     let built = built.collect::<Result<Vec<_>, ArrowError>>().map_err(|error| failed(py, &error))?;
     PyTable::try_new(built, table_of_ids)
-}
-
-/// The columns before the ids.
-const OWN: [&str; 4] = ["id", "repeat", "turn", "max_out_len"];
-
-/// # Errors
-/// Names a column that there would be twice.
-fn is_distinct<'a>(names: impl Iterator<Item = &'a str>) -> metatok::Result<()> {
-    let mut seen = HashSet::new();
-    match names.into_iter().find(|name| !seen.insert(*name)) {
-        None => Ok(()),
-        Some(name) => Err(ErrorKind::Usage(format!("the table would have two columns {name:?}")).into()),
-    }
 }
 
 fn failed(py: Python<'_>, error: &ArrowError) -> PyErr {
@@ -105,13 +91,25 @@ fn metadata(py: Python<'_>, builder: &Builder, rows: usize) -> PyResult<String> 
     Ok(Table::new(of, TableFormat::Arrow, fingerprint).metadata(rows))
 }
 
-fn output(ids_column: &str, keep: impl Iterator<Item = Field>, metadata: String) -> Schema {
+/// The columns of the table of ids.
+///
+/// # Errors
+/// Names one that there would be twice.
+fn fields(ids_column: &str, keep: impl Iterator<Item = Field>) -> metatok::Result<Vec<Field>> {
     let ids = DataType::List(Arc::new(Field::new("item", DataType::Int64, true)));
-    let [id, numbers @ ..] = OWN;
-    let numbers = numbers.map(|name| Field::new(name, DataType::Int64, true));
-    let own = [vec![Field::new(id, DataType::Utf8, false)], numbers.into(), vec![Field::new(ids_column, ids, false)]];
-    let fields: Vec<Field> = own.into_iter().flatten().chain(keep).collect();
-    Schema::new_with_metadata(fields, HashMap::from([("metatok".to_owned(), metadata)]))
+    let own = [
+        Field::new("id", DataType::Utf8, false),
+        Field::new("repeat", DataType::Int64, true),
+        Field::new("turn", DataType::Int64, true),
+        Field::new("max_out_len", DataType::Int64, true),
+        Field::new(ids_column, ids, false),
+    ];
+    let fields: Vec<Field> = own.into_iter().chain(keep).collect();
+    let mut seen = HashSet::new();
+    match fields.iter().find(|field| !seen.insert(field.name())) {
+        None => Ok(fields),
+        Some(field) => Err(ErrorKind::Usage(format!("the table would have two columns {:?}", field.name())).into()),
+    }
 }
 
 /// The ids of rows: strings and dates as they are, other values as JSON; rows without one have their numbers.

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::builder::Builder;
 use crate::conversation::conversation;
 use crate::error::OrRaise;
-use crate::json::data;
+use crate::objects::data;
 
 /// The findings of the lints, each as a dict.
 #[pyfunction]

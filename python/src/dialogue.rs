@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use metatok::PromptBuilder;
 use metatok::conversation::ChatMessage;
 use metatok::error::ErrorKind;
 use metatok::turns::DialogueState;
@@ -9,13 +10,15 @@ use pyo3::prelude::*;
 
 use crate::builder::{Builder, Built, budget_of, known};
 use crate::error::OrRaise;
-use crate::json::{data, to_json};
+use crate::json::to_json;
+use crate::objects::data;
 
 /// A dialogue, which remembers what the engine has seen.
 #[pyclass(frozen, module = "metatok._metatok")]
 #[derive(Debug)]
 pub(crate) struct Dialogue {
     dialogue: Mutex<metatok::Dialogue>,
+    builder: PromptBuilder,
 }
 
 #[pymethods]
@@ -26,7 +29,7 @@ impl Dialogue {
         if let Some(budget) = budget {
             dialogue = dialogue.budget(budget_of(budget)?);
         }
-        Ok(Self { dialogue: Mutex::new(dialogue) })
+        Ok(Self { dialogue: Mutex::new(dialogue), builder: builder.shared.builder.clone() })
     }
 
     /// Goes on with what [`Self::state`] gave.
@@ -35,7 +38,7 @@ impl Dialogue {
         let state: metatok::Result<DialogueState> =
             serde_json::from_str(state).map_err(|error| ErrorKind::Invalid(error.to_string()).into());
         let dialogue = builder.shared.builder.resume(state.or_raise(py)?).or_raise(py)?;
-        Ok(Self { dialogue: Mutex::new(dialogue) })
+        Ok(Self { dialogue: Mutex::new(dialogue), builder: builder.shared.builder.clone() })
     }
 
     /// Everything but the builder, as JSON.
@@ -64,9 +67,12 @@ impl Dialogue {
         let next = py.detach(|| self.locked().next_prompt()).or_raise(py)?;
         let truncated = next.truncated.map(|truncated| serde_json::json!(truncated));
         let why = next.prefix_break.map(|why| why.to_string());
-        let dialogue = self.locked();
-        let roles = dialogue.builder().role_names();
-        Ok((known(py, &roles, (next.prompt, truncated))?, next.prefix_tokens, why, data(py, &next.dropped)?))
+        Ok((
+            known(py, &self.builder.role_names(), (next.prompt, truncated))?,
+            next.prefix_tokens,
+            why,
+            data(py, &next.dropped)?,
+        ))
     }
 
     #[getter]

@@ -5,7 +5,7 @@ use metatok::error::Place;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-use crate::json::to_python;
+use crate::objects::to_python;
 
 /// The function that makes an exception.
 static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();

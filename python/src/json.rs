@@ -1,12 +1,14 @@
-//! Plain Python objects as JSON, and back.
+//! Plain Python objects as JSON.
 
 use std::borrow::Cow;
 
-use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
+use metatok::error::ErrorKind;
+use pyo3::exceptions::{PyRecursionError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
-use serde::Serialize;
 use serde_json::{Map, Number, Value};
+
+use crate::error::exception;
 
 /// How deep lists and dicts may nest; the same as for lines of JSON.
 const DEPTH: usize = 128;
@@ -94,7 +96,9 @@ fn integer(object: &Bound<'_, PyAny>) -> PyResult<Value> {
 
 fn float(py: Python<'_>, number: f64) -> PyResult<Value> {
     let number = Number::from_f64(number).map(Value::Number);
-    number.ok_or_else(|| input_error(py, "a number must be neither infinite nor NaN".into()))
+    number.ok_or_else(|| {
+        exception(py, &ErrorKind::Conversation("a number must be neither infinite nor NaN".into()).into())
+    })
 }
 
 /// The text of a string.
@@ -103,47 +107,8 @@ fn float(py: Python<'_>, number: f64) -> PyResult<Value> {
 /// `InputError` if it has half a surrogate pair.
 pub(crate) fn text<'a>(string: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
     string.to_cow().map_err(|error| {
+        let what = format!("a string is no text: {}", error.value(string.py()));
         let way_out = "replace it, for example by text.encode(\"utf-8\", \"replace\").decode()";
-        input_error(string.py(), format!("a string is no text: {}; {way_out}", error.value(string.py())))
+        exception(string.py(), &ErrorKind::Conversation(what).with_way_out(way_out))
     })
-}
-
-/// An error of what Python gave.
-fn input_error(py: Python<'_>, what: String) -> PyErr {
-    let class = py.import("metatok.errors").and_then(|errors| errors.getattr("InputError"));
-    match class.and_then(|class| class.call1((what, "conversation", "input"))) {
-        Ok(error) => PyErr::from_value(error),
-        Err(error) => error,
-    }
-}
-
-/// JSON as dicts, lists, strings, numbers, booleans and None.
-pub(crate) fn to_python<'py>(py: Python<'py>, json: &Value) -> PyResult<Bound<'py, PyAny>> {
-    Ok(match json {
-        Value::Null => py.None().into_bound(py),
-        Value::Bool(is) => PyBool::new(py, *is).to_owned().into_any(),
-        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(number), _) => number.into_pyobject(py)?.into_any(),
-            (None, Some(number)) => number.into_pyobject(py)?.into_any(),
-            (None, None) => number.as_f64().unwrap_or(f64::NAN).into_pyobject(py)?.into_any(),
-        },
-        Value::String(text) => PyString::new(py, text).into_any(),
-        Value::Array(items) => {
-            let items = items.iter().map(|item| to_python(py, item)).collect::<PyResult<Vec<_>>>()?;
-            PyList::new(py, items)?.into_any()
-        }
-        Value::Object(map) => {
-            let dict = PyDict::new(py);
-            for (key, item) in map {
-                dict.set_item(key, to_python(py, item)?)?;
-            }
-            dict.into_any()
-        }
-    })
-}
-
-/// Data of the library as dicts and lists.
-pub(crate) fn data<'py>(py: Python<'py>, data: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
-    let json = serde_json::to_value(data).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    to_python(py, &json)
 }

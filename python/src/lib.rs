@@ -11,6 +11,7 @@ mod conversation;
 mod dialogue;
 mod error;
 mod json;
+mod objects;
 mod many;
 mod padded;
 mod program;

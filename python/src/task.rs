@@ -18,7 +18,8 @@ use serde_json::{Map, Value};
 use crate::at_least_one::Threads;
 use crate::builder::Builder;
 use crate::error::OrRaise;
-use crate::json::{data, to_json, to_python};
+use crate::json::to_json;
+use crate::objects::{data, to_python};
 
 /// The options of a dataset that Python gives.
 #[derive(Debug, Default, Deserialize)]

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use crate::builder::Builder;
 use crate::conversation::conversation;
 use crate::error::OrRaise;
-use crate::json::data;
+use crate::objects::data;
 
 /// A prompt with the origin of each of its tokens.
 #[pyclass(frozen, module = "metatok._metatok")]

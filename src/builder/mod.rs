@@ -154,11 +154,12 @@ impl PromptBuilder {
         RecordReader::new(format).for_chat_template(self.writes_all_keys())
     }
 
-    /// Whether its template writes all keys of messages, tools and documents, as chat templates do.
+    /// Whether its template writes contents that are token ids, as chat templates do not.
     pub(crate) fn writes_ids(&self) -> bool {
         self.shared.renderer.writes_ids()
     }
 
+    /// Whether its template writes all keys of messages, tools and documents, as chat templates do.
     pub(crate) fn writes_all_keys(&self) -> bool {
         self.shared.renderer.writes_all_keys()
     }

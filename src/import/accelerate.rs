@@ -44,13 +44,13 @@ pub fn accelerate(builder: &PromptBuilder) -> bool {
     let Model { special_tokens, meta_template, .. } = imported.model;
     let model = Model { special_tokens, meta_template, ..Model::default() };
     match PromptBuilder::new(&model, Arc::clone(builder.tokenizer()), &source.options) {
-        Ok(shortcut) => agree(builder, &shortcut, kinds) && builder.set_shortcut(shortcut),
+        Ok(shortcut) => (kinds.is_empty() || agree(builder, &shortcut, kinds)) && builder.set_shortcut(shortcut),
         Err(_) => false,
     }
 }
 
-/// Whether both give the same ids for the generated conversations of these kinds that a shortcut is used for. If there are
-/// kinds, some conversations must be ordinary. What the shortcut refuses, the chat template builds.
+/// Whether both give the same ids for the generated conversations of these kinds that a shortcut is used for, of which
+/// some must be ordinary. What the shortcut refuses, the chat template builds.
 fn agree(builder: &PromptBuilder, shortcut: &PromptBuilder, kinds: &[ContentKind]) -> bool {
     let (Some(source), Some(is_for_shortcut)) = (builder.shortcut_source(), builder.is_for_shortcut()) else {
         return false;
@@ -70,5 +70,5 @@ fn agree(builder: &PromptBuilder, shortcut: &PromptBuilder, kinds: &[ContentKind
             ordinary += usize::from(kind == ContentKind::Ordinary);
         }
     }
-    ordinary > 0 || kinds.is_empty()
+    ordinary > 0
 }

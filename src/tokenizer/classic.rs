@@ -102,7 +102,7 @@ pub(crate) fn special_tokens_of(
 }
 
 /// A normalized chunk that knows which text it comes from.
-pub(crate) struct Aligned(NormalizedString);
+pub(crate) struct Aligned(pub(crate) NormalizedString);
 
 impl AsRef<str> for Aligned {
     fn as_ref(&self) -> &str {

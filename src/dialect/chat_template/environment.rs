@@ -108,19 +108,21 @@ fn is_on(value: Option<Value>) -> bool {
     value.is_some_and(|value| value.is_true())
 }
 
+/// What lines are indented by: a text, or so many blanks, `most` at most.
+fn width(given: Value, most: i64) -> Result<String, Error> {
+    match given.as_str() {
+        Some(text) => Ok(text.to_owned()),
+        None => Ok(" ".repeat(usize::try_from(i64::try_from(given)?.clamp(0, most)).unwrap_or_default())),
+    }
+}
+
 /// `tojson` as transformers has it: `json.dumps` without escapes for HTML.
 fn to_json(value: &Value, args: Rest<Value>, kwargs: Kwargs) -> Result<String, Error> {
     let named = |i: usize, name: &str| argument(&args, &kwargs, i, name);
     let (ensure_ascii, indent, separators) = (named(0, "ensure_ascii")?, named(1, "indent")?, named(2, "separators")?);
     let sort_keys = is_on(named(3, "sort_keys")?);
     kwargs.assert_all_used()?;
-    let indent = match indent {
-        None => None,
-        Some(indent) => Some(match indent.as_str() {
-            Some(text) => text.to_owned(),
-            None => " ".repeat(usize::try_from(i64::try_from(indent)?.clamp(0, 64)).unwrap_or_default()),
-        }),
-    };
+    let indent = indent.map(|indent| width(indent, 64)).transpose()?;
     let separators = separators.map(|given| -> Result<_, Error> {
         let text = |i| Ok::<_, Error>(given.get_item_by_index(i)?.as_str().unwrap_or_default().to_owned());
         Ok((text(0)?, text(1)?))
@@ -134,13 +136,7 @@ fn to_json(value: &Value, args: Rest<Value>, kwargs: Kwargs) -> Result<String, E
 /// Lines as Python tells them, all but the first after blanks.
 fn indent(value: &Value, args: Rest<Value>, kwargs: Kwargs) -> Result<Value, Error> {
     let named = |i: usize, name: &str| argument(&args, &kwargs, i, name);
-    let width = match named(0, "width")? {
-        None => " ".repeat(4),
-        Some(width) => match width.as_str() {
-            Some(text) => text.to_owned(),
-            None => " ".repeat(usize::try_from(i64::try_from(width)?.clamp(0, 1 << 10)).unwrap_or_default()),
-        },
-    };
+    let width = width(named(0, "width")?.unwrap_or_else(|| Value::from(4)), 1 << 10)?;
     let (first, blank) = (is_on(named(1, "first")?), is_on(named(2, "blank")?));
     kwargs.assert_all_used()?;
     let text =

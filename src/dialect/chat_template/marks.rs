@@ -33,10 +33,15 @@ impl Owner {
     }
 }
 
+/// Whether a character is used as a mark.
+pub(super) fn is_mark(c: char) -> bool {
+    c as u32 >= FIRST
+}
+
 /// The first character of a text that is used as a mark.
 pub(super) fn first_mark(text: &str) -> Option<char> {
     let mut found = memchr::memchr_iter(FIRST_BYTE, text.as_bytes()).filter_map(|at| text[at..].chars().next());
-    found.find(|c| *c as u32 >= FIRST)
+    found.find(|c| is_mark(*c))
 }
 
 /// Whether a text has characters that are used as marks.

@@ -8,7 +8,7 @@ use minijinja::{Error, ErrorKind, State};
 use minijinja_contrib::pycompat;
 
 use crate::conversation::is_space;
-use crate::dialect::chat_template::marks::{Marked, has_marks};
+use crate::dialect::chat_template::marks::{Marked, has_marks, is_mark};
 
 /// Calls a method that templates expect of Python's values.
 pub(super) fn call(state: &mut State<'_, '_>, value: &Value, method: &str, args: &[Value]) -> Result<Value, Error> {
@@ -99,7 +99,7 @@ fn title(text: &str) -> String {
     let mut titled = String::with_capacity(text.len());
     let mut is_behind_letter = false;
     for c in text.chars() {
-        if has_marks(c.encode_utf8(&mut [0; 4])) {
+        if is_mark(c) {
             titled.push(c);
             continue;
         }

@@ -6,7 +6,7 @@ use minijinja::Value;
 use minijinja::value::ValueKind;
 
 use crate::dialect::chat_template::float::as_number;
-use crate::dialect::chat_template::marks::has_marks;
+use crate::dialect::chat_template::marks::is_mark;
 use crate::python_repr::{float, quoted};
 
 /// A value as `repr` writes it in a list or dict.
@@ -41,10 +41,6 @@ pub(super) fn repr(value: &Value, out: &mut String) {
             let _ = write!(out, "{value}");
         }
     }
-}
-
-fn is_mark(c: char) -> bool {
-    has_marks(c.encode_utf8(&mut [0; 4]))
 }
 
 /// The layout of JSON, with the defaults of `json.dumps`.

@@ -10,6 +10,7 @@ use crate::tokenizer::TokenId;
 use crate::tokenizer::backend::IdWithBytes;
 use crate::tokenizer::bpe::encoder::Buffers;
 use crate::tokenizer::bpe::model::Model;
+use crate::tokenizer::classic::Aligned;
 use crate::tokenizer::run::{Chunk, Steps};
 
 /// The steps for one run, with a vocabulary of bytes.
@@ -24,15 +25,6 @@ pub(super) struct Located {
     pub(super) tokens: Vec<IdWithBytes>,
     ids: Vec<TokenId>,
     buffers: Buffers,
-}
-
-/// A normalized chunk that knows which text each of its bytes comes from.
-pub(super) struct Aligned(NormalizedString);
-
-impl AsRef<str> for Aligned {
-    fn as_ref(&self) -> &str {
-        self.0.get()
-    }
 }
 
 impl Steps for LocatedPass<'_> {
