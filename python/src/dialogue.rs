@@ -50,12 +50,14 @@ impl Dialogue {
     fn push(&self, message: &Bound<'_, PyAny>) -> PyResult<()> {
         let read = serde_json::from_value::<ChatMessage>(to_json(message)?);
         let read = read.map_err(|error| ErrorKind::Conversation(error.to_string()).into());
-        self.locked().push(read.or_raise(message.py())?);
+        let message = read.or_raise(message.py())?;
+        self.locked().push(message);
         Ok(())
     }
 
     fn answer_ids(&self, py: Python<'_>, ids: Vec<u32>) -> PyResult<()> {
-        self.locked().answer_ids(&ids).or_raise(py)
+        let read = self.locked().answer_ids(&ids);
+        read.or_raise(py)
     }
 
     fn answer_text(&self, text: String) {
@@ -77,11 +79,13 @@ impl Dialogue {
 
     #[getter]
     fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        data(py, &self.locked().messages())
+        let messages = self.locked().messages().to_vec();
+        data(py, &messages)
     }
 }
 
 impl Dialogue {
+    /// Not to be held while Python may run: another thread would wait for it with the interpreter's lock.
     fn locked(&self) -> MutexGuard<'_, metatok::Dialogue> {
         self.dialogue.lock().unwrap_or_else(PoisonError::into_inner)
     }
