@@ -47,7 +47,7 @@ impl Key {
         // One comparison, because numbers of 32 bits cannot overflow here.
         let [low, high] = match text.get(start..start + 16).and_then(|from| from.first_chunk()) {
             Some(sixteen) => halves(sixteen),
-            None => at_end(text, start, len),
+            None => at_end(text, start),
         };
         Some(Self { low: low & OWN[0][len & LONGEST], high: high & OWN[1][len & LONGEST] | (len as u64) << 56 })
     }
@@ -91,11 +91,21 @@ impl Key {
     }
 }
 
+/// The last bytes of a text, and zeros.
+#[inline]
+fn at_end(text: &[u8], start: usize) -> [u64; 2] {
+    let Some(sixteen) = text.last_chunk() else { return of_few(&text[start..]) };
+    let [low, high] = halves(sixteen);
+    let before = start + 16 - text.len();
+    let number = (u128::from(high) << 64 | u128::from(low)) >> (8 * before);
+    [number as u64, (number >> 64) as u64]
+}
+
 /// So many bytes, and zeros.
 #[cold]
-fn at_end(text: &[u8], start: usize, len: usize) -> [u64; 2] {
+fn of_few(text: &[u8]) -> [u64; 2] {
     let mut bytes = [0; 16];
-    bytes[..len].copy_from_slice(&text[start..start + len]);
+    bytes[..text.len()].copy_from_slice(text);
     halves(&bytes)
 }
 

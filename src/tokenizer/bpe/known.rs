@@ -66,7 +66,7 @@ impl Known {
     /// Whether no piece was missed.
     #[inline]
     pub(crate) fn has_all(&self) -> bool {
-        self.missed == [0; AT_ONCE / ASKED]
+        self.missed.iter().fold(0, |any, missed| any | missed) == 0
     }
 
     /// The numbers of the pieces that were missed.
