@@ -140,7 +140,9 @@ pub(crate) fn not_one_token(token: &str, tokenizer: &Tokenizer) -> Error {
 
 /// Whether `text` ends with the beginning of `token`, but not all of it.
 fn ends_with_a_part_of(text: &str, token: &str) -> bool {
-    token.char_indices().skip(1).any(|(end, _)| text.ends_with(&token[..end]))
+    let Some(last) = text.chars().next_back() else { return false };
+    let ends = token.match_indices(last).map(|(at, last)| at + last.len());
+    ends.filter(|end| *end < token.len()).any(|end| text.ends_with(&token[..end]))
 }
 
 #[cfg(test)]

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::builder::{BuilderOptions, PromptBuilder};
 use crate::conversation::Mode;
 use crate::dialect::{ChatTemplate, ChatTemplateRenderer, Model};
 use crate::error::{ErrorKind, Result};
 use crate::import::conversations::ContentKind;
 use crate::import::fit;
 use crate::import::probe::Probe;
-use crate::import::verify::{Verified, Verifier};
+use crate::import::verify::{Theirs, Trial, Verified, Verifier};
 use crate::template::MetaTemplate;
 use crate::tokenizer::{AddSpecialTokens, Tokenizer};
 
@@ -30,51 +31,70 @@ pub struct Imported {
 /// [`ErrorKind::Template`] if no meta template can write even ordinary conversations as the chat template does, with the
 /// first difference; errors of the chat template itself.
 pub fn import(template: &ChatTemplate, tokenizer: &Arc<Tokenizer>) -> Result<Imported> {
-    import_for(&[Mode::Generate, Mode::Score], template, tokenizer)
+    let chat_model = Model::from(template.clone());
+    let theirs = [Mode::Generate, Mode::Score].map(|mode| {
+        let options = BuilderOptions { mode, text: true, ..BuilderOptions::default() };
+        Ok(Theirs::new(PromptBuilder::new(&chat_model, Arc::clone(tokenizer), &options)?, options))
+    });
+    let theirs = theirs.into_iter().collect::<Result<_>>()?;
+    import_by(&Verifier::new(template, tokenizer, theirs, &|_| true))
 }
 
-/// The same for these purposes of prompts alone.
-pub(super) fn import_for(modes: &[Mode], template: &ChatTemplate, tokenizer: &Arc<Tokenizer>) -> Result<Imported> {
-    let renderer = ChatTemplateRenderer::new(template, tokenizer)?;
+/// The same, compared by this verifier.
+pub(super) fn import_by(verifier: &Verifier<'_>) -> Result<Imported> {
+    let renderer = ChatTemplateRenderer::new(verifier.template, verifier.tokenizer)?;
     let stops: Vec<i64> = crate::render::Renderer::stop(&renderer).stop_token_ids().map(i64::from).collect();
     let probe = Probe::new(&renderer);
-    let verifier = Verifier::new(modes, template, tokenizer)?;
-    let mut best: Option<Imported> = None;
+    let mut best: Option<Trial<'_>> = None;
     for mut candidate in fit::candidates(&probe)? {
         candidate.eos_token_id.0.clone_from(&stops);
-        let model = model_of(candidate, template);
-        let Ok(verified) = verifier.verify(&model, &[ContentKind::Ordinary]) else { continue };
-        if best.as_ref().is_none_or(|best| verified.score() > best.verified.score()) {
-            best = Some(Imported { model, verified });
+        let Ok(mut trial) = verifier.trial(model_of(candidate, verifier.template)) else { continue };
+        trial.compare(ContentKind::Ordinary);
+        let score = |trial: &Trial<'_>| trial.score(ContentKind::Ordinary);
+        if best.as_ref().is_none_or(|best| score(&trial) > score(best)) {
+            best = Some(trial);
         }
     }
     match best {
-        Some(best) if best.verified.is_ordinary() => improved(best, &verifier),
+        Some(best) if best.verified.is_ordinary() => Ok(improved(best, verifier)),
         Some(best) => Err(ErrorKind::Template(best.verified.why_not()).into()),
         None => Err(ErrorKind::Template("no meta template has the shape of this chat template".into()).into()),
     }
 }
 
 /// The model with what chat templates do to contents, as far as it makes more prompts the same.
-fn improved(mut best: Imported, verifier: &Verifier<'_>) -> Result<Imported> {
+fn improved<'v>(mut best: Trial<'v>, verifier: &'v Verifier<'_>) -> Imported {
     for kind in ContentKind::ALL {
-        let kinds = [ContentKind::Ordinary, kind];
-        best.verified = verifier.verify(&best.model, &kinds)?;
-        while !best.verified.is_exact() {
+        best.compare(kind);
+        while !best.is_exact_for(ContentKind::Ordinary) || !best.is_exact_for(kind) {
             let variants = best.model.meta_template.iter().flat_map(|template| fit::variants(template, kind));
-            let verified = variants.filter_map(|variant| {
-                let model = Model { meta_template: Some(variant), ..best.model.clone() };
-                let verified = verifier.verify(&model, &kinds).ok()?;
-                Some(Imported { model, verified })
-            });
-            match verified.max_by_key(|imported| imported.verified.score()) {
-                Some(better) if better.verified.score() > best.verified.score() => best = better,
+            let trials = variants.filter_map(|variant| tried(variant, kind, &best, verifier));
+            match trials.max_by_key(|trial| trial.score(kind)) {
+                Some(better) if better.score(kind) > best.score(kind) => best = better,
                 _ => break,
             }
         }
     }
-    best.verified = verifier.verify(&best.model, &ContentKind::ALL)?;
-    Ok(best)
+    // A variant was compared only in what it is made for.
+    ContentKind::ALL.into_iter().for_each(|kind| best.compare(kind));
+    Imported { model: best.model, verified: best.verified }
+}
+
+/// A variant for this kind, compared with the chat template as far as it may be better than the best one so far.
+fn tried<'v>(
+    variant: MetaTemplate,
+    kind: ContentKind,
+    best: &Trial<'v>,
+    verifier: &'v Verifier<'_>,
+) -> Option<Trial<'v>> {
+    let model = Model { meta_template: Some(variant), ..best.model.clone() };
+    let mut trial = verifier.trial(model).ok()?;
+    trial.compare(kind);
+    if best.is_exact_for(ContentKind::Ordinary) && trial.equal(kind) <= best.equal(kind) {
+        return None;
+    }
+    trial.compare(ContentKind::Ordinary);
+    Some(trial)
 }
 
 fn model_of(template: MetaTemplate, source: &ChatTemplate) -> Model {

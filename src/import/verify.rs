@@ -2,12 +2,12 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::assemble::TokenizedPrompt;
-use crate::builder::BuilderOptions;
-use crate::builder::PromptBuilder;
+use crate::builder::{BuilderOptions, PromptBuilder, Session};
 use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ChatTemplate, Model};
 use crate::error::Result;
@@ -57,11 +57,6 @@ impl Verified {
         self.tally(ContentKind::Ordinary, Mode::Generate).is_exact()
     }
 
-    /// Whether all prompts for this purpose are the same.
-    pub fn is_exact_in(&self, mode: Mode) -> bool {
-        ContentKind::ALL.into_iter().all(|kind| self.tally(kind, mode).is_exact())
-    }
-
     /// How many prompts were compared.
     pub fn prompts(&self) -> usize {
         self.tallies.values().map(|tally| tally.all).sum()
@@ -70,13 +65,6 @@ impl Verified {
     /// The count of one kind and purpose.
     pub fn tally(&self, kind: ContentKind, mode: Mode) -> PromptTally {
         self.tallies.get(&(kind, name(mode))).copied().unwrap_or_default()
-    }
-
-    /// Better ones are greater: first by ordinary content, then by all.
-    pub(super) fn score(&self) -> (usize, usize, usize) {
-        let ordinary = |mode| self.tally(ContentKind::Ordinary, mode).equal;
-        let all = self.tallies.values().map(|tally| tally.equal).sum();
-        (ordinary(Mode::Generate), ordinary(Mode::Score), all)
     }
 
     pub(super) fn why_not(&self) -> String {
@@ -97,15 +85,20 @@ fn name(mode: Mode) -> &'static str {
 
 /// Compares models with a chat template.
 pub(super) struct Verifier<'a> {
-    tokenizer: &'a Arc<Tokenizer>,
+    pub(super) template: &'a ChatTemplate,
+    pub(super) tokenizer: &'a Arc<Tokenizer>,
+    /// What stands in quotes in the template.
     literals: Vec<String>,
     theirs: Vec<Theirs>,
+    /// Whether a conversation is compared.
+    is_compared: &'a dyn Fn(&Conversation) -> bool,
 }
 
 /// The chat template for one purpose of prompts.
-struct Theirs {
-    options: BuilderOptions,
+pub(super) struct Theirs {
     builder: PromptBuilder,
+    /// For the builders of models that are compared with it.
+    options: BuilderOptions,
     /// What it makes of the conversations of each kind. Many models are compared with it.
     prompts: [OnceCell<Vec<Expected>>; ContentKind::ALL.len()],
 }
@@ -114,12 +107,17 @@ struct Theirs {
 type Expected = (Conversation, Result<TokenizedPrompt>);
 
 impl Theirs {
-    fn prompts(&self, kind: ContentKind, literals: &[String]) -> &[Expected] {
+    pub(super) fn new(builder: PromptBuilder, options: BuilderOptions) -> Self {
+        Self { builder, options, prompts: Default::default() }
+    }
+
+    fn prompts(&self, kind: ContentKind, verifier: &Verifier<'_>) -> &[Expected] {
         self.prompts[kind as usize].get_or_init(|| {
             // A last answer is left out of a prompt to continue, where the chat template asks for a further one.
             let is_left_out = |said: &Conversation| self.options.mode == Mode::Generate && ends_with_answer(said);
+            let is_compared = |said: &Conversation| !is_left_out(said) && (verifier.is_compared)(said);
             let mut session = self.builder.session();
-            let all = generated(kind, literals).into_iter().filter(|conversation| !is_left_out(conversation));
+            let all = generated(kind, &verifier.literals).into_iter().filter(is_compared);
             let build = |conversation: Conversation| {
                 let built = session.build(&conversation);
                 (conversation, built)
@@ -130,39 +128,74 @@ impl Theirs {
 }
 
 impl<'a> Verifier<'a> {
-    pub(super) fn new(modes: &[Mode], template: &ChatTemplate, tokenizer: &'a Arc<Tokenizer>) -> Result<Self> {
-        let model = Model::from(template.clone());
-        let theirs = modes.iter().map(|&mode| {
-            let options = BuilderOptions { mode, text: true, ..BuilderOptions::default() };
-            let builder = PromptBuilder::new(&model, Arc::clone(tokenizer), &options)?;
-            Ok(Theirs { options, builder, prompts: Default::default() })
-        });
-        Ok(Self { tokenizer, literals: template.literals(), theirs: theirs.collect::<Result<_>>()? })
+    pub(super) fn new(
+        template: &'a ChatTemplate,
+        tokenizer: &'a Arc<Tokenizer>,
+        theirs: Vec<Theirs>,
+        is_compared: &'a dyn Fn(&Conversation) -> bool,
+    ) -> Self {
+        Self { template, tokenizer, literals: template.literals(), theirs, is_compared }
     }
 
-    /// Compares the prompts of all generated conversations of these kinds.
+    /// A model to be compared.
     ///
     /// # Errors
-    /// If the model does not fit the tokenizer.
-    pub(super) fn verify(&self, model: &Model, kinds: &[ContentKind]) -> Result<Verified> {
-        let mut verified = Verified::default();
-        for theirs in &self.theirs {
-            let mut ours = PromptBuilder::new(model, Arc::clone(self.tokenizer), &theirs.options)?.session();
-            for &kind in kinds {
-                let mut tally = PromptTally::default();
-                for (conversation, theirs) in theirs.prompts(kind, &self.literals) {
-                    tally.all += 1;
-                    match difference(&ours.build(conversation), theirs) {
-                        None => tally.equal += 1,
-                        Some(difference) => {
-                            verified.differences.entry(kind).or_insert(difference);
-                        }
+    /// If it does not fit the tokenizer.
+    pub(super) fn trial(&self, model: Model) -> Result<Trial<'_>> {
+        let session =
+            |theirs: &Theirs| Ok(PromptBuilder::new(&model, Arc::clone(self.tokenizer), &theirs.options)?.session());
+        let sessions = self.theirs.iter().map(session).collect::<Result<_>>()?;
+        Ok(Trial { verifier: self, model, sessions, verified: Verified::default() })
+    }
+}
+
+/// A model that is compared with the chat template, kind by kind.
+pub(super) struct Trial<'v> {
+    verifier: &'v Verifier<'v>,
+    pub(super) model: Model,
+    /// For each purpose of prompts.
+    sessions: Vec<Session>,
+    pub(super) verified: Verified,
+}
+
+impl Trial<'_> {
+    /// Compares the prompts of all generated conversations of this kind, unless they were compared.
+    pub(super) fn compare(&mut self, kind: ContentKind) {
+        for (theirs, ours) in self.verifier.theirs.iter().zip(&mut self.sessions) {
+            let Verified { tallies, differences } = &mut self.verified;
+            let Entry::Vacant(tally) = tallies.entry((kind, name(theirs.options.mode))) else { return };
+            let tally = tally.insert(PromptTally::default());
+            for (conversation, theirs) in theirs.prompts(kind, self.verifier) {
+                tally.all += 1;
+                match difference(&ours.build(conversation), theirs) {
+                    None => tally.equal += 1,
+                    Some(difference) => {
+                        differences.entry(kind).or_insert(difference);
                     }
                 }
-                verified.tallies.insert((kind, name(theirs.options.mode)), tally);
             }
         }
-        Ok(verified)
+    }
+
+    /// Whether all prompts of this kind are the same.
+    pub(super) fn is_exact_for(&self, kind: ContentKind) -> bool {
+        self.tallies(kind).all(PromptTally::is_exact)
+    }
+
+    /// How many prompts of this kind are the same.
+    pub(super) fn equal(&self, kind: ContentKind) -> usize {
+        self.tallies(kind).map(|tally| tally.equal).sum()
+    }
+
+    /// Better ones are greater: first by ordinary content, then by all.
+    pub(super) fn score(&self, kind: ContentKind) -> (usize, usize, usize) {
+        let ordinary = |mode| self.verified.tally(ContentKind::Ordinary, mode).equal;
+        let all = self.equal(ContentKind::Ordinary) + self.equal(kind);
+        (ordinary(Mode::Generate), ordinary(Mode::Score), all)
+    }
+
+    fn tallies(&self, kind: ContentKind) -> impl Iterator<Item = PromptTally> {
+        [Mode::Generate, Mode::Score].into_iter().map(move |mode| self.verified.tally(kind, mode))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whether content could become part of a reserved token, wherever a template puts it.
 
 use aho_corasick::AhoCorasick;
-use foldhash::HashSet;
+use foldhash::{HashMap, HashSet};
 
 use crate::conversation::is_space;
 use crate::dialect::chat_template::{contents, source};
@@ -45,6 +45,7 @@ impl Touches {
     pub(super) fn new<'t>(tokens: impl Iterator<Item = &'t AddedToken>, sources: &[&str]) -> Result<Self> {
         let pieces = |source| source::pieces(source).map(str::to_owned).chain(contents::texts(source));
         let pieces: Vec<String> = sources.iter().flat_map(|source| pieces(source)).collect();
+        let pieces = Pieces::new(&pieces);
         let tokens: Vec<&AddedToken> = tokens.filter(|token| !token.content.is_empty()).collect();
         let mut touches = Self { edges: [false; 256], ..Self::everything() };
         for token in &tokens {
@@ -57,7 +58,7 @@ impl Touches {
                 // A normalizer may make any character of these.
                 touches.edges[0x80..].fill(true);
             }
-            touches.inner.extend(inner(content, &pieces));
+            touches.inner.extend(pieces.inner(content));
         }
         let has_edge = |text: &str| touches.has_edge(text);
         touches.replaced = sources.iter().flat_map(|source| contents::replaced_by(source, &has_edge)).collect();
@@ -164,13 +165,43 @@ fn boundary(text: &str, byte: usize) -> usize {
     (0..=byte.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// The texts that the template's own could complete to this token, on both sides.
-fn inner(token: &str, template: &[String]) -> Vec<String> {
-    let cuts = || token.char_indices().map(|(at, _)| at).filter(|at| *at > 0);
-    let begins: Vec<usize> = cuts().filter(|at| template.iter().any(|text| text.ends_with(&token[..*at]))).collect();
-    let ends: Vec<usize> = cuts().filter(|at| template.iter().any(|text| text.starts_with(&token[*at..]))).collect();
-    let within = begins.iter().flat_map(|begin| ends.iter().map(move |end| (*begin, *end)));
-    within.filter(|(begin, end)| begin < end).map(|(begin, end)| token[begin..end].to_owned()).collect()
+/// A template's own texts, by their first characters and by their last ones.
+struct Pieces<'t> {
+    by_first: HashMap<char, Vec<&'t str>>,
+    by_last: HashMap<char, Vec<&'t str>>,
+}
+
+impl<'t> Pieces<'t> {
+    fn new(pieces: &'t [String]) -> Self {
+        let (mut by_first, mut by_last) = (HashMap::<_, Vec<_>>::default(), HashMap::<_, Vec<_>>::default());
+        for piece in pieces {
+            let mut chars = piece.chars();
+            if let Some(first) = chars.next() {
+                by_first.entry(first).or_default().push(&**piece);
+                by_last.entry(chars.next_back().unwrap_or(first)).or_default().push(&**piece);
+            }
+        }
+        Self { by_first, by_last }
+    }
+
+    fn has_prefix(&self, prefix: &str) -> bool {
+        let same_first = prefix.chars().next().and_then(|first| self.by_first.get(&first));
+        same_first.is_some_and(|pieces| pieces.iter().any(|piece| piece.starts_with(prefix)))
+    }
+
+    fn has_suffix(&self, suffix: &str) -> bool {
+        let same_last = suffix.chars().next_back().and_then(|last| self.by_last.get(&last));
+        same_last.is_some_and(|pieces| pieces.iter().any(|piece| piece.ends_with(suffix)))
+    }
+
+    /// The texts that these could complete to this token, on both sides.
+    fn inner(&self, token: &str) -> Vec<String> {
+        let cuts = || token.char_indices().map(|(at, _)| at).filter(|at| *at > 0);
+        let begins: Vec<usize> = cuts().filter(|at| self.has_suffix(&token[..*at])).collect();
+        let ends: Vec<usize> = cuts().filter(|at| self.has_prefix(&token[*at..])).collect();
+        let within = begins.iter().flat_map(|begin| ends.iter().map(move |end| (*begin, *end)));
+        within.filter(|(begin, end)| begin < end).map(|(begin, end)| token[begin..end].to_owned()).collect()
+    }
 }
 
 #[cfg(test)]
