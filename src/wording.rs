@@ -89,6 +89,9 @@ pub(crate) fn plain(message: &str) -> String {
         "expected ident" => "expected true, false or null".into(),
         "key must be a string" => "a key must be a string in double quotes".into(),
         "trailing characters" => "there is more text after the end".into(),
+        "unexpected end of hex escape" | "lone leading surrogate in hex escape" => {
+            r"a string has half a character (such as \ud83d without \ude00 after it)".into()
+        }
         "recursion limit exceeded" => "it is nested too deeply".into(),
         message if message.starts_with("control character (") => {
             "a string contains an unescaped line break or other control character".into()

@@ -128,19 +128,16 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
         output.write_file(|file| sink.finish(&prompts, file))?;
     }
     output.finish()?;
-    let done = done(0, form, &totals.written);
+    let done = done(if rejected > 0 { REJECTED } else { 0 }, form, &totals.written);
     if !args.quiet {
         say_totals(&totals, &of_rows, has_input);
         let name = abbr.map_or_else(String::new, |abbr| format!("{abbr}: "));
         say!("{name}{}", summary(done.prompts, done.tokens, started.elapsed().as_secs_f64()));
     }
-    match rejects.filter(|rejects| rejects.count > 0) {
-        None => Ok(done),
-        Some(rejects) => {
-            rejects.finish()?;
-            Ok(Done { code: REJECTED, ..done })
-        }
+    if let Some(rejects) = rejects {
+        rejects.finish(args.quiet)?;
     }
+    Ok(done)
 }
 
 /// Prints the remarks about the whole input.

@@ -48,7 +48,13 @@ impl Rejects {
         output.write(&json).at(self.path.display())
     }
 
-    pub(crate) fn finish(self) -> Result<()> {
+    pub(crate) fn finish(self, is_quiet: bool) -> Result<()> {
+        if self.count == 0 {
+            if !is_quiet && self.path.is_file() {
+                say!("note: {} is of an earlier run: no row was rejected", self.path.display());
+            }
+            return Ok(());
+        }
         let more = match self.count.saturating_sub(SHOWN_ERRORS) {
             0 => String::new(),
             more => format!(" ({more} of them not shown)"),

@@ -1,11 +1,13 @@
 //! The errors of records that cannot be read.
 
 use crate::error::{Error, ErrorKind, Fault, Setting, way_out};
+use crate::wording::plain;
 
 /// A parser's message with the place in the record; `part` is what was parsed.
 pub(crate) fn parse_error(record: &str, part: &str, error: &serde_json::Error) -> ErrorKind {
     let message = error.to_string();
-    let Some((what, _)) = message.rsplit_once(" at line ") else { return ErrorKind::Parse(message) };
+    let Some((what, _)) = message.rsplit_once(" at line ") else { return ErrorKind::Parse(plain(&message)) };
+    let what = plain(what);
     let start = (part.as_ptr() as usize).saturating_sub(record.as_ptr() as usize).min(record.len());
     let before = &record.as_bytes()[..start];
     let line = before.iter().filter(|byte| **byte == b'\n').count() + error.line();
