@@ -43,6 +43,10 @@ pub static OUTPUT_FORMS: &[OutputForm] = &[
 /// Not a form: `vllm run-batch` rejects token ids, and [`OutputForm::find`] explains this.
 pub const RUN_BATCH: &str = "vllm-batch";
 
+/// Forms that are only in builds with a cargo feature, and the feature.
+pub const FORMS_OF_FEATURES: [(&str, &str); 5] =
+    [("npz", "arrays"), ("npy", "arrays"), ("safetensors", "arrays"), ("arrow", "arrow"), ("parquet", "arrow")];
+
 impl OutputForm {
     /// The form of this name.
     ///
@@ -61,12 +65,17 @@ impl OutputForm {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownName`] lists the known forms; [`ErrorKind::Usage`] for [`RUN_BATCH`].
+    /// [`ErrorKind::UnknownName`] lists the known forms; [`ErrorKind::MissingFeature`] for one of [`FORMS_OF_FEATURES`];
+    /// [`ErrorKind::Usage`] for [`RUN_BATCH`].
     pub fn find(name: &str) -> Result<&'static Self> {
         if name == RUN_BATCH {
             return Err(no_run_batch());
         }
+        let without = FORMS_OF_FEATURES.iter().find(|(form, ..)| *form == name);
         OUTPUT_FORMS.iter().find(|form| form.name == name).ok_or_else(|| {
+            if let Some((form, feature)) = without {
+                return ErrorKind::MissingFeature { what: form, feature }.into();
+            }
             let known = OUTPUT_FORMS.iter().map(|form| form.name).collect();
             ErrorKind::UnknownName { what: "form", name: name.to_owned(), known }.into()
         })

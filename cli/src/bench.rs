@@ -73,7 +73,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     report.check()?;
     if report.bytes < LITTLE {
         say!(
-            "note: so little text is over before caches are filled; with a megabyte or more, figures are those of long runs"
+            "note: this text is too short to fill the caches; with a megabyte or more, figures are those of long runs"
         );
     }
     // `metatok build` does the same after so many prompts, and so does the row of files.

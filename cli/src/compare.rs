@@ -28,7 +28,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
     outputs.check_model(&args.model, true)?;
     let [a, b] = [Input::open(&args.a, None)?, Input::open(&args.b, None)?];
     let names = [a.name().to_owned(), b.name().to_owned()];
-    let (model, tokenizer) = setup::load(&args.model, true)?;
+    let (model, tokenizer) = setup::load_for_answers(&args.model)?;
     let builder = PromptBuilder::new(&model, tokenizer, &setup::stop_options(&args.stop))?;
     let comparer = AnswerComparer::new(&builder)?.context(args.context).run_ids(args.run_id.clone());
     let a = comparer.read(a, args.read.max_line_bytes)?;

@@ -70,7 +70,7 @@ fn check_request(args: &BuildArgs) -> Result<()> {
         ("--param", !params.is_empty()),
     ];
     let forms = forms(|accepts| accepts.request);
-    refuse(request, &format!("goes with --format {forms}: other forms are no requests"))?;
+    refuse(request, &format!("goes with --format {forms}: other forms are not requests"))?;
     let has_answers = args.answers.answers.is_some() || !args.input.judge.is_empty();
     let run_id = [("--run-id", args.input.run_id.run_id.is_some() && !has_answers)];
     refuse(run_id, &format!("goes with --format {forms}, or with the answers of --answers or --judge"))

@@ -107,6 +107,16 @@ pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Toke
     Ok((model, Arc::new(tokenizer)))
 }
 
+/// The same for answers, which need no template.
+pub(crate) fn load_for_answers(args: &ModelArgs) -> Result<(Model, Arc<Tokenizer>)> {
+    if let ModelArgs { model: None, conversation: None, chat_template: None, tokenizer: Some(name), .. } = args
+        && ChatTemplate::of_tokenizer(name)?.is_none()
+    {
+        return Ok((Model::default(), Arc::new(load_tokenizer(name)?)));
+    }
+    load(args, true)
+}
+
 fn model(args: &ModelArgs, has_input: bool) -> Result<Model> {
     match (&args.model, &args.conversation, &args.tokenizer) {
         (Some(name), _, _) => Model::load(name),
@@ -121,7 +131,7 @@ fn model(args: &ModelArgs, has_input: bool) -> Result<Model> {
         }
         (None, None, None) if !has_input => Model::load("demo"),
         (None, None, _) => {
-            let what = "choose the model whose template is used: --model NAME (`metatok models` lists the built-in ones), --model FILE, or --model demo to try things";
+            let what = "choose a model with --model NAME (`metatok models` lists the built-in ones) or --model FILE, or a tokenizer with a chat template with --tokenizer DIR; --model demo is for trying things";
             Err(ErrorKind::Usage(what.into()).into())
         }
     }

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
     let outputs = Outputs::to("--output", args.output.as_deref());
     outputs.check_source(&args.inputs, &source)?;
     outputs.check_model(&args.model, true)?;
-    let (model, tokenizer) = setup::load(&args.model, true)?;
+    let (model, tokenizer) = setup::load_for_answers(&args.model)?;
     let builder = PromptBuilder::new(&model, tokenizer, &setup::stop_options(&args.stop))?;
     let TrimArgs { include_stop, keep_special_tokens, explain, validate, .. } = *args;
     let options = TrimOptions { include_stop, keep_special_tokens, explain, validate };

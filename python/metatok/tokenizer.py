@@ -134,7 +134,7 @@ def of_object(source: Any) -> _metatok.Tokenizer:
     if not hasattr(fast, "to_str"):
         name = type(source).__name__
         raise UsageError(
-            f"{name} is no tokenizer that metatok knows; give a fast one of transformers, one of tokenizers, or a name",
+            f"an object of type {name} is not a tokenizer that metatok knows; give a fast one of transformers, one of tokenizers, or a name",
             kind="unsupported-tokenizer",
         )
     name = getattr(source, "name_or_path", None) or type(source).__name__

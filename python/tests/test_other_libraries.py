@@ -51,7 +51,7 @@ def test_the_same_by_folder_by_object_and_by_file(shared: Path) -> None:
         PromptBuilder.from_tokenizer(tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")))
     by_template = PromptBuilder.from_tokenizer(metatok.Tokenizer(folder))
     assert by_template.build(CHATS[0]).tolist() == PromptBuilder(tokenizer=folder).build(CHATS[0]).tolist()
-    with pytest.raises(metatok.UsageError, match="no tokenizer that metatok knows"):
+    with pytest.raises(metatok.UsageError, match="not a tokenizer that metatok knows"):
         PromptBuilder("qwen3", tokenizer=object())
 
 

@@ -138,7 +138,7 @@ impl ErrorKind {
             }
             Self::NotOneToken { near, .. } => {
                 let near = near.as_ref().map_or_else(String::new, |near| format!("did you mean `{near}`? otherwise "));
-                way_out![format!("{near}write it as a plain string, or name an existing token")]
+                way_out![format!("{near}name an existing token, or write it as text in a template")]
             }
             Self::ReservedOnly(_) => way_out!["move it to reserved_roles, or remove the key"],
             Self::RefusedRole { .. } => way_out!["leave the message out, or put its text in a message of another role"],
@@ -178,9 +178,16 @@ fn of_unknown_role(role: &str) -> Option<WayOut> {
     let other_way = match role {
         "developer" => "write \"system\", or use ",
         _ if is_tool(role) => "add this role to the template, use another role, or use ",
+        "user" => return Some(of_unnamed_role("HUMAN")),
+        "assistant" => return Some(of_unnamed_role("BOT")),
+        "system" => return Some(of_unnamed_role("SYSTEM")),
         _ => return None,
     };
     Some(way_out![other_way, Setting::FORMAT.set_to("messages"), " for a server that applies the template"])
+}
+
+fn of_unnamed_role(api_role: &str) -> WayOut {
+    way_out![format!("set `api_role = {api_role:?}` in the template's role that speaks for it")]
 }
 
 fn of_role_outside_round(role: &str, has_fallback: bool) -> WayOut {

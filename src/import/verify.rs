@@ -12,7 +12,7 @@ use crate::conversation::{Conversation, Mode};
 use crate::dialect::{ChatTemplate, Model};
 use crate::error::Result;
 use crate::import::{ContentKind, generated};
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{TokenId, Tokenizer};
 
 /// How many prompts were the same, of how many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -167,7 +167,7 @@ impl Trial<'_> {
             let tally = tally.insert(PromptTally::default());
             for (conversation, theirs) in theirs.prompts(kind, self.verifier) {
                 tally.all += 1;
-                match difference(&ours.build(conversation), theirs) {
+                match difference(&ours.build(conversation), theirs, self.verifier.tokenizer) {
                     None => tally.equal += 1,
                     Some(difference) => {
                         differences.entry(kind).or_insert(difference);
@@ -203,11 +203,28 @@ fn ends_with_answer(conversation: &Conversation) -> bool {
     conversation.messages().and_then(<[_]>::last).is_some_and(|last| last.role == "assistant")
 }
 
+/// How many tokens are shown from the first one on that differs.
+const SHOWN_TOKENS: usize = 4;
+
 /// How two prompts differ, in words; none if they have the same ids, or if both are refused.
-fn difference(ours: &Result<TokenizedPrompt>, theirs: &Result<TokenizedPrompt>) -> Option<String> {
+fn difference(
+    ours: &Result<TokenizedPrompt>,
+    theirs: &Result<TokenizedPrompt>,
+    tokenizer: &Tokenizer,
+) -> Option<String> {
     match (ours, theirs) {
         (Err(_), Err(_)) => None,
         (Ok(ours), Ok(theirs)) if ours.input_ids == theirs.input_ids => None,
+        (Ok(ours), Ok(theirs)) if ours.text == theirs.text => {
+            let [ours, theirs] = [&ours.input_ids, &theirs.input_ids];
+            let same = ours.iter().zip(theirs).take_while(|(a, b)| a == b).count();
+            let from = |ids: &[TokenId]| {
+                let shown = ids.iter().skip(same).take(SHOWN_TOKENS).map(|id| tokenizer.quoted_token(*id));
+                shown.collect::<Vec<_>>().join(" ")
+            };
+            let (ours, theirs) = (from(ours), from(theirs));
+            Some(format!("of the same text, the meta template makes the tokens {ours} and the chat template {theirs}"))
+        }
         (Ok(ours), Ok(theirs)) => {
             let [ours, theirs] = [ours, theirs].map(|prompt| prompt.text.as_deref().unwrap_or_default());
             let same = ours.chars().zip(theirs.chars()).take_while(|(a, b)| a == b).count();

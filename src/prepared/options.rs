@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::conversation::Mode;
 use crate::dataset::{Dataset, InferMode, Layout};
-use crate::error::{At, ErrorKind, Place, Result, Setting};
+use crate::error::{At, ErrorKind, Place, Result, Setting, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::input::DEFAULT_MAX_LINE_BYTES;
 
@@ -101,7 +101,7 @@ impl DatasetOptions {
         let has_examples = dataset.task.retriever.count() > 0 || self.num_fewshot.is_some_and(|count| count > 0);
         if self.train.is_some() && !has_examples {
             let error = ErrorKind::Usage("this dataset has no in-context examples".into())
-                .with_way_out("leave it out, or add a retriever");
+                .with_way_out(way_out!["leave it out, or ask for some with ", Setting::NUM_FEWSHOT]);
             return Err(error.at(Setting::TRAIN).at(Place::file(&dataset.name)));
         }
         if let Some(count) = self.num_fewshot {

@@ -6,7 +6,7 @@ use crate::conversation::{Item, Message, Mode, Section};
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::render::api_prompt::ApiTurn;
 use crate::render::api_turns::Turns;
-use crate::render::sections::{Flow, close};
+use crate::render::sections::{Flow, close, outside_every_section};
 use crate::template::{Affix, MetaTemplate, RoleTemplate, RoundItem};
 
 /// The roles of an [`ApiTemplate`](crate::render::ApiTemplate), and the opening of every conversation.
@@ -99,8 +99,7 @@ impl ApiRoles {
                 }
                 (Item::Message(message), Some(_)) => said.push(self.in_round(message).at(place)?),
                 (Item::Message(message), None) => {
-                    let what = format!("the message of role {:?} is outside every section", message.role);
-                    return Err(Error::from(ErrorKind::Sections(what)).at(place));
+                    return Err(Error::from(outside_every_section(&message.role)).at(place));
                 }
             }
         }

@@ -5,7 +5,7 @@ use crate::compile::{Atom, CompiledItem, CompiledTemplate};
 use crate::conversation::{ChatMessage, Conversation, Item, Message, Mode, Section};
 use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::render::last_messages::LastMessages;
-use crate::render::sections::{Flow, close};
+use crate::render::sections::{Flow, close, outside_every_section};
 use crate::render::spoken::{PlacedMessage, Spoken, Waiting};
 use crate::render::{ByMessage, Element, Omissions, Part, Progress, Renderer, Segments, TemplateCut};
 use crate::stop::StopCriteria;
@@ -177,9 +177,7 @@ impl<'a> Writer<'a, '_> {
                     }
                     Some(Section::Round | Section::Ice) => turns.push(self.turn(message, i).at(Place::Item(i))?),
                     None => {
-                        return Err(Error::from(ErrorKind::Sections(format!(
-                            "the message of role {:?} is outside every section; put {{\"section\": \"round\", \"pos\": \"begin\"}} before it and a marker with \"end\" after it", message.role
-                        ))).at(Place::Item(i)));
+                        return Err(Error::from(outside_every_section(&message.role)).at(Place::Item(i)));
                     }
                 },
             }

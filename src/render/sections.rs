@@ -10,6 +10,13 @@ pub(super) enum Flow {
     Cut,
 }
 
+/// The error of a message that no section has.
+pub(super) fn outside_every_section(role: &str) -> ErrorKind {
+    ErrorKind::Sections(format!(
+        "the message of role {role:?} is outside every section; put {{\"section\": \"round\", \"pos\": \"begin\"}} before it and a marker with \"end\" after it"
+    ))
+}
+
 /// Opens or closes a section by the marker at `index`, and returns the section that is now complete.
 ///
 /// OpenCompass opens a section within a round, and stops with a KeyError when that round closes; in a prompt to

@@ -106,8 +106,9 @@ fn download(api: &ApiRepo, file: &str, required: bool, known: bool) -> Result<Op
         Some(status) => ErrorKind::Hub(format!("the hub answered {url} with status {status}")).into(),
         // What the cache contains works without the network; only files that may be missing are requested here.
         None if known && !required => return Ok(None),
-        None => ErrorKind::Hub(format!("{url} could not be downloaded ({error})"))
-            .with_way_out("the partial download is kept, so try again, or use a local directory"),
+        None => ErrorKind::Hub(format!("{url} could not be downloaded ({error})")).with_way_out(
+            "check the network and try again, which goes on where a download ended, or use a local directory",
+        ),
     })
 }
 

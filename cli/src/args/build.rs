@@ -14,7 +14,7 @@ use crate::args::{
 use crate::say::InFlags;
 #[cfg(feature = "arrays")]
 use metatok::batch::PaddingSide;
-use metatok::forms::{OUTPUT_FORMS, RUN_BATCH};
+use metatok::forms::{FORMS_OF_FEATURES, OUTPUT_FORMS, RUN_BATCH};
 use metatok::sink::OutputForm;
 use metatok::truncate::Truncation;
 
@@ -151,7 +151,10 @@ pub(crate) struct BuildArgs {
 /// A form by its name. The one that no server takes is an error that says so.
 fn form() -> impl TypedValueParser<Value = &'static OutputForm> {
     let names = OUTPUT_FORMS.iter().map(|form| PossibleValue::new(form.name).help(form.about));
-    let names = names.chain([PossibleValue::new(RUN_BATCH).hide(true)]);
+    let is_there = |name: &str| OUTPUT_FORMS.iter().any(|form| form.name == name);
+    let missing = FORMS_OF_FEATURES.iter().map(|(name, _)| *name).filter(|name| !is_there(name));
+    let hidden = missing.chain([RUN_BATCH]).map(|name| PossibleValue::new(name).hide(true));
+    let names = names.chain(hidden);
     PossibleValuesParser::new(names).try_map(|name| OutputForm::find(&name).map_err(|error| error.in_flags()))
 }
 

@@ -10,7 +10,7 @@ use crate::args::{
 /// Turns conversations into the token ids that a model was trained on
 ///
 /// A meta template defines how the model's dialogues are written, and a Hugging Face tokenizer turns them into ids.
-/// Nothing in a message can forge a control token.
+/// Nothing in a message can forge a reserved token.
 #[derive(Parser)]
 #[command(
     name = "metatok",
@@ -21,15 +21,15 @@ use crate::args::{
   metatok check --model my.toml              likely mistakes in a model file
   metatok trim --model qwen3 answers.jsonl   answers, cut where they should end
 
-Exit codes: 0 success, 1 some rows were rejected or one stopped the run, 2 other."
+Exit codes: 0 success; 1 some rows were rejected or one stopped the run, or a check or comparison found something; 2 other."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
     /// Read the tokenizer's files anew, and keep nothing of them
     ///
-    /// A tokenizer that was read is kept in the folder METATOK_CACHE, by default `metatok` in your folder of caches, and
-    /// is loaded from there ten times as fast.
+    /// What was read of a tokenizer is kept in the folder METATOK_CACHE, by default ~/.cache/metatok, and loads several times
+    /// as fast from there.
     #[arg(long, global = true, hide_short_help = true, help_heading = heading::GENERAL, display_order = 999)]
     pub(crate) no_cache: bool,
 }
@@ -48,7 +48,7 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Have prompts answered by a server, or in this process (feature `candle`)
     ///
-    /// Builds, generates and trims in one command. metatok must be built with the feature `candle`.
+    /// Builds, generates and trims in one command. Without --url, metatok must be built with the feature `candle`.
     Run(RunArgs),
     /// Count how many answers are right
     Score(ScoreArgs),

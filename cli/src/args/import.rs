@@ -20,7 +20,7 @@ pub(crate) struct ImportArgs {
     #[arg(value_name = "DIR|REPO|FILE", help_heading = heading::ARGUMENTS, add = complete::models())]
     pub(crate) template: String,
 
-    /// Tokenizer, if the template is a file
+    /// Tokenizer of a file of Jinja
     #[arg(short, long, value_name = "DIR|FILE|REPO", add = complete::models())]
     pub(crate) tokenizer: Option<String>,
 }

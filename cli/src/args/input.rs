@@ -239,6 +239,7 @@ pub(crate) fn input_format() -> impl TypedValueParser<Value = InputFormat> {
 fn infer_mode() -> impl TypedValueParser<Value = InferMode> {
     named([
         ("every", "All turns; earlier turns have the model's own answers"),
+        ("every_empty", "The empty turns; earlier turns have the dataset's answers, or else the model's own"),
         ("every_with_gt", "All turns; earlier turns have the dataset's answers"),
         ("last", "The last turn; earlier turns have the dataset's answers"),
     ])

@@ -11,8 +11,8 @@ pub(crate) struct ModelArgs {
     /// Built-in model, model file, or repository
     ///
     /// Without it, --tokenizer brings its chat template. `metatok models` lists the built-in models. A model file is TOML or JSON. A repository of the Hugging Face Hub works
-    /// if a built-in model claims it, such as Qwen/Qwen3-8B. Only a command without any input can do without this option:
-    /// it uses the demo.
+    /// if a built-in model claims it, such as Qwen/Qwen3-8B. Without both options, a command without any input uses the demo,
+    /// and --format messages needs neither.
     #[arg(short, long, value_name = "FILE|NAME|REPO", add = complete::models())]
     pub(crate) model: Option<String>,
 

@@ -18,7 +18,8 @@ pub(crate) struct PromptArgs {
     /// Add BOS and EOS: auto, always or never
     ///
     /// These are the special tokens that the tokenizer's post-processor puts around a text. auto does not double what the
-    /// template already writes, and adds nothing after a prompt to continue. always does both, like Hugging Face.
+    /// template already writes, and adds nothing after a prompt to continue. always adds them even where that doubles one or ends the prompt, like Hugging
+    /// Face.
     /// Default: the model file's setting, or auto.
     #[arg(long, value_parser = special_tokens(), value_name = "WHEN", hide_possible_values = true)]
     pub(crate) special_tokens: Option<AddSpecialTokens>,
@@ -33,8 +34,8 @@ pub(crate) struct PromptArgs {
 pub(crate) struct TemplateArgs {
     /// Prompts to continue, or texts to score
     ///
-    /// gen leaves the last answer to the model; ppl gives the whole text. Default: the mode of the dataset's inferencer, or
-    /// gen.
+    /// gen asks for the next answer, ppl gives the whole text. A last answer in the input is left out by gen; a chat template
+    /// keeps it and asks for another one. Default: the mode of the dataset's inferencer, or gen.
     #[arg(long, value_parser = mode(), value_name = "gen|ppl", hide_possible_values = true)]
     pub(crate) mode: Option<Mode>,
 

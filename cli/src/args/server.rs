@@ -46,7 +46,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "S", requires = "url", default_value = "60", value_parser = seconds, hide_short_help = true)]
     pub(crate) ready_timeout: std::time::Duration,
 
-    /// How many seconds the server may send nothing of an answer
+    /// Seconds without new data after which a request fails
     #[arg(long, value_name = "S", requires = "url", default_value = "300", value_parser = seconds, hide_short_help = true)]
     pub(crate) idle_timeout: std::time::Duration,
 
@@ -58,7 +58,7 @@ pub(crate) struct ServerArgs {
 
     /// Stop after this many failures in a row
     ///
-    /// A failure is a request without an answer after all retries, or a look at a server that is down.
+    /// A failure is a request without an answer after all retries, or a check that finds the server down.
     #[arg(long, value_name = "N", requires = "url", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..), hide_short_help = true)]
     pub(crate) max_consecutive_errors: u32,
 

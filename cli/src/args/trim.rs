@@ -43,7 +43,7 @@ pub(crate) struct TrimArgs {
 
     /// Keep special tokens in the text
     ///
-    /// Some models write calls of tools with special tokens, such as [TOOL_CALLS]. They need ids, not text.
+    /// Some models write calls of tools with special tokens, such as [TOOL_CALLS]. Works only for answers with ids.
     #[arg(long)]
     pub(crate) keep_special_tokens: bool,
 
