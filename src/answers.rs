@@ -39,6 +39,8 @@ pub(crate) struct Answer {
     pub(crate) text: Option<String>,
     /// Whether there is an error in place of an answer.
     pub(crate) is_failed: bool,
+    /// Its id as it is, if the repeat or the turn was read from it: a row's own id may look so.
+    pub(crate) request_id: Option<String>,
 }
 
 impl Answer {
@@ -80,10 +82,12 @@ fn asked(mut answer: EngineAnswer<'_>, run_id: Option<&str>) -> Result<(Asker, A
     }
     answer.id = answer.id.map(|id| without_run_id(&id, run_id).map_or(id, Cow::Owned));
     let (asker, turn) = asker(&answer)?;
+    let id = answer.id.as_ref().map(|id| without_escapes(id.get()).into_owned());
+    let request_id = id.filter(|id| *id != asker.0);
     let token_ids = answer.generated_ids().map(<[_]>::to_vec);
     Ok(match answer.error {
-        Some(_) => (asker, Answer { turn, token_ids: None, text: None, is_failed: true }),
-        None => (asker, Answer { turn, token_ids, text: answer.text, is_failed: false }),
+        Some(_) => (asker, Answer { turn, token_ids: None, text: None, is_failed: true, request_id }),
+        None => (asker, Answer { turn, token_ids, text: answer.text, is_failed: false, request_id }),
     })
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::dataset::{Holds, RawRecord, Records, open};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::run::RunAnswers;
+use crate::run::{ResumeOptions, RunAnswers};
 
 /// The records of a file with this name.
 ///
@@ -47,7 +47,7 @@ pub fn run(journal: &Path, answers: &[&str], stop_after: usize, resume: bool) ->
         tokenizer: String::new(),
         options: Default::default(),
     };
-    let mut kept = RunAnswers::journaled(journal, resume, &fingerprint)?;
+    let mut kept = RunAnswers::journaled(journal, ResumeOptions { resume, retry_errors: false }, &fingerprint)?;
     let done = usize::try_from(kept.rows()).unwrap_or(usize::MAX).min(answers.len());
     for row in done..stop_after {
         kept.add((row as u64, 0), answers[row].to_owned())?;

@@ -1,14 +1,23 @@
 //! Error messages of the JSON and TOML parsers in plain words: the originals name this program's types.
 
+use serde::Deserialize;
 use serde_json::Error;
 use serde_json::error::Category;
 
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, Result};
 
 /// The error of a text that is one line of a file: it names the column, and the caller names the line.
 pub(crate) fn in_line(error: &Error) -> ErrorKind {
     let column = if error.line() == 0 { String::new() } else { format!(" at column {}", error.column()) };
     of_category(error, &column)
+}
+
+/// Reads an object that is one line of a file. A list is refused, whose items could be taken for the values of keys.
+pub(crate) fn object_from_line<'t, T: Deserialize<'t>>(line: &'t str) -> Result<T> {
+    if line.trim_start().starts_with('[') {
+        return Err(ErrorKind::Invalid("expected an object, found a list".into()).into());
+    }
+    Ok(serde_json::from_str(line).map_err(|error| in_line(&error))?)
 }
 
 /// The error of a whole file, with the line and column in it.
@@ -149,7 +158,6 @@ fn given(found: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
     use serde::de::DeserializeOwned;
 
     use super::*;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::args::{BuildArgs, InputArgs, OnError};
 use crate::exit::REJECTED;
 use crate::loaded::Loaded;
-use crate::output::{Output, count};
+use crate::output::{Output, count, written};
 use crate::outputs::Outputs;
 use crate::rejects::{Rejects, rejects_path};
 use crate::say::{InFlags, say};
@@ -107,8 +107,8 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
                     progress.finish_and_clear();
                     say!("{}", rejected.into_error().in_flags());
                     say!(
-                        "stopped at the first bad row ({} written); use --on-error reject to skip bad rows",
-                        count(totals.written.prompts, "prompt")
+                        "stopped at the first bad row ({}); use --on-error reject to skip bad rows",
+                        written(totals.written.prompts, "prompt", args.output.as_deref())
                     );
                     return Ok(done(REJECTED, form, &totals.written));
                 }

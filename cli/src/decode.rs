@@ -27,12 +27,18 @@ pub(crate) fn run(args: &DecodeArgs) -> Result<ExitCode> {
 fn each_list(args: &DecodeArgs, mut visit: impl FnMut(&str, &str) -> Result<ControlFlow<()>>) -> Result<()> {
     let stdin = vec![Input::stdin()];
     let (mut open, mut opened_at) = (String::new(), String::new());
-    each_line(stdin, args.read.max_line_bytes, |place, line| {
+    let most = args.read.max_line_bytes;
+    each_line(stdin, most, |place, line| {
+        let line = line.map_err(|error| place.of_error(error))?;
         if open.is_empty() {
             opened_at = place.to_string();
         }
-        open.push_str(line.map_err(|error| place.of_error(error))?);
-        if open.contains('[') && !open.contains(']') {
+        let stays_open = (!open.is_empty() || line.contains('[')) && !line.contains(']');
+        open.push_str(line);
+        if open.len() > most {
+            return Err(ErrorKind::LineTooLong(most)).at(&opened_at);
+        }
+        if stays_open {
             open.push(' ');
             return Ok(ControlFlow::Continue(()));
         }

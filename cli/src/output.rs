@@ -117,6 +117,14 @@ pub(crate) fn count(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
+/// What is written when a run stops: `2 prompts written`. A file appears only when it is complete.
+pub(crate) fn written(number: u64, what: &str, output: Option<&Path>) -> String {
+    match output.filter(|output| output.metadata().map_or(true, |metadata| metadata.is_file())) {
+        Some(_) => "nothing is written".to_owned(),
+        None => format!("{} written", count(number, what)),
+    }
+}
+
 /// Appends a command's listing, as JSON that people can read too.
 pub(crate) fn push_json(value: &impl Serialize, out: &mut Vec<u8>) {
     serde_json::to_writer_pretty(&mut *out, value).expect("listed types are JSON, and memory takes every byte");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::args::TrimArgs;
 use crate::exit::REJECTED;
-use crate::output::{Output, count};
+use crate::output::{Output, count, written};
 use crate::outputs::Outputs;
 use crate::say::{InFlags, flag, say};
 use crate::setup;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &TrimArgs) -> Result<ExitCode> {
         }
         if let Some(error) = batch.wrong {
             say!("{}", error.in_flags());
-            say!("stopped at the first bad line ({} written)", count(totals.answers, "answer"));
+            say!("stopped at the first bad line ({})", written(totals.answers, "answer", args.output.as_deref()));
             return Ok(ExitCode::from(REJECTED));
         }
         if let Some(error) = batch.error {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from metatok import _metatok
 from metatok.prompt import Prompt
-from metatok.tokenizer import _as_ids
+from metatok.tokenizer import _answer_ids
 
 if TYPE_CHECKING:
     from metatok.builder import PromptBuilder
@@ -58,7 +58,7 @@ class Dialogue:
         Raises:
             MetatokError: names an id that the tokenizer does not have.
         """
-        self._core.answer_ids(_as_ids(ids))
+        self._core.answer_ids(_answer_ids(ids))
 
     def answer_text(self, text: str) -> None:
         """Adds the model's answer as text."""
@@ -71,7 +71,7 @@ class Dialogue:
             InputError: as for :meth:`PromptBuilder.build`. The dialogue is then unchanged.
         """
         (ids, known), self.prefix_tokens, self.prefix_break, self.dropped = self._core.next_prompt()
-        return Prompt(ids, self._builder, self.messages, known)
+        return Prompt(ids, self._builder, self, known)
 
     @property
     def messages(self) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ class Prompt:
     True
     """
 
-    __slots__ = ("_builder", "_known", "_said", "input_ids", "label", "labels")
+    __slots__ = ("_builder", "_known", "_said", "_stop", "input_ids", "label", "labels")
 
     input_ids: npt.NDArray[np.uint32]
     """The token ids, of shape (tokens,). They are not copied from where they were built."""
@@ -44,9 +44,10 @@ class Prompt:
         known: dict[str, Any] | None = None,
         label: Any = None,
         labels: npt.NDArray[np.int64] | None = None,
+        stop: Stop | None = None,
     ) -> None:
         self.input_ids, self.label, self.labels = input_ids, label, labels
-        self._builder, self._said, self._known = builder, said, known
+        self._builder, self._said, self._known, self._stop = builder, said, known, stop
 
     def tolist(self) -> list[int]:
         """The ids as integers."""
@@ -99,7 +100,7 @@ class Prompt:
     @property
     def stop(self) -> Stop:
         """Where its answer ends."""
-        return self._builder.stop
+        return self._builder.stop if self._stop is None else self._stop
 
     def __len__(self) -> int:
         return len(self.input_ids)
@@ -120,8 +121,13 @@ class Prompt:
         """The page of :meth:`PromptBuilder.view`, if its conversation is still the same."""
         if self._said is None:
             return None
-        view = View(self._builder, self._said)
+        view = View(self._builder, self._messages)
         return view._repr_html_() if view._core.input_ids == self.tolist() else None
 
+    @property
+    def _messages(self) -> object:
+        """What was said, of a dialogue as far as it is now."""
+        return getattr(self._said, "messages", self._said)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return Prompt, (self.input_ids, self._builder, self._said, self._known, self.label, self.labels)
+        return Prompt, (self.input_ids, self._builder, self._messages, self._known, self.label, self.labels, self._stop)

@@ -73,8 +73,8 @@ class Task:
         Raises:
             MetatokError: of the first row that fails; ``error.place["line"]`` is its number, from 1.
         """
-        built = self._core.build(rows, threads)
-        return [Prompt(ids, self._builder, None, known, known.get("label"), labels) for ids, labels, known in built]
+        built, stop = self._core.build(rows, threads), self.stop
+        return [Prompt(ids, self._builder, None, known, known.get("label"), labels, stop) for ids, labels, known in built]
 
     @property
     def mode(self) -> str:

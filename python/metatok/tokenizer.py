@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -97,8 +98,7 @@ class Tokenizer:
 
 def _listed(ids: Iterable[int]) -> list[int]:
     as_list = getattr(ids, "tolist", None)
-    listed: list[int] = as_list() if as_list else [int(id) for id in ids]
-    return listed
+    return [operator.index(id) for id in (as_list() if as_list else ids)]
 
 
 def _as_ids(ids: Iterable[int]) -> list[int]:

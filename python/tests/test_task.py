@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,15 @@ def test_examples_come_before_the_question(builder: PromptBuilder) -> None:
     assert task.prompts(ROWS[0])[0].tolist() == builder.build(chat).tolist()
     with pytest.raises(metatok.UsageError, match="examples"):
         builder.task(config("GenInferencer", rounds("{a}"))).build(ROWS)
+
+
+def test_prompts_stop_where_the_task_does(builder: PromptBuilder) -> None:
+    cfg = config("GenInferencer", rounds("{a}"))
+    cfg["infer_cfg"]["inferencer"]["stopping_criteria"] = ["\n\n"]
+    task = builder.task(cfg, TRAIN)
+    prompt = task.prompts(ROWS[0])[0]
+    assert prompt.stop == task.stop and prompt.stop.strings == ["\n\n"]
+    assert pickle.loads(pickle.dumps(prompt)).stop == task.stop
 
 
 def test_scored_texts_are_those_of_the_command_line(builder: PromptBuilder, tmp_path: Path) -> None:

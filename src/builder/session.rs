@@ -5,10 +5,10 @@ use std::sync::PoisonError;
 
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::buffers::Buffers;
-use crate::builder::{PromptBuilder, RunCounts};
-use crate::conversation::Conversation;
+use crate::builder::{PromptBuilder, RunCounts, Shared};
+use crate::conversation::{Chat, ChatMessage, Conversation, Mode};
 use crate::error::Result;
-use crate::render::{Segments, TextArena};
+use crate::render::{Segments, TextArena, is_answer};
 use crate::tokenizer::{Counts, TokenId};
 
 impl PromptBuilder {
@@ -53,6 +53,47 @@ impl PromptBuilder {
         self.shared.assembler.assemble(&segments, Detail::default(), &mut buffers.assemble, &mut prompt)?;
         Ok(prompt.input_ids.len())
     }
+
+    /// How many of the first ids of a conversation's prompt are those of its messages without so many last ones, with what
+    /// the template writes before an answer.
+    ///
+    /// ```
+    /// use metatok::{BuilderOptions, ChatMessage, Conversation, Mode, Model, PromptBuilder, Tokenizer};
+    ///
+    /// let options = BuilderOptions { mode: Mode::Score, ..BuilderOptions::default() };
+    /// let builder = PromptBuilder::new(&Model::load("demo")?, Tokenizer::demo()?.into(), &options)?;
+    /// let chat: Conversation = [("user", "1+1=?"), ("assistant", "2")].into_iter().collect();
+    /// let ids = builder.build(&chat)?.input_ids;
+    /// let before = builder.tokens_before(&chat, 1, &ids)?;
+    /// assert_eq!(builder.tokenizer().decode(&ids[before..], false)?, "2<|im_end|>\n");
+    /// # Ok::<(), metatok::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The same as for [`Self::build`].
+    pub fn tokens_before(&self, conversation: &Conversation, last_messages: usize, ids: &[TokenId]) -> Result<usize> {
+        let before = match &*self.prepared(conversation)? {
+            Conversation::Messages(messages) => Conversation::Messages(without_last(messages, last_messages)),
+            Conversation::Chat(chat) => {
+                let messages = without_last(&chat.messages, last_messages);
+                Conversation::Chat(Box::new(Chat { messages, ..(**chat).clone() }))
+            }
+            Conversation::Text(_) | Conversation::List(_) => return Ok(0),
+        };
+        let Shared { renderer, assembler, .. } = &*self.shared;
+        let mode = if is_answer(&**renderer, &before) { Mode::Score } else { Mode::Generate };
+        let arena = TextArena::default();
+        let mut segments = Segments::new(&arena);
+        self.render_by(&before, &mut segments, |segments| renderer.render(&before, mode, segments))?;
+        let (mut prompt, mut session) = (TokenizedPrompt::default(), self.session());
+        let buffers = session.buffers.as_mut().expect("only dropping takes the buffers");
+        assembler.assemble(segments.as_slice(), Detail::default(), &mut buffers.assemble, &mut prompt)?;
+        Ok(ids.iter().zip(&prompt.input_ids).take_while(|(a, b)| a == b).count())
+    }
+}
+
+fn without_last(messages: &[ChatMessage], last: usize) -> Vec<ChatMessage> {
+    messages[..messages.len().saturating_sub(last)].to_vec()
 }
 
 /// Builds prompts one after the other with the same buffers; from [`PromptBuilder::session`].

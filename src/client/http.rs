@@ -20,6 +20,8 @@ pub(super) struct Http {
 
 /// The longest message of a server that is shown, in characters.
 const LONGEST_MESSAGE: usize = 300;
+/// The longest wait that a server may ask for.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
 impl Http {
     /// # Errors
@@ -84,12 +86,25 @@ impl Http {
         }
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
         let retry_after = retry_after.and_then(|seconds| seconds.trim().parse().ok()).map(Duration::from_secs);
+        let retry_after = retry_after.map(|seconds| seconds.min(LONGEST_WAIT));
         let text = timeout(self.idle, response.text()).await.ok().and_then(std::result::Result::ok).unwrap_or_default();
         let message = format!("the server answered {status}: {}", server_message(&text));
         Err(match status {
             408 | 429 | 500.. => Failure::Busy { status, retry_after, message },
             _ => Failure::Refused { status, message },
         })
+    }
+
+    /// All bytes of an answer, which may be so many.
+    pub(super) async fn body(&self, response: &mut Response, most: usize) -> std::result::Result<Vec<u8>, Failure> {
+        let mut body = Vec::new();
+        while let Some(chunk) = self.chunk(response).await? {
+            body.extend_from_slice(&chunk);
+            if body.len() > most {
+                return Err(Failure::Broken(format!("the answer has more than {most} bytes")));
+            }
+        }
+        Ok(body)
     }
 
     /// The next bytes of an answer; none at its end.

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use crate::builder::PromptBuilder;
 use crate::client::failure::Failure;
@@ -25,6 +26,9 @@ pub struct ServerNotes {
 /// A text that tokenizers split differently: words, numbers, code, other scripts, a character of several code points.
 const SAMPLE: &str = "The quick brown fox, 1234.5 times:\n\tif x != 0 { return \"Grüße\"; } — 你好，мир! 👩‍🚀";
 
+/// The most bytes of what a server says of itself.
+const LARGEST: usize = 1 << 24;
+
 /// Waits until the server is up.
 ///
 /// # Errors
@@ -33,7 +37,9 @@ pub(super) async fn wait(http: &Http, protocol: &Protocol, patience: Duration) -
     let started = Instant::now();
     let mut pause = Duration::from_millis(100);
     loop {
-        let failure = match http.get(protocol.health).await {
+        let left = patience.saturating_sub(started.elapsed());
+        let looked = timeout(left.max(pause), http.get(protocol.health)).await;
+        let failure = match looked.unwrap_or_else(|_| Err(Failure::Broken("the server does not answer".into()))) {
             Ok(_) => return Ok(()),
             // A server without such a path is up.
             Err(Failure::Refused { status: 404 | 405, .. }) => return Ok(()),
@@ -57,8 +63,8 @@ fn not_ready(http: &Http, what: &str) -> Error {
 pub(super) async fn describe(http: &Http, protocol: &Protocol) -> Served {
     let mut served = Served::default();
     for (path, read) in protocol.descriptions {
-        let Ok(response) = http.get(path).await else { continue };
-        if let Ok(description) = response.bytes().await
+        let Ok(mut response) = http.get(path).await else { continue };
+        if let Ok(description) = http.body(&mut response, LARGEST).await
             && let Ok(description) = serde_json::from_slice::<Value>(&description)
         {
             read(&description, &mut served);
@@ -94,11 +100,11 @@ pub(super) async fn compare(
         let what = format!("the tokenizer of {} was not compared with the one here: {why}", http.address());
         Ok(Some(Warning::new("tokenizer-not-compared", what)))
     };
-    let response = match http.post(protocol.tokenize.path, body.to_string().into_bytes()).await {
+    let mut response = match http.post(protocol.tokenize.path, body.to_string().into_bytes()).await {
         Ok(response) => response,
         Err(failure) => return not_compared(&failure.message()),
     };
-    let bytes = response.bytes().await.unwrap_or_default();
+    let bytes = http.body(&mut response, LARGEST).await.unwrap_or_default();
     let Ok(Tokenized { tokens: theirs }) = serde_json::from_slice(&bytes) else {
         return not_compared("its answer has no \"tokens\"");
     };

@@ -23,7 +23,11 @@ impl FirstDifference {
     pub(super) fn of([a, b]: [&Answer; 2]) -> Option<Self> {
         let ends_differ = a.end.differs(&b.end);
         match (&a.token_ids, &b.token_ids) {
-            (Some(a), Some(b)) => first_token(a, b).or(ends_differ.then_some(a.len())).map(Self::Token),
+            (Some(a_ids), Some(b_ids)) => {
+                let token = first_token(a_ids, b_ids).or(ends_differ.then_some(a_ids.len()));
+                // A stop string may begin within a token, whose other text is then in no id.
+                token.map(Self::Token).or_else(|| first_byte(&a.text, &b.text).map(|byte| Self::Byte { byte }))
+            }
             _ => {
                 let (a, b) = (&*a.text, &*b.text);
                 first_byte(a, b).or(ends_differ.then_some(a.len())).map(|byte| Self::Byte { byte })

@@ -120,7 +120,9 @@ impl AnswerComparer {
             flow = visit(&comparison)?;
             Ok(flow)
         })?;
-        for (key, answer) in a.left() {
+        // Where `visit` broke off, it is unknown what the rest of the second file has.
+        let left = if flow.is_continue() { Some(a.left()) } else { None };
+        for (key, answer) in left.into_iter().flatten() {
             totals.only_in_a += 1;
             if flow.is_continue() {
                 flow = visit(&Comparison::only_in(a.name(), key, answer))?;

@@ -7,7 +7,7 @@ use crate::error::{At, ErrorKind, Result};
 use crate::input::{Input, each_line};
 
 /// The extensions that a file's name may have after the dataset's, from the outside in.
-const EXTENSIONS: [&str; 5] = [".gz", ".zst", ".jsonl", ".json", ".partial"];
+const EXTENSIONS: [&str; 6] = [".gz", ".zst", ".zstd", ".jsonl", ".json", ".partial"];
 
 /// Visits the lines of each input, and returns what each came to, with the dataset's name: `gsm8k` for
 /// `prompts/gsm8k.jsonl.gz`.

@@ -1,12 +1,13 @@
 //! Models' answers from files for a judge, matched to the rows.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
 
-use crate::answers::{Answer, Asker, each_answer, of_row, twice};
+use crate::answers::{Answer, Asker, each_answer, of_row, string_id, twice};
 use crate::dataset::{Dataset, Judge, Prediction, PredictionColumns, Row, RowKey};
 use crate::digest::hex;
 use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, counted, way_out};
@@ -32,6 +33,8 @@ struct Model {
     name: String,
     digest: String,
     rows: HashMap<Asker, RowAnswers>,
+    /// The answers whose ids are those of requests, by these ids.
+    requests: HashMap<String, (Asker, Option<usize>)>,
     /// The first answer's id.
     first: Option<String>,
     /// How many turns the longest dialogue has.
@@ -39,7 +42,7 @@ struct Model {
 }
 
 /// A model's answers to a row, by turn. An answer without a turn is the only one.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct RowAnswers {
     line: usize,
     by_turn: BTreeMap<Option<usize>, Option<String>>,
@@ -65,7 +68,7 @@ struct AnswerCounts {
 struct TallyOfModel {
     unanswered: u64,
     failed: u64,
-    found: HashSet<usize>,
+    found: HashMap<usize, String>,
 }
 
 impl Judged {
@@ -168,6 +171,7 @@ impl Model {
             name: path.display().to_string(),
             digest: String::new(),
             rows: HashMap::new(),
+            requests: HashMap::new(),
             first: None,
             turns: 0,
         };
@@ -175,6 +179,9 @@ impl Model {
             hash.update(line.len().to_le_bytes());
             hash.update(line);
             model.first.get_or_insert_with(|| asker.0.clone());
+            if let Some(id) = &answer.request_id {
+                model.requests.insert(id.clone(), (asker.clone(), answer.turn));
+            }
             let line = model.rows.len();
             let answers =
                 model.rows.entry(asker.clone()).or_insert_with(|| RowAnswers { line, ..RowAnswers::default() });
@@ -191,10 +198,21 @@ impl Model {
         &self,
         key: &RowKey,
         turns: Option<usize>,
-        found: &mut HashSet<usize>,
+        found: &mut HashMap<usize, String>,
     ) -> Result<std::result::Result<Prediction, Lack>> {
-        let Some(answers) = of_row(key, |asker| self.rows.get(asker)) else { return Ok(Err(Lack::Answer)) };
-        found.insert(answers.line);
+        let own = if key.repeat.is_none() { self.requests.get(&*string_id(&key.id)) } else { None };
+        let answers = match own {
+            Some((asker, turn)) => self.rows.get(asker).map(|answers| answers.only(*turn)),
+            None => of_row(key, |asker| self.rows.get(asker)).map(Cow::Borrowed),
+        };
+        let Some(answers) = answers else { return Ok(Err(Lack::Answer)) };
+        let of_other_row = found.insert(answers.line, key.id.clone()).filter(|row| *row != key.id);
+        if let Some(other) = of_other_row {
+            let what = format!(
+                "an answer could be of this row or of the row {other}, because one id is the other and \"-turn-\" or \"-repeat-\""
+            );
+            return Err(ErrorKind::Row(what).with_way_out("give the rows other ids"));
+        }
         let there = answers.by_turn.len();
         if there > turns.unwrap_or(1) {
             let there = format!("there are answers to {there} turns of id {}", key.id);
@@ -237,8 +255,8 @@ impl Model {
     }
 
     /// A warning about answers to other rows.
-    fn unused(&self, found: &HashSet<usize>) -> Option<Warning> {
-        let unused = self.rows.iter().filter(|(_, answers)| !found.contains(&answers.line));
+    fn unused(&self, found: &HashMap<usize, String>) -> Option<Warning> {
+        let unused = self.rows.iter().filter(|(_, answers)| !found.contains_key(&answers.line));
         let ((id, _), _) = unused.clone().min_by_key(|(_, answers)| answers.line)?;
         let number = unused.count() as u64;
         let belong = if number == 1 { "belongs" } else { "belong" };
@@ -248,6 +266,12 @@ impl Model {
 }
 
 impl RowAnswers {
+    /// With the answer to this turn alone, as the answer to a row.
+    fn only(&self, turn: Option<usize>) -> Cow<'_, Self> {
+        let answer = self.by_turn.get(&turn).cloned();
+        Cow::Owned(Self { line: self.line, by_turn: answer.map(|answer| (None, answer)).into_iter().collect() })
+    }
+
     fn insert(&mut self, answer: Answer, strip_thoughts: bool, (id, _): &Asker) -> Result<()> {
         let Answer { turn, token_ids, text, .. } = answer;
         if text.is_none() && token_ids.is_some() {

@@ -124,7 +124,7 @@ impl PreparedDataset {
         let prompter = RowPrompter::new(Arc::clone(&dataset), Arc::clone(&train))?;
         Ok(Self {
             fields: dataset.needed_fields(),
-            kept: KeptColumns { id: options.id_column.clone(), keep: options.keep.clone() },
+            kept: KeptColumns { id: options.id_column.clone(), keep: each_once(&options.keep) },
             judged: judged.map(Arc::new),
             digest: digest(&String::from_utf8_lossy(bytes).into()),
             dataset,
@@ -287,4 +287,10 @@ fn read(inputs: Vec<Input>, longest: usize) -> Result<(Vec<Row>, String)> {
 
 fn row_with_json(record: RawRecord<'_>) -> Result<(Row, Cow<'_, str>)> {
     Ok((record.row()?.into_owned(), record.json()?))
+}
+
+/// These columns without those that were named before.
+fn each_once(columns: &[String]) -> Vec<String> {
+    let is_first = |(place, column): &(usize, &String)| !columns[..*place].contains(column);
+    columns.iter().enumerate().filter(is_first).map(|(_, column)| column.clone()).collect()
 }

@@ -53,7 +53,7 @@ impl Run<'_> {
         let to_inbox = sender.clone();
         let reader = LineReader::start(batches, move |batch| to_inbox.send(Event::Batch(batch)).is_ok());
         let runner = self.runner;
-        let most_ahead = LINES_AHEAD * client.concurrency().get() as u64;
+        let most_ahead = LINES_AHEAD.saturating_mul(client.concurrency().get() as u64);
         let requests = OverHttp {
             lines: OpenLines::new(self, reader, OpenLinesOptions { most_ahead, goes_on: true }),
             client,

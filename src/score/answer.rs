@@ -36,7 +36,7 @@ impl ScoredAnswer {
     /// [`ErrorKind::Parse`] for a line that is not JSON, [`ErrorKind::Invalid`] for one with neither a text nor an
     /// error.
     pub fn read(line: &str) -> Result<Self> {
-        let answer: Self = serde_json::from_str(line).map_err(|error| wording::in_line(&error))?;
+        let answer: Self = wording::object_from_line(line)?;
         if answer.text.is_none() && answer.error.is_none() {
             let what = "there is no \"text\"; an answer must be a line that `metatok run` or `metatok trim` wrote";
             return Err(ErrorKind::Invalid(what.into()).into());

@@ -56,20 +56,22 @@ fn is_cjk(c: char) -> bool {
 
 /// Whether a word such as `answer` introduces the text after it.
 fn is_announced(before: &str) -> bool {
-    let mut before = before.to_lowercase();
+    let mut before = before;
     loop {
-        before.truncate(before.trim_end_matches(|c: char| !c.is_alphanumeric()).len());
-        if ANNOUNCED.iter().any(|word| before.ends_with(word)) {
+        before = before.trim_end_matches(|c: char| !c.is_alphanumeric());
+        if ANNOUNCED.iter().any(|word| without_last(before, word).is_some()) {
             return true;
         }
-        let Some(shorter) = BETWEEN.iter().find_map(|word| {
-            let shorter = before.strip_suffix(word)?;
-            (!word.is_ascii() || !shorter.ends_with(char::is_alphanumeric)).then_some(shorter.len())
-        }) else {
-            return false;
-        };
-        before.truncate(shorter);
+        let Some(shorter) = BETWEEN.iter().find_map(|word| without_last(before, word)) else { return false };
+        before = shorter;
     }
+}
+
+/// A text without its last word, if that is this one in either case.
+fn without_last<'t>(text: &'t str, word: &str) -> Option<&'t str> {
+    let (before, last) = text.split_at_checked(text.len().checked_sub(word.len())?)?;
+    let is_in_a_word = word.is_ascii() && before.ends_with(|c: char| c.is_alphanumeric() && !is_cjk(c));
+    (last.eq_ignore_ascii_case(word) && !is_in_a_word).then_some(before)
 }
 
 /// Whether the answer begins with it, and is not continued as a sentence.
@@ -126,6 +128,8 @@ mod tests {
             ("answer is A. No, wait, the answer is B", Some("B")),
             ("Option C is right because A is not", Some("C")),
             ("答案是C", Some("C")),
+            ("THE ANSWER IS A, not (C)", Some("A")),
+            ("For **adoption**, A is used. The result: (C)", Some("C")),
             ("所以选B。", Some("B")),
             ("因此正确答案为：D，不是A", Some("D")),
             (r"\boxed{A}", Some("A")),

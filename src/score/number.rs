@@ -4,21 +4,56 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-static NUMBER: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+").expect("it is a regular expression"));
+static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:\d+(?:,\d+)*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d{1,3}\b)?").expect("it is a regular expression")
+});
 
 /// The last number, without commas, a plus, and redundant zeros.
 pub(super) fn last(text: &str) -> Option<String> {
-    let found = NUMBER.find_iter(text).last()?;
-    let digits = found.as_str().replace(',', "");
+    let found = NUMBERS.find_iter(text).last()?;
+    let start = found.start() + start_of_last(found.as_str());
+    let digits = plain(&text[start..found.end()].replace(',', ""));
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
     let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
     let number = match (if whole.is_empty() { "0" } else { whole }, fraction) {
         (whole, "") => whole.to_owned(),
         (whole, fraction) => format!("{whole}.{fraction}"),
     };
-    let sign = if number != "0" && is_negative(&text[..found.start()]) { "-" } else { "" };
+    let sign = if number != "0" && is_negative(&text[..start]) { "-" } else { "" };
     Some(format!("{sign}{number}"))
+}
+
+/// A number without the exponent that it may have.
+fn plain(number: &str) -> String {
+    let Some((digits, exponent)) = number.split_once(['e', 'E']) else { return number.to_owned() };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let Ok(exponent) = exponent.trim_start_matches('+').parse::<i32>() else { return number.to_owned() };
+    let zeros = "0".repeat(exponent.unsigned_abs() as usize);
+    match exponent.is_negative() {
+        true => {
+            let whole = format!("{zeros}{whole}");
+            let (whole, moved) = whole.split_at(whole.len() - zeros.len());
+            format!("{whole}.{moved}{fraction}")
+        }
+        false => {
+            let fraction = format!("{fraction}{zeros}");
+            let (moved, fraction) = fraction.split_at(zeros.len());
+            format!("{whole}{moved}.{fraction}")
+        }
+    }
+}
+
+/// Where the last of numbers between commas begins: commas are within it where three digits stand between them.
+fn start_of_last(numbers: &str) -> usize {
+    let mut start = numbers.split(['.', 'e', 'E']).next().map_or(0, str::len);
+    loop {
+        let (before, end) = (&numbers[..start], start);
+        start = before.rfind(',').map_or(0, |comma| comma + 1);
+        if start == 0 || end - start != 3 {
+            return start;
+        }
+        start -= 1;
+    }
 }
 
 /// Whether there is a minus before it, and not between two numbers or words; a currency may come between.
@@ -42,6 +77,18 @@ mod tests {
             ("18.00", "18"),
             ("1,2,3", "3"),
             ("12,34", "34"),
+            ("(10,2000)", "2000"),
+            ("1,2345", "2345"),
+            ("1,234,5678", "5678"),
+            ("2,1,234", "1234"),
+            ("1e-07", "0.0000001"),
+            ("is 1.25E+3.", "1250"),
+            ("1.5e0", "1.5"),
+            ("1,234e2", "123400"),
+            (".5e1", "5"),
+            ("7even", "7"),
+            ("-1,234,567.50", "-1234567.5"),
+            ("(1,-234)", "-234"),
             ("007", "7"),
             ("0.0", "0"),
             ("-0", "0"),

@@ -34,7 +34,7 @@ pub(super) struct TextToScore {
 
 impl<'a> TextLine<'a> {
     pub(super) fn read(line: &'a str) -> Result<Self> {
-        Ok(serde_json::from_str(line).map_err(|error| wording::in_line(&error))?)
+        wording::object_from_line(line)
     }
 
     /// The label as it is compared with references.

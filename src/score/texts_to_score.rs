@@ -88,8 +88,10 @@ impl TextsToScore {
                 format!("{id:?} is not the id of a text to score: it does not end with a label, as in \"0-label-1\"");
             return Err(ErrorKind::Invalid(what).with_way_out("send the texts as requests for vLLM or SGLang"));
         };
+        // A row's own id may look like that of a request.
+        let whole = self.by_row.get(&(row.to_owned(), None)).copied();
         let (name, repeat, _) = split_request_id(row);
-        let row = self.by_row.get(&(name.to_owned(), repeat)).copied();
+        let row = whole.or_else(|| self.by_row.get(&(name.to_owned(), repeat)).copied());
         let found = row.and_then(|row| {
             let text = self.rows[row].text(label, is_normalizing)?;
             Some(((row, label, is_normalizing), text))

@@ -26,13 +26,17 @@ pub static ANSWER_FORMATS: &[AnswerFormat] = &[
 /// Reads a line of an engine's output: one object, or a list of them. It may hold several answers, for example if a
 /// request asks for `n` of them.
 ///
-/// [`ErrorKind::Parse`] if it is not JSON; [`ErrorKind::Invalid`] with the object's keys if its format is unknown.
-/// [`ErrorKind::Parse`] for what is not JSON, [`ErrorKind::Invalid`] for an object of no known format, with its keys.
+/// # Errors
+/// [`ErrorKind::Parse`] for what is not JSON; [`ErrorKind::Invalid`] for an object of no known format, with its keys, and for a
+/// line without any answer or error.
 pub fn read_answers(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
     if !json.trim_start().starts_with('[') {
         return read(json);
     }
     let items: Vec<&RawValue> = from_json(json)?;
+    if items.is_empty() {
+        return Err(no_answer());
+    }
     let answers: Result<Vec<_>> = items.into_iter().map(|item| read(item.get())).collect();
     Ok(answers?.into_iter().flatten().collect())
 }
@@ -40,9 +44,17 @@ pub fn read_answers(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
 fn read(json: &str) -> Result<Vec<EngineAnswer<'_>>> {
     let keys: Keys<'_> = from_json(json)?;
     match ANSWER_FORMATS.iter().find(|format| format.keys.iter().all(|key| keys.has(key))) {
-        Some(format) => (format.read)(&keys),
+        Some(format) => match (format.read)(&keys)? {
+            answers if !answers.is_empty() => Ok(answers),
+            _ if keys.raw("error").is_some_and(|error| error.get() != "null") => (own::ERROR.read)(&keys),
+            _ => Err(no_answer()),
+        },
         None => Err(unknown(&keys)),
     }
+}
+
+fn no_answer() -> crate::Error {
+    ErrorKind::Invalid("it has no answer, and no error in place of one".into()).into()
 }
 
 fn unknown(keys: &Keys<'_>) -> crate::Error {

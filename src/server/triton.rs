@@ -206,17 +206,30 @@ pub(super) const ANSWERS: AnswerFormat = AnswerFormat { name: "Triton", keys: &[
 #[derive(Deserialize)]
 struct Output {
     name: String,
+    #[serde(default)]
+    shape: Vec<usize>,
     data: Vec<i64>,
 }
 
-/// Reads the first of several beams.
+/// Reads each beam or sequence: the rows of `output_ids`, which are as long as the longest one.
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let outputs: Vec<Output> = keys.get("outputs")?.unwrap_or_default();
     let find = |name: &str| outputs.iter().find(|output| output.name == name);
     let ids = find("output_ids").ok_or_else(|| ErrorKind::Invalid("there is no output \"output_ids\"".into()))?;
-    let length = find("sequence_length").and_then(|output| output.data.first().copied());
-    let length = length.and_then(|length| usize::try_from(length).ok()).unwrap_or(usize::MAX);
-    // Shorter beams are padded with -1.
-    let ids = ids.data.iter().take(length).map_while(|id| TokenId::try_from(*id).ok());
-    Ok(vec![EngineAnswer { token_ids: Some(ids.collect()), ..keys.answer()? }])
+    let lengths = find("sequence_length").map_or(&[][..], |output| &output.data);
+    let row_length = match ids.shape[..] {
+        [.., _, row_length] if row_length > 0 && ids.data.len().is_multiple_of(row_length) => row_length,
+        _ => ids.data.len().max(1),
+    };
+    let (answer, is_only) = (keys.answer()?, ids.data.len() <= row_length);
+    let read = |(choice, row): (usize, &[i64])| {
+        let length = lengths.get(choice).and_then(|length| usize::try_from(*length).ok()).unwrap_or(usize::MAX);
+        // Shorter beams are padded with -1.
+        let ids = row.iter().take(length).map_while(|id| TokenId::try_from(*id).ok());
+        EngineAnswer { token_ids: Some(ids.collect()), choice: (!is_only).then_some(choice), ..answer.clone() }
+    };
+    Ok(match ids.data.is_empty() {
+        true => vec![EngineAnswer { token_ids: Some(Vec::new()), ..answer }],
+        false => ids.data.chunks(row_length).enumerate().map(read).collect(),
+    })
 }

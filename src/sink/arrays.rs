@@ -188,8 +188,10 @@ pub(crate) fn metadata(format: ArrayFormat, bytes: &[u8]) -> Result<String> {
         }
         ArrayFormat::Npy => {
             // The last array of the file.
-            let start = memchr::memmem::rfind(bytes, NPY_MAGIC).ok_or_else(|| parse(&"it does not begin like one"))?;
-            let json: Array1<u8> = Array1::read_npy(&bytes[start..]).map_err(|_| not_ours())?;
+            let mut starts = memchr::memmem::rfind_iter(bytes, NPY_MAGIC).peekable();
+            starts.peek().ok_or_else(|| parse(&"it does not begin like one"))?;
+            // Its own bytes may look like the begin of another.
+            let json = starts.find_map(|start| Array1::<u8>::read_npy(&bytes[start..]).ok()).ok_or_else(not_ours)?;
             Ok(String::from_utf8(json.to_vec()).map_err(|error| parse(&error))?)
         }
         ArrayFormat::Safetensors => {

@@ -69,7 +69,7 @@ impl PromptLength {
     /// # Errors
     /// [`ErrorKind::Parse`] for a line that is not JSON, [`ErrorKind::Invalid`] for one without token ids.
     pub fn read(line: &str) -> Result<Self> {
-        let mut line: Line<'_> = serde_json::from_str(line).map_err(|error| wording::in_line(&error))?;
+        let mut line: Line<'_> = wording::object_from_line(line)?;
         if let Some(body) = line.body {
             line = *body;
         }

@@ -10,6 +10,9 @@ use crate::tokenizer::TokenId;
 /// assert_eq!(metatok::stop::without_echo(&[1, 2], &[773, 13]), [773, 13]);
 /// ```
 pub fn without_echo<'i>(prompt: &[TokenId], ids: &'i [TokenId]) -> &'i [TokenId] {
-    let padding = ids.iter().take_while(|id| Some(*id) == ids.first()).count();
-    (0..=padding).find_map(|start| ids[start..].strip_prefix(prompt)).unwrap_or(ids)
+    let as_first = |of: &[TokenId]| of.iter().take_while(|id| Some(*id) == ids.first()).count();
+    let (padding, own) = (as_first(ids), as_first(prompt));
+    // A prompt that goes on after ids like the padding can begin at one place only.
+    let start = if own == prompt.len() { 0 } else { padding.saturating_sub(own) };
+    ids[start..].strip_prefix(prompt).unwrap_or(ids)
 }

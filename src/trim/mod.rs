@@ -18,11 +18,12 @@ mod stops;
 mod totals;
 
 use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::builder::PromptBuilder;
 use crate::error::{At, Result, Setting, counted};
 use crate::server::{EngineAnswer, StopReason, read_answers, without_run_id};
-use crate::stop::{CompletionEnd, FinishReason, Stop, StopCriteria, StopSource};
+use crate::stop::{CompletionEnd, FinishReason, Stop, StopSource, Trimmer};
 use crate::tokenizer::TokenId;
 pub use batches::TrimmedBatch;
 pub use line::{Problem, Reported, TrimmedAnswer};
@@ -52,6 +53,18 @@ pub struct AnswerTrimmer {
     setting_name: fn(&Setting) -> String,
     /// The prefix of the ids of requests.
     run_id: Option<String>,
+    /// The last stops that engines named, with which others are found, too.
+    named: Mutex<Vec<(StopReason, Arc<NamedStops>)>>,
+}
+
+/// So many stops that engines named are kept: they name few different ones.
+const MOST_NAMED: usize = 64;
+
+/// The stops, with one more that an engine named.
+#[derive(Debug)]
+struct NamedStops {
+    trimmer: Trimmer,
+    texts: TextStops,
 }
 
 impl AnswerTrimmer {
@@ -63,7 +76,7 @@ impl AnswerTrimmer {
         let TrimOptions { include_stop, keep_special_tokens, .. } = options;
         let trimmer = builder.trimmer()?.include_stop(include_stop).skip_special_tokens(!keep_special_tokens);
         let stops = AnswerStops::new(builder, trimmer)?;
-        Ok(Self { stops, options, setting_name: Setting::to_string, run_id: None })
+        Ok(Self { stops, options, setting_name: Setting::to_string, run_id: None, named: Mutex::default() })
     }
 
     /// Sets how the messages of problems name settings.
@@ -103,17 +116,14 @@ impl AnswerTrimmer {
     }
 
     fn ids(&self, answer: &EngineAnswer<'_>, ids: &[TokenId]) -> Result<TrimmedAnswer<'static>> {
-        let named = self.with_named_stop(answer);
-        let trimmer = match &named {
-            Some(criteria) => Cow::Owned(self.stops.trimmer.with_criteria(criteria)?),
-            None => Cow::Borrowed(&self.stops.trimmer),
-        };
+        let named = self.with_named_stop(answer)?;
+        let trimmer = named.as_ref().map_or(&self.stops.trimmer, |named| &named.trimmer);
         let end = trimmer.end(ids)?;
         let completion = trimmer.complete_at(ids, end)?;
         let explain = self.options.explain.then(|| self.explain_ids(ids, end, completion.stop.as_ref()));
         let problems = match self.options.validate {
             true => {
-                let text = trimmer.into_owned().include_stop(false).skip_special_tokens(true).complete(ids)?.text;
+                let text = trimmer.clone().include_stop(false).skip_special_tokens(true).complete(ids)?.text;
                 self.problems(answer, completion.stop.as_ref()).of_ids(ids, end, &text)
             }
             false => Vec::new(),
@@ -122,13 +132,10 @@ impl AnswerTrimmer {
     }
 
     fn text(&self, answer: &EngineAnswer<'_>, text: &str) -> Result<TrimmedAnswer<'static>> {
-        let named = self.with_named_stop(answer);
-        let texts = match &named {
-            Some(criteria) => Cow::Owned(TextStops::new(criteria, &self.stops.tokenizer)?),
-            None => Cow::Borrowed(&self.stops.texts),
-        };
+        let named = self.with_named_stop(answer)?;
+        let texts = named.as_ref().map_or(&self.stops.texts, |named| &named.texts);
         let (before, reason) = texts.matcher.trim(text);
-        let stop = self.stops.stop_in_text(&texts, named.as_ref(), reason);
+        let stop = self.stops.stop_in_text(texts, named.as_ref().map(|named| named.trimmer.criteria()), reason);
         let kept = match reason {
             FinishReason::StopString(string) if self.options.include_stop => {
                 &text[..before.len() + texts.criteria.strings()[string].len()]
@@ -148,18 +155,32 @@ impl AnswerTrimmer {
     }
 
     /// The stops, with the one that the engine names if it is a new one.
-    fn with_named_stop(&self, answer: &EngineAnswer<'_>) -> Option<StopCriteria> {
+    fn with_named_stop(&self, answer: &EngineAnswer<'_>) -> Result<Option<Arc<NamedStops>>> {
         let known = self.stops.trimmer.criteria();
-        let mut criteria = match answer.stop_reason.as_ref()? {
-            StopReason::Token(id) if known.stop_token_ids().any(|stop| stop == *id) => return None,
-            StopReason::String(string) if string.is_empty() || known.strings().contains(string) => return None,
-            _ => known.clone(),
+        let reason = match &answer.stop_reason {
+            None => return Ok(None),
+            Some(StopReason::Token(id)) if known.stop_token_ids().any(|stop| stop == *id) => return Ok(None),
+            Some(StopReason::String(string)) if string.is_empty() || known.strings().contains(string) => {
+                return Ok(None);
+            }
+            Some(reason) => reason,
         };
-        match answer.stop_reason.as_ref()? {
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, stops)) = named.iter().find(|(known, _)| known == reason) {
+            return Ok(Some(Arc::clone(stops)));
+        }
+        let mut criteria = known.clone();
+        match reason {
             StopReason::Token(id) => criteria.add_id(*id, StopSource::Engine),
             StopReason::String(string) => criteria.add_string(string),
         }
-        Some(criteria)
+        let trimmer = self.stops.trimmer.with_criteria(&criteria)?;
+        let stops = Arc::new(NamedStops { trimmer, texts: TextStops::new(&criteria, &self.stops.tokenizer)? });
+        if named.len() == MOST_NAMED {
+            named.remove(0);
+        }
+        named.push((reason.clone(), Arc::clone(&stops)));
+        Ok(Some(stops))
     }
 
     fn problems<'p>(&'p self, answer: &'p EngineAnswer<'_>, stop: Option<&'p Stop>) -> Problems<'p> {

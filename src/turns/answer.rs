@@ -17,14 +17,14 @@ pub(crate) fn without_thoughts(text: &str) -> &str {
 /// text, without special tokens, if the template works on text.
 ///
 /// # Errors
-/// Names an id outside the vocabulary.
+/// Names an id before the stop that is outside the vocabulary.
 pub(super) fn read(builder: &PromptBuilder, ids: &[TokenId], strip_thoughts: bool) -> Result<(Content, usize)> {
-    for &id in ids {
-        builder.tokenizer().check_id(id.into())?;
-    }
     let is_stop = |id: &TokenId| builder.stop().ids().iter().any(|stop| stop.id == *id);
     let end = ids.iter().position(is_stop);
     let said = &ids[..end.unwrap_or(ids.len())];
+    for &id in said {
+        builder.tokenizer().check_id(id.into())?;
+    }
     let said = if strip_thoughts { said_after_thoughts(builder, said)? } else { ContentPart::Ids(said.to_vec()) };
     let content = match said {
         ContentPart::Ids(ids) if !builder.writes_ids() => Content::Text(builder.tokenizer().decode(&ids, true)?),

@@ -148,7 +148,7 @@ impl Dialogue {
             let mut at = 0;
             let is_gone = |_: &mut ChatMessage| {
                 at += 1;
-                truncated.messages.contains(&(at - 1))
+                truncated.messages.binary_search(&(at - 1)).is_ok()
             };
             next.dropped = self.messages.extract_if(.., is_gone).collect();
         }

@@ -55,12 +55,15 @@ impl Seen {
         builder: &PromptBuilder,
         takes_answers: bool,
     ) -> Result<PrefixBreak> {
+        let is_stop = |id: TokenId| builder.stop().ids().iter().any(|stop| stop.id == id);
         let name = |id: TokenId| builder.tokenizer().display_token(id);
         if prefix >= self.prompt_tokens {
             return Ok(match () {
                 () if self.strips_thoughts && self.answer == Answer::Ids => PrefixBreak::Thoughts,
                 () if !takes_answers => PrefixBreak::DatasetAnswers,
-                () if prefix + 1 == self.ids.len() => PrefixBreak::StopToken(name(self.ids[prefix])),
+                () if prefix + 1 == self.ids.len() && is_stop(self.ids[prefix]) => {
+                    PrefixBreak::StopToken(name(self.ids[prefix]))
+                }
                 () => PrefixBreak::Earlier,
             });
         }

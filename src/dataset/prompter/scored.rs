@@ -16,19 +16,22 @@ pub enum ScoredText {
     /// tokens of the context alone, without the white space at the end of the context. See
     /// [`PromptBuilder::context_tokens`](crate::PromptBuilder::context_tokens).
     Continuation(usize),
+    /// The last messages, this many: what the prompt has behind that of the messages before. See
+    /// [`PromptBuilder::tokens_before`](crate::PromptBuilder::tokens_before).
+    Messages(usize),
     /// The last occurrence of this text: a continuation, wherever the template puts it.
     Last(String),
 }
 
 impl ScoredText {
-    /// The bytes of a prompt's text that are scored; none if all are. For
+    /// The bytes of a prompt's text that are scored; none if all are, or if messages are. For
     /// [`TokenizedPrompt::labels`](crate::TokenizedPrompt::labels).
     ///
     /// # Errors
     /// [`ErrorKind::Row`] if the continuation is not in the text.
     pub fn bytes(&self, text: &str) -> Result<Option<Range<usize>>> {
         match self {
-            Self::Whole => Ok(None),
+            Self::Whole | Self::Messages(_) => Ok(None),
             Self::After(start) => Ok(Some((*start).min(text.len())..text.len())),
             Self::Continuation(bytes) => Ok(Some(text.len().saturating_sub(*bytes)..text.len())),
             Self::Last(continuation) => match last(text, continuation) {

@@ -140,22 +140,39 @@ fn alpaca<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
 
 /// A prompt and its answer: two texts, or two lists of messages.
 fn answered<'a>(keys: &Keys<'_>, answer: &str) -> Result<Record<'a>> {
+    let is_pair = answer != "completion";
     let prompt: Option<Conversation> = keys.get("prompt")?;
     let answers: Option<Conversation> = keys.get(answer)?;
     match (prompt, answers) {
         (Some(Conversation::Text(prompt)), Some(Conversation::Text(answer))) => {
+            // The prompt may be in the better and the worse answer, too.
+            let answer = match answer.strip_prefix(&prompt) {
+                Some(rest) if is_pair => rest.to_owned(),
+                _ => answer,
+            };
             let record = with_system(Conversation::Text(prompt), keys)?;
             Ok(Record { completion: Some(answer), ..record })
         }
         // The whole conversation is in the answer, too.
         (Some(prompt), Some(Conversation::Messages(answers))) if is_whole(&prompt, &answers) => {
-            with_system(Conversation::Messages(answers), keys)
+            let completion_messages = Some(answers.len() - messages_of_prompt(&prompt, &answers));
+            Ok(Record { completion_messages, ..with_system(Conversation::Messages(answers), keys)? })
         }
         (Some(Conversation::Messages(prompt)), Some(Conversation::Messages(answers))) => {
-            with_system(Conversation::Messages([prompt, answers].concat()), keys)
+            let completion_messages = Some(answers.len());
+            let messages = Conversation::Messages([prompt, answers].concat());
+            Ok(Record { completion_messages, ..with_system(messages, keys)? })
         }
         (Some(one), None) | (None, Some(one)) => with_system(one, keys),
         _ => Err(refused(&format!("\"prompt\" and {answer:?} must be two texts or two lists of messages"))),
+    }
+}
+
+/// How many of the messages that begin with a prompt are the prompt.
+fn messages_of_prompt(prompt: &Conversation, answers: &[ChatMessage]) -> usize {
+    match prompt {
+        Conversation::Messages(prompt) => prompt.len(),
+        _ => answers.iter().take_while(|message| message.role == "system").count() + 1,
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Record<'a> {
     pub conversation: Conversation,
     /// The continuation of a text, which a prompt to continue leaves out.
     pub completion: Option<String>,
+    /// How many of the last messages are the completion of the others; none if that is not known.
+    pub completion_messages: Option<usize>,
     /// The descriptions of tools, as JSON. Only if
     /// [`RecordReader::for_server`](crate::dataset::records::RecordReader::for_server) accepts them.
     pub tools: Option<String>,
@@ -21,7 +23,7 @@ pub struct Record<'a> {
 
 impl<'a> Record<'a> {
     pub(crate) fn of(conversation: Conversation) -> Self {
-        Self { id: None, conversation, completion: None, tools: None }
+        Self { id: None, conversation, completion: None, completion_messages: None, tools: None }
     }
 
     /// The conversation of a prompt: to continue, without its completion; to score, with it, and which part of it is
@@ -30,12 +32,13 @@ impl<'a> Record<'a> {
     /// # Errors
     /// [`ErrorKind::EmptyConversation`] if nothing is left.
     pub fn into_conversation(self, mode: Mode) -> Result<(Conversation, ScoredText)> {
+        let whole = self.completion_messages.map_or(ScoredText::Whole, ScoredText::Messages);
         let (conversation, scored) = match (self.conversation, self.completion) {
             (Conversation::Text(text), Some(completion)) if mode == Mode::Score => {
                 let scored = ScoredText::After(text.len());
                 (Conversation::Text(text + &completion), scored)
             }
-            (conversation, _) => (conversation, ScoredText::Whole),
+            (conversation, _) => (conversation, whole),
         };
         if conversation.is_empty() {
             return Err(ErrorKind::EmptyConversation.into());

@@ -1,5 +1,6 @@
 //! CSV and TSV files: the first record names the columns unless the caller does, and every value is a string.
 
+use std::collections::HashSet;
 use std::io::{self, BufRead};
 
 use csv::{ByteRecord, ReaderBuilder};
@@ -27,7 +28,8 @@ fn read(file: Box<dyn BufRead + Send>, delimiter: u8, columns: Option<&[String]>
         Some(columns) => columns.to_vec(),
         None => names(reader.byte_headers().map_err(|error| ErrorKind::Parse(error.to_string()))?)?,
     };
-    if let Some(name) = names.iter().enumerate().find_map(|(i, name)| names[..i].contains(name).then_some(name)) {
+    let mut seen = HashSet::new();
+    if let Some(name) = names.iter().find(|name| !seen.insert(name.as_str())) {
         return Err(ErrorKind::Parse(format!("two columns are named {name:?}")).into());
     }
     let mut record = ByteRecord::new();
@@ -75,7 +77,10 @@ fn other_length(found: usize, names: &[String]) -> String {
 
 /// A record almost as it is written in the file.
 fn written(record: &ByteRecord, delimiter: u8) -> Vec<u8> {
-    let mut writer = csv::WriterBuilder::new().delimiter(delimiter).flexible(true).from_writer(Vec::new());
+    // A field with more quotes than the writer has room for would be searched again for each.
+    let room = record.as_slice().len();
+    let mut writer =
+        csv::WriterBuilder::new().delimiter(delimiter).flexible(true).buffer_capacity(room).from_writer(Vec::new());
     // Writing to memory cannot fail.
     let _ = writer.write_byte_record(record);
     let mut bytes = writer.into_inner().unwrap_or_default();

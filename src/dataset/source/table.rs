@@ -42,6 +42,7 @@ impl Table {
         Ok(Some(match row {
             Ok(row) if is_longer(&row, self.longest) => Line { is_too_long: true, ..line }.into(),
             Ok(row) => FileRecord { line, row: Some(row) },
+            Err(BadRow { bytes: found, .. }) if found.len() > self.longest => Line { is_too_long: true, ..line }.into(),
             Err(BadRow { what, bytes: found }) => {
                 bytes.extend_from_slice(&found);
                 Line { length: found.len() as u64, wrong: Some(what), ..line }.into()

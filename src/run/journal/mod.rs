@@ -194,9 +194,11 @@ fn answer_at(file: &mut BufReader<&File>, start: u64) -> Result<String> {
 
 /// What is wrong with a line, and what to do about it.
 fn damaged(path: &Path, byte: u64) -> Error {
-    let path = path.display();
-    let keep =
-        if byte == 0 { String::new() } else { format!("`truncate -s {byte} {path}` keeps everything before it, or ") };
+    let quoted = format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
+    let keep = match byte {
+        0 => String::new(),
+        _ => format!("`truncate -s {byte} {quoted}` keeps everything before it, or "),
+    };
     let what = format!("the line at byte {byte} is not the line that was written there");
-    ErrorKind::Invalid(what).with_way_out(format!("{keep}remove the file to start over")).at(path)
+    ErrorKind::Invalid(what).with_way_out(format!("{keep}remove the file to start over")).at(path.display())
 }
