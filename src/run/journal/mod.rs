@@ -192,12 +192,22 @@ fn answer_at(file: &mut BufReader<&File>, start: u64) -> Result<String> {
     }
 }
 
+/// A path as a word of a shell's command.
+fn for_shell(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    if path.chars().all(is_plain) && !path.starts_with('-') {
+        path
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
+}
+
 /// What is wrong with a line, and what to do about it.
 fn damaged(path: &Path, byte: u64) -> Error {
-    let quoted = format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
     let keep = match byte {
         0 => String::new(),
-        _ => format!("`truncate -s {byte} {quoted}` keeps everything before it, or "),
+        _ => format!("`truncate -s {byte} {}` keeps everything before it, or ", for_shell(path)),
     };
     let what = format!("the line at byte {byte} is not the line that was written there");
     ErrorKind::Invalid(what).with_way_out(format!("{keep}remove the file to start over")).at(path.display())
