@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -60,14 +60,15 @@ pub(crate) fn build_many<T: Send>(
     }
     let (to_work, chunk) = sync_channel(2 * threads);
     let (to_us, mut built) = channel();
-    let chunk = Mutex::new(chunk);
+    let chunk = Arc::new(Mutex::new(chunk));
     let mut results = Vec::new();
     thread::scope(|scope| {
         for _ in 0..threads {
-            let (work, chunk, to_us) = (&work, &chunk, to_us.clone());
-            scope.spawn(move || work.take(chunk, &to_us));
+            let (work, chunk, to_us) = (&work, Arc::clone(&chunk), to_us.clone());
+            scope.spawn(move || work.take(&chunk, &to_us));
         }
-        drop(to_us);
+        // Only the other threads have these: if all were gone, nothing would wait for them.
+        drop((chunk, to_us));
         let given = work.give(py, first, &mut chunks, to_work);
         let finished = given.and_then(|()| wait(py, &mut built, &mut results));
         if finished.is_err() {

@@ -84,6 +84,7 @@ pub(crate) struct Finished {
 impl Client {
     /// Waits until the server is ready, asks what it serves, and compares its tokenizer with the builder's.
     ///
+    /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for an invalid address;
     /// [`ErrorKind::Engine`](crate::ErrorKind::Engine) if the server is not ready in time, or has another tokenizer.
     pub fn connect(protocol: &'static Protocol, builder: &PromptBuilder, options: &ClientOptions) -> Result<Self> {

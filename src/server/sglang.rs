@@ -194,14 +194,14 @@ mod tests {
 
     #[test]
     fn streamed_requests_have_no_rid_that_another_could_share() {
-        let builder = PromptBuilder::demo().unwrap_or_else(|error| panic!("{error}"));
-        let prompt = builder.build(&Conversation::from([("user", "Hi!")])).unwrap_or_else(|error| panic!("{error}"));
+        let builder = PromptBuilder::demo().expect("it is embedded");
+        let prompt = builder.build(&Conversation::from([("user", "Hi!")])).expect("the demo has this role");
         for stream in [false, true] {
             let options = RequestOptions { stream, ..RequestOptions::default() };
             let mut line = Vec::new();
-            let sink = Sglang::new(&builder, options).unwrap_or_else(|error| panic!("{error}"));
-            sink.write(&PromptKey::of("3"), &(&prompt).into(), &mut line).unwrap_or_else(|error| panic!("{error}"));
-            let body: serde_json::Value = serde_json::from_slice(&line).unwrap_or_else(|error| panic!("{error}"));
+            let sink = Sglang::new(&builder, options).expect("it takes these options");
+            sink.write(&PromptKey::of("3"), &(&prompt).into(), &mut line).expect("it is a prompt to continue");
+            let body: serde_json::Value = serde_json::from_slice(&line).expect("a request is JSON");
             assert_eq!(body.get("rid").is_none(), stream, "{body}");
         }
     }

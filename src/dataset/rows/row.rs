@@ -36,8 +36,8 @@ impl Row {
 
     /// The row as a JSON object, with its columns in their order.
     ///
-    /// [`ErrorKind::Parse`] if a whole number has no digits.
-    /// [`ErrorKind::Parse`] where the digits of a whole number are none.
+    /// # Errors
+    /// [`ErrorKind::Parse`] for a whole number whose digits are none.
     pub(crate) fn to_json(&self) -> Result<String> {
         serde_json::to_string(self).map_err(|error| ErrorKind::Parse(error.to_string()).into())
     }
