@@ -13,9 +13,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::dataset::{RowKey, TurnPlan};
-use crate::error::{At, ErrorKind, Result};
+use crate::error::{At, ErrorKind, Result, Warning, counted};
 use crate::input::{Input, each_line, without_escapes};
 use crate::server::{EngineAnswer, json_string, read_answers, split_request_id, without_run_id};
 use crate::tokenizer::TokenId;
@@ -24,8 +25,17 @@ use crate::turns::{Turns, without_thoughts};
 /// The answers by row and turn. All are kept in memory.
 #[derive(Debug)]
 pub struct ModelAnswers {
-    by_turn: HashMap<(Asker, usize), Answer>,
+    by_turn: HashMap<(Asker, usize), Given>,
     strip_thoughts: bool,
+}
+
+/// An answer of the file.
+#[derive(Debug)]
+struct Given {
+    answer: Answer,
+    /// How many came before it.
+    number: usize,
+    is_used: AtomicBool,
 }
 
 /// Which row it answers: the row's id as JSON, and its repeat.
@@ -130,7 +140,8 @@ impl ModelAnswers {
             let no_turn = || ErrorKind::Invalid("an answer to a turn must have the turn's number, \"turn\"".into());
             let turn = answer.turn.ok_or_else(no_turn)?;
             let id = asker.0.clone();
-            match by_turn.insert((asker, turn), answer) {
+            let given = Given { answer, number: by_turn.len(), is_used: AtomicBool::new(false) };
+            match by_turn.insert((asker, turn), given) {
                 Some(_) => Err(twice(&format!("turn {turn} of id {id}"))),
                 None => Ok(()),
             }
@@ -149,7 +160,20 @@ impl ModelAnswers {
     }
 
     fn get(&self, row: &RowKey, turn: usize) -> Option<&Answer> {
-        of_row(row, |asker| self.by_turn.get(&(asker.clone(), turn)))
+        let given = of_row(row, |asker| self.by_turn.get(&(asker.clone(), turn)))?;
+        given.is_used.store(true, Ordering::Relaxed);
+        Some(&given.answer)
+    }
+
+    /// A note about answers that nothing asked for so far: of other rows, or of turns that rows do not have.
+    pub fn unused(&self) -> Option<Warning> {
+        let unused = self.by_turn.iter().filter(|(_, given)| !given.is_used.load(Ordering::Relaxed));
+        let (((id, _), turn), _) = unused.clone().min_by_key(|(_, given)| given.number)?;
+        let count = unused.count() as u64;
+        let belong = if count == 1 { "belongs" } else { "belong" };
+        let answers = counted(count, "answer");
+        let what = format!("{answers} {belong} to no turn of these rows, the first one to turn {turn} of id {id}");
+        Some(Warning::new("unused-answer", what))
     }
 
     /// Answers the turn of a row that is generated next, if there is an answer to it.

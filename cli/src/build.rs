@@ -131,6 +131,10 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     let done = done(if rejected > 0 { REJECTED } else { 0 }, form, &totals.written);
     if !args.quiet {
         say_totals(&totals, &of_rows, has_input);
+        // Of rows that were not read, answers may be there.
+        if let Some(note) = build.unused_answers().filter(|_| args.input.limit.is_none()) {
+            say!("note: {}", note.in_flags());
+        }
         let name = abbr.map_or_else(String::new, |abbr| format!("{abbr}: "));
         say!("{name}{}", summary(done.prompts, done.tokens, started.elapsed().as_secs_f64()));
     }

@@ -42,7 +42,7 @@ use crate::answers::ModelAnswers;
 use crate::builder::Session;
 use crate::conversation::Mode;
 use crate::dataset::{InputFormat, RecordReader};
-use crate::error::Result;
+use crate::error::{Result, Warning};
 use crate::import::{WORTH_ACCELERATING, accelerate};
 use crate::input::{DEFAULT_MAX_LINE_BYTES, Input};
 use crate::pipeline;
@@ -160,6 +160,11 @@ impl Build {
     pub fn with_dataset(mut self, dataset: Arc<PreparedDataset>) -> Self {
         self.dataset = Some(dataset);
         self
+    }
+
+    /// A note about answers that no row asked for so far.
+    pub fn unused_answers(&self) -> Option<Warning> {
+        self.answers.as_deref()?.unused()
     }
 
     /// Earlier turns of rows contain these answers.
