@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from metatok.errors import InputError
 from metatok.stop import Stop
 from metatok.view import View
 
@@ -121,7 +122,11 @@ class Prompt:
         """The page of :meth:`PromptBuilder.view`, if its conversation is still the same."""
         if self._said is None:
             return None
-        view = View(self._builder, self._messages)
+        try:
+            view = View(self._builder, self._messages)
+        except InputError:
+            # Answers of a dialogue that are ids have no text to be viewed.
+            return None
         return view._repr_html_() if view._core.input_ids == self.tolist() else None
 
     @property

@@ -99,3 +99,19 @@ def test_checks_and_differences(builder: PromptBuilder) -> None:
     diff = builder.diff(other, [[{"role": "user", "content": "Hi!"}]])
     assert diff and (diff.equal, diff.different) == (0, 1) and sum(diff.causes.values()) == 1
     assert not builder.diff(PromptBuilder("demo"))
+
+
+def test_a_dialogue_takes_what_is_behind_a_stop_and_its_prompts_are_shown_if_they_can_be(builder: PromptBuilder) -> None:
+    dialogues = []
+    for ids in ([*MARS, 1052], [*MARS, 1052, 200_000], [*MARS, 1052, -100]):
+        dialogue = builder.dialogue()
+        dialogue.push("user", "Which planet is red?")
+        assert "Which" in str(dialogue.next_prompt()._repr_html_())
+        dialogue.answer_ids(ids)
+        dialogue.push("user", "Why?")
+        dialogues.append(dialogue.next_prompt())
+    assert dialogues[0] == dialogues[1] == dialogues[2]
+    # The answer is ids, which a page does not take.
+    assert dialogues[0]._repr_html_() is None
+    with pytest.raises(TypeError):
+        builder.complete([1.5])  # type: ignore[list-item]
