@@ -75,10 +75,13 @@ fn other_length(found: usize, names: &[String]) -> String {
     format!("the record has {fields}, and the {columns} {names}: is a quote or a delimiter missing?")
 }
 
+/// A writer without any room would try for ever.
+const LEAST_ROOM: usize = 1 << 10;
+
 /// A record almost as it is written in the file.
 fn written(record: &ByteRecord, delimiter: u8) -> Vec<u8> {
-    // A field with more quotes than the writer has room for would be searched again for each.
-    let room = record.as_slice().len();
+    // For a field that is longer than the writer's room, the rest of it is searched for quotes each time that the room is full.
+    let room = record.as_slice().len().max(LEAST_ROOM);
     let mut writer =
         csv::WriterBuilder::new().delimiter(delimiter).flexible(true).buffer_capacity(room).from_writer(Vec::new());
     // Writing to memory cannot fail.
