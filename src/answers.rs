@@ -92,8 +92,8 @@ fn asked(mut answer: EngineAnswer<'_>, run_id: Option<&str>) -> Result<(Asker, A
     }
     answer.id = answer.id.map(|id| without_run_id(&id, run_id).map_or(id, Cow::Owned));
     let (asker, turn) = asker(&answer)?;
-    let id = answer.id.as_ref().map(|id| without_escapes(id.get()).into_owned());
-    let request_id = id.filter(|id| *id != asker.0);
+    let id = answer.id.as_ref().map(|id| without_escapes(id.get()));
+    let request_id = id.filter(|id| **id != *asker.0).map(Cow::into_owned);
     let token_ids = answer.generated_ids().map(<[_]>::to_vec);
     Ok(match answer.error {
         Some(_) => (asker, Answer { turn, token_ids: None, text: None, is_failed: true, request_id }),
@@ -169,11 +169,8 @@ impl ModelAnswers {
     pub fn unused(&self) -> Option<Warning> {
         let unused = self.by_turn.iter().filter(|(_, given)| !given.is_used.load(Ordering::Relaxed));
         let (((id, _), turn), _) = unused.clone().min_by_key(|(_, given)| given.number)?;
-        let count = unused.count() as u64;
-        let belong = if count == 1 { "belongs" } else { "belong" };
-        let answers = counted(count, "answer");
-        let what = format!("{answers} {belong} to no turn of these rows, the first one to turn {turn} of id {id}");
-        Some(Warning::new("unused-answer", what))
+        let turn = format!("turn of these rows, the first one to turn {turn} of id {id}");
+        Some(of_no(&turn, unused.count()))
     }
 
     /// Answers the turn of a row that is generated next, if there is an answer to it.
@@ -204,6 +201,12 @@ impl ModelAnswers {
         }
         Ok(true)
     }
+}
+
+/// A note about so many answers to no row or turn.
+pub(crate) fn of_no(asker: &str, count: usize) -> Warning {
+    let belong = if count == 1 { "belongs" } else { "belong" };
+    Warning::new("unused-answer", format!("{} {belong} to no {asker}", counted(count as u64, "answer")))
 }
 
 /// The error for an answer that already exists.

@@ -71,9 +71,8 @@ impl OutputForm {
         if name == RUN_BATCH {
             return Err(no_run_batch());
         }
-        let without = FORMS_OF_FEATURES.iter().find(|(form, ..)| *form == name);
         OUTPUT_FORMS.iter().find(|form| form.name == name).ok_or_else(|| {
-            if let Some((form, feature)) = without {
+            if let Some((form, feature)) = FORMS_OF_FEATURES.iter().find(|(form, _)| *form == name) {
                 return ErrorKind::MissingFeature { what: form, feature }.into();
             }
             let known = OUTPUT_FORMS.iter().map(|form| form.name).collect();

@@ -117,9 +117,14 @@ pub(crate) fn count(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
+/// Whether output to this path is a file, and neither a device nor a pipe that is there.
+pub(crate) fn becomes_a_file(path: &Path) -> bool {
+    path.metadata().map_or(true, |metadata| metadata.is_file())
+}
+
 /// What is written when a run stops: `2 prompts written`. A file appears only when it is complete.
 pub(crate) fn written(number: u64, what: &str, output: Option<&Path>) -> String {
-    match output.filter(|output| output.metadata().map_or(true, |metadata| metadata.is_file())) {
+    match output.filter(|output| becomes_a_file(output)) {
         Some(_) => "nothing is written".to_owned(),
         None => format!("{} written", count(number, what)),
     }

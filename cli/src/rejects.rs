@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::args::BuildArgs;
-use crate::output::{Output, count};
+use crate::output::{Output, becomes_a_file, count};
 use crate::say::{InFlags, flag, say};
 use metatok::build::Rejected;
 use metatok::error::{At, Result};
@@ -14,7 +14,7 @@ const SHOWN_ERRORS: u64 = 10;
 pub(crate) fn rejects_path(args: &BuildArgs) -> PathBuf {
     match (&args.rejects, &args.output) {
         (Some(rejects), _) => rejects.clone(),
-        (None, Some(output)) if output.metadata().map_or(true, |metadata| metadata.is_file()) => {
+        (None, Some(output)) if becomes_a_file(output) => {
             let mut name = output.clone().into_os_string();
             name.push(".rejects.jsonl");
             name.into()

@@ -10,7 +10,7 @@ use std::time::Instant;
 use crate::answering::{Answering, usual_sampling};
 use crate::args::{InputArgs, OnError, RunArgs};
 use crate::exit::REJECTED;
-use crate::output::{Output, count};
+use crate::output::{Output, becomes_a_file, count};
 use crate::outputs::Outputs;
 use crate::say::{self, InFlags, flag, say};
 use crate::source::{Source, names, nothing_in};
@@ -126,7 +126,7 @@ fn answers(
     args: &RunArgs,
     fingerprint: impl FnOnce() -> Result<Fingerprint>,
 ) -> Result<Option<(RunAnswers, Option<Output>)>> {
-    let file = args.output.as_deref().filter(|path| path.metadata().map_or(true, |metadata| metadata.is_file()));
+    let file = args.output.as_deref().filter(|path| becomes_a_file(path));
     let Some(file) = file else {
         if args.resume {
             let what = "--resume needs answers in a file; choose it with --output";

@@ -110,9 +110,10 @@ pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Toke
 /// The same for answers, which need no template.
 pub(crate) fn load_for_answers(args: &ModelArgs) -> Result<(Model, Arc<Tokenizer>)> {
     if let ModelArgs { model: None, conversation: None, chat_template: None, tokenizer: Some(name), .. } = args
-        && ChatTemplate::of_tokenizer(name)?.is_none()
+        && args.template_kwargs.is_none()
     {
-        return Ok((Model::default(), Arc::new(load_tokenizer(name)?)));
+        let model = ChatTemplate::of_tokenizer(name)?.map_or_else(Model::default, Model::from);
+        return Ok((model, Arc::new(load_tokenizer(name)?)));
     }
     load(args, true)
 }

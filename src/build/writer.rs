@@ -9,7 +9,7 @@ use crate::build::{MessagesForm, Written};
 use crate::builder::{PromptBuilder, Session};
 use crate::conversation::Conversation;
 use crate::dataset::{MaxOutLen, RowKey, RowPrompt, SamplingParams, ScoredText, TurnPlan, Value};
-use crate::error::{At, ErrorKind, Result, Setting, way_out};
+use crate::error::{At, ErrorKind, Result};
 use crate::render::Omissions;
 use crate::sink::{BuiltPrompt, PromptKey, PromptRecord, Sink};
 use crate::tokenizer::TokenId;
@@ -215,11 +215,7 @@ impl IdsForm {
             }
         };
         let conversation = left.as_ref().unwrap_or(conversation);
-        let is_cut = truncated.as_ref().is_some_and(|truncated| !truncated.tokens.is_empty());
         let labels = match self.labels {
-            true if is_cut && matches!(request.scored, ScoredText::Messages(_)) => {
-                return Err(cut_before_messages());
-            }
             true => labels_of(&prompt, conversation, request.scored, session)?,
             false => None,
         };
@@ -301,13 +297,6 @@ fn labels_of(
         return prompt.labels_behind(before).map(Some);
     }
     Ok(prompt.labels(scored.bytes(prompt.text.as_deref().unwrap_or_default())?))
-}
-
-/// The error of a chat that was cut within a message: its prompt is no longer the begin of it.
-fn cut_before_messages() -> crate::Error {
-    let what = "the part that is scored cannot be told from the rest after truncation within a message";
-    ErrorKind::Row(what.into())
-        .with_way_out(way_out!["leave out whole turns, with ", Setting::TRUNCATE.set_to("oldest-turns")])
 }
 
 /// A choice must be one token, because the model's next token is compared.

@@ -5,10 +5,10 @@ use std::sync::PoisonError;
 
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::buffers::Buffers;
-use crate::builder::{PromptBuilder, RunCounts, Shared};
+use crate::builder::{PromptBuilder, RunCounts};
 use crate::conversation::{Chat, ChatMessage, Conversation, Mode};
 use crate::error::Result;
-use crate::render::{Segments, TextArena, is_answer};
+use crate::render::{Segment, Segments, TextArena, is_answer};
 use crate::tokenizer::{Counts, TokenId};
 
 impl PromptBuilder {
@@ -48,10 +48,7 @@ impl PromptBuilder {
         let arena = TextArena::default();
         let mut segments = self.segments(conversation, &arena)?;
         self.shared.assembler.cut_continuation(&mut segments, scored_bytes)?;
-        let (mut prompt, mut session) = (TokenizedPrompt::default(), self.session());
-        let buffers = session.buffers.as_mut().expect("only dropping takes the buffers");
-        self.shared.assembler.assemble(&segments, Detail::default(), &mut buffers.assemble, &mut prompt)?;
-        Ok(prompt.input_ids.len())
+        Ok(self.ids_of(&segments)?.len())
     }
 
     /// How many of the first ids of a conversation's prompt are those of its messages without so many last ones, with what
@@ -80,15 +77,21 @@ impl PromptBuilder {
             }
             Conversation::Text(_) | Conversation::List(_) => return Ok(0),
         };
-        let Shared { renderer, assembler, .. } = &*self.shared;
+        let renderer = &self.shared.renderer;
         let mode = if is_answer(&**renderer, &before) { Mode::Score } else { Mode::Generate };
         let arena = TextArena::default();
         let mut segments = Segments::new(&arena);
         self.render_by(&before, &mut segments, |segments| renderer.render(&before, mode, segments))?;
+        let own = self.ids_of(segments.as_slice())?;
+        Ok(ids.iter().zip(&own).take_while(|(a, b)| a == b).count())
+    }
+
+    /// The ids of segments.
+    fn ids_of(&self, segments: &[Segment<'_>]) -> Result<Vec<TokenId>> {
         let (mut prompt, mut session) = (TokenizedPrompt::default(), self.session());
         let buffers = session.buffers.as_mut().expect("only dropping takes the buffers");
-        assembler.assemble(segments.as_slice(), Detail::default(), &mut buffers.assemble, &mut prompt)?;
-        Ok(ids.iter().zip(&prompt.input_ids).take_while(|(a, b)| a == b).count())
+        self.shared.assembler.assemble(segments, Detail::default(), &mut buffers.assemble, &mut prompt)?;
+        Ok(prompt.input_ids)
     }
 }
 

@@ -121,11 +121,12 @@ impl AnswerComparer {
             Ok(flow)
         })?;
         // Where `visit` broke off, it is unknown what the rest of the second file has.
-        let left = if flow.is_continue() { Some(a.left()) } else { None };
-        for (key, answer) in left.into_iter().flatten() {
-            totals.only_in_a += 1;
-            if flow.is_continue() {
-                flow = visit(&Comparison::only_in(a.name(), key, answer))?;
+        if flow.is_continue() {
+            for (key, answer) in a.left() {
+                totals.only_in_a += 1;
+                if flow.is_continue() {
+                    flow = visit(&Comparison::only_in(a.name(), key, answer))?;
+                }
             }
         }
         totals.sort();

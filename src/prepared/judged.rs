@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
 
-use crate::answers::{Answer, Asker, each_answer, of_row, string_id, twice};
+use crate::answers::{Answer, Asker, each_answer, of_no, of_row, string_id, twice};
 use crate::dataset::{Dataset, Judge, Prediction, PredictionColumns, Row, RowKey};
 use crate::digest::hex;
 use crate::error::{At, ErrorKind, Place, Result, Setting, Warning, counted, way_out};
@@ -68,6 +68,7 @@ struct AnswerCounts {
 struct TallyOfModel {
     unanswered: u64,
     failed: u64,
+    /// The answers that were found, by their numbers, and the id of the row that each is of.
     found: HashMap<usize, String>,
 }
 
@@ -202,7 +203,7 @@ impl Model {
     ) -> Result<std::result::Result<Prediction, Lack>> {
         let own = if key.repeat.is_none() { self.requests.get(&*string_id(&key.id)) } else { None };
         let answers = match own {
-            Some((asker, turn)) => self.rows.get(asker).map(|answers| answers.only(*turn)),
+            Some((asker, turn)) => self.rows.get(asker).map(|answers| Cow::Owned(answers.only(*turn))),
             None => of_row(key, |asker| self.rows.get(asker)).map(Cow::Borrowed),
         };
         let Some(answers) = answers else { return Ok(Err(Lack::Answer)) };
@@ -258,18 +259,16 @@ impl Model {
     fn unused(&self, found: &HashMap<usize, String>) -> Option<Warning> {
         let unused = self.rows.iter().filter(|(_, answers)| !found.contains_key(&answers.line));
         let ((id, _), _) = unused.clone().min_by_key(|(_, answers)| answers.line)?;
-        let number = unused.count() as u64;
-        let belong = if number == 1 { "belongs" } else { "belong" };
-        let what = format!("{} {belong} to no row of the input, first id {id}", counted(number, "answer"));
-        Some(Warning::new("unused-answer", what).at(Place::file(&self.name)))
+        let row = format!("row of the input, first id {id}");
+        Some(of_no(&row, unused.count()).at(Place::file(&self.name)))
     }
 }
 
 impl RowAnswers {
     /// With the answer to this turn alone, as the answer to a row.
-    fn only(&self, turn: Option<usize>) -> Cow<'_, Self> {
+    fn only(&self, turn: Option<usize>) -> Self {
         let answer = self.by_turn.get(&turn).cloned();
-        Cow::Owned(Self { line: self.line, by_turn: answer.map(|answer| (None, answer)).into_iter().collect() })
+        Self { line: self.line, by_turn: answer.map(|answer| (None, answer)).into_iter().collect() }
     }
 
     fn insert(&mut self, answer: Answer, strip_thoughts: bool, (id, _): &Asker) -> Result<()> {

@@ -18,9 +18,8 @@ pub(crate) struct PromptArgs {
     /// Add BOS and EOS: auto, always or never
     ///
     /// These are the special tokens that the tokenizer's post-processor puts around a text. auto does not double what the
-    /// template already writes, and adds nothing after a prompt to continue. always adds them even where that doubles one or ends the prompt, like Hugging
-    /// Face.
-    /// Default: the model file's setting, or auto.
+    /// template already writes, and adds nothing after a prompt to continue. always adds them even where that doubles one or
+    /// ends the prompt, like Hugging Face. Default: the model file's setting, or auto.
     #[arg(long, value_parser = special_tokens(), value_name = "WHEN", hide_possible_values = true)]
     pub(crate) special_tokens: Option<AddSpecialTokens>,
 

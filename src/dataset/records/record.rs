@@ -32,13 +32,15 @@ impl<'a> Record<'a> {
     /// # Errors
     /// [`ErrorKind::EmptyConversation`] if nothing is left.
     pub fn into_conversation(self, mode: Mode) -> Result<(Conversation, ScoredText)> {
-        let whole = self.completion_messages.map_or(ScoredText::Whole, ScoredText::Messages);
         let (conversation, scored) = match (self.conversation, self.completion) {
-            (Conversation::Text(text), Some(completion)) if mode == Mode::Score => {
+            (conversation, _) if mode == Mode::Generate => (conversation, ScoredText::Whole),
+            (Conversation::Text(text), Some(completion)) => {
                 let scored = ScoredText::After(text.len());
                 (Conversation::Text(text + &completion), scored)
             }
-            (conversation, _) => (conversation, whole),
+            (conversation, _) => {
+                (conversation, self.completion_messages.map_or(ScoredText::Whole, ScoredText::Messages))
+            }
         };
         if conversation.is_empty() {
             return Err(ErrorKind::EmptyConversation.into());
