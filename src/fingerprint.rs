@@ -83,7 +83,8 @@ impl Fingerprint {
         };
         let default = json(&BuilderOptions::default());
         // What is recorded of a prompt in addition to its ids does not change them.
-        let options = BuilderOptions { spans: false, offsets: false, text: false, ..options.clone() };
+        let chat_wrapper = options.chat_wrapper.or(model.chat_wrapper);
+        let options = BuilderOptions { spans: false, offsets: false, text: false, chat_wrapper, ..options.clone() };
         let options = match json(&options) {
             Value::Object(options) => {
                 options.into_iter().filter(|(name, value)| default.get(name) != Some(value)).collect()

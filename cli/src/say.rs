@@ -47,8 +47,12 @@ impl InFlags for Place {
 }
 
 /// Flags whose name differs from the library's option.
-const FLAGS: [(Setting, &str); 3] =
-    [(Setting::CHAT_WRAPPER, "--as"), (Setting::STOP_STRINGS, "--stop"), (Setting::STOP_TOKEN_IDS, "--stop-id")];
+const FLAGS: [(Setting, &str); 4] = [
+    (Setting::CHAT_WRAPPER, "--as"),
+    (Setting::CONVERSATION_TEMPLATE, "--conversation"),
+    (Setting::STOP_STRINGS, "--stop"),
+    (Setting::STOP_TOKEN_IDS, "--stop-id"),
+];
 
 /// The flag of a setting, with its value.
 pub(crate) fn flag(setting: &Setting) -> String {

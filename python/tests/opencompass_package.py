@@ -39,6 +39,7 @@ class Package:
             BaseRetriever=own("opencompass.openicl.icl_retriever").BaseRetriever,
             _get_meta_template=wrapper._get_meta_template,
             _convert_chat_messages=wrapper._convert_chat_messages,
+            _format_with_fast_chat_template=wrapper._format_with_fast_chat_template,
             chat=own(f"{inferencers}.icl_chat_inferencer"),
             gen=own(f"{inferencers}.icl_gen_inferencer"),
         )
@@ -59,10 +60,13 @@ class Package:
             except Exception as error:
                 yield name, error
 
-    def chat_ids(self, prompt: Any, mode: str, meta: Any = None) -> list[int]:
-        """The ids of its chat wrappers: a parser, messages, and the tokenizer's chat template."""
+    def chat_ids(self, prompt: Any, mode: str, meta: Any = None, fastchat_template: str | None = None) -> list[int]:
+        """The ids of its chat wrappers: a parser, messages, and the tokenizer's chat template or one of FastChat's."""
         parsed = self.own._get_meta_template(meta).parse_template(prompt, mode)
         messages = self.own._convert_chat_messages([parsed])[0]
+        if fastchat_template:
+            [text] = self.own._format_with_fast_chat_template([messages], fastchat_template)
+            return list(self.tokenizer.encode(text))
         text = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
         return list(self.tokenizer.encode(text, add_special_tokens=False))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -42,8 +43,17 @@ def test_roles_that_speak_as_themselves_are_known_and_others_refused() -> None:
     with pytest.raises(metatok.ModelError, match="reserved_roles") as refused:
         opencompass.prompt_builder(model(meta_template={"round": roles("HUMAN", "CRITIC", "BOT")}))
     assert refused.value.place == {"key": "meta_template"}
-    with pytest.raises(metatok.ModelError, match="fastchat_template"):
-        opencompass.prompt_builder(model(fastchat_template="vicuna"))
+
+
+def test_a_template_of_fastchat_is_written_in_place_of_the_tokenizers() -> None:
+    builder = opencompass.prompt_builder(model(fastchat_template="vicuna"), tokenizer="demo", text=True)
+    text = builder.build("1+1=?").text
+    assert text is not None and text.endswith("questions. USER: 1+1=? ASSISTANT:")
+    assert pickle.loads(pickle.dumps(builder)).build("1+1=?").text == text
+    with pytest.raises(metatok.MetatokError, match="which template FastChat finds"):
+        opencompass.prompt_builder(model(fastchat_template="llama-3"))
+
+
 
 
 def test_lists_of_a_configuration_are_found_by_their_names() -> None:

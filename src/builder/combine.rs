@@ -138,7 +138,10 @@ impl PromptBuilder {
             assembler,
             mode: options.mode,
             compat: options.compat,
-            chat_wrapper: options.chat_wrapper.map(|wrapper| (wrapper.template(), options.each_message)),
+            chat_wrapper: options
+                .chat_wrapper
+                .or(model.chat_wrapper)
+                .map(|wrapper| (wrapper.template(), options.each_message)),
             open_answer: options.open_answer,
             allow_empty_prompts: options.allow_empty_prompts,
             pad,

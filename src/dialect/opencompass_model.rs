@@ -7,14 +7,15 @@ use serde_json::{Map, Value};
 
 use crate::dialect::builtin::claiming;
 use crate::dialect::syntax::{Syntax, from_json};
-use crate::dialect::{Model, StopConfig, is_misspelt, opencompass};
-use crate::error::{Error, ErrorKind, Place, Result, Setting, Warning, way_out};
+use crate::dialect::{ConversationTemplate, Model, StopConfig, is_misspelt, opencompass};
+use crate::error::{At, Error, ErrorKind, Place, Result, Setting, Warning, way_out};
 use crate::render::{ApiTemplate, ChatWrapper};
-use crate::tokenizer::TokenId;
+use crate::tokenizer::{AddSpecialTokens, TokenId};
 
 /// The keys that affect prompts and where output ends. Some others are only for running the model; the rest are reported.
-const READ: [&str; 8] = [
+const READ: [&str; 9] = [
     "meta_template",
+    "fastchat_template",
     "path",
     "tokenizer_path",
     "type",
@@ -52,6 +53,7 @@ struct Dict {
     class: String,
     path: Option<String>,
     tokenizer_path: Option<String>,
+    fastchat_template: Option<String>,
     #[serde(default)]
     stop_words: Option<Vec<String>>,
     end_str: Option<String>,
@@ -131,9 +133,10 @@ fn list(models: usize) -> String {
 }
 
 fn model(text: &str, keys: &Map<String, Value>) -> Result<Model> {
-    let unread_keys = unread(keys)?;
+    let mut unread_keys = unread(keys)?;
     let dict: Dict = from_json(text)?;
     let class = dict.class.rsplit('.').next().unwrap_or_default();
+    let chat_wrapper = CHAT_WRAPPERS.contains(&class).then(|| whose(&dict.class));
     let template = match keys.get("meta_template") {
         None if CHAT_SERVERS.contains(&class) => {
             Model { api_template: Some(ApiTemplate::openai()), ..Model::default() }
@@ -141,16 +144,37 @@ fn model(text: &str, keys: &Map<String, Value>) -> Result<Model> {
         None => Model::default(),
         Some(value) => opencompass::in_dict(text, value)?,
     };
+    let conversation_template = match dict.fastchat_template {
+        Some(name) if chat_wrapper == Some(ChatWrapper::OpenCompass) => Some(of_fastchat(&name, keys)?),
+        Some(_) => {
+            unread_keys.push("fastchat_template".into());
+            None
+        }
+        None => None,
+    };
     let strings = dict.stop_words.into_iter().chain(dict.additional_stop_symbols).flatten().chain(dict.end_str);
     let tokenizer = [dict.tokenizer_path, dict.path].into_iter().flatten().find(|name| is_tokenizer(name));
     Ok(Model {
         tokenizer,
-        chat_wrapper: CHAT_WRAPPERS.contains(&class).then(|| whose(&dict.class)),
+        chat_wrapper,
+        // `_format_with_fast_chat_template`: the tokenizer adds what it adds to any text.
+        special_tokens: conversation_template.is_some().then_some(AddSpecialTokens::Always),
+        conversation_template,
         pad_token_id: dict.pad_token_id.map(i64::from),
         stop: StopConfig { strings: strings.filter(|string| !string.is_empty()).collect(), ..StopConfig::default() },
         unread_keys,
         ..template
     })
+}
+
+/// The template that a chat wrapper has FastChat write instead of the tokenizer's.
+fn of_fastchat(name: &str, keys: &Map<String, Value>) -> Result<ConversationTemplate> {
+    if keys.get("meta_template").is_some_and(|template| !template.is_null()) {
+        let what = "FastChat writes the user's messages and the model's, whatever roles meta_template names";
+        let error = ErrorKind::Invalid(what.into()).with_way_out("leave out meta_template or fastchat_template");
+        return Err(error.at("fastchat_template"));
+    }
+    ConversationTemplate::of_fastchat_model(name).at("fastchat_template")
 }
 
 /// Who owns the class.

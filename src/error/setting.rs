@@ -48,6 +48,8 @@ settings! {
     CONTENT = "content";
     /// Whether the model continues a last message of the assistant.
     CONTINUE_FINAL_MESSAGE = "continue_final_message";
+    /// The conversation template, in place of the model's.
+    CONVERSATION_TEMPLATE = "conversation_template";
     /// The dataset.
     DATASET = "dataset";
     /// The output format.

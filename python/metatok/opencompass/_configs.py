@@ -52,7 +52,8 @@ def prompt_builder(model: Mapping[str, Any], *, tokenizer: Any = None, **options
     """The builder of a model dict.
 
     A class with its own meta template writes that. One that leaves the template to the tokenizer, such as
-    ``HuggingFacewithChatTemplate``, writes the tokenizer's chat template, and prompts become messages as it makes them.
+    ``HuggingFacewithChatTemplate``, writes the tokenizer's chat template, or FastChat's if it has ``fastchat_template``, and
+    prompts become messages as it makes them.
 
     Args:
         model: A dict of ``models``, with its class or the name of it.
@@ -71,12 +72,10 @@ def prompt_builder(model: Mapping[str, Any], *, tokenizer: Any = None, **options
     """
     model = plain(model)
     name = str(model.get("type") or "")
-    if name.rsplit(".", 1)[-1] in _CHAT_WRAPPERS:
+    if name.rsplit(".", 1)[-1] in _CHAT_WRAPPERS and not model.get("fastchat_template"):
         owner = "AisBench" if name.startswith("ais_bench") else _wrapper(model.get("meta_template"))
         tokenizer = tokenizer or model.get("tokenizer_path") or model.get("path")
         stops = [*(model.get("stop_words") or []), *options.pop("stop_strings", ())]
-        if model.get("fastchat_template"):
-            raise _unsupported("fastchat_template", "the tokenizer's chat template is used", "use conversation_template")
         variables = model.get("chat_template_kwargs") or None
         given = {"chat_wrapper": owner, "stop_strings": stops, "template_kwargs": variables, **options}
         return PromptBuilder(tokenizer=tokenizer, **given)

@@ -9,11 +9,18 @@ use crate::dialect::builtin::near_among;
 use crate::dialect::fastchat::style::SeparatorStyle;
 use crate::dialect::fastchat::template::{ConversationTemplate, SystemPrompt};
 use crate::dialect::parse_file;
-use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result};
+use crate::error::{At, Error, ErrorKind, Fault, OfFile, Place, Result, Setting, way_out};
 
 const FILES: [(&str, &str); 2] = [
     ("ultrafeedback", include_str!("../../../models/conversations/ultrafeedback.toml")),
     ("fastchat", include_str!("../../../models/conversations/fastchat.toml")),
+];
+
+/// The templates of FastChat 0.2.36 that none of its adapters takes for a model of their own name.
+#[rustfmt::skip]
+const NOT_FOUND_BY_NAME: [&str; 13] = [
+    "airoboros_v2", "aquila-v1", "chinese-alpaca2", "cllm", "gemma", "llama-3", "open-orca", "phind", "rwkv", "snoozy",
+    "solar", "vigogne_chat_v3", "zero_shot",
 ];
 
 /// Every template by its full name, such as `fastchat/vicuna_v1.1`.
@@ -79,6 +86,27 @@ impl ConversationTemplate {
             _ => return None,
         };
         Self::load(&format!("ultrafeedback/{name}")).ok()
+    }
+
+    /// The template that FastChat's `get_conversation_template` finds for one of these names: a built-in template's own
+    /// name, or `vicuna`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] for other names, and for those of templates that it finds by other names only.
+    pub fn of_fastchat_model(name: &str) -> Result<Self> {
+        let found = if name == "vicuna" { "vicuna_v1.1" } else { name };
+        let full = format!("fastchat/{found}");
+        match TEMPLATES.iter().find(|(known, _)| *known == full) {
+            Some((_, template)) if !NOT_FOUND_BY_NAME.contains(&name) => Ok(template.clone()),
+            _ => {
+                let what = format!("it is unknown which template FastChat finds for {name:?}");
+                Err(ErrorKind::NotFound(what).with_way_out(way_out![
+                    "choose the template with ",
+                    Setting::CONVERSATION_TEMPLATE,
+                    "; `metatok models` lists them"
+                ]))
+            }
+        }
     }
 
     /// Whether both write the same, even if one has its whole system text and the other takes it from a template.
