@@ -16,7 +16,7 @@ use metatok::check::{Checker, Finding, LINTS, Level, Lint};
 use metatok::conversation::Mode;
 use metatok::dataset::records::RecordReader;
 use metatok::dialect::ChatTemplate;
-use metatok::error::{At, ErrorKind, Result};
+use metatok::error::{At, Result};
 use metatok::input::{Input, each_conversation};
 
 const BOLD: Style = Style::new().bold();
@@ -78,17 +78,9 @@ fn find(args: &CheckArgs) -> Result<Vec<Finding>> {
     let options = setup::options(&args.prompts, dataset.as_ref());
     flags::check_template(&args.prompts.template, options.mode)?;
     let (mut model, tokenizer) = setup::load(&args.model, source.is_some())?;
-    if model.conversation_template.is_some() {
-        let what = "check reads meta templates, but this is a conversation template; `metatok convert` converts it if possible";
-        return Err(ErrorKind::Usage(what.into())).at(&model.name);
-    }
-    if model.chat_template.is_some() {
-        let what = "check reads meta templates, but this is a chat template; `metatok import` makes a meta template of it if possible";
-        return Err(ErrorKind::Usage(what.into())).at(&model.name);
-    }
     model.allow.extend(args.allow.iter().cloned());
     let chat_template = ChatTemplate::of_tokenizer(tokenizer.name());
-    let mut checker = Checker::new(&model, tokenizer, &options);
+    let mut checker = Checker::new(&model, tokenizer, &options)?;
     match chat_template {
         Ok(template) => template.into_iter().for_each(|template| checker.compare_with(template)),
         Err(error) => say!("note: not compared with the tokenizer's chat template: {}", error.in_flags()),

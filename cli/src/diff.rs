@@ -1,6 +1,5 @@
 //! `metatok diff`: two models beside each other, or a model and its tokenizer's chat template.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -16,18 +15,14 @@ use crate::source::Source;
 use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::dataset::records::InputFormat;
 use metatok::dialect::{ChatTemplate, Model, load_tokenizer, tokenizer_name};
-use metatok::diff::{Cause, Diff, PromptDifference};
+use metatok::diff::{Diff, PlacedDifference, PromptDifference};
 use metatok::error::{ErrorKind, Result};
-use metatok::import::{ContentKind, generated};
 use metatok::input::each_conversation;
 
 const MAX_LINE_BYTES: usize = 1 << 26;
 const FAINT: Style = Style::new().dimmed();
 const OURS: Style = AnsiColor::Red.on_default();
 const THEIRS: Style = AnsiColor::Green.on_default();
-
-/// The first difference of each cause, with the conversation's place.
-type First = BTreeMap<Cause, (String, PromptDifference)>;
 
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let model = Model::load(&args.model)?;
@@ -40,8 +35,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let options = BuilderOptions { mode: args.mode, content: args.content, ..BuilderOptions::default() };
     let builder = |model: &Model| PromptBuilder::new(model, Arc::clone(&tokenizer), &options);
     let mut diff = Diff::new(builder(&model)?, builder(&other)?);
-    let first = see(args, &mut diff)?;
-    let out = if args.json { json(&diff, &first) } else { text(&diff, &first, [&args.model, &other.name]) };
+    see(args, &mut diff)?;
+    let out = if args.json { json(&diff) } else { text(&diff, [&args.model, &other.name]) };
     let printed = output::to_stdout(out)?;
     Ok(if diff.different() > 0 { ExitCode::from(REJECTED) } else { printed })
 }
@@ -60,48 +55,28 @@ fn other(args: &DiffArgs, tokenizer: &str) -> Result<Model> {
     }
 }
 
-fn see(args: &DiffArgs, diff: &mut Diff) -> Result<First> {
-    let mut first = First::new();
-    let mut note = |place: String, difference: Option<PromptDifference>| {
-        if let Some(difference) = difference {
-            first.entry(difference.cause).or_insert((place, difference));
-        }
-    };
+fn see(args: &DiffArgs, diff: &mut Diff) -> Result<()> {
     if args.inputs.is_empty() {
-        for kind in ContentKind::ALL {
-            for (i, conversation) in generated(kind, &[]).iter().enumerate() {
-                note(format!("generated, {}, {i}", kind.name()), diff.see(conversation));
-            }
-        }
-        return Ok(first);
+        diff.see_generated(usize::MAX);
+        return Ok(());
     }
     let inputs = Source::find(&args.inputs)?.open(None)?;
     let reader = diff.record_reader(InputFormat::Auto);
     each_conversation(inputs, reader, MAX_LINE_BYTES, args.mode, |place, conversation| {
-        note(place.to_string(), diff.see(&conversation?));
+        diff.see(&conversation?, place);
         Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(first)
+    })
 }
 
-fn json(diff: &Diff, first: &First) -> Vec<u8> {
-    let firsts: Vec<_> = first
-        .values()
-        .map(|(place, difference)| serde_json::json!({ "place": place, "difference": difference }))
-        .collect();
-    let causes: BTreeMap<String, u64> =
-        diff.causes().iter().map(|(cause, count)| (cause.to_string(), *count)).collect();
-    let all = serde_json::json!({
-        "equal": diff.equal(), "refused_by_both": diff.refused(), "different": diff.different(), "causes": causes, "first": firsts,
-    });
+fn json(diff: &Diff) -> Vec<u8> {
     let mut out = Vec::new();
-    output::push_json(&all, &mut out);
+    output::push_json(diff, &mut out);
     out
 }
 
-fn text(diff: &Diff, first: &First, [ours, theirs]: [&str; 2]) -> Vec<u8> {
+fn text(diff: &Diff, [ours, theirs]: [&str; 2]) -> Vec<u8> {
     let mut text = String::new();
-    for (cause, (place, difference)) in first {
+    for (cause, PlacedDifference { place, difference, .. }) in diff.first() {
         let count = diff.causes().get(cause).copied().unwrap_or_default();
         let _ = writeln!(text, "{cause}: {} ({place})", output::count(count, "conversation"));
         let PromptDifference { before, ours, theirs, .. } = difference;

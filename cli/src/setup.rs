@@ -9,9 +9,9 @@ use crate::source::Source;
 use metatok::build::InputOptions;
 use metatok::builder::{BuilderOptions, PromptBuilder};
 use metatok::dataset::prompter::SamplingParams;
-use metatok::dialect::{ChatTemplate, Model, load_tokenizer, tokenizer_name};
+use metatok::dialect::{Model, ModelChoice};
 use metatok::engine::Sampling;
-use metatok::error::{Error, ErrorKind, Result};
+use metatok::error::{ErrorKind, Result};
 use metatok::input::Holds;
 use metatok::prepared::PreparedDataset;
 use metatok::server::RequestOptions;
@@ -82,73 +82,32 @@ pub(crate) fn check_room(args: &InputArgs) -> Result<()> {
 
 /// The default location of the weights: the tokenizer's.
 pub(crate) fn weights_name(args: &ModelArgs, has_input: bool) -> Result<String> {
-    let model = model(args, has_input)?;
-    args.tokenizer.as_deref().map_or_else(|| model.tokenizer_name(), tokenizer_name)
+    choice(args, has_input)?.tokenizer_name()
 }
 
-/// Loads the model and its tokenizer. The demo replaces them only if nothing at all is given.
+/// Loads the model and its tokenizer.
 pub(crate) fn load(args: &ModelArgs, has_input: bool) -> Result<(Model, Arc<Tokenizer>)> {
-    let mut model = model(args, has_input)?;
-    if args.conversation.is_none() && args.chat_template.is_none() {
-        // Before a tokenizer is downloaded in vain.
-        model.check_gives_ids()?;
-    }
-    let tokenizer = args.tokenizer.as_deref().map_or_else(|| model.load_tokenizer(), load_tokenizer)?;
-    if let Some(name) = &args.conversation {
-        model = Model::of_conversation_template(name)?;
-    }
-    if let Some(name) = &args.chat_template {
-        model = ChatTemplate::load(name, tokenizer.name())?.into();
-    }
-    if let Some(kwargs) = &args.template_kwargs {
-        let template = model.chat_template.as_mut().ok_or_else(no_variables)?;
-        template.kwargs.clone_from(kwargs);
-    }
+    let (model, tokenizer) = choice(args, has_input)?.load()?;
     Ok((model, Arc::new(tokenizer)))
 }
 
 /// The same for answers, which need no template.
 pub(crate) fn load_for_answers(args: &ModelArgs) -> Result<(Model, Arc<Tokenizer>)> {
-    if let ModelArgs { model: None, conversation: None, chat_template: None, tokenizer: Some(name), .. } = args
-        && args.template_kwargs.is_none()
-    {
-        let model = ChatTemplate::of_tokenizer(name)?.map_or_else(Model::default, Model::from);
-        return Ok((model, Arc::new(load_tokenizer(name)?)));
-    }
-    load(args, true)
+    let (model, tokenizer) = choice(args, true)?.load_for_answers()?;
+    Ok((model, Arc::new(tokenizer)))
 }
 
-fn model(args: &ModelArgs, has_input: bool) -> Result<Model> {
-    match (&args.model, &args.conversation, &args.tokenizer) {
-        (Some(name), _, _) => Model::load(name),
-        (None, None, Some(_)) if args.chat_template.is_some() => Ok(Model::default()),
-        (None, None, Some(tokenizer)) => {
-            ChatTemplate::of_tokenizer(tokenizer)?.map(Model::from).ok_or_else(|| no_chat_template(tokenizer))
-        }
-        (None, Some(_), Some(_)) => Ok(Model::default()),
-        (None, Some(_), None) => {
-            let what = "--conversation is a template without a tokenizer; choose one with --tokenizer, such as a folder or a repository of the hub";
-            Err(ErrorKind::Usage(what.into()).into())
-        }
-        (None, None, None) if !has_input => Model::load("demo"),
-        (None, None, _) => {
-            let what = "choose a model with --model NAME (`metatok models` lists the built-in ones) or --model FILE, or a tokenizer with a chat template with --tokenizer DIR; --model demo is for trying things";
-            Err(ErrorKind::Usage(what.into()).into())
-        }
-    }
-}
-
-fn no_chat_template(tokenizer: &str) -> Error {
-    let what = format!("{tokenizer} has no chat template, so it is unknown how its model wants messages");
-    ErrorKind::Usage(what).with_way_out(
-        "choose the model whose template is used with --model NAME (`metatok models` lists the built-in ones) or --model FILE, or a template with --chat-template FILE",
-    )
-}
-
-fn no_variables() -> Error {
-    let what = "--template-kwargs are variables of a chat template, but a meta template is used";
-    ErrorKind::Usage(what.into())
-        .with_way_out("leave out --model to use the tokenizer's chat template, or choose one with --chat-template FILE")
+/// What the arguments choose. The demo replaces it only if nothing at all is given.
+fn choice(args: &ModelArgs, has_input: bool) -> Result<ModelChoice<'_>> {
+    let ModelArgs { model, tokenizer, conversation, chat_template, template_kwargs } = args;
+    let is_demo = model.is_none() && tokenizer.is_none() && conversation.is_none() && !has_input;
+    Ok(ModelChoice {
+        model: model.as_deref().or(is_demo.then_some("demo")).map(Model::load).transpose()?,
+        tokenizer: tokenizer.as_deref(),
+        conversation_template: conversation.as_deref(),
+        chat_template: chat_template.as_deref(),
+        template_kwargs: template_kwargs.as_ref(),
+    })
 }
 
 /// What prompts depend on besides the builder.

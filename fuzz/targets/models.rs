@@ -24,7 +24,7 @@ fuzz_target!(|input: &[u8]| {
     };
     let _ = model.to_api();
     let record = Record::parse(conversation);
-    let mut checker = Checker::new(&model, Arc::clone(&DEMO), &options);
+    let Ok(mut checker) = Checker::new(&model, Arc::clone(&DEMO), &options) else { return };
     if let Ok(record) = &record {
         checker.see(&record.conversation, "line 1");
     }

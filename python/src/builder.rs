@@ -2,7 +2,7 @@
 
 use metatok::batch::{Padding, PaddingSide};
 use metatok::builder::TokenizedPrompt;
-use metatok::dialect::Model;
+use metatok::dialect::{Model, ModelChoice};
 use metatok::error::{ErrorKind, Result};
 use metatok::{ContextBudget, Conversation, Fingerprint, Session};
 use numpy::{IntoPyArray, PyArray1};
@@ -17,7 +17,7 @@ use crate::json::to_json;
 use crate::many::{build_many, of_objects};
 use crate::objects::data;
 use crate::padded::padded;
-use crate::recipe::{ModelSource, Recipe};
+use crate::recipe::Recipe;
 use crate::shared::Shared;
 use crate::tokenizer::Tokenizer;
 
@@ -78,28 +78,29 @@ impl Builder {
             None => None,
         };
         let options = to_json(options)?;
-        let of_model = match (model, model_text) {
-            (_, Some(text)) => Some(ModelSource::File { name: "meta_template.json".into(), text }),
-            (Some(model), None) => Some(ModelSource::load(model).or_raise(py)?),
-            (None, None) => None,
+        let (chat_template, tool_use) = chat_template.unwrap_or_default();
+        let model = match model_text {
+            Some(text) => Some(Model::parse("meta_template.json", text.as_bytes()).or_raise(py)?),
+            None => model.map(Model::load).transpose().or_raise(py)?,
         };
-        let tokenizer = match (loaded, &name, &of_model) {
-            (Some(loaded), ..) => loaded,
-            (None, Some(name), _) => Py::new(py, Tokenizer::load(py, name)?)?,
-            (None, None, Some(model)) => Py::new(py, Tokenizer::of_model(py, &model.model(None).or_raise(py)?)?)?,
-            (None, None, None) => return Err(nothing_given()).or_raise(py),
+        let choice = ModelChoice {
+            model,
+            tokenizer: name.as_deref(),
+            conversation_template: conversation_template.as_deref(),
+            chat_template,
+            template_kwargs: template_kwargs.as_ref(),
         };
-        let place = name.unwrap_or_else(|| tokenizer.get().tokenizer.name().to_owned());
-        let model = match (conversation_template, chat_template, of_model) {
-            (Some(name), ..) => ModelSource::Conversation(name),
-            (None, Some((Some(source), tool_use)), _) => {
-                let model = ModelSource::of_chat_template(source, &place).or_raise(py)?;
-                model.with_tool_use(tool_use)
+        let (mut model, tokenizer) = match loaded {
+            Some(loaded) => (py.detach(|| choice.model_for(&loaded.get().tokenizer)).or_raise(py)?, loaded),
+            None => {
+                let (model, tokenizer) = py.detach(|| choice.load()).or_raise(py)?;
+                (model, Py::new(py, Tokenizer::of(tokenizer))?)
             }
-            (None, _, Some(model)) => model,
-            (None, _, None) => ModelSource::of_tokenizer(&place).or_raise(py)?,
         };
-        Self::of(py, Recipe { model, template_kwargs, options }, tokenizer)
+        if let (Some(template), Some(tool_use)) = (&mut model.chat_template, tool_use) {
+            template.tool_use = Some(tool_use);
+        }
+        Self::of(py, Recipe::new(model, options), tokenizer)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py>> {
@@ -291,13 +292,6 @@ impl Builder {
         let fitted = self.shared.builder.build_within(said, budget)?;
         Ok((fitted.prompt, fitted.truncated.map(|truncated| serde_json::json!(truncated))))
     }
-}
-
-fn nothing_given() -> metatok::Error {
-    let what = "nothing says how prompts are written";
-    ErrorKind::Usage(what.into()).with_way_out(
-        "name a model, such as PromptBuilder(\"qwen3\"), or a tokenizer with a chat template, such as PromptBuilder(tokenizer=\"org/name\")",
-    )
 }
 
 /// A budget of a dict.

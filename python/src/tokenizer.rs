@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use metatok::dialect::{Model, load_tokenizer};
+use metatok::dialect::load_tokenizer;
 use metatok::tokenizer::TokenizerFiles;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -24,7 +24,7 @@ type File = Option<Vec<u8>>;
 impl Tokenizer {
     /// By name.
     #[staticmethod]
-    pub(crate) fn load(py: Python<'_>, name: &str) -> PyResult<Self> {
+    fn load(py: Python<'_>, name: &str) -> PyResult<Self> {
         py.detach(|| load_tokenizer(name)).or_raise(py).map(Self::of)
     }
 
@@ -96,12 +96,7 @@ impl Tokenizer {
 }
 
 impl Tokenizer {
-    /// The one that a model names.
-    pub(crate) fn of_model(py: Python<'_>, model: &Model) -> PyResult<Self> {
-        py.detach(|| model.load_tokenizer()).or_raise(py).map(Self::of)
-    }
-
-    fn of(tokenizer: metatok::Tokenizer) -> Self {
+    pub(crate) fn of(tokenizer: metatok::Tokenizer) -> Self {
         Self { tokenizer: Arc::new(tokenizer) }
     }
 }

@@ -7,7 +7,6 @@ use crate::check::{Findings, Level, Lint, Subject};
 use crate::dialect::Model;
 use crate::diff::{Cause, Diff};
 use crate::error::{Result, counted};
-use crate::import::{ContentKind, generated};
 
 pub(super) const LINT: Lint = Lint {
     code: "differs-from-chat-template",
@@ -33,11 +32,7 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         return Ok(());
     };
     let mut diff = Diff::new(ours, theirs);
-    for kind in ContentKind::ALL {
-        for conversation in generated(kind, &[]).iter().take(EACH) {
-            diff.see(conversation);
-        }
-    }
+    diff.see_generated(EACH);
     if diff.different() > 0 {
         let all = diff.equal() + diff.refused() + diff.different();
         let message = format!(

@@ -4,7 +4,7 @@
 //! use metatok::{BuilderOptions, Checker, Model, Tokenizer};
 //!
 //! let file = br#"meta_template = { round = [{ role = "HUMAN", begin = "<|user|>" }, { role = "BOT", generate = true }] }"#;
-//! let findings = Checker::new(&Model::parse("x.toml", file)?, Tokenizer::demo()?, &BuilderOptions::default()).finish()?;
+//! let findings = Checker::new(&Model::parse("x.toml", file)?, Tokenizer::demo()?, &BuilderOptions::default())?.finish()?;
 //! assert!(findings.iter().any(|finding| finding.code == "unknown-control-token"));
 //! # Ok::<(), metatok::Error>(())
 //! ```
@@ -47,6 +47,8 @@ mod token_of_several_ids;
 mod uneven_turns;
 mod unfilled_field;
 mod unknown_control_token;
+
+use std::sync::Arc;
 
 use crate::builder::BuilderOptions;
 use crate::conversation::Conversation;
@@ -106,7 +108,7 @@ pub static LINTS: [Lint; 32] = [
 ///     round = [{ role = "HUMAN", begin = "<|user|>" }, { role = "BOT", begin = "A:", generate = true }]
 /// "#)?;
 /// let tokenizer = Tokenizer::demo()?;
-/// let findings = Checker::new(&model, tokenizer, &BuilderOptions::default()).finish()?;
+/// let findings = Checker::new(&model, tokenizer, &BuilderOptions::default())?.finish()?;
 /// assert_eq!(findings[0].code, "unknown-control-token");
 /// assert_eq!(findings[0].place.to_string(), "meta_template.round[0].begin");
 /// # Ok::<(), metatok::Error>(())
@@ -118,8 +120,21 @@ pub struct Checker {
 
 impl Checker {
     /// Prepares to lint a model.
-    pub fn new(model: &Model, tokenizer: impl Into<std::sync::Arc<Tokenizer>>, options: &BuilderOptions) -> Self {
-        Self { subject: Subject::new(model, tokenizer.into(), options) }
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for a model with a conversation template or a chat template, which lints do not read.
+    pub fn new(model: &Model, tokenizer: impl Into<Arc<Tokenizer>>, options: &BuilderOptions) -> Result<Self> {
+        let unread = |template: &str, way_out: &'static str| {
+            let error = ErrorKind::Usage(format!("check reads meta templates, but this is a {template}"));
+            Err(error.with_way_out(way_out).at(Place::file(&model.name)))
+        };
+        if model.conversation_template.is_some() {
+            return unread("conversation template", "`metatok convert` makes a meta template of it, if possible");
+        }
+        if model.chat_template.is_some() {
+            return unread("chat template", "`metatok import` makes a meta template of it, if possible");
+        }
+        Ok(Self { subject: Subject::new(model, tokenizer.into(), options) })
     }
 
     /// Compares the model's prompts with those of this chat template, usually the tokenizer's own.

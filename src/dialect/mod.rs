@@ -15,6 +15,7 @@
 
 mod builtin;
 mod chat_template;
+mod choice;
 mod fastchat;
 mod model;
 mod model_file;
@@ -30,6 +31,7 @@ use std::path::Path;
 use builtin::near;
 pub(crate) use builtin::{demo_conversations, is_misspelt, near_among};
 pub use chat_template::{ChatTemplate, ChatTemplateRenderer};
+pub use choice::ModelChoice;
 pub use fastchat::{ConversationRenderer, ConversationTemplate, SeparatorStyle, StopStrings, SystemPrompt};
 pub use model::{Example, Model, StopConfig};
 pub use named_tokenizer::{load_tokenizer, tokenizer_name};

@@ -6,7 +6,7 @@
 //!
 //! let builder = PromptBuilder::demo()?;
 //! let mut diff = Diff::new(builder.clone(), builder);
-//! assert!(diff.see(&Conversation::from([("user", "Hi!")])).is_none());
+//! assert!(diff.see(&Conversation::from([("user", "Hi!")]), "the first one"));
 //! assert_eq!((diff.equal(), diff.different()), (1, 0));
 //! # Ok::<(), metatok::Error>(())
 //! ```
@@ -16,6 +16,9 @@ mod difference;
 mod pair;
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 pub use cause::Cause;
 pub use difference::PromptDifference;
@@ -23,21 +26,36 @@ pub use difference::PromptDifference;
 use crate::builder::PromptBuilder;
 use crate::conversation::Conversation;
 use crate::dataset::{InputFormat, RecordReader};
+use crate::import::{ContentKind, generated};
 use pair::Pair;
 
 /// Compares the prompts of two builders.
+///
+/// As JSON: how many are `equal`, `refused_by_both` and `different`, how many there are of each of `causes`, and the `first`
+/// one of each, with its `place` and `difference`.
 #[derive(Debug)]
 pub struct Diff {
     pair: Pair,
     equal: u64,
     refused: u64,
     causes: BTreeMap<Cause, u64>,
+    first: BTreeMap<Cause, PlacedDifference>,
+}
+
+/// A difference, and the conversation that has it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct PlacedDifference {
+    /// Where the conversation is.
+    pub place: String,
+    /// How its prompts differ.
+    pub difference: PromptDifference,
 }
 
 impl Diff {
     /// Of these two.
     pub fn new(ours: PromptBuilder, theirs: PromptBuilder) -> Self {
-        Self { pair: Pair { ours, theirs }, equal: 0, refused: 0, causes: BTreeMap::new() }
+        Self { pair: Pair { ours, theirs }, equal: 0, refused: 0, causes: BTreeMap::new(), first: BTreeMap::new() }
     }
 
     /// Reads records of this format with all that one of them writes.
@@ -46,8 +64,18 @@ impl Diff {
         RecordReader::new(format).for_chat_template(ours.writes_all_keys() || theirs.writes_all_keys())
     }
 
-    /// Compares the prompts of a conversation and counts. None if they have the same ids, or if both refuse it.
-    pub fn see(&mut self, conversation: &Conversation) -> Option<PromptDifference> {
+    /// Compares the prompts of generated conversations, of each [`ContentKind`] at most so many.
+    pub fn see_generated(&mut self, of_each: usize) {
+        for kind in ContentKind::ALL {
+            for (i, conversation) in generated(kind, &[]).iter().take(of_each).enumerate() {
+                self.see(conversation, format_args!("generated, {}, {i}", kind.name()));
+            }
+        }
+    }
+
+    /// Compares the prompts of a conversation, and returns whether they have the same ids, or both refuse it. `place` says
+    /// where it is.
+    pub fn see(&mut self, conversation: &Conversation, place: impl Display) -> bool {
         let prompts = self.pair.prompts(conversation);
         match &prompts {
             [Ok(ours), Ok(theirs)] if ours == theirs => self.equal += 1,
@@ -55,10 +83,14 @@ impl Diff {
             _ => {
                 let cause = Cause::of(&self.pair, conversation, &prompts);
                 *self.causes.entry(cause).or_default() += 1;
-                return Some(PromptDifference::new(&self.pair, &prompts, cause));
+                self.first.entry(cause).or_insert_with(|| PlacedDifference {
+                    place: place.to_string(),
+                    difference: PromptDifference::new(&self.pair, &prompts, cause),
+                });
+                return false;
             }
         }
-        None
+        true
     }
 
     /// How many conversations have the same ids with both.
@@ -79,5 +111,23 @@ impl Diff {
     /// How many differ for each cause.
     pub fn causes(&self) -> &BTreeMap<Cause, u64> {
         &self.causes
+    }
+
+    /// The first difference of each cause.
+    pub fn first(&self) -> &BTreeMap<Cause, PlacedDifference> {
+        &self.first
+    }
+}
+
+impl Serialize for Diff {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let causes: BTreeMap<String, u64> = self.causes.iter().map(|(cause, n)| (cause.to_string(), *n)).collect();
+        let mut diff = serializer.serialize_struct("Diff", 5)?;
+        diff.serialize_field("equal", &self.equal)?;
+        diff.serialize_field("refused_by_both", &self.refused)?;
+        diff.serialize_field("different", &self.different())?;
+        diff.serialize_field("causes", &causes)?;
+        diff.serialize_field("first", &self.first.values().collect::<Vec<_>>())?;
+        diff.end()
     }
 }

@@ -106,6 +106,8 @@ settings! {
     STOP_TOKEN_IDS = "stop_token_ids";
     /// Whether doubtful rows are rejected.
     STRICT = "strict";
+    /// Variables of the chat template.
+    TEMPLATE_KWARGS = "template_kwargs";
     /// The tokenizer.
     TOKENIZER = "tokenizer";
     /// The rows that in-context examples come from.

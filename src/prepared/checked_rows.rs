@@ -18,7 +18,7 @@ impl PreparedDataset {
     ///
     /// let file = br#"infer_cfg = { prompt_template = { template = "Q: {q}" } }"#;
     /// let dataset = PreparedDataset::new(Dataset::parse("d.toml", file)?, &DatasetOptions::default())?;
-    /// let mut checker = Checker::new(&Model::default(), Tokenizer::demo()?, &BuilderOptions::default());
+    /// let mut checker = Checker::new(&Model::default(), Tokenizer::demo()?, &BuilderOptions::default())?;
     /// let rows = vec![Input::new("rows", &br#"{"question": "1+1=?"}"#[..])];
     /// assert_eq!(dataset.check_rows(rows, None, &mut checker)?, 1);
     /// let findings = checker.finish()?;

@@ -114,7 +114,8 @@ fn every_lint_has_a_case() {
 fn an_unknown_code_is_refused() {
     let model = Model::parse("x.toml", br#"allow = ["no-such"]"#).unwrap_or_else(|error| panic!("{error}"));
     let tokenizer = Tokenizer::demo().unwrap_or_else(|error| panic!("{error}"));
-    let error = Checker::new(&model, tokenizer, &BuilderOptions::default()).finish().expect_err("there is none");
+    let checker = Checker::new(&model, tokenizer, &BuilderOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let error = checker.finish().expect_err("there is none");
     assert!(error.to_string().starts_with("x.toml: allow[0]: unknown lint \"no-such\"; choose one of "), "{error}");
 }
 
@@ -148,7 +149,9 @@ fn built_in_models_pass() {
         };
         let model = Model::load(name).unwrap_or_else(|error| panic!("{error}"));
         let options = BuilderOptions::default();
-        let findings = Checker::new(&model, tokenizer, &options).finish().unwrap_or_else(|error| panic!("{error}"));
+        let findings = Checker::new(&model, tokenizer, &options)
+            .and_then(Checker::finish)
+            .unwrap_or_else(|error| panic!("{error}"));
         assert!(findings.iter().all(|finding| finding.level < Level::Error), "{name}: {findings:#?}");
         assert_eq!(findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), codes, "{name}: {findings:#?}");
     }
@@ -167,7 +170,8 @@ fn check(side: &Side) -> Vec<Finding> {
         stop_token_ids: side.options.stop_token_ids.clone(),
         ..BuilderOptions::default()
     };
-    let mut checker = Checker::new(&model, tokenizer(side), &options);
+    let checker = Checker::new(&model, tokenizer(side), &options);
+    let mut checker = checker.unwrap_or_else(|error| panic!("{error}"));
     if let Some(source) = &side.chat_template {
         checker.compare_with(ChatTemplate::new("a tokenizer's", source));
     }
@@ -198,7 +202,8 @@ fn shipped_datasets_pass() {
             let dataset = Dataset::load(shape).unwrap_or_else(|error| panic!("{error}"));
             let rows = std::fs::read_to_string(shape.with_extension("jsonl")).expect("rows stand beside it");
             let options = BuilderOptions { mode: dataset.inferencer.kind.mode(), ..BuilderOptions::default() };
-            let mut checker = Checker::new(&model, Arc::clone(&tokenizer), &options);
+            let checker = Checker::new(&model, Arc::clone(&tokenizer), &options);
+            let mut checker = checker.unwrap_or_else(|error| panic!("{error}"));
             see_rows(&dataset, &rows, &mut checker);
             let findings = checker.finish().unwrap_or_else(|error| panic!("{error}"));
             let of_rows: Vec<&str> = findings.iter().map(|finding| finding.code).collect();

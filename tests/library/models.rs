@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use metatok::conversation::MediaKind;
+use metatok::dialect::ConversationTemplate;
 use metatok::template::{Affix, AffixItem};
 use metatok::tokenizer::TokenizerFiles;
 use metatok::{AddSpecialTokens, BuilderOptions, Mode, Model, PromptBuilder, TokenId, Tokenizer};
@@ -16,7 +17,13 @@ use crate::root::root;
 use crate::subjects::REAL;
 
 pub(crate) fn tests() -> Tests {
-    tests![every_file_is_built_in, a_claimed_repository_is_the_tokenizer, stated_texts, stated_ids]
+    tests![
+        every_file_is_built_in,
+        a_claimed_repository_is_the_tokenizer,
+        models_and_templates_survive_json,
+        stated_texts,
+        stated_ids
+    ]
 }
 
 /// The control tokens that templates give by id alone.
@@ -40,6 +47,20 @@ fn every_file_is_built_in() {
 fn a_claimed_repository_is_the_tokenizer() {
     let model = Model::load("lmsys/vicuna-13b-v1.5@main").unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((model.name.as_str(), model.tokenizer.as_deref()), ("vicuna", Some("lmsys/vicuna-13b-v1.5@main")));
+}
+
+/// A builder of the Python package goes to other processes as JSON.
+fn models_and_templates_survive_json() {
+    for model in Model::builtin() {
+        let text = serde_json::to_string(&model).expect("it has no keys but strings");
+        let read: Model = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", model.name));
+        assert_eq!(Model { name: model.name.clone(), example: model.example.clone(), ..read }, model);
+    }
+    for (name, template) in ConversationTemplate::builtin() {
+        let text = serde_json::to_string(template).expect("it has no keys but strings");
+        let read: ConversationTemplate = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(&read, template);
+    }
 }
 
 fn stated_texts() {

@@ -83,7 +83,7 @@ fn found(model: &Model, claim: &Verification, repository: &Path, tokenizer: &Arc
         let kinds = ContentKind::ALL.into_iter().filter(|kind| {
             let conversations = generated(*kind, &literals);
             let mut conversations = conversations.iter().filter(|conversation| is_compared(conversation, claim, mode));
-            conversations.all(|conversation| diff.see(conversation).is_none())
+            conversations.all(|conversation| diff.see(conversation, kind.name()))
         });
         kinds.map(|kind| kind.code().to_owned()).collect()
     })

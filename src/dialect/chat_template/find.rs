@@ -54,24 +54,25 @@ impl ChatTemplate {
         Ok(Self { special_tokens: files.special_tokens, ..Self::new(name, source) })
     }
 
-    /// A chat template with this text, for a tokenizer whose special tokens it may name.
+    /// The same for a tokenizer whose special tokens it may name.
     ///
     /// ```
     /// use metatok::Tokenizer;
     /// use metatok::dialect::ChatTemplate;
     ///
-    /// let template = ChatTemplate::for_tokenizer("mine", "{{ messages[0].content }}{{ eos_token }}", &Tokenizer::demo()?)?;
+    /// let template = ChatTemplate::new("mine", "{{ messages[0].content }}{{ eos_token }}");
+    /// let template = template.with_special_tokens_of(&Tokenizer::demo()?)?;
     /// assert_eq!(template.special_tokens["eos_token"], "<|im_end|>");
     /// # Ok::<(), metatok::Error>(())
     /// ```
     ///
     /// # Errors
     /// [`ErrorKind::Parse`] for files of the tokenizer that are not JSON.
-    pub fn for_tokenizer(name: impl Into<String>, source: impl Into<String>, tokenizer: &Tokenizer) -> Result<Self> {
+    pub fn with_special_tokens_of(self, tokenizer: &Tokenizer) -> Result<Self> {
         let files = tokenizer.source();
         let config = parsed(files.tokenizer_config.as_deref()).at(Place::file(&files.name))?;
         let map = parsed(files.special_tokens_map.as_deref()).at(Place::file(&files.name))?;
-        Ok(Self { special_tokens: special_tokens(&map, &config), ..Self::new(name, source) })
+        Ok(Self { special_tokens: special_tokens(&map, &config), ..self })
     }
 }
 

@@ -37,12 +37,14 @@ mod values;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use renderer::ChatTemplateRenderer;
 
 /// A chat template, before a tokenizer is known.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct ChatTemplate {
     /// Where it comes from, for messages.
