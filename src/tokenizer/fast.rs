@@ -16,6 +16,7 @@ use crate::tokenizer::TokenId;
 use crate::tokenizer::backend::{Backend, Scratch};
 use crate::tokenizer::bytes::byte_of;
 use crate::tokenizer::composed::is_composed;
+use crate::tokenizer::read_otherwise::read_otherwise;
 use crate::tokenizer::run::{Chunk, Reader, Run, Steps, encode_run};
 
 pub(crate) struct Fast {
@@ -32,6 +33,9 @@ impl Fast {
     /// `json` is a `tokenizer.json` without added tokens.
     pub(crate) fn new(mut json: Value) -> Result<Self> {
         let unsupported = |error: String| ErrorKind::UnsupportedTokenizer(error);
+        if let Some(what) = read_otherwise(&json) {
+            return Err(unsupported(what).into());
+        }
         let entry_without_bytes = entry_without_bytes(&json);
         fill_byte_fallback(&mut json);
         tokenizers::canonicalize_value(&mut json).map_err(|error| unsupported(error.to_string()))?;

@@ -40,6 +40,7 @@ mod make;
 mod not_a_tokenizer;
 mod offsets;
 mod pages;
+mod read_otherwise;
 mod respell;
 mod run;
 mod run_cache;

@@ -18,6 +18,7 @@ pub(crate) fn tests() -> Tests {
         white_space_that_is_added_and_in_the_model_is_white_space,
         added_tokens_of_the_config_have_their_declared_ids,
         which_library_loads_what,
+        ids_are_those_of_python_where_the_libraries_disagree,
         damaged_files_never_panic,
         truncated_files_are_named
     ]
@@ -203,6 +204,50 @@ fn places(value: &Value, depth: usize, prefix: &str, all: &mut Vec<String>) {
             places(value, depth - 1, &place, all);
         }
         all.push(place);
+    }
+}
+
+/// What the fast library, or another engine for regular expressions, would make of these texts differs. The tokens are those
+/// of Python's tokenizers 0.23.3.
+fn ids_are_those_of_python_where_the_libraries_disagree() {
+    let split = |regex: &str| {
+        json!({ "type": "Sequence", "pretokenizers": [
+            { "type": "Split", "pattern": { "Regex": regex }, "behavior": "Isolated", "invert": false },
+            { "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": false, "use_regex": false },
+        ] })
+    };
+    let words = json!({ "type": "WhitespaceSplit" });
+    let meta_spaces = json!({ "type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": false });
+    let strip = json!({ "type": "Strip", "strip_left": true, "strip_right": false });
+    let unknown = json!({ "unk_token": "?" });
+    let bytes: Vec<String> = (0..=255_u8).map(|byte| format!("<0x{byte:02X}>")).collect();
+    let bytes = bytes.join(" ");
+    #[rustfmt::skip]
+    let table = [
+        // Normalizer, pre-tokenizer, entries, merges, more of the model, a text, its tokens
+        (json!(null), split(r"\p{N}{1,3}+|\s+"), "1 2 3 4 34", "3 4", json!({}), "1234", "1 2 34"),
+        (json!(null), split(r"\s+$|\s"), "a b Ċ ĊĊ", "Ċ Ċ", json!({}), "a\n\nb", "a Ċ Ċ b"),
+        (json!(null), words.clone(), "? a b c a</w> b</w> c</w> ab</w>", "a b</w>",
+            json!({ "unk_token": "?", "end_of_word_suffix": "</w>" }), "a ab c", "a</w> ab</w> c</w>"),
+        (json!(null), words, "? a ##a", "",
+            json!({ "unk_token": "?", "continuing_subword_prefix": "##", "fuse_unk": true }), "xy aa", "? a ##a"),
+        (strip, meta_spaces.clone(), "? a b ▁", "", unknown, " a b", "a ▁ b"),
+        // A normalizer that does not name its kind.
+        (json!({ "normalizers": [{ "type": "Lowercase" }] }), meta_spaces, &format!("a b ▁ {bytes}"), "",
+            json!({ "byte_fallback": true }), "A b", "▁ a ▁ b"),
+    ];
+    for (normalizer, pre_tokenizer, entries, merges, more, text, expected) in table {
+        let vocab: serde_json::Map<String, Value> =
+            entries.split(' ').enumerate().map(|(id, entry)| (entry.to_owned(), id.into())).collect();
+        let mut model = json!({ "type": "BPE", "vocab": vocab, "merges": [] });
+        model["merges"].as_array_mut().expect("it is one").extend((!merges.is_empty()).then(|| merges.into()));
+        model.as_object_mut().expect("it is one").extend(more.as_object().cloned().unwrap_or_default());
+        let json =
+            json!({ "version": "1.0", "normalizer": normalizer, "pre_tokenizer": pre_tokenizer, "model": model });
+        let tokenizer = load(&files("small", &json));
+        let ids = tokenizer.encode(text).unwrap_or_else(|error| panic!("{error}"));
+        let tokens: Vec<String> = ids.into_iter().filter_map(|id| tokenizer.id_to_token(id)).collect();
+        assert_eq!(tokens.join(" "), expected, "{pre_tokenizer} {text:?}");
     }
 }
 

@@ -209,6 +209,8 @@ fn prefix(normalizer: &Value, pre_tokenizer: &Value) -> Option<(Prefix, bool)> {
     let is_meta_space = |value: &Value| value == "▁";
     let is_space = |step: &Value| step["pattern"]["String"] == " ";
     let steps = match normalizer["type"].as_str() {
+        // Libraries guess the kind of a normalizer that does not name it.
+        None if !normalizer.is_null() => return None,
         None => &[][..],
         Some("Sequence") => normalizer["normalizers"].as_array()?.as_slice(),
         Some(_) => std::slice::from_ref(normalizer),
@@ -224,9 +226,9 @@ fn prefix(normalizer: &Value, pre_tokenizer: &Value) -> Option<(Prefix, bool)> {
     };
     let of_normalizer = if prepends { Prefix::Always } else { Prefix::Never };
     let prefix = match pre_tokenizer["type"].as_str() {
-        None if marks => of_normalizer,
+        None if marks && pre_tokenizer.is_null() => of_normalizer,
         // There are no spaces left to split at.
-        Some("Split") if marks && is_space(pre_tokenizer) => of_normalizer,
+        Some("Split") if marks && is_space(pre_tokenizer) && pre_tokenizer["invert"] != true => of_normalizer,
         Some("Metaspace") if !prepends => metaspace(pre_tokenizer.as_object()?)?,
         _ => return None,
     };

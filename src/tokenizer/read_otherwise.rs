@@ -1,0 +1,173 @@
+//! What the fast library reads in another way than the classic one, which is the reference.
+
+use serde_json::Value;
+
+/// What of a `tokenizer.json` the fast library would load and take for something else; none if both read it alike.
+pub(crate) fn read_otherwise(json: &Value) -> Option<String> {
+    let model = &json["model"];
+    let is_bpe = model["type"] == "BPE" || model["type"].is_null() && !model["merges"].is_null();
+    for affix in ["continuing_subword_prefix", "end_of_word_suffix"] {
+        if is_bpe && model[affix].as_str().is_some_and(|affix| !affix.is_empty()) {
+            return Some(format!("the fast library takes words of one character without the {affix}"));
+        }
+    }
+    let steps = [&json["normalizer"], &json["pre_tokenizer"]];
+    if let Some(pattern) = steps.into_iter().find_map(first_doubtful_pattern) {
+        return Some(format!("the fast library may read {pattern:?} in another way"));
+    }
+    let is_first = any(&json["pre_tokenizer"], &|step| step["prepend_scheme"] == "first");
+    (is_first && any(&json["normalizer"], &removes))
+        .then(|| "the fast library takes what is first after normalizing for the first".to_owned())
+}
+
+/// Whether this holds for a step or for any within it.
+fn any(step: &Value, holds: &dyn Fn(&Value) -> bool) -> bool {
+    let within = |key: &str| step[key].as_array().is_some_and(|steps| steps.iter().any(|step| any(step, holds)));
+    holds(step) || within("normalizers") || within("pretokenizers")
+}
+
+/// Whether a normalizer may remove the first characters of a text.
+fn removes(normalizer: &Value) -> bool {
+    match normalizer["type"].as_str() {
+        Some("Strip" | "StripAccents" | "BertNormalizer") => true,
+        Some("Replace") => normalizer["content"] == "",
+        _ => false,
+    }
+}
+
+fn first_doubtful_pattern(step: &Value) -> Option<&str> {
+    match step {
+        Value::Object(entries) => entries.iter().find_map(|(key, value)| match value.as_str() {
+            Some(pattern) if key == "Regex" => Some(pattern).filter(|pattern| !is_plain(pattern)),
+            _ => first_doubtful_pattern(value),
+        }),
+        Value::Array(steps) => steps.iter().find_map(first_doubtful_pattern),
+        _ => None,
+    }
+}
+
+/// Groups whose letters have no other ones as their other case but `ſ`, which both libraries know.
+const OF_ANY_CASE: [&str; 3] = ["(?i:'s|'t|'re|'ve|'m|'ll|'d)", "(?i:[sdmt]|ll|ve|re)", "(?i:'(?:[sdmt]|ll|ve|re))"];
+
+/// Whether a regular expression is written with nothing but what Oniguruma and fancy-regex read alike.
+///
+/// Others are `{1,3}+`, which is possessive to one of them; `^` and `$`, which to one stand at every line; `\b` and `\w`, whose
+/// characters differ; and classes with names, nested classes, and letters of any case.
+fn is_plain(pattern: &str) -> bool {
+    let mut rest = pattern;
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '\\' => escape(rest),
+            '[' => class(rest),
+            '(' => group(rest),
+            '{' => repetition(rest),
+            '^' | '$' => None,
+            _ => Some(first.len_utf8()),
+        };
+        let Some(length) = length else { return false };
+        rest = &rest[length..];
+    }
+    true
+}
+
+/// How long the escape is that a text begins with.
+fn escape(text: &str) -> Option<usize> {
+    match text[1..].chars().next()? {
+        'p' | 'P' => {
+            let name = text[2..].strip_prefix('{')?.split_once('}')?.0;
+            name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_').then_some(name.len() + 4)
+        }
+        'r' | 'n' | 't' | 's' | 'S' | 'd' | 'D' => Some(2),
+        c if c.is_ascii_punctuation() => Some(2),
+        _ => None,
+    }
+}
+
+fn class(text: &str) -> Option<usize> {
+    let mut at = if text.starts_with("[^") { 2 } else { 1 };
+    // Libraries disagree on a bracket that comes first.
+    if text[at..].starts_with(']') {
+        return None;
+    }
+    loop {
+        let rest = &text[at..];
+        match rest.chars().next()? {
+            ']' => return Some(at + 1),
+            '[' => return None,
+            '\\' => at += escape(rest)?,
+            _ if ["&&", "--", "~~"].iter().any(|operator| rest.starts_with(operator)) => return None,
+            c => at += c.len_utf8(),
+        }
+    }
+}
+
+fn group(text: &str) -> Option<usize> {
+    let Some(kind) = text.strip_prefix("(?") else { return Some(1) };
+    if let Some(group) = OF_ANY_CASE.iter().find(|group| text.starts_with(**group)) {
+        return Some(group.len());
+    }
+    ["<=", "<!", ":", "=", "!", ">"].iter().find(|known| kind.starts_with(**known)).map(|known| 2 + known.len())
+}
+
+fn repetition(text: &str) -> Option<usize> {
+    let (times, behind) = text[1..].split_once('}')?;
+    let (least, most) = times.split_once(',').unwrap_or((times, times));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_known =
+        is_number(least) && (is_number(most) || most.is_empty()) && !behind.starts_with(['+', '?', '*', '{']);
+    is_known.then_some(times.len() + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_that_both_read_alike() {
+        let plain = [
+            r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?+\p{L}++|\s",
+            r"\d{2,}(?=(?:\d{3})*)|[一-龥\]\-]+",
+        ];
+        assert!(plain.iter().all(|pattern| is_plain(pattern)), "{plain:?}");
+        let doubtful = [
+            r"\p{N}{1,3}+",
+            r"\s+$",
+            r"^\s",
+            r"\d(?=\b)",
+            r"\w+",
+            "[[:alpha:]]",
+            "(?i)ss",
+            "(?m).",
+            r"\X",
+            r"\p{^L}",
+            r"\p{script=Han}",
+            r"a{,3}",
+            r"a{2}?",
+            "[]a]",
+            r"[a&&b]",
+            r"\x41",
+            "(?<name>a)",
+            "[a",
+            r"\",
+        ];
+        for pattern in doubtful {
+            assert!(!is_plain(pattern), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn what_is_read_in_another_way() {
+        let json = |text: &str| serde_json::from_str::<Value>(text).expect("it is JSON");
+        let said = |text: &str| read_otherwise(&json(text));
+        assert_eq!(said(r#"{"model": {"type": "BPE", "end_of_word_suffix": ""}, "normalizer": null}"#), None);
+        assert_eq!(said(r###"{"model": {"type": "WordPiece", "continuing_subword_prefix": "##"}}"###), None);
+        assert!(said(r#"{"model": {"merges": [], "end_of_word_suffix": "</w>"}}"#).is_some());
+        let split = r#"{"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"pattern": {"Regex": "a$"}}]}}"#;
+        assert!(said(split).is_some_and(|what| what.contains("a$")));
+        let strip = r#"{"normalizer": {"type": "Sequence", "normalizers": [{"type": "Strip"}]},
+            "pre_tokenizer": {"type": "Metaspace", "prepend_scheme": "first"}}"#;
+        assert!(said(strip).is_some());
+        assert_eq!(said(&strip.replace("Strip", "NFC")), None);
+    }
+}
