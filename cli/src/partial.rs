@@ -27,13 +27,17 @@ impl Partial {
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let mut builder = tempfile::Builder::new();
-        // After umask, these are the permissions of an ordinary file.
+        // After umask, these are the permissions of an ordinary file. A file that is replaced keeps its own.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let replaced = fs::metadata(path).ok().filter(fs::Metadata::is_file);
         // The list stays locked, so that no signal comes between a file and its entry.
         let mut files = files();
         let file = builder.prefix(&format!(".{name}.")).suffix(".partial").tempfile_in(directory)?;
         files.push(file.path().to_owned());
+        if let Some(replaced) = replaced {
+            file.as_file().set_permissions(replaced.permissions())?;
+        }
         let (file, path) = NamedTempFile::into_parts(file);
         Ok(Self { file, path: Some(path) })
     }

@@ -1,5 +1,7 @@
 //! `metatok run`: prompts are built, answered by an engine in this process or by a server, and trimmed.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -18,11 +20,12 @@ use crate::{flags, progress, setup};
 use metatok::build::answers_omitted;
 use metatok::builder::PromptBuilder;
 use metatok::conversation::Mode;
-use metatok::error::{ErrorKind, Result};
+use metatok::error::{At, ErrorKind, Place, Result, Setting};
 use metatok::fingerprint::Fingerprint;
 use metatok::input::Input;
 use metatok::prepared::PreparedDataset;
 use metatok::run::{ResumeOptions, RunAnswers, RunEvent, RunOptions, RunOutcome, RunTotals, journal_path};
+use metatok::score::ScoredAnswer;
 
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let source = Source::find_for(&args.input, &args.model)?;
@@ -52,7 +55,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     };
     let Some((mut answers, output)) = answers(args, fingerprint)? else {
         if !args.quiet {
-            say!("nothing to resume: all answers already exist");
+            say!(
+                "nothing to resume: the answers are complete; they are not compared with the input, and without --resume all are made again"
+            );
         }
         return Ok(ExitCode::SUCCESS);
     };
@@ -136,11 +141,24 @@ fn answers(
     };
     let journal = journal_path(file);
     if args.resume && !journal.exists() && file.exists() {
+        check_has_answers(file)?;
         return Ok(None);
     }
     let resume = ResumeOptions { resume: args.resume, retry_errors: args.server.retry_errors };
     // Only a journal needs the fingerprint, for which all of the tokenizer and the input is read.
     Ok(Some((RunAnswers::journaled(&journal, resume, &fingerprint()?)?, None)))
+}
+
+/// Rejects a file that some other program wrote.
+fn check_has_answers(file: &Path) -> Result<()> {
+    let mut line = String::new();
+    BufReader::new(File::open(file)?).read_line(&mut line)?;
+    match line.is_empty() {
+        true => Ok(()),
+        false => ScoredAnswer::read(&line).map(drop).at(Place::line(1)),
+    }
+    .at(Place::file(file.display()))
+    .at(Setting::RESUME)
 }
 
 /// What the user sees of a run.

@@ -41,7 +41,10 @@ impl<'a> Column<'a> {
     pub(crate) fn conversation(&mut self, row: usize, builder: &PromptBuilder) -> metatok::Result<Conversation> {
         match self {
             Self::Texts(texts) => Ok(Conversation::Text(texts.get(row).unwrap_or_default().to_owned())),
-            Self::Messages(messages) => Ok(messages.conversation(row)),
+            Self::Messages(messages) => match messages.conversation(row) {
+                Some(conversation) => Ok(conversation),
+                None => of_json("[]", builder),
+            },
             Self::Records(records) => of_json(records.json(row).unwrap_or("null"), builder),
         }
     }
@@ -70,10 +73,12 @@ impl<'a> Messages<'a> {
         (nulls == 0 && has_only_these(messages)).then_some(Self { offsets, roles, contents })
     }
 
-    fn conversation(&self, row: usize) -> Conversation {
+    /// The messages of a row, if there are any.
+    fn conversation(&self, row: usize) -> Option<Conversation> {
         let text = |texts: &Texts<'_>, at| texts.get(at).unwrap_or_default().to_owned();
         let message = |at| ChatMessage::new(text(&self.roles, at), text(&self.contents, at));
-        self.offsets.range(row).map(message).collect()
+        let range = self.offsets.range(row);
+        (!range.is_empty()).then(|| range.map(message).collect())
     }
 }
 

@@ -4,10 +4,10 @@ use crate::answers::ModelAnswers;
 use crate::build::Written;
 use crate::build::check_media::check_media;
 use crate::builder::BuilderOptions;
-use crate::conversation::{ChatMessage, Conversation, Mode};
+use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Mode};
 use crate::dataset::{MaxOutLen, RowKey, TurnPlan};
 use crate::dialect::Model;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::render::{ApiTemplate, empty_chat};
 use crate::sink::{MessagesJsonl, PromptKey};
 
@@ -95,6 +95,14 @@ impl MessagesForm {
             Conversation::Messages(messages) if self.each_message => messages.clone(),
             conversation => self.template.messages(conversation, self.mode)?,
         };
+        if messages.is_empty() {
+            return Err(ErrorKind::EmptyPrompt.into());
+        }
+        for message in &mut messages {
+            if let Content::Parts(parts) = &mut message.content {
+                *parts = std::mem::take(parts).into_iter().map(ContentPart::without_null_keys).collect();
+            }
+        }
         // As in token ids, the model's next turn is left to it.
         if self.mode == Mode::Generate && !self.continue_final_message {
             answers_omitted = u64::from(messages.pop_if(|last| last.role == "assistant").is_some());

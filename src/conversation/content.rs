@@ -28,7 +28,7 @@ pub enum Content {
     Text(String),
     /// Parts, in order. In JSON they are OpenAI's content parts.
     Parts(Vec<ContentPart>),
-    /// None: null or left out, in a message that calls tools.
+    /// None: null or left out, in a message that says something else, such as calls of tools or thoughts.
     Null,
 }
 
@@ -328,16 +328,28 @@ impl<'de> Deserialize<'de> for ContentPart {
 }
 
 impl ContentPart {
+    /// Without keys that are null: tables have all keys of all parts in each of them, and servers refuse some.
+    pub(crate) fn without_null_keys(self) -> Self {
+        match self {
+            Self::Text(TextPart { text, mut others }) => {
+                others.retain(|_, value| !value.is_null());
+                Self::Text(TextPart { text, others })
+            }
+            Self::Media(media) => Self::Media(media.without_null_keys()),
+            Self::Ids(ids) => Self::Ids(ids),
+        }
+    }
+
     /// A part from the entries of a JSON object. The error describes what is wrong with them.
     pub(crate) fn from_json(mut entries: Others) -> std::result::Result<Self, String> {
-        let kind = match entries.remove("type") {
+        let kind = match entries.shift_remove("type") {
             Some(serde_json::Value::String(kind)) => kind,
             _ => return Err("a content part has no \"type\", such as \"text\" or \"image_url\"".into()),
         };
         if kind != "text" {
             return Media::from_json(&kind, entries).map(Self::Media);
         }
-        match entries.remove("text") {
+        match entries.shift_remove("text") {
             Some(serde_json::Value::String(text)) => Ok(Self::Text(TextPart { text, others: entries })),
             _ => Err("a content part of type \"text\" needs a string \"text\"".into()),
         }

@@ -7,7 +7,7 @@ use serde::de::{self, Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::conversation::json_object::Others;
-use crate::conversation::others::has_calls;
+use crate::conversation::others::says_something;
 use crate::conversation::{ChatMessage, Content, ContentPart, Item, Marker, Message, Prompt, Section};
 
 /// An entry with the keys of all forms.
@@ -149,8 +149,8 @@ impl Entry {
             (Some(section), _) => Ok(Resolved::Item(Item::Marker(keys.marker(section)?))),
             (None, Some(Some(role))) => {
                 let role = role.clone();
-                let only_calls = || has_calls(&keys.others) && keys.prompt.is_none() && keys.parts.is_none();
-                if keys.content.is_some() || only_calls() { keys.chat(role) } else { keys.item(role) }
+                let has_no_content = || says_something(&keys.others) && keys.prompt.is_none() && keys.parts.is_none();
+                if keys.content.is_some() || has_no_content() { keys.chat(role) } else { keys.item(role) }
             }
             (None, _) if keys.others.contains_key("from") => keys.sharegpt(),
             (None, _) => Err(E::custom(format_args!("a message has no \"role\" (its keys: {})", keys.names()))),
@@ -194,7 +194,7 @@ impl Keys {
         }
         let content = match self.content.flatten() {
             Some(content) => content,
-            None if has_calls(&self.others) => Content::Null,
+            None if says_something(&self.others) => Content::Null,
             None => return Err(E::custom(NULL_CONTENT)),
         };
         Ok(Resolved::Chat(ChatMessage { role, content, others: self.others }))
@@ -229,7 +229,7 @@ impl Keys {
 
     /// A turn of `from` and `value`, as in ShareGPT.
     fn sharegpt<E: de::Error>(mut self) -> std::result::Result<Resolved, E> {
-        let from = match self.others.remove("from") {
+        let from = match self.others.shift_remove("from") {
             Some(Value::String(from)) => from,
             _ => {
                 return Err(E::custom(
@@ -242,7 +242,7 @@ impl Keys {
                 "unknown speaker {from:?} (\"from\" must be human or user, gpt, assistant, model, chatgpt, bard or bing, system, tool or observation)"
             )));
         };
-        match self.others.remove("value") {
+        match self.others.shift_remove("value") {
             Some(Value::String(value)) => {
                 Ok(Resolved::Chat(ChatMessage { role: role.into(), content: value.into(), others: self.others }))
             }

@@ -165,16 +165,18 @@ impl Media {
             _ => Err(lacks(key)),
         };
         let (media, source, form) = match (by_url, bare, kind) {
-            (Some(media), ..) => match entries.remove(kind) {
-                Some(Value::Object(mut inner)) => {
-                    (media, text(inner.remove("url"), &format!("string \"url\" in {kind:?}"))?, Form::UrlObject(inner))
-                }
+            (Some(media), ..) => match entries.shift_remove(kind) {
+                Some(Value::Object(mut inner)) => (
+                    media,
+                    text(inner.shift_remove("url"), &format!("string \"url\" in {kind:?}"))?,
+                    Form::UrlObject(inner),
+                ),
                 value => (media, text(value, &format!("{kind:?} that is a string or {{\"url\": \"…\"}}"))?, Form::Url),
             },
-            (_, Some(media), _) => (media, text(entries.remove(kind), &format!("string {kind:?}"))?, Form::Bare),
-            (.., "input_audio") => match entries.remove(kind) {
+            (_, Some(media), _) => (media, text(entries.shift_remove(kind), &format!("string {kind:?}"))?, Form::Bare),
+            (.., "input_audio") => match entries.shift_remove(kind) {
                 Some(Value::Object(mut inner)) => {
-                    (MediaKind::Audio, text(inner.remove("data"), "string \"data\"")?, Form::InputAudio(inner))
+                    (MediaKind::Audio, text(inner.shift_remove("data"), "string \"data\"")?, Form::InputAudio(inner))
                 }
                 _ => return Err(lacks("\"input_audio\" that is {\"data\": \"…\", \"format\": \"…\"}")),
             },
@@ -185,6 +187,11 @@ impl Media {
             }
         };
         Ok(Self { kind: media, source, form, others: entries })
+    }
+
+    pub(super) fn without_null_keys(mut self) -> Self {
+        self.others.retain(|_, value| !value.is_null());
+        self
     }
 
     pub(super) fn write<M: SerializeMap>(&self, map: &mut M) -> std::result::Result<(), M::Error> {

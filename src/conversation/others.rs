@@ -142,9 +142,9 @@ impl ChatMessage {
     }
 }
 
-/// Whether the model calls something in this turn.
-pub(super) fn has_calls(others: &Others) -> bool {
-    ["tool_calls", "function_call"].iter().any(|key| others.get(*key).is_some_and(|calls| !is_nothing(calls)))
+/// Whether a turn says something besides its content: calls, thoughts, a refusal.
+pub(super) fn says_something(others: &Others) -> bool {
+    SAID.iter().any(|(key, _)| others.get(*key).is_some_and(|value| !is_nothing(value)))
 }
 
 /// Whether a value is as good as missing.

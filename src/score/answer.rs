@@ -5,6 +5,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::error::{At, Error, ErrorKind, Result, Setting, counted, way_out};
+use crate::python_repr;
 use crate::wording;
 
 /// An answer with the columns of its row that were kept.
@@ -98,13 +99,23 @@ impl ScoredAnswer {
 }
 
 fn texts(names: &[Value]) -> Result<Vec<String>> {
-    let text = |name: &Value| match name {
-        Value::String(text) => Ok(text.clone()),
-        Value::Number(_) | Value::Bool(_) => Ok(name.to_string()),
-        other => Err(ErrorKind::Invalid(format!("a right answer must be a text or a number, not {other}")).into()),
-    };
     if names.is_empty() {
         return Err(ErrorKind::Invalid("an empty list contains no right answer".into()).into());
     }
-    names.iter().map(text).collect()
+    names.iter().try_fold(Vec::new(), |mut texts, name| {
+        match name {
+            Value::String(text) => texts.push(text.clone()),
+            // As prompts have it, or as JSON does.
+            Value::Bool(is) => texts.extend(if *is { ["True", "true"] } else { ["False", "false"] }.map(str::to_owned)),
+            Value::Number(number) => texts.push(match number.as_f64().filter(|_| number.is_f64()) {
+                Some(number) => python_repr::float(number),
+                None => number.to_string(),
+            }),
+            other => {
+                let what = format!("a right answer must be a text, a number or a boolean, not {other}");
+                return Err(ErrorKind::Invalid(what).into());
+            }
+        }
+        Ok(texts)
+    })
 }

@@ -344,7 +344,7 @@ mod with_an_engine {
         assert_eq!(run(&with(&["-q"])).0, Some(0));
         assert_eq!(
             run(&with(&["--resume"])),
-            (Some(0), "metatok: nothing to resume: all answers already exist".into())
+            (Some(0), "metatok: nothing to resume: the answers are complete; they are not compared with the input, and without --resume all are made again".into())
         );
     }
 

@@ -227,7 +227,9 @@ fn tools(keys: &Keys<'_>, reads_for: ReadsFor) -> Result<Option<String>> {
     if !keys.is_empty("functions") {
         return Err(functions_would_be_lost());
     }
-    match keys.raw("tools").filter(|_| !keys.is_empty("tools")) {
+    // A chat template may tell an empty list from none.
+    let is_list = |raw: &str| reads_for == ReadsFor::ChatTemplate && raw.starts_with(['[', '"']) && raw.contains('[');
+    match keys.raw("tools").filter(|raw| !keys.is_empty("tools") || is_list(raw)) {
         None => Ok(None),
         Some(_) if reads_for == ReadsFor::Template => Err(tools_would_be_lost()),
         Some(raw) if raw.starts_with('"') => {

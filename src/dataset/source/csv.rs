@@ -17,7 +17,12 @@ pub(super) fn open_tabs(file: Box<dyn BufRead + Send>, columns: Option<&[String]
     read(file, b'\t', columns)
 }
 
+/// A record behind the last one of a file, which a quote that nothing closes takes into its field.
+const END: &str = "\u{4}metatok: the end of the file\u{4}";
+const BEHIND: &str = "\n\u{4}metatok: the end of the file\u{4}\n";
+
 fn read(file: Box<dyn BufRead + Send>, delimiter: u8, columns: Option<&[String]>) -> Result<TableRows> {
+    let file = io::Read::chain(file, BEHIND.as_bytes());
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
         .has_headers(columns.is_none())
@@ -26,7 +31,13 @@ fn read(file: Box<dyn BufRead + Send>, delimiter: u8, columns: Option<&[String]>
         .from_reader(file);
     let names = match columns {
         Some(columns) => columns.to_vec(),
-        None => names(reader.byte_headers().map_err(|error| ErrorKind::Parse(error.to_string()))?)?,
+        None => match names(reader.byte_headers().map_err(|error| ErrorKind::Parse(error.to_string()))?)? {
+            names if names == [END] => Vec::new(),
+            names if names.last().is_some_and(|name| name.ends_with(BEHIND)) => {
+                return Err(ErrorKind::Parse(NOT_CLOSED.into()).into());
+            }
+            names => names,
+        },
     };
     let mut seen = HashSet::new();
     if let Some(name) = names.iter().find(|name| !seen.insert(name.as_str())) {
@@ -34,6 +45,7 @@ fn read(file: Box<dyn BufRead + Send>, delimiter: u8, columns: Option<&[String]>
     }
     let mut record = ByteRecord::new();
     Ok(Box::new(std::iter::from_fn(move || match reader.read_byte_record(&mut record) {
+        Ok(true) if record == [END][..] => None,
         Ok(true) => Some(Ok(row(&record, &names).map_err(|what| BadRow { what, bytes: written(&record, delimiter) }))),
         Ok(false) => None,
         Err(error) => Some(Err(io::Error::other(error))),
@@ -56,6 +68,9 @@ fn names(record: &ByteRecord) -> Result<Vec<String>> {
 
 /// The row of a record, or the error in it.
 fn row(record: &ByteRecord, names: &[String]) -> std::result::Result<Row, String> {
+    if record.iter().next_back().is_some_and(|last| last.ends_with(BEHIND.as_bytes())) {
+        return Err(NOT_CLOSED.into());
+    }
     if record.len() != names.len() {
         return Err(other_length(record.len(), names));
     }
@@ -67,6 +82,9 @@ fn row(record: &ByteRecord, names: &[String]) -> std::result::Result<Row, String
     };
     names.iter().zip(record).map(column).collect::<std::result::Result<_, _>>().map(Row::new)
 }
+
+/// What is wrong with a last record that takes all that is left of a file.
+const NOT_CLOSED: &str = "a quote is not closed before the end of the file";
 
 fn other_length(found: usize, names: &[String]) -> String {
     let fields = if found == 1 { "1 field".to_owned() } else { format!("{found} fields") };
@@ -88,5 +106,9 @@ fn written(record: &ByteRecord, delimiter: u8) -> Vec<u8> {
     let _ = writer.write_byte_record(record);
     let mut bytes = writer.into_inner().unwrap_or_default();
     bytes.pop();
+    // What was read behind the end, and the quote that the writer adds behind it.
+    if let Some(file) = bytes.strip_suffix(b"\"").and_then(|bytes| bytes.strip_suffix(BEHIND.as_bytes())) {
+        return file.to_vec();
+    }
     bytes
 }

@@ -1,5 +1,7 @@
 //! Rows of Parquet files as rows of a dataset: what JSON lacks, such as dates and decimals, is text.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use parquet::file::reader::FileReader;
 use parquet::record::{Field, Row as ParquetRow};
 use parquet::schema::types::Type;
@@ -46,6 +48,28 @@ fn value(field: &Field) -> Value {
             Value::Dict(entries.entries.into_iter().map(|(name, value)| (Value::Text(name), value)).collect())
         }
         Field::ListInternal(list) => Value::List(list.elements().iter().map(value).collect()),
-        other => Value::deserialize(other.to_json_value()).expect("every value of JSON is one"),
+        // JSON has neither NaN nor infinities.
+        Field::Float16(number) => Value::Float(f64::from(*number)),
+        Field::Float(number) => Value::Float(f64::from(*number)),
+        Field::Double(number) => Value::Float(*number),
+        // Some writers do not say which bytes are text.
+        Field::Bytes(bytes) if str::from_utf8(bytes.data()).is_ok() => {
+            Value::Text(String::from_utf8_lossy(bytes.data()).into_owned())
+        }
+        Field::TimestampMillis(at) => time(Timestamp::from_millisecond(*at), field),
+        Field::TimestampMicros(at) => time(Timestamp::from_microsecond(*at), field),
+        other => of_json(other),
     }
+}
+
+/// A time as Python writes it, with microseconds if there are any.
+fn time(at: Result<Timestamp, jiff::Error>, field: &Field) -> Value {
+    let Ok(at) = at else { return of_json(field) };
+    let at = at.to_zoned_datetime(TimeZone::UTC).datetime();
+    let format = if at.subsec_nanosecond() == 0 { "%Y-%m-%d %H:%M:%S" } else { "%Y-%m-%d %H:%M:%S.%6f" };
+    Value::Text(at.strftime(format).to_string())
+}
+
+fn of_json(field: &Field) -> Value {
+    Value::deserialize(field.to_json_value()).expect("every value of JSON is one")
 }

@@ -15,6 +15,8 @@ pub(super) enum Token<'t> {
 /// The code of one tag. A place is the index of a token, and may be past the end.
 pub(super) struct Code<'t> {
     tokens: Vec<Token<'t>>,
+    /// Where each token begins in its tag.
+    starts: Vec<usize>,
     /// Of each bracket its other one.
     partners: Vec<Option<usize>>,
     pub(super) is_statement: bool,
@@ -26,10 +28,17 @@ pub(super) fn codes(source: &str) -> impl Iterator<Item = Code<'_>> {
 }
 
 impl<'t> Code<'t> {
-    fn of(tag: &'t str) -> Self {
-        let tokens = tokens(&tag[2..tag.len() - 2]);
+    /// Of a tag with its delimiters.
+    pub(super) fn of(tag: &'t str) -> Self {
+        let (tokens, starts): (Vec<_>, Vec<_>) = tokens(&tag[2..tag.len() - 2]).unzip();
+        let starts = starts.into_iter().map(|start| 2 + start).collect();
         let partners = partners(&tokens);
-        Self { tokens, partners, is_statement: tag.starts_with("{%") }
+        Self { tokens, starts, partners, is_statement: tag.starts_with("{%") }
+    }
+
+    /// Where a token begins in its tag, which must have it.
+    pub(super) fn start(&self, at: usize) -> usize {
+        self.starts[at]
     }
 
     pub(super) fn places(&self) -> std::ops::Range<usize> {
@@ -90,10 +99,13 @@ impl<'t> Code<'t> {
     }
 }
 
-fn tokens(code: &str) -> Vec<Token<'_>> {
+/// The tokens, each with the place of its first byte.
+fn tokens(code: &str) -> impl Iterator<Item = (Token<'_>, usize)> {
     let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
-    let (mut tokens, mut rest) = (Vec::new(), code.trim_start());
-    while let Some(first) = rest.chars().next() {
+    let mut rest = code.trim_start();
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let start = code.len() - rest.len();
         let (token, end) = match first {
             '\'' | '"' => {
                 let end = end_of_text(&rest[1..], first);
@@ -105,10 +117,9 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
             }
             c => (Token::Sign(c), c.len_utf8()),
         };
-        tokens.push(token);
         rest = rest[end..].trim_start();
-    }
-    tokens
+        Some((token, start))
+    })
 }
 
 /// How long a text is up to the quote that ends it.
@@ -174,8 +185,10 @@ mod tests {
         use Token::{Sign, Text, Word};
         let expected =
             [Word("x"), Sign('['), Word("1"), Sign(']'), Sign('~'), Text(r#"a\'}}"#), Sign('|'), Word("é_2")];
-        assert_eq!(tokens(r#" x[1]~ 'a\'}}'|é_2"#), expected);
-        assert_eq!(tokens(r#"'\\' "'" '"#), [Text(r"\\"), Text("'"), Text("")]);
+        let only = |code: &'static str| tokens(code).map(|(token, _)| token).collect::<Vec<_>>();
+        assert_eq!(only(r#" x[1]~ 'a\'}}'|é_2"#), expected);
+        assert_eq!(only(r#"'\\' "'" '"#), [Text(r"\\"), Text("'"), Text("")]);
+        assert_eq!(tokens(" é.b").map(|(_, start)| start).collect::<Vec<_>>(), [1, 3, 4]);
     }
 
     #[test]

@@ -2,11 +2,17 @@
 
 use std::collections::HashSet;
 
+use jiff::ZonedDateTime;
+use jiff::civil::DateTime;
 use minijinja::{Environment, Value};
 
-use crate::dialect::chat_template::environment::{Raised, environment};
+use crate::dialect::chat_template::blocks::left_from_within;
+use crate::dialect::chat_template::environment::{Raised, TELLS_TIME, environment};
+use crate::dialect::chat_template::for_minijinja::prepared;
+use crate::dialect::chat_template::limits::too_much;
 use crate::dialect::chat_template::{ChatTemplate, source};
 use crate::error::{At, Error, ErrorKind, Place, Result};
+use crate::panics::caught;
 
 const DEFAULT: &str = "chat_template";
 const TOOL_USE: &str = "tool_use";
@@ -18,25 +24,36 @@ pub(super) struct Compiled {
     has_tool_use: bool,
     /// What stands in quotes in it.
     pub(super) literals: HashSet<String>,
+    /// The time that it tells, if not the time when a prompt is rendered.
+    now: Option<DateTime>,
+    tells_time: bool,
 }
 
 impl Compiled {
     /// # Errors
     /// [`ErrorKind::Template`] with the line of what Jinja cannot read.
     pub(super) fn new(template: &ChatTemplate) -> Result<Self> {
-        let now = template.now.as_deref().map(|now| now.parse::<jiff::civil::DateTime>());
+        let now = template.now.as_deref().map(|now| now.parse::<DateTime>());
         let now = now.transpose().map_err(|error| ErrorKind::Usage(format!("now: {error}")))?;
-        let mut environment = environment(now);
+        let mut environment = environment();
         let mut literals = HashSet::new();
         for (name, text) in [(DEFAULT, Some(&template.source)), (TOOL_USE, template.tool_use.as_ref())] {
             let Some(text) = text else { continue };
             literals.extend(source::literals(text));
-            environment
-                .add_template_owned(name, source::prepared(text))
-                .map_err(|error| not_jinja(&error))
+            check(text).at(Place::file(&template.name))?;
+            caught(|| environment.add_template_owned(name, prepared(text)))
+                .map_err(ErrorKind::Template)
+                .map_err(Error::from)
+                .and_then(|read| read.map_err(|error| not_jinja(&error)))
                 .at(Place::file(&template.name))?;
         }
-        Ok(Self { environment, has_tool_use: template.tool_use.is_some(), literals })
+        let tells_time = literals.iter().any(|text| text.contains(TELLS_TIME));
+        Ok(Self { environment, has_tool_use: template.tool_use.is_some(), literals, now, tells_time })
+    }
+
+    /// The time that a prompt tells, each time that it is rendered; none if the template tells none.
+    pub(super) fn now(&self) -> Option<DateTime> {
+        self.tells_time.then(|| self.now.unwrap_or_else(|| ZonedDateTime::now().datetime()))
     }
 
     /// The text that the template makes of its variables.
@@ -46,7 +63,26 @@ impl Compiled {
     pub(super) fn render(&self, context: Value, has_tools: bool) -> Result<String> {
         let name = if has_tools && self.has_tool_use { TOOL_USE } else { DEFAULT };
         let template = self.environment.get_template(name).map_err(|error| not_jinja(&error))?;
-        template.render(context).map_err(|error| refused(&error))
+        match caught(|| template.render(context)) {
+            Ok(rendered) => rendered.map_err(|error| refused(&error)),
+            Err(what) => Err(ErrorKind::Conversation(format!("the chat template failed: {what}")).into()),
+        }
+    }
+}
+
+/// Refuses what Jinja here would take for something else than Jinja2, or could not read to its end.
+fn check(source: &str) -> Result<()> {
+    if let Some(what) = too_much(source) {
+        return Err(ErrorKind::Template(format!("the chat template has {what}")).into());
+    }
+    match left_from_within(source) {
+        Some((statement, block)) => {
+            let what =
+                format!("the chat template has {{% {statement} %}} within {{% {block} %}}, which is not supported");
+            Err(ErrorKind::Template(what)
+                .with_way_out(format!("end {{% {block} %}} before it, or use an {{% if %}} instead")))
+        }
+        None => Ok(()),
     }
 }
 

@@ -254,7 +254,7 @@ mod tests {
             c.removeprefix('##'); c.strip(x); c.strip('a' ~ x); ''.join(c); '-'.join(c.split()); '%s' % c; c % x; f(*c); c * 2;
             c[0]; c[:9]; c[::-1]; (c)[0]; 'ab'[c]; messages[0].content[0]; messages[0]['content'][1:]; m['content'][1:];
             c[0].upper(); (c.split('##')[0])[0]; c.split('##')[0][0]; messages[0][c][1:]; split('##')[0]; loop(c);
-            namespace(tools=c); dict(messages=c); dict([('messages', c)]); {'tools': c}.tools[0]; (f)(c); {'a':{'b':{}}}";
+            namespace(tools=c); dict(messages=c); dict([('messages', c)]); {'tools': c}.tools[0]; (f)(c)";
         let statements = [
             "for x in c",
             "for x in m.content",

@@ -1,9 +1,11 @@
 //! The variables of a chat template: what a conversation brings, and what the model does.
 
+use jiff::civil::DateTime;
 use minijinja::Value;
 
 use crate::conversation::{ChatMessage, Content, ContentPart, Conversation};
 use crate::dialect::chat_template::ChatTemplate;
+use crate::dialect::chat_template::environment::NOW;
 use crate::dialect::chat_template::marks::{Owner, first_mark};
 use crate::dialect::chat_template::touches::Touches;
 use crate::dialect::chat_template::values::{Dict, List, Values};
@@ -64,13 +66,15 @@ impl<'c> Chat<'c> {
         })
     }
 
-    /// The variables, with marks around texts for which `is_unmarked` does not hold, or without any.
+    /// The variables, with marks around texts for which `is_unmarked` does not hold, or without any; and the time that the
+    /// template tells.
     ///
     /// # Errors
     /// [`ErrorKind::Conversation`] for content that is not JSON.
     pub(super) fn variables(
         self,
         template: &ChatTemplate,
+        now: Option<DateTime>,
         is_unmarked: Option<&dyn Fn(&str) -> bool>,
     ) -> Result<Value> {
         let nothing = |_: &str| true;
@@ -91,6 +95,9 @@ impl<'c> Chat<'c> {
         }
         for (name, token) in &template.special_tokens {
             variables.insert(name, Value::from(token.as_str()));
+        }
+        if let Some(now) = now {
+            variables.insert(NOW, Value::from(now.to_string()));
         }
         Ok(Value::from_object(variables))
     }

@@ -1,6 +1,5 @@
 //! Jinja as transformers sets it up: its white space rules, functions, filters and tests.
 
-use jiff::ZonedDateTime;
 use jiff::civil::DateTime;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Rest, Value, ValueKind};
@@ -9,11 +8,13 @@ use minijinja::{
 };
 
 use crate::conversation::is_space;
+use crate::dialect::chat_template::attributes::{ATTRIBUTE, attribute};
 use crate::dialect::chat_template::float::as_number;
+use crate::dialect::chat_template::for_minijinja::ITERATED;
+use crate::dialect::chat_template::generators;
 use crate::dialect::chat_template::marks::has_marks;
 use crate::dialect::chat_template::methods::{self, unmarked, without_marks};
 use crate::dialect::chat_template::python_repr::{self, JsonStyle};
-use crate::dialect::chat_template::source::ITERATED;
 use crate::dialect::chat_template::values::Dict;
 
 /// How much a template may do: about one unit for an instruction, and one for 64 bytes of text that it makes.
@@ -27,7 +28,7 @@ const RECURSION: usize = 200;
 pub(super) struct Raised(pub(super) String);
 
 /// The environment of all chat templates.
-pub(super) fn environment(now: Option<DateTime>) -> Environment<'static> {
+pub(super) fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
     environment.set_syntax(syntax.expect("these are settings of white space alone"));
@@ -45,10 +46,12 @@ pub(super) fn environment(now: Option<DateTime>) -> Environment<'static> {
         _ => escape_formatter(out, state, value),
     });
     environment.add_function("raise_exception", raise_exception);
-    environment.add_function("strftime_now", move |format: &str| strftime(format, now));
+    environment.add_function(TELLS_TIME, strftime_now);
     // `self` names the template's blocks, of which chat templates have none.
     environment.add_global("self", Value::from_object(Dict(Vec::new())));
     environment.add_filter(ITERATED.trim_end(), iterated);
+    environment.add_filter(ATTRIBUTE, attribute);
+    generators::add(&mut environment);
     environment.add_filter("tojson", to_json);
     environment.add_filter("indent", indent);
     environment.add_filter("trim", trim);
@@ -77,11 +80,38 @@ pub(super) fn environment(now: Option<DateTime>) -> Environment<'static> {
     environment
 }
 
-/// `strftime_now` as transformers has it: the local time.
-fn strftime(format: &str, now: Option<DateTime>) -> Result<String, Error> {
-    let now = now.unwrap_or_else(|| ZonedDateTime::now().datetime());
+/// The function that tells the time.
+pub(super) const TELLS_TIME: &str = "strftime_now";
+/// The variable with the time that it tells.
+pub(super) const NOW: &str = "metatok_now";
+
+/// `strftime_now` as transformers has it: the local time, in Python's formats.
+fn strftime_now(state: &State<'_, '_>, format: &str) -> Result<String, Error> {
+    let now = state.lookup(NOW).and_then(|now| now.as_str()?.parse::<DateTime>().ok());
+    let now = now.ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "it is unknown what time it is"))?;
     let failed = |error: jiff::Error| Error::new(ErrorKind::InvalidOperation, error.to_string());
-    jiff::fmt::strtime::format(format, now).map_err(failed)
+    jiff::fmt::strtime::format(of_python(format), now).map_err(failed)
+}
+
+/// Directives whose text differs in Python, which has the `C` locale here and a time without a zone.
+fn of_python(format: &str) -> String {
+    let (mut translated, mut rest) = (String::with_capacity(format.len() + 8), format);
+    while let Some(at) = rest.find('%').filter(|at| at + 1 < rest.len()) {
+        translated += &rest[..at];
+        let directive = rest[at + 1..].chars().next().unwrap_or('%');
+        match directive {
+            'f' => translated += "%6f",
+            'c' => translated += "%a %b %e %H:%M:%S %Y",
+            'x' => translated += "%m/%d/%y",
+            'X' => translated += "%H:%M:%S",
+            'r' => translated += "%I:%M:%S %p",
+            'z' | 'Z' => {}
+            directive => translated.extend(['%', directive]),
+        }
+        rest = &rest[at + 1 + directive.len_utf8()..];
+    }
+    // A sign alone at the end.
+    translated + &rest.replace('%', "%%")
 }
 
 fn raise_exception(what: &Value) -> Result<Value, Error> {
@@ -205,7 +235,10 @@ fn number_or_default(
     if value.is_none() {
         return Ok(default);
     }
-    Ok(number(&as_number(&unmarked(value))).unwrap_or(default))
+    let value = as_number(&unmarked(value));
+    // As in Python, blanks around a number do not matter.
+    let value = value.as_str().map(|text| Value::from(text.trim_matches(is_space))).unwrap_or(value);
+    Ok(number(&value).unwrap_or(default))
 }
 
 fn round(value: &Value, precision: Option<i32>, method: Option<&str>, kwargs: Kwargs) -> Result<Value, Error> {

@@ -116,6 +116,10 @@ impl Files {
             Value::Object(templates) => templates.get(name).and_then(Value::as_str).map(str::to_owned),
             _ => None,
         };
+        // A file of the default is all that transformers reads besides the folders.
+        if name != DEFAULT && found.is_some() && tokenizer_file(&self.name, JINJA)?.is_some() {
+            return Ok(None);
+        }
         if found.is_some() || name != DEFAULT {
             return Ok(found);
         }

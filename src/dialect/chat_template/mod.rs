@@ -19,6 +19,8 @@
 //! around what the conversation brings. Where the second text is the first one with marks, these say whose each character
 //! is, so that content gives no reserved token.
 
+mod attributes;
+mod blocks;
 mod code;
 mod compiled;
 mod contents;
@@ -26,6 +28,9 @@ mod context;
 mod environment;
 mod find;
 mod float;
+mod for_minijinja;
+mod generators;
+mod limits;
 mod lists;
 mod marks;
 mod methods;

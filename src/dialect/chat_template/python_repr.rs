@@ -9,8 +9,20 @@ use crate::dialect::chat_template::float::as_number;
 use crate::dialect::chat_template::marks::is_mark;
 use crate::python_repr::{float, quoted};
 
-/// A value as `repr` writes it in a list or dict.
+/// How deep values are written, and how long their text may get: those of templates may contain themselves, or much twice.
+const DEEPEST: usize = 200;
+const LONGEST: usize = 1 << 26;
+
+/// A value as `repr` writes it in a list or dict. What is within itself is `...`, as in Python.
 pub(super) fn repr(value: &Value, out: &mut String) {
+    write_repr(value, 0, out);
+}
+
+fn write_repr(value: &Value, depth: usize, out: &mut String) {
+    if depth > DEEPEST || out.len() > LONGEST {
+        out.push_str("...");
+        return;
+    }
     match value.kind() {
         ValueKind::String => quoted(value.as_str().unwrap_or_default(), is_mark, out),
         ValueKind::Number if !value.is_integer() => {
@@ -20,9 +32,12 @@ pub(super) fn repr(value: &Value, out: &mut String) {
             out.push('{');
             for (i, key) in value.try_iter().into_iter().flatten().enumerate() {
                 out.push_str(if i > 0 { ", " } else { "" });
-                repr(&key, out);
+                if out.len() > LONGEST {
+                    break;
+                }
+                write_repr(&key, depth + 1, out);
                 out.push_str(": ");
-                repr(&value.get_item(&key).unwrap_or_default(), out);
+                write_repr(&value.get_item(&key).unwrap_or_default(), depth + 1, out);
             }
             out.push('}');
         }
@@ -31,7 +46,10 @@ pub(super) fn repr(value: &Value, out: &mut String) {
             out.push(open);
             for (i, item) in value.try_iter().into_iter().flatten().enumerate() {
                 out.push_str(if i > 0 { ", " } else { "" });
-                repr(&item, out);
+                if out.len() > LONGEST {
+                    break;
+                }
+                write_repr(&item, depth + 1, out);
             }
             out.push_str(if value.is_tuple() && value.len() == Some(1) { "," } else { "" });
             out.push(close);
@@ -64,6 +82,12 @@ pub(super) fn json(value: &Value, style: &JsonStyle) -> Result<String, String> {
 }
 
 fn write_json(value: &Value, style: &JsonStyle, depth: usize, out: &mut String) -> Result<(), String> {
+    if depth > DEEPEST {
+        return Err("the value is nested too deeply".into());
+    }
+    if out.len() > LONGEST {
+        return Err("the JSON of the value is too long".into());
+    }
     let value = &as_number(value);
     match value.kind() {
         ValueKind::None => out.push_str("null"),

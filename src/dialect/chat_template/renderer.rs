@@ -1,5 +1,7 @@
 //! Rendering with a chat template: the text that Jinja gives, cut into the template's pieces and the conversation's.
 
+use jiff::civil::DateTime;
+
 use crate::compile::Atom;
 use crate::conversation::{ChatMessage, Content, ContentPart, Conversation, Mode, is_space};
 use crate::dialect::chat_template::compiled::Compiled;
@@ -79,22 +81,22 @@ impl ChatTemplateRenderer {
     /// # Errors
     /// [`ErrorKind::Conversation`] with what the template refuses.
     pub fn text(&self, conversation: &Conversation, mode: Mode) -> Result<String> {
-        self.plain(Chat::of(conversation, mode == Mode::Generate)?)
+        self.plain(Chat::of(conversation, mode == Mode::Generate)?, self.compiled.now())
     }
 
-    fn plain(&self, chat: Chat<'_>) -> Result<String> {
-        self.compiled.render(chat.variables(&self.template, None)?, chat.tools.is_some())
+    fn plain(&self, chat: Chat<'_>, now: Option<DateTime>) -> Result<String> {
+        self.compiled.render(chat.variables(&self.template, now, None)?, chat.tools.is_some())
     }
 
     /// The same text with the places of what the conversation brings; none if they cannot be known.
-    fn marked(&self, chat: Chat<'_>, text: &str) -> Result<Option<Marked>> {
+    fn marked(&self, chat: Chat<'_>, now: Option<DateTime>, text: &str) -> Result<Option<Marked>> {
         if chat.first_mark().is_some() || has_marks(text) {
             return Ok(None);
         }
         let is_name = |text: &str| self.compiled.literals.contains(text) && source::is_name(text);
         let placings: [&dyn Fn(&str) -> bool; 2] = [&|_| false, &is_name];
         for is_unmarked in placings {
-            let variables = chat.variables(&self.template, Some(is_unmarked))?;
+            let variables = chat.variables(&self.template, now, Some(is_unmarked))?;
             let marked =
                 self.compiled.render(variables, chat.tools.is_some()).ok().and_then(|text| Marked::read(&text));
             if let Some(marked) = marked.filter(|marked| marked.text == text) {
@@ -104,16 +106,19 @@ impl ChatTemplateRenderer {
         Ok(None)
     }
 
-    fn write<'a>(&self, chat: Chat<'_>, segments: &mut Segments<'a>) -> Result<()> {
-        let text = self.plain(chat)?;
+    /// Writes a prompt, and returns its text.
+    fn write<'a>(&self, chat: Chat<'_>, segments: &mut Segments<'a>) -> Result<&'a str> {
+        // The same time in all renderings of a prompt.
+        let now = self.compiled.now();
+        let text = self.plain(chat, now)?;
         let Some(touches) = &self.touches else {
             let text = segments.owned(text);
             segments.template(text);
-            return Ok(());
+            return Ok(text);
         };
         // Most content touches nothing, and marks cost a second rendering.
         let could_forge = chat.could_forge(touches);
-        let marked = if could_forge || segments.needs_origins { self.marked(chat, &text)? } else { None };
+        let marked = if could_forge || segments.needs_origins { self.marked(chat, now, &text)? } else { None };
         let text = segments.owned(text);
         match marked {
             Some(marked) => {
@@ -128,25 +133,26 @@ impl ChatTemplateRenderer {
             None if could_forge => return Err(ambiguous(chat)),
             None => segments.template(text),
         }
-        Ok(())
+        Ok(text)
     }
 }
 
 /// What transformers puts after the content that is continued, to find its end in the rendered text.
 const TAG: &str = "CONTINUE_FINAL_MESSAGE_TAG ";
 
-/// The content of a message with the tag at its end.
-fn tagged(message: &ChatMessage) -> Option<Content> {
+/// The content of a message with the tag at its end, and the text before the tag.
+fn tagged(message: &ChatMessage) -> Option<(Content, String)> {
     match &message.content {
-        Content::Text(text) => Some(Content::Text(format!("{text}{TAG}"))),
+        Content::Text(text) => Some((Content::Text(format!("{text}{TAG}")), text.clone())),
         Content::Parts(parts) => {
             let mut parts = parts.clone();
             let last = parts.iter_mut().rev().find_map(|part| match part {
                 ContentPart::Text(part) => Some(part),
                 ContentPart::Media(_) | ContentPart::Ids(_) => None,
             })?;
+            let text = last.text.clone();
             last.text.push_str(TAG);
-            Some(Content::Parts(parts))
+            Some((Content::Parts(parts), text))
         }
         Content::Null => None,
     }
@@ -197,7 +203,7 @@ fn ambiguous(chat: Chat<'_>) -> crate::Error {
 
 impl Renderer for ChatTemplateRenderer {
     fn render<'a>(&'a self, conversation: &'a Conversation, mode: Mode, segments: &mut Segments<'a>) -> Result<()> {
-        self.write(Chat::of(conversation, mode == Mode::Generate)?, segments)
+        self.write(Chat::of(conversation, mode == Mode::Generate)?, segments).map(|_| ())
     }
 
     fn writes_all_keys(&self) -> bool {
@@ -251,12 +257,17 @@ impl FinalMessage for ChatTemplateRenderer {
         let last =
             chat.messages.last().filter(|last| self.speaks_for_model(&last.role)).ok_or_else(nothing_to_continue)?;
         let mut messages = chat.messages.to_vec();
-        let said = tagged(last).ok_or_else(nothing_to_continue)?;
+        let (said, begun) = tagged(last).ok_or_else(nothing_to_continue)?;
         if let Some(message) = messages.last_mut() {
             message.content = said;
         }
-        self.write(Chat { messages: &messages, ..chat }, segments)?;
-        cut_at_tag(segments)
+        let text = self.write(Chat { messages: &messages, ..chat }, segments)?;
+        cut_at_tag(segments)?;
+        if text.contains(begun.trim_matches(is_space)) {
+            return Ok(());
+        }
+        let what = "the chat template does not write all of the last message, so it is unknown what is continued";
+        Err(ErrorKind::Conversation(what.into()).with_way_out("leave out of it what the template leaves out"))
     }
 
     fn render_scored_answer<'a>(&'a self, conversation: &'a Conversation, segments: &mut Segments<'a>) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 73] = [
+pub(super) const EXPRESSIONS: [&str; 87] = [
     // As text.
     "x",
     "[x]",
@@ -75,6 +75,21 @@ pub(super) const EXPRESSIONS: [&str; 73] = [
     "x.keys() | list",
     "x.get('a')",
     "namespace(a=x).a",
+    "namespace(items=x).items",
+    "x.items is defined",
+    "x.items.type is defined",
+    "'yes' if x.values else 'no'",
+    "x.get is mapping",
+    "(x.pop is defined) ~ x.a",
+    "'yes' if [x] | select('none') else 'no'",
+    "[x] | reject('none') | list",
+    "[x] | rejectattr('a') | length",
+    "[x] | map('string') | join('-')",
+    "([x] | map('string')) is sequence",
+    "[x] | map(attribute='a') | first",
+    // Of the time.
+    "strftime_now('%c|%x|%X|%r')",
+    "strftime_now('%H:%M:%S.%f %z%Z%% %d %b %Y %')",
     // As a string.
     "x.strip()",
     "x.upper()",
@@ -101,8 +116,18 @@ pub(super) fn values() -> Vec<Value> {
         json!("Mars <b>&'\""),
         json!("one\n\ntwo 3rd\r\nit's_so\u{7f}\u{2028}\u{f0001}ß ﬁn \n"),
         json!("12"),
+        json!(" 12\n"),
         json!(""),
         json!([]),
         json!({}),
+        json!({ "items": { "type": "string" }, "get": 1 }),
     ]
 }
+
+/// More than an expression each.
+pub(super) const STATEMENTS: [&str; 4] = [
+    "{% set g = [x] | map('string') %}{{ g | list }}{{ g | list }}",
+    "{% for k in x.items %}{{ k }}{% endfor %}",
+    "{{ {'a': {}} ~ '{% for a in b %}' }}",
+    "{% set ns = namespace(items=1) %}{% set ns.items = [x] %}{{ ns.items }}",
+];

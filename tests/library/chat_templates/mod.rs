@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use expressions::{EXPRESSIONS, values};
+use expressions::{EXPRESSIONS, STATEMENTS, values};
 use generate::{Dice, Kinds, context};
 use metatok::conversation::Chat;
 use metatok::dialect::{ChatTemplate, ChatTemplateRenderer};
@@ -158,9 +158,12 @@ fn expressions_have_the_text_of_jinja2() {
     let Some(mut oracle) = Oracle::start() else { return };
     let tokenizer = Tokenizer::demo().expect("the demo loads");
     let mut differ = Vec::new();
-    for expression in EXPRESSIONS {
-        let source = format!("{{% set x = messages[0].x %}}{{{{ {expression} }}}}");
-        let renderer = ChatTemplateRenderer::new(&ChatTemplate::new("expression", &source), &tokenizer);
+    let expressions = EXPRESSIONS.iter().map(|expression| format!("{{{{ {expression} }}}}"));
+    for statement in expressions.chain(STATEMENTS.map(str::to_owned)) {
+        let source = format!("{{% set x = messages[0].x %}}{statement}");
+        let mut template = ChatTemplate::new("expression", &source);
+        template.now = Some(NOW.into());
+        let renderer = ChatTemplateRenderer::new(&template, &tokenizer);
         for value in values() {
             let context = json!({
                 "messages": [{ "role": "user", "content": "Hi", "x": value }],
@@ -171,7 +174,7 @@ fn expressions_have_the_text_of_jinja2() {
                 renderer.text(&conversation(&context), Mode::Score).map_err(|error| error.to_string())
             });
             if ours.as_ref().ok() != theirs.as_ref().ok() {
-                differ.push(format!("{{{{ {expression} }}}}, x = {value}: ours {ours:?}, theirs {theirs:?}"));
+                differ.push(format!("{statement}, x = {value}: ours {ours:?}, theirs {theirs:?}"));
             }
         }
     }
