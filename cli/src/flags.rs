@@ -1,5 +1,7 @@
 //! Options that would have no effect: rejected, with the reason.
 
+use std::path::Path;
+
 use crate::args::{BuildArgs, CheckArgs, InputArgs, OnError, RequestArgs, RunArgs, TemplateArgs, ViewArgs};
 use crate::setup;
 use metatok::conversation::Mode;
@@ -46,6 +48,8 @@ pub(crate) fn check_build(args: &BuildArgs) -> Result<()> {
         let rejects = [("--rejects", args.rejects.is_some())];
         refuse(rejects, "is for rejected rows, but the first one stops the run; add --on-error reject")?;
     }
+    let to_stdout = args.rejects.as_deref().is_some_and(|path| path == Path::new("-"));
+    refuse([("--rejects", to_stdout)], "is a file, because standard output is for prompts; name one")?;
     if args.format.has_ids() { Ok(()) } else { check_messages(args) }
 }
 

@@ -16,6 +16,14 @@ from metatok.tokenizer import Tokenizer
 __all__ = ["Building"]
 
 
+def _several(conversations: Iterable[object]) -> Iterable[object]:
+    """The same, unless it is one conversation: its keys or characters would be built, each by itself."""
+    if isinstance(conversations, (str, Mapping)):
+        kind = type(conversations).__name__
+        raise TypeError(f"expected a list of conversations, not one of them ({kind}); build() takes one")
+    return conversations
+
+
 class Building:
     """What a :class:`metatok.PromptBuilder` builds, and what it builds it with."""
 
@@ -53,7 +61,8 @@ class Building:
         >>> [len(prompt) for prompt in builder.build_all([[{"role": "user", "content": "Hi!"}]] * 3)]
         [14, 14, 14]
         """
-        said = conversations if isinstance(conversations, (list, tuple)) else list(conversations)
+        said = _several(conversations)
+        said = said if isinstance(said, (list, tuple)) else list(said)
         built, known = self._core.build_all(said, threads, budget or None)
         return [Prompt(ids, self, of, more) for ids, of, more in zip(built, said, known or repeat(None))]
 
@@ -86,7 +95,7 @@ class Building:
         if return_tensors not in ("np", "pt"):
             raise ValueError(f'return_tensors must be "np" or "pt", not {return_tensors!r}')
         ids, mask = self._core.build_padded(
-            conversations, padding_side, pad_to_multiple_of, dtype, threads, budget or None
+            _several(conversations), padding_side, pad_to_multiple_of, dtype, threads, budget or None
         )
         if return_tensors == "np":
             return Batch(input_ids=ids, attention_mask=mask)
@@ -109,7 +118,7 @@ class Building:
         """
         if batch_size < 1:
             raise ValueError("batch_size must be at least 1")
-        rest = iter(conversations)
+        rest = iter(_several(conversations))
         while chunk := list(islice(rest, batch_size)):
             yield self.build_batch(chunk, **options)
 
@@ -194,7 +203,7 @@ class Building:
         if max_out_len is not None and "max_seq_len" in budget:
             budget["max_out_len"] = max_out_len
         lines = _metatok.requests(
-            self._core, conversations, form, max_out_len, dict(sampling or {}), threads, budget or None
+            self._core, _several(conversations), form, max_out_len, dict(sampling or {}), threads, budget or None
         )
         return [json.loads(line) for line in lines]
 

@@ -102,7 +102,7 @@ def vllm_inputs(builder: PromptBuilder, conversations: Iterable[Any], **of_sampl
     >>> inputs.prompts[0]["prompt_token_ids"][:3]
     [1051, 375, 263]
     """
-    prompts = builder.build_all(list(conversations))
+    prompts = builder.build_all(conversations)
     tokens = [{"prompt_token_ids": prompt.tolist()} for prompt in prompts]
     return VllmInputs(tokens, sampling(builder, **of_sampling))
 
@@ -119,7 +119,7 @@ def sglang_inputs(builder: PromptBuilder, conversations: Iterable[Any], **of_sam
     params["max_new_tokens"] = params.pop("max_tokens")
     if "seed" in params:
         params["sampling_seed"] = params.pop("seed")
-    prompts = builder.build_all(list(conversations))
+    prompts = builder.build_all(conversations)
     return {"input_ids": [prompt.tolist() for prompt in prompts], "sampling_params": params}
 
 
@@ -136,7 +136,7 @@ def llama_cpp_inputs(builder: PromptBuilder, conversations: Iterable[Any], **of_
     params = sampling(builder, **of_sampling)
     kept = {key: params[key] for key in params if key not in {*_OFF, "min_p", "stop_token_ids"}}
     kept["top_k"] = max(kept["top_k"], 0)
-    prompts = builder.build_all(list(conversations))
+    prompts = builder.build_all(conversations)
     return LlamaInputs([prompt.tolist() for prompt in prompts], {**_OFF_LLAMA, **kept})
 
 

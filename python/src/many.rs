@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 
 use metatok::error::{At, Place, Result};
 use metatok::{Conversation, Session};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
 
 use crate::at_least_one::Threads;
 use crate::conversation::conversation;
@@ -34,12 +32,6 @@ pub(crate) fn of_objects<'a>(
     objects: &'a Bound<'_, PyAny>,
     shared: &'a Shared,
 ) -> PyResult<impl Iterator<Item = PyResult<Conversation>> + 'a> {
-    let is_one = objects.is_instance_of::<PyDict>() || objects.is_instance_of::<PyString>();
-    if is_one {
-        let kind = objects.get_type().qualname()?;
-        let what = format!("expected a list of conversations, not one of them, or another {kind}; build() takes one");
-        return Err(PyTypeError::new_err(what));
-    }
     // Only a list and its like say how many they are.
     let count = objects.len().unwrap_or_default();
     objects.py().detach(|| shared.expect(count));

@@ -107,6 +107,14 @@ def test_a_null_is_no_conversation(builder: PromptBuilder) -> None:
         assert "conversation 1" in str(raised.value)
 
 
+def test_an_empty_conversation_is_refused_as_by_build() -> None:
+    builder = PromptBuilder(tokenizer="demo")
+    message = pa.struct([("role", pa.string()), ("content", pa.string())])
+    table = pa.table({"messages": pa.array([CHATS[0], []], pa.list_(message))})
+    with pytest.raises(MetatokError, match="conversation 1: the conversation is empty"):
+        builder.build_arrow(table)
+
+
 def test_ids_of_rows(builder: PromptBuilder) -> None:
     at, day = [{"page": 1}, {"page": 2}], [date(2026, 1, 1), None]
     table = pa.table({"text": ["a", "b"], "n": [7, None], "at": at, "day": day})

@@ -99,6 +99,14 @@ def test_errors_have_their_place(builder: PromptBuilder) -> None:
     assert (str(again), again.place, type(again)) == (str(caught.value), caught.value.place, metatok.InputError)
 
 
+def test_one_conversation_is_no_list_of_them(builder: PromptBuilder) -> None:
+    for one in ("Hi!", {"role": "user", "content": "Hi!"}, {"messages": [{"role": "user", "content": "Hi!"}]}):
+        with pytest.raises(TypeError, match="a list of conversations"):
+            builder.build_all(one)
+        with pytest.raises(TypeError, match="a list of conversations"):
+            builder.build_batch(one)
+
+
 @pytest.mark.parametrize(
     ("said", "what"),
     [

@@ -63,10 +63,11 @@ impl Line {
         if let Some(what) = &self.wrong {
             return Err(ErrorKind::Parse(what.clone()).into());
         }
-        std::str::from_utf8(bytes).map_err(|error| {
-            let other = if self.number == 1 { not_text(bytes) } else { None };
-            other.unwrap_or(ErrorKind::NotUtf8(error.valid_up_to())).into()
-        })
+        // The first line of such a file may be UTF-8.
+        if let Some(other) = not_text(bytes).filter(|_| self.number == 1) {
+            return Err(other.into());
+        }
+        std::str::from_utf8(bytes).map_err(|error| ErrorKind::NotUtf8(error.valid_up_to()).into())
     }
 }
 
