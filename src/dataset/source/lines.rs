@@ -76,10 +76,10 @@ fn not_text(bytes: &[u8]) -> Option<ErrorKind> {
     Some(match bytes {
         [0xff, 0xfe, ..] => ErrorKind::OtherEncoding("UTF-16 (little endian)"),
         [0xfe, 0xff, ..] => ErrorKind::OtherEncoding("UTF-16 (big endian)"),
-        [b'P', b'A', b'R', b'1', ..] => {
+        [b'P', b'A', b'R', b'1', 0..0x20, ..] => {
             ErrorKind::Parse("this is Parquet; give it as a file whose name ends in .parquet".into())
         }
-        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => {
+        [b'A', b'R', b'R', b'O', b'W', b'1', 0, ..] => {
             ErrorKind::Parse("this is a file of Arrow, which is not read; write it as Parquet or as JSON lines".into())
         }
         _ => return None,
@@ -208,6 +208,7 @@ mod tests {
     fn files_that_are_not_text_are_named() {
         for (bytes, what) in [
             (&b"PAR1\x15\x04\xff"[..], "this is Parquet"),
+            (b"PAR1\x15\x04", "this is Parquet"),
             (b"ARROW1\0\0\xff", "this is a file of Arrow"),
             (b"\xff\xfea\0", "UTF-16 (little endian)"),
             (b"\xfe\xff\0a", "UTF-16 (big endian)"),
