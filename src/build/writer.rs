@@ -10,7 +10,7 @@ use crate::builder::{PromptBuilder, Session};
 use crate::conversation::Conversation;
 use crate::dataset::{MaxOutLen, RowKey, RowPrompt, SamplingParams, ScoredText, TurnPlan, Value};
 use crate::error::{At, ErrorKind, Result};
-use crate::render::Omissions;
+use crate::render::{Element, Omissions};
 use crate::sink::{BuiltPrompt, PromptKey, PromptRecord, Sink};
 use crate::tokenizer::TokenId;
 use crate::truncate::{ContextBudget, Fitted};
@@ -222,6 +222,9 @@ impl IdsForm {
         if !self.text {
             prompt.text = None;
         }
+        if !self.builder.detail().spans {
+            prompt.spans = None;
+        }
         let choice_ids = request.choices.iter().map(|choice| one_token(choice, &self.builder));
         let choice_ids = choice_ids.collect::<Result<Vec<_>>>().at("column \"choices\"")?;
         let built = BuiltPrompt {
@@ -241,7 +244,10 @@ impl IdsForm {
         let detail = self.builder.detail();
         let is_part = matches!(scored, ScoredText::After(_) | ScoredText::Last(_));
         match self.labels && is_part {
-            true => Detail { offsets: true, text: true, ..detail },
+            true => {
+                let spans = detail.spans || matches!(scored, ScoredText::Last(_));
+                Detail { offsets: true, text: true, spans, ..detail }
+            }
             false => detail,
         }
     }
@@ -296,7 +302,16 @@ fn labels_of(
         let before = session.builder().tokens_before(conversation, *count, &prompt.input_ids)?;
         return prompt.labels_behind(before).map(Some);
     }
-    Ok(prompt.labels(scored.bytes(prompt.text.as_deref().unwrap_or_default())?))
+    let text = prompt.text.as_deref().unwrap_or_default();
+    // What the template writes behind it may have the same text.
+    let end = if let ScoredText::Last(_) = scored { end_of_content(prompt) } else { None };
+    Ok(prompt.labels(scored.bytes(end.and_then(|end| text.get(..end)).unwrap_or(text))?))
+}
+
+/// How many bytes of the text there are up to the end of its last content.
+fn end_of_content(prompt: &TokenizedPrompt) -> Option<usize> {
+    let last = prompt.spans.as_ref()?.iter().rfind(|span| span.part.element == Element::Content)?;
+    prompt.offsets.as_ref()?.get(last.end.checked_sub(1)?).map(|token| token.end)
 }
 
 /// A choice must be one token, because the model's next token is compared.

@@ -71,6 +71,11 @@ impl PromptBuilder {
         placeholders.fill(segments, conversation)
     }
 
+    /// Whether messages with this role are the model's answers.
+    pub(crate) fn speaks_for_model(&self, role: &str) -> bool {
+        self.shared.renderer.speaks_for_model(role)
+    }
+
     /// What the template leaves out of a conversation because it declares so.
     pub(crate) fn omissions<'c>(&self, conversation: &'c Conversation) -> Omissions<'c> {
         self.shared.renderer.omissions(conversation)

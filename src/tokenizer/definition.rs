@@ -181,6 +181,10 @@ fn added_tokens(
                 .push(format!("{place} gives {content:?} the id {declared}, but elsewhere it is {id}; {id} is used"));
         }
         if known.insert(token.content.clone(), id).is_some() {
+            // As in transformers, either file can make it special, so that no content writes it.
+            if let Some(before) = added.get_mut(&id) {
+                before.special |= token.special;
+            }
             return Ok(());
         }
         if id > LARGEST_ID {

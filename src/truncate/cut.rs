@@ -102,7 +102,7 @@ impl Cut {
         let mut all: Vec<CutTokens> = Vec::new();
         for span in prompt.spans.iter().flatten() {
             let tokens = self.before(span.end) - self.before(span.start);
-            let message = span.part.message.unwrap_or_default() as usize;
+            let Some(message) = span.part.message.map(|message| message as usize) else { continue };
             match all.last_mut().filter(|last| last.message == message) {
                 Some(last) => last.tokens += tokens,
                 None if tokens > 0 => all.push(CutTokens { message, tokens }),
@@ -132,9 +132,9 @@ impl Cut {
     }
 }
 
-/// Whether tokens with this origin may be cut.
+/// Whether tokens with this origin may be cut: those of a message, not of tools or of the template's own system prompt.
 fn may_go(span: &Span) -> bool {
-    matches!(span.part.element, Element::Content | Element::DefaultPrompt)
+    span.part.message.is_some() && matches!(span.part.element, Element::Content | Element::DefaultPrompt)
 }
 
 #[cfg(test)]

@@ -203,7 +203,7 @@ impl PromptBuilder {
         if budget.truncation.cuts_tokens() {
             return self.cut(prompt, budget);
         }
-        let units = units(conversation, budget.truncation);
+        let units = units(conversation, budget.truncation, |role| self.speaks_for_model(role));
         let is_as_counted = std::ptr::eq(conversation, prepared);
         let estimates = if is_as_counted { estimates(&units, &prompt) } else { Vec::new() };
         self.build_dropping(conversation, &units, &estimates, budget, prompt, &mut session)

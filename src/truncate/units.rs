@@ -5,12 +5,17 @@ use crate::conversation::{Chat, ChatMessage, Conversation, Item, Section};
 use crate::truncate::Truncation;
 
 /// What may be dropped, in the order in which it is dropped.
-pub(super) fn units(conversation: &Conversation, truncation: Truncation) -> Vec<Vec<usize>> {
+pub(super) fn units(
+    conversation: &Conversation,
+    truncation: Truncation,
+    speaks_for_model: impl Fn(&str) -> bool,
+) -> Vec<Vec<usize>> {
     let mut units = match (conversation, truncation) {
         (Conversation::Text(_), _) => Vec::new(),
         (Conversation::List(items), Truncation::OldestTurns) => turns(speakers(items)),
         (Conversation::List(items), _) => examples(items),
         (Conversation::Messages(_) | Conversation::Chat(_), Truncation::OldestTurns) => {
+            let role_of = |message: &ChatMessage| speaker(&message.role, &speaks_for_model);
             turns(conversation.messages().unwrap_or_default().iter().map(role_of))
         }
         (Conversation::Messages(_) | Conversation::Chat(_), _) => Vec::new(),
@@ -24,16 +29,21 @@ pub(super) fn units(conversation: &Conversation, truncation: Truncation) -> Vec<
 /// The kind of speaker, for finding turns.
 #[derive(Clone, Copy, PartialEq)]
 enum Speaker {
+    /// The model, or a tool that it calls within its turn.
     Model,
     Other,
     /// Outside of the turns.
     Outside,
 }
 
-fn role_of(message: &ChatMessage) -> Speaker {
-    match message.role.as_str() {
-        "assistant" => Speaker::Model,
-        "system" => Speaker::Outside,
+/// The roles of tools' results, which come between two messages of the model or before one.
+const TOOLS: [&str; 6] = ["tool", "function", "ipython", "observation", "tool_response", "environment"];
+
+fn speaker(role: &str, speaks_for_model: impl Fn(&str) -> bool) -> Speaker {
+    match role {
+        "assistant" | "model" | "BOT" => Speaker::Model,
+        "system" | "developer" | "SYSTEM" => Speaker::Outside,
+        role if TOOLS.contains(&role) || speaks_for_model(role) => Speaker::Model,
         _ => Speaker::Other,
     }
 }
