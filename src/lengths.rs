@@ -71,7 +71,7 @@ impl Lengths {
         tokens.sort_unstable();
         let (min, max) = (*tokens.first()?, *tokens.last()?);
         let rank = |percent: usize| tokens[(tokens.len() * percent).div_ceil(100) - 1];
-        let total = tokens.iter().sum();
+        let total = tokens.iter().fold(0_u64, |total, tokens| total.saturating_add(*tokens));
         Some(LengthSummary { prompts: tokens.len() as u64, total, min, p50: rank(50), p95: rank(95), max })
     }
 

@@ -9,6 +9,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// This many threads, but no more than cores: threads that share one take its caches from each other.
+/// The items up to the first one that is the last.
+pub(crate) fn up_to<T>(mut items: impl Iterator<Item = T>, is_last: impl Fn(&T) -> bool) -> impl Iterator<Item = T> {
+    let mut has_ended = false;
+    std::iter::from_fn(move || {
+        // No further item is waited for.
+        let item = if has_ended { None } else { items.next() }?;
+        has_ended = is_last(&item);
+        Some(item)
+    })
+}
+
 pub(crate) fn threads(threads: Option<NonZeroUsize>) -> usize {
     let cores = thread::available_parallelism().ok();
     threads.into_iter().chain(cores).min().map_or(1, usize::from)
@@ -61,6 +72,17 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_taken_behind_the_last() {
+        let mut taken = 0;
+        let items = std::iter::from_fn(|| {
+            taken += 1;
+            Some(taken)
+        });
+        assert_eq!(up_to(items, |item| *item == 3).collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(taken, 3);
+    }
 
     #[test]
     fn in_order_whatever_the_threads() {

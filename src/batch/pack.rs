@@ -42,6 +42,32 @@ pub struct PackPosition {
     pub len: usize,
 }
 
+/// The room left in each row, as a tree: each node has the most room below it, and its children are at twice its place.
+struct Rooms(Vec<usize>);
+
+impl Rooms {
+    /// Of as many rows as there can be, all empty.
+    fn of(rows: usize, row_len: usize) -> Self {
+        Self(vec![row_len; 2 * rows.next_power_of_two()])
+    }
+
+    /// The first row with room for so many, which it then lacks. Each row has room for any prompt, and each prompt a row.
+    fn take(&mut self, len: usize) -> usize {
+        let leaves = self.0.len() / 2;
+        let mut at = 1;
+        while at < leaves {
+            at = if self.0[2 * at] >= len { 2 * at } else { 2 * at + 1 };
+        }
+        let row = at - leaves;
+        self.0[at] -= len;
+        while at > 1 {
+            at /= 2;
+            self.0[at] = self.0[2 * at].max(self.0[2 * at + 1]);
+        }
+        row
+    }
+}
+
 impl<N: Dtype> Pack<N> {
     /// Each prompt is put, the longest first, into the first row that has room for it.
     ///
@@ -63,14 +89,14 @@ impl<N: Dtype> Pack<N> {
         order.sort_by_key(|&prompt| std::cmp::Reverse(lengths[prompt]));
         let mut cu_seqlens: Vec<Vec<u32>> = Vec::new();
         let mut places = vec![PackPosition { row: 0, start: 0, len: 0 }; prompts.len()];
+        let mut rooms = Rooms::of(prompts.len(), row_len);
         for prompt in order {
             let len = lengths[prompt];
-            let end_of = |ends: &Vec<u32>| ends.last().map_or(0, |&end| end as usize);
-            let row = cu_seqlens.iter().position(|ends| end_of(ends) + len <= row_len).unwrap_or_else(|| {
+            let row = rooms.take(len);
+            if row == cu_seqlens.len() {
                 cu_seqlens.push(vec![0]);
-                cu_seqlens.len() - 1
-            });
-            let start = end_of(&cu_seqlens[row]);
+            }
+            let start = cu_seqlens[row].last().map_or(0, |&end| end as usize);
             cu_seqlens[row].push((start + len) as u32);
             places[prompt] = PackPosition { row, start, len };
         }

@@ -61,6 +61,13 @@ impl BuiltBatch {
     }
 }
 
+impl BuiltBatch {
+    /// Whether a line is not a valid prompt, or reading failed.
+    pub(super) fn has_error(&self) -> bool {
+        self.error.is_some() || !self.rejected.is_empty()
+    }
+}
+
 impl BatchBuilder<'_> {
     pub(super) fn build(mut self, mut batch: LineBatch) -> BuiltBatch {
         self.built.bytes = batch.size as u64;

@@ -13,7 +13,8 @@
 //! let (mut totals, mut out) = (BuildTotals::default(), Vec::new());
 //! for batch in build.batches(vec![input], None)? {
 //!     out.extend_from_slice(batch.lines());
-//!     totals.add(batch);
+//!     let remarks = totals.add(batch);
+//!     assert!(remarks.rejected.is_empty() && remarks.error.is_none());
 //! }
 //! assert!(out.starts_with(br#"{"id":7,"input_ids":["#));
 //! assert_eq!(totals.written.prompts, 1);
@@ -155,7 +156,8 @@ impl Build {
         }
     }
 
-    /// The input is rows of a dataset.
+    /// The input is rows of a dataset. The builder must have the options that
+    /// [`PreparedDataset::set`](crate::prepared::PreparedDataset::set) sets: its mode, stops and layout.
     #[must_use]
     pub fn with_dataset(mut self, dataset: Arc<PreparedDataset>) -> Self {
         self.dataset = Some(dataset);
@@ -192,7 +194,8 @@ impl Build {
         let batches = line_batches(self.dataset.as_deref(), inputs, self.max_line_bytes, limit)?;
         let build = self.clone();
         let lines = Arc::new(AtomicUsize::new(0));
-        Ok(pipeline::ordered(pipeline::threads(self.threads), batches, move || {
+        let stop_at_error = self.stop_at_error;
+        let batches = pipeline::ordered(pipeline::threads(self.threads), batches, move || {
             let build = build.clone();
             let for_server = build.form.is_for_server();
             let reader = build.form.record_reader(build.input_format);
@@ -218,6 +221,7 @@ impl Build {
                 }
                 .build(batch)
             })
-        }))
+        });
+        Ok(pipeline::up_to(batches, move |batch: &BuiltBatch| stop_at_error && batch.has_error()))
     }
 }

@@ -18,6 +18,7 @@ pub struct BuildTotals {
 
 /// The new remarks of a batch, which no earlier batch had.
 #[derive(Debug, Default)]
+#[must_use = "it has the lines that are not valid prompts"]
 pub struct BatchRemarks {
     /// Special tokens that the tokenizer would have added before a prompt, but that the prompt already had.
     pub omitted: Vec<TokenId>,

@@ -29,7 +29,8 @@ pub(crate) fn name_a_template() -> WayOut {
 }
 
 impl PromptBuilder {
-    /// Combines a model and a tokenizer.
+    /// Combines a model and a tokenizer. A builder with a chat template builds many prompts faster after
+    /// [`accelerate`](crate::import::accelerate).
     ///
     /// # Errors
     /// Names what in the template does not fit the tokenizer, see [`CompiledTemplate::new`], or a reserved or stop
@@ -40,7 +41,11 @@ impl PromptBuilder {
             return Self::with_warnings(Box::new(renderer), model, tokenizer, options, Vec::new());
         }
         if let Some(template) = &model.chat_template {
-            let renderer = ChatTemplateRenderer::new(template, &tokenizer)?;
+            // Whoever has only the Jinja means the tokens of this tokenizer.
+            let renderer = match template.special_tokens.is_empty() {
+                true => ChatTemplateRenderer::new(&template.clone().with_special_tokens_of(&tokenizer)?, &tokenizer)?,
+                false => ChatTemplateRenderer::new(template, &tokenizer)?,
+            };
             let renderer = match options.content {
                 ContentTrust::Data if options.reserve.is_empty() => renderer,
                 ContentTrust::Data => renderer.reserving_text(),
@@ -158,7 +163,8 @@ impl PromptBuilder {
         Ok(Self { shared: Arc::new(shared), detail, continue_final_message, takes_prepared: false })
     }
 
-    /// Loads a model and its tokenizer by name, as [`Model::load`] and [`Tokenizer::load`] find them.
+    /// Loads a model and its tokenizer by name, as [`Model::load`] and [`Tokenizer::load`] find them. A tokenizer with its
+    /// own chat template is loaded with [`ModelChoice`](crate::dialect::ModelChoice).
     ///
     /// # Errors
     /// Errors of loading either, or of [`Self::new`].

@@ -1,7 +1,7 @@
 //! Building many prompts with the same buffers.
 
 use std::ops::Range;
-use std::sync::PoisonError;
+use std::sync::{LazyLock, PoisonError};
 
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::buffers::Buffers;
@@ -242,7 +242,13 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        static MOST: LazyLock<usize> =
+            LazyLock::new(|| 2 * std::thread::available_parallelism().map_or(1, usize::from));
         let buffers = self.buffers.take();
-        self.builder.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).extend(buffers);
+        let mut idle = self.builder.shared.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        // More are never used at once, and each has a cache of megabytes.
+        if idle.len() < *MOST {
+            idle.extend(buffers);
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::client::http::Http;
 use crate::client::ready::{self, ServerNotes};
 use crate::client::{ClientOptions, StreamedAnswer};
 use crate::dataset::SamplingParams;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::server::{Protocol, json_string};
 use crate::sink::{BuiltPrompt, LineSink, PromptKey};
 use crate::stop::Trimmer;
@@ -28,7 +28,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// A server that is ready.
 pub struct Client {
-    runtime: Runtime,
+    /// None only while it is dropped.
+    runtime: Option<Runtime>,
     shared: Arc<Shared>,
     concurrency: NonZeroUsize,
     notes: ServerNotes,
@@ -81,6 +82,15 @@ pub(crate) struct Finished {
     pub(crate) raw: Vec<String>,
 }
 
+impl Drop for Client {
+    fn drop(&mut self) {
+        // Waiting for it is not allowed in an asynchronous program.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 impl Client {
     /// Waits until the server is ready, asks what it serves, and compares its tokenizer with the builder's.
     ///
@@ -95,7 +105,7 @@ impl Client {
             .enable_io()
             .enable_time()
             .build()?;
-        let notes = runtime.block_on(async {
+        let ask = async {
             ready::wait(&http, protocol, options.ready_timeout).await?;
             let mut served = ready::describe(&http, protocol).await;
             if options.served_model_name.is_some() {
@@ -103,12 +113,20 @@ impl Client {
             }
             let warnings = ready::compare(&http, protocol, builder, &served).await?.into_iter().collect();
             Ok::<_, Error>(ServerNotes { served, warnings })
-        })?;
+        };
+        // A thread of its own may wait, also where the caller's is one of an asynchronous program.
+        let notes = std::thread::scope(|scope| scope.spawn(|| runtime.block_on(ask)).join());
+        let notes = notes.map_err(|_| ErrorKind::Engine("connecting to the server panicked".into()))??;
         let slots = notes.served.slots.and_then(NonZeroUsize::new);
         let concurrency = options.concurrency.or(slots).unwrap_or(DEFAULT_CONCURRENCY);
         let (retries, keep_raw) = (options.retries, options.keep_raw);
         let gate = Gate::new(options.max_consecutive_errors);
-        Ok(Self { runtime, shared: Arc::new(Shared { http, protocol, gate, retries, keep_raw }), concurrency, notes })
+        Ok(Self {
+            runtime: Some(runtime),
+            shared: Arc::new(Shared { http, protocol, gate, retries, keep_raw }),
+            concurrency,
+            notes,
+        })
     }
 
     /// The results of the checks before the first request.
@@ -140,7 +158,8 @@ impl Client {
         done: impl FnOnce(Result<Outcome>) + Send + 'static,
     ) {
         let shared = Arc::clone(&self.shared);
-        self.runtime.spawn(async move { done(shared.answer(&ask, &*sink, &trimmer).await) });
+        let runtime = self.runtime.as_ref().expect("only dropping takes it");
+        runtime.spawn(async move { done(shared.answer(&ask, &*sink, &trimmer).await) });
     }
 }
 

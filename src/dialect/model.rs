@@ -14,6 +14,8 @@ use crate::template::{MetaTemplate, Multimodal, TokenIds};
 use crate::tokenizer::{AddSpecialTokens, TokenId, Tokenizer};
 
 /// A model's part of every prompt: its template, its tokenizer's name, and where its output ends.
+///
+/// It is read and written as metatok's own model files are, which hold no template of another kind than `meta_template`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::engine::requests::{Request, Requests};
-use crate::error::{At, Place, Result};
+use crate::error::{At, ErrorKind, Place, Result};
 use crate::stop::{Completion, TokenStream, Trimmer};
 use crate::tokenizer::TokenId;
 
@@ -39,8 +39,19 @@ impl<'a> Completing<'a> {
         Self { requests: requests.iter(), trimmer, streams, completions, text: String::new(), watch }
     }
 
-    pub(super) fn completions(self) -> Vec<Completion> {
-        self.completions.into_iter().flatten().collect()
+    /// # Errors
+    /// [`ErrorKind::Engine`] names a request that the engine did not end.
+    pub(super) fn completions(self) -> Result<Vec<Completion>> {
+        let unended = |request| ErrorKind::Engine(format!("the engine did not end request {request}")).into();
+        let all = self.completions.into_iter().enumerate();
+        all.map(|(request, completion)| completion.ok_or_else(|| unended(request))).collect()
+    }
+
+    /// The tokens of a request, which the engine may not have been given.
+    fn stream(&mut self, request: usize) -> Result<&mut TokenStream> {
+        let unknown =
+            || ErrorKind::Engine(format!("the engine answers request {request}, which it was not given")).into();
+        self.streams.get_mut(request).ok_or_else(unknown)
     }
 
     fn show_text(&mut self, request: usize) -> Result<()> {
@@ -64,6 +75,7 @@ impl Requests for Completing<'_> {
     }
 
     fn token(&mut self, request: usize, id: TokenId) -> Result<ControlFlow<()>> {
+        self.stream(request)?;
         (self.watch)(request, GenerationEvent::Token)?;
         let stop = self.streams[request].push(id, &mut self.text).at(Place::Request(request))?;
         self.show_text(request)?;
@@ -71,6 +83,7 @@ impl Requests for Completing<'_> {
     }
 
     fn end(&mut self, request: usize) -> Result<()> {
+        self.stream(request)?;
         self.streams[request].finish(&mut self.text);
         self.show_text(request)?;
         let completion = self.completions[request].insert(self.streams[request].complete()?);

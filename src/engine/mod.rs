@@ -79,6 +79,6 @@ pub trait Engine: Send {
         let max_num_seqs = NonZeroUsize::new(requests.len().min(MAX_NUM_SEQS)).unwrap_or(NonZeroUsize::MIN);
         let mut completing = complete::Completing::new(requests, trimmer, watch);
         self.generate(&mut completing, max_num_seqs)?;
-        Ok(completing.completions())
+        completing.completions()
     }
 }

@@ -104,7 +104,7 @@ impl PromptSpool {
     ///
     /// # Errors
     /// Those of reading the file.
-    pub(crate) fn prompts(&self) -> io::Result<impl Iterator<Item = io::Result<PromptRecord>>> {
+    pub fn prompts(&self) -> io::Result<impl Iterator<Item = io::Result<PromptRecord>>> {
         let in_file: Box<dyn Read + '_> = match &self.file {
             Some(file) => {
                 let mut file = file;

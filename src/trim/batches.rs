@@ -23,7 +23,7 @@ pub struct TrimmedBatch {
 }
 
 impl AnswerTrimmer {
-    /// Trims all lines of the inputs, in batches. The threads, one per core by default and at most, end when the batches
+    /// Trims all lines of the inputs, in batches, the last of which may end with an error. The threads, one per core by default and at most, end when the batches
     /// are dropped.
     ///
     /// ```
@@ -46,10 +46,11 @@ impl AnswerTrimmer {
         max_line_bytes: usize,
         threads: Option<NonZeroUsize>,
     ) -> impl Iterator<Item = TrimmedBatch> + use<> {
-        pipeline::ordered(pipeline::threads(threads), lines(inputs, max_line_bytes), move || {
+        let batches = pipeline::ordered(pipeline::threads(threads), lines(inputs, max_line_bytes), move || {
             let trimmer = Arc::clone(&self);
             Box::new(move |batch| trimmer.trim_batch(batch, max_line_bytes))
-        })
+        });
+        pipeline::up_to(batches, |batch: &TrimmedBatch| batch.wrong.is_some() || batch.error.is_some())
     }
 
     fn trim_batch(&self, mut batch: LineBatch, longest: usize) -> TrimmedBatch {

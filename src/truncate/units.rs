@@ -1,5 +1,7 @@
 //! The turns and examples of a conversation that may be dropped entirely, and the conversation without some of them.
 
+use foldhash::{HashMap, HashMapExt};
+
 use crate::assemble::TokenizedPrompt;
 use crate::conversation::{Chat, ChatMessage, Conversation, Item, Section};
 use crate::truncate::Truncation;
@@ -110,17 +112,14 @@ fn examples(items: &[Item]) -> Vec<Vec<usize>> {
 /// with no unit.
 pub(super) fn estimates(units: &[Vec<usize>], prompt: &TokenizedPrompt) -> Vec<usize> {
     let spans = prompt.spans.as_deref().unwrap_or_default();
-    let mut of_message: Vec<usize> = Vec::with_capacity(spans.len());
+    let mut of_message: HashMap<usize, usize> = HashMap::with_capacity(spans.len());
     for (message, span) in spans.iter().filter_map(|span| Some((span.part.message? as usize, span))) {
-        if message >= of_message.len() {
-            of_message.resize(message + 1, 0);
-        }
-        of_message[message] += span.end - span.start;
+        *of_message.entry(message).or_default() += span.end - span.start;
     }
     // What chat templates write around a message does not know of it.
-    let attributed: usize = of_message.iter().sum();
+    let attributed: usize = of_message.values().sum();
     let around = (prompt.input_ids.len() - attributed) / of_message.len().max(1);
-    let tokens = |at: &usize| of_message.get(*at).map_or(0, |tokens| tokens + around);
+    let tokens = |at: &usize| of_message.get(at).map_or(0, |tokens| tokens + around);
     let mut left = prompt.input_ids.len();
     let after = units.iter().map(|unit| {
         left = left.saturating_sub(unit.iter().map(tokens).sum());

@@ -148,6 +148,16 @@ proptest! {
             prop_assert!(pack.cu_seqlens[place.row].windows(2).any(|ends| ends == [start, end]));
             taken[place.row] += place.len;
         }
+        let mut order: Vec<usize> = (0..prompts.len()).collect();
+        order.sort_by_key(|prompt| std::cmp::Reverse(prompts[*prompt].len()));
+        let mut ends: Vec<usize> = Vec::new();
+        for prompt in order {
+            let len = prompts[prompt].len();
+            let row = ends.iter().position(|end| end + len <= row_len).unwrap_or(ends.len());
+            ends.resize(ends.len().max(row + 1), 0);
+            prop_assert_eq!((pack.places[prompt].row, pack.places[prompt].start), (row, ends[row]));
+            ends[row] += len;
+        }
         for (row, ends) in pack.cu_seqlens.iter().enumerate() {
             prop_assert!(ends.is_sorted());
             prop_assert_eq!(ends.last().copied(), Some(taken[row] as u32));

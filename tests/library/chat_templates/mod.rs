@@ -35,6 +35,7 @@ pub(crate) fn tests() -> Tests {
         real_templates_have_the_ids_of_their_text,
         accelerated_builders_give_the_same_ids,
         a_difference_ends_the_build,
+        special_tokens_are_those_of_the_tokenizer,
         trusted_content_is_compared_by_itself
     ]
 }
@@ -348,6 +349,15 @@ fn a_difference_ends_the_build() {
 
 /// In ChatGLM3's tokenizer.json a control token is not found behind other text, so that with trusted content the template's
 /// own become text, too.
+fn special_tokens_are_those_of_the_tokenizer() {
+    let model = Model::from(ChatTemplate::new("mine", "{{ messages[0].content }}{{ eos_token }}"));
+    let tokenizer = Tokenizer::demo().expect("the demo loads");
+    let builder = PromptBuilder::new(&model, tokenizer.into(), &BuilderOptions::default());
+    let builder = builder.unwrap_or_else(|error| panic!("{error}"));
+    let prompt = builder.build_messages(&[("user", "Hi!")]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(prompt.input_ids.last(), Some(&1052));
+}
+
 fn trusted_content_is_compared_by_itself() {
     let Some(folder) = loaded::folder("chatglm3") else { return };
     let folder = folder.to_string_lossy();
