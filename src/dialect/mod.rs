@@ -125,8 +125,8 @@ impl Model {
 
     fn read(name: &str, bytes: &[u8]) -> Result<Self> {
         let (text, syntax) = text_of(name, bytes)?;
-        if matches!(text.trim(), "" | "null") {
-            return Err(Error::from(ErrorKind::Template("the file is empty".into())).at(Place::file(name)));
+        if text.trim() == "null" {
+            return Err(Error::from(ErrorKind::Template("null is no model".into())).at(Place::file(name)));
         }
         let model = DIALECTS.iter().find_map(|read| read(text, syntax)).expect("the last dialect reads everything");
         let mut model = match model {
