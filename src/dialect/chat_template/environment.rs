@@ -119,11 +119,13 @@ fn raise_exception(what: &Value) -> Result<Value, Error> {
     Err(Error::new(ErrorKind::InvalidOperation, what.clone()).with_source(Raised(what)))
 }
 
-/// What may be looped over, which None in Python is not. A string is its characters, each with the marks of the string.
+/// What may be looped over, which None in Python is not. A string is its characters, each with the marks of the string. What
+/// comes one by one is made a list, because a loop knows its last item and its length.
 fn iterated(value: Value) -> Result<Value, Error> {
     match value.as_str() {
         _ if value.is_none() => Err(Error::new(ErrorKind::InvalidOperation, "None is not iterable")),
         Some(text) => Ok(methods::characters(text)),
+        None if value.kind() == ValueKind::Iterable => Ok(value.try_iter()?.collect()),
         None => Ok(value),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use minijinja::value::{Rest, Value, ValueOrKwargs};
+use minijinja::value::{Kwargs, Rest, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State, filters};
 
 type Name<'a> = Cow<'a, str>;
@@ -38,6 +38,28 @@ pub(super) fn add(environment: &mut Environment<'static>) {
             generator(filters::rejectattr(state, value, name, test, args))
         },
     );
+    environment.add_filter("unique", |state: &State<'_, '_>, value: Value, kwargs: Kwargs| {
+        generator(items_of(&filters::unique(state, value, kwargs)?))
+    });
+    environment.add_filter("batch", |state: &State<'_, '_>, value: Value, count: usize, fill_with: Option<Value>| {
+        generator(items_of(&filters::batch(state, value, count, fill_with)?))
+    });
+    environment.add_filter("slice", |state: &State<'_, '_>, value: Value, count: usize, fill_with: Option<Value>| {
+        generator(items_of(&filters::slice(state, value, count, fill_with)?))
+    });
+    environment.add_filter("items", |value: &Value| generator(items_of(&filters::items(value)?)));
+    environment.add_filter("reverse", |value: &Value| {
+        let reversed = filters::reverse(value)?;
+        // A string is one in either direction.
+        if matches!(reversed.kind(), ValueKind::String | ValueKind::Undefined) {
+            return Ok(reversed);
+        }
+        generator(items_of(&reversed))
+    });
+}
+
+fn items_of(value: &Value) -> Items {
+    Ok(value.try_iter()?.collect())
 }
 
 fn generator(items: Items) -> Result<Value, Error> {

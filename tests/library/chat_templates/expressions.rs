@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-pub(super) const EXPRESSIONS: [&str; 87] = [
+pub(super) const EXPRESSIONS: [&str; 94] = [
     // As text.
     "x",
     "[x]",
@@ -87,6 +87,13 @@ pub(super) const EXPRESSIONS: [&str; 87] = [
     "[x] | map('string') | join('-')",
     "([x] | map('string')) is sequence",
     "[x] | map(attribute='a') | first",
+    "'yes' if [] | reverse else 'no'",
+    "([x, 1] | reverse) is sequence",
+    "[x | string, x | string, 1] | unique | list",
+    "[x, 1, 2] | batch(2) | list",
+    "[x, 1, 2] | batch(2, 0) | length",
+    "[x, 1, 2] | slice(2) | list",
+    "x | items | length",
     // Of the time.
     "strftime_now('%c|%x|%X|%r')",
     "strftime_now('%H:%M:%S.%f %z%Z%% %d %b %Y %')",
@@ -125,7 +132,11 @@ pub(super) fn values() -> Vec<Value> {
 }
 
 /// More than an expression each.
-pub(super) const STATEMENTS: [&str; 4] = [
+pub(super) const STATEMENTS: [&str; 8] = [
+    "{% for a in [x, 1] | map('string') %}{{ a }}{{ loop.last }}{{ loop.length }}{{ loop.nextitem }}{% endfor %}",
+    "{% for a in [x, 1, none] | select('defined') if a %}{{ loop.last }}{{ loop.length }}{{ loop.revindex }}{% endfor %}",
+    "{% set g = [x, 1] | reverse %}{% for a in g %}{{ loop.index }}{{ loop.first }}{{ loop.last }}{{ loop.length }}{% endfor %}{{ g | list }}",
+    "{% for k, v in x | items %}{{ k }}{{ v }}{% endfor %}",
     "{% set g = [x] | map('string') %}{{ g | list }}{{ g | list }}",
     "{% for k in x.items %}{{ k }}{% endfor %}",
     "{{ {'a': {}} ~ '{% for a in b %}' }}",
