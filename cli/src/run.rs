@@ -1,7 +1,7 @@
 //! `metatok run`: prompts are built, answered by an engine in this process or by a server, and trimmed.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,9 +20,9 @@ use crate::{flags, progress, setup};
 use metatok::build::answers_omitted;
 use metatok::builder::PromptBuilder;
 use metatok::conversation::Mode;
-use metatok::error::{At, ErrorKind, Place, Result, Setting};
+use metatok::error::{At, ErrorKind, Result, Setting};
 use metatok::fingerprint::Fingerprint;
-use metatok::input::Input;
+use metatok::input::{Input, RecordPlace, each_line};
 use metatok::prepared::PreparedDataset;
 use metatok::run::{ResumeOptions, RunAnswers, RunEvent, RunOptions, RunOutcome, RunTotals, journal_path};
 use metatok::score::ScoredAnswer;
@@ -141,7 +141,7 @@ fn answers(
     };
     let journal = journal_path(file);
     if args.resume && !journal.exists() && file.exists() {
-        check_has_answers(file)?;
+        check_has_answers(file, args.input.read.max_line_bytes)?;
         return Ok(None);
     }
     let resume = ResumeOptions { resume: args.resume, retry_errors: args.server.retry_errors };
@@ -150,15 +150,13 @@ fn answers(
 }
 
 /// Rejects a file that some other program wrote.
-fn check_has_answers(file: &Path) -> Result<()> {
-    let mut line = String::new();
-    BufReader::new(File::open(file)?).read_line(&mut line)?;
-    match line.is_empty() {
-        true => Ok(()),
-        false => ScoredAnswer::read(&line).map(drop).at(Place::line(1)),
-    }
-    .at(Place::file(file.display()))
-    .at(Setting::RESUME)
+fn check_has_answers(file: &Path, max_line_bytes: usize) -> Result<()> {
+    let input = Input::new(file.display().to_string(), BufReader::new(File::open(file)?));
+    let first = |place: RecordPlace<'_>, line: Result<&str>| {
+        line.and_then(ScoredAnswer::read).map_err(|error| place.of_error(error))?;
+        Ok(ControlFlow::Break(()))
+    };
+    each_line(vec![input], max_line_bytes, first).at(Setting::RESUME)
 }
 
 /// What the user sees of a run.

@@ -59,9 +59,7 @@ impl BuiltBatch {
     pub fn take_records(&mut self) -> Vec<PromptRecord> {
         std::mem::take(&mut self.out.records)
     }
-}
 
-impl BuiltBatch {
     /// Whether a line is not a valid prompt, or reading failed.
     pub(super) fn has_error(&self) -> bool {
         self.error.is_some() || !self.rejected.is_empty()

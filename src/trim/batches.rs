@@ -23,8 +23,8 @@ pub struct TrimmedBatch {
 }
 
 impl AnswerTrimmer {
-    /// Trims all lines of the inputs, in batches, the last of which may end with an error. The threads, one per core by default and at most, end when the batches
-    /// are dropped.
+    /// Trims all lines of the inputs, in batches, the last of which may end with an error. The threads, one per core by
+    /// default and at most, end when the batches are dropped.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -54,7 +54,7 @@ impl ChatTemplate {
         Ok(Self { special_tokens: files.special_tokens, ..Self::new(name, source) })
     }
 
-    /// The same for a tokenizer whose special tokens it may name.
+    /// With the special tokens of a tokenizer, which the template may name.
     ///
     /// ```
     /// use metatok::Tokenizer;
