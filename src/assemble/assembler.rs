@@ -111,27 +111,27 @@ impl Default for AssembleScratch {
 impl Assembler {
     /// The text of segments.
     pub(crate) fn text(&self, segments: &[Segment<'_>]) -> String {
-        let mut text = String::new();
+        let mut text = Vec::new();
         self.write_text(segments, &mut text);
-        text
+        String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 
-    /// Writes the text of segments.
-    pub(super) fn write_text(&self, segments: &[Segment<'_>], text: &mut String) {
+    /// Writes the bytes of the text of segments.
+    pub(super) fn write_text(&self, segments: &[Segment<'_>], text: &mut Vec<u8>) {
         let lengths =
             segments.iter().map(|segment| if let Atom::Text(piece) = segment.atom { piece.len() } else { 16 });
         text.reserve(lengths.sum());
         for segment in segments {
             match segment.atom {
-                Atom::Text(piece) => text.push_str(piece),
+                Atom::Text(piece) => text.extend_from_slice(piece.as_bytes()),
                 Atom::Token(id) => self.write_token(id, text),
             }
         }
     }
 
-    /// Writes the text of a token.
-    pub(super) fn write_token(&self, id: TokenId, text: &mut String) {
-        text.push_str(&self.tokenizer.token_text(id).unwrap_or_default());
+    /// Writes the bytes of a token.
+    pub(super) fn write_token(&self, id: TokenId, text: &mut Vec<u8>) {
+        text.extend_from_slice(&self.tokenizer.bytes_in_text(id).unwrap_or_default());
     }
 
     /// Checks the ids of your own renderers, which may be anything. Those of compiled templates are tokens. Of earlier

@@ -88,7 +88,7 @@ impl Assembler {
             }
         }
         let text = detail.text.then(|| {
-            let mut text = prompt.text.take().unwrap_or_default();
+            let mut text = prompt.text.take().unwrap_or_default().into_bytes();
             text.clear();
             let beginning = &scratch.beginnings[usize::from(detail.is_shortened)];
             beginning.write_text_before(start, &mut text, |token, text| self.write_token(token, text));
@@ -96,7 +96,13 @@ impl Assembler {
             text
         });
         *prompt = assembly.finish();
-        prompt.text = text;
+        prompt.text = text.map(|text| {
+            String::from_utf8(text).unwrap_or_else(|error| {
+                // Ids that were given need not be text, and what stands for them has another length.
+                prompt.offsets = None;
+                String::from_utf8_lossy(error.as_bytes()).into_owned()
+            })
+        });
         scratch.capacity = prompt.input_ids.len();
         scratch.spans_capacity = prompt.spans.as_ref().map_or(scratch.spans_capacity, Vec::len);
         Ok(true)
@@ -164,7 +170,7 @@ impl Assembly<'_> {
                     self.this.check_id(id, segment.part)?;
                 }
                 is_known &= self.run(&segments[start..i], Neighbour::Token(id), scratch)?;
-                let length = || self.this.tokenizer.token_text(id).unwrap_or_default().len();
+                let length = || self.this.tokenizer.bytes_in_text(id).map_or(0, |bytes| bytes.len());
                 self.token(id, segment, if self.offsets.is_some() { length() } else { 0 });
                 if is_known {
                     let offsets = self.offsets.as_ref().map(|offsets| &*offsets.of_tokens);

@@ -78,15 +78,15 @@ impl Beginning {
         &self.messages
     }
 
-    /// Writes the text up to there, and tokens in it like this.
-    pub(super) fn write_text_before(&self, start: Start, text: &mut String, write: impl Fn(TokenId, &mut String)) {
+    /// Writes the bytes of the text up to there, and tokens in it like this.
+    pub(super) fn write_text_before(&self, start: Start, text: &mut Vec<u8>, write: impl Fn(TokenId, &mut Vec<u8>)) {
         let mut text_start = 0;
         for run in &self.runs[..start.runs] {
-            text.push_str(&self.text[text_start..run.text_end]);
+            text.extend_from_slice(&self.text.as_bytes()[text_start..run.text_end]);
             write(run.token, text);
             text_start = run.text_end;
         }
-        text.push_str(&self.text[text_start..text_start + start.bytes]);
+        text.extend_from_slice(&self.text.as_bytes()[text_start..text_start + start.bytes]);
     }
 
     /// Takes the messages that its prompt was rendered from, as far as it has their runs.

@@ -19,7 +19,8 @@ pub struct TokenizedPrompt {
     /// The tokens of the conversation's images, audio and video, in the prompt's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<MediaSpan>,
-    /// The bytes of each token in the prompt's text, if requested; none for tokens that the tokenizer adds by itself.
+    /// The bytes of each token in the prompt's text, if requested; none for tokens that the tokenizer adds by itself. No offsets
+    /// if ids of the conversation are not whole characters, so that `text` has replacement characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offsets: Option<Vec<Range<usize>>>,
     /// The prompt as one string, without what the tokenizer adds by itself, if requested.

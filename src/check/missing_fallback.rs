@@ -10,7 +10,7 @@ pub(super) const LINT: Lint = Lint {
     level: Level::Warning,
     about: "The template has neither a message's role nor its fallback role.",
     why: "Chat messages with the roles system, user and assistant use SYSTEM, HUMAN and BOT, found by api_role or by \
-        name, and system falls back to HUMAN. Messages of a prompt list name their own fallback_role. If neither role \
+        name; system falls back to HUMAN, and assistant to the round's only role that generates. Messages of a prompt list name their own fallback_role. If neither role \
         exists, the conversation cannot be built.",
     find,
 };

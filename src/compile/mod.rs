@@ -106,6 +106,7 @@ impl CompiledTemplate {
             warnings,
         };
         let [user, assistant, system] = ["user", "assistant", "system"].map(|name| compiled.find_chat_role(name));
+        let assistant = assistant.or_else(|| compiled.only_generating_role().filter(|role| Some(*role) != user));
         compiled.chat_roles = ChatRoles { user, assistant, system };
         compiled.find_stops(template, tokenizer)?;
         Ok(compiled)
@@ -168,6 +169,13 @@ impl CompiledTemplate {
             own if own == name => None,
             own => spoken_as(own),
         })
+    }
+
+    /// The model's role if it has a name of its own.
+    fn only_generating_role(&self) -> Option<usize> {
+        let is_generating = |role: &CompiledRole| role.position.is_some() && role.generate;
+        let mut generating = (0..self.roles.len()).filter(|&role| is_generating(&self.roles[role]));
+        generating.next().filter(|_| generating.next().is_none())
     }
 
     pub(crate) fn round_role_names(&self) -> Vec<String> {

@@ -48,7 +48,6 @@ mod spelled;
 mod token_bytes;
 mod token_id;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::AtomicUsize;
@@ -210,16 +209,11 @@ impl Tokenizer {
     /// The token with this id: an added token's text, or the model's entry in the spelling of its vocabulary (`Ġhello`,
     /// `▁hello`).
     pub fn id_to_token(&self, id: TokenId) -> Option<String> {
-        self.token_text(id).map(Cow::into_owned)
-    }
-
-    /// The same without a copy of an added token's text.
-    pub(crate) fn token_text(&self, id: TokenId) -> Option<Cow<'_, str>> {
         match self.added.get(&id) {
-            Some(token) => Some(Cow::Borrowed(&token.content)),
+            Some(token) => Some(token.content.clone()),
             // The library may have an additional entry, which it requires but never uses.
             None if id as usize >= self.vocab_size => None,
-            None => self.backend.id_to_token(id).map(Cow::Owned),
+            None => self.backend.id_to_token(id),
         }
     }
 

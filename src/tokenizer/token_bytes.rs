@@ -1,5 +1,6 @@
 //! The bytes of a single token, and those of every token at once.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -32,10 +33,10 @@ impl Tokenizer {
     }
 
     /// The bytes of a token in a text with special tokens; none if it does not exist, or has none.
-    pub(crate) fn bytes_in_text(&self, id: TokenId) -> Option<Vec<u8>> {
+    pub(crate) fn bytes_in_text(&self, id: TokenId) -> Option<Cow<'_, [u8]>> {
         match self.added.get(&id).filter(|token| token.special) {
-            Some(token) => Some(token.content.clone().into_bytes()),
-            None => self.token_bytes(id).filter(|bytes| !bytes.is_empty()),
+            Some(token) => Some(Cow::Borrowed(token.content.as_bytes())),
+            None => self.token_bytes(id).filter(|bytes| !bytes.is_empty()).map(Cow::Owned),
         }
     }
 
