@@ -28,6 +28,9 @@ pub(crate) fn run(path: &Path, args: &CheckArgs) -> Result<ExitCode> {
         say!("{differ} of {prompts} would be different if built now");
         return Ok(ExitCode::from(REJECTED));
     }
+    if model.chat_template.is_some_and(|template| template.tells_time()) {
+        say!("note: the chat template can write the day of its use, which no fingerprint has");
+    }
     say!("{prompts}, up to date by fingerprint; ids are not compared");
     Ok(ExitCode::SUCCESS)
 }

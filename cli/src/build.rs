@@ -18,6 +18,7 @@ use crate::{flags, progress, setup};
 use metatok::answers::ModelAnswers;
 use metatok::build::{BatchRemarks, Build, BuildTotals, IdsForm, MessagesForm, PromptForm, Written, answers_omitted};
 use metatok::builder::PromptBuilder;
+use metatok::conversation::Mode;
 use metatok::dialect::Model;
 use metatok::error::{ErrorKind, Result, Warning};
 use metatok::fingerprint::Fingerprint;
@@ -43,6 +44,9 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     let mut dataset = setup::dataset_of(&args.input, &source)?;
     if let Some(dataset) = dataset.as_mut().filter(|_| args.truncate.is_some()) {
         dataset.keep_examples();
+    }
+    if let Some((dataset, usual)) = dataset.as_mut().zip(args.format.usual_max_out_len(Mode::Generate)) {
+        dataset.default_max_out_len(usual);
     }
     let dataset = dataset.map(Arc::new);
     outputs(args, &source, dataset.as_deref())?;
@@ -206,7 +210,11 @@ fn form(args: &BuildArgs, loaded: &Loaded, dataset: Option<&PreparedDataset>, ha
     let labels = args.labels || args.format.needs_labels(options.mode);
     options.text = args.text;
     let (model, tokenizer) = loaded.model(&args.model, has_input)?;
-    let input = setup::input_options(&args.input, dataset, args.truncate);
+    let mut input = setup::input_options(&args.input, dataset, args.truncate);
+    if input.max_seq_len.is_some() && input.max_out_len.is_none() {
+        input.max_out_len = args.format.usual_max_out_len(options.mode);
+        input.check()?;
+    }
     let fingerprint = |tokenizer: &Tokenizer| input.fingerprint(Fingerprint::new(&model, tokenizer, &options));
     let builder = PromptBuilder::new(&model, tokenizer, &options)?;
     if !args.quiet {

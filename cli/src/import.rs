@@ -37,5 +37,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode> {
     let exact =
         if imported.verified.is_exact() { "the same ids in all of them" } else { "see the comment in the file" };
     say!("compared on {} prompts: {exact}", imported.verified.prompts());
+    if imported.tells_time {
+        say!("warning: the chat template can write the day of its use, but the model always writes that of today");
+    }
     output::to_stdout(imported.to_toml()?.into_bytes())
 }

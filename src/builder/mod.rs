@@ -19,6 +19,7 @@ mod options;
 mod rendering;
 mod reserving;
 mod run_counts;
+mod scored_part;
 mod session;
 mod shortcut;
 mod stops;

@@ -6,9 +6,9 @@ use std::sync::{LazyLock, PoisonError};
 use crate::assemble::{Detail, TokenizedPrompt};
 use crate::builder::buffers::Buffers;
 use crate::builder::{PromptBuilder, RunCounts};
-use crate::conversation::{Chat, ChatMessage, Conversation, Mode};
+use crate::conversation::Conversation;
 use crate::error::Result;
-use crate::render::{Segment, Segments, TextArena, is_answer};
+use crate::render::{Segment, Segments, TextArena};
 use crate::tokenizer::{Counts, TokenId};
 
 impl PromptBuilder {
@@ -25,78 +25,6 @@ impl PromptBuilder {
             shortcut: None,
         }
     }
-
-    /// How many tokens of a text to score come before its last bytes, this many, which are scored. As in
-    /// lm-evaluation-harness, these are the tokens of the text before alone, and white space at its end is scored too.
-    ///
-    /// ```
-    /// use metatok::{Conversation, Model, PromptBuilder, Tokenizer};
-    ///
-    /// let builder = PromptBuilder::new(&Model::default(), Tokenizer::demo()?.into(), &Default::default())?;
-    /// let text = Conversation::Text("Which planet is red? Mars".into());
-    /// let prompt = builder.build(&text)?;
-    /// let scored = &prompt.input_ids[builder.context_tokens(&text, " Mars".len())?..];
-    /// assert_eq!(builder.tokenizer().decode(scored, false)?, " Mars");
-    /// # Ok::<(), metatok::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The same as for [`Self::build`], and [`ErrorKind::Conversation`](crate::ErrorKind::Conversation) if the text does not end
-    /// with content.
-    pub fn context_tokens(&self, conversation: &Conversation, scored_bytes: usize) -> Result<usize> {
-        let conversation = &*self.prepared(conversation)?;
-        let arena = TextArena::default();
-        let mut segments = self.segments(conversation, &arena)?;
-        self.shared.assembler.cut_continuation(&mut segments, scored_bytes)?;
-        Ok(self.ids_of(&segments)?.len())
-    }
-
-    /// How many of the first ids of a conversation's prompt are those of its messages without so many last ones, with what
-    /// the template writes before an answer.
-    ///
-    /// ```
-    /// use metatok::{BuilderOptions, ChatMessage, Conversation, Mode, Model, PromptBuilder, Tokenizer};
-    ///
-    /// let options = BuilderOptions { mode: Mode::Score, ..BuilderOptions::default() };
-    /// let builder = PromptBuilder::new(&Model::load("demo")?, Tokenizer::demo()?.into(), &options)?;
-    /// let chat: Conversation = [("user", "1+1=?"), ("assistant", "2")].into_iter().collect();
-    /// let ids = builder.build(&chat)?.input_ids;
-    /// let before = builder.tokens_before(&chat, 1, &ids)?;
-    /// assert_eq!(builder.tokenizer().decode(&ids[before..], false)?, "2<|im_end|>\n");
-    /// # Ok::<(), metatok::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The same as for [`Self::build`].
-    pub fn tokens_before(&self, conversation: &Conversation, last_messages: usize, ids: &[TokenId]) -> Result<usize> {
-        let before = match &*self.prepared(conversation)? {
-            Conversation::Messages(messages) => Conversation::Messages(without_last(messages, last_messages)),
-            Conversation::Chat(chat) => {
-                let messages = without_last(&chat.messages, last_messages);
-                Conversation::Chat(Box::new(Chat { messages, ..(**chat).clone() }))
-            }
-            Conversation::Text(_) | Conversation::List(_) => return Ok(0),
-        };
-        let renderer = &self.shared.renderer;
-        let mode = if is_answer(&**renderer, &before) { Mode::Score } else { Mode::Generate };
-        let arena = TextArena::default();
-        let mut segments = Segments::new(&arena);
-        self.render_by(&before, &mut segments, |segments| renderer.render(&before, mode, segments))?;
-        let own = self.ids_of(segments.as_slice())?;
-        Ok(ids.iter().zip(&own).take_while(|(a, b)| a == b).count())
-    }
-
-    /// The ids of segments.
-    fn ids_of(&self, segments: &[Segment<'_>]) -> Result<Vec<TokenId>> {
-        let (mut prompt, mut session) = (TokenizedPrompt::default(), self.session());
-        let buffers = session.buffers.as_mut().expect("only dropping takes the buffers");
-        self.shared.assembler.assemble(segments, Detail::default(), &mut buffers.assemble, &mut prompt)?;
-        Ok(prompt.input_ids)
-    }
-}
-
-fn without_last(messages: &[ChatMessage], last: usize) -> Vec<ChatMessage> {
-    messages[..messages.len().saturating_sub(last)].to_vec()
 }
 
 /// Builds prompts one after the other with the same buffers; from [`PromptBuilder::session`].
@@ -189,6 +117,14 @@ impl Session {
     pub(crate) fn build_with(&mut self, conversation: &Conversation, detail: Detail) -> Result<TokenizedPrompt> {
         let mut prompt = TokenizedPrompt::default();
         self.build_with_into(conversation, detail, &mut prompt)?;
+        Ok(prompt)
+    }
+
+    /// The prompt of segments.
+    pub(super) fn assemble(&mut self, segments: &[Segment<'_>], detail: Detail) -> Result<TokenizedPrompt> {
+        let mut prompt = TokenizedPrompt::default();
+        let buffers = self.buffers.as_mut().expect("only dropping takes the buffers");
+        self.builder.shared.assembler.assemble(segments, detail, &mut buffers.assemble, &mut prompt)?;
         Ok(prompt)
     }
 

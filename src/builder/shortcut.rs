@@ -27,8 +27,8 @@ impl Shortcut {
         let BuilderOptions { mode, continue_final_message, open_answer, always_render, .. } = *options;
         let is_special = continue_final_message || (open_answer && mode == Mode::Score);
         // A date changes while prompts are built.
-        let has_clock = template.source.contains("strftime_now");
-        if always_render || is_special || has_clock || !options.reserve.is_empty() || !options.unreserve.is_empty() {
+        let tells_time = template.tells_time();
+        if always_render || is_special || tells_time || !options.reserve.is_empty() || !options.unreserve.is_empty() {
             return Self::default();
         }
         // The meta template may write fewer of them, but all stay reserved.

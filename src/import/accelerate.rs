@@ -38,7 +38,7 @@ pub fn accelerate(builder: &PromptBuilder) -> bool {
     };
     let theirs = Theirs::new(builder.clone(), source.options.clone());
     let verifier = Verifier::new(&source.template, builder.tokenizer(), vec![theirs], &is_for_shortcut);
-    let Ok(Imported { model, verified }) = import_by(&verifier) else { return false };
+    let Ok(Imported { model, verified, .. }) = import_by(&verifier) else { return false };
     if !verified.is_exact() || verified.tally(ContentKind::Ordinary, builder.mode()).all == 0 {
         return false;
     }

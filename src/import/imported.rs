@@ -21,6 +21,8 @@ pub struct Imported {
     pub model: Model,
     /// What of it was compared with the chat template.
     pub verified: Verified,
+    /// Whether the chat template can write the day of its use. The model always writes the day on which it was made.
+    pub tells_time: bool,
 }
 
 /// Makes a meta template of a chat template and compares the two on generated conversations.
@@ -77,7 +79,7 @@ fn improved<'v>(mut best: Trial<'v>, verifier: &'v Verifier<'_>) -> Imported {
     }
     // A variant was compared only in what it is made for.
     ContentKind::ALL.into_iter().for_each(|kind| best.compare(kind));
-    Imported { model: best.model, verified: best.verified }
+    Imported { model: best.model, verified: best.verified, tells_time: verifier.template.tells_time() }
 }
 
 /// A variant for this kind, compared with the chat template as far as it may be better than the best one so far.

@@ -28,6 +28,9 @@ impl Imported {
         }
         let _ = writeln!(file, "# Made of the chat template of {} and compared with it.", self.model.name);
         let _ = writeln!(file, "# The same ids: {}.", if exact.is_empty() { "none".into() } else { exact.join(", ") });
+        if self.tells_time {
+            file.push_str("# The chat template can write the day of its use. This model always writes the day on which it was made.\n");
+        }
         for (kind, counts) in partial {
             let _ = writeln!(file, "# Not always the same: {counts}");
             if let Some(difference) = self.verified.differences.get(&kind) {

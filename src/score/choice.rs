@@ -7,12 +7,31 @@ const ANNOUNCED: [&str; 8] = ["answer", "option", "choice", "答案", "选项", 
 const BETWEEN: [&str; 12] =
     ["is", "are", "be", "should", "would", "will", "the", "option", "choice", "correct", "是", "为"];
 
-/// The label, by the first of these rules that finds one: one after `answer` and the like, the last of them; one alone
-/// at the beginning; one in brackets or bold; the only one in the text.
+/// Words that leave it open whether the label before them or the one behind is meant.
+const ALTERNATIVES: [&str; 6] = ["or", "and", "nor", "或", "和", "或者"];
+
+/// Signs that do the same.
+const SEPARATORS: [char; 5] = ['/', ',', '&', '、', '，'];
+
+/// Words behind a label which is not the intended one, after `is` or `are`.
+const REJECTED: [&str; 6] = ["not", "wrong", "incorrect", "false", "no", "never"];
+
+/// The label, by the first of these rules that finds one: one after `answer` and the like, the last of them, unless an
+/// alternative follows; one alone at the beginning; one in brackets or bold; the only one in the text. Labels that are
+/// called wrong do not count.
 pub(super) fn settled<'l>(text: &str, labels: &'l [String]) -> Option<&'l str> {
     let text = text.trim();
-    let found = standing_alone(text, labels);
-    let announced = found.iter().rev().find(|found| is_announced(&text[..found.at]));
+    let mut found = standing_alone(text, labels);
+    found.retain(|found| !is_rejected(text, found));
+    let announced = found.iter().rposition(|found| is_announced(&text[..found.at]));
+    if let Some(place) = announced
+        && let Some(next) = found.get(place + 1)
+        && next.label != found[place].label
+        && is_alternative(&text[found[place].end()..next.at])
+    {
+        return None;
+    }
+    let announced = announced.map(|place| &found[place]);
     let leading = || found.first().filter(|found| leads(text, found));
     let marked = || only(found.iter().filter(|found| is_marked(text, found)));
     let sole = || only(found.iter().filter(|found| !is_article(text, found)));
@@ -74,6 +93,27 @@ fn without_last<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     (last.eq_ignore_ascii_case(word) && !is_in_a_word).then_some(before)
 }
 
+/// Whether what is between two labels leaves open which of them is meant.
+fn is_alternative(between: &str) -> bool {
+    let between = between.trim_matches(|c: char| !c.is_alphanumeric() && !SEPARATORS.contains(&c));
+    let separates = !between.is_empty() && between.chars().all(|c| SEPARATORS.contains(&c));
+    separates || ALTERNATIVES.iter().any(|word| between.eq_ignore_ascii_case(word))
+}
+
+/// Whether the words beside it say that it is not meant: `not A`, `A is wrong`.
+fn is_rejected(text: &str, found: &Found<'_>) -> bool {
+    let before = text[..found.at].trim_end_matches(|c: char| !c.is_alphanumeric());
+    if without_last(before, "not").is_some() || before.ends_with("不是") {
+        return true;
+    }
+    let mut words = text[found.end()..].trim_start_matches([')', '*', '"']).split_whitespace();
+    let is_word = |word: Option<&str>, of: &[&str]| {
+        let word = word.unwrap_or_default().trim_matches(|c: char| !c.is_alphanumeric());
+        of.iter().any(|one| word.eq_ignore_ascii_case(one))
+    };
+    is_word(words.next(), &["is", "are", "was"]) && is_word(words.next(), &REJECTED)
+}
+
 /// Whether the answer begins with it, and is not continued as a sentence.
 fn leads(text: &str, found: &Found<'_>) -> bool {
     let is_begin = !text[..found.at].contains(char::is_alphanumeric);
@@ -125,6 +165,17 @@ mod tests {
             ("A is right", Some("A")),
             ("Both A and B look right, but I take (C)", Some("C")),
             ("A or B", None),
+            ("The answer is A or B", None),
+            ("Answer: A/B", None),
+            ("The answer is either (A) or (B).", None),
+            ("答案是A或B", None),
+            ("Answer: A\nB is for later.", Some("A")),
+            ("The answer is A, and B is wrong.", Some("A")),
+            ("Option A is wrong. The correct one is B.", Some("B")),
+            ("The answer is not A", None),
+            ("Not A", None),
+            ("A is not right, B is", Some("B")),
+            ("不是A", None),
             ("answer is A. No, wait, the answer is B", Some("B")),
             ("Option C is right because A is not", Some("C")),
             ("答案是C", Some("C")),

@@ -23,7 +23,7 @@ pub struct EngineAnswer<'a> {
     pub choice: Option<usize>,
     /// The columns of its row, as a JSON object.
     pub columns: Option<&'a RawValue>,
-    /// The ids of the prompt.
+    /// The ids of the prompt, if [`Self::token_ids`] may begin with them, as in the output of transformers' `generate()`.
     pub input_ids: Option<Vec<TokenId>>,
     /// The log-probabilities of the prompt's last tokens, in order.
     pub prompt_logprobs: Option<Vec<TokenLogprobs>>,

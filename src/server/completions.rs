@@ -62,7 +62,6 @@ struct Choice {
     /// Only in `/v1/chat/completions`.
     message: Option<Message>,
     token_ids: Option<Vec<TokenId>>,
-    prompt_token_ids: Option<Vec<TokenId>>,
     /// vLLM's.
     prompt_logprobs: Option<Vec<VllmLogprobs>>,
     finish_reason: Option<String>,
@@ -86,7 +85,6 @@ struct NvExt {
 
 pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let choices: Vec<Choice> = keys.get("choices")?.unwrap_or_default();
-    let prompt: Option<Vec<TokenId>> = keys.get("prompt_token_ids")?;
     let answer = EngineAnswer { prompt_logprobs: all::<VllmLogprobs>(keys.get("prompt_logprobs")?), ..keys.answer()? };
     let id = keys.raw("id").or_else(|| keys.raw("request_id"));
     let id = id.map(|id| without_prefix(Cow::Borrowed(id)));
@@ -102,7 +100,6 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
         let answer = EngineAnswer {
             id: id.clone(),
             choice: (!is_only).then_some(choice.index.unwrap_or(i)),
-            input_ids: choice.prompt_token_ids.or_else(|| prompt.clone()),
             prompt_logprobs: all(choice.prompt_logprobs).or_else(|| answer.prompt_logprobs.clone()),
             token_ids,
             text,

@@ -24,12 +24,10 @@ struct Output {
 fn read<'a>(keys: &Keys<'a>) -> Result<Vec<EngineAnswer<'a>>> {
     let outputs: Vec<Output> = keys.get("outputs")?.unwrap_or_default();
     let answer = EngineAnswer { prompt_logprobs: all::<VllmLogprobs>(keys.get("prompt_logprobs")?), ..keys.answer()? };
-    let input_ids: Option<Vec<TokenId>> = keys.get("prompt_token_ids")?;
     let is_only = outputs.len() == 1;
     let answers = outputs.into_iter().enumerate().map(|(i, output)| EngineAnswer {
         id: answer.id.clone().or_else(|| keys.raw("request_id").map(Cow::Borrowed)),
         choice: (!is_only).then_some(output.index.unwrap_or(i)),
-        input_ids: input_ids.clone().or_else(|| answer.input_ids.clone()),
         token_ids: output.token_ids,
         text: output.text,
         finish_reason: output.finish_reason,

@@ -8,7 +8,7 @@ use crate::builder::PromptBuilder;
 use crate::conversation::Mode;
 use crate::error::{ErrorKind, Result, Warning};
 use crate::fingerprint::Fingerprint;
-use crate::sink::{Accepts, FileSink, LineSink, RequestOptions};
+use crate::sink::{Accepts, DEFAULT_MAX_OUT_LEN, FileSink, LineSink, RequestOptions};
 
 /// A form: its name, what it takes, and how it is opened.
 #[derive(Debug)]
@@ -90,6 +90,12 @@ impl OutputForm {
     /// Whether its prompts need labels. A request to score a text says where the scored part begins.
     pub fn needs_labels(&self, mode: Mode) -> bool {
         self.accepts.request && mode == Mode::Score
+    }
+
+    /// How many tokens an answer may have if neither its row nor the caller says so; none if a prompt of this form asks for no
+    /// answer.
+    pub fn usual_max_out_len(&self, mode: Mode) -> Option<usize> {
+        (self.accepts.request && mode == Mode::Generate).then_some(DEFAULT_MAX_OUT_LEN)
     }
 
     /// Creates the sink for the prompts of a builder.

@@ -23,12 +23,12 @@ pub(super) fn read<'a>(format: InputFormat, keys: &Keys<'a>, reads_for: ReadsFor
         InputFormat::Messages | InputFormat::Auto => messages(keys),
         InputFormat::Sharegpt => with_system(listed(keys, "conversations")?, keys),
         InputFormat::Alpaca => alpaca(keys),
-        InputFormat::PromptCompletion => answered(keys, "completion"),
+        InputFormat::PromptCompletion => answered(keys, "completion", None),
         InputFormat::Text => Ok(Record::of(Conversation::Text(keys.text("text")?))),
         InputFormat::OpenaiBatch => request(keys, reads_for),
         InputFormat::Ultrachat => ultrachat(keys),
-        InputFormat::Chosen => answered(keys, "chosen"),
-        InputFormat::Rejected => answered(keys, "rejected"),
+        InputFormat::Chosen => answered(keys, "chosen", Some("rejected")),
+        InputFormat::Rejected => answered(keys, "rejected", Some("chosen")),
     }?;
     let record = Record { id, tools: tools.or(record.tools), ..record };
     if reads_for == ReadsFor::ChatTemplate { with_variables(record, keys) } else { Ok(record) }
@@ -138,16 +138,17 @@ fn alpaca<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
     with_system(Conversation::Messages(messages), keys)
 }
 
-/// A prompt and its answer: two texts, or two lists of messages.
-fn answered<'a>(keys: &Keys<'_>, answer: &str) -> Result<Record<'a>> {
-    let is_pair = answer != "completion";
+/// A prompt and its answer: two texts, or two lists of messages. Of a pair, the other answer is known, too.
+fn answered<'a>(keys: &Keys<'_>, answer: &str, other: Option<&str>) -> Result<Record<'a>> {
     let prompt: Option<Conversation> = keys.get("prompt")?;
     let answers: Option<Conversation> = keys.get(answer)?;
+    let other = || other.map_or(Ok(None), |other| keys.get::<Conversation>(other));
     match (prompt, answers) {
         (Some(Conversation::Text(prompt)), Some(Conversation::Text(answer))) => {
-            // The prompt may be in the better and the worse answer, too.
+            // The prompt may be in the better and the worse answer, too; in one of them, it is the answer's own.
+            let is_in_other = |other| matches!(other, Some(Conversation::Text(other)) if other.starts_with(&prompt));
             let answer = match answer.strip_prefix(&prompt) {
-                Some(rest) if is_pair => rest.to_owned(),
+                Some(rest) if is_in_other(other()?) => rest.to_owned(),
                 _ => answer,
             };
             let record = with_system(Conversation::Text(prompt), keys)?;
@@ -163,9 +164,47 @@ fn answered<'a>(keys: &Keys<'_>, answer: &str) -> Result<Record<'a>> {
             let messages = Conversation::Messages([prompt, answers].concat());
             Ok(Record { completion_messages, ..with_system(messages, keys)? })
         }
-        (Some(one), None) | (None, Some(one)) => with_system(one, keys),
+        (Some(prompt), None) => with_system(prompt, keys),
+        (None, Some(answers)) => without_prompt(answers, other()?, keys, answer),
         _ => Err(refused(&format!("\"prompt\" and {answer:?} must be two texts or two lists of messages"))),
     }
+}
+
+/// An answer without a key for its prompt, which is what both answers of the pair begin with, as in TRL's data.
+fn without_prompt<'a>(
+    answers: Conversation,
+    other: Option<Conversation>,
+    keys: &Keys<'_>,
+    answer: &str,
+) -> Result<Record<'a>> {
+    match (answers, other) {
+        (Conversation::Messages(answers), Some(Conversation::Messages(other))) => {
+            let common = answers.iter().zip(&other).take_while(|(one, other)| one == other).count();
+            if common > 0 {
+                let completion_messages = Some(answers.len() - common);
+                return Ok(Record { completion_messages, ..with_system(Conversation::Messages(answers), keys)? });
+            }
+        }
+        (Conversation::Text(text), Some(Conversation::Text(other))) => {
+            let common = text.char_indices().zip(other.chars()).take_while(|((_, one), other)| one == other);
+            let end = common.last().map_or(0, |((at, c), _)| at + c.len_utf8());
+            // A space belongs to the word behind it.
+            let end = end - usize::from(text[..end].ends_with(' '));
+            if end > 0 {
+                let record = with_system(Conversation::Text(text[..end].to_owned()), keys)?;
+                return Ok(Record { completion: Some(text[end..].to_owned()), ..record });
+            }
+        }
+        // Conversations of their own.
+        (Conversation::Messages(answers), None) if answers.iter().any(|message| message.role == "user") => {
+            return with_system(Conversation::Messages(answers), keys);
+        }
+        _ => {}
+    }
+    let names = keys.names();
+    let needed = "a record needs \"prompt\", or two answers that begin with it";
+    let what = format!("{answer:?} has no prompt; {needed}. Its keys are {names}");
+    Err(refused(&what))
 }
 
 /// How many of the messages that begin with a prompt are the prompt.

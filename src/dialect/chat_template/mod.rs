@@ -72,6 +72,12 @@ impl ChatTemplate {
         Self { name: name.into(), source: source.into(), ..Self::default() }
     }
 
+    /// Whether it can write the time of its use, as with `strftime_now`, so that its prompts of another day can differ.
+    pub fn tells_time(&self) -> bool {
+        let mut sources = std::iter::once(&self.source).chain(&self.tool_use);
+        self.now.is_none() && sources.any(|source| source.contains(environment::TELLS_TIME))
+    }
+
     /// What it looks for in content or compares it with, each once.
     pub(crate) fn sought(&self) -> Vec<String> {
         contents::sought(&self.source)
