@@ -95,7 +95,8 @@ impl MessagesForm {
             Conversation::Messages(messages) if self.each_message => messages.clone(),
             conversation => self.template.messages(conversation, self.mode)?,
         };
-        if messages.is_empty() {
+        let is_list = matches!(conversation, Conversation::List(_));
+        if messages.is_empty() || is_list && messages.iter().all(|message| message.content.is_empty()) {
             return Err(ErrorKind::EmptyPrompt.into());
         }
         for message in &mut messages {
@@ -103,8 +104,8 @@ impl MessagesForm {
                 *parts = std::mem::take(parts).into_iter().map(ContentPart::without_null_keys).collect();
             }
         }
-        // As in token ids, the model's next turn is left to it.
-        if self.mode == Mode::Generate && !self.continue_final_message {
+        // As in token ids, the model's next turn is left to it. The turns of a list end there already.
+        if self.mode == Mode::Generate && !self.continue_final_message && !is_list {
             answers_omitted = u64::from(messages.pop_if(|last| last.role == "assistant").is_some());
         }
         self.sink.write_with_tools(key, &messages, tools, out);

@@ -189,8 +189,7 @@ impl LineBatch {
 
     /// Which row a line is.
     pub(crate) fn pick(&self, i: usize) -> PickedRow {
-        let in_order = PickedRow { row: self.first as usize + i, repeat: None };
-        self.picks.get(i).copied().unwrap_or(in_order)
+        self.picks.get(i).copied().unwrap_or_else(|| PickedRow::once(self.first as usize + i))
     }
 }
 

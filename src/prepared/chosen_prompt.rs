@@ -69,7 +69,7 @@ impl PreparedDataset {
     }
 
     fn chosen_row<'r>(&self, record: RawRecord<'r>, number: usize) -> Result<Cow<'r, Row>> {
-        let pick = PickedRow { row: number, repeat: (self.dataset.repeats.times() > 1).then_some(0) };
+        let pick = PickedRow { repeat: (self.dataset.repeats.times() > 1).then_some(0), ..PickedRow::once(number) };
         let no_answer = || {
             let what = "there is no answer to this row, or an error in its place";
             let way_out = way_out!["choose another row with ", Setting::PROMPT];
@@ -93,7 +93,7 @@ impl PreparedDataset {
         choice: &PromptChoice<'_>,
     ) -> Result<(Conversation, Option<ViewTurn>)> {
         let plan = self.plan(row, examples, &mut self.prompter(), tokens(builder))?;
-        let key = self.kept.key(row, PickedRow { row: choice.row, repeat: None })?;
+        let key = self.kept.key(row, PickedRow::once(choice.row))?;
         let needs_answers = plan.needs_answers();
         let strip_thoughts = choice.answers.is_some_and(ModelAnswers::strips_thoughts);
         let mut turns = builder.turns(plan).strip_thoughts(strip_thoughts);

@@ -10,7 +10,7 @@
 //! let file = br#"infer_cfg = { prompt_template = { template = "Q: {q}" } }"#;
 //! let dataset = PreparedDataset::new(Dataset::parse("d.toml", file)?, &DatasetOptions::default())?;
 //! let record = r#"{"q": "1+1=?"}"#.into();
-//! let row = dataset.row(record, PickedRow { row: 0, repeat: None })?.expect("no judge leaves it out");
+//! let row = dataset.row(record, PickedRow::once(0))?.expect("no judge leaves it out");
 //! let mut prompter = dataset.prompter();
 //! let prompts = dataset.prompts(&row, Examples::default(), &mut prompter, |_| Ok(0))?;
 //! assert_eq!(prompts[0].conversation, metatok::Conversation::Text("Q: 1+1=?".into()));
@@ -37,7 +37,7 @@ use crate::builder::BuilderOptions;
 use crate::conversation::Mode;
 use crate::dataset::{
     Dataset, DatasetSource, Holds, Inferencer, InferencerKind, KeptColumns, PickedRow, RawRecord, Row, RowPrompter,
-    TemplateField, arrow_rows,
+    TemplateField, Value, arrow_rows,
 };
 use crate::dialect::Model;
 use crate::digest::{digest, hex};
@@ -114,10 +114,7 @@ impl PreparedDataset {
             train = arrow_rows(train, &format!("{}_train", dataset.abbr()));
         }
         train.iter_mut().try_for_each(|row| dataset.derive(row)).at(Setting::TRAIN)?;
-        if let Some(range) = &dataset.train_range {
-            let rows = range.rows(train.len()).at("reader_cfg.train_range").at(Place::file(&dataset.name))?;
-            train = rows.into_iter().map(|row| train[row].clone()).collect();
-        }
+        let train = dataset.train_rows(train)?;
         // Errors in the templates are reported before anything is read.
         let train: Arc<[Row]> = train.into();
         let dataset = Arc::new(dataset);
@@ -212,6 +209,9 @@ impl PreparedDataset {
     /// The same as for [`Dataset::row`]; if answers to judge do not fit the row.
     pub fn row<'r>(&self, record: RawRecord<'r>, pick: PickedRow) -> Result<Option<Cow<'r, Row>>> {
         let mut row = self.dataset.row_of(record)?;
+        if self.options.arrow_compat {
+            row.to_mut().set("idx", Value::Int(pick.idx.to_string()));
+        }
         let Some(judged) = &self.judged else { return Ok(Some(row)) };
         let key = self.kept.key(&row, pick)?;
         Ok(judged.add(row.to_mut(), &key, pick.row)?.then_some(row))

@@ -121,7 +121,7 @@ impl Dataset {
 
     fn read(file: File) -> Result<Self> {
         let File { abbr, class, n, num_repeats, reader_cfg: reader, infer_cfg: infer, eval_cfg, infer_order } = file;
-        let class = class.as_ref().and_then(Value::as_text).map(class_name::bare).unwrap_or_default();
+        let class = class.as_ref().and_then(Value::as_text).unwrap_or_default();
         let template = |file: Option<TemplateFile>, name: &str| {
             file.map(TemplateFile::read).transpose().at(format_args!("infer_cfg.{name}"))
         };

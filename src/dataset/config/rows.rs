@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use crate::dataset::config::Dataset;
 use crate::dataset::prompter::MaxOutLen;
-use crate::dataset::rows::{PickedRow, Row};
+use crate::dataset::rows::{Picks, Row};
 use crate::dataset::source::RawRecord;
-use crate::error::{At, Place, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 
 impl Dataset {
     /// Whether rows are asked in a different order from the file's, not all of them, or more than once.
@@ -14,7 +14,8 @@ impl Dataset {
         self.test_range.is_some() || self.repeats.times() > 1
     }
 
-    /// The rows that are asked, out of `len`. As in OpenCompass, `test_range` chooses from the repeated rows.
+    /// The rows that are asked, out of `len`. As in OpenCompass, `test_range` chooses from the repeated rows; as in AISBench,
+    /// each of its datasets' chosen rows is repeated.
     ///
     /// ```
     /// use metatok::Dataset;
@@ -26,16 +27,26 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// The same as [`crate::dataset::rows::SplitRange::rows`], with the place.
-    pub fn picked_rows(&self, rows: usize) -> Result<Box<dyn Iterator<Item = PickedRow> + Send>> {
-        let (repeats, all) = (self.repeats, rows.saturating_mul(self.repeats.times()));
-        Ok(match &self.test_range {
-            None => Box::new((0..all).map(move |place| repeats.at(place, rows))),
-            Some(range) => {
-                let places = range.rows(all).at("reader_cfg.test_range").at(Place::file(&self.name))?;
-                Box::new(places.into_iter().map(move |place| repeats.at(place, rows)))
+    /// The same as [`crate::dataset::rows::SplitRange::rows`], with the place; [`ErrorKind::Dataset`] if it leaves no row.
+    pub fn picked_rows(&self, rows: usize) -> Result<Picks> {
+        let chosen = |all| self.test_range.as_ref().map(|range| range.rows(all)).transpose();
+        let some = |picks: Picks| {
+            let mut picks = picks.peekable();
+            match picks.peek() {
+                None if rows > 0 => Err(Error::from(ErrorKind::Dataset(format!("it leaves none of {rows} rows")))),
+                _ => Ok(Box::new(picks) as Picks),
             }
-        })
+        };
+        self.repeats.picks(rows, chosen).and_then(some).at("reader_cfg.test_range").at(Place::file(&self.name))
+    }
+
+    /// The rows that examples are drawn from, out of the training set.
+    ///
+    /// # Errors
+    /// The same as [`crate::dataset::rows::SplitRange::rows`], with the place.
+    pub(crate) fn train_rows(&self, rows: Vec<Row>) -> Result<Vec<Row>> {
+        let chosen = |all| self.train_range.as_ref().map(|range| range.rows(all)).transpose();
+        self.repeats.of_train(rows, chosen).at("reader_cfg.train_range").at(Place::file(&self.name))
     }
 
     /// Reads a row of JSON, and adds the columns that the file derives.

@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 
 use crate::dataset::rows::{Row, Value};
 
-/// Rows as returned by `Dataset.from_list`: the columns are those of the first row, missing values are `None`, integers
+/// Rows as returned by `Dataset.from_list`: the columns are those of the first row, missing values are `None`, integers and booleans
 /// in a column with fractions become fractions, and all dicts of a column have the same keys. `subdivision` and `idx`
 /// are added, as in both references.
 ///
@@ -46,10 +46,12 @@ pub fn arrow_rows(rows: Vec<Row>, subdivision: &str) -> Vec<Row> {
 /// Converts the values of one column to the same type, if they differ in numbers and keys.
 fn unify(values: &mut [&mut Value]) {
     let any = |is: fn(&Value) -> bool| values.iter().any(|value| is(value));
-    if any(|value| matches!(value, Value::Float(_))) && any(|value| matches!(value, Value::Int(_))) {
+    if any(|value| matches!(value, Value::Float(_))) {
         for value in values.iter_mut() {
-            if let Value::Int(digits) = &**value {
-                **value = Value::Float(digits.parse().unwrap_or(f64::NAN));
+            match &**value {
+                Value::Int(digits) => **value = Value::Float(digits.parse().unwrap_or(f64::NAN)),
+                Value::Bool(is_true) => **value = Value::Float(f64::from(*is_true)),
+                _ => {}
             }
         }
     }

@@ -17,7 +17,7 @@ const ID: &str = "id";
 ///
 /// let kept = KeptColumns { id: None, keep: vec!["answer".into()] };
 /// let row = Row::from_json(r#"{"id": "mars-1", "question": "Which planet is red?", "answer": "Mars"}"#)?;
-/// let key = kept.key(&row, PickedRow { row: 7, repeat: None })?;
+/// let key = kept.key(&row, PickedRow::once(7))?;
 /// assert_eq!(key.id, r#""mars-1""#);
 /// assert_eq!(key.columns.as_deref(), Some(r#"{"answer":"Mars"}"#));
 /// # Ok::<(), metatok::Error>(())
@@ -45,7 +45,7 @@ pub struct RowKey {
 
 impl RowKey {
     /// For a row of which only the position is known.
-    pub fn numbered(PickedRow { row, repeat }: PickedRow) -> Self {
+    pub fn numbered(PickedRow { row, repeat, .. }: PickedRow) -> Self {
         Self { id: row.to_string(), has_id: false, repeat, columns: None }
     }
 }

@@ -27,7 +27,7 @@ pub use arrow::arrow_rows;
 pub use derived_columns::DerivedColumns;
 pub(crate) use entries::Entries;
 pub use kept_columns::{KeptColumns, RowKey};
-pub use repeats::{PickedRow, Repeats};
+pub use repeats::{PickedRow, Picks, Repeats};
 pub use row::Row;
 pub(crate) use row::{Fields, listed};
 pub use split::SplitRange;

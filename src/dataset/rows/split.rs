@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Result};
 pub enum SplitRange {
     /// This many rows, or that share of them if it is below 1, drawn like Python's `random.Random(n).shuffle`.
     Number(f64),
-    /// A Python slice.
+    /// A Python slice, or several, each of what the one before left; an empty string is all rows.
     Slice(String),
 }
 
@@ -23,7 +23,7 @@ impl SplitRange {
     pub fn rows(&self, len: usize) -> Result<Vec<usize>> {
         match self {
             Self::Number(number) => Ok(drawn(*number, len)),
-            Self::Slice(slice) => sliced(slice, len),
+            Self::Slice(slices) => sliced(slices, len),
         }
     }
 }
@@ -39,21 +39,33 @@ fn drawn(number: f64, len: usize) -> Vec<usize> {
     rows
 }
 
+/// The rows that slices leave. OpenCompass appends one to a dataset's own when it divides its rows among tasks.
 fn sliced(text: &str, len: usize) -> Result<Vec<usize>> {
     let no_slice =
         || ErrorKind::Dataset(format!("{text:?} is not a slice such as \"[:100]\", \"[10:20]\" or \"[::2]\""));
-    let inner = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).ok_or_else(no_slice)?;
-    let mut bounds = Vec::new();
-    for part in inner.split(':') {
-        let part = part.trim();
-        let number = if part.is_empty() { None } else { Some(part.parse::<i64>().map_err(|_| no_slice())?) };
-        bounds.push(number);
+    let mut rows: Vec<usize> = (0..len).collect();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let (slice, after) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')).ok_or_else(no_slice)?;
+        let places = of_slice(slice, rows.len()).ok_or_else(no_slice)?;
+        rows = places.into_iter().map(|place| rows[place]).collect();
+        rest = after.trim_start();
     }
+    Ok(rows)
+}
+
+/// The places of a slice, without its brackets; none if it is no slice.
+fn of_slice(slice: &str, len: usize) -> Option<Vec<usize>> {
+    let bound = |part: &str| match part.trim() {
+        "" | "None" => Some(None),
+        number => number.parse::<i64>().ok().map(Some),
+    };
+    let bounds: Vec<Option<i64>> = slice.split(':').map(bound).collect::<Option<_>>()?;
     let count = len as i64;
     match bounds[..] {
-        [_, _] | [_, _, None] => Ok(stepped(bounds[0], bounds[1], 1, count)),
-        [start, end, Some(step)] if step != 0 => Ok(stepped(start, end, step, count)),
-        _ => Err(no_slice().into()),
+        [_, _] | [_, _, None] => Some(stepped(bounds[0], bounds[1], 1, count)),
+        [start, end, Some(step)] if step != 0 => Some(stepped(start, end, step, count)),
+        _ => None,
     }
 }
 
@@ -69,4 +81,30 @@ fn stepped(start: Option<i64>, end: Option<i64>, step: i64, len: i64) -> Vec<usi
         at = at.saturating_add(step);
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_are_pythons() {
+        for (slice, rows) in [
+            ("", Some(vec![0, 1, 2, 3, 4])),
+            ("[:2]", Some(vec![0, 1])),
+            (" [ -2 : ] ", Some(vec![3, 4])),
+            ("[::-2]", Some(vec![4, 2, 0])),
+            ("[None:2]", Some(vec![0, 1])),
+            ("[1:5][0: 3]", Some(vec![1, 2, 3])),
+            ("[1:5][::2] [1:]", Some(vec![3])),
+            ("[9:]", Some(vec![])),
+            ("[0]", None),
+            ("[::0]", None),
+            ("[:2", None),
+            ("[:2]x", None),
+            ("2", None),
+        ] {
+            assert_eq!(SplitRange::Slice(slice.into()).rows(5).ok(), rows, "{slice}");
+        }
+    }
 }
