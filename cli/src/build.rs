@@ -65,7 +65,9 @@ pub(crate) fn one(args: &BuildArgs, loaded: &Loaded, abbr: Option<&str>) -> Resu
     }
     let mut inputs = source.open_or_demo(args.input.columns.as_deref())?;
     let names = names(&inputs);
-    let progress = progress::bar(inputs.iter().map(Input::bytes).sum(), args.quiet);
+    // A bar would be written between the records.
+    let shows_records = args.output.is_none() && io::stdout().is_terminal();
+    let progress = progress::bar(inputs.iter().map(Input::bytes).sum(), args.quiet || shows_records);
     if let Some(dataset) = &dataset {
         inputs = dataset.through_arrow(inputs)?;
     }

@@ -108,7 +108,10 @@ fn see_conversations(args: &CheckArgs, inputs: Vec<Input>, mode: Mode, checker: 
     let (format, longest) = (args.input.input_format, args.input.read.max_line_bytes);
     let (mut seen, mut is_last) = (0, setup::limit(args.input.limit));
     each_conversation(inputs, RecordReader::new(format), longest, mode, |place, conversation| {
-        checker.see(&conversation?, &place.to_string());
+        match conversation {
+            Ok(conversation) => checker.see(&conversation, &place.to_string()),
+            Err(error) => checker.see_refused(error, &place.to_string()),
+        }
         seen += 1;
         Ok(is_last())
     })?;

@@ -104,11 +104,13 @@ mod unix {
     use std::sync::atomic::AtomicBool;
     use std::thread;
 
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     use signal_hook::flag;
     use signal_hook::iterator::Signals;
 
     pub(super) fn watch() -> io::Result<()> {
+        // A file that is too large for its limit is an error of writing, as a full disk is.
+        flag::register(SIGXFSZ, Arc::default())?;
         let watched: Vec<i32> = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)).collect();
         let mut signals = Signals::new(&watched)?;
         thread::Builder::new().name("signals".into()).spawn(move || {

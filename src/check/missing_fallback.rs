@@ -1,17 +1,17 @@
-//! Messages whose role and fallback role do not exist.
+//! Templates without a role for chat messages.
 
-use crate::check::{Findings, Level, Lint, Subject, subject};
+use crate::check::{Findings, Level, Lint, Subject};
 use crate::conversation::{ChatMessage, Conversation};
-use crate::error::{ErrorKind, Place, Result};
+use crate::error::{ErrorKind, Result};
 use crate::render::TextArena;
 
 pub(super) const LINT: Lint = Lint {
     code: "missing-fallback",
     level: Level::Warning,
-    about: "The template has neither a message's role nor its fallback role.",
+    about: "The template has no role for chat messages of the system, the user or the assistant.",
     why: "Chat messages with the roles system, user and assistant use SYSTEM, HUMAN and BOT, found by api_role or by \
-        name; system falls back to HUMAN, and assistant to the round's only role that generates. Messages of a prompt list name their own fallback_role. If neither role \
-        exists, the conversation cannot be built.",
+        name; system falls back to HUMAN, and assistant to the round's only role that generates. If there is none, a \
+        conversation with such a message cannot be built.",
     find,
 };
 
@@ -34,10 +34,6 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
             };
             findings.add("meta_template", message, format!("set the api_role of a role to {role}"));
         }
-    }
-    for (place, error) in subject.seen.refused.named.iter().filter(|(_, error)| subject::is_missing_role(error)) {
-        let help = "define the role, or set another fallback_role in the dataset's template";
-        findings.add(place, error.message_within(&Place::from(place)), error.way_out_or(help));
     }
     Ok(())
 }

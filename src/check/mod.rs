@@ -54,7 +54,7 @@ use crate::builder::BuilderOptions;
 use crate::conversation::Conversation;
 use crate::dataset::{Dataset, Row, RowPrompt};
 use crate::dialect::{ChatTemplate, Model};
-use crate::error::{At, ErrorKind, Place, Result};
+use crate::error::{At, Error, ErrorKind, Place, Result};
 use crate::tokenizer::Tokenizer;
 pub use finding::{Finding, Level};
 use lint::Findings;
@@ -145,6 +145,12 @@ impl Checker {
     /// Checks a conversation too. `place` says where it is.
     pub fn see(&mut self, conversation: &Conversation, place: &str) {
         self.subject.see(conversation, place);
+    }
+
+    /// Takes a conversation that cannot be read, which [`Self::finish`] reports as one that cannot be built.
+    pub fn see_refused(&mut self, error: Error, place: &str) {
+        self.subject.seen.conversations += 1;
+        self.subject.seen.refused.add(place, error);
     }
 
     /// Checks a dataset's templates too, and the rows that its examples come from.

@@ -20,8 +20,8 @@ fn find(subject: &Subject, findings: &mut Findings) -> Result<()> {
         findings.add(name.clone(), error.message_within(&name), error.way_out_or(help));
     }
     let seen = &subject.seen;
-    // Roles have lints of their own.
-    let others = |(_, error): &&(String, Error)| !subject::is_missing_role(error) && !subject::is_outside_round(error);
+    // These have a lint of their own.
+    let others = |(_, error): &&(String, Error)| !subject::is_outside_round(error);
     for (place, error) in seen.refused.named.iter().filter(others) {
         let help = error.way_out_or(help);
         findings.add(place, error.message_within(&Place::from(place)), help);

@@ -209,8 +209,3 @@ impl Subject {
 pub(crate) fn is_outside_round(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::RoleOutsideRound { .. })
 }
-
-/// Whether this error is about a role that the template does not have.
-pub(crate) fn is_missing_role(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::UnknownRole { .. })
-}

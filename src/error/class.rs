@@ -119,7 +119,7 @@ impl ErrorKind {
     /// What to do about it, if that is the same everywhere.
     pub(super) fn way_out(&self) -> Option<WayOut> {
         Some(match self {
-            Self::OtherEncoding(_) => way_out!["convert it first, for example with `iconv -t UTF-8`"],
+            Self::OtherEncoding(_) => way_out!["convert it first, for example with `iconv -f UTF-16 -t UTF-8`"],
             Self::LineTooLong(_) => way_out!["raise ", Setting::MAX_LINE_BYTES, " if that is intended"],
             Self::RowTooLong(_) => way_out![
                 "set substitution = \"single-pass\" in the template, or raise ",
@@ -154,7 +154,9 @@ impl ErrorKind {
             Self::MetaTemplateDiffers(_) => {
                 way_out!["build again with ", Setting::ALWAYS_RENDER, ", and report this chat template"]
             }
-            Self::TooLong { .. } => way_out!["shorten it, or allow more truncation with ", Setting::TRUNCATE],
+            Self::TooLong { .. } => {
+                way_out!["shorten it; of prompts to continue, ", Setting::TRUNCATE, " names what may be dropped"]
+            }
             Self::MissingFeature { feature, .. } => way_out![format!("build it with the cargo feature `{feature}`")],
             Self::ReservedInContent { .. } => way_out![
                 "change the text, or set ",

@@ -176,9 +176,13 @@ impl Error {
         })
     }
 
-    /// What and where, without the way out, leaving out `place` if it is already shown.
+    /// What and where, without the way out, leaving out `place` if it is already shown: one place, or several as they are
+    /// written.
     pub(crate) fn message_within(&self, place: &Place) -> String {
-        let places = self.0.places.strip_prefix(std::slice::from_ref(place)).unwrap_or(&self.0.places);
+        let (places, shown) = (&self.0.places, place.to_string());
+        let written = |end: usize| places[..end].iter().map(Place::to_string).collect::<Vec<_>>().join(": ");
+        let known = (1..=places.len()).find(|&end| written(end) == shown).unwrap_or(0);
+        let places = &places[known..];
         Shown { places, message: &self.0.kind, way_out: None, name: &Setting::to_string }.to_string()
     }
 

@@ -189,7 +189,7 @@ impl InputArgs {
 #[command(next_help_heading = heading::INPUT)]
 pub(crate) struct ReadArgs {
     /// Longest line to read, in bytes
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_LINE_BYTES, hide_short_help = true)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_LINE_BYTES, value_parser = at_least_one(), hide_short_help = true)]
     pub(crate) max_line_bytes: usize,
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
-use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use metatok::error::Error;
 use metatok::truncate::Truncation;
 
@@ -31,7 +31,7 @@ pub(crate) fn output_file() -> impl TypedValueParser<Value = PathBuf> {
 
 /// A number that must be at least one.
 pub(crate) fn at_least_one() -> impl TypedValueParser<Value = usize> {
-    RangedU64ValueParser::<usize>::new().range(1..)
+    |number: &str| positive(number).map(NonZeroUsize::get)
 }
 
 /// A count of at least one. The standard library would call it a "non-zero type".

@@ -58,6 +58,9 @@ fn messages<'a>(keys: &Keys<'a>) -> Result<Record<'a>> {
             "is a string, but must be a list of messages; for text without a template use \"prompt\" or \"text\"";
         return Err(refused(&format!("{key:?} {what}")));
     }
+    if key != "prompt" && keys.begins(key, '{') {
+        return Err(refused(&format!("{key:?} is an object, but must be a list of messages")));
+    }
     let conversation = listed(keys, key)?;
     with_system(conversation, keys)
 }
@@ -264,7 +267,7 @@ fn ultrachat<'a>(keys: &Keys<'_>) -> Result<Record<'a>> {
 /// The descriptions of tools. In ShareGPT they are JSON in a string.
 fn tools(keys: &Keys<'_>, reads_for: ReadsFor) -> Result<Option<String>> {
     if !keys.is_empty("functions") {
-        return Err(functions_would_be_lost());
+        return Err(functions_would_be_lost(reads_for));
     }
     // A chat template may tell an empty list from none.
     let is_list = |raw: &str| reads_for == ReadsFor::ChatTemplate && raw.starts_with(['[', '"']) && raw.contains('[');

@@ -1,5 +1,6 @@
 //! The errors of records that cannot be read.
 
+use crate::dataset::records::reads_for::ReadsFor;
 use crate::error::{Error, ErrorKind, Fault, Setting, way_out};
 use crate::wording::plain;
 
@@ -40,7 +41,12 @@ pub(super) fn layout_would_be_lost(key: &'static str) -> Error {
     ])
 }
 
-pub(super) fn functions_would_be_lost() -> Error {
+pub(super) fn functions_would_be_lost(reads_for: ReadsFor) -> Error {
+    if reads_for == ReadsFor::ChatTemplate {
+        let why = "they are an older form of \"tools\", which is what chat templates read";
+        let way_out = "write each one as {\"type\": \"function\", \"function\": …} in \"tools\", or remove the key";
+        return ErrorKind::WouldBeLost { key: "functions", why }.with_way_out(way_out);
+    }
     let why = "they are an older form of \"tools\", and templates have no place for either";
     ErrorKind::WouldBeLost { key: "functions", why }
         .with_way_out("put them in the system message in the form that the model expects, or remove the key")

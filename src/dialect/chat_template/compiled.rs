@@ -56,15 +56,20 @@ impl Compiled {
         self.tells_time.then(|| self.now.unwrap_or_else(|| ZonedDateTime::now().datetime()))
     }
 
-    /// The text that the template makes of its variables.
+    /// The text that the template makes of its variables. `way_out` says what to do if it cannot.
     ///
     /// # Errors
     /// [`ErrorKind::Conversation`] with what the template refuses, or what it cannot do.
-    pub(super) fn render(&self, context: Value, has_tools: bool) -> Result<String> {
+    pub(super) fn render(
+        &self,
+        context: Value,
+        has_tools: bool,
+        way_out: impl Fn() -> Option<String>,
+    ) -> Result<String> {
         let name = if has_tools && self.has_tool_use { TOOL_USE } else { DEFAULT };
         let template = self.environment.get_template(name).map_err(|error| not_jinja(&error))?;
         match caught(|| template.render(context)) {
-            Ok(rendered) => rendered.map_err(|error| refused(&error)),
+            Ok(rendered) => rendered.map_err(|error| refused(&error, way_out)),
             Err(what) => Err(ErrorKind::Conversation(format!("the chat template failed: {what}")).into()),
         }
     }
@@ -92,7 +97,7 @@ fn not_jinja(error: &minijinja::Error) -> Error {
     ErrorKind::Template(format!("the chat template is not Jinja that can be run: {what}{line}")).into()
 }
 
-fn refused(error: &minijinja::Error) -> Error {
+fn refused(error: &minijinja::Error, way_out: impl Fn() -> Option<String>) -> Error {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(one) = cause {
         if let Some(Raised(what)) = one.downcast_ref() {
@@ -102,5 +107,9 @@ fn refused(error: &minijinja::Error) -> Error {
     }
     let what = error.detail().map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind()));
     let line = error.line().map_or_else(String::new, |line| format!(" (line {line} of the template)"));
-    ErrorKind::Conversation(format!("the chat template failed: {what}{line}")).into()
+    let error = Error::from(ErrorKind::Conversation(format!("the chat template failed: {what}{line}")));
+    match way_out() {
+        Some(way_out) => error.with_way_out(way_out),
+        None => error,
+    }
 }

@@ -85,7 +85,8 @@ impl ChatTemplateRenderer {
     }
 
     fn plain(&self, chat: Chat<'_>, now: Option<DateTime>) -> Result<String> {
-        self.compiled.render(chat.variables(&self.template, now, None)?, chat.tools.is_some())
+        let way_out = || without_text(chat);
+        self.compiled.render(chat.variables(&self.template, now, None)?, chat.tools.is_some(), way_out)
     }
 
     /// The same text with the places of what the conversation brings; none if they cannot be known.
@@ -97,8 +98,8 @@ impl ChatTemplateRenderer {
         let placings: [&dyn Fn(&str) -> bool; 2] = [&|_| false, &is_name];
         for is_unmarked in placings {
             let variables = chat.variables(&self.template, now, Some(is_unmarked))?;
-            let marked =
-                self.compiled.render(variables, chat.tools.is_some()).ok().and_then(|text| Marked::read(&text));
+            let rendered = self.compiled.render(variables, chat.tools.is_some(), || None);
+            let marked = rendered.ok().and_then(|text| Marked::read(&text));
             if let Some(marked) = marked.filter(|marked| marked.text == text) {
                 return Ok(Some(marked));
             }
@@ -182,6 +183,19 @@ fn cut_at_tag(segments: &mut Segments<'_>) -> Result<()> {
         segments.list.pop();
     }
     Ok(())
+}
+
+/// What to do about the first message that many templates cannot write: without content, or with a list of parts.
+fn without_text(chat: Chat<'_>) -> Option<String> {
+    chat.messages.iter().enumerate().find_map(|(number, message)| match &message.content {
+        Content::Text(_) => None,
+        Content::Null => {
+            Some(format!("message {number} has no content; if the template needs one, write \"content\": \"\""))
+        }
+        Content::Parts(_) => {
+            Some(format!("message {number} has a list of parts; if the template needs one text, write them as one"))
+        }
+    })
 }
 
 fn ambiguous(chat: Chat<'_>) -> crate::Error {
