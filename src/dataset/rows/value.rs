@@ -76,7 +76,7 @@ impl Value {
         }
     }
 
-    fn number(&self) -> Option<f64> {
+    pub(crate) fn number(&self) -> Option<f64> {
         match self {
             Self::Bool(is) => Some(f64::from(u8::from(*is))),
             Self::Int(digits) => digits.parse().ok(),

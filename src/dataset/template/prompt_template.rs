@@ -22,7 +22,7 @@ pub struct PromptTemplate {
     pub substitution: Substitution,
     /// How many bytes the texts of a prompt may have after they are filled.
     pub max_row_bytes: usize,
-    /// Whether a label is also found by its text, as in files, whose keys are strings.
+    /// Whether a label is also found by its text or number, as in files, whose keys are strings.
     pub labels_by_text: bool,
 }
 
@@ -185,7 +185,12 @@ impl PromptTemplate {
             Template::Labels(labels) => labels,
         };
         let by_text = || labels.iter().find(|(known, _)| self.labels_by_text && known.text() == label.text());
-        let found = labels.iter().find(|(known, _)| known.equals(label)).or_else(by_text);
+        // In Python, the keys 1, 1.0 and True are one.
+        let by_number = || {
+            let number = label.number()?;
+            labels.iter().find(|(known, _)| self.labels_by_text && known.text().parse() == Ok(number))
+        };
+        let found = labels.iter().find(|(known, _)| known.equals(label)).or_else(by_text).or_else(by_number);
         let (_, template) = found.ok_or_else(|| {
             let known: Vec<String> = labels.iter().map(|(known, _)| known.repr()).collect();
             template_error(&format!(
