@@ -39,6 +39,12 @@ fn read(file: Box<dyn BufRead + Send>, delimiter: u8, columns: Option<&[String]>
             names => names,
         },
     };
+    if let [name] = &names[..]
+        && let Some(other) = [';', '\t', '|'].into_iter().find(|other| name.contains(*other))
+    {
+        let what = format!("the only column is named {name:?}, so the delimiter seems to be {other:?}");
+        return Err(ErrorKind::Parse(what).with_way_out("save the file with commas, or with tabs as .tsv"));
+    }
     let mut seen = HashSet::new();
     if let Some(name) = names.iter().find(|name| !seen.insert(name.as_str())) {
         return Err(ErrorKind::Parse(format!("two columns are named {name:?}")).into());
