@@ -82,8 +82,23 @@ impl Requests {
     }
 
     /// Adds a warning about the stop ids that a server ignores: it stops only at the end tokens of its own files, which
-    /// were taken from the tokenizer's.
-    pub(super) fn warn_of_ignored_ids(mut self, builder: &PromptBuilder) -> Self {
+    /// were taken from the tokenizer's. Trimming finds them in the ids of its answers.
+    pub(super) fn warn_of_ignored_ids(self, builder: &PromptBuilder) -> Self {
+        self.warn_of_ids(builder, |what| Warning::new("stop-ids-ignored", format!("{what}; trimming cuts at them")))
+    }
+
+    /// The same for answers without ids, in which nothing finds them.
+    pub(super) fn warn_of_lost_ids(self, builder: &PromptBuilder) -> Self {
+        self.warn_of_ids(builder, |what| {
+            let what = format!("{what}; its answers are text, in which trimming cannot find them either");
+            Warning::new("stop-ids-lost", what).with_way_out(way_out![
+                "use the server's own form, or give the text of a stop with ",
+                Setting::STOP_STRINGS
+            ])
+        })
+    }
+
+    fn warn_of_ids(mut self, builder: &PromptBuilder, warning: impl FnOnce(String) -> Warning) -> Self {
         let is_of_tokenizer = |stop: &&StopId| {
             let mut sources = stop.sources.iter();
             sources.any(|source| matches!(source, StopSource::TokenizerConfig | StopSource::GenerationConfig))
@@ -93,11 +108,11 @@ impl Requests {
         let ignored: Vec<String> = stops.filter(|stop| !is_of_tokenizer(stop)).map(token).collect();
         if !ignored.is_empty() {
             let what = format!(
-                "{} stops at its model's own end tokens and ignores the stop ids that the tokenizer's files do not name: {}; trimming cuts at them",
+                "{} stops at its model's own end tokens and ignores the stop ids that the tokenizer's files do not name: {}",
                 self.engine.name,
                 ignored.join(", ")
             );
-            self.warnings.push(Warning::new("stop-ids-ignored", what));
+            self.warnings.push(warning(what));
         }
         self
     }
