@@ -5,11 +5,20 @@ use std::time::{Duration, Instant};
 use reqwest::header::CONTENT_TYPE;
 
 use crate::client::failure::Failure;
-use crate::client::http::{Http, server_message};
+use crate::client::http::Http;
 use crate::client::sse::Events;
 use crate::client::streamed::StreamedAnswer;
 use crate::server::Protocol;
 use crate::stop::Trimmer;
+
+/// What is sent, and what its answer may be.
+pub(super) struct Sent<'a> {
+    pub(super) body: Vec<u8>,
+    pub(super) trimmer: &'a Trimmer,
+    /// How many tokens it asks for at most, if that is known.
+    pub(super) most_tokens: Option<usize>,
+    pub(super) keep_raw: bool,
+}
 
 /// An answer, with measurements.
 #[derive(Debug)]
@@ -21,50 +30,54 @@ pub(super) struct Attempted {
     pub(super) raw: Vec<String>,
 }
 
+/// The most bytes that are kept of one answer.
+const LARGEST: usize = 1 << 26;
+
 /// An answer that is still arriving.
 struct Reading<'a> {
+    http: &'a Http,
     protocol: &'a Protocol,
+    most_tokens: Option<usize>,
     started: Instant,
     keep_raw: bool,
+    raw_bytes: usize,
+    is_stream: bool,
     attempted: Attempted,
 }
 
 /// Sends a request and reads its answer.
-pub(super) async fn attempt(
-    http: &Http,
-    protocol: &Protocol,
-    body: Vec<u8>,
-    trimmer: &Trimmer,
-    keep_raw: bool,
-) -> Result<Attempted, Failure> {
+pub(super) async fn attempt(http: &Http, protocol: &Protocol, sent: Sent<'_>) -> Result<Attempted, Failure> {
+    let Sent { body, trimmer, most_tokens, keep_raw } = sent;
     let started = Instant::now();
     let mut response = http.post(protocol.path, body).await?;
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let is_stream = kind.starts_with("text/event-stream");
+    let is_stream = kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"));
     let attempted = Attempted {
         answer: StreamedAnswer::new(trimmer),
         to_first_token: Duration::ZERO,
         latency: Duration::ZERO,
         raw: Vec::new(),
     };
-    let mut reading = Reading { protocol, started, keep_raw, attempted };
+    let mut reading = Reading { http, protocol, most_tokens, started, keep_raw, raw_bytes: 0, is_stream, attempted };
     if !is_stream {
-        let mut body = Vec::new();
-        while let Some(chunk) = http.chunk(&mut response).await? {
-            body.extend_from_slice(&chunk);
-        }
+        let body = http.body(&mut response, LARGEST).await?;
         reading.event(&String::from_utf8_lossy(&body))?;
         return reading.finish();
     }
     let mut events = Events::default();
+    let mut last_data = Instant::now();
     loop {
-        let chunk = http.chunk(&mut response).await?;
+        let chunk = http.chunk(&mut response, last_data).await?;
         let data = match &chunk {
             Some(bytes) => {
                 events.push(bytes).map_err(|_| Failure::Broken("an event of the stream has no end".into()))?
             }
             None => events.finish().into_iter().collect(),
         };
+        // Comments keep a connection alive, but are no data.
+        if !data.is_empty() {
+            last_data = Instant::now();
+        }
         for data in &data {
             reading.event(data)?;
         }
@@ -81,10 +94,12 @@ impl Reading<'_> {
             return Ok(());
         }
         if self.keep_raw {
+            self.raw_bytes += data.len();
             self.attempted.raw.push(data.to_owned());
         }
         let no_answer = |what: &crate::Error| {
-            Failure::Broken(format!("the server sent no answer ({what}): {}", server_message(data)))
+            let message = self.http.secrets().message(data);
+            Failure::Broken(format!("the server sent no answer ({what}): {message}"))
         };
         let answer = &mut self.attempted.answer;
         let event = self.protocol.event(data).map_err(|error| no_answer(&error))?;
@@ -93,6 +108,36 @@ impl Reading<'_> {
         if has_begun && self.attempted.to_first_token.is_zero() {
             self.attempted.to_first_token = self.started.elapsed();
         }
+        self.check_sizes()?;
+        self.check_end(data)
+    }
+
+    /// Rejects an answer that goes on and on.
+    fn check_sizes(&self) -> Result<(), Failure> {
+        let answer = &self.attempted.answer;
+        let tokens = answer.tokens().unwrap_or_default();
+        // A server may send the stop in addition.
+        if let Some(most) = self.most_tokens.filter(|most| tokens > most.saturating_add(1)) {
+            let what = format!("the request asks for at most {most} tokens, but the server sent {tokens} and went on");
+            return Err(Failure::Broken(what));
+        }
+        let text = answer.text.as_ref().map_or(0, String::len);
+        if text.saturating_add(self.raw_bytes).saturating_add(tokens.saturating_mul(4)) > LARGEST {
+            return Err(Failure::Broken(format!("the answer has more than {LARGEST} bytes")));
+        }
+        Ok(())
+    }
+
+    /// Rejects an answer that the server gave up on, and one of which it left ids out.
+    fn check_end(&self, data: &str) -> Result<(), Failure> {
+        let answer = &self.attempted.answer;
+        if let Some(reason) = answer.given_up() {
+            let message = self.http.secrets().message_in(data).map_or(String::new(), |message| format!(": {message}"));
+            return Err(Failure::Broken(format!("the server ended the answer with {reason:?}{message}")));
+        }
+        if self.is_stream && self.protocol.omits_ids && answer.lacks_ids() {
+            return Err(Failure::OmittedIds);
+        }
         Ok(())
     }
 
@@ -100,7 +145,8 @@ impl Reading<'_> {
     fn finish(mut self) -> Result<Attempted, Failure> {
         let answer = &self.attempted.answer;
         if let Some(error) = &answer.error {
-            return Err(Failure::Broken(format!("the server broke off: {}", server_message(error))));
+            let message = self.http.secrets().message(error);
+            return Err(Failure::Broken(format!("the server broke off: {message}")));
         }
         if !answer.is_finished() && !answer.has_stopped() {
             return Err(Failure::Broken("the answer was cut off: its stream ended early".into()));

@@ -12,6 +12,8 @@ pub(super) enum Failure {
     Closed(String),
     /// The connection broke, or the response is not an answer.
     Broken(String),
+    /// A stream lacks ids that an answer in one piece has.
+    OmittedIds,
     /// The server asks to retry later.
     Busy { status: u16, retry_after: Option<Duration>, message: String },
     /// The server rejects the request, and would again.
@@ -22,13 +24,14 @@ impl Failure {
     pub(super) fn status(&self) -> Option<u16> {
         match self {
             Self::Busy { status, .. } | Self::Refused { status, .. } => Some(*status),
-            Self::Down(_) | Self::Closed(_) | Self::Broken(_) => None,
+            Self::Down(_) | Self::Closed(_) | Self::Broken(_) | Self::OmittedIds => None,
         }
     }
 
     pub(super) fn message(self) -> String {
         match self {
             Self::Down(message) | Self::Closed(message) | Self::Broken(message) => message,
+            Self::OmittedIds => "the stream lacks ids".into(),
             Self::Busy { message, .. } | Self::Refused { message, .. } => message,
         }
     }

@@ -1,14 +1,18 @@
 //! The HTTP connection: sends requests, and keeps passwords and keys out of errors.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as BASE64;
+use percent_encoding::percent_decode_str;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Response, Url};
 use tokio::time::timeout;
 
 use crate::client::ClientOptions;
 use crate::client::failure::Failure;
-use crate::error::{ErrorKind, Result};
+use crate::client::message::Secrets;
+use crate::error::{ErrorKind, Result, counted};
 
 /// Connections to one server.
 #[derive(Debug, Clone)]
@@ -16,10 +20,9 @@ pub(super) struct Http {
     client: reqwest::Client,
     base: Url,
     idle: Duration,
+    secrets: Secrets,
 }
 
-/// The longest message of a server that is shown, in characters.
-const LONGEST_MESSAGE: usize = 300;
 /// The longest wait that a server may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
@@ -49,7 +52,8 @@ impl Http {
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| usage(format!("no connection can be made: {error}")))?;
-        Ok(Self { client, base, idle: options.idle_timeout })
+        let secrets = Secrets::new(secrets(options, &base));
+        Ok(Self { client, base, idle: options.idle_timeout, secrets })
     }
 
     /// The address without a password.
@@ -59,6 +63,11 @@ impl Http {
         let _ = shown.set_username("");
         let _ = shown.set_password(None);
         shown.as_str().trim_end_matches('/').to_owned()
+    }
+
+    /// What no message may repeat.
+    pub(super) fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     fn url(&self, path: &str) -> Url {
@@ -88,7 +97,7 @@ impl Http {
         let retry_after = retry_after.and_then(|seconds| seconds.trim().parse().ok()).map(Duration::from_secs);
         let retry_after = retry_after.map(|seconds| seconds.min(LONGEST_WAIT));
         let text = timeout(self.idle, response.text()).await.ok().and_then(std::result::Result::ok).unwrap_or_default();
-        let message = format!("the server answered {status}: {}", server_message(&text));
+        let message = format!("the server answered {status}: {}", self.secrets.message(&text));
         Err(match status {
             408 | 429 | 500.. => Failure::Busy { status, retry_after, message },
             _ => Failure::Refused { status, message },
@@ -98,7 +107,7 @@ impl Http {
     /// All bytes of an answer, which may be so many.
     pub(super) async fn body(&self, response: &mut Response, most: usize) -> std::result::Result<Vec<u8>, Failure> {
         let mut body = Vec::new();
-        while let Some(chunk) = self.chunk(response).await? {
+        while let Some(chunk) = self.chunk(response, Instant::now()).await? {
             body.extend_from_slice(&chunk);
             if body.len() > most {
                 return Err(Failure::Broken(format!("the answer has more than {most} bytes")));
@@ -107,14 +116,20 @@ impl Http {
         Ok(body)
     }
 
-    /// The next bytes of an answer; none at its end.
-    pub(super) async fn chunk(&self, response: &mut Response) -> std::result::Result<Option<bytes::Bytes>, Failure> {
-        let chunk = timeout(self.idle, response.chunk()).await.map_err(|_| self.is_silent())?;
+    /// The next bytes of an answer, whose last data came at this time; none at its end.
+    pub(super) async fn chunk(
+        &self,
+        response: &mut Response,
+        last_data: Instant,
+    ) -> std::result::Result<Option<bytes::Bytes>, Failure> {
+        let chunk = timeout(self.idle.saturating_sub(last_data.elapsed()), response.chunk())
+            .await
+            .map_err(|_| self.is_silent())?;
         chunk.map_err(|error| Failure::Broken(format!("the answer was cut off: {}", cause(&error))))
     }
 
     fn is_silent(&self) -> Failure {
-        Failure::Broken(format!("the server sent nothing for {} seconds", self.idle.as_secs_f32()))
+        Failure::Broken(format!("the server sent nothing for {}", seconds(self.idle)))
     }
 
     fn failed(&self, error: &reqwest::Error) -> Failure {
@@ -143,6 +158,11 @@ fn base(address: &str) -> Result<Url> {
     Ok(url)
 }
 
+/// `1 second`, `2.5 seconds`.
+pub(super) fn seconds(time: Duration) -> String {
+    counted(time.as_secs_f32(), "second")
+}
+
 /// The innermost cause, which contains no address.
 fn cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
@@ -152,18 +172,19 @@ fn cause(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// A server's message on one line, shortened: the message in its JSON, or the text.
-pub(super) fn server_message(text: &str) -> String {
-    let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
-    let message = json.as_ref().and_then(|json| {
-        ["/error/message", "/message", "/detail", "/error"].iter().find_map(|at| json.pointer(at)?.as_str())
+/// The values of all headers that are sent, and the keys within them.
+fn secrets(options: &ClientOptions, base: &Url) -> Vec<String> {
+    let in_headers = options.headers.iter().flat_map(|(_, value)| {
+        // `Bearer KEY`: a server may repeat the key alone.
+        let key = value.split_once(' ').filter(|(scheme, _)| scheme.chars().all(char::is_alphabetic));
+        [value.clone(), key.map_or_else(String::new, |(_, key)| key.trim().to_owned())]
     });
-    let text = message.unwrap_or(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(LONGEST_MESSAGE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None if text.is_empty() => "nothing".into(),
-        None => text,
-    }
+    let password = base.password().map(|password| {
+        let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+        let (user, password) = (decoded(base.username()), decoded(password));
+        [BASE64.encode(format!("{user}:{password}")), password]
+    });
+    in_headers.chain(password.into_iter().flatten()).collect()
 }
 
 #[cfg(test)]
@@ -182,18 +203,6 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(base(address).ok().as_ref().map(Url::as_str), expected, "{address:?}");
-        }
-    }
-
-    #[test]
-    fn messages_of_servers() {
-        for (text, shown) in [
-            (r#"{"error": {"message": "too long", "code": 400}}"#, "too long"),
-            (r#"{"object": "error", "message": "no"}"#, "no"),
-            ("<html>\n <h1>502</h1></html>", "<html> <h1>502</h1></html>"),
-            ("", "nothing"),
-        ] {
-            assert_eq!(server_message(text), shown);
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
 use crate::assemble::TokenizedPrompt;
 use crate::builder::PromptBuilder;
-use crate::client::attempt::{Attempted, attempt};
+use crate::client::attempt::{Attempted, Sent, attempt};
 use crate::client::failure::{FailedRequest, Failure};
 use crate::client::gate::Gate;
 use crate::client::http::Http;
@@ -52,6 +53,18 @@ struct Shared {
     gate: Gate,
     retries: u32,
     keep_raw: bool,
+    /// A stream lacked ids, so no answer is streamed any more. Only asking for those again would change how often samples
+    /// with such ids are drawn.
+    is_whole: AtomicBool,
+}
+
+/// What writes the bodies of requests.
+#[derive(Clone)]
+pub(crate) struct Bodies {
+    /// For an answer as a stream.
+    pub(crate) streamed: Arc<dyn LineSink>,
+    /// For an answer in one piece.
+    pub(crate) whole: Arc<dyn LineSink>,
 }
 
 /// A prompt to send.
@@ -60,6 +73,8 @@ pub(crate) struct Ask {
     pub(crate) request_id: String,
     pub(crate) prompt: TokenizedPrompt,
     pub(crate) max_new_tokens: usize,
+    /// How many tokens the server is asked for in the end, if that is known.
+    pub(crate) most_tokens: Option<usize>,
     pub(crate) sampling_params: SamplingParams,
 }
 
@@ -123,7 +138,7 @@ impl Client {
         let gate = Gate::new(options.max_consecutive_errors);
         Ok(Self {
             runtime: Some(runtime),
-            shared: Arc::new(Shared { http, protocol, gate, retries, keep_raw }),
+            shared: Arc::new(Shared { http, protocol, gate, retries, keep_raw, is_whole: AtomicBool::new(false) }),
             concurrency,
             notes,
         })
@@ -149,31 +164,37 @@ impl Client {
         self.shared.keep_raw
     }
 
-    /// Sends a prompt in the form of `sink`, and passes on the outcome.
+    /// Sends a prompt, and passes on the outcome.
     pub(crate) fn send(
         &self,
         ask: Ask,
-        sink: Arc<dyn LineSink>,
+        bodies: Bodies,
         trimmer: Trimmer,
         done: impl FnOnce(Result<Outcome>) + Send + 'static,
     ) {
         let shared = Arc::clone(&self.shared);
         let runtime = self.runtime.as_ref().expect("only dropping takes it");
-        runtime.spawn(async move { done(shared.answer(&ask, &*sink, &trimmer).await) });
+        runtime.spawn(async move { done(shared.answer(&ask, &bodies, &trimmer).await) });
     }
 }
 
 impl Shared {
     /// Sends a request until it is answered or has failed for good.
-    async fn answer(&self, ask: &Ask, sink: &dyn LineSink, trimmer: &Trimmer) -> Result<Outcome> {
+    async fn answer(&self, ask: &Ask, bodies: &Bodies, trimmer: &Trimmer) -> Result<Outcome> {
         let (mut attempts, mut closed) = (0, 0);
         loop {
             if let Err(why) = self.gate.pass().await {
                 return Ok(Outcome::GivenUp(why));
             }
             attempts += 1;
-            let body = body(ask, attempts, sink)?;
-            let failure = match attempt(&self.http, self.protocol, body, trimmer, self.keep_raw).await {
+            let sink = if self.is_whole.load(Ordering::Relaxed) { &bodies.whole } else { &bodies.streamed };
+            let sent = Sent {
+                body: body(ask, attempts, &**sink)?,
+                trimmer,
+                most_tokens: ask.most_tokens,
+                keep_raw: self.keep_raw,
+            };
+            let failure = match attempt(&self.http, self.protocol, sent).await {
                 Ok(Attempted { answer, to_first_token, latency, raw }) => {
                     self.gate.answered();
                     let finished = Finished { answer, to_first_token, latency, attempts, raw };
@@ -186,6 +207,10 @@ impl Shared {
                 Failure::Down(_) => {
                     attempts -= 1;
                     self.gate.closed(&self.http, self.protocol.health).await;
+                }
+                Failure::OmittedIds => {
+                    attempts -= 1;
+                    self.is_whole.store(true, Ordering::Relaxed);
                 }
                 Failure::Closed(_) if closed < CLOSED_CONNECTIONS => {
                     closed += 1;

@@ -1,7 +1,7 @@
 //! An answer that grows with the events of a stream, until the server or a stop of the model ends it.
 
 use crate::error::Result;
-use crate::server::{EngineAnswer, StopReason, StreamEvent, Usage};
+use crate::server::{EngineAnswer, Extent, StopReason, StreamEvent, Usage};
 use crate::stop::{TokenStream, Trimmer};
 use crate::tokenizer::TokenId;
 
@@ -39,7 +39,7 @@ impl StreamedAnswer {
     /// # Errors
     /// An id that the tokenizer does not have.
     pub(super) fn take(&mut self, event: StreamEvent<'_>) -> Result<()> {
-        let StreamEvent { answer, usage, is_whole } = event;
+        let StreamEvent { answer, usage, extent } = event;
         self.usage.completion_tokens = usage.completion_tokens.or(self.usage.completion_tokens);
         self.usage.cached_tokens = usage.cached_tokens.or(self.usage.cached_tokens);
         let Some(answer) = answer.filter(|_| self.finish_reason.is_none()) else { return Ok(()) };
@@ -48,6 +48,11 @@ impl StreamedAnswer {
             self.error = Some(error.get().to_owned());
             return Ok(());
         }
+        let is_whole = match extent {
+            Extent::Piece => false,
+            Extent::Whole => true,
+            Extent::WholeText => self.is_all_text(text.as_deref().unwrap_or_default(), finish_reason.is_some()),
+        };
         if is_whole {
             (self.token_ids, self.text) = (token_ids, text);
         } else {
@@ -61,6 +66,13 @@ impl StreamedAnswer {
         self.finish_reason = finish_reason;
         self.stop_reason = stop_reason;
         self.watch()
+    }
+
+    /// Whether a text is all of the answer so far, and not a piece of it. The last one may be shorter than that before,
+    /// because the server cuts off a stop string.
+    fn is_all_text(&self, text: &str, is_last: bool) -> bool {
+        let before = self.text.as_deref().unwrap_or_default();
+        text.starts_with(before) || is_last && !text.is_empty() && before.starts_with(text)
     }
 
     /// Checks new ids for a stop.
@@ -87,6 +99,16 @@ impl StreamedAnswer {
     /// Whether it ends at a stop of the model.
     pub(super) fn has_stopped(&self) -> bool {
         self.stream.finish_reason().is_some()
+    }
+
+    /// The word with which the server says that it gave up on the answer.
+    pub(super) fn given_up(&self) -> Option<&str> {
+        self.finish_reason.as_deref().filter(|reason| matches!(*reason, "abort" | "error"))
+    }
+
+    /// Whether the server has counted more tokens than it sent ids.
+    pub(super) fn lacks_ids(&self) -> bool {
+        self.usage.completion_tokens > Some(self.tokens().unwrap_or_default())
     }
 
     /// The number of tokens, if the server sends their ids.

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
-use crate::client::{Ask as Prompt, Client, FailedRequest, Finished, Outcome};
+use crate::client::{Ask as Prompt, Bodies, Client, FailedRequest, Finished, Outcome};
 use crate::dataset::SamplingParams;
 use crate::error::{ErrorKind, Result, Setting, way_out};
 use crate::input::{Batches, LineBatch};
+use crate::run::Runner;
 use crate::run::ServerTotals;
 use crate::run::events::{RunEvent, RunOutcome};
 use crate::run::job::JobKey;
@@ -23,8 +25,11 @@ use crate::trim::{AnswerTrimmer, TrimOptions, TrimmedAnswer};
 /// How many lines may be taken after the first open one, for each request in progress.
 const LINES_AHEAD: u64 = 16;
 
-/// A server may ignore stop ids, because the run itself looks for them.
+/// A server may ignore stop ids if its answers have ids, because the run itself looks for them.
 const STOPPED_HERE: &str = "stop-ids-ignored";
+
+/// The parameters that ask for several answers to a prompt.
+const CHOICES: [&str; 3] = ["n", "best_of", "n_cmpl"];
 
 /// An event that the run waits for.
 enum Event {
@@ -36,7 +41,7 @@ enum Event {
 struct OverHttp<'w, 'r> {
     lines: OpenLines<'w, 'r>,
     client: &'w Client,
-    sink: Arc<dyn LineSink>,
+    bodies: Bodies,
     trimmer: AnswerTrimmer,
     sampling_params: SamplingParams,
     sender: Sender<Event>,
@@ -45,8 +50,8 @@ struct OverHttp<'w, 'r> {
 impl Run<'_> {
     pub(super) fn over_http(&mut self, client: &Client, batches: Batches) -> Result<RunOutcome> {
         self.totals.server = Some(ServerTotals::default());
-        let sink = requests(client, self.runner)?;
-        for warning in sink.warnings().iter().filter(|warning| warning.code() != STOPPED_HERE) {
+        let bodies = bodies(client, self.runner)?;
+        for warning in bodies.streamed.warnings().iter().filter(|warning| warning.code() != STOPPED_HERE) {
             let _ = (self.watch)(RunEvent::Warning(warning.clone()))?;
         }
         let (sender, inbox) = channel();
@@ -57,7 +62,7 @@ impl Run<'_> {
         let requests = OverHttp {
             lines: OpenLines::new(self, reader, OpenLinesOptions { most_ahead, goes_on: true }),
             client,
-            sink,
+            bodies,
             trimmer: AnswerTrimmer::new(&runner.builder, TrimOptions::default())?,
             sampling_params: runner.sampling_params(),
             sender,
@@ -67,14 +72,40 @@ impl Run<'_> {
 }
 
 /// What writes the bodies of requests.
-fn requests(client: &Client, runner: &crate::run::Runner) -> Result<Arc<dyn LineSink>> {
+fn bodies(client: &Client, runner: &Runner) -> Result<Bodies> {
+    refuse_choices(&runner.options.request.params)?;
+    Ok(Bodies { streamed: sink(client, runner, true)?, whole: sink(client, runner, false)? })
+}
+
+fn sink(client: &Client, runner: &Runner, stream: bool) -> Result<Arc<dyn LineSink>> {
     let served_model_name = client.notes().served.model.clone();
-    let request = RequestOptions { served_model_name, stream: true, ..runner.options.request.clone() };
+    let request = RequestOptions { served_model_name, stream, ..runner.options.request.clone() };
     let options = FormOptions { request, ..FormOptions::default() };
     let form: &OutputForm = OutputForm::find(client.protocol().form)?;
     match form.open(&runner.builder, options)? {
         Sink::Lines(sink) => Ok(sink.into()),
         Sink::File(_) => Err(ErrorKind::Usage(format!("{} is no form of requests", form.name)).into()),
+    }
+}
+
+/// Rejects parameters that ask for several answers to a prompt: their pieces would come mixed.
+fn refuse_choices(params: &Map<String, Value>) -> Result<()> {
+    let several = |key: &&&str| params.get(**key).is_some_and(|value| value.as_f64() != Some(1.0) && !value.is_null());
+    match CHOICES.iter().find(several) {
+        Some(key) => {
+            let what = format!("{key:?} is {}, but a run takes one answer to each prompt", params[*key]);
+            let way_out = "leave it out, or write requests with `build` and read their answers with `trim`";
+            Err(ErrorKind::Usage(what).with_way_out(way_out))
+        }
+        None => Ok(()),
+    }
+}
+
+/// How many tokens a server is asked for, as far as parameters do not say something else than a number.
+fn most_tokens(client: &Client, params: &Map<String, Value>, max_new_tokens: usize) -> Option<usize> {
+    match params.get(client.protocol().max_tokens) {
+        None => Some(max_new_tokens),
+        Some(value) => value.as_u64().and_then(|most| most.try_into().ok()),
     }
 }
 
@@ -115,10 +146,11 @@ impl OverHttp<'_, '_> {
             request_id,
             prompt: ask.prompt,
             max_new_tokens: ask.max_new_tokens,
+            most_tokens: most_tokens(self.client, &self.lines.run.runner.options.request.params, ask.max_new_tokens),
             sampling_params: self.sampling_params,
         };
         let sender = self.sender.clone();
-        self.client.send(prompt, Arc::clone(&self.sink), self.lines.run.trimmer.clone(), move |outcome| {
+        self.client.send(prompt, self.bodies.clone(), self.lines.run.trimmer.clone(), move |outcome| {
             // The run may be over.
             let _ = sender.send(Event::Answer(number, outcome));
         });

@@ -30,6 +30,9 @@ pub(super) const VLLM: Protocol = Protocol {
         body: |text, model| json!({"model": model, "prompt": text, "add_special_tokens": false}),
     },
     descriptions: &[("/v1/models", read_models)],
+    max_tokens: "max_tokens",
+    omits_ids: false,
+    repeats_text: false,
     read,
     usage,
 };

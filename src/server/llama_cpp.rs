@@ -128,6 +128,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         body: |text, _| json!({"content": text, "add_special": false, "parse_special": false}),
     },
     descriptions: &[("/v1/models", read_models), ("/props", read_props)],
+    max_tokens: ENGINE.max_tokens,
+    omits_ids: true,
+    repeats_text: false,
     read,
     usage,
 };

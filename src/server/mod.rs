@@ -48,9 +48,9 @@ pub use dynamo::Dynamo;
 pub use llama_cpp::LlamaCpp;
 pub use lmdeploy::Lmdeploy;
 pub use openai::OpenAi;
-pub use protocol::{Protocol, Served};
 #[cfg(feature = "http")]
-pub(crate) use protocol::{StreamEvent, Usage};
+pub(crate) use protocol::{Extent, StreamEvent, Usage};
+pub use protocol::{Protocol, Served};
 pub use protocols::PROTOCOLS;
 pub(crate) use request_id::{json_string, split_label, split_request_id, without_run_id};
 pub use sglang::Sglang;

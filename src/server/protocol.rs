@@ -22,6 +22,12 @@ pub struct Protocol {
     pub(crate) tokenize: Tokenize,
     /// The paths where the server describes itself.
     pub(crate) descriptions: &'static [Description],
+    /// The key of the limit on new tokens.
+    pub(crate) max_tokens: &'static str,
+    /// Whether a stream has no event for a token that ends within a character, so that its id is missing.
+    pub(crate) omits_ids: bool,
+    /// Whether an event without ids has all of the text so far.
+    pub(super) repeats_text: bool,
     /// Reads an event of a stream, like an answer.
     pub(super) read: for<'a> fn(&Keys<'a>) -> Result<Vec<EngineAnswer<'a>>>,
     /// Reads the token counts of an event.
@@ -67,8 +73,18 @@ pub(crate) struct StreamEvent<'a> {
     /// None if the event has only counts.
     pub(crate) answer: Option<EngineAnswer<'a>>,
     pub(crate) usage: Usage,
-    /// Whether it is the whole answer so far.
-    pub(crate) is_whole: bool,
+    pub(crate) extent: Extent,
+}
+
+/// How much of an answer an event has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// What is new.
+    Piece,
+    /// Everything so far.
+    Whole,
+    /// Everything so far if it goes on from the text before, and otherwise what is new.
+    WholeText,
 }
 
 impl Protocol {
@@ -81,13 +97,21 @@ impl Protocol {
         let keys: Keys<'a> = from_json(data)?;
         if let Some(error) = keys.raw("error") {
             let answer = Some(EngineAnswer { error: Some(error), ..EngineAnswer::default() });
-            return Ok(StreamEvent { answer, usage: Usage::default(), is_whole: false });
+            return Ok(StreamEvent { answer, usage: Usage::default(), extent: Extent::Piece });
         }
         let usage = (self.usage)(&keys)?;
-        let answer = (self.read)(&keys)?.into_iter().next();
+        let mut answer = (self.read)(&keys)?.into_iter().next();
+        if let Some(answer) = &mut answer {
+            // Some servers send an empty reason until the answer ends.
+            answer.finish_reason.take_if(|reason| reason.is_empty());
+        }
         let ids = answer.as_ref().and_then(|answer| answer.token_ids.as_ref());
-        let is_whole = ids.is_some_and(|ids| !ids.is_empty() && Some(ids.len()) == usage.completion_tokens);
-        Ok(StreamEvent { answer, usage, is_whole })
+        let extent = match ids {
+            Some(ids) if !ids.is_empty() && Some(ids.len()) == usage.completion_tokens => Extent::Whole,
+            None if self.repeats_text => Extent::WholeText,
+            _ => Extent::Piece,
+        };
+        Ok(StreamEvent { answer, usage, extent })
     }
 }
 

@@ -167,6 +167,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         body: |text, model| json!({"model": model, "prompt": text, "add_special_tokens": false}),
     },
     descriptions: &[("/v1/models", read_models), ("/get_server_info", read_server_info)],
+    max_tokens: ENGINE.max_tokens,
+    omits_ids: false,
+    repeats_text: true,
     read,
     usage,
 };

@@ -261,7 +261,7 @@ fn respond(stream: &mut TcpStream, status: &str, kind: &str, body: &str) -> std:
 }
 
 /// The path and the body of the next request.
-fn request(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<(String, Vec<u8>)>> {
+pub(crate) fn request(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<(String, Vec<u8>)>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);

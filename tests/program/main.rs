@@ -36,7 +36,11 @@ mod run;
 #[cfg(unix)]
 mod safety;
 #[cfg(feature = "http")]
+mod scripted_server;
+#[cfg(feature = "http")]
 mod server;
+#[cfg(feature = "http")]
+mod server_answers;
 mod scores;
 mod streams;
 #[cfg(feature = "arrow")]
@@ -48,6 +52,8 @@ fn main() -> std::process::ExitCode {
         run::tests(),
         #[cfg(feature = "http")]
         server::tests(),
+        #[cfg(feature = "http")]
+        server_answers::tests(),
         #[cfg(feature = "candle")]
         resume::tests(),
         scores::tests(),

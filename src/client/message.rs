@@ -1,0 +1,70 @@
+//! A server's message as it is shown: on one line, shortened, and without what was sent in headers.
+
+/// The longest message of a server that is shown, in characters.
+const LONGEST: usize = 300;
+
+/// Where servers put their message in JSON.
+const PLACES: [&str; 5] = ["/error/message", "/message", "/detail", "/error", "/meta_info/finish_reason/message"];
+
+/// What no message may repeat: keys, passwords and other values of headers.
+#[derive(Clone, Default)]
+pub(super) struct Secrets(Vec<String>);
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Secrets").finish_non_exhaustive()
+    }
+}
+
+impl Secrets {
+    pub(super) fn new(secrets: impl IntoIterator<Item = String>) -> Self {
+        let mut secrets: Vec<String> = secrets.into_iter().filter(|secret| !secret.is_empty()).collect();
+        // One may be a part of another.
+        secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Self(secrets)
+    }
+
+    /// A server's message: the message in its JSON, or the text.
+    pub(super) fn message(&self, text: &str) -> String {
+        self.message_in(text).unwrap_or_else(|| self.shown(text))
+    }
+
+    /// The message in a server's JSON, if there is one.
+    pub(super) fn message_in(&self, text: &str) -> Option<String> {
+        let json: serde_json::Value = serde_json::from_str(text).ok()?;
+        let message = PLACES.iter().find_map(|place| json.pointer(place)?.as_str())?;
+        Some(self.shown(message))
+    }
+
+    fn shown(&self, text: &str) -> String {
+        let text = self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "…"));
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match text.char_indices().nth(LONGEST) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None if text.is_empty() => "nothing".into(),
+            None => text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_servers() {
+        let secrets = Secrets::new(["Bearer s3cret", "s3cret", ""].map(str::to_owned));
+        for (text, shown) in [
+            (r#"{"error": {"message": "too long", "code": 400}}"#, "too long"),
+            (r#"{"object": "error", "message": "no"}"#, "no"),
+            (r#"{"meta_info": {"finish_reason": {"type": "abort", "message": "out of memory"}}}"#, "out of memory"),
+            ("<html>\n <h1>502</h1></html>", "<html> <h1>502</h1></html>"),
+            ("", "nothing"),
+            (r#"{"detail": "s3cret is no key, nor is Bearer s3cret"}"#, "… is no key, nor is …"),
+        ] {
+            assert_eq!(secrets.message(text), shown);
+        }
+        let cut = secrets.message(&format!("{}s3cret", "x".repeat(LONGEST - 3)));
+        assert!(!cut.contains("s3"), "a key is not shown in part: {cut}");
+    }
+}

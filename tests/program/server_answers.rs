@@ -1,0 +1,206 @@
+//! `metatok run --url`: an answer is what the server meant, or an error that says why there is none.
+
+use std::io::Write;
+use std::process::Output;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::harness::{Tests, tests};
+use crate::program::{output, stderr, stdout};
+use crate::scripted_server::{ScriptedServer, begin_stream, respond, send, stream, usual, vllm_event};
+
+pub(crate) fn tests() -> Tests {
+    tests![
+        ids_that_a_stream_leaves_out_are_asked_for_in_one_piece,
+        answers_of_all_kinds_are_read,
+        an_answer_that_the_server_gave_up_on_is_an_error,
+        an_answer_without_end_is_an_error,
+        several_answers_to_a_prompt_are_refused,
+        stop_ids_that_nobody_finds_are_named
+    ]
+}
+
+/// A run of so many conversations, with answers on standard output.
+fn ran(server: &ScriptedServer, engine: &str, rows: usize, more: &[&str]) -> Output {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let rows: String = (0..rows).map(|i| format!("\"What is {i}?\"\n")).collect();
+    std::fs::write(folder.path().join("in.jsonl"), rows).expect("it is written");
+    let url = server.url();
+    let fixed = ["run", "-m", "demo", "--engine", engine, "--url", &url, "--concurrency", "1", "in.jsonl"];
+    output(folder.path(), &[&fixed[..], more].concat())
+}
+
+fn lines(output: &Output) -> Vec<Value> {
+    stdout(output).lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect()
+}
+
+/// llama.cpp streams no event for a token that ends within a character; the next event has only its own id.
+fn ids_that_a_stream_leaves_out_are_asked_for_in_one_piece() {
+    let server = ScriptedServer::start(|asked, to| {
+        let event = |ids: &[u32], predicted: usize, stop: bool| {
+            let kind = if stop { "eos" } else { "none" };
+            json!({"content": "", "tokens": ids, "stop": stop, "stop_type": kind, "tokens_predicted": predicted})
+        };
+        match asked.path.as_str() {
+            "/completion" if asked.body["stream"] == true => stream(
+                to,
+                &[event(&[260], 1, false), event(&[262], 3, false), event(&[1052], 4, false), event(&[], 4, true)],
+            ),
+            "/completion" => respond(to, "200 OK", "", &event(&[260, 261, 262, 1052], 4, true).to_string()),
+            _ => usual(asked, "m", to),
+        }
+    });
+    for (more, ids) in [(&[][..], vec![260, 261, 262]), (&["--stop-id", "262"], vec![260, 261])] {
+        let before = server.bodies("/completion").len();
+        let ran = ran(&server, "llama-cpp", 3, &[more, &["--retries", "0"]].concat());
+        assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+        assert!(stderr(&ran).contains("0 retries"), "{}", stderr(&ran));
+        assert_eq!(
+            lines(&ran).iter().map(|answer| answer["token_ids"].clone()).collect::<Vec<_>>(),
+            vec![json!(ids); 3]
+        );
+        // After the first gap nothing is streamed.
+        assert_eq!(server.bodies("/completion").len() - before, 4);
+    }
+}
+
+fn answers_of_all_kinds_are_read() {
+    let text = |text: &str, finish: Option<&str>| json!({"choices": [{"text": text, "finish_reason": finish}]});
+    let so_far = |text: &str, finish: Option<&str>| json!({"text": text, "meta_info": {"finish_reason": finish.map(|kind| json!({"type": kind}))}});
+    for (what, engine, head, events, expected) in [
+        (
+            "an empty reason is none",
+            "openai",
+            "text/event-stream",
+            vec![text("No", Some("")), text(", it", Some("stop"))],
+            "No, it",
+        ),
+        (
+            "SGLang repeats the text",
+            "sglang",
+            "text/event-stream",
+            vec![so_far("No", None), so_far("No, it", None), so_far("No, it is", Some("stop"))],
+            "No, it is",
+        ),
+        (
+            "SGLang cuts off a stop string",
+            "sglang",
+            "text/event-stream",
+            vec![so_far("No", None), so_far("No\nUse", None), so_far("No", Some("stop"))],
+            "No",
+        ),
+        (
+            "SGLang in pieces",
+            "sglang",
+            "text/event-stream",
+            vec![so_far("No", None), so_far(", it", None), so_far(" is", Some("stop"))],
+            "No, it is",
+        ),
+    ] {
+        let path = if engine == "sglang" { "/generate" } else { "/v1/completions" };
+        let server = ScriptedServer::start(move |asked, to| match asked.path == path {
+            true => {
+                write!(to, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: {head}\r\n\r\n")?;
+                events.iter().try_for_each(|event| send(to, event))
+            }
+            false => usual(asked, "m", to),
+        });
+        let ran = ran(&server, engine, 1, &["--retries", "0"]);
+        assert_eq!(ran.status.code(), Some(0), "{what}: {}", stderr(&ran));
+        assert_eq!(lines(&ran)[0]["text"], expected, "{what}");
+    }
+}
+
+fn an_answer_that_the_server_gave_up_on_is_an_error() {
+    let memory = json!({"type": "abort", "message": "out of memory", "status_code": 500});
+    for (engine, path, event, message) in [
+        ("vllm", "/v1/completions", vllm_event(&[773], Some("abort")), "the server ended the answer with \"abort\""),
+        ("vllm", "/v1/completions", vllm_event(&[773], Some("error")), "the server ended the answer with \"error\""),
+        (
+            "sglang",
+            "/generate",
+            json!({"text": "", "output_ids": [773], "meta_info": {"completion_tokens": 1, "finish_reason": memory}}),
+            "the server ended the answer with \"abort\": out of memory",
+        ),
+    ] {
+        let server = ScriptedServer::start(move |asked, to| match asked.path == path {
+            true => stream(to, std::slice::from_ref(&event)),
+            false => usual(asked, "m", to),
+        });
+        let ran = ran(&server, engine, 1, &["--retries", "1"]);
+        assert_eq!(ran.status.code(), Some(1), "{}", stderr(&ran));
+        let line = &lines(&ran)[0];
+        assert_eq!((&line["error"], &line["attempts"]), (&message.into(), &2.into()));
+    }
+}
+
+/// What a server can send for ever.
+fn an_answer_without_end_is_an_error() {
+    type Piece = fn(&mut std::net::TcpStream) -> std::io::Result<()>;
+    for (what, piece, message) in [
+        (
+            "comments",
+            (|to| {
+                thread::sleep(Duration::from_millis(100));
+                to.write_all(b": ping\n\n")
+            }) as Piece,
+            "the server sent nothing for 1 second",
+        ),
+        ("ids", |to| send(to, &vllm_event(&[773], None)), "the request asks for at most 20 tokens"),
+        (
+            "text",
+            |to| send(to, &json!({"choices": [{"text": "x".repeat(1 << 20), "finish_reason": null}]})),
+            "the answer has more than",
+        ),
+    ] {
+        let server = ScriptedServer::start(move |asked, to| match asked.path.as_str() {
+            "/v1/completions" => {
+                begin_stream(to)?;
+                loop {
+                    piece(to)?;
+                }
+            }
+            _ => usual(asked, "m", to),
+        });
+        let started = Instant::now();
+        let ran = ran(&server, "vllm", 1, &["--retries", "0", "--idle-timeout", "1", "--max-out-len", "20"]);
+        assert_eq!(ran.status.code(), Some(1), "{what}: {}", stderr(&ran));
+        let error = lines(&ran)[0]["error"].to_string();
+        assert!(error.contains(message), "{what}: {error}");
+        assert!(started.elapsed() < Duration::from_secs(30), "{what}");
+    }
+}
+
+fn several_answers_to_a_prompt_are_refused() {
+    let server = ScriptedServer::start(|asked, to| usual(asked, "m", to));
+    for (engine, param, is_refused) in [
+        ("vllm", "n=2", true),
+        ("vllm", "best_of=3", true),
+        ("sglang", "n=2", true),
+        ("llama-cpp", "n_cmpl=2", true),
+        ("vllm", "n=1", false),
+    ] {
+        let ran = ran(&server, engine, 1, &["--param", param]);
+        let is_named = stderr(&ran).contains("but a run takes one answer to each prompt; leave it out");
+        assert_eq!((ran.status.code(), is_named), (Some(2), is_refused), "{param}: {}", stderr(&ran));
+    }
+}
+
+/// A server that returns ids may ignore stop ids, because they are looked for here.
+fn stop_ids_that_nobody_finds_are_named() {
+    let server = ScriptedServer::start(|asked, to| match asked.path.as_str() {
+        "/v1/completions" => stream(to, &[json!({"choices": [{"text": "No.", "finish_reason": "stop"}]})]),
+        "/completion" => stream(
+            to,
+            &[json!({"content": "No", "tokens": [773], "stop": true, "stop_type": "eos", "tokens_predicted": 1})],
+        ),
+        _ => usual(asked, "m", to),
+    });
+    for (engine, is_named) in [("openai", true), ("llama-cpp", false)] {
+        let ran = ran(&server, engine, 1, &["--stop-id", "13"]);
+        assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+        assert_eq!(stderr(&ran).contains("in which trimming cannot find them"), is_named, "{}", stderr(&ran));
+    }
+}
