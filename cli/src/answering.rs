@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use indicatif::ProgressBar;
+
 use crate::args::RunArgs;
 use crate::setup;
 use metatok::builder::PromptBuilder;
@@ -21,14 +23,19 @@ pub(crate) enum Answering {
 
 impl Answering {
     /// As the arguments say. A server is ready then.
-    pub(crate) fn find(args: &RunArgs, builder: &PromptBuilder, has_input: bool) -> Result<Self> {
+    pub(crate) fn find(
+        args: &RunArgs,
+        builder: &PromptBuilder,
+        progress: &ProgressBar,
+        has_input: bool,
+    ) -> Result<Self> {
         #[cfg(feature = "http")]
-        if let Some(client) = crate::server::connect(args, builder)? {
+        if let Some(client) = crate::server::connect(args, builder, progress)? {
             return Ok(Self::Server(client));
         }
         #[cfg(not(feature = "http"))]
         if args.server.url.is_some() {
-            let _ = builder;
+            let _ = (builder, progress);
             let error = ErrorKind::MissingFeature { what: "--url", feature: "http" };
             return Err(error.with_way_out("build it with the cargo feature `http`"));
         }

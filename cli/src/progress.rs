@@ -2,18 +2,29 @@
 
 use std::io::IsTerminal;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A bar over `bytes` of input, or a counter if the length is unknown.
 pub(crate) fn bar(bytes: Option<u64>, quiet: bool) -> ProgressBar {
+    let bar = ProgressBar::hidden();
+    show(&bar, bytes, quiet);
+    bar
+}
+
+/// Shows a hidden bar.
+pub(crate) fn show(bar: &ProgressBar, bytes: Option<u64>, quiet: bool) {
     if quiet || !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
+        return;
     }
-    let (bar, template) = match bytes {
-        Some(bytes) => {
-            (ProgressBar::new(bytes), "{bar:32} {percent:>3}% {bytes}/{total_bytes} {binary_bytes_per_sec} {msg} {eta}")
-        }
-        None => (ProgressBar::new_spinner(), "{spinner} {bytes} {binary_bytes_per_sec} {msg}"),
+    let template = match bytes {
+        Some(_) => "{bar:32} {percent:>3}% {bytes}/{total_bytes} {binary_bytes_per_sec} {msg} {eta}",
+        None => "{spinner} {bytes} {binary_bytes_per_sec} {msg}",
     };
-    bar.with_style(ProgressStyle::with_template(template).expect("the template is valid"))
+    match bytes {
+        Some(bytes) => bar.set_length(bytes),
+        None => bar.unset_length(),
+    }
+    bar.reset();
+    bar.set_style(ProgressStyle::with_template(template).expect("the template is valid"));
+    bar.set_draw_target(ProgressDrawTarget::stderr());
 }

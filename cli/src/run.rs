@@ -9,6 +9,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+use indicatif::ProgressBar;
+
 use crate::answering::{Answering, usual_sampling};
 use crate::args::{InputArgs, OnError, RunArgs};
 use crate::exit::REJECTED;
@@ -48,7 +50,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let (model, tokenizer) = setup::load(&args.model, source.is_some())?;
     let builder = PromptBuilder::new(&model, tokenizer, &builder_options)?;
-    let answering = Answering::find(args, &builder, source.is_some())?;
+    let progress = ProgressBar::hidden();
+    let answering = Answering::find(args, &builder, &progress, source.is_some())?;
     let fingerprint = || {
         let of_builder = Fingerprint::new(&model, builder.tokenizer(), &builder_options);
         options.fingerprint(of_builder, dataset.as_deref(), answering.answered_by(args)?, source.digests()?)
@@ -78,7 +81,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     }
     let runner = answering.runner(args, builder, dataset.clone(), options)?;
 
-    let mut front = Front::new(args, bytes, output);
+    progress::show(&progress, bytes, args.quiet || args.stream);
+    let mut front = Front::new(args, progress, output);
     let (totals, outcome) = runner.run(inputs, &mut answers, &mut |event| front.see(&event)).inspect_err(|_| {
         front.progress.finish_and_clear();
     })?;
@@ -162,7 +166,7 @@ fn check_has_answers(file: &Path, max_line_bytes: usize) -> Result<()> {
 /// What the user sees of a run.
 struct Front<'a> {
     args: &'a RunArgs,
-    progress: indicatif::ProgressBar,
+    progress: ProgressBar,
     started: Instant,
     answers: u64,
     tokens: u64,
@@ -171,8 +175,7 @@ struct Front<'a> {
 }
 
 impl<'a> Front<'a> {
-    fn new(args: &'a RunArgs, bytes: Option<u64>, output: Option<Output>) -> Self {
-        let progress = progress::bar(bytes, args.quiet || args.stream);
+    fn new(args: &'a RunArgs, progress: ProgressBar, output: Option<Output>) -> Self {
         Self { args, progress, started: Instant::now(), answers: 0, tokens: 0, output }
     }
 

@@ -2,18 +2,25 @@
 
 use std::time::Duration;
 
+use indicatif::ProgressBar;
+
 use crate::args::{RunArgs, ServerArgs};
 use crate::output::count;
 use crate::say::{InFlags, say};
 use metatok::builder::PromptBuilder;
-use metatok::client::{Client, ClientOptions};
+use metatok::client::{Client, ClientOptions, Notice};
 use metatok::error::{ErrorKind, Result};
 use metatok::run::ServerTotals;
 
-/// Waits until the server is ready.
-pub(crate) fn connect(args: &RunArgs, builder: &PromptBuilder) -> Result<Option<Client>> {
+/// Waits until the server is ready. Lines about long waits make way for the progress bar.
+pub(crate) fn connect(args: &RunArgs, builder: &PromptBuilder, progress: &ProgressBar) -> Result<Option<Client>> {
     let ServerArgs { url: Some(url), engine: Some(protocol), .. } = &args.server else { return Ok(None) };
-    let client = Client::connect(protocol, builder, &options(&args.server, url)?)?;
+    let mut options = options(&args.server, url)?;
+    if !args.quiet {
+        let progress = progress.clone();
+        options.notice = Notice::new(move |what| progress.suspend(|| say!("{what}")));
+    }
+    let client = Client::connect(protocol, builder, &options)?;
     if !args.quiet {
         let served = &client.notes().served;
         let model = served.model.as_deref().map_or_else(|| "a model".to_owned(), |model| format!("{model:?}"));
@@ -49,6 +56,10 @@ fn options(args: &ServerArgs, url: &str) -> Result<ClientOptions> {
         let key = std::env::var(name).map_err(|_| {
             ErrorKind::Usage(format!("the environment variable {name}, which --api-key-env names, is not set"))
         })?;
+        if key.trim().is_empty() {
+            let what = format!("the environment variable {name}, which --api-key-env names, is empty");
+            return Err(ErrorKind::Usage(what).into());
+        }
         options.headers.push(("authorization".into(), format!("Bearer {}", key.trim())));
     }
     Ok(options)

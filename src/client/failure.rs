@@ -16,21 +16,33 @@ pub(super) enum Failure {
     OmittedIds,
     /// The server asks to retry later.
     Busy { status: u16, retry_after: Option<Duration>, message: String },
+    /// No request to this address can succeed.
+    Unusable(String),
     /// The server rejects the request, and would again.
     Refused { status: u16, message: String },
 }
 
 impl Failure {
+    /// Whether the server has too many requests, and wants this one later. That says nothing against the request.
+    pub(super) fn asks_to_wait(&self) -> bool {
+        matches!(self, Self::Busy { status: 429, .. } | Self::Busy { status: 503, retry_after: Some(_), .. })
+    }
+
+    /// How long the server asks to wait.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        if let Self::Busy { retry_after, .. } = self { *retry_after } else { None }
+    }
+
     pub(super) fn status(&self) -> Option<u16> {
         match self {
             Self::Busy { status, .. } | Self::Refused { status, .. } => Some(*status),
-            Self::Down(_) | Self::Closed(_) | Self::Broken(_) | Self::OmittedIds => None,
+            Self::Down(_) | Self::Closed(_) | Self::Broken(_) | Self::OmittedIds | Self::Unusable(_) => None,
         }
     }
 
     pub(super) fn message(self) -> String {
         match self {
-            Self::Down(message) | Self::Closed(message) | Self::Broken(message) => message,
+            Self::Down(message) | Self::Closed(message) | Self::Broken(message) | Self::Unusable(message) => message,
             Self::OmittedIds => "the stream lacks ids".into(),
             Self::Busy { message, .. } | Self::Refused { message, .. } => message,
         }

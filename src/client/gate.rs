@@ -1,12 +1,8 @@
 //! Holds requests back while a server is down, and gives up on it after too many failures in a row.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use tokio::sync::watch;
-
-use crate::client::failure::Failure;
-use crate::client::http::Http;
 
 /// Whether requests may be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,9 +23,6 @@ pub(super) struct Gate {
     max_failures: u32,
 }
 
-/// The pauses between checks of a server that is down: the first, and the longest.
-const PROBES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
-
 impl Gate {
     pub(super) fn new(max_failures: u32) -> Self {
         Self { state: watch::Sender::new(State::Open), failures: AtomicU32::new(0), max_failures }
@@ -45,7 +38,7 @@ impl Gate {
         }
     }
 
-    /// Records an answer.
+    /// Records that the server works: an answer, or the refusal of one request.
     pub(super) fn answered(&self) {
         self.failures.store(0, Ordering::Relaxed);
     }
@@ -59,30 +52,37 @@ impl Gate {
         }
     }
 
-    /// Stops sending requests, for this reason.
+    /// Stops sending requests, for this reason, unless there is one already.
     pub(super) fn give_up(&self, why: String) {
-        self.state.send_replace(State::GivenUp(why));
+        self.state.send_if_modified(|state| {
+            let is_new = !matches!(state, State::GivenUp(_));
+            if is_new {
+                *state = State::GivenUp(why);
+            }
+            is_new
+        });
     }
 
-    /// The server accepts no connections: holds requests back, and checks until it does. Only the first caller checks.
-    pub(super) async fn closed(&self, http: &Http, health: &str) {
-        let is_first = self.state.send_if_modified(|state| {
-            let is_open = *state == State::Open;
-            if is_open {
-                *state = State::Closed;
+    /// Holds requests back. Returns true for the first caller, which opens the gate again.
+    pub(super) fn close(&self) -> bool {
+        self.change(&State::Open, State::Closed)
+    }
+
+    pub(super) fn open(&self) {
+        self.change(&State::Closed, State::Open);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        *self.state.borrow() == State::Closed
+    }
+
+    fn change(&self, from: &State, to: State) -> bool {
+        self.state.send_if_modified(|state| {
+            let is_so = state == from;
+            if is_so {
+                *state = to;
             }
-            is_open
-        });
-        let mut wait = PROBES.0;
-        while is_first && *self.state.borrow() == State::Closed {
-            tokio::time::sleep(wait).await;
-            wait = (wait * 2).min(PROBES.1);
-            match http.get(health).await {
-                Ok(_) | Err(Failure::Refused { .. }) => {
-                    self.state.send_if_modified(|state| std::mem::replace(state, State::Open) == State::Closed);
-                }
-                Err(failure) => self.failed(&failure.message()),
-            }
-        }
+            is_so
+        })
     }
 }

@@ -1,17 +1,20 @@
 //! The HTTP connection: sends requests, and keeps passwords and keys out of errors.
 
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
+use jiff::Timestamp;
 use percent_encoding::percent_decode_str;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Response, Url};
 use tokio::time::timeout;
 
 use crate::client::ClientOptions;
 use crate::client::failure::Failure;
 use crate::client::message::Secrets;
+use crate::client::retry_after;
 use crate::error::{ErrorKind, Result, counted};
 
 /// Connections to one server.
@@ -22,9 +25,6 @@ pub(super) struct Http {
     idle: Duration,
     secrets: Secrets,
 }
-
-/// The longest wait that a server may ask for.
-const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
 impl Http {
     /// # Errors
@@ -43,15 +43,17 @@ impl Http {
         }
         // The process may already have a provider; that one is kept.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder()
+        let mut client = reqwest::Client::builder()
             .default_headers(headers)
             .connect_timeout(Duration::from_secs(10))
             .tcp_nodelay(true)
             .pool_max_idle_per_host(usize::MAX)
             // A redirect would send a prompt to another server.
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(|error| usage(format!("no connection can be made: {error}")))?;
+            .redirect(reqwest::redirect::Policy::none());
+        if is_this_machine(&base) {
+            client = client.no_proxy();
+        }
+        let client = client.build().map_err(|error| usage(format!("no connection can be made: {error}")))?;
         let secrets = Secrets::new(secrets(options, &base));
         Ok(Self { client, base, idle: options.idle_timeout, secrets })
     }
@@ -93,15 +95,27 @@ impl Http {
         if status == 200 {
             return Ok(response);
         }
+        if response.status().is_redirection() {
+            return Err(Failure::Unusable(self.redirect(status, response.headers())));
+        }
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-        let retry_after = retry_after.and_then(|seconds| seconds.trim().parse().ok()).map(Duration::from_secs);
-        let retry_after = retry_after.map(|seconds| seconds.min(LONGEST_WAIT));
+        let retry_after = retry_after.and_then(|value| retry_after::wait(value, Timestamp::now()));
         let text = timeout(self.idle, response.text()).await.ok().and_then(std::result::Result::ok).unwrap_or_default();
         let message = format!("the server answered {status}: {}", self.secrets.message(&text));
         Err(match status {
             408 | 429 | 500.. => Failure::Busy { status, retry_after, message },
             _ => Failure::Refused { status, message },
         })
+    }
+
+    fn redirect(&self, status: u16, headers: &HeaderMap) -> String {
+        let to = headers.get(LOCATION).and_then(|to| to.to_str().ok()).map_or_else(String::new, |to| {
+            let to = without_password(to);
+            format!(", a redirect to {}", self.secrets.message(&to))
+        });
+        format!(
+            "the server answered {status}{to}; redirects are not followed, because they would send prompts elsewhere"
+        )
     }
 
     /// All bytes of an answer, which may be so many.
@@ -134,6 +148,10 @@ impl Http {
 
     fn failed(&self, error: &reqwest::Error) -> Failure {
         let what = cause(error);
+        if speaks_no_tls(error) {
+            let what = format!("{} does not speak TLS ({what}); try http:// in place of https://", self.address());
+            return Failure::Unusable(what);
+        }
         if error.is_connect() {
             Failure::Down(format!("{} accepts no connections: {what}", self.address()))
         } else {
@@ -144,13 +162,17 @@ impl Http {
 
 /// The address of a server, with or without the `/v1` that clients of OpenAI's API expect in it.
 fn base(address: &str) -> Result<Url> {
-    let wrong = |what: String| ErrorKind::Usage(what).with_way_out("an address looks like http://127.0.0.1:8000");
-    let mut url =
-        Url::parse(address).map_err(|error| wrong(format!("{address:?} is not the address of a server: {error}")))?;
+    let wrong = |what: &str| {
+        let what = format!("{:?} is not the address of a server: {what}", without_password(address));
+        ErrorKind::Usage(what).with_way_out("an address looks like http://127.0.0.1:8000")
+    };
+    let mut url = Url::parse(address).map_err(|error| wrong(&error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(wrong(format!("{address:?} is not the address of a server: it is not http or https")));
+        return Err(wrong("it is not http or https"));
     }
-    url.set_query(None);
+    if url.query().is_some() {
+        return Err(wrong("it has a query after \"?\", which cannot be sent; a key goes into a header"));
+    }
     url.set_fragment(None);
     let path = url.path().trim_end_matches('/');
     let path = path.strip_suffix("/v1").unwrap_or(path).to_owned();
@@ -158,9 +180,35 @@ fn base(address: &str) -> Result<Url> {
     Ok(url)
 }
 
+/// An address, valid or not, as it may be shown: without what is before an `@` or after a `?`, which may be keys.
+pub(super) fn without_password(address: &str) -> String {
+    let (scheme, rest) = address.split_once("://").map_or(("", address), |(scheme, rest)| (scheme, rest));
+    let separator = if scheme.is_empty() { "" } else { "://" };
+    let (hidden, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, rest)| ("…@", rest));
+    let (rest, query) = rest.split_once('?').map_or((rest, ""), |(rest, _)| (rest, "?…"));
+    format!("{scheme}{separator}{hidden}{rest}{query}")
+}
+
+/// Whether an address is one of this machine, which no proxy reaches.
+fn is_this_machine(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
 /// `1 second`, `2.5 seconds`.
 pub(super) fn seconds(time: Duration) -> String {
     counted(time.as_secs_f32(), "second")
+}
+
+/// Whether the server answered in plain text.
+fn speaks_no_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+    if let Some(rustls::Error::InvalidMessage(_)) = error.downcast_ref() {
+        return true;
+    }
+    // Such an error names its cause's cause, not its cause.
+    let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    inner.map(|inner| inner as _).or_else(|| error.source()).is_some_and(speaks_no_tls)
 }
 
 /// The innermost cause, which contains no address.
@@ -197,12 +245,41 @@ mod tests {
             ("http://localhost:8000", Some("http://localhost:8000/")),
             ("http://localhost:8000/v1/", Some("http://localhost:8000/")),
             ("https://host/models/a/v1", Some("https://host/models/a")),
-            ("http://host/v1?key=1#a", Some("http://host/")),
+            ("http://host/v1#a", Some("http://host/")),
+            ("http://host/v1?key=1", None),
             ("localhost:8000", None),
             ("ftp://host", None),
             ("", None),
         ] {
             assert_eq!(base(address).ok().as_ref().map(Url::as_str), expected, "{address:?}");
+        }
+    }
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (address, shown) in [
+            ("http://localhost:8000", "http://localhost:8000"),
+            ("ftp://user:pa55@host/", "ftp://…@host/"),
+            ("http://user:pa55@host:99999/", "http://…@host:99999/"),
+            ("http://user:pa/5@5@host", "http://…@host"),
+            ("user:pa55@host", "…@host"),
+            ("http://host/?api_key=pa55", "http://host/?…"),
+            ("http://user:p?a55@host", "http://…@host"),
+        ] {
+            assert_eq!(without_password(address), shown);
+        }
+    }
+
+    #[test]
+    fn this_machine() {
+        for (address, expected) in [
+            ("http://localhost:8000", true),
+            ("http://127.0.0.2", true),
+            ("http://[::1]:8000", true),
+            ("http://192.168.0.1", false),
+            ("http://localhost.example", false),
+        ] {
+            assert_eq!(is_this_machine(&base(address).expect("it is an address")), expected, "{address}");
         }
     }
 }

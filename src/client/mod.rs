@@ -10,13 +10,16 @@ mod gate;
 mod http;
 mod message;
 mod options;
+mod outage;
+mod pace;
 mod ready;
 mod requests;
+mod retry_after;
 mod sse;
 mod streamed;
 
 pub use failure::FailedRequest;
-pub use options::ClientOptions;
+pub use options::{ClientOptions, Notice};
 pub use ready::ServerNotes;
 pub use requests::Client;
 pub(crate) use requests::{Ask, Bodies, Finished, Outcome};

@@ -1,7 +1,10 @@
 //! Options of the connection to a server: its address, how many requests to send, and how long to wait.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::client::http::without_password;
 
 /// Options of the connection to a server.
 #[derive(Clone)]
@@ -13,9 +16,10 @@ pub struct ClientOptions {
     pub served_model_name: Option<String>,
     /// How many requests to send at a time. By default, as many as the server says that it handles, or else 64.
     pub concurrency: Option<NonZeroUsize>,
-    /// How long to wait until the server is ready.
+    /// How long to wait until the server is ready, and for each of the things that it says of itself then.
     pub ready_timeout: Duration,
-    /// How long a server may be silent during an answer.
+    /// How long a server may be silent during an answer, and how long it may send requests away without any answer in
+    /// between before that counts as failures.
     pub idle_timeout: Duration,
     /// How many times a failed request is sent again.
     pub retries: u32,
@@ -25,6 +29,36 @@ pub struct ClientOptions {
     pub headers: Vec<(String, String)>,
     /// Whether to keep the server's events with each answer.
     pub keep_raw: bool,
+    /// Is told about long waits.
+    pub notice: Notice,
+}
+
+/// Is told, once, what is waited for when a wait is longer than a few seconds. Other threads call it.
+#[derive(Clone)]
+pub struct Notice(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl Notice {
+    /// Calls this function.
+    pub fn new(say: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(say))
+    }
+
+    pub(super) fn say(&self, what: &str) {
+        (self.0)(what);
+    }
+}
+
+impl Default for Notice {
+    /// Tells nobody.
+    fn default() -> Self {
+        Self::new(|_| {})
+    }
+}
+
+impl std::fmt::Debug for Notice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Notice").finish_non_exhaustive()
+    }
 }
 
 impl ClientOptions {
@@ -40,15 +74,20 @@ impl ClientOptions {
             max_consecutive_errors: 50,
             headers: Vec::new(),
             keep_raw: false,
+            notice: Notice::default(),
         }
     }
 }
 
 impl std::fmt::Debug for ClientOptions {
-    /// Omits the headers, which may hold keys.
+    /// Omits the headers and the address's password, which may be keys.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { url, concurrency, retries, .. } = self;
         let mut debug = f.debug_struct("ClientOptions");
-        debug.field("url", url).field("concurrency", concurrency).field("retries", retries).finish_non_exhaustive()
+        debug
+            .field("url", &without_password(url))
+            .field("concurrency", concurrency)
+            .field("retries", retries)
+            .finish_non_exhaustive()
     }
 }

@@ -1,5 +1,7 @@
-//! Checks before the first request: whether the server is up, what it serves, and whether it has the model's tokenizer.
+//! Whether the server is up, what it serves, and whether it has the model's tokenizer: before the first request, and
+//! after an outage.
 
+use std::future::Future;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
@@ -8,7 +10,9 @@ use tokio::time::timeout;
 
 use crate::builder::PromptBuilder;
 use crate::client::failure::Failure;
-use crate::client::http::Http;
+use crate::client::http::{Http, seconds};
+use crate::client::options::Notice;
+use crate::client::outage::SILENT;
 use crate::error::{Error, ErrorKind, Result, Setting, Warning};
 use crate::server::{Protocol, Served};
 use crate::tokenizer::TokenId;
@@ -23,6 +27,19 @@ pub struct ServerNotes {
     pub warnings: Vec<Warning>,
 }
 
+/// What a server was found to be.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) protocol: &'static Protocol,
+    pub(super) builder: PromptBuilder,
+    /// The server's description of itself.
+    pub(super) served: Served,
+    /// Its name for the model, if the user knows a better one.
+    pub(super) name: Option<String>,
+    /// How long each check may take.
+    pub(super) patience: Duration,
+}
+
 /// A text that tokenizers split differently: words, numbers, code, other scripts, a character of several code points.
 const SAMPLE: &str = "The quick brown fox, 1234.5 times:\n\tif x != 0 { return \"Grüße\"; } — 你好，мир! 👩‍🚀";
 
@@ -33,9 +50,10 @@ const LARGEST: usize = 1 << 24;
 ///
 /// # Errors
 /// [`ErrorKind::Engine`] with the server's last message.
-pub(super) async fn wait(http: &Http, protocol: &Protocol, patience: Duration) -> Result<()> {
+pub(super) async fn wait(http: &Http, protocol: &Protocol, patience: Duration, notice: &Notice) -> Result<()> {
     let started = Instant::now();
     let mut pause = Duration::from_millis(100);
+    let mut is_said = false;
     loop {
         let left = patience.saturating_sub(started.elapsed());
         let looked = timeout(left.max(pause), http.get(protocol.health)).await;
@@ -43,14 +61,19 @@ pub(super) async fn wait(http: &Http, protocol: &Protocol, patience: Duration) -
             Ok(_) => return Ok(()),
             // A server without such a path is up.
             Err(Failure::Refused { status: 404 | 405, .. }) => return Ok(()),
-            Err(Failure::Refused { message, .. }) => return Err(not_ready(http, &message)),
+            Err(Failure::Refused { message, .. } | Failure::Unusable(message)) => {
+                return Err(not_ready(http, &message));
+            }
             Err(failure) => failure.message(),
         };
-        if started.elapsed() + pause > patience {
-            let what = format!("{failure}; waited {} seconds", patience.as_secs());
-            return Err(not_ready(http, &what));
+        let left = patience.saturating_sub(started.elapsed());
+        if left.is_zero() {
+            return Err(not_ready(http, &format!("{failure}; waited {}", seconds(patience))));
         }
-        tokio::time::sleep(pause).await;
+        if started.elapsed() > SILENT && !std::mem::replace(&mut is_said, true) {
+            notice.say(&format!("waiting until the server is ready: {failure}"));
+        }
+        tokio::time::sleep(pause.min(left)).await;
         pause = (pause * 2).min(Duration::from_secs(2));
     }
 }
@@ -59,8 +82,76 @@ fn not_ready(http: &Http, what: &str) -> Error {
     Error::from(ErrorKind::Engine(format!("the server is not ready: {what}"))).at(http.address())
 }
 
+impl Known {
+    /// What the server is, and what could not be found out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Engine`] if it has another tokenizer, or does not answer in time.
+    pub(super) async fn find(
+        http: &Http,
+        protocol: &'static Protocol,
+        builder: &PromptBuilder,
+        (name, patience): (Option<String>, Duration),
+    ) -> Result<(Self, Option<Warning>)> {
+        let served = in_time(http, patience, "what it serves", describe(http, protocol)).await?;
+        let known = Self { protocol, builder: builder.clone(), served, name, patience };
+        let warning = in_time(http, patience, "how it tokenizes", known.compare(http, &known.served)).await??;
+        Ok((known, warning))
+    }
+
+    /// The description with the user's name for the model.
+    pub(super) fn served(&self) -> Served {
+        Served { model: self.name.clone().or_else(|| self.served.model.clone()), ..self.served.clone() }
+    }
+
+    /// How the server differs from what it was found to be; or why that cannot be found out now.
+    pub(super) async fn difference(&self, http: &Http) -> std::result::Result<Option<String>, String> {
+        let late = |error: Error| error.to_string();
+        let now = in_time(http, self.patience, "what it serves", describe(http, self.protocol)).await.map_err(late)?;
+        if self.served.model.is_some() && now.model.is_none() {
+            return Err(format!("{} does not say yet what it serves", http.address()));
+        }
+        if let Some((before, now)) = differing(&self.served, &now) {
+            let what = format!("the server is another one since it was down: it served {before}, and now {now}");
+            return Ok(Some(what));
+        }
+        let compared =
+            in_time(http, self.patience, "how it tokenizes", self.compare(http, &now)).await.map_err(late)?;
+        Ok(compared.err().map(|error| format!("the server is another one since it was down: {error}")))
+    }
+
+    /// Has the server tokenize a text, and compares the ids: with another tokenizer, ids mean something else.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Engine`] with both, if they differ.
+    async fn compare(&self, http: &Http, served: &Served) -> Result<Option<Warning>> {
+        let ours = self.builder.tokenizer().vocab_size();
+        if let Some(theirs) = served.vocab_size.filter(|theirs| *theirs < ours) {
+            let what = format!(
+                "the server's model has {theirs} ids, but the tokenizer here has {ours}: it is not the same model"
+            );
+            return Err(Error::from(ErrorKind::Engine(what)).at(http.address()));
+        }
+        let theirs = match tokenize(http, self.protocol, self.name.as_ref().or(served.model.as_ref())).await {
+            Ok(tokens) => tokens,
+            Err(why) => {
+                let what = format!("the tokenizer of {} was not compared with the one here: {why}", http.address());
+                return Ok(Some(Warning::new("tokenizer-not-compared", what)));
+            }
+        };
+        let ours = self.builder.tokenizer().encode(SAMPLE)?;
+        if ours == theirs { Ok(None) } else { Err(other_tokenizer(&ours, &theirs).at(http.address())) }
+    }
+}
+
+/// What a check finds, if it does not take too long.
+async fn in_time<T>(http: &Http, patience: Duration, what: &str, check: impl Future<Output = T>) -> Result<T> {
+    let late = || not_ready(http, &format!("it does not say {what}; waited {}", seconds(patience)));
+    timeout(patience, check).await.map_err(|_| late())
+}
+
 /// The server's description of itself, if it has one.
-pub(super) async fn describe(http: &Http, protocol: &Protocol) -> Served {
+async fn describe(http: &Http, protocol: &Protocol) -> Served {
     let mut served = Served::default();
     for (path, read) in protocol.descriptions {
         let Ok(mut response) = http.get(path).await else { continue };
@@ -73,62 +164,53 @@ pub(super) async fn describe(http: &Http, protocol: &Protocol) -> Served {
     served
 }
 
-/// Has the server tokenize a text, and compares the ids: with another tokenizer, ids mean something else.
-///
-/// # Errors
-/// [`ErrorKind::Engine`] with both, if they differ.
-pub(super) async fn compare(
+/// The first thing that two descriptions say otherwise. How many requests a server handles may change.
+fn differing(before: &Served, now: &Served) -> Option<(String, String)> {
+    let both = |before: Option<String>, now: Option<String>| before.zip(now).filter(|(before, now)| before != now);
+    let name = |served: &Served| served.model.as_ref().map(|name| format!("{name:?}"));
+    let context = |served: &Served| served.max_model_len.map(|len| format!("a context of {len}"));
+    let size = |served: &Served| served.vocab_size.map(|size| format!("a model with {size} ids"));
+    both(name(before), name(now))
+        .or_else(|| both(context(before), context(now)))
+        .or_else(|| both(size(before), size(now)))
+}
+
+/// The server's tokens of the sample; or why there are none.
+async fn tokenize(
     http: &Http,
     protocol: &Protocol,
-    builder: &PromptBuilder,
-    served: &Served,
-) -> Result<Option<Warning>> {
+    model: Option<&String>,
+) -> std::result::Result<Vec<TokenId>, String> {
     #[derive(Deserialize)]
     struct Tokenized {
         tokens: Vec<TokenId>,
     }
 
-    if let (Some(theirs), ours) = (served.vocab_size, builder.tokenizer().vocab_size())
-        && theirs < ours
-    {
-        let what =
-            format!("the server's model has {theirs} ids, but the tokenizer here has {ours}: it is not the same model");
-        return Err(Error::from(ErrorKind::Engine(what)).at(http.address()));
-    }
-    let body = (protocol.tokenize.body)(SAMPLE, served.model.as_deref());
-    let not_compared = |why: &str| {
-        let what = format!("the tokenizer of {} was not compared with the one here: {why}", http.address());
-        Ok(Some(Warning::new("tokenizer-not-compared", what)))
-    };
-    let mut response = match http.post(protocol.tokenize.path, body.to_string().into_bytes()).await {
-        Ok(response) => response,
-        Err(failure) => return not_compared(&failure.message()),
-    };
+    let body = (protocol.tokenize.body)(SAMPLE, model.map(String::as_str));
+    let response = http.post(protocol.tokenize.path, body.to_string().into_bytes()).await;
+    let mut response = response.map_err(Failure::message)?;
     let bytes = http.body(&mut response, LARGEST).await.unwrap_or_default();
-    let Ok(Tokenized { tokens: theirs }) = serde_json::from_slice(&bytes) else {
-        return not_compared("its answer has no \"tokens\"");
-    };
-    if theirs.is_empty() {
-        return not_compared("it returned no tokens for a text");
+    match serde_json::from_slice(&bytes) {
+        Ok(Tokenized { tokens }) if tokens.is_empty() => Err("it returned no tokens for a text".into()),
+        Ok(Tokenized { tokens }) => Ok(tokens),
+        Err(_) => Err("its answer has no \"tokens\"".into()),
     }
-    let ours = builder.tokenizer().encode(SAMPLE)?;
-    if ours == theirs {
-        return Ok(None);
-    }
-    let first = ours.iter().zip(&theirs).take_while(|(ours, theirs)| ours == theirs).count();
+}
+
+fn other_tokenizer(ours: &[TokenId], theirs: &[TokenId]) -> Error {
+    let first = ours.iter().zip(theirs).take_while(|(ours, theirs)| ours == theirs).count();
     let shown = |ids: &[TokenId]| format!("{:?}", &ids[first.min(ids.len())..ids.len().min(first + 5)]);
     let what = format!(
         "the server has another tokenizer: it splits a text into {} tokens, from token {first} on {}, but the one here into {}, {}",
         theirs.len(),
-        shown(&theirs),
+        shown(theirs),
         ours.len(),
-        shown(&ours)
+        shown(ours)
     );
-    let error = ErrorKind::Engine(what).with_way_out(crate::error::way_out![
+    ErrorKind::Engine(what).with_way_out(crate::error::way_out![
         "name the model that it serves, with ",
         Setting::MODEL,
         " and ",
         Setting::TOKENIZER
-    ]);
-    Err(error.at(http.address()))
+    ])
 }

@@ -12,11 +12,14 @@ use crate::builder::PromptBuilder;
 use crate::client::attempt::{Attempted, Sent, attempt};
 use crate::client::failure::{FailedRequest, Failure};
 use crate::client::gate::Gate;
-use crate::client::http::Http;
-use crate::client::ready::{self, ServerNotes};
+use crate::client::http::{Http, seconds};
+use crate::client::options::Notice;
+use crate::client::outage::{self, SILENT};
+use crate::client::pace::Pace;
+use crate::client::ready::{self, Known, ServerNotes};
 use crate::client::{ClientOptions, StreamedAnswer};
 use crate::dataset::SamplingParams;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::server::{Protocol, json_string};
 use crate::sink::{BuiltPrompt, LineSink, PromptKey};
 use crate::stop::Trimmer;
@@ -50,7 +53,12 @@ const CLOSED_CONNECTIONS: u32 = 3;
 struct Shared {
     http: Http,
     protocol: &'static Protocol,
+    known: Known,
     gate: Gate,
+    pace: Pace,
+    notice: Notice,
+    /// Whether it was said that the server asks to wait.
+    wait_is_said: AtomicBool,
     retries: u32,
     keep_raw: bool,
     /// A stream lacked ids, so no answer is streamed any more. Only asking for those again would change how often samples
@@ -120,28 +128,30 @@ impl Client {
             .enable_io()
             .enable_time()
             .build()?;
+        let (patience, notice) = (options.ready_timeout, &options.notice);
         let ask = async {
-            ready::wait(&http, protocol, options.ready_timeout).await?;
-            let mut served = ready::describe(&http, protocol).await;
-            if options.served_model_name.is_some() {
-                served.model.clone_from(&options.served_model_name);
-            }
-            let warnings = ready::compare(&http, protocol, builder, &served).await?.into_iter().collect();
-            Ok::<_, Error>(ServerNotes { served, warnings })
+            ready::wait(&http, protocol, patience, notice).await?;
+            Known::find(&http, protocol, builder, (options.served_model_name.clone(), patience)).await
         };
         // A thread of its own may wait, also where the caller's is one of an asynchronous program.
-        let notes = std::thread::scope(|scope| scope.spawn(|| runtime.block_on(ask)).join());
-        let notes = notes.map_err(|_| ErrorKind::Engine("connecting to the server panicked".into()))??;
+        let found = std::thread::scope(|scope| scope.spawn(|| runtime.block_on(ask)).join());
+        let (known, warning) = found.map_err(|_| ErrorKind::Engine("connecting to the server panicked".into()))??;
+        let notes = ServerNotes { served: known.served(), warnings: warning.into_iter().collect() };
         let slots = notes.served.slots.and_then(NonZeroUsize::new);
         let concurrency = options.concurrency.or(slots).unwrap_or(DEFAULT_CONCURRENCY);
-        let (retries, keep_raw) = (options.retries, options.keep_raw);
-        let gate = Gate::new(options.max_consecutive_errors);
-        Ok(Self {
-            runtime: Some(runtime),
-            shared: Arc::new(Shared { http, protocol, gate, retries, keep_raw, is_whole: AtomicBool::new(false) }),
-            concurrency,
-            notes,
-        })
+        let shared = Shared {
+            http,
+            protocol,
+            known,
+            gate: Gate::new(options.max_consecutive_errors),
+            pace: Pace::new(concurrency, options.idle_timeout),
+            notice: options.notice.clone(),
+            wait_is_said: AtomicBool::new(false),
+            retries: options.retries,
+            keep_raw: options.keep_raw,
+            is_whole: AtomicBool::new(false),
+        };
+        Ok(Self { runtime: Some(runtime), shared: Arc::new(shared), concurrency, notes })
     }
 
     /// The results of the checks before the first request.
@@ -181,8 +191,9 @@ impl Client {
 impl Shared {
     /// Sends a request until it is answered or has failed for good.
     async fn answer(&self, ask: &Ask, bodies: &Bodies, trimmer: &Trimmer) -> Result<Outcome> {
-        let (mut attempts, mut closed) = (0, 0);
+        let (mut attempts, mut closed, mut waits) = (0, 0, 0);
         loop {
+            let turn = self.pace.turn().await;
             if let Err(why) = self.gate.pass().await {
                 return Ok(Outcome::GivenUp(why));
             }
@@ -197,28 +208,36 @@ impl Shared {
             let failure = match attempt(&self.http, self.protocol, sent).await {
                 Ok(Attempted { answer, to_first_token, latency, raw }) => {
                     self.gate.answered();
+                    self.pace.answered();
                     let finished = Finished { answer, to_first_token, latency, attempts, raw };
                     return Ok(Outcome::Answered(Box::new(finished)));
                 }
                 Err(failure) => failure,
             };
+            drop(turn);
             match failure {
                 // The request was not sent, so this is not an attempt.
                 Failure::Down(_) => {
                     attempts -= 1;
-                    self.gate.closed(&self.http, self.protocol.health).await;
+                    if self.gate.close() {
+                        outage::wait_out(&self.http, &self.known, &self.gate, &self.notice).await;
+                    }
                 }
                 Failure::OmittedIds => {
                     attempts -= 1;
-                    self.is_whole.store(true, Ordering::Relaxed);
+                    self.stream_no_more();
                 }
                 Failure::Closed(_) if closed < CLOSED_CONNECTIONS => {
                     closed += 1;
                     attempts -= 1;
                 }
+                // Nor is this the request's fault.
+                failure if failure.asks_to_wait() && self.hold_back(&failure, waits + 1) => {
+                    waits += 1;
+                    attempts -= 1;
+                }
                 Failure::Closed(_) | Failure::Broken(_) | Failure::Busy { .. } if attempts <= self.retries => {
-                    let asked = if let Failure::Busy { retry_after, .. } = failure { retry_after } else { None };
-                    tokio::time::sleep(pause(attempts, asked)).await;
+                    tokio::time::sleep(pause(attempts, failure.retry_after())).await;
                 }
                 // Every other request would fail in the same way.
                 Failure::Refused { status: 401 | 403 | 404 | 405, message } => {
@@ -227,12 +246,37 @@ impl Shared {
                         self.protocol.path, self.protocol.name
                     ));
                 }
+                Failure::Unusable(message) => self.gate.give_up(message),
                 failure => {
+                    let is_refused = matches!(failure, Failure::Refused { .. });
                     let failed = FailedRequest { status: failure.status(), attempts, error: failure.message() };
-                    self.gate.failed(&failed.error);
+                    // A server that refuses one request works.
+                    if is_refused {
+                        self.gate.answered()
+                    } else {
+                        self.gate.failed(&failed.error)
+                    }
                     return Ok(Outcome::Failed(failed));
                 }
             }
+        }
+    }
+
+    /// The server has too many requests: none is sent for a while. Returns false if that has been so for too long.
+    fn hold_back(&self, failure: &Failure, times: u32) -> bool {
+        let wait = pause(times, failure.retry_after());
+        let is_held = self.pace.hold_back(wait);
+        if is_held && wait > SILENT && !self.wait_is_said.swap(true, Ordering::Relaxed) {
+            let (asked, address) = (seconds(Duration::from_secs(wait.as_secs())), self.http.address());
+            self.notice.say(&format!("{address} has too many requests; waiting for {asked}, and silently from now on"));
+        }
+        is_held
+    }
+
+    /// From now on, answers come in one piece.
+    fn stream_no_more(&self) {
+        if !self.is_whole.swap(true, Ordering::Relaxed) {
+            self.notice.say("the server's stream leaves out ids, so answers come in one piece from now on");
         }
     }
 }

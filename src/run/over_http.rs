@@ -163,7 +163,7 @@ impl OverHttp<'_, '_> {
             Outcome::Answered(finished) => self.answered(line, *finished)?,
             Outcome::Failed(failed) => self.failed(&line, failed)?,
             Outcome::GivenUp(why) => {
-                let way_out = way_out!["start it again and go on from there with ", Setting::RESUME];
+                let way_out = way_out!["mend that, and go on from there with ", Setting::RESUME];
                 self.lines.stop_before(number, Stopped::Failed(ErrorKind::Engine(why).with_way_out(way_out)));
             }
         }

@@ -40,7 +40,11 @@ mod scripted_server;
 #[cfg(feature = "http")]
 mod server;
 #[cfg(feature = "http")]
+mod server_address;
+#[cfg(feature = "http")]
 mod server_answers;
+#[cfg(feature = "http")]
+mod server_waits;
 mod scores;
 mod streams;
 #[cfg(feature = "arrow")]
@@ -53,7 +57,11 @@ fn main() -> std::process::ExitCode {
         #[cfg(feature = "http")]
         server::tests(),
         #[cfg(feature = "http")]
+        server_address::tests(),
+        #[cfg(feature = "http")]
         server_answers::tests(),
+        #[cfg(feature = "http")]
+        server_waits::tests(),
         #[cfg(feature = "candle")]
         resume::tests(),
         scores::tests(),

@@ -76,7 +76,12 @@ impl Drop for ScriptedServer {
 
 fn serve(stream: TcpStream, script: &Script, all: &Mutex<Vec<Asked>>) -> Result<()> {
     stream.set_nodelay(true)?;
-    let Some((path, body)) = request(&mut BufReader::new(stream.try_clone()?))? else { return Ok(()) };
+    let mut stream = stream;
+    let Ok(request) = request(&mut BufReader::new(stream.try_clone()?)) else {
+        // It may be TLS.
+        return respond(&mut stream, "400 Bad Request", "", "no HTTP");
+    };
+    let Some((path, body)) = request else { return Ok(()) };
     let body = serde_json::from_slice(&body).unwrap_or_default();
     let asked = {
         let mut all = all.lock().expect("nobody panicked");
@@ -84,7 +89,6 @@ fn serve(stream: TcpStream, script: &Script, all: &Mutex<Vec<Asked>>) -> Result<
         all.push(Asked { path, body, number });
         all[all.len() - 1].clone()
     };
-    let mut stream = stream;
     script(&asked, &mut stream)?;
     stream.shutdown(std::net::Shutdown::Both)
 }

@@ -28,11 +28,13 @@ pub(crate) struct ServerArgs {
 
     /// Take the key from this environment variable
     ///
-    /// It is sent as a bearer token, and never shown or written.
+    /// It is sent as a bearer token, and never shown or written, even if the server repeats it in a message.
     #[arg(long, value_name = "NAME", requires = "url", hide_short_help = true)]
     pub(crate) api_key_env: Option<String>,
 
     /// Send this header, as NAME: VALUE
+    ///
+    /// Its value is never shown or written, even if the server repeats it in a message.
     #[arg(long, value_name = "HEADER", requires = "url", hide_short_help = true)]
     pub(crate) header: Vec<String>,
 
@@ -43,22 +45,27 @@ pub(crate) struct ServerArgs {
     pub(crate) served_model_name: Option<String>,
 
     /// How many seconds to wait until the server is ready
+    ///
+    /// It may take as long again to say what it serves, and to tokenize a text.
     #[arg(long, value_name = "S", requires = "url", default_value = "60", value_parser = seconds, hide_short_help = true)]
     pub(crate) ready_timeout: std::time::Duration,
 
     /// Seconds without new data after which a request fails
+    ///
+    /// A server that has too many requests may send them away for as long.
     #[arg(long, value_name = "S", requires = "url", default_value = "300", value_parser = seconds, hide_short_help = true)]
     pub(crate) idle_timeout: std::time::Duration,
 
     /// How often to send a failed request again
     ///
-    /// After a broken connection, and if the server answers 408, 429 or 5xx.
+    /// After a broken connection, an invalid answer, and if the server answers 408 or 5xx.
     #[arg(long, value_name = "N", requires = "url", default_value_t = 5, hide_short_help = true)]
     pub(crate) retries: u32,
 
     /// Stop after this many failures in a row
     ///
-    /// A failure is a request without an answer after all retries, or a check that finds the server down.
+    /// A failure is a request without an answer after all retries, or a check that finds the server down. A request that
+    /// the server refuses is not one.
     #[arg(long, value_name = "N", requires = "url", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..), hide_short_help = true)]
     pub(crate) max_consecutive_errors: u32,
 

@@ -1,0 +1,178 @@
+//! `metatok run --url`: what is waited for, how long, and what is said meanwhile.
+
+use std::process::{Child, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::harness::{Tests, tests};
+use crate::program::{metatok, stderr};
+use crate::scripted_server::{ScriptedServer, respond, stream, usual, vllm_event};
+
+pub(crate) fn tests() -> Tests {
+    tests![
+        a_server_of_another_model_ends_the_run,
+        a_server_with_too_many_requests_gets_fewer_and_loses_none,
+        a_server_that_always_has_too_many_ends_it,
+        long_waits_are_said,
+        a_server_that_is_never_ready_is_given_up_in_time,
+        refused_rows_are_no_sign_of_a_dead_server
+    ]
+}
+
+/// A folder with so many conversations.
+fn folder(rows: usize) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let rows: String = (0..rows).map(|i| format!("\"What is {i}?\"\n")).collect();
+    std::fs::write(folder.path().join("in.jsonl"), rows).expect("it is written");
+    folder
+}
+
+/// A run to `out`, which has begun.
+fn begun(folder: &TempDir, url: &str, more: &[&str]) -> Child {
+    let fixed = ["run", "-m", "demo", "--engine", "vllm", "--url", url, "-o", "out", "in.jsonl"];
+    metatok(folder.path(), &[&fixed[..], more].concat()).spawn().expect("it runs")
+}
+
+fn ran(folder: &TempDir, url: &str, more: &[&str]) -> Output {
+    begun(folder, url, more).wait_with_output().expect("it ends")
+}
+
+/// The lines of `out`.
+fn lines(folder: &TempDir) -> Vec<Value> {
+    let out = std::fs::read_to_string(folder.path().join("out")).expect("it is complete");
+    out.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect()
+}
+
+/// A server that answers after a while.
+fn slow(address: &str, model: &'static str, tokens: Option<[u32; 2]>) -> ScriptedServer {
+    ScriptedServer::listen(address, move |asked, to| match (asked.path.as_str(), tokens) {
+        ("/v1/completions", _) => {
+            thread::sleep(Duration::from_millis(30));
+            stream(to, &[vllm_event(&[773, 1052], Some("stop"))])
+        }
+        ("/tokenize", Some(tokens)) => respond(to, "200 OK", "", &json!({"tokens": tokens}).to_string()),
+        _ => usual(asked, model, to),
+    })
+}
+
+fn a_server_of_another_model_ends_the_run() {
+    for (model, tokens, expected) in [
+        ("m", None, None),
+        ("other", None, Some("the server is another one since it was down: it served \"m\", and now \"other\"")),
+        ("m", Some([1, 2]), Some("the server has another tokenizer")),
+    ] {
+        let folder = folder(60);
+        let server = slow("127.0.0.1:0", "m", None);
+        let (url, address) = (server.url(), server.url().replace("http://", ""));
+        let run = begun(&folder, &url, &["--concurrency", "2"]);
+        thread::sleep(Duration::from_millis(400));
+        drop(server);
+        thread::sleep(Duration::from_millis(700));
+        let again = slow(&address, model, tokens);
+        let ran = run.wait_with_output().expect("it ends");
+        let Some(expected) = expected else {
+            assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+            continue;
+        };
+        assert_eq!(ran.status.code(), Some(2), "{}", stderr(&ran));
+        assert!(stderr(&ran).contains(expected) && stderr(&ran).contains("--resume"), "{}", stderr(&ran));
+        assert!(again.bodies("/v1/completions").is_empty(), "{model} is asked nothing");
+        assert!(folder.path().join("out.partial").exists());
+    }
+}
+
+/// The server answers two requests at a time.
+fn a_server_with_too_many_requests_gets_fewer_and_loses_none() {
+    let under_way = Arc::new(AtomicUsize::new(0));
+    let server = ScriptedServer::start(move |asked, to| {
+        if asked.path != "/v1/completions" {
+            return usual(asked, "m", to);
+        }
+        let responded = if under_way.fetch_add(1, Ordering::SeqCst) < 2 {
+            thread::sleep(Duration::from_millis(20));
+            stream(to, &[vllm_event(&[773, 1052], Some("stop"))])
+        } else {
+            respond(to, "429 Too Many Requests", "Retry-After: 0.3\r\n", "{}")
+        };
+        under_way.fetch_sub(1, Ordering::SeqCst);
+        responded
+    });
+    let folder = folder(100);
+    let ran = ran(&folder, &server.url(), &["--retries", "0", "--concurrency", "32"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    assert_eq!(lines(&folder).len(), 100);
+    let sent = server.bodies("/v1/completions").len();
+    assert!(sent < 250, "{sent} requests for 100 answers: it is not asked for more and more");
+}
+
+fn a_server_that_always_has_too_many_ends_it() {
+    for (status, retry_after) in [("429 Too Many Requests", ""), ("503 Service Unavailable", "Retry-After: 0\r\n")] {
+        let server = ScriptedServer::start(move |asked, to| match asked.path.as_str() {
+            "/v1/completions" => respond(to, status, retry_after, "busy"),
+            _ => usual(asked, "m", to),
+        });
+        let folder = folder(2);
+        let ran = ran(&folder, &server.url(), &["--retries", "1", "--idle-timeout", "1"]);
+        assert_eq!(ran.status.code(), Some(1), "{}", stderr(&ran));
+        let (line, sent) = (&lines(&folder)[0], server.bodies("/v1/completions").len());
+        assert!(line["error"].as_str().is_some_and(|error| error.contains(&status[..3])), "{line}");
+        assert_eq!(line["attempts"], 2, "waiting is no attempt, until it lasts too long");
+        assert!(sent > 6, "{sent} requests");
+    }
+}
+
+fn long_waits_are_said() {
+    let server = ScriptedServer::start(|asked, to| match (asked.path.as_str(), asked.number) {
+        ("/v1/completions", 0) => respond(to, "429 Too Many Requests", "Retry-After: 4\r\n", "{}"),
+        ("/v1/completions", _) => stream(to, &[vllm_event(&[773, 1052], Some("stop"))]),
+        _ => usual(asked, "m", to),
+    });
+    let (one, two) = (folder(1), folder(1));
+    let busy = begun(&one, &server.url(), &[]);
+    let url = slow("127.0.0.1:0", "m", None).url();
+    let down = ran(&two, &url, &["--ready-timeout", "4"]);
+    let busy = busy.wait_with_output().expect("it ends");
+    assert_eq!(busy.status.code(), Some(0), "{}", stderr(&busy));
+    assert!(stderr(&busy).contains("has too many requests; waiting for 4 seconds"), "{}", stderr(&busy));
+    assert_eq!(stderr(&down).matches("waiting until the server is ready").count(), 1, "{}", stderr(&down));
+}
+
+fn a_server_that_is_never_ready_is_given_up_in_time() {
+    for (silent, expected) in [
+        ("/health", "the server does not answer; waited 1 second\n"),
+        ("/v1/models", "it does not say what it serves; waited 1 second\n"),
+        ("/tokenize", "it does not say how it tokenizes; waited 1 second\n"),
+        ("busy", "busy; waited 1 second\n"),
+    ] {
+        let server = ScriptedServer::start(move |asked, to| match asked.path.as_str() {
+            path if path == silent => {
+                thread::sleep(Duration::from_secs(10));
+                Ok(())
+            }
+            "/health" if silent == "busy" => respond(to, "503 Service Unavailable", "", "busy"),
+            _ => usual(asked, "m", to),
+        });
+        let started = Instant::now();
+        let ran = ran(&folder(1), &server.url(), &["--ready-timeout", "1"]);
+        let took = started.elapsed();
+        assert_eq!(ran.status.code(), Some(2), "{}", stderr(&ran));
+        assert!(stderr(&ran).ends_with(expected), "{silent}: {}", stderr(&ran));
+        assert!(took > Duration::from_secs(1) && took < Duration::from_secs(6), "{silent}: {took:?}");
+    }
+}
+
+fn refused_rows_are_no_sign_of_a_dead_server() {
+    let server = ScriptedServer::start(|asked, to| match asked.path.as_str() {
+        "/v1/completions" => respond(to, "400 Bad Request", "", "too long"),
+        _ => usual(asked, "m", to),
+    });
+    let folder = folder(10);
+    let ran = ran(&folder, &server.url(), &["--max-consecutive-errors", "2", "--concurrency", "1"]);
+    assert_eq!(ran.status.code(), Some(1), "{}", stderr(&ran));
+    assert_eq!(lines(&folder).len(), 10);
+}
