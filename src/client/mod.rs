@@ -4,6 +4,7 @@
 //! [`Client::connect`] waits until the server is ready and looks whether its tokens are those of the model here;
 //! [`Runner::over_http`](crate::run::Runner::over_http) answers lines with it.
 
+mod address;
 mod attempt;
 mod failure;
 mod gate;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::http::without_password;
+use crate::client::address::without_password;
 
 /// Options of the connection to a server.
 #[derive(Clone)]
@@ -32,6 +32,9 @@ pub struct ClientOptions {
     /// Is told about long waits.
     pub notice: Notice,
 }
+
+/// How long something is waited for before that is said.
+pub(super) const SILENT: Duration = Duration::from_secs(3);
 
 /// Is told, once, what is waited for when a wait is longer than a few seconds. Other threads call it.
 #[derive(Clone)]

@@ -5,14 +5,11 @@ use std::time::{Duration, Instant};
 use crate::client::failure::Failure;
 use crate::client::gate::Gate;
 use crate::client::http::Http;
-use crate::client::options::Notice;
+use crate::client::options::{Notice, SILENT};
 use crate::client::ready::Known;
 
 /// The pauses between checks of a server that is down: the first, and the longest.
 const PROBES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
-
-/// How long something is waited for before that is said.
-pub(super) const SILENT: Duration = Duration::from_secs(3);
 
 /// The server accepts no connections: checks until it does, and opens the gate. Gives up on a server of another model.
 pub(super) async fn wait_out(http: &Http, known: &Known, gate: &Gate, notice: &Notice) {
