@@ -48,7 +48,7 @@ impl Dynamo {
     /// name.
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
         // Newer versions take 32.
-        Ok(Self { requests: Requests::new(&ENGINE, builder, options)?.warn_of_many_strings(builder, 4) })
+        Ok(Self { requests: Requests::new(&ENGINE, builder, options)?.at_most_strings(builder, 4) })
     }
 }
 

@@ -48,7 +48,7 @@ impl OpenAi {
     /// have.
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
         let requests = Requests::new(&ENGINE, builder, options)?;
-        Ok(Self { requests: requests.warn_of_many_strings(builder, 4).warn_of_lost_ids(builder) })
+        Ok(Self { requests: requests.at_most_strings(builder, 4).warn_of_lost_ids(builder) })
     }
 }
 

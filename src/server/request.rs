@@ -69,10 +69,16 @@ impl Requests {
         self
     }
 
-    /// Adds a warning if there are more stop strings than the engine takes.
-    pub(super) fn warn_of_many_strings(self, builder: &PromptBuilder, most: usize) -> Self {
-        let count = builder.stop().strings().len();
+    /// Leaves out stop strings beyond those that the engine takes, or adds a warning.
+    pub(super) fn at_most_strings(mut self, builder: &PromptBuilder, most: usize) -> Self {
+        let strings = builder.stop().strings();
+        let count = strings.len();
         if count <= most {
+            return self;
+        }
+        if self.options.few_stops {
+            self.stop.clear();
+            write_json(&strings[..most], &mut self.stop);
             return self;
         }
         let name = self.engine.name;

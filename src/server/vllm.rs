@@ -44,7 +44,7 @@ impl Vllm {
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that vLLM does not take.
     pub fn new(builder: &PromptBuilder, options: RequestOptions) -> Result<Self> {
-        Ok(Self { requests: Requests::new(&ENGINE, builder, options)?.warn_of_many_strings(builder, 4) })
+        Ok(Self { requests: Requests::new(&ENGINE, builder, options)?.at_most_strings(builder, 4) })
     }
 }
 

@@ -44,6 +44,9 @@ pub struct RequestOptions {
     pub served_model_name: Option<String>,
     /// Whether to stream answers.
     pub stream: bool,
+    /// Whether to leave out stop strings beyond those that the server takes, because whoever sends the requests looks for
+    /// all of them.
+    pub few_stops: bool,
 }
 
 impl Default for RequestOptions {
@@ -56,6 +59,7 @@ impl Default for RequestOptions {
             run_id: None,
             served_model_name: None,
             stream: false,
+            few_stops: false,
         }
     }
 }
