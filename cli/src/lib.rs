@@ -16,6 +16,7 @@ mod convert;
 mod datasets;
 mod flags;
 mod import;
+mod interrupt;
 mod count;
 mod decode;
 mod diff;

@@ -101,20 +101,20 @@ mod unix {
     use std::fs;
     use std::io;
     use std::sync::Arc;
-    use std::sync::atomic::AtomicBool;
     use std::thread;
 
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::consts::SIGXFSZ;
     use signal_hook::flag;
     use signal_hook::iterator::Signals;
+
+    use crate::interrupt::unix::{second_ends, signals};
 
     pub(super) fn watch() -> io::Result<()> {
         // A file that is too large for its limit is an error of writing, as a full disk is.
         flag::register(SIGXFSZ, Arc::default())?;
-        let watched: Vec<i32> = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)).collect();
-        let mut signals = Signals::new(&watched)?;
+        let mut watched = Signals::new(signals())?;
         thread::Builder::new().name("signals".into()).spawn(move || {
-            if let Some(signal) = signals.forever().next() {
+            if let Some(signal) = watched.forever().next() {
                 // From now on no file is created.
                 let files = super::files();
                 for file in files.iter() {
@@ -123,21 +123,6 @@ mod unix {
                 std::process::exit(128 + signal);
             }
         })?;
-        for signal in watched {
-            let is_second = Arc::new(AtomicBool::new(false));
-            flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_second))?;
-            flag::register(signal, is_second)?;
-        }
-        Ok(())
-    }
-
-    /// Whether this program was started so that a signal does not end it, as by `nohup`. Where the system does not tell,
-    /// a lost terminal ends it as usual.
-    fn is_ignored(signal: i32) -> bool {
-        let ignored = fs::read_to_string("/proc/self/status").ok().and_then(|status| {
-            let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
-            u64::from_str_radix(mask.trim(), 16).ok()
-        });
-        ignored.map_or(signal == SIGHUP, |mask| mask >> (signal - 1) & 1 == 1)
+        signals().into_iter().try_for_each(second_ends)
     }
 }

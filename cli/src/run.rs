@@ -13,7 +13,8 @@ use indicatif::ProgressBar;
 
 use crate::answering::{Answering, usual_sampling};
 use crate::args::{InputArgs, OnError, RunArgs};
-use crate::exit::REJECTED;
+use crate::exit::{FAILED, REJECTED};
+use crate::interrupt::Interrupt;
 use crate::output::{Output, becomes_a_file, count};
 use crate::outputs::Outputs;
 use crate::say::{self, InFlags, flag, say};
@@ -56,20 +57,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         let of_builder = Fingerprint::new(&model, builder.tokenizer(), &builder_options);
         options.fingerprint(of_builder, dataset.as_deref(), answering.answered_by(args)?, source.digests()?)
     };
-    let Some((mut answers, output)) = answers(args, fingerprint)? else {
-        if !args.quiet {
-            say!(
-                "nothing to resume: the answers are complete; they are not compared with the input, and without --resume all are made again"
-            );
-        }
-        return Ok(ExitCode::SUCCESS);
-    };
+    let Some((mut answers, output)) = answers(args, fingerprint)? else { return Ok(ExitCode::SUCCESS) };
     if !args.quiet {
         dataset.iter().flat_map(|dataset| dataset.notes()).for_each(|note| say!("note: {}", note.in_flags()));
         let remarks = setup::remarks(&model, &builder, dataset.as_deref(), &builder_options);
         remarks.iter().for_each(|remark| say!("{remark}"));
-        if answers.rows() > 0 {
-            say!("note: {} already answered", count(answers.rows(), "line"));
+        match (answers.rows(), answers.refused()) {
+            (0, _) => {}
+            (rows, 0) => say!("note: {} already answered", count(rows, "line")),
+            (rows, refused) => say!("note: {} already done, with {}", count(rows, "line"), count(refused, "error")),
         }
     }
     let has_input = source.is_some();
@@ -98,6 +94,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             }
             Ok(code)
         }
+        RunOutcome::Interrupted => Ok(front.interrupted(&answers)),
         RunOutcome::StoppedAt(error) => {
             say!("{}", error.in_flags());
             let resume = if args.output.is_some() { ", and --resume to continue from here" } else { "" };
@@ -130,7 +127,7 @@ fn options(args: &RunArgs, dataset: Option<&PreparedDataset>, has_input: bool) -
 }
 
 /// Where answers go: to this file when all are complete, or to standard output as they come. None if there is nothing
-/// to resume because all answers exist.
+/// to resume because all answers exist, which is said.
 fn answers(
     args: &RunArgs,
     fingerprint: impl FnOnce() -> Result<Fingerprint>,
@@ -145,7 +142,21 @@ fn answers(
     };
     let journal = journal_path(file);
     if args.resume && !journal.exists() && file.exists() {
-        check_has_answers(file, args.input.read.max_line_bytes)?;
+        let errors = errors_in(file, args.input.read.max_line_bytes)?;
+        if args.server.retry_errors && errors > 0 {
+            let what = format!(
+                "it has {}, but without {} nothing can be asked again; remove it to start over",
+                count(errors, "error"),
+                journal.display()
+            );
+            return Err(ErrorKind::Usage(what)).at(file.display());
+        }
+        if !args.quiet {
+            let what = if errors == 0 { "the answers are complete" } else { "each line has its answer or its error" };
+            say!(
+                "nothing to resume: {what}; they are not compared with the input, and without --resume all are made again"
+            );
+        }
         return Ok(None);
     }
     let resume = ResumeOptions { resume: args.resume, retry_errors: args.server.retry_errors };
@@ -153,14 +164,27 @@ fn answers(
     Ok(Some((RunAnswers::journaled(&journal, resume, &fingerprint()?)?, None)))
 }
 
-/// Rejects a file that some other program wrote.
-fn check_has_answers(file: &Path, max_line_bytes: usize) -> Result<()> {
+/// How many errors are in place of answers in a file. Rejects one that some other program wrote.
+fn errors_in(file: &Path, max_line_bytes: usize) -> Result<u64> {
+    #[derive(serde::Deserialize)]
+    struct Line {
+        error: Option<serde::de::IgnoredAny>,
+    }
+
     let input = Input::new(file.display().to_string(), BufReader::new(File::open(file)?));
-    let first = |place: RecordPlace<'_>, line: Result<&str>| {
-        line.and_then(ScoredAnswer::read).map_err(|error| place.of_error(error))?;
-        Ok(ControlFlow::Break(()))
+    let mut errors = 0;
+    let mut lines = 0;
+    let each = |place: RecordPlace<'_>, line: Result<&str>| {
+        let line = line.map_err(|error| place.of_error(error))?;
+        if lines == 0 {
+            ScoredAnswer::read(line).map_err(|error| place.of_error(error))?;
+        }
+        lines += 1;
+        errors += u64::from(serde_json::from_str(line).is_ok_and(|Line { error }| error.is_some()));
+        Ok(ControlFlow::Continue(()))
     };
-    each_line(vec![input], max_line_bytes, first).at(Setting::RESUME)
+    each_line(vec![input], max_line_bytes, each).at(Setting::RESUME)?;
+    Ok(errors)
 }
 
 /// What the user sees of a run.
@@ -170,21 +194,26 @@ struct Front<'a> {
     started: Instant,
     answers: u64,
     tokens: u64,
+    /// How many lines were written as they came.
+    written: u64,
     /// The output of answers as they come.
     output: Option<Output>,
+    interrupt: Interrupt,
 }
 
 impl<'a> Front<'a> {
     fn new(args: &'a RunArgs, progress: ProgressBar, output: Option<Output>) -> Self {
-        Self { args, progress, started: Instant::now(), answers: 0, tokens: 0, output }
+        let interrupt = Interrupt::watch();
+        Self { args, progress, started: Instant::now(), answers: 0, tokens: 0, written: 0, output, interrupt }
     }
 
     fn see(&mut self, event: &RunEvent<'_>) -> Result<ControlFlow<()>> {
         match event {
+            RunEvent::Tick if self.interrupt.exit_code().is_some() => return Ok(ControlFlow::Break(())),
             RunEvent::Read(bytes) => self.progress.inc(*bytes),
             RunEvent::Tokens(tokens) => {
                 self.tokens += tokens;
-                let rate = rate(self.tokens, &self.started);
+                let rate = rate(Some(self.tokens), &self.started);
                 self.progress.set_message(format!("{}, {rate}", count(self.answers, "answer")));
             }
             RunEvent::Text(text) if self.args.stream => say::piece(text),
@@ -196,6 +225,7 @@ impl<'a> Front<'a> {
             }
             RunEvent::Line(json) => {
                 if let Some(output) = &mut self.output {
+                    self.written += 1;
                     return output.stream_line(json);
                 }
             }
@@ -206,6 +236,19 @@ impl<'a> Front<'a> {
             _ => {}
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Says what there is of a run that a signal ended.
+    fn interrupted(&self, answers: &RunAnswers) -> ExitCode {
+        match &self.args.output {
+            Some(path) if self.output.is_none() => say!(
+                "interrupted; {} kept in {}, go on with --resume",
+                count(answers.answers(), "answer"),
+                journal_path(path).display()
+            ),
+            _ => say!("interrupted; {} written", count(self.written, "line")),
+        }
+        ExitCode::from(self.interrupt.exit_code().unwrap_or(FAILED))
     }
 
     /// Makes the answers final, and prints the totals.
@@ -235,7 +278,7 @@ impl<'a> Front<'a> {
             let reasons: Vec<String> =
                 totals.reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
             let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
-            say!("{}{reasons}, {}", count(totals.answers, "answer"), rate(totals.tokens, &started));
+            say!("{}{reasons}, {}", count(totals.answers, "answer"), rate(tokens(totals), &started));
             #[cfg(feature = "http")]
             if let Some(server) = &totals.server {
                 say!("{}", crate::server::summary(server.clone(), started.elapsed()));
@@ -264,7 +307,21 @@ fn outputs(args: &RunArgs, source: &Source, dataset: Option<&PreparedDataset>) -
     outputs.check_model(&args.model, source.is_some())
 }
 
-fn rate(tokens: u64, started: &Instant) -> String {
+/// How many tokens the answers have, if that is known of any.
+fn tokens(totals: &RunTotals) -> Option<u64> {
+    #[cfg(feature = "http")]
+    if totals.server.as_ref().is_some_and(|server| server.requests > 0 && server.requests == server.uncounted) {
+        return None;
+    }
+    Some(totals.tokens)
+}
+
+fn rate(tokens: Option<u64>, started: &Instant) -> String {
     let seconds = started.elapsed().as_secs_f64();
-    format!("{}, {seconds:.2} s, {:.0} tokens/s", count(tokens, "token"), tokens as f64 / seconds.max(1e-9))
+    match tokens {
+        Some(tokens) => {
+            format!("{}, {seconds:.2} s, {:.0} tokens/s", count(tokens, "token"), tokens as f64 / seconds.max(1e-9))
+        }
+        None => format!("{seconds:.2} s"),
+    }
 }

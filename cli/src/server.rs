@@ -69,20 +69,28 @@ fn options(args: &ServerArgs, url: &str) -> Result<ClientOptions> {
 pub(crate) fn summary(mut totals: ServerTotals, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64().max(1e-9);
     let per_second = |number: u64| number as f64 / seconds;
-    let ServerTotals { requests, retries, prompt_tokens, completion_tokens, cached_tokens, .. } = totals;
+    let ServerTotals { requests, failed, retries, prompt_tokens, completion_tokens, cached_tokens, uncounted, .. } =
+        totals;
     let shown = |time: Option<Duration>| time.map_or("-".into(), |time| format!("{:.1} ms", time.as_secs_f64() * 1e3));
     let first = (totals.to_first_token(0.5), totals.to_first_token(0.99));
     let last = (totals.latency(0.5), totals.latency(0.99));
     let cached = cached_tokens.filter(|_| prompt_tokens > 0).map_or(String::new(), |cached| {
         format!(", {:.0}% of them cached", cached as f64 * 100.0 / prompt_tokens as f64)
     });
+    let answered = match (requests, failed) {
+        (_, 0) => count(requests, "request"),
+        (0, _) => format!("{} without an answer", count(failed, "request")),
+        _ => format!("{} answered and {failed} without an answer", count(requests, "request")),
+    };
+    let out = match uncounted {
+        0 => format!("{completion_tokens} out ({:.0}/s)", per_second(completion_tokens)),
+        all if all == requests => "out not counted".to_owned(),
+        some => format!("{completion_tokens} out of all but {}", count(some, "answer")),
+    };
     format!(
-        "{} ({:.1}/s), {} in{cached}, {} out ({:.0}/s), first token p50 {} p99 {}, latency p50 {} p99 {}, {}",
-        count(requests, "request"),
+        "{answered} ({:.1}/s), {} in{cached}, {out}, first token p50 {} p99 {}, latency p50 {} p99 {}, {}",
         per_second(requests),
         count(prompt_tokens, "token"),
-        completion_tokens,
-        per_second(completion_tokens),
         shown(first.0),
         shown(first.1),
         shown(last.0),

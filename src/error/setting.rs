@@ -94,6 +94,8 @@ settings! {
     RESERVE = "reserve";
     /// Whether an interrupted run continues.
     RESUME = "resume";
+    /// Whether a resumed run asks again for what has an error instead of an answer.
+    RETRY_ERRORS = "retry_errors";
     /// What the ids of a run's requests begin with.
     RUN_ID = "run_id";
     /// The model's name at a server.

@@ -174,6 +174,12 @@ impl LineBatch {
         self.lines.push(BatchLine { record, range });
     }
 
+    /// How many bytes of the input count for the line with this index: as many as for every other one.
+    pub(crate) fn share(&self, i: usize) -> usize {
+        let up_to = |i: usize| self.size * i / self.lines.len().max(1);
+        up_to(i + 1) - up_to(i)
+    }
+
     /// A record of the batch.
     ///
     /// # Errors

@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use crate::error::{ErrorKind, Result, Setting, counted, way_out};
 use crate::fingerprint::Fingerprint;
 use crate::input::from_json;
-use crate::run::{FoundJournal, Journal, KnownAnswer, Place};
+use crate::run::{Counts, FoundJournal, Journal, KnownAnswer, Place};
 
 /// The answers of a run.
 #[derive(Debug)]
 pub struct RunAnswers {
     to: To,
+    /// How many answers there are, those of an interrupted run included.
+    answers: u64,
     /// How many rows have an error instead of an answer.
     refused: u64,
     /// Whether these are asked again.
@@ -45,7 +47,7 @@ pub fn journal_path(output: &Path) -> PathBuf {
 impl RunAnswers {
     /// Returned as they come.
     pub fn streamed() -> Self {
-        Self { to: To::Stream(BTreeMap::new()), refused: 0, retry_errors: false }
+        Self { to: To::Stream(BTreeMap::new()), answers: 0, refused: 0, retry_errors: false }
     }
 
     /// Kept in a journal: the existing one, if the run is resumed, or a new one.
@@ -54,9 +56,9 @@ impl RunAnswers {
     /// If the journal is damaged, if it has answers and is not to be resumed, if its fingerprint differs, or if another
     /// run is writing it.
     pub fn journaled(path: &Path, resume: ResumeOptions, fingerprint: &Fingerprint) -> Result<Self> {
-        let (journal, refused) = open_journal(path, resume, fingerprint)?;
+        let (journal, Counts { answers, refused }) = open_journal(path, resume, fingerprint)?;
         let retry_errors = resume.retry_errors;
-        Ok(Self { to: To::Journal(journal), refused: if retry_errors { 0 } else { refused }, retry_errors })
+        Ok(Self { to: To::Journal(journal), answers, refused: if retry_errors { 0 } else { refused }, retry_errors })
     }
 
     /// The recorded answer of a row that was in progress when a run was interrupted. An error does not count if errors
@@ -87,6 +89,16 @@ impl RunAnswers {
         }
     }
 
+    /// How many answers there are, those of an interrupted run included.
+    pub fn answers(&self) -> u64 {
+        self.answers
+    }
+
+    /// Whether a journal keeps them, so that the run can be resumed.
+    pub(crate) fn is_kept(&self) -> bool {
+        matches!(self.to, To::Journal(_))
+    }
+
     /// How many rows have an error instead of an answer.
     pub fn refused(&self) -> u64 {
         self.refused
@@ -107,6 +119,7 @@ impl RunAnswers {
             To::Stream(answers) => answers.insert(place, json).is_none(),
             To::Journal(journal) => journal.add(place, from_json(&json)?, is_refused)?,
         };
+        self.answers += u64::from(is_new && !is_refused);
         // An error that comes again is not written again.
         self.refused += u64::from(is_refused && (is_new || self.retry_errors));
         Ok(())
@@ -132,6 +145,14 @@ impl RunAnswers {
         Ok(ControlFlow::Continue(()))
     }
 
+    /// The run has ended before it was complete: answers without a journal that waited for earlier rows are returned too.
+    pub(crate) fn hand_out_rest(&mut self, take: impl FnMut(&str) -> Result<ControlFlow<()>>) -> Result<()> {
+        match self.is_kept() {
+            true => Ok(()),
+            false => self.done(u64::MAX, take).map(drop),
+        }
+    }
+
     /// Returns the kept answers, in the order of the rows.
     ///
     /// # Errors
@@ -155,24 +176,33 @@ impl RunAnswers {
     }
 }
 
-/// The journal of an output: the existing one if it is to be continued, or a new one; and how many rows have an error
-/// in it.
-fn open_journal(path: &Path, options: ResumeOptions, fingerprint: &Fingerprint) -> Result<(Journal, u64)> {
+/// The journal of an output: the existing one if it is to be continued, or a new one; and what is in it.
+fn open_journal(path: &Path, options: ResumeOptions, fingerprint: &Fingerprint) -> Result<(Journal, Counts)> {
     let ResumeOptions { resume, retry_errors } = options;
     let found = FoundJournal::open(path)?;
     let differences = found.differences(fingerprint);
-    let refused = found.refused();
-    let (what, way_out) = match found.answers {
+    let counts = found.counts();
+    let (what, way_out) = match (counts, resume) {
         // There is nothing to lose.
-        0 => return Ok((found.begin(fingerprint)?, 0)),
-        _ if resume && differences.is_empty() => return Ok((found.resume(retry_errors)?, refused)),
-        _ if resume => (
+        (Counts { answers: 0, refused: 0 }, _) => return Ok((found.begin(fingerprint)?, counts)),
+        (_, true) if differences.is_empty() => return Ok((found.resume(retry_errors)?, counts)),
+        (_, true) => (
             format!("its answers were made with other settings: {}", differences.join("; ")),
             "remove it to start over".into(),
         ),
-        answers => (
+        (Counts { answers, refused: 0 }, false) => (
             format!("it has {} of an interrupted run", counted(answers, "answer")),
             way_out!["continue it with ", Setting::RESUME, ", or remove it to start over"],
+        ),
+        (Counts { answers, refused }, false) => (
+            format!("it has {} and {} of an earlier run", counted(answers, "answer"), counted(refused, "error")),
+            way_out![
+                "continue it with ",
+                Setting::RESUME,
+                ", which with ",
+                Setting::RETRY_ERRORS,
+                " sends what failed again, or remove it to start over"
+            ],
         ),
     };
     Err(ErrorKind::Usage(what).with_way_out(way_out).at(path.display()))

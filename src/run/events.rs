@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use crate::build::InputRemarks;
 use crate::error::{Error, Result, Warning};
@@ -10,8 +11,11 @@ use crate::error::{Error, Result, Warning};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunEvent<'a> {
-    /// This many further bytes of the input are done.
+    /// The lines of about this many further bytes of the input are done.
     Read(u64),
+    /// Nothing: it comes every now and then, at least ten times a second while the run waits. Breaking off here ends the
+    /// run at once, without the answers that are not complete.
+    Tick,
     /// This many further tokens were generated.
     Tokens(u64),
     /// Further text of an answer.
@@ -34,6 +38,8 @@ pub enum RunOutcome {
     Complete,
     /// The reader of the answers wants no more.
     Cut,
+    /// It was broken off at a [`RunEvent::Tick`].
+    Interrupted,
     /// This line has no prompt, and the run ends at the first such line.
     StoppedAt(Error),
 }
@@ -62,6 +68,9 @@ pub struct RunTotals {
     #[cfg(feature = "http")]
     pub server: Option<crate::run::ServerTotals>,
 }
+
+/// How long a run waits at most before the next [`RunEvent::Tick`].
+pub(super) const TICK: Duration = Duration::from_millis(100);
 
 /// Receives events. It breaks off if no more answers are wanted.
 pub(super) type Watch<'w> = &'w mut dyn FnMut(RunEvent<'_>) -> Result<ControlFlow<()>>;

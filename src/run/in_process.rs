@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
 
 use crate::engine::{Engine, Request, Requests, Sampling};
 use crate::error::{ErrorKind, Result};
 use crate::input::{Batches, LineBatch};
-use crate::run::events::{RunEvent, RunOutcome};
+use crate::run::events::{RunEvent, RunOutcome, TICK};
 use crate::run::line_reader::LineReader;
 use crate::run::open_lines::{Asked, OpenLines, OpenLinesOptions};
 use crate::run::runner::Run;
@@ -83,16 +84,17 @@ impl InProcess<'_, '_> {
     }
 
     /// The next batch of the input. This waits only if there is nothing else to do.
-    fn batch(&self) -> Result<Option<Option<LineBatch>>> {
-        let batch = match self.lines.len() {
-            0 => self.inbox.recv().map_err(|_| TryRecvError::Disconnected),
-            _ => self.inbox.try_recv(),
-        };
-        match batch {
-            Ok(batch) => Ok(Some(batch)),
-            Err(TryRecvError::Empty) => Ok(None),
-            Err(TryRecvError::Disconnected) => {
-                Err(ErrorKind::Engine("the thread that reads the input has ended too early".into()).into())
+    fn batch(&mut self) -> Result<Option<Option<LineBatch>>> {
+        let wait = if self.lines.len() == 0 { TICK } else { Duration::ZERO };
+        loop {
+            match self.inbox.recv_timeout(wait) {
+                Ok(batch) => return Ok(Some(batch)),
+                Err(RecvTimeoutError::Timeout) if wait.is_zero() || !self.lines.goes_on()? => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    let what = "the thread that reads the input has ended too early";
+                    return Err(ErrorKind::Engine(what.into()).into());
+                }
             }
         }
     }
@@ -125,7 +127,7 @@ impl Requests for InProcess<'_, '_> {
 
     fn token(&mut self, request: usize, id: TokenId) -> Result<ControlFlow<()>> {
         let Some((number, stream)) = self.streams.get_mut(&request) else { return Ok(ControlFlow::Break(())) };
-        if self.lines.is_cut() {
+        if self.lines.is_cut() || !self.lines.goes_on()? {
             return Ok(ControlFlow::Break(()));
         }
         self.lines.run.totals.tokens += 1;

@@ -139,12 +139,16 @@ impl Job {
 
     /// The next prompt; none when all are answered. An answer may have this many tokens if its row has no limit.
     pub(crate) fn next(&mut self, builder: &PromptBuilder, budget: ContextBudget, usual: usize) -> Result<Option<Ask>> {
-        let limit = |said: Option<u64>| said.map_or(usual, |said| usize::try_from(said).unwrap_or(usize::MAX));
+        // A limit that nobody asked for is lowered to what the prompt leaves of the context.
+        let limit = |said: Option<u64>, prompt: &TokenizedPrompt| match said {
+            Some(said) => usize::try_from(said).unwrap_or(usize::MAX),
+            None => usual.min(budget.max_seq_len.saturating_sub(prompt.input_ids.len())).max(1),
+        };
         let ask = match &mut self.prompts {
             Prompts::Conversation(conversation) => {
                 let Some(conversation) = conversation.take() else { return Ok(None) };
                 let prompt = builder.build_within(&conversation, &budget)?.prompt;
-                Ask { prompt, turn: None, max_new_tokens: usual }
+                Ask { turn: None, max_new_tokens: limit(None, &prompt), prompt }
             }
             Prompts::Known(prompts) => {
                 let Some(RowPrompt { turn, max_out_len, choices, conversation, .. }) = prompts.next() else {
@@ -156,13 +160,13 @@ impl Job {
                     return Err(ErrorKind::Usage(what.into()).into());
                 }
                 let prompt = builder.build_within(&conversation, &budget.of_answer(max_out_len))?.prompt;
-                Ask { prompt, turn, max_new_tokens: limit(max_out_len) }
+                Ask { turn, max_new_tokens: limit(max_out_len, &prompt), prompt }
             }
             Prompts::Turns(turns, max_out_len) => {
                 let max_out_len = turns.plan().max_out_len(max_out_len)?;
                 let Some(next) = turns.next_prompt()? else { return Ok(None) };
                 budget.of_answer(max_out_len).check(next.prompt.input_ids.len())?;
-                Ask { prompt: next.prompt, turn: Some(next.turn), max_new_tokens: limit(max_out_len) }
+                Ask { turn: Some(next.turn), max_new_tokens: limit(max_out_len, &next.prompt), prompt: next.prompt }
             }
         };
         if !ask.prompt.media.is_empty() {

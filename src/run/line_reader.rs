@@ -28,8 +28,8 @@ struct Lines {
 pub(super) enum Read<'b> {
     /// The line with this index in a batch.
     Line(&'b LineBatch, usize, Examples),
-    /// The end of a batch of this many bytes, and the error if it ends the input.
-    Batch(usize, Option<Error>),
+    /// The end of a batch, with the error if it ends the input.
+    Batch(Option<Error>),
     /// Nothing yet: the next batch is being read.
     Awaited,
     /// Nothing.
@@ -70,7 +70,7 @@ impl LineReader {
 
     pub(super) fn next(&mut self) -> Read<'_> {
         if let Some(ended) = self.lines.take_if(|lines| lines.next == lines.batch.lines.len()) {
-            return Read::Batch(ended.batch.size, ended.batch.error);
+            return Read::Batch(ended.batch.error);
         }
         match &mut self.lines {
             Some(Lines { batch, next, examples }) => {

@@ -18,6 +18,8 @@ pub(super) struct OpenLines<'w, 'r> {
     pub(super) run: &'w mut Run<'r>,
     pub(super) reader: LineReader,
     open: BTreeMap<u64, OpenLine>,
+    /// How many bytes of the input the lines have that are not done.
+    sizes: BTreeMap<u64, usize>,
     options: OpenLinesOptions,
     stopped: Option<Stopped>,
 }
@@ -51,6 +53,8 @@ pub(super) struct Asked {
 pub(super) enum Stopped {
     /// The reader of the answers wants no more.
     Cut,
+    /// Open lines are not answered either.
+    Interrupted,
     /// A line has no prompt.
     At(Error),
     Failed(Error),
@@ -58,7 +62,7 @@ pub(super) enum Stopped {
 
 impl<'w, 'r> OpenLines<'w, 'r> {
     pub(super) fn new(run: &'w mut Run<'r>, reader: LineReader, options: OpenLinesOptions) -> Self {
-        Self { run, reader, open: BTreeMap::new(), options, stopped: None }
+        Self { run, reader, open: BTreeMap::new(), sizes: BTreeMap::new(), options, stopped: None }
     }
 
     /// How many lines are open.
@@ -66,9 +70,18 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         self.open.len()
     }
 
-    /// Whether the reader of the answers wants no more.
+    /// Whether nobody wants further answers.
     pub(super) fn is_cut(&self) -> bool {
-        matches!(self.stopped, Some(Stopped::Cut))
+        matches!(self.stopped, Some(Stopped::Cut | Stopped::Interrupted))
+    }
+
+    /// Asks whether the run goes on. Returns false if it is interrupted.
+    pub(super) fn goes_on(&mut self) -> Result<bool> {
+        let goes_on = (self.run.watch)(RunEvent::Tick)?.is_continue();
+        if !goes_on {
+            self.stopped = Some(Stopped::Interrupted);
+        }
+        Ok(goes_on)
     }
 
     /// Whether no line is open, and none will be.
@@ -81,6 +94,7 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         match self.stopped {
             None => Ok(RunOutcome::Complete),
             Some(Stopped::Cut) => Ok(RunOutcome::Cut),
+            Some(Stopped::Interrupted) => Ok(RunOutcome::Interrupted),
             Some(Stopped::At(error)) => Ok(RunOutcome::StoppedAt(error)),
             Some(Stopped::Failed(error)) => Err(error),
         }
@@ -93,16 +107,15 @@ impl<'w, 'r> OpenLines<'w, 'r> {
             match self.reader.next() {
                 Read::Line(batch, i, examples) => {
                     let number = batch.first + i as u64;
+                    self.sizes.insert(number, batch.share(i));
                     let line = self.run.take_line(batch, i, examples);
-                    if number >= self.run.answers.rows()
-                        && let Some(asked) = self.begin(line)?
-                    {
+                    if number < self.run.answers.rows() {
+                        self.show_progress()?;
+                    } else if let Some(asked) = self.begin(line)? {
                         return Ok(Some(asked));
                     }
                 }
-                Read::Batch(bytes, error) => {
-                    // Whoever watches a run that goes on has no reason to end it here.
-                    let _ = (self.run.watch)(RunEvent::Read(bytes as u64))?;
+                Read::Batch(error) => {
                     self.stopped = error.map(Stopped::Failed);
                 }
                 Read::Awaited | Read::End => return Ok(None),
@@ -206,8 +219,22 @@ impl<'w, 'r> OpenLines<'w, 'r> {
         self.stopped = Some(why);
     }
 
+    /// Shows how much of the input is done.
+    fn show_progress(&mut self) -> Result<()> {
+        let mut done = 0;
+        self.sizes.retain(|number, size| {
+            let is_open = self.open.contains_key(number);
+            done += if is_open { 0 } else { *size as u64 };
+            is_open
+        });
+        // Whoever watches a run that goes on has no reason to end it here.
+        let _ = (self.run.watch)(RunEvent::Read(done))?;
+        Ok(())
+    }
+
     /// A line has no further prompts: hands out what is done.
     pub(super) fn hand_out(&mut self) -> Result<()> {
+        self.show_progress()?;
         let done = self.done();
         let watch = &mut *self.run.watch;
         if self.run.answers.done(done, |json| watch(RunEvent::Line(json)))?.is_break() {

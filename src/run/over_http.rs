@@ -2,7 +2,7 @@
 //! next.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ use crate::error::{ErrorKind, Result, Setting, way_out};
 use crate::input::{Batches, LineBatch};
 use crate::run::Runner;
 use crate::run::ServerTotals;
-use crate::run::events::{RunEvent, RunOutcome};
+use crate::run::events::{RunEvent, RunOutcome, TICK};
 use crate::run::job::JobKey;
 use crate::run::line_reader::LineReader;
 use crate::run::open_lines::{Asked, OpenLine, OpenLines, OpenLinesOptions, Stopped};
@@ -79,7 +79,7 @@ fn bodies(client: &Client, runner: &Runner) -> Result<Bodies> {
 
 fn sink(client: &Client, runner: &Runner, stream: bool) -> Result<Arc<dyn LineSink>> {
     let served_model_name = client.notes().served.model.clone();
-    let request = RequestOptions { served_model_name, stream, ..runner.options.request.clone() };
+    let request = RequestOptions { served_model_name, stream, few_stops: true, ..runner.options.request.clone() };
     let options = FormOptions { request, ..FormOptions::default() };
     let form: &OutputForm = OutputForm::find(client.protocol().form)?;
     match form.open(&runner.builder, options)? {
@@ -116,9 +116,14 @@ impl OverHttp<'_, '_> {
             if self.lines.is_done() {
                 return self.lines.outcome();
             }
-            match inbox.recv().expect("a sender is kept here") {
-                Event::Batch(batch) => self.lines.reader.take(batch),
-                Event::Answer(number, outcome) => self.take_answer(number, outcome?)?,
+            if !self.lines.goes_on()? {
+                return self.lines.outcome();
+            }
+            match inbox.recv_timeout(TICK) {
+                Ok(Event::Batch(batch)) => self.lines.reader.take(batch),
+                Ok(Event::Answer(number, outcome)) => self.take_answer(number, outcome?)?,
+                // A sender is kept here, so they have not all gone.
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
         }
     }
@@ -163,8 +168,14 @@ impl OverHttp<'_, '_> {
             Outcome::Answered(finished) => self.answered(line, *finished)?,
             Outcome::Failed(failed) => self.failed(&line, failed)?,
             Outcome::GivenUp(why) => {
-                let way_out = way_out!["mend that, and go on from there with ", Setting::RESUME];
-                self.lines.stop_before(number, Stopped::Failed(ErrorKind::Engine(why).with_way_out(way_out)));
+                let error = match self.lines.run.answers.is_kept() {
+                    true => {
+                        let way_out = way_out!["mend that, and go on from there with ", Setting::RESUME];
+                        ErrorKind::Engine(why).with_way_out(way_out)
+                    }
+                    false => ErrorKind::Engine(why).into(),
+                };
+                self.lines.stop_before(number, Stopped::Failed(error));
             }
         }
         Ok(())
@@ -198,6 +209,9 @@ impl OverHttp<'_, '_> {
     /// Writes an error down in place of an answer.
     fn failed(&mut self, line: &OpenLine, failed: FailedRequest) -> Result<()> {
         let OpenLine { job, turn, .. } = line;
+        if let Some(server) = &mut self.lines.run.totals.server {
+            server.see_failed(&failed);
+        }
         let FailedRequest { error, status, attempts } = failed;
         let shown = job.place().of_error(ErrorKind::Engine(error.clone()));
         let _ = (self.lines.run.watch)(RunEvent::Refused(&shown))?;

@@ -168,7 +168,14 @@ impl Runner {
             }
             #[cfg(feature = "http")]
             Answering::Server(client) => run.over_http(client, batches),
-        }?;
+        };
+        let rest = match outcome {
+            Ok(RunOutcome::Complete) => Ok(()),
+            // What has arrived is not lost where an earlier line has no answer.
+            _ => run.answers.hand_out_rest(|json| (run.watch)(RunEvent::Line(json))),
+        };
+        let outcome = outcome?;
+        rest?;
         Ok((run.totals, outcome))
     }
 }

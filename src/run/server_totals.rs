@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::client::Finished;
+use crate::client::{FailedRequest, Finished};
 
 /// What a server did in a run.
 #[derive(Debug, Clone, Default)]
@@ -10,12 +10,16 @@ use crate::client::Finished;
 pub struct ServerTotals {
     /// How many requests were answered.
     pub requests: u64,
+    /// How many requests have no answer after all attempts.
+    pub failed: u64,
     /// How many attempts failed and were made again.
     pub retries: u64,
     /// How many tokens the prompts had.
     pub prompt_tokens: u64,
-    /// How many tokens the server gave.
+    /// How many tokens the server gave, as far as they are known.
     pub completion_tokens: u64,
+    /// How many answers have neither ids nor a count of their tokens.
+    pub uncounted: u64,
     /// How many tokens of the prompts it knew already, where it tells.
     pub cached_tokens: Option<u64>,
     /// In milliseconds, to the first piece of an answer.
@@ -30,13 +34,19 @@ impl ServerTotals {
         self.requests += 1;
         self.retries += u64::from(finished.attempts - 1);
         self.prompt_tokens += prompt_tokens as u64;
-        self.completion_tokens +=
-            finished.answer.tokens().or(finished.answer.usage.completion_tokens).unwrap_or_default() as u64;
+        let tokens = finished.answer.tokens().or(finished.answer.usage.completion_tokens);
+        self.completion_tokens += tokens.unwrap_or_default() as u64;
+        self.uncounted += u64::from(tokens.is_none());
         if let Some(cached) = finished.answer.usage.cached_tokens {
             *self.cached_tokens.get_or_insert_default() += cached as u64;
         }
         self.to_first_token.push(milliseconds(finished.to_first_token));
         self.latency.push(milliseconds(finished.latency));
+    }
+
+    pub(super) fn see_failed(&mut self, failed: &FailedRequest) {
+        self.failed += 1;
+        self.retries += u64::from(failed.attempts.saturating_sub(1));
     }
 
     /// The time to the first piece of an answer that this share of the requests, from 0 to 1, did not exceed.

@@ -38,6 +38,8 @@ mod lm_eval;
 mod messages_before;
 mod models;
 mod own_renderer;
+#[cfg(feature = "candle")]
+mod progress;
 mod packages;
 mod requests;
 mod schema;
@@ -79,6 +81,8 @@ fn main() -> std::process::ExitCode {
         messages_before::tests(),
         models::tests(),
         own_renderer::tests(),
+        #[cfg(feature = "candle")]
+        progress::tests(),
         requests::tests(),
         servers::tests(),
         structure::tests(),

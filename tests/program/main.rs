@@ -44,6 +44,8 @@ mod server_address;
 #[cfg(feature = "http")]
 mod server_answers;
 #[cfg(feature = "http")]
+mod server_ends;
+#[cfg(feature = "http")]
 mod server_waits;
 mod scores;
 mod streams;
@@ -60,6 +62,8 @@ fn main() -> std::process::ExitCode {
         server_address::tests(),
         #[cfg(feature = "http")]
         server_answers::tests(),
+        #[cfg(feature = "http")]
+        server_ends::tests(),
         #[cfg(feature = "http")]
         server_waits::tests(),
         #[cfg(feature = "candle")]

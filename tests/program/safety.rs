@@ -160,7 +160,7 @@ fn two_runs_do_not_share_a_journal() {
         "metatok: out.partial: another run is writing it; wait until that is done, or choose another --output\n";
     assert_eq!((second.status.code(), stderr(&second)), (Some(2), expected.into()));
     // What is answered stays for --resume.
-    assert_eq!(signalled(&mut child, "-TERM").code(), None);
+    assert_eq!(signalled(&mut child, "-TERM").code(), Some(143));
     assert_eq!(partial(at), ["out.partial"]);
     fs::remove_file(at.join("out.partial")).expect("it is there");
     assert_eq!(output(at, &["run", "-m", "demo", "-q", "-o", "out"]).status.code(), Some(0));

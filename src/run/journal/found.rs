@@ -14,12 +14,18 @@ use crate::run::journal::{Entry, Journal, KnownLine, damaged};
 /// The beginning of a journal.
 const BEGINNING: &[u8] = b"{\"metatok\":";
 
+/// How many rows and turns have an answer, and how many an error instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) answers: u64,
+    pub(crate) refused: u64,
+}
+
 /// The contents of a journal when it is opened.
 pub(crate) struct FoundJournal {
     /// It knows all answers.
     journal: Journal,
     fingerprint: Option<Fingerprint>,
-    pub(crate) answers: u64,
 }
 
 impl FoundJournal {
@@ -36,7 +42,7 @@ impl FoundJournal {
             return Err(what).at(path.display());
         }
         let journal = Journal::of(file, path.into());
-        let mut found = Self { journal, fingerprint: None, answers: 0 };
+        let mut found = Self { journal, fingerprint: None };
         loop {
             let start = lines.end;
             match lines.next().at(path.display())? {
@@ -58,7 +64,6 @@ impl FoundJournal {
         let Journal { rows, known, .. } = &mut self.journal;
         match serde_json::from_str(line) {
             Ok(Entry::Answer { place, is_refused, .. }) => {
-                self.answers += 1;
                 let before = known.insert(place, KnownLine { start, is_refused });
                 place.0 >= *rows && before.is_none_or(|before| before.is_refused && !is_refused)
             }
@@ -68,9 +73,11 @@ impl FoundJournal {
         }
     }
 
-    /// How many rows have an error instead of an answer.
-    pub(crate) fn refused(&self) -> u64 {
-        self.journal.known.values().filter(|line| line.is_refused).count() as u64
+    /// How many answers and errors it has.
+    pub(crate) fn counts(&self) -> Counts {
+        let known = &self.journal.known;
+        let refused = known.values().filter(|line| line.is_refused).count();
+        Counts { answers: (known.len() - refused) as u64, refused: refused as u64 }
     }
 
     /// How the fingerprint of the answers differs from this one.
@@ -147,7 +154,8 @@ mod tests {
             let first = r#"{"metatok":"0","template":"t","tokenizer":"t"}"#.to_owned();
             let text: Vec<String> = std::iter::once(first).chain(lines).map(|line| chain.link(&line)).collect();
             fs::write(&path, text.concat()).expect("written");
-            let found = FoundJournal::open(&path).map(|found| found.answers).map_err(|error| error.to_string());
+            let found =
+                FoundJournal::open(&path).map(|found| found.counts().answers).map_err(|error| error.to_string());
             match damaged_line {
                 None => assert_eq!(found, Ok(3)),
                 Some(line) => {

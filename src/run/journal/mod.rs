@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::error::{At, Error, ErrorKind, Result};
 use crate::run::chain::{Chain, Line, Lines};
-pub(crate) use found::FoundJournal;
+pub(crate) use found::{Counts, FoundJournal};
 
 /// Which answer it is: its row, and which of the row's answers.
 pub(crate) type Place = (u64, u64);

@@ -1,0 +1,68 @@
+//! Ctrl-C, TERM and HUP during a run: noted, so that the run can end in order.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The signal that came, or 0.
+#[derive(Clone, Default)]
+pub(crate) struct Interrupt(Arc<AtomicUsize>);
+
+impl Interrupt {
+    /// From now on the first signal is noted, and a second one ends the program. If this is not possible, the first one
+    /// does.
+    pub(crate) fn watch() -> Self {
+        let interrupt = Self::default();
+        #[cfg(unix)]
+        let _ = unix::note(&interrupt.0);
+        interrupt
+    }
+
+    /// The exit code that shells expect after the signal that came.
+    pub(crate) fn exit_code(&self) -> Option<u8> {
+        match self.0.load(Ordering::Relaxed) {
+            0 => None,
+            signal => u8::try_from(signal).ok()?.checked_add(128),
+        }
+    }
+}
+
+#[cfg(unix)]
+pub(crate) mod unix {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
+    use std::{fs, io};
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::flag;
+
+    pub(super) fn note(to: &Arc<AtomicUsize>) -> io::Result<()> {
+        for signal in signals() {
+            second_ends(signal)?;
+            flag::register_usize(signal, Arc::clone(to), signal.unsigned_abs() as usize)?;
+        }
+        Ok(())
+    }
+
+    /// Lets a second signal end the program.
+    pub(crate) fn second_ends(signal: i32) -> io::Result<()> {
+        let is_second = Arc::new(AtomicBool::new(false));
+        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_second))?;
+        flag::register(signal, is_second)?;
+        Ok(())
+    }
+
+    /// The signals that end this program.
+    pub(crate) fn signals() -> Vec<i32> {
+        [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)).collect()
+    }
+
+    /// Whether this program was started so that a signal does not end it, as by `nohup`. Where the system does not tell,
+    /// a lost terminal ends it as usual.
+    fn is_ignored(signal: i32) -> bool {
+        let ignored = fs::read_to_string("/proc/self/status").ok().and_then(|status| {
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+            u64::from_str_radix(mask.trim(), 16).ok()
+        });
+        ignored.map_or(signal == SIGHUP, |mask| mask >> (signal - 1) & 1 == 1)
+    }
+}
